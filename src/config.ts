@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { agentsConfig } from './agents/config.ts';
+import { auditConfig } from './audit/config.ts';
+import { httpConfig } from './http/config.ts';
+import { type Loaded, loadConfig, option, type PartialValuesOf, type Section, type Sources, type ValuesOf } from './lib/config.ts';
+import { adminConfig, usersConfig } from './users/config.ts';
+
+/** Every option there is. Environment names, docs/config.md and `legate config` are made from this. */
+export const configSection = {
+  service: {
+    name: option.string({ default: 'legate', schema: z.string().regex(/^[a-z][a-z0-9_]{0,30}$/, 'must be lower-case letters, digits and underscores'), description: 'Names the base path, the tables and the cookie.' }),
+  },
+  dataDir: option.string({ default: './.legate', description: 'Folder of the SQLite file and the secrets; created with mode 0700.' }),
+  databaseUrl: option.optionalString({ secret: true, defaultText: 'sqlite:<dataDir>/legate.db', description: 'sqlite:<path> or postgres://...' }),
+  baseUrl: option.optionalString({
+    defaultText: 'http://localhost:<port>',
+    schema: z.url({ protocol: /^https?$/, message: 'must be an http or https address' }).refine((u) => !u.endsWith('/'), 'must not end with a slash'),
+    description: 'Public address: issuer, cookies and links. Never taken from request headers.',
+  }),
+  http: httpConfig,
+  admin: adminConfig,
+  agents: agentsConfig,
+  users: usersConfig,
+  ledger: {
+    mode: option.oneOf(['strict'], { default: 'strict', description: 'strict: no answer leaves before its record is durable.' }),
+  },
+  audit: auditConfig,
+  metrics: {
+    token: option.optionalString({ secret: true, description: 'Bearer token for GET /metrics, beside an admin credential.' }),
+  },
+  log: {
+    level: option.oneOf(['silent', 'error', 'warn', 'info', 'debug'], { default: 'info', description: 'Least severe level that is logged.' }),
+  },
+} satisfies Section;
+
+/** The configuration as the code sees it: every default filled in. */
+export type Config = ValuesOf<typeof configSection>;
+/** What an embedder passes to `createLegate`. */
+export type ConfigInput = PartialValuesOf<typeof configSection>;
+
+export const readConfig = (from: Sources): Loaded<typeof configSection> => loadConfig(configSection, from);

@@ -1,0 +1,163 @@
+import { Hono } from 'hono';
+import { CommonErrors, validationFailed } from '../lib/error.ts';
+import { newId } from '../lib/ids.ts';
+import { parseJson, parseWith } from '../lib/json.ts';
+import type { Answer, Call, Route } from '../lib/route.ts';
+import type { Module, Platform } from '../platform.ts';
+import type { Authenticator } from './authenticate.ts';
+import { clientAddress, parseTrustedProxies } from './client-address.ts';
+import { JSON_HEADERS, renderError } from './render-error.ts';
+import { reachOf } from './reach.ts';
+import { assertAllowedOrigin } from './origin.ts';
+
+/** What the server in front knows and a Request does not carry. */
+export interface Connection {
+  /** Address of the peer. */
+  readonly remoteAddress?: string | undefined;
+}
+
+export type Fetch = (request: Request, connection?: Connection) => Promise<Response>;
+
+export interface MountedRoute {
+  readonly route: Route<Platform>;
+  readonly module: Module;
+  /** Path with its mount, in Hono's notation. */
+  readonly path: string;
+}
+
+/** Every route of every module at its place. */
+export function mountRoutes(modules: readonly Module[], config: Platform['config']): MountedRoute[] {
+  const prefixes = { rest: config.http.restPath, base: config.http.basePath, root: '' };
+  return modules.flatMap((module) =>
+    (module.routes ?? []).map((route) => ({ route, module, path: prefixes[route.mount ?? 'rest'].replace(/\/$/, '') + route.path })),
+  );
+}
+
+/** The whole HTTP surface as one function. */
+export function createApp(platform: Platform, mounted: readonly MountedRoute[], authenticator: Authenticator, observe: (route: string, status: number) => void): Fetch {
+  const trusted = parseTrustedProxies(platform.config.http.trustedProxies);
+  const app = new Hono<{ Bindings: { connection: Connection | undefined } }>();
+
+  const byPath = new Map<string, Map<string, Route<Platform>>>();
+  for (const { route, path } of mounted) {
+    const methods = byPath.get(path) ?? new Map<string, Route<Platform>>();
+    if (methods.has(route.method)) throw new Error(`${route.method} ${path} is declared twice.`);
+    byPath.set(path, methods.set(route.method, route));
+  }
+
+  // Literal segments before parameters, so that /audit/export is never taken for /audit/:id.
+  const paths = [...byPath.keys()].sort((a, b) => Number(a.includes(':')) - Number(b.includes(':')));
+  for (const path of paths) {
+    const methods = byPath.get(path) as Map<string, Route<Platform>>;
+    const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : [])].join(', ');
+    app.all(path, async (c) => {
+      const request = c.req.raw;
+      const head = request.method === 'HEAD';
+      const route = methods.get(head ? 'GET' : request.method);
+      let response: Response;
+      try {
+        if (!route) throw CommonErrors.METHOD_NOT_ALLOWED({ headers: { allow } });
+        response = await serve(platform, authenticator, trusted, route, request, c.env.connection, c.req.param() as Record<string, string>);
+      } catch (error) {
+        const { status, headers, body } = renderError(platform, error);
+        response = new Response(body, { status, headers });
+      }
+      observe(`${request.method} ${path}`, response.status);
+      return head ? new Response(null, response) : response;
+    });
+  }
+  app.notFound(() => {
+    const { status, headers, body } = renderError(platform, CommonErrors.NOT_FOUND());
+    observe('unknown', 404);
+    return new Response(body, { status, headers });
+  });
+
+  return async (request, connection) => app.fetch(request, { connection });
+}
+
+async function serve(
+  platform: Platform,
+  authenticator: Authenticator,
+  trusted: ReturnType<typeof parseTrustedProxies>,
+  route: Route<Platform>,
+  request: Request,
+  connection: Connection | undefined,
+  params: Record<string, string>,
+): Promise<Response> {
+  const startedAt = performance.now();
+  const url = new URL(request.url);
+  const proof = route.who === 'public' ? undefined : await authenticator.authenticate(request);
+  if (proof?.byCookie && request.method !== 'GET' && request.method !== 'HEAD') assertAllowedOrigin(platform, request);
+  const principal = proof?.principal ?? { kind: 'anonymous' as const };
+  const reach = await reachOf(platform, principal, route.who);
+
+  const call: Call<unknown, unknown, unknown> = {
+    principal,
+    proof: proof ?? { epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => principal },
+    reach,
+    params: route.params ? parseWith(route.params, params, 'path') : params,
+    query: readQuery(route, url),
+    body: await readBody(platform, route, request),
+    ip: clientAddress(connection?.remoteAddress ?? null, request.headers.get('x-forwarded-for'), trusted),
+    userAgent: request.headers.get('user-agent')?.slice(0, 512) ?? null,
+    startedAt,
+    requestId: newId('request', platform.clock.now()),
+    request,
+    url,
+  };
+  return toResponse(route, await route.handle(call as never, platform));
+}
+
+function readQuery(route: Route<Platform>, url: URL): unknown {
+  if (!route.query) return undefined;
+  const query: Record<string, string> = {};
+  for (const [key, value] of url.searchParams) {
+    if (Object.hasOwn(query, key)) throw validationFailed([{ path: key, message: 'is given more than once' }]);
+    Object.defineProperty(query, key, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return parseWith(route.query, query);
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+async function readBody(platform: Platform, route: Route<Platform>, request: Request): Promise<unknown> {
+  if (!route.body) return undefined;
+  const limit = route.bodyLimit ?? platform.config.http.bodyLimit;
+  const type = request.headers.get('content-type');
+  if (type === null && route.bodyOptional && (request.body === null || request.headers.get('content-length') === '0')) return parseWith(route.body, {});
+  if (!isJson(type) || request.headers.has('content-encoding')) throw CommonErrors.UNSUPPORTED_MEDIA_TYPE();
+  const bytes = await readBytes(request, limit);
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw validationFailed([{ path: '', message: 'the body is not valid UTF-8' }]);
+  }
+  return parseWith(route.body, text === '' && route.bodyOptional ? {} : parseJson(text));
+}
+
+export const isJson = (contentType: string | null | undefined): boolean => contentType !== null && contentType !== undefined && /^application\/json\s*(;|$)/i.test(contentType);
+
+async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+  const stated = Number(request.headers.get('content-length') ?? 0);
+  if (stated > limit) throw CommonErrors.PAYLOAD_TOO_LARGE({ details: { limit } });
+  if (!request.body) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > limit) throw CommonErrors.PAYLOAD_TOO_LARGE({ details: { limit } });
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+}
+
+/** The answer through its declared schema: a field that is not declared never leaves. */
+function toResponse(route: Route<Platform>, answer: Answer): Response {
+  if (answer instanceof Response) return answer;
+  const schema = route.answers[answer.status];
+  if (schema === undefined) throw new Error(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`);
+  if (schema === null) return new Response(null, { status: answer.status, headers: { 'cache-control': 'no-store', ...answer.headers } });
+  const body = 'mediaTypes' in schema ? answer.body : schema.parse(answer.body);
+  return new Response(JSON.stringify(body), { status: answer.status, headers: { ...JSON_HEADERS, ...answer.headers } });
+}

@@ -1,0 +1,134 @@
+import { ANONYMOUS, type Principal } from '../lib/access.ts';
+import { CommonErrors } from '../lib/error.ts';
+import { type SecretKind, secretHash, secretKind, secretKindByPrefix } from '../lib/secrets.ts';
+import type { Credential, Platform } from '../platform.ts';
+import type { Db } from '../storage/index.ts';
+
+/** The embedder's own sign-in, asked when no credential of ours is present (contract 4). */
+export type AuthenticateHook = (request: Request) => Promise<ExternalUser | null> | ExternalUser | null;
+export interface ExternalUser {
+  userId: string;
+  role?: 'user' | 'admin' | undefined;
+  tenantId?: string | null | undefined;
+}
+
+/** A principal, and what is needed to prove it again. */
+export interface Proof {
+  readonly principal: Principal;
+  /** Epoch up to which it is known to hold; -1 when that is not known. */
+  readonly epoch: number;
+  readonly reauthenticate: (db: Db) => Promise<Principal>;
+  /** The credential came in a cookie, so the browser may have sent it unasked. */
+  readonly byCookie: boolean;
+}
+
+/** Longest credential that is looked at. */
+const MAX_CREDENTIAL_CHARS = 16_384;
+
+interface CachedUser {
+  readonly principal: Principal;
+  readonly epoch: number;
+}
+const MAX_CACHED = 20_000;
+
+/** Turns whatever a request carries into a principal. Knows no kind of credential by name: modules declare theirs. */
+export class Authenticator {
+  readonly #platform: Platform;
+  readonly #credentials: ReadonlyMap<SecretKind, Credential>;
+  readonly #hook: AuthenticateHook | undefined;
+  readonly cookieName: string;
+  readonly #cache = new Map<string, CachedUser>();
+
+  constructor(platform: Platform, credentials: readonly Credential[], hook: AuthenticateHook | undefined) {
+    this.#platform = platform;
+    this.#credentials = new Map(credentials.map((c) => [c.kind, c]));
+    this.#hook = hook;
+    this.cookieName = sessionCookieName(platform);
+  }
+
+  /** Throws 401 when a credential is present that proves nothing. */
+  async authenticate(request: Request): Promise<Proof> {
+    const header = request.headers.get('authorization');
+    if (header !== null) return this.#bySecret(bearerToken(header), false);
+    const cookie = readCookie(request.headers.get('cookie'), this.cookieName);
+    if (cookie !== undefined) return this.#bySecret(cookie, true);
+    const external = this.#hook ? await this.#hook(request) : null;
+    if (external === null) return { principal: ANONYMOUS, epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => ANONYMOUS, byCookie: false };
+    const principal: Principal = {
+      kind: 'user',
+      userId: external.userId,
+      role: external.role ?? 'user',
+      tenantId: external.tenantId ?? null,
+      via: 'external',
+      credentialId: null,
+      scopes: undefined,
+      expiresAt: null,
+    };
+    return { principal, epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => principal, byCookie: false };
+  }
+
+  /**
+   * The hot path's way: from memory when possible. What it gives may be older than the newest change; the ledger proves it
+   * again under its lock before anything is decided on it.
+   */
+  cachedBearer(header: string): Proof | Promise<Proof> {
+    const token = bearerToken(header);
+    const { policy } = this.#platform;
+    const kind = secretKindByPrefix(token);
+    if (kind === 'agentToken') {
+      const tokenHash = secretHash(token);
+      const agent = policy.peekByTokenHash(tokenHash);
+      if (agent) {
+        const principal: Principal = { kind: 'agent', agentId: agent.id, ownerId: agent.ownerId, tenantId: agent.tenantId, tokenHash };
+        return { principal, epoch: -1, reauthenticate: (db) => this.#prove(kind, tokenHash, db), byCookie: false };
+      }
+    } else if (kind) {
+      const tokenHash = secretHash(token);
+      const hit = this.#cache.get(tokenHash);
+      if (hit && hit.epoch === policy.epoch) return { principal: hit.principal, epoch: hit.epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, db), byCookie: false };
+    }
+    return this.#bySecret(token, false);
+  }
+
+  async #bySecret(secret: string, byCookie: boolean): Promise<Proof> {
+    const kind = secret.length > MAX_CREDENTIAL_CHARS ? undefined : secretKind(secret);
+    if (!kind) throw unauthorized();
+    const tokenHash = secretHash(secret);
+    const { policy, database } = this.#platform;
+    const epoch = policy.epoch;
+    const principal = await this.#prove(kind, tokenHash, database.read);
+    return { principal, epoch: principal.kind === 'agent' ? -1 : epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, db), byCookie };
+  }
+
+  async #prove(kind: SecretKind, tokenHash: string, db: Db): Promise<Principal> {
+    const { policy, clock } = this.#platform;
+    const epoch = policy.epoch;
+    const principal = await this.#credentials.get(kind)?.verify(this.#platform, db, tokenHash, clock.now());
+    if (!principal) throw unauthorized();
+    if (principal.kind !== 'agent') {
+      if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
+      this.#cache.set(tokenHash, { principal, epoch });
+    }
+    return principal;
+  }
+}
+
+const unauthorized = () => CommonErrors.UNAUTHORIZED({ details: { error: 'invalid_token' }, message: 'The credential is not valid, has expired or was revoked.' });
+
+function bearerToken(header: string): string {
+  if (header.length > MAX_CREDENTIAL_CHARS || header.slice(0, 7).toLowerCase() !== 'bearer ') throw unauthorized();
+  return header.slice(7).trim();
+}
+
+/** `__Host-` where the cookie is only ever sent over https (RFC 6265bis, section 4.1.3.2). */
+export const sessionCookieName = (platform: Pick<Platform, 'config' | 'baseUrl'>): string =>
+  `${platform.baseUrl.startsWith('https:') ? '__Host-' : ''}${platform.config.service.name}_session`;
+
+function readCookie(header: string | null, name: string): string | undefined {
+  if (!header || header.length > MAX_CREDENTIAL_CHARS) return undefined;
+  for (const part of header.split(';')) {
+    const equals = part.indexOf('=');
+    if (equals !== -1 && part.slice(0, equals).trim() === name) return part.slice(equals + 1).trim();
+  }
+  return undefined;
+}

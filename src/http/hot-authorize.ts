@@ -1,0 +1,98 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CommonErrors } from '../lib/error.ts';
+import { parseJson, parseWith } from '../lib/json.ts';
+import { AUTHORIZE_BODY_LIMIT, AuthorizeBody, type AuthorizeAnswer, assertAgentNamed, authorize } from '../permissions/index.ts';
+import type { Platform } from '../platform.ts';
+import { isJson } from './app.ts';
+import type { Authenticator, Proof } from './authenticate.ts';
+import { clientAddress, parseTrustedProxies } from './client-address.ts';
+import { renderError } from './render-error.ts';
+import { reachOf } from './reach.ts';
+
+const MAY_CHECK = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
+const HEADERS = ['content-type', 'application/json; charset=utf-8', 'cache-control', 'no-store', 'x-content-type-options', 'nosniff'];
+
+/**
+ * POST /authorize straight on node:http, for a Bearer credential and a JSON body of stated length. It skips the Request and
+ * Response objects and the router, which cost more than the decision; schema, decision, ledger and errors are those of the
+ * declared route. Whatever does not fit here is left to that route.
+ */
+export function hotAuthorize(platform: Platform, authenticator: Authenticator, path: string, observe: (route: string, status: number) => void): (req: IncomingMessage, res: ServerResponse) => boolean {
+  const trusted = parseTrustedProxies(platform.config.http.trustedProxies);
+  const routeName = `POST ${path}`;
+
+  const answer = async (req: IncomingMessage, res: ServerResponse, authorization: string, startedAt: number, text: string): Promise<void> => {
+    try {
+      const proving: Proof | Promise<Proof> = authenticator.cachedBearer(authorization);
+      const proof = proving instanceof Promise ? await proving : proving;
+      const { principal } = proof;
+      // An agent is checked under the ledger's lock; people and access tokens are held against scopes here.
+      if (principal.kind !== 'agent') await reachOf(platform, principal, MAY_CHECK);
+      const body = parseWith(AuthorizeBody, parseJson(text));
+      assertAgentNamed(principal.kind, body);
+      const asker = {
+        principal,
+        epoch: proof.epoch,
+        reauthenticate: proof.reauthenticate,
+        ip: clientAddress(req.socket.remoteAddress ?? null, (req.headers['x-forwarded-for'] as string | undefined) ?? null, trusted),
+        userAgent: req.headers['user-agent']?.slice(0, 512) ?? null,
+        startedAt,
+      };
+      const decided = await authorize(platform, asker, body);
+      res.writeHead(200, HEADERS);
+      res.end(render(decided));
+      observe(routeName, 200);
+    } catch (error) {
+      const { status, headers, body } = renderError(platform, error);
+      res.writeHead(status, headers);
+      res.end(body);
+      observe(routeName, status);
+    }
+  };
+
+  return (req, res) => {
+    if (req.method !== 'POST' || req.url !== path) return false;
+    const { headers } = req;
+    const { authorization } = headers;
+    const length = Number(headers['content-length']);
+    if (authorization === undefined || !(length >= 0) || length > AUTHORIZE_BODY_LIMIT || !isJson(headers['content-type']) || headers['content-encoding'] !== undefined) return false;
+    const startedAt = performance.now();
+    let whole: Buffer | undefined;
+    let parts: Buffer[] | undefined;
+    req.on('data', (chunk: Buffer) => {
+      if (!whole) whole = chunk;
+      else {
+        parts ??= [whole];
+        parts.push(chunk);
+      }
+    });
+    req.on('end', () => {
+      const bytes = parts ? Buffer.concat(parts) : (whole ?? Buffer.alloc(0));
+      const text = bytes.toString('utf8');
+      // U+FFFD may come from broken UTF-8: the strict decoder of the declared route's reader tells which.
+      if (text.includes('\ufffd') && !isUtf8(bytes)) {
+        const { status, headers: out, body } = renderError(platform, CommonErrors.VALIDATION_FAILED({ details: { issues: [{ path: '', message: 'the body is not valid UTF-8' }] } }));
+        res.writeHead(status, out);
+        res.end(body);
+        return;
+      }
+      void answer(req, res, authorization, startedAt, text);
+    });
+    return true;
+  };
+}
+
+function isUtf8(bytes: Buffer): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The common answers hold nothing that JSON would escape. */
+function render(answer: AuthorizeAnswer): string {
+  if (answer.allowed && answer.auditId !== undefined && answer.trace === undefined) return `{"allowed":true,"auditId":"${answer.auditId}"}`;
+  return JSON.stringify(answer);
+}

@@ -1,0 +1,48 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import type { Legate } from '../service.ts';
+
+export interface Listening {
+  readonly server: Server;
+  readonly port: number;
+  /** Stops accepting, lets requests finish (at most `graceMs`), then closes what is left. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** A request listener for `node:http`, for Express and other frameworks on Node's own request and response. */
+export function nodeListener(legate: Legate): (req: IncomingMessage, res: ServerResponse) => void {
+  const general = getRequestListener((request, env) => legate.fetch(request, { remoteAddress: (env as { incoming: IncomingMessage }).incoming.socket.remoteAddress }), {
+    overrideGlobalObjects: false,
+    hostname: new URL(legate.baseUrl).host,
+  });
+  return (req, res) => {
+    if (legate.hot(req, res)) return;
+    void general(req, res);
+  };
+}
+
+/** Serves a Legate on a TCP port. Resolves when it accepts connections. */
+export async function listen(legate: Legate, options: { port: number; host: string }): Promise<Listening> {
+  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000, maxHeaderSize: 32_768, noDelay: true }, nodeListener(legate));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    server,
+    port: (server.address() as AddressInfo).port,
+    stop: async (graceMs = 8000) => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const idle = setInterval(() => server.closeIdleConnections(), 50);
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+      await closed;
+      clearInterval(idle);
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { Principal, Reach, Who } from '../lib/access.ts';
+import { CommonErrors } from '../lib/error.ts';
+import { mayUseOwnResource } from '../permissions/index.ts';
+import type { Platform } from '../platform.ts';
+
+const ALL: Reach = { kind: 'all' };
+
+/** How far this principal sees on a route that declares `who` (contract 4). Throws 401 without a credential, 403 without the right. */
+export async function reachOf(platform: Platform, principal: Principal, who: Who): Promise<Reach> {
+  if (who === 'public') return ALL;
+  if (principal.kind === 'anonymous') throw CommonErrors.UNAUTHORIZED();
+  if (who === 'user' || who === 'admin') {
+    if (principal.kind !== 'user' || principal.scopes !== undefined) throw CommonErrors.FORBIDDEN();
+    if (who === 'admin' && principal.role !== 'admin') throw CommonErrors.FORBIDDEN();
+    return principal.role === 'admin' ? ALL : { kind: 'owner', userId: principal.userId };
+  }
+  switch (principal.kind) {
+    case 'user':
+      if (principal.scopes !== undefined && !(who.scope && principal.scopes.has(who.scope))) throw CommonErrors.FORBIDDEN({ details: { scope: who.scope ?? null } });
+      return principal.role === 'admin' ? ALL : { kind: 'owner', userId: principal.userId };
+    case 'agent': {
+      const agent = await platform.policy.load(platform.database.read, principal.agentId);
+      if (agent && mayUseOwnResource(agent, who.resource, who.action)) return { kind: 'owner', userId: principal.ownerId };
+      if (who.self) return { kind: 'agent', agentId: principal.agentId, userId: principal.ownerId };
+      throw CommonErrors.FORBIDDEN();
+    }
+    case 'accessToken':
+      if (!who.scope || !principal.scopes.has(who.scope)) throw CommonErrors.FORBIDDEN({ details: { scope: who.scope ?? null } });
+      return { kind: 'owner', userId: principal.userId };
+  }
+}

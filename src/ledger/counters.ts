@@ -1,0 +1,60 @@
+import type { CounterState } from './entry.ts';
+
+interface Cell {
+  hour: number;
+  used: number;
+}
+
+/** Bounds memory: beyond it everything is forgotten and read again from the table. */
+const MAX_CELLS = 100_000;
+
+/**
+ * Clock-hour counters of capped permission entries, in memory in front of their table. Only the sequencer touches them,
+ * under the head row's lock; they are valid as long as the head says that this instance committed last.
+ */
+export class HourCounters {
+  readonly #cells = new Map<string, Cell>();
+  readonly #dirty = new Set<string>();
+
+  has(key: string): boolean {
+    return this.#cells.has(key);
+  }
+
+  load(keys: readonly string[], states: readonly CounterState[]): void {
+    if (this.#cells.size > MAX_CELLS) this.forget();
+    for (const key of keys) if (!this.#cells.has(key)) this.#cells.set(key, { hour: -1, used: 0 });
+    for (const s of states) this.#cells.set(s.key, { hour: s.hour, used: s.used });
+  }
+
+  /** Calls already allowed under `key` in `hour`. */
+  used(key: string, hour: number): number {
+    const cell = this.#cells.get(key);
+    if (!cell) throw new Error('A counter was not loaded before the decision.');
+    return cell.hour === hour ? cell.used : 0;
+  }
+
+  /** Takes one call. The caller has seen under the same lock that there is room. */
+  take(key: string, hour: number): void {
+    const used = this.used(key, hour);
+    this.#cells.set(key, { hour, used: used + 1 });
+    this.#dirty.add(key);
+  }
+
+  /** What has to be written with this batch. */
+  drain(): CounterState[] {
+    if (this.#dirty.size === 0) return [];
+    const out: CounterState[] = [];
+    for (const key of this.#dirty) {
+      const cell = this.#cells.get(key) as Cell;
+      out.push({ key, hour: cell.hour, used: cell.used });
+    }
+    this.#dirty.clear();
+    return out;
+  }
+
+  /** After a failed batch, or when another instance has written: the table is the truth. */
+  forget(): void {
+    this.#cells.clear();
+    this.#dirty.clear();
+  }
+}

@@ -1,0 +1,298 @@
+import type { Transaction } from 'kysely';
+import type { Clock } from '../lib/clock.ts';
+import { CommonErrors, LegateError } from '../lib/error.ts';
+import type { EventType } from '../lib/event.ts';
+import { newId } from '../lib/ids.ts';
+import { type Database, type Db, isUnavailable, type NewStreamEventRow, type Tables } from '../storage/index.ts';
+import { HourCounters } from './counters.ts';
+import type { AuditRecord, Batch, BatchStore, CounterState, Head, NewEvent } from './entry.ts';
+import { Mutex } from './mutex.ts';
+import { PostgresBatchStore } from './postgres-store.ts';
+import { SqliteBatchStore } from './sqlite-store.ts';
+
+/** What is held in memory of policy and credentials, tagged with the epoch up to which it is known. */
+export interface PolicyPort {
+  /** Everything committed up to this epoch is known. */
+  readonly epoch: number;
+  /** Reads what changed since and sets `epoch`. Called under the head row's lock. */
+  refresh(db: Db, epoch: number): Promise<void>;
+}
+
+/** The moment of a batch: one time, one epoch and the counters, all under the head row's lock. */
+export interface Turn {
+  readonly now: number;
+  readonly epoch: number;
+  readonly counters: HourCounters;
+}
+
+/** What became of a candidate: the answer and, unless it is a dry run, its record. */
+export interface Outcome<T> {
+  readonly answer: T;
+  readonly record?: AuditRecord;
+}
+
+/** A decision waiting for its turn. */
+export interface Candidate<T> {
+  /**
+   * Called first, under the lock, when policy or credentials may have changed since the candidate was made: loads again
+   * what it stands on. Throws to refuse this candidate alone.
+   */
+  refresh(db: Db, epoch: number): Promise<void>;
+  /** True when everything it stands on is known up to the epoch. */
+  isFresh(epoch: number): boolean;
+  /** Counters that `evaluate` may ask for. */
+  counterKeys(now: number): readonly string[];
+  /** Decides, synchronously, under the lock. Throws to refuse this candidate alone. */
+  evaluate(turn: Turn): Outcome<T>;
+}
+
+/** A change in progress: everything done through it commits together, or not at all. */
+export interface Change {
+  readonly db: Transaction<Tables>;
+  readonly now: number;
+  /** The epoch this change will have: to be written into `policy_epoch` of what it touches. */
+  readonly epoch: number;
+  /** Marks the change as one of policy or credentials: every instance knows it at its very next decision. */
+  invalidate(): void;
+  emit(event: NewEvent): void;
+}
+
+interface Waiting {
+  readonly candidate: Candidate<unknown>;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface LedgerStats {
+  batches: number;
+  records: number;
+  failures: number;
+  queued: number;
+}
+
+interface LedgerOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly policy: PolicyPort;
+  /** Unique to this instance. */
+  readonly instance: string;
+  readonly onError: (message: string, error: unknown) => void;
+}
+
+const MAX_BATCH = 512;
+/** Beyond this many waiting decisions new ones are refused at once rather than kept waiting. */
+const MAX_QUEUE = 20_000;
+
+/**
+ * The append-only log and its one writer. Decisions that wait at the same turn of the event loop share one transaction;
+ * an answer is given only when its record is durable. Every change of policy goes through `change` and is known to the
+ * next decision, on this instance and on every other.
+ */
+export class Ledger {
+  readonly stats: LedgerStats = { batches: 0, records: 0, failures: 0, queued: 0 };
+  readonly #o: LedgerOptions;
+  readonly #store: BatchStore;
+  readonly #mutex = new Mutex();
+  readonly #counters = new HourCounters();
+  readonly #listeners = new Set<(firstSeq: number, records: readonly AuditRecord[], timestamp: number) => void>();
+  #queue: Waiting[] = [];
+  #turning = false;
+  #closed = false;
+
+  constructor(options: LedgerOptions) {
+    this.#o = options;
+    this.#store = options.database.dialect === 'sqlite' ? new SqliteBatchStore(options.database) : new PostgresBatchStore(options.database);
+  }
+
+  /** Hands a decision to the sequencer. Resolves after its record is durable; rejects with 503 AUDIT_UNAVAILABLE when it cannot be recorded. */
+  decide<T>(candidate: Candidate<T>): Promise<T> {
+    if (this.#closed || this.#queue.length >= MAX_QUEUE) return Promise.reject(CommonErrors.AUDIT_UNAVAILABLE({ internal: this.#closed ? 'ledger closed' : 'queue full' }));
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ candidate, resolve: resolve as (value: never) => void, reject });
+      if (!this.#turning) {
+        this.#turning = true;
+        setImmediate(() => void this.#turn());
+      }
+    });
+  }
+
+  /** Calls `listener` after each commit of decisions of this instance. */
+  onRecords(listener: (firstSeq: number, records: readonly AuditRecord[], timestamp: number) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /**
+   * Runs a change in one transaction under the head row's lock and appends its events with it. Returns after the commit is
+   * durable. Inside `work` only `change.db` may be used. An unreachable database is 503 STORAGE_UNAVAILABLE.
+   */
+  async change<T>(work: (change: Change) => Promise<T>): Promise<T> {
+    return this.#mutex.run(async () => {
+      const { database, clock } = this.#o;
+      try {
+        return await database.write.transaction().execute(async (db) => {
+          let query = db.selectFrom('head').select(['seq', 'epoch', 'clock', 'writer']).where('id', '=', 1);
+          if (database.dialect === 'postgres') query = query.forUpdate();
+          const head: Head = await query.executeTakeFirstOrThrow();
+          const now = Math.max(clock.now(), head.clock);
+          const events: NewEvent[] = [];
+          let invalidated = false;
+          const result = await work({
+            db,
+            now,
+            epoch: head.epoch + 1,
+            invalidate: () => {
+              invalidated = true;
+            },
+            emit: (event) => {
+              events.push(event);
+            },
+          });
+          if (events.length > 0) {
+            const rows = events.map((e, i) => eventRow(e, head.seq + 1 + i, now));
+            for (let at = 0; at < rows.length; at += 100) await db.insertInto('stream_events').values(rows.slice(at, at + 100)).execute();
+          }
+          if (events.length > 0 || invalidated) {
+            await db
+              .updateTable('head')
+              .set({ seq: head.seq + events.length, epoch: head.epoch + (invalidated ? 1 : 0), clock: now })
+              .where('id', '=', 1)
+              .execute();
+          }
+          return result;
+        });
+      } catch (error) {
+        if (isUnavailable(error)) throw CommonErrors.STORAGE_UNAVAILABLE({ cause: error });
+        throw error;
+      }
+    });
+  }
+
+  /** Lets waiting decisions finish, then refuses new ones. */
+  async close(): Promise<void> {
+    while (this.#turning) await new Promise((resolve) => setImmediate(resolve));
+    this.#closed = true;
+    const release = await this.#mutex.acquire();
+    release();
+  }
+
+  async #turn(): Promise<void> {
+    const release = await this.#mutex.acquire();
+    const batch = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH);
+    this.#queue = this.#queue.length <= MAX_BATCH ? [] : this.#queue.slice(MAX_BATCH);
+    try {
+      await this.#commit(batch);
+    } finally {
+      release();
+      this.stats.queued = this.#queue.length;
+      if (this.#queue.length > 0) setImmediate(() => void this.#turn());
+      else this.#turning = false;
+    }
+  }
+
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    const { policy, clock, instance } = this.#o;
+    const records: AuditRecord[] = [];
+    const settled: (() => void)[] = [];
+    try {
+      const begun = this.#store.begin();
+      const head = begun instanceof Promise ? await begun : begun;
+      let candidates = batch;
+      if (head.epoch !== policy.epoch) await policy.refresh(this.#o.database.read, head.epoch);
+      for (const waiting of batch) {
+        if (!waiting.candidate.isFresh(head.epoch)) {
+          candidates = await this.#refreshed(batch, head.epoch);
+          break;
+        }
+      }
+      if (head.writer !== instance) this.#counters.forget();
+      const now = Math.max(clock.now(), head.clock);
+      await this.#loadCounters(candidates, now);
+
+      const turn: Turn = { now, epoch: head.epoch, counters: this.#counters };
+      for (const { candidate, resolve, reject } of candidates) {
+        try {
+          const { answer, record } = candidate.evaluate(turn);
+          if (record) records.push(record);
+          settled.push(() => resolve(answer as never));
+        } catch (error) {
+          settled.push(() => reject(error));
+        }
+      }
+
+      const firstSeq = head.seq + 1;
+      if (records.length > 0) {
+        const written = this.#store.commit({ firstSeq, timestamp: now, records, counters: this.#counters.drain(), writer: instance } satisfies Batch);
+        if (written instanceof Promise) await written;
+        this.stats.batches++;
+        this.stats.records += records.length;
+        settled.push(() => {
+          for (const listener of this.#listeners) listener(firstSeq, records, now);
+        });
+      } else {
+        const undone = this.#store.rollback();
+        if (undone instanceof Promise) await undone;
+      }
+    } catch (error) {
+      this.stats.failures++;
+      this.#counters.forget();
+      await this.#store.rollback();
+      this.#o.onError('decisions could not be recorded', error);
+      for (const { reject } of batch) reject(error instanceof LegateError ? error : CommonErrors.AUDIT_UNAVAILABLE({ cause: error }));
+      return;
+    }
+    for (const settle of settled) settle();
+  }
+
+  /** Refreshes what is stale; a candidate that fails is answered and left out. */
+  async #refreshed(batch: readonly Waiting[], epoch: number): Promise<Waiting[]> {
+    const left: Waiting[] = [];
+    for (const waiting of batch) {
+      try {
+        if (!waiting.candidate.isFresh(epoch)) await waiting.candidate.refresh(this.#o.database.read, epoch);
+        left.push(waiting);
+      } catch (error) {
+        if (!(error instanceof LegateError)) throw error;
+        waiting.reject(error);
+      }
+    }
+    return left;
+  }
+
+  async #loadCounters(candidates: readonly Waiting[], now: number): Promise<void> {
+    let missing: Set<string> | undefined;
+    for (const { candidate } of candidates) {
+      for (const key of candidate.counterKeys(now)) {
+        if (!this.#counters.has(key)) {
+          missing ??= new Set();
+          missing.add(key);
+        }
+      }
+    }
+    if (!missing) return;
+    const keys = [...missing];
+    const states: CounterState[] = await this.#store.counters(keys);
+    this.#counters.load(keys, states);
+  }
+}
+
+function eventRow(event: NewEvent, seq: number, now: number): NewStreamEventRow {
+  return {
+    seq,
+    id: newId('event', now),
+    type: event.type satisfies EventType,
+    timestamp: now,
+    agent_id: event.agentId ?? null,
+    user_id: event.userId ?? null,
+    action: null,
+    resource: null,
+    result: null,
+    reason: null,
+    duration_ms: null,
+    tokens_cost: null,
+    parameters: null,
+    ip: null,
+    user_agent: null,
+    delegation_ids: null,
+    data: JSON.stringify(event.data),
+  };
+}

@@ -1,0 +1,97 @@
+import type { PoolClient } from 'pg';
+import type { PostgresDatabase } from '../storage/index.ts';
+import type { Batch, BatchStore, CounterState, Head } from './entry.ts';
+
+/**
+ * The hot path on PostgreSQL: three round trips a batch (begin and lock, write everything, commit) on a connection of its
+ * own. Commits are durable: the pool sets synchronous_commit=on.
+ */
+export class PostgresBatchStore implements BatchStore {
+  readonly #db: PostgresDatabase;
+  readonly #sql;
+  #client: PoolClient | undefined;
+
+  constructor(db: PostgresDatabase) {
+    this.#db = db;
+    const p = db.prefix;
+    this.#sql = {
+      begin: `begin; select seq, epoch, clock, writer from ${p}head where id = 1 for update`,
+      counters: `select key, hour, used from ${p}counters where key = any($1::text[])`,
+      append: `with rows as (
+          insert into ${p}stream_events (seq, id, type, timestamp, agent_id, user_id, action, resource, result, reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids)
+          select $1::bigint + r.at - 1, r.id, 'audit', $2::bigint, r.agent_id, r.user_id, r.action, r.resource, r.result, r.reason, r.duration_ms, r.tokens_cost, r.parameters, r.ip, r.user_agent, r.delegation_ids
+          from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::float8[], $13::float8[], $14::text[], $15::text[], $16::text[], $17::text[])
+            with ordinality as r(id, agent_id, user_id, action, resource, result, reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids, at)
+        ), counted as (
+          insert into ${p}counters (key, hour, used) select * from unnest($18::text[], $19::bigint[], $20::bigint[])
+          on conflict (key) do update set hour = excluded.hour, used = excluded.used
+        )
+        update ${p}head set seq = $3::bigint, clock = $2::bigint, writer = $4::text where id = 1`,
+    };
+  }
+
+  async begin(): Promise<Head> {
+    const client = await this.#db.pool.connect();
+    this.#client = client;
+    const results = (await client.query(this.#sql.begin)) as unknown as { rows: Head[] }[];
+    const head = results[1]?.rows[0];
+    if (!head) throw new Error('The head row of the ledger is missing.');
+    return head;
+  }
+
+  async counters(keys: readonly string[]): Promise<CounterState[]> {
+    return (await this.#connection().query<CounterState>({ name: 'legate-counters', text: this.#sql.counters, values: [keys] })).rows;
+  }
+
+  async commit(batch: Batch): Promise<void> {
+    const client = this.#connection();
+    const { records, counters } = batch;
+    await client.query({
+      name: 'legate-append',
+      text: this.#sql.append,
+      values: [
+        batch.firstSeq,
+        batch.timestamp,
+        batch.firstSeq + records.length - 1,
+        batch.writer,
+        records.map((r) => r.id),
+        records.map((r) => r.agentId),
+        records.map((r) => r.userId),
+        records.map((r) => r.action),
+        records.map((r) => r.resource),
+        records.map((r) => r.result),
+        records.map((r) => r.reason),
+        records.map((r) => r.durationMs),
+        records.map((r) => r.tokensCost),
+        records.map((r) => r.parameters),
+        records.map((r) => r.ip),
+        records.map((r) => r.userAgent),
+        records.map((r) => r.delegationIds),
+        counters.map((c) => c.key),
+        counters.map((c) => c.hour),
+        counters.map((c) => c.used),
+      ],
+    });
+    await client.query('commit');
+    client.release();
+    this.#client = undefined;
+  }
+
+  /** Gives the connection back; one on which anything failed is closed rather than reused. */
+  async rollback(): Promise<void> {
+    const client = this.#client;
+    if (!client) return;
+    this.#client = undefined;
+    try {
+      await client.query('rollback');
+      client.release();
+    } catch (error) {
+      client.release(error instanceof Error ? error : true);
+    }
+  }
+
+  #connection(): PoolClient {
+    if (!this.#client) throw new Error('No batch is open.');
+    return this.#client;
+  }
+}

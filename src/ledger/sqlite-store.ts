@@ -1,0 +1,79 @@
+import type { SqliteDatabase } from '../storage/index.ts';
+import type { AuditRecord, Batch, BatchStore, CounterState, Head } from './entry.ts';
+
+const COLUMNS = ['seq', 'id', 'type', 'timestamp', 'agent_id', 'user_id', 'action', 'resource', 'result', 'reason', 'duration_ms', 'tokens_cost', 'parameters', 'ip', 'user_agent', 'delegation_ids'];
+
+/** Rows in one insert statement: binding once for eight rows saves a quarter of the cost of a row. */
+const ROWS_AT_ONCE = 8;
+
+/** The hot path on SQLite: prepared statements on the writer's connection, without a query builder between. */
+export class SqliteBatchStore implements BatchStore {
+  readonly #db: SqliteDatabase;
+  readonly #sql;
+
+  constructor(db: SqliteDatabase) {
+    this.#db = db;
+    const p = db.prefix;
+    const row = `(${COLUMNS.map((c) => (c === 'type' ? "'audit'" : '?')).join(',')})`;
+    const insert = (rows: number): string => `insert into ${p}stream_events (${COLUMNS.join(',')}) values ${Array(rows).fill(row).join(',')}`;
+    this.#sql = {
+      begin: 'begin immediate',
+      head: `select seq, epoch, clock, writer from ${p}head where id = 1`,
+      one: insert(1),
+      many: insert(ROWS_AT_ONCE),
+      advance: `update ${p}head set seq = ?, clock = ?, writer = ? where id = 1`,
+      counters: `select key, hour, used from ${p}counters where key in (select value from json_each(?))`,
+      count: `insert into ${p}counters (key, hour, used) values (?, ?, ?) on conflict (key) do update set hour = excluded.hour, used = excluded.used`,
+      commit: 'commit',
+      rollback: 'rollback',
+    };
+  }
+
+  begin(): Head {
+    const { writer } = this.#db;
+    writer.prepare(this.#sql.begin).run([]);
+    const row = writer.prepare(this.#sql.head).raw([])[0];
+    if (!row) throw new Error('The head row of the ledger is missing.');
+    return { seq: row[0] as number, epoch: row[1] as number, clock: row[2] as number, writer: row[3] as string };
+  }
+
+  counters(keys: readonly string[]): CounterState[] {
+    return this.#db.writer.prepare(this.#sql.counters).all([JSON.stringify(keys)]) as unknown as CounterState[];
+  }
+
+  commit(batch: Batch): void {
+    const { writer } = this.#db;
+    const { records, timestamp } = batch;
+    const many = writer.prepare(this.#sql.many);
+    let seq = batch.firstSeq;
+    let at = 0;
+    for (; at + ROWS_AT_ONCE <= records.length; at += ROWS_AT_ONCE) {
+      const values: (string | number | null)[] = [];
+      for (let i = 0; i < ROWS_AT_ONCE; i++) pushRow(values, seq++, timestamp, records[at + i] as AuditRecord);
+      many.run(values);
+    }
+    const one = writer.prepare(this.#sql.one);
+    for (; at < records.length; at++) {
+      const values: (string | number | null)[] = [];
+      pushRow(values, seq++, timestamp, records[at] as AuditRecord);
+      one.run(values);
+    }
+    if (batch.counters.length > 0) {
+      const count = writer.prepare(this.#sql.count);
+      for (const c of batch.counters) count.run([c.key, c.hour, c.used]);
+    }
+    writer.prepare(this.#sql.advance).run([seq - 1, timestamp, batch.writer]);
+    writer.prepare(this.#sql.commit).run([]);
+  }
+
+  rollback(): void {
+    // After an I/O error SQLite has rolled back by itself; a second rollback then fails and changes nothing.
+    try {
+      this.#db.writer.prepare(this.#sql.rollback).run([]);
+    } catch {}
+  }
+}
+
+function pushRow(values: (string | number | null)[], seq: number, timestamp: number, r: AuditRecord): void {
+  values.push(seq, r.id, timestamp, r.agentId, r.userId, r.action, r.resource, r.result, r.reason, r.durationMs, r.tokensCost, r.parameters, r.ip, r.userAgent, r.delegationIds);
+}

@@ -1,0 +1,26 @@
+/** Time is an argument everywhere, so that tests turn the clock instead of sleeping. Milliseconds since the epoch. */
+export interface Clock {
+  now(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+export const SECOND_MS = 1000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
+let lastMs = Number.NaN;
+let lastIso = '';
+
+/** ISO 8601 UTC with milliseconds, the only form in which a time leaves the service. */
+export function isoTime(ms: number): string {
+  if (ms !== lastMs) {
+    lastIso = new Date(ms).toISOString();
+    lastMs = ms;
+  }
+  return lastIso;
+}
+
+/** Number of the clock hour (UTC) that contains `ms`: the window of `maxCallsPerHour`. */
+export const clockHour = (ms: number): number => Math.floor(ms / HOUR_MS);

@@ -1,0 +1,82 @@
+/**
+ * An error that has an answer: code, HTTP status and a public message, declared once in `defineErrors`.
+ * `internal` and `cause` go to the log and never to the caller.
+ */
+export class LegateError extends Error {
+  readonly code: string;
+  readonly status: number;
+  readonly details: Record<string, unknown> | undefined;
+  readonly internal: string | undefined;
+  readonly headers: Record<string, string> | undefined;
+
+  constructor(declaration: ErrorDeclaration, options: ErrorOptionsOf = {}) {
+    super(options.message ?? declaration.message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'LegateError';
+    this.code = declaration.code;
+    this.status = declaration.status;
+    this.details = options.details;
+    this.internal = options.internal;
+    this.headers = options.headers;
+  }
+
+  toBody(): { error: { code: string; message: string; details?: Record<string, unknown> } } {
+    return { error: { code: this.code, message: this.message, ...(this.details ? { details: this.details } : {}) } };
+  }
+}
+
+interface ErrorOptionsOf {
+  /** Replaces the declared public message. */
+  message?: string;
+  details?: Record<string, unknown>;
+  internal?: string;
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+export interface ErrorDeclaration {
+  readonly code: string;
+  readonly status: number;
+  readonly message: string;
+}
+
+/** A declared error: call it to make one to throw; a route lists it among its `errors`. */
+export type ErrorFactory = ErrorDeclaration & ((options?: ErrorOptionsOf) => LegateError);
+
+/** Declares errors once: `{ CODE: [status, 'public message'] }`. OpenAPI and docs/errors.md are made from these. */
+export function defineErrors<T extends Record<string, readonly [status: number, message: string]>>(
+  declarations: T,
+): { readonly [K in keyof T]: ErrorFactory } {
+  const out: Record<string, ErrorFactory> = {};
+  for (const [code, [status, message]] of Object.entries(declarations)) {
+    const declaration: ErrorDeclaration = { code, status, message };
+    const factory = (options?: ErrorOptionsOf) => new LegateError(declaration, options);
+    out[code] = Object.assign(factory, declaration);
+  }
+  return out as { readonly [K in keyof T]: ErrorFactory };
+}
+
+/** Errors that any route can answer. */
+export const CommonErrors = defineErrors({
+  VALIDATION_FAILED: [400, 'The request is not valid.'],
+  UNAUTHORIZED: [401, 'A valid credential is required.'],
+  FORBIDDEN: [403, 'The credential does not allow this.'],
+  NOT_FOUND: [404, 'Nothing is here.'],
+  METHOD_NOT_ALLOWED: [405, 'This method is not allowed here.'],
+  PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'The content type must be application/json.'],
+  INTERNAL_ERROR: [500, 'Something went wrong on our side.'],
+  AUDIT_UNAVAILABLE: [503, 'The decision could not be recorded, so nothing is allowed. Try again.'],
+  STORAGE_UNAVAILABLE: [503, 'The database cannot be reached. Try again.'],
+});
+
+export interface Issue {
+  path: string;
+  message: string;
+}
+
+/** 400 VALIDATION_FAILED that names the fields. */
+export const validationFailed = (issues: Issue[]): LegateError =>
+  CommonErrors.VALIDATION_FAILED({
+    details: { issues },
+    ...(issues[0] ? { message: `The request is not valid: ${issues[0].path ? `${issues[0].path}: ` : ''}${issues[0].message}` } : {}),
+  });

@@ -1,0 +1,10 @@
+/** Every type of event, its meaning once (specification 6.1, contract 13). */
+export const EVENT_TYPES = {
+  audit: 'A decision about an agent action was recorded.',
+  'agent.created': 'A new agent identity was registered.',
+  'agent.updated': 'An agent was changed.',
+  'agent.revoked': 'An agent was permanently revoked.',
+  'agent.rotated': 'An agent token was rotated.',
+} as const;
+
+export type EventType = keyof typeof EVENT_TYPES;

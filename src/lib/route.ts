@@ -1,0 +1,53 @@
+import type { z } from 'zod';
+import type { Principal, Reach, Who } from './access.ts';
+import type { ErrorFactory } from './error.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** What a handler is given: everything about the call, checked and parsed. */
+export interface Call<Params, Query, Body> {
+  readonly principal: Principal;
+  /** What the ledger needs to prove the principal again under its lock. */
+  readonly proof: { readonly epoch: number; readonly reauthenticate: (db: never) => Promise<Principal> };
+  /** How far the caller sees here; `all` on public routes has no meaning and is never used. */
+  readonly reach: Reach;
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  /** Address of the client (trusted proxies considered), or null when it is not known. */
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  /** Value of performance.now() when the request arrived. */
+  readonly startedAt: number;
+  readonly requestId: string;
+  readonly request: Request;
+  /** Path and query of the request, for `Link` headers. */
+  readonly url: URL;
+}
+
+export type Answer = Response | { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> };
+
+export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
+  readonly method: Method;
+  /** Hono's notation: `/agents/:id`. */
+  readonly path: string;
+  /** Where it is mounted: `rest` (http.restPath, the default), `base` (http.basePath) or `root` of the domain. */
+  readonly mount?: 'rest' | 'base' | 'root';
+  readonly summary: string;
+  readonly description?: string;
+  readonly who: Who;
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  /** The body may be left out. */
+  readonly bodyOptional?: boolean;
+  /** Largest body in bytes; http.bodyLimit when not stated. */
+  readonly bodyLimit?: number;
+  /** Status -> schema of the answer (null: no body; text: a media type other than JSON). Answers are parsed by it on the way out. */
+  readonly answers: Readonly<Record<number, z.ZodType | null | { readonly mediaTypes: readonly string[] }>>;
+  readonly errors?: readonly ErrorFactory[];
+  readonly handle: (call: Call<z.output<P>, z.output<Q>, z.output<B>>, platform: Platform) => Promise<Answer> | Answer;
+}
+
+/** A route whose schema types are forgotten: what the router, OpenAPI and the tests loop over. */
+export type Route<Platform> = RouteDeclaration<Platform, z.ZodType, z.ZodType, z.ZodType>;

@@ -1,0 +1,190 @@
+import type { Principal } from '../lib/access.ts';
+import { isoTime, SECOND_MS } from '../lib/clock.ts';
+import { CommonErrors } from '../lib/error.ts';
+import { newId } from '../lib/ids.ts';
+import { redact } from '../lib/redact.ts';
+import type { AuditRecord, Candidate, Outcome, Turn } from '../ledger/index.ts';
+import type { Platform } from '../platform.ts';
+import type { Db } from '../storage/index.ts';
+import { agentStatus, type CompiledAgent } from './compile.ts';
+import { counterKeys, type Decision, decide, type Reason } from './decide.ts';
+import { AgentLookupErrors } from './errors.ts';
+import { explain, type Trace } from './explain.ts';
+import { mayUseOwnResource } from './own-resources.ts';
+
+export interface AuthorizeInput {
+  /** May be left out by an agent asking about itself. */
+  readonly agentId?: string | undefined;
+  readonly action: string;
+  readonly resource: string;
+  readonly arguments?: Record<string, unknown> | undefined;
+  readonly context?: { readonly ip?: string | undefined; readonly userAgent?: string | undefined } | undefined;
+  readonly explain?: boolean | undefined;
+  /** Same answer; nothing is counted, nothing is recorded, there is no auditId. */
+  readonly dryRun?: boolean | undefined;
+  readonly tokensCost?: number | undefined;
+}
+
+/** Specification 2.4 and contract 6. */
+export interface AuthorizeAnswer {
+  readonly allowed: boolean;
+  readonly auditId?: string;
+  readonly reason?: Reason;
+  /** Seconds until the window of a RATE_LIMITED refusal ends. */
+  readonly retryAfter?: number;
+  readonly limit?: number;
+  readonly remaining?: number;
+  readonly resetAt?: string;
+  readonly trace?: Trace;
+}
+
+/** Who asks. */
+export interface Asker {
+  /** null: the embedding application itself, which may ask about every agent. */
+  readonly principal: Principal | null;
+  /** Epoch up to which the principal is known to be good; -1: not known. */
+  readonly epoch: number;
+  /** Proves the same credential again. Throws 401 when it is none any more. */
+  readonly reauthenticate: (db: Db) => Promise<Principal>;
+  /** Address of the connection. */
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  /** performance.now() at arrival. */
+  readonly startedAt: number;
+}
+
+const NO_PARAMETERS = '{}';
+
+/**
+ * One decision: decided under the ledger's lock on policy that is current there, counted, recorded, and only then answered.
+ * Unknown or invisible agent: 404 AGENT_NOT_FOUND, without a record.
+ */
+export function authorize(platform: Platform, asker: Asker, input: AuthorizeInput): Promise<AuthorizeAnswer> {
+  return platform.ledger.decide(new Question(platform, asker, input));
+}
+
+class Question implements Candidate<AuthorizeAnswer> {
+  readonly #platform: Platform;
+  readonly #input: AuthorizeInput;
+  readonly #asker: Asker;
+  readonly #agentId: string;
+  #principal: Principal | null;
+  #principalEpoch: number;
+
+  constructor(platform: Platform, asker: Asker, input: AuthorizeInput) {
+    this.#platform = platform;
+    this.#asker = asker;
+    this.#input = input;
+    this.#principal = asker.principal;
+    this.#principalEpoch = asker.epoch;
+    const own = asker.principal?.kind === 'agent' || asker.principal?.kind === 'accessToken' ? asker.principal.agentId : undefined;
+    this.#agentId = input.agentId ?? own ?? '';
+  }
+
+  isFresh(epoch: number): boolean {
+    const { policy } = this.#platform;
+    if (policy.peek(this.#agentId) === undefined) return false;
+    const p = this.#principal;
+    if (p === null) return true;
+    if (p.kind === 'agent') return p.agentId === this.#agentId || policy.peek(p.agentId) !== undefined;
+    return this.#principalEpoch === epoch;
+  }
+
+  async refresh(db: Db, epoch: number): Promise<void> {
+    const { policy } = this.#platform;
+    const p = this.#principal;
+    if (p?.kind === 'agent') await policy.load(db, p.agentId);
+    else if (p !== null && this.#principalEpoch !== epoch) {
+      this.#principal = await this.#asker.reauthenticate(db);
+      this.#principalEpoch = epoch;
+    }
+    if (!(await policy.load(db, this.#agentId))) throw AgentLookupErrors.AGENT_NOT_FOUND();
+  }
+
+  counterKeys(): readonly string[] {
+    const agent = this.#platform.policy.peek(this.#agentId);
+    return agent ? counterKeys(agent, this.#input.action, this.#input.resource) : [];
+  }
+
+  evaluate(turn: Turn): Outcome<AuthorizeAnswer> {
+    const input = this.#input;
+    const agent = this.#platform.policy.peek(this.#agentId);
+    if (!agent) throw AgentLookupErrors.AGENT_NOT_FOUND();
+    const asksAboutItself = this.#mayAsk(agent, turn.now);
+
+    const ask = { action: input.action, resource: input.resource, now: turn.now };
+    const decision = decide(agent, ask, turn.counters);
+    const trace = input.explain ? explain(agent, ask, turn.counters, decision) : undefined;
+    if (input.dryRun) return { answer: answerOf(decision, undefined, turn.now, trace) };
+
+    if (decision.allowed) for (const key of decision.take) turn.counters.take(key, Math.floor(turn.now / 3_600_000));
+    const auditId = newId('audit', turn.now);
+    const { ip, userAgent } = this.#origin(asksAboutItself);
+    const record: AuditRecord = {
+      id: auditId,
+      agentId: agent.id,
+      userId: agent.ownerId,
+      action: input.action,
+      resource: input.resource,
+      result: decision.allowed ? 'allowed' : decision.reason === 'RATE_LIMITED' ? 'rate_limited' : 'denied',
+      reason: decision.allowed ? null : decision.reason,
+      durationMs: Math.round((performance.now() - this.#asker.startedAt) * 1000) / 1000,
+      tokensCost: input.tokensCost ?? null,
+      parameters: input.arguments === undefined ? NO_PARAMETERS : JSON.stringify(redact(input.arguments, this.#platform.redactedKeys)),
+      ip,
+      userAgent,
+      delegationIds: decision.allowed && decision.grant.delegationIds.length > 0 ? JSON.stringify(decision.grant.delegationIds) : null,
+    };
+    return { answer: answerOf(decision, auditId, turn.now, trace), record };
+  }
+
+  /** May the asker, as it is now, ask about this agent? True: the agent itself asks. Throws 401, 403 or 404. */
+  #mayAsk(agent: CompiledAgent, now: number): boolean {
+    const p = this.#principal;
+    if (p === null) return false;
+    switch (p.kind) {
+      case 'user':
+        if (p.expiresAt !== null && now >= p.expiresAt) throw CommonErrors.UNAUTHORIZED();
+        if (p.role !== 'admin' && agent.ownerId !== p.userId) throw AgentLookupErrors.AGENT_NOT_FOUND();
+        return false;
+      case 'agent': {
+        const caller = p.agentId === agent.id ? agent : this.#platform.policy.peek(p.agentId);
+        if (!caller || caller.tokenHash !== p.tokenHash || agentStatus(caller, now) !== 'active') throw CommonErrors.UNAUTHORIZED();
+        if (caller === agent) return true;
+        if (agent.ownerId !== caller.ownerId || !mayUseOwnResource(caller, 'legate:authorize', 'check')) throw AgentLookupErrors.AGENT_NOT_FOUND();
+        return false;
+      }
+      case 'accessToken':
+        if (now >= p.expiresAt) throw CommonErrors.UNAUTHORIZED();
+        if (agent.ownerId !== p.userId) throw AgentLookupErrors.AGENT_NOT_FOUND();
+        return agent.id === p.agentId;
+      case 'anonymous':
+        throw CommonErrors.UNAUTHORIZED();
+    }
+  }
+
+  /** Where the agent's call comes from: its own connection when it asks itself, else what the owner or gateway states. */
+  #origin(asksAboutItself: boolean): { ip: string | null; userAgent: string | null } {
+    const { context } = this.#input;
+    if (asksAboutItself) return { ip: this.#asker.ip, userAgent: context?.userAgent ?? this.#asker.userAgent };
+    return { ip: context?.ip ?? null, userAgent: context?.userAgent ?? null };
+  }
+}
+
+function answerOf(decision: Decision, auditId: string | undefined, now: number, trace: Trace | undefined): AuthorizeAnswer {
+  const base: AuthorizeAnswer = auditId === undefined ? { allowed: decision.allowed } : { allowed: decision.allowed, auditId };
+  const answer =
+    decision.allowed || decision.reason !== 'RATE_LIMITED'
+      ? decision.allowed
+        ? base
+        : { ...base, reason: decision.reason }
+      : {
+          ...base,
+          reason: decision.reason,
+          retryAfter: Math.max(1, Math.ceil(((decision.resetAt ?? now) - now) / SECOND_MS)),
+          limit: decision.limit ?? 0,
+          remaining: 0,
+          resetAt: isoTime(decision.resetAt ?? now),
+        };
+  return trace ? { ...answer, trace } : answer;
+}

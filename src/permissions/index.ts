@@ -1,0 +1,19 @@
+import { defineModule } from '../platform.ts';
+import { AgentLookupErrors } from './errors.ts';
+import { permissionRoutes } from './routes.ts';
+
+export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
+export { type AgentStatus, agentStatus } from './compile.ts';
+export { REASONS, type Reason } from './decide.ts';
+export { AgentLookupErrors } from './errors.ts';
+export { mayUseOwnResource } from './own-resources.ts';
+export { PolicyCache } from './policy.ts';
+export { assertAgentNamed, AUTHORIZE_BODY_LIMIT, AuthorizeBody } from './routes.ts';
+export { MAX_PERMISSIONS, Permission, Permissions } from './schema.ts';
+
+export const permissions = defineModule({
+  name: 'permissions',
+  description: 'Decides what an agent may do, and records each decision.',
+  routes: permissionRoutes,
+  errors: AgentLookupErrors,
+});

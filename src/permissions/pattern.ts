@@ -1,0 +1,82 @@
+/** Longest chain of segments in a pattern. */
+const MAX_SEGMENTS = 32;
+
+/** What is wrong with a resource pattern, or undefined. */
+export function patternProblem(pattern: string): string | undefined {
+  const segments = pattern.split(':');
+  if (segments.length > MAX_SEGMENTS) return `must have at most ${MAX_SEGMENTS} segments`;
+  for (const segment of segments) {
+    if (segment === '') return 'must not have an empty segment';
+    if (segment !== '*' && segment.includes('*')) return 'may have "*" only as a whole segment';
+  }
+  return undefined;
+}
+
+interface Node<T> {
+  literal: Map<string, Node<T>> | undefined;
+  /** A `*` in the middle: exactly one segment. */
+  any: Node<T> | undefined;
+  /** Patterns that end here. */
+  exact: T[] | undefined;
+  /** Patterns that end here with a final `*`: one or more further segments. */
+  rest: T[] | undefined;
+}
+
+const newNode = <T>(): Node<T> => ({ literal: undefined, any: undefined, exact: undefined, rest: undefined });
+
+/**
+ * Resource patterns of one agent as a tree over segments, built once. A look-up walks the segments of the resource and
+ * does not depend on how many patterns there are.
+ */
+export class PatternIndex<T> {
+  readonly #root: Node<T> = newNode();
+
+  add(pattern: string, value: T): void {
+    const segments = pattern.split(':');
+    const last = segments.length - 1;
+    let node = this.#root;
+    for (let i = 0; i <= last; i++) {
+      const segment = segments[i] as string;
+      if (segment === '*' && i === last) {
+        (node.rest ??= []).push(value);
+        return;
+      }
+      if (segment === '*') node = node.any ??= newNode();
+      else {
+        node.literal ??= new Map();
+        let next = node.literal.get(segment);
+        if (!next) {
+          next = newNode();
+          node.literal.set(segment, next);
+        }
+        node = next;
+      }
+    }
+    (node.exact ??= []).push(value);
+  }
+
+  /** Calls `found` for the values of every pattern that matches. */
+  match(resource: string, found: (values: readonly T[]) => void): void {
+    visit(this.#root, resource, 0, found);
+  }
+}
+
+/** `from` is where the next segment begins; past the end of the resource it is `length + 1`. */
+function visit<T>(node: Node<T>, resource: string, from: number, found: (values: readonly T[]) => void): void {
+  let at = node;
+  let start = from;
+  for (;;) {
+    if (start > resource.length) {
+      if (at.exact) found(at.exact);
+      return;
+    }
+    if (at.rest) found(at.rest);
+    const colon = resource.indexOf(':', start);
+    const end = colon === -1 ? resource.length : colon;
+    if (at.any) visit(at.any, resource, end + 1, found);
+    const next = at.literal?.get(resource.slice(start, end));
+    if (!next) return;
+    at = next;
+    start = end + 1;
+  }
+}

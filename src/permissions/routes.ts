@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { parseIp } from '../lib/ip.ts';
+import { jsonObject, text } from '../lib/json.ts';
+import { type Call, defineRoute } from '../platform.ts';
+import { type Asker, authorize } from './authorize.ts';
+import { REASONS } from './decide.ts';
+import { AgentLookupErrors } from './errors.ts';
+import { Action, Resource } from './schema.ts';
+import { LegateError, validationFailed } from '../lib/error.ts';
+
+/** Body of /authorize, and so of what `arguments` may hold. */
+export const AUTHORIZE_BODY_LIMIT = 65_536;
+
+export const AuthorizeBody = z
+  .strictObject({
+    agentId: text(64).optional().meta({ description: 'May be left out by an agent asking about itself.' }),
+    action: Action,
+    resource: Resource,
+    arguments: jsonObject(AUTHORIZE_BODY_LIMIT).optional(),
+    context: z
+      .strictObject({
+        ip: text(64)
+          .refine((ip) => parseIp(ip) !== undefined, { message: 'must be an IPv4 or IPv6 address' })
+          .optional(),
+        userAgent: text(1024).optional(),
+      })
+      .optional(),
+    explain: z.boolean().optional(),
+    dryRun: z.boolean().optional(),
+    tokensCost: z.number().min(0).max(1e15).optional(),
+  })
+  .meta({ id: 'AuthorizeRequest' });
+export type AuthorizeBody = z.output<typeof AuthorizeBody>;
+
+const Trace = z
+  .object({
+    agentStatus: z.enum(['active', 'revoked', 'expired']),
+    entries: z.array(
+      z.object({
+        index: z.number(),
+        resource: z.string(),
+        actions: z.array(z.string()),
+        constraints: z.record(z.string(), z.unknown()).optional(),
+        outcome: z.enum(['allowed', 'resource-not-matched', 'action-not-matched', 'rate-limited', 'not-needed', 'agent-not-active']),
+        used: z.number().optional(),
+        limit: z.number().optional(),
+      }),
+    ),
+    omitted: z.number(),
+  })
+  .meta({ id: 'DecisionTrace' });
+
+export const AuthorizeDecision = z
+  .object({
+    allowed: z.boolean(),
+    auditId: z.string().optional().meta({ description: 'The audit entry; absent for a dry run.' }),
+    reason: z
+      .enum(Object.keys(REASONS) as [keyof typeof REASONS, ...(keyof typeof REASONS)[]])
+      .optional()
+      .meta({ description: 'Present when not allowed.' }),
+    retryAfter: z.int().optional().meta({ description: 'Seconds; with RATE_LIMITED.' }),
+    limit: z.int().optional(),
+    remaining: z.int().optional(),
+    resetAt: z.string().optional().meta({ format: 'date-time' }),
+    trace: Trace.optional(),
+  })
+  .meta({ id: 'AuthorizeDecision' });
+
+export const askerOf = (call: Pick<Call<unknown, unknown, unknown>, 'principal' | 'proof' | 'ip' | 'userAgent' | 'startedAt'>): Asker => ({
+  principal: call.principal,
+  epoch: call.proof.epoch,
+  reauthenticate: call.proof.reauthenticate as Asker['reauthenticate'],
+  ip: call.ip,
+  userAgent: call.userAgent,
+  startedAt: call.startedAt,
+});
+
+/** Only an agent can leave its id out. */
+export function assertAgentNamed(kind: string | undefined, body: { agentId?: string | undefined }, path = 'agentId'): void {
+  if (body.agentId === undefined && kind !== 'agent' && kind !== 'accessToken') throw validationFailed([{ path, message: 'is required unless an agent asks about itself' }]);
+}
+
+const MayCheck = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
+
+const BatchResult = z.union([AuthorizeDecision, z.object({ error: z.object({ code: z.string(), message: z.string() }) })]);
+
+export const permissionRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/authorize',
+    summary: 'Decide whether an agent may perform an action on a resource',
+    description: 'The decision is recorded durably before it is answered. A denial is status 200.',
+    who: MayCheck,
+    body: AuthorizeBody,
+    bodyLimit: AUTHORIZE_BODY_LIMIT,
+    answers: { 200: AuthorizeDecision },
+    errors: [AgentLookupErrors.AGENT_NOT_FOUND],
+    handle: async (call, platform) => {
+      assertAgentNamed(call.principal.kind, call.body);
+      return { status: 200, body: await authorize(platform, askerOf(call), call.body) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/authorize/batch',
+    summary: 'Decide up to 100 questions',
+    description: 'Each is decided and recorded like a call of its own, in order. An invisible agent is an error in its place.',
+    who: MayCheck,
+    body: z.strictObject({ requests: z.array(AuthorizeBody).min(1).max(100) }),
+    answers: { 200: z.object({ results: z.array(BatchResult) }) },
+    handle: async (call, platform) => {
+      call.body.requests.forEach((request, i) => {
+        assertAgentNamed(call.principal.kind, request, `requests.${i}.agentId`);
+      });
+      const asker = askerOf(call);
+      const results = await Promise.all(
+        call.body.requests.map((request) =>
+          authorize(platform, asker, request).catch((error: unknown) => {
+            if (error instanceof LegateError && error.code === AgentLookupErrors.AGENT_NOT_FOUND.code) return error.toBody();
+            throw error;
+          }),
+        ),
+      );
+      return { status: 200, body: { results } };
+    },
+  }),
+];

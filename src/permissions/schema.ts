@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { text } from '../lib/json.ts';
+import { patternProblem } from './pattern.ts';
+
+const MAX_RESOURCE_CHARS = 512;
+const MAX_ACTION_CHARS = 128;
+const MAX_ACTIONS = 100;
+export const MAX_PERMISSIONS = 1000;
+
+/** Constraints of a permission entry (contract 6). An unknown key is refused, so that a misspelt one never goes unnoticed. */
+export const Constraints = z
+  .strictObject({
+    maxCallsPerHour: z.int('must be a whole number').min(0, 'must be 0 or more').max(1_000_000_000).optional().meta({ description: 'Calls allowed in each clock hour (UTC) under this entry. 0 never allows.' }),
+  })
+  .meta({ id: 'Constraints' });
+
+export const ResourcePattern = text(MAX_RESOURCE_CHARS)
+  .superRefine((value, ctx) => {
+    const problem = patternProblem(value);
+    if (problem) ctx.addIssue({ code: 'custom', message: problem });
+  })
+  .meta({ description: 'Segments separated by ":"; "*" as the last one matches one or more, in the middle exactly one, alone everything.', examples: ['mcp:github:*'] });
+
+export const Action = text(MAX_ACTION_CHARS).meta({ examples: ['read'] });
+export const Resource = text(MAX_RESOURCE_CHARS).meta({ examples: ['mcp:github:list_issues'] });
+
+/** Specification 2.2. */
+export const Permission = z
+  .strictObject({
+    resource: ResourcePattern,
+    actions: z.array(Action).min(1).max(MAX_ACTIONS),
+    constraints: Constraints.optional(),
+  })
+  .meta({ id: 'Permission' });
+export type Permission = z.output<typeof Permission>;
+
+export const Permissions = z.array(Permission).max(MAX_PERMISSIONS, `must have at most ${MAX_PERMISSIONS} entries`);

@@ -1,0 +1,59 @@
+import type { Config } from './config.ts';
+import type { Principal } from './lib/access.ts';
+import type { Clock } from './lib/clock.ts';
+import type { ErrorFactory } from './lib/error.ts';
+import type { Answer, Call, Route, RouteDeclaration } from './lib/route.ts';
+import type { SecretKind } from './lib/secrets.ts';
+import type { Ledger } from './ledger/index.ts';
+import type { PolicyCache } from './permissions/policy.ts';
+import type { Database, Db } from './storage/index.ts';
+import type { z } from 'zod';
+
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What every use case is given. Made once, in service.ts. */
+export interface Platform {
+  readonly config: Config;
+  /** Public address without a trailing slash. */
+  readonly baseUrl: string;
+  readonly production: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly database: Database;
+  readonly ledger: Ledger;
+  readonly policy: PolicyCache;
+  /** Further keys whose values are redacted before storage (`audit.redact`), normalised. */
+  readonly redactedKeys: ReadonlySet<string>;
+}
+
+/** How one kind of secret is recognised and turned into a principal. */
+export interface Credential {
+  readonly kind: SecretKind;
+  /** The principal behind the hash of a secret, or null when it proves nothing (any more). Reads from `db`. */
+  readonly verify: (platform: Platform, db: Db, tokenHash: string, now: number) => Promise<Principal | null>;
+}
+
+export interface Module {
+  readonly name: string;
+  /** One sentence for docs and OpenAPI tags. */
+  readonly description: string;
+  readonly routes?: readonly Route<Platform>[];
+  readonly errors?: Readonly<Record<string, ErrorFactory>>;
+  readonly credentials?: readonly Credential[];
+}
+
+export const defineModule = (module: Module): Module => module;
+
+/** Declares a route with the types of its schemas inferred for its handler. */
+export function defineRoute<P extends z.ZodType = z.ZodType<undefined>, Q extends z.ZodType = z.ZodType<undefined>, B extends z.ZodType = z.ZodType<undefined>>(
+  declaration: RouteDeclaration<Platform, P, Q, B>,
+): Route<Platform> {
+  return declaration as unknown as Route<Platform>;
+}
+
+export type { Answer, Call };

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { type ConfigInput, readConfig } from './config.ts';
+import { createApp, type Fetch, mountRoutes } from './http/app.ts';
+import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
+import { hotAuthorize } from './http/hot-authorize.ts';
+import { Ledger } from './ledger/index.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
+import { redactedKeys } from './lib/redact.ts';
+import { modules } from './modules.ts';
+import { PolicyCache } from './permissions/index.ts';
+import type { Log, Platform } from './platform.ts';
+import { migrate, openDatabase } from './storage/index.ts';
+
+export interface LegateOptions {
+  /** Asked when a request carries no credential of ours (contract 4). */
+  authenticate?: AuthenticateHook;
+  clock?: Clock;
+  log?: Log;
+  /** NODE_ENV is production: changes some defaults. */
+  production?: boolean;
+  /** Environment variables to read; none unless given. */
+  env?: Record<string, string | undefined>;
+  /** Content of legate.config.json. */
+  file?: unknown;
+}
+
+export interface Legate {
+  /** The whole HTTP surface. */
+  readonly fetch: Fetch;
+  /** Takes the hottest route straight from node:http; false when the request is for `fetch`. */
+  readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
+  readonly baseUrl: string;
+  readonly platform: Platform;
+  close(): Promise<void>;
+}
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Wires a service together: the only place that does. Opens and migrates the database. */
+export async function createLegate(config: ConfigInput = {}, options: LegateOptions = {}): Promise<Legate> {
+  const production = options.production ?? false;
+  const { values } = readConfig({ code: config, file: options.file, env: options.env ?? {}, production });
+  const log = options.log ?? silent;
+  const clock = options.clock ?? systemClock;
+  const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, {
+    serviceName: values.service.name,
+    onError: (error) => log.warn({ err: error }, 'an idle database connection broke'),
+  });
+  try {
+    await migrate(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+
+  const policy = new PolicyCache();
+  const ledger = new Ledger({ database, clock, policy, instance: randomUUID(), onError: (message, error) => log.error({ err: error }, message) });
+  const platform: Platform = {
+    config: values,
+    baseUrl: values.baseUrl ?? `http://localhost:${values.http.port}`,
+    production,
+    clock,
+    log,
+    database,
+    ledger,
+    policy,
+    redactedKeys: redactedKeys(values.audit.redact),
+  };
+  const authenticator = new Authenticator(
+    platform,
+    modules.flatMap((m) => m.credentials ?? []),
+    options.authenticate,
+  );
+  const mounted = mountRoutes(modules, values);
+  const observe = (): void => {};
+  const fetch = createApp(platform, mounted, authenticator, observe);
+  const hot = hotAuthorize(platform, authenticator, `${values.http.restPath.replace(/\/$/, '')}/authorize`, observe);
+
+  return {
+    fetch,
+    hot,
+    baseUrl: platform.baseUrl,
+    platform,
+    close: async () => {
+      await ledger.close();
+      await database.close();
+    },
+  };
+}

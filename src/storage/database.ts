@@ -1,0 +1,98 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { Kysely, PostgresDialect } from 'kysely';
+import type { Pool } from 'pg';
+import { TablePrefixPlugin } from './prefix-plugin.ts';
+import { SqliteHandleDialect } from './sqlite.ts';
+import { openSqlite, type SqliteHandle } from './sqlite-handle.ts';
+import type { Tables } from './tables.ts';
+
+export type Db = Kysely<Tables>;
+
+interface Common {
+  /** For queries outside a change. May not see a commit that has not been answered yet; always sees those that have. */
+  readonly read: Db;
+  /** For changes; used by the ledger, which alone opens transactions on it. */
+  readonly write: Db;
+  /** Prefix of every table, `legate_` unless service.name says otherwise. */
+  readonly prefix: string;
+  /** One line for people: driver and place, without credentials. */
+  readonly description: string;
+  close(): Promise<void>;
+}
+
+export interface SqliteDatabase extends Common {
+  readonly dialect: 'sqlite';
+  /** The connections behind `write` and `read`, for the two hot paths (append, export). */
+  readonly writer: SqliteHandle;
+  readonly reader: SqliteHandle;
+}
+
+export interface PostgresDatabase extends Common {
+  readonly dialect: 'postgres';
+  readonly pool: Pool;
+}
+
+export type Database = SqliteDatabase | PostgresDatabase;
+
+/** Opens `sqlite:<path>` or `postgres://...`. Does not migrate. */
+export async function openDatabase(url: string, options: { serviceName: string; onError?: (error: Error) => void }): Promise<Database> {
+  const prefix = `${options.serviceName}_`;
+  const plugins = [new TablePrefixPlugin(prefix)];
+  if (url.startsWith('sqlite:')) {
+    const path = resolve(url.slice('sqlite:'.length));
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const writer = openSqlite(path);
+    const reader = openSqlite(path, { readOnly: true });
+    const write = new Kysely<Tables>({ dialect: new SqliteHandleDialect(writer), plugins });
+    const read = new Kysely<Tables>({ dialect: new SqliteHandleDialect(reader), plugins });
+    return {
+      dialect: 'sqlite',
+      read,
+      write,
+      prefix,
+      writer,
+      reader,
+      description: `SQLite (${writer.driver}) at ${path}`,
+      close: async () => {
+        await read.destroy();
+        await write.destroy();
+      },
+    };
+  }
+  if (!/^postgres(ql)?:\/\//.test(url)) throw new Error('databaseUrl must be sqlite:<path> or postgres://...');
+  const pool = await openPool(url, options.onError);
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins });
+  const { host, pathname } = new URL(url);
+  return {
+    dialect: 'postgres',
+    read: db,
+    write: db,
+    prefix,
+    pool,
+    description: `PostgreSQL at ${host || 'local socket'}${pathname}`,
+    close: () => db.destroy(),
+  };
+}
+
+const INT8 = 20;
+const NUMERIC = 1700;
+
+async function openPool(url: string, onError?: (error: Error) => void): Promise<Pool> {
+  const { default: pg } = await import('pg');
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 10,
+    connectionTimeoutMillis: 3000,
+    query_timeout: 30_000,
+    application_name: 'legate',
+    options: '-c synchronous_commit=on -c timezone=UTC',
+    types: {
+      getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+        oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+    },
+  });
+  // A broken idle connection is replaced by the pool; without this listener it would end the process.
+  pool.on('error', (error) => onError?.(error));
+  return pool;
+}

@@ -1,0 +1,44 @@
+import { type Migration, Migrator } from 'kysely';
+import type { Database } from './database.ts';
+import { foundation } from './migrations/0001-foundation.ts';
+
+export interface MigrationContext {
+  dialect: 'sqlite' | 'postgres';
+  prefix: string;
+}
+
+/** Every migration in order. A landed one is never changed: add the next number. */
+const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
+  '0001-foundation': foundation,
+};
+
+export interface SchemaState {
+  /** Migrations in the code. */
+  known: number;
+  /** Migrations applied to the database. */
+  applied: number;
+  pending: string[];
+}
+
+function migrator(database: Database): Migrator {
+  const context: MigrationContext = { dialect: database.dialect, prefix: database.prefix };
+  return new Migrator({
+    db: database.write,
+    migrationTableName: `${database.prefix}migrations`,
+    migrationLockTableName: `${database.prefix}migrations_lock`,
+    provider: { getMigrations: async () => Object.fromEntries(Object.entries(MIGRATIONS).map(([name, make]) => [name, make(context)])) },
+  });
+}
+
+export async function schemaState(database: Database): Promise<SchemaState> {
+  const all = await migrator(database).getMigrations();
+  const pending = all.filter((m) => !m.executedAt).map((m) => m.name);
+  return { known: all.length, applied: all.length - pending.length, pending };
+}
+
+/** Brings the schema up to date. Several instances may start at once: the migrator holds a lock. */
+export async function migrate(database: Database): Promise<SchemaState> {
+  const { error } = await migrator(database).migrateToLatest();
+  if (error) throw error;
+  return schemaState(database);
+}

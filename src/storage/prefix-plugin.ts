@@ -1,0 +1,31 @@
+import { type KyselyPlugin, OperationNodeTransformer, type PluginTransformQueryArgs, type PluginTransformResultArgs, type QueryResult, type RootOperationNode, type SchemableIdentifierNode, type UnknownRow } from 'kysely';
+import { TABLE_NAMES } from './tables.ts';
+
+const OURS: ReadonlySet<string> = new Set(TABLE_NAMES);
+
+/** Puts the service's name before every one of our tables when a query is compiled. */
+class PrefixTransformer extends OperationNodeTransformer {
+  readonly #prefix: string;
+  constructor(prefix: string) {
+    super();
+    this.#prefix = prefix;
+  }
+  protected override transformSchemableIdentifier(node: SchemableIdentifierNode): SchemableIdentifierNode {
+    const next = super.transformSchemableIdentifier(node);
+    if (!OURS.has(next.identifier.name)) return next;
+    return { ...next, identifier: { ...next.identifier, name: this.#prefix + next.identifier.name } };
+  }
+}
+
+export class TablePrefixPlugin implements KyselyPlugin {
+  readonly #transformer: PrefixTransformer;
+  constructor(prefix: string) {
+    this.#transformer = new PrefixTransformer(prefix);
+  }
+  transformQuery(args: PluginTransformQueryArgs): RootOperationNode {
+    return this.#transformer.transformNode(args.node);
+  }
+  transformResult(args: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+    return Promise.resolve(args.result);
+  }
+}

@@ -1,0 +1,131 @@
+import { createRequire } from 'node:module';
+
+export type SqliteValue = string | number | null | Uint8Array;
+
+export interface SqliteStatement {
+  /** True when the statement gives rows. */
+  readonly reader: boolean;
+  all(params: readonly SqliteValue[]): Record<string, SqliteValue>[];
+  /** Rows as arrays: half the cost of objects. */
+  raw(params: readonly SqliteValue[]): SqliteValue[][];
+  run(params: readonly SqliteValue[]): { changes: number };
+}
+
+/** A synchronous connection to SQLite. Two drivers fit behind it; nothing else of them is used. */
+export interface SqliteHandle {
+  readonly driver: 'node:sqlite' | 'libsql';
+  exec(sql: string): void;
+  /** Prepared once per text and kept. */
+  prepare(sql: string): SqliteStatement;
+  close(): void;
+}
+
+const MAX_STATEMENTS = 300;
+
+function cached(compile: (sql: string) => SqliteStatement): (sql: string) => SqliteStatement {
+  const statements = new Map<string, SqliteStatement>();
+  return (sql) => {
+    let statement = statements.get(sql);
+    if (!statement) {
+      statement = compile(sql);
+      if (statements.size >= MAX_STATEMENTS) statements.delete(statements.keys().next().value as string);
+      statements.set(sql, statement);
+    }
+    return statement;
+  };
+}
+
+interface NodeSqlite {
+  DatabaseSync: new (path: string, options?: object) => { exec(sql: string): void; close(): void; prepare(sql: string): NodeStatement };
+}
+interface NodeStatement {
+  all(...params: unknown[]): Record<string, SqliteValue>[];
+  run(...params: unknown[]): { changes: number | bigint };
+  columns(): unknown[];
+  setReturnArrays(on: boolean): void;
+}
+
+/** Node's own SQLite, where the running Node has all of it that we use (22.16 and later); otherwise undefined. */
+function openNodeSqlite(path: string): SqliteHandle | undefined {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major < 22 || (major === 22 && minor < 16)) return undefined;
+  const { DatabaseSync } = silently(() => process.getBuiltinModule('node:sqlite') as unknown as NodeSqlite);
+  const db = new DatabaseSync(path);
+  return {
+    driver: 'node:sqlite',
+    exec: (sql) => db.exec(sql),
+    prepare: cached((sql) => {
+      const statement = db.prepare(sql);
+      const reader = statement.columns().length > 0;
+      let arrays: NodeStatement | undefined;
+      return {
+        reader,
+        all: (params) => statement.all(...params),
+        raw: (params) => {
+          if (!arrays) {
+            arrays = db.prepare(sql);
+            arrays.setReturnArrays(true);
+          }
+          return arrays.all(...params) as unknown as SqliteValue[][];
+        },
+        run: (params) => ({ changes: Number(statement.run(...params).changes) }),
+      };
+    }),
+    close: () => db.close(),
+  };
+}
+
+/** Node 22 warns that node:sqlite is experimental; we chose it knowingly and test on it. */
+function silently<T>(load: () => T): T {
+  const emit = process.emitWarning;
+  process.emitWarning = (() => {}) as typeof process.emitWarning;
+  try {
+    return load();
+  } finally {
+    process.emitWarning = emit;
+  }
+}
+
+interface LibsqlStatement {
+  reader: boolean;
+  all(params: readonly SqliteValue[]): Record<string, SqliteValue>[];
+  run(params: readonly SqliteValue[]): { changes: number };
+  raw(on: boolean): LibsqlStatement;
+}
+type Libsql = new (path: string) => { exec(sql: string): void; close(): void; prepare(sql: string): LibsqlStatement };
+
+function openLibsql(path: string): SqliteHandle {
+  const Database = createRequire(import.meta.url)('libsql') as Libsql;
+  const db = new Database(path);
+  return {
+    driver: 'libsql',
+    exec: (sql) => db.exec(sql),
+    prepare: cached((sql) => {
+      const statement = db.prepare(sql);
+      let arrays: LibsqlStatement | undefined;
+      return {
+        reader: statement.reader,
+        all: (params) => statement.all(params),
+        raw: (params) => {
+          arrays ??= db.prepare(sql).raw(true);
+          return arrays.all(params) as unknown as SqliteValue[][];
+        },
+        run: (params) => statement.run(params),
+      };
+    }),
+    close: () => db.close(),
+  };
+}
+
+/**
+ * Opens a SQLite file. Every commit is fsync'ed before it returns (WAL with synchronous=FULL).
+ * @param readOnly a connection for queries beside the writer's.
+ */
+export function openSqlite(path: string, options: { readOnly?: boolean } = {}): SqliteHandle {
+  const handle = openNodeSqlite(path) ?? openLibsql(path);
+  handle.exec('pragma busy_timeout = 5000');
+  if (!options.readOnly) handle.exec('pragma journal_mode = wal');
+  handle.exec('pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; pragma cache_size = -16000');
+  if (options.readOnly) handle.exec('pragma query_only = on');
+  return handle;
+}

@@ -1,0 +1,89 @@
+import { CompiledQuery, type DatabaseConnection, type DatabaseIntrospector, type Dialect, type DialectAdapter, type Driver, type Kysely, type QueryCompiler, type QueryResult, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import type { SqliteHandle, SqliteValue } from './sqlite-handle.ts';
+
+/** Kysely over one synchronous handle. Transactions begin IMMEDIATE: they hold the write lock from their first statement. */
+export class SqliteHandleDialect implements Dialect {
+  readonly #handle: SqliteHandle;
+  constructor(handle: SqliteHandle) {
+    this.#handle = handle;
+  }
+  createDriver(): Driver {
+    return new HandleDriver(this.#handle);
+  }
+  createQueryCompiler(): QueryCompiler {
+    return new SqliteQueryCompiler();
+  }
+  createAdapter(): DialectAdapter {
+    return new SqliteAdapter();
+  }
+  createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    return new SqliteIntrospector(db);
+  }
+}
+
+class HandleDriver implements Driver {
+  readonly #handle: SqliteHandle;
+  readonly #connection: DatabaseConnection;
+  #busy: Promise<void> = Promise.resolve();
+  #free: () => void = () => {};
+
+  constructor(handle: SqliteHandle) {
+    this.#handle = handle;
+    this.#connection = new HandleConnection(handle);
+  }
+  async init(): Promise<void> {}
+  async acquireConnection(): Promise<DatabaseConnection> {
+    const before = this.#busy;
+    let free: () => void = () => {};
+    this.#busy = new Promise((resolve) => {
+      free = resolve;
+    });
+    await before;
+    this.#free = free;
+    return this.#connection;
+  }
+  async releaseConnection(): Promise<void> {
+    this.#free();
+  }
+  async beginTransaction(): Promise<void> {
+    this.#handle.exec('begin immediate');
+  }
+  async commitTransaction(): Promise<void> {
+    this.#handle.exec('commit');
+  }
+  async rollbackTransaction(): Promise<void> {
+    // SQLite may have ended the transaction itself (disk full, I/O error); then there is nothing left to roll back.
+    try {
+      this.#handle.exec('rollback');
+    } catch {}
+  }
+  async destroy(): Promise<void> {
+    this.#handle.close();
+  }
+}
+
+class HandleConnection implements DatabaseConnection {
+  readonly #handle: SqliteHandle;
+  constructor(handle: SqliteHandle) {
+    this.#handle = handle;
+  }
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const statement = this.#handle.prepare(query.sql);
+    const params = query.parameters.map(toSqlite);
+    if (statement.reader) return { rows: statement.all(params) as R[] };
+    const { changes } = statement.run(params);
+    return { numAffectedRows: BigInt(changes), rows: [] };
+  }
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    yield* [];
+    throw new Error('Streaming is done by pages (ledger), not by the driver.');
+  }
+}
+
+function toSqlite(value: unknown): SqliteValue {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (value === undefined) return null;
+  return value as SqliteValue;
+}
+
+export { CompiledQuery };

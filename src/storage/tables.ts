@@ -1,0 +1,186 @@
+import type { Insertable, Selectable } from 'kysely';
+
+/**
+ * The whole data model on one page. Names get the prefix of `service.name` (`legate_agents`) when a query is compiled.
+ * Times are milliseconds since the epoch, flags 0 or 1, JSON is text: the same on both databases.
+ * Owner, lifetime and what is hashed: docs/storage.md.
+ */
+export interface Tables {
+  head: HeadTable;
+  stream_events: StreamEventsTable;
+  event_postings: EventPostingsTable;
+  counters: CountersTable;
+  agent_hours: AgentHoursTable;
+  projections: ProjectionsTable;
+  agents: AgentsTable;
+  users: UsersTable;
+  tenants: TenantsTable;
+  sessions: SessionsTable;
+  api_tokens: ApiTokensTable;
+  setup_links: SetupLinksTable;
+}
+
+export const TABLE_NAMES: readonly (keyof Tables)[] = [
+  'head',
+  'stream_events',
+  'event_postings',
+  'counters',
+  'agent_hours',
+  'projections',
+  'agents',
+  'users',
+  'tenants',
+  'sessions',
+  'api_tokens',
+  'setup_links',
+];
+
+/** One row: the end of the ledger. Locked by every commit, so commits have one order across all instances. */
+interface HeadTable {
+  id: number;
+  /** Sequence of the newest event. */
+  seq: number;
+  /** Rises with every change of policy or credentials. */
+  epoch: number;
+  /** Time of the newest commit: times never run backwards along the sequence. */
+  clock: number;
+  /** Instance that committed last: while it is oneself, what one holds in memory is the truth. */
+  writer: string;
+}
+
+/** The ledger. An audit entry is its row of type `audit`; other types carry `data`. */
+interface StreamEventsTable {
+  seq: number;
+  /** `aud_...` for type audit, else `evt_...`; the stream shows every row as `evt_...`. */
+  id: string;
+  type: string;
+  timestamp: number;
+  agent_id: string | null;
+  /** Owner of the agent, or the person the event is about: who may see it. */
+  user_id: string | null;
+  action: string | null;
+  resource: string | null;
+  result: string | null;
+  reason: string | null;
+  duration_ms: number | null;
+  tokens_cost: number | null;
+  /** JSON object, redacted. */
+  parameters: string | null;
+  ip: string | null;
+  user_agent: string | null;
+  /** JSON array of the chain, or null. */
+  delegation_ids: string | null;
+  /** JSON payload of types other than audit. */
+  data: string | null;
+}
+
+/** SQLite only: for each closed segment of the ledger, which rows belong to a key (ledger/postings.ts). */
+interface EventPostingsTable {
+  bucket: number;
+  segment: number;
+  entries: Uint8Array;
+}
+
+/** Calls allowed in a clock hour, for each capped permission entry. */
+interface CountersTable {
+  key: string;
+  hour: number;
+  used: number;
+}
+
+/** Decisions of an agent in a clock hour, up to the projection's `upto`. */
+interface AgentHoursTable {
+  agent_id: string;
+  hour: number;
+  user_id: string;
+  calls: number;
+  denied: number;
+}
+
+/** How far each derived table has followed the ledger. */
+interface ProjectionsTable {
+  name: string;
+  upto: number;
+}
+
+interface AgentsTable {
+  id: string;
+  owner_id: string;
+  tenant_id: string | null;
+  name: string;
+  type: 'autonomous' | 'delegated' | 'service';
+  token_hash: string;
+  revoked_at: number | null;
+  expires_at: number | null;
+  /** JSON array of Permission. */
+  permissions: string;
+  /** JSON object. */
+  metadata: string;
+  created_at: number;
+  updated_at: number;
+  /** Epoch of the last change: what an instance has to read again. */
+  policy_epoch: number;
+}
+
+interface UsersTable {
+  id: string;
+  /** As given; null for a bare record of an external user. */
+  email: string | null;
+  /** Lower-cased and normalised: unique. */
+  email_key: string | null;
+  name: string | null;
+  role: 'user' | 'admin';
+  /** argon2id, or null when there is no password. */
+  password_hash: string | null;
+  email_verified: number;
+  two_factor_enabled: number;
+  tenant_id: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+interface TenantsTable {
+  id: string;
+  name: string;
+  slug: string;
+  created_at: number;
+}
+
+interface SessionsTable {
+  id: string;
+  user_id: string;
+  token_hash: string;
+  created_at: number;
+  last_used_at: number;
+  expires_at: number;
+  /** The rolling expiry never passes this. */
+  absolute_expires_at: number;
+  ip: string | null;
+  user_agent: string | null;
+}
+
+interface ApiTokensTable {
+  id: string;
+  user_id: string;
+  name: string;
+  token_hash: string;
+  /** JSON array, or null for the whole power of the user. */
+  scopes: string | null;
+  created_at: number;
+  expires_at: number | null;
+}
+
+/** One-use links that make the first administrator. */
+interface SetupLinksTable {
+  token_hash: string;
+  created_at: number;
+  expires_at: number;
+}
+
+export type AgentRow = Selectable<AgentsTable>;
+export type UserRow = Selectable<UsersTable>;
+export type SessionRow = Selectable<SessionsTable>;
+export type ApiTokenRow = Selectable<ApiTokensTable>;
+export type TenantRow = Selectable<TenantsTable>;
+export type StreamEventRow = Selectable<StreamEventsTable>;
+export type NewStreamEventRow = Insertable<StreamEventsTable>;

@@ -1,0 +1,19 @@
+/**
+ * True when an error means that the database cannot serve now (gone, full, read-only, locked, shutting down), as opposed
+ * to a statement that is wrong. The answer is then 503, and the next call tries again.
+ */
+export function isUnavailable(error: unknown): boolean {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    const { code, errcode } = at as { code?: unknown; errcode?: unknown };
+    if (typeof code === 'string') {
+      // PostgreSQL: connection, resources, operator intervention, system error, read-only transaction, serialisation.
+      if (/^(08|53|57|58)/.test(code) || code === '25006' || code === '40001' || code === '40P01' || code === '55P03') return true;
+      if (/^E(CONN|PIPE|HOST|NET|TIMEDOUT|AI_AGAIN)/.test(code) || code === 'ENOTFOUND') return true;
+      if (/^SQLITE_(BUSY|LOCKED|READONLY|IOERR|FULL|CANTOPEN|NOMEM|CORRUPT|NOTADB|PROTOCOL)/.test(code)) return true;
+    }
+    // node:sqlite gives the extended result code; its low byte is the primary one.
+    if (typeof errcode === 'number' && [5, 6, 7, 8, 10, 11, 13, 14, 15, 26].includes(errcode & 0xff)) return true;
+    if (/Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|database is not open|Cannot use a pool after/i.test(at.message)) return true;
+  }
+  return false;
+}
