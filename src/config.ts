@@ -8,7 +8,11 @@ import { adminConfig, usersConfig } from './users/config.ts';
 /** Every option there is. Environment names, docs/config.md and `legate config` are made from this. */
 export const configSection = {
   service: {
-    name: option.string({ default: 'legate', schema: z.string().regex(/^[a-z][a-z0-9_]{0,30}$/, 'must be lower-case letters, digits and underscores'), description: 'Names the base path, the tables and the cookie.' }),
+    name: option.string({
+      default: 'legate',
+      schema: z.string().regex(/^[a-z][a-z0-9_]{0,30}$/, 'must be lower-case letters, digits and underscores'),
+      description: 'Names the base path, the tables and the cookie.',
+    }),
   },
   dataDir: option.string({ default: './.legate', description: 'Folder of the SQLite file and the secrets; created with mode 0700.' }),
   databaseUrl: option.optionalString({ secret: true, defaultText: 'sqlite:<dataDir>/legate.db', description: 'sqlite:<path> or postgres://...' }),

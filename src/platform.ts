@@ -1,13 +1,13 @@
+import type { z } from 'zod';
 import type { Config } from './config.ts';
+import type { Ledger } from './ledger/index.ts';
 import type { Principal } from './lib/access.ts';
 import type { Clock } from './lib/clock.ts';
 import type { ErrorFactory } from './lib/error.ts';
 import type { Answer, Call, Route, RouteDeclaration } from './lib/route.ts';
 import type { SecretKind } from './lib/secrets.ts';
-import type { Ledger } from './ledger/index.ts';
 import type { PolicyCache } from './permissions/policy.ts';
 import type { Database, Db } from './storage/index.ts';
-import type { z } from 'zod';
 
 export interface Log {
   debug(fields: object, message: string): void;

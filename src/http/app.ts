@@ -6,9 +6,9 @@ import type { Answer, Call, Route } from '../lib/route.ts';
 import type { Module, Platform } from '../platform.ts';
 import type { Authenticator } from './authenticate.ts';
 import { clientAddress, parseTrustedProxies } from './client-address.ts';
-import { JSON_HEADERS, renderError } from './render-error.ts';
-import { reachOf } from './reach.ts';
 import { assertAllowedOrigin } from './origin.ts';
+import { reachOf } from './reach.ts';
+import { JSON_HEADERS, renderError } from './render-error.ts';
 
 /** What the server in front knows and a Request does not carry. */
 export interface Connection {
@@ -28,9 +28,7 @@ export interface MountedRoute {
 /** Every route of every module at its place. */
 export function mountRoutes(modules: readonly Module[], config: Platform['config']): MountedRoute[] {
   const prefixes = { rest: config.http.restPath, base: config.http.basePath, root: '' };
-  return modules.flatMap((module) =>
-    (module.routes ?? []).map((route) => ({ route, module, path: prefixes[route.mount ?? 'rest'].replace(/\/$/, '') + route.path })),
-  );
+  return modules.flatMap((module) => (module.routes ?? []).map((route) => ({ route, module, path: prefixes[route.mount ?? 'rest'].replace(/\/$/, '') + route.path })));
 }
 
 /** The whole HTTP surface as one function. */

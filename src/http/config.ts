@@ -7,7 +7,12 @@ export const httpConfig = {
   port: option.integer({ default: 3000, max: 65_535, env: 'PORT', description: 'TCP port. 0 takes any free one.' }),
   host: option.string({ default: '127.0.0.1', env: 'HOST', description: 'Address to listen on.' }),
   restPath: option.string({ default: '/', schema: path, description: 'Where the REST endpoints are mounted.' }),
-  basePath: option.string({ default: (c) => `/api/${c.serviceName}`, defaultText: '/api/<service.name>', schema: path, description: 'Where the OAuth, MCP and stream endpoints are mounted.' }),
+  basePath: option.string({
+    default: (c) => `/api/${c.serviceName}`,
+    defaultText: '/api/<service.name>',
+    schema: path,
+    description: 'Where the OAuth, MCP and stream endpoints are mounted.',
+  }),
   trustedProxies: option.list({ default: [], description: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.' }),
   trustedOrigins: option.list({ default: [], description: 'Origins beside our own from which a browser may send cookie-authenticated changes.' }),
   bodyLimit: option.integer({ default: 1_048_576, min: 1024, description: 'Largest request body in bytes.' }),

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CommonErrors } from '../lib/error.ts';
 import { parseJson, parseWith } from '../lib/json.ts';
-import { AUTHORIZE_BODY_LIMIT, AuthorizeBody, type AuthorizeAnswer, assertAgentNamed, authorize } from '../permissions/index.ts';
+import { AUTHORIZE_BODY_LIMIT, type AuthorizeAnswer, AuthorizeBody, assertAgentNamed, authorize } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
 import { isJson } from './app.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { clientAddress, parseTrustedProxies } from './client-address.ts';
-import { renderError } from './render-error.ts';
 import { reachOf } from './reach.ts';
+import { renderError } from './render-error.ts';
 
 const MAY_CHECK = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
 const HEADERS = ['content-type', 'application/json; charset=utf-8', 'cache-control', 'no-store', 'x-content-type-options', 'nosniff'];
@@ -17,7 +17,12 @@ const HEADERS = ['content-type', 'application/json; charset=utf-8', 'cache-contr
  * Response objects and the router, which cost more than the decision; schema, decision, ledger and errors are those of the
  * declared route. Whatever does not fit here is left to that route.
  */
-export function hotAuthorize(platform: Platform, authenticator: Authenticator, path: string, observe: (route: string, status: number) => void): (req: IncomingMessage, res: ServerResponse) => boolean {
+export function hotAuthorize(
+  platform: Platform,
+  authenticator: Authenticator,
+  path: string,
+  observe: (route: string, status: number) => void,
+): (req: IncomingMessage, res: ServerResponse) => boolean {
   const trusted = parseTrustedProxies(platform.config.http.trustedProxies);
   const routeName = `POST ${path}`;
 
@@ -55,7 +60,8 @@ export function hotAuthorize(platform: Platform, authenticator: Authenticator, p
     const { headers } = req;
     const { authorization } = headers;
     const length = Number(headers['content-length']);
-    if (authorization === undefined || !(length >= 0) || length > AUTHORIZE_BODY_LIMIT || !isJson(headers['content-type']) || headers['content-encoding'] !== undefined) return false;
+    if (authorization === undefined || !(length >= 0) || length > AUTHORIZE_BODY_LIMIT || !isJson(headers['content-type']) || headers['content-encoding'] !== undefined)
+      return false;
     const startedAt = performance.now();
     let whole: Buffer | undefined;
     let parts: Buffer[] | undefined;
@@ -71,7 +77,11 @@ export function hotAuthorize(platform: Platform, authenticator: Authenticator, p
       const text = bytes.toString('utf8');
       // U+FFFD may come from broken UTF-8: the strict decoder of the declared route's reader tells which.
       if (text.includes('\ufffd') && !isUtf8(bytes)) {
-        const { status, headers: out, body } = renderError(platform, CommonErrors.VALIDATION_FAILED({ details: { issues: [{ path: '', message: 'the body is not valid UTF-8' }] } }));
+        const {
+          status,
+          headers: out,
+          body,
+        } = renderError(platform, CommonErrors.VALIDATION_FAILED({ details: { issues: [{ path: '', message: 'the body is not valid UTF-8' }] } }));
         res.writeHead(status, out);
         res.end(body);
         return;

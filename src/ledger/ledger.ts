@@ -149,7 +149,11 @@ export class Ledger {
           });
           if (events.length > 0) {
             const rows = events.map((e, i) => eventRow(e, head.seq + 1 + i, now));
-            for (let at = 0; at < rows.length; at += 100) await db.insertInto('stream_events').values(rows.slice(at, at + 100)).execute();
+            for (let at = 0; at < rows.length; at += 100)
+              await db
+                .insertInto('stream_events')
+                .values(rows.slice(at, at + 100))
+                .execute();
           }
           if (events.length > 0 || invalidated) {
             await db

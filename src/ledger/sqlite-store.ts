@@ -1,7 +1,24 @@
 import type { SqliteDatabase } from '../storage/index.ts';
 import type { AuditRecord, Batch, BatchStore, CounterState, Head } from './entry.ts';
 
-const COLUMNS = ['seq', 'id', 'type', 'timestamp', 'agent_id', 'user_id', 'action', 'resource', 'result', 'reason', 'duration_ms', 'tokens_cost', 'parameters', 'ip', 'user_agent', 'delegation_ids'];
+const COLUMNS = [
+  'seq',
+  'id',
+  'type',
+  'timestamp',
+  'agent_id',
+  'user_id',
+  'action',
+  'resource',
+  'result',
+  'reason',
+  'duration_ms',
+  'tokens_cost',
+  'parameters',
+  'ip',
+  'user_agent',
+  'delegation_ids',
+];
 
 /** Rows in one insert statement: binding once for eight rows saves a quarter of the cost of a row. */
 const ROWS_AT_ONCE = 8;

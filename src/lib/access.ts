@@ -37,10 +37,7 @@ export const ANONYMOUS: Principal = { kind: 'anonymous' };
  * How far a principal sees on a route: everything, what one user owns, or one agent only. Every query of a store takes
  * a reach, so that what is out of reach is as if it did not exist.
  */
-export type Reach =
-  | { readonly kind: 'all' }
-  | { readonly kind: 'owner'; readonly userId: string }
-  | { readonly kind: 'agent'; readonly agentId: string; readonly userId: string };
+export type Reach = { readonly kind: 'all' } | { readonly kind: 'owner'; readonly userId: string } | { readonly kind: 'agent'; readonly agentId: string; readonly userId: string };
 
 /** The service's own resources, for which an agent can hold permissions. */
 export type OwnResource =

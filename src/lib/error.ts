@@ -43,9 +43,7 @@ export interface ErrorDeclaration {
 export type ErrorFactory = ErrorDeclaration & ((options?: ErrorOptionsOf) => LegateError);
 
 /** Declares errors once: `{ CODE: [status, 'public message'] }`. OpenAPI and docs/errors.md are made from these. */
-export function defineErrors<T extends Record<string, readonly [status: number, message: string]>>(
-  declarations: T,
-): { readonly [K in keyof T]: ErrorFactory } {
+export function defineErrors<T extends Record<string, readonly [status: number, message: string]>>(declarations: T): { readonly [K in keyof T]: ErrorFactory } {
   const out: Record<string, ErrorFactory> = {};
   for (const [code, [status, message]] of Object.entries(declarations)) {
     const declaration: ErrorDeclaration = { code, status, message };

@@ -56,17 +56,7 @@ function timePart(ms: number): string {
 
 /** The part of an id behind the prefix: ordered by millisecond, unguessable within it. */
 export function newIdBody(now: number): string {
-  return (
-    timePart(now) +
-    random10Bits() +
-    random10Bits() +
-    random10Bits() +
-    random10Bits() +
-    random10Bits() +
-    random10Bits() +
-    random10Bits() +
-    random10Bits()
-  );
+  return timePart(now) + random10Bits() + random10Bits() + random10Bits() + random10Bits() + random10Bits() + random10Bits() + random10Bits() + random10Bits();
 }
 
 export function newId(kind: IdKind, now: number): string {

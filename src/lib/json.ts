@@ -50,12 +50,7 @@ function membersInValue(value: unknown, depth: number): number {
 const isCleanText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed();
 
 /** A text that every database stores and gives back unchanged: no NUL, no lone surrogates. */
-export const text = (max: number, min = 1) =>
-  z
-    .string()
-    .min(min)
-    .max(max)
-    .refine(isCleanText, { message: 'must not contain NUL or unpaired surrogates' });
+export const text = (max: number, min = 1) => z.string().min(min).max(max).refine(isCleanText, { message: 'must not contain NUL or unpaired surrogates' });
 
 function jsonProblem(value: unknown, path: string): Issue | undefined {
   switch (typeof value) {
@@ -89,16 +84,14 @@ export const jsonObject = (maxBytes: number) =>
     .meta({ type: 'object', additionalProperties: true });
 
 /** An ISO 8601 date-time with a zone (RFC 3339), as milliseconds since the epoch. */
-export const isoInstant = z.iso
-  .datetime({ offset: true, message: 'must be an ISO 8601 date-time with a time zone, such as 2030-01-31T12:00:00.000Z' })
-  .transform((value, ctx) => {
-    const ms = Date.parse(value);
-    if (Number.isNaN(ms)) {
-      ctx.addIssue({ code: 'custom', message: 'is not a date that exists' });
-      return z.NEVER;
-    }
-    return ms;
-  });
+export const isoInstant = z.iso.datetime({ offset: true, message: 'must be an ISO 8601 date-time with a time zone, such as 2030-01-31T12:00:00.000Z' }).transform((value, ctx) => {
+  const ms = Date.parse(value);
+  if (Number.isNaN(ms)) {
+    ctx.addIssue({ code: 'custom', message: 'is not a date that exists' });
+    return z.NEVER;
+  }
+  return ms;
+});
 
 /** How a time looks in an answer. */
 export const isoTimestamp = z.string().meta({ format: 'date-time' });

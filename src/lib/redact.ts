@@ -1,10 +1,53 @@
 export const REDACTED = '[REDACTED]';
 
-const SECRET_KEYS = ['password', 'passwd', 'passphrase', 'secret', 'token', 'authorization', 'apikey', 'credential', 'privatekey', 'accesskey', 'cookie', 'sessionid', 'otp', 'pin', 'cvv'];
+const SECRET_KEYS = [
+  'password',
+  'passwd',
+  'passphrase',
+  'secret',
+  'token',
+  'authorization',
+  'apikey',
+  'credential',
+  'privatekey',
+  'accesskey',
+  'cookie',
+  'sessionid',
+  'otp',
+  'pin',
+  'cvv',
+];
 /** Short names are compared whole, so that `shipping` is not a `pin`. */
 const WHOLE = new Set(['otp', 'pin', 'cvv']);
 /** Beginnings that only secrets have: ours, and those of well-known issuers. */
-const SECRET_STARTS = ['lgt_', 'lgk_', 'lgs_', 'lgu_', 'sk-', 'sk_live_', 'sk_test_', 'rk_live_', 'ghp_', 'gho_', 'ghs_', 'ghu_', 'ghr_', 'github_pat_', 'glpat-', 'xoxb-', 'xoxp-', 'xoxa-', 'xapp-', 'AKIA', 'ASIA', 'AIza', 'npm_', 'whsec_', 'eyJ', '-----BEGIN'];
+const SECRET_STARTS = [
+  'lgt_',
+  'lgk_',
+  'lgs_',
+  'lgu_',
+  'sk-',
+  'sk_live_',
+  'sk_test_',
+  'rk_live_',
+  'ghp_',
+  'gho_',
+  'ghs_',
+  'ghu_',
+  'ghr_',
+  'github_pat_',
+  'glpat-',
+  'xoxb-',
+  'xoxp-',
+  'xoxa-',
+  'xapp-',
+  'AKIA',
+  'ASIA',
+  'AIza',
+  'npm_',
+  'whsec_',
+  'eyJ',
+  '-----BEGIN',
+];
 const SECRET_SCHEMES = ['bearer ', 'basic '];
 
 function isSecretKey(key: string, more: ReadonlySet<string>): boolean {

@@ -17,8 +17,7 @@ export type SecretKind = keyof typeof SECRET_PREFIXES;
 const BODY_CHARS = 43;
 const CHECKSUM_CHARS = 6;
 
-const checksum = (text: string): string =>
-  createHash('sha256').update('legate-checksum').update(text).digest('hex').slice(0, CHECKSUM_CHARS);
+const checksum = (text: string): string => createHash('sha256').update('legate-checksum').update(text).digest('hex').slice(0, CHECKSUM_CHARS);
 
 /** A fresh secret. Hand it out once and keep only {@link secretHash}. */
 export function newSecret(kind: SecretKind): string {

@@ -1,9 +1,9 @@
+import type { AuditRecord, Candidate, Outcome, Turn } from '../ledger/index.ts';
 import type { Principal } from '../lib/access.ts';
 import { isoTime, SECOND_MS } from '../lib/clock.ts';
 import { CommonErrors } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import { redact } from '../lib/redact.ts';
-import type { AuditRecord, Candidate, Outcome, Turn } from '../ledger/index.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 import { agentStatus, type CompiledAgent } from './compile.ts';

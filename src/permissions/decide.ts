@@ -25,7 +25,7 @@ export interface Usage {
 }
 
 export type Decision =
-  | { readonly allowed: true; readonly grant: Grant; /** Counters to take one call from. */ readonly take: readonly string[] }
+  | { readonly allowed: true; readonly grant: Grant /** Counters to take one call from. */; readonly take: readonly string[] }
   | { readonly allowed: false; readonly reason: Reason; readonly limit?: number; readonly resetAt?: number };
 
 const NONE: readonly string[] = [];

@@ -8,7 +8,7 @@ export { REASONS, type Reason } from './decide.ts';
 export { AgentLookupErrors } from './errors.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { PolicyCache } from './policy.ts';
-export { assertAgentNamed, AUTHORIZE_BODY_LIMIT, AuthorizeBody } from './routes.ts';
+export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, assertAgentNamed } from './routes.ts';
 export { MAX_PERMISSIONS, Permission, Permissions } from './schema.ts';
 
 export const permissions = defineModule({

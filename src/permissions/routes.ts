@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LegateError, validationFailed } from '../lib/error.ts';
 import { parseIp } from '../lib/ip.ts';
 import { jsonObject, text } from '../lib/json.ts';
 import { type Call, defineRoute } from '../platform.ts';
@@ -6,7 +7,6 @@ import { type Asker, authorize } from './authorize.ts';
 import { REASONS } from './decide.ts';
 import { AgentLookupErrors } from './errors.ts';
 import { Action, Resource } from './schema.ts';
-import { LegateError, validationFailed } from '../lib/error.ts';
 
 /** Body of /authorize, and so of what `arguments` may hold. */
 export const AUTHORIZE_BODY_LIMIT = 65_536;

@@ -10,7 +10,12 @@ export const MAX_PERMISSIONS = 1000;
 /** Constraints of a permission entry (contract 6). An unknown key is refused, so that a misspelt one never goes unnoticed. */
 export const Constraints = z
   .strictObject({
-    maxCallsPerHour: z.int('must be a whole number').min(0, 'must be 0 or more').max(1_000_000_000).optional().meta({ description: 'Calls allowed in each clock hour (UTC) under this entry. 0 never allows.' }),
+    maxCallsPerHour: z
+      .int('must be a whole number')
+      .min(0, 'must be 0 or more')
+      .max(1_000_000_000)
+      .optional()
+      .meta({ description: 'Calls allowed in each clock hour (UTC) under this entry. 0 never allows.' }),
   })
   .meta({ id: 'Constraints' });
 

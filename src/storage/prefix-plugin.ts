@@ -1,4 +1,13 @@
-import { type KyselyPlugin, OperationNodeTransformer, type PluginTransformQueryArgs, type PluginTransformResultArgs, type QueryResult, type RootOperationNode, type SchemableIdentifierNode, type UnknownRow } from 'kysely';
+import {
+  type KyselyPlugin,
+  OperationNodeTransformer,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
+  type QueryResult,
+  type RootOperationNode,
+  type SchemableIdentifierNode,
+  type UnknownRow,
+} from 'kysely';
 import { TABLE_NAMES } from './tables.ts';
 
 const OURS: ReadonlySet<string> = new Set(TABLE_NAMES);

@@ -2,7 +2,11 @@ import { z } from 'zod';
 import { option, type Section } from '../lib/config.ts';
 
 export const usersConfig = {
-  signUp: option.oneOf(['open', 'closed'], { default: (c) => (c.production ? 'closed' : 'open'), defaultText: 'open in development, closed in production', description: 'Who may create an account.' }),
+  signUp: option.oneOf(['open', 'closed'], {
+    default: (c) => (c.production ? 'closed' : 'open'),
+    defaultText: 'open in development, closed in production',
+    description: 'Who may create an account.',
+  }),
   allowExternalOwners: option.boolean({ default: false, description: 'An admin may name an ownerId that is not known yet; it becomes a bare user record.' }),
 } satisfies Section;
 
