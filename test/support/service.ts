@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, inject } from 'vitest';
+import type { ConfigInput } from '../../src/config.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { newSecret, secretHash } from '../../src/lib/secrets.ts';
+import { createLegate, type Legate, type LegateOptions } from '../../src/service.ts';
+
+/** A clock that tests turn. Starts at a fixed moment, ten minutes past an hour. */
+export class FakeClock implements Clock {
+  #now = Date.parse('2030-01-15T10:10:00.000Z');
+  now(): number {
+    return this.#now;
+  }
+  set(iso: string): void {
+    this.#now = Date.parse(iso);
+  }
+  advance(ms: number): void {
+    this.#now += ms;
+  }
+}
+
+/** JSON of an answer; tests look at single fields and whole shapes. */
+// biome-ignore lint/suspicious/noExplicitAny: a test reads what came over the wire.
+export type Json = any;
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Json;
+  readonly text: string;
+}
+
+export interface TestUser {
+  readonly id: string;
+  readonly email: string;
+  /** API token with the user's whole power. */
+  readonly token: string;
+}
+
+export interface TestAgent {
+  readonly id: string;
+  readonly token: string;
+  readonly body: Json;
+}
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+/** Which database this run is on: every suite runs on both. */
+export const dialect = (process.env['LEGATE_TEST_DATABASE'] ?? 'sqlite') as 'sqlite' | 'postgres';
+
+export interface TestOptions extends LegateOptions {
+  config?: ConfigInput;
+  clock?: FakeClock;
+  /** Share the database of another test service: a second instance. */
+  sameDatabaseAs?: TestService;
+}
+
+/**
+ * An assembled service on a database of its own (a real SQLite file, or tables of their own in a real PostgreSQL), with a
+ * fake clock. Closed after the test by itself.
+ *
+ *     const t = await createTestService();
+ *     const alice = await t.user();
+ *     const agent = await t.agent(alice, { permissions: [...] });
+ *     const r = await t.call('POST', '/authorize', { as: alice, body: { agentId: agent.id, ... } });
+ *     expect(r.status).toBe(200);
+ */
+export async function createTestService(options: TestOptions = {}): Promise<TestService> {
+  const clock = options.clock ?? options.sameDatabaseAs?.clock ?? new FakeClock();
+  const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
+  const shared = options.sameDatabaseAs?.database;
+  const name = shared?.name ?? `t${Math.random().toString(36).slice(2, 12)}`;
+  const url = shared?.url ?? (dialect === 'sqlite' ? `sqlite:${join(dir, 'legate.db')}` : inject('postgresUrl'));
+  const { config, sameDatabaseAs: _, ...rest } = options;
+  const legate = await createLegate({ ...config, dataDir: dir, databaseUrl: url, service: { name: dialect === 'sqlite' ? 'legate' : name } }, { ...rest, clock });
+  const service = new TestService(legate, clock, { url, name });
+  open.push(async () => {
+    await legate.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  return service;
+}
+
+export class TestService {
+  readonly legate: Legate;
+  readonly clock: FakeClock;
+  readonly database: { url: string; name: string };
+  #count = 0;
+
+  constructor(legate: Legate, clock: FakeClock, database: { url: string; name: string }) {
+    this.legate = legate;
+    this.clock = clock;
+    this.database = database;
+  }
+
+  /** One request. `as` sends a Bearer token; `body` is sent as JSON; `raw` and `headers` send anything else. */
+  async call(
+    method: string,
+    path: string,
+    o: { as?: { token: string } | string | undefined; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string>; ip?: string } = {},
+  ): Promise<Answered> {
+    const headers = new Headers(o.headers);
+    const token = typeof o.as === 'string' ? o.as : o.as?.token;
+    if (token !== undefined && !headers.has('authorization')) headers.set('authorization', `Bearer ${token}`);
+    const body = o.raw ?? (o.body === undefined ? undefined : JSON.stringify(o.body));
+    if (o.body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
+    const response = await this.legate.fetch(new Request(`http://localhost:3000${path}`, { method, headers, ...(body === undefined ? {} : { body: body as BodyInit }) }), { remoteAddress: o.ip ?? '192.0.2.1' });
+    const text = await response.text();
+    let json: Json;
+    try {
+      json = text === '' ? undefined : JSON.parse(text);
+    } catch {
+      json = undefined;
+    }
+    return { status: response.status, headers: response.headers, body: json, text };
+  }
+
+  /** A user with an API token, put straight into the database. */
+  async user(o: { role?: 'user' | 'admin'; tenantId?: string | null; scopes?: string[] } = {}): Promise<TestUser> {
+    const now = this.clock.now();
+    const id = newId('user', now);
+    const email = `user${++this.#count}-${id.slice(-6)}@example.com`;
+    const db = this.legate.platform.database.write;
+    await db
+      .insertInto('users')
+      .values({ id, email, email_key: email, name: `User ${this.#count}`, role: o.role ?? 'user', password_hash: null, email_verified: 1, two_factor_enabled: 0, tenant_id: o.tenantId ?? null, created_at: now, updated_at: now })
+      .execute();
+    return { id, email, token: await this.apiToken(id, o.scopes) };
+  }
+
+  admin(): Promise<TestUser> {
+    return this.user({ role: 'admin' });
+  }
+
+  /** An API token of a user, narrowed to scopes when given. */
+  async apiToken(userId: string, scopes?: string[]): Promise<string> {
+    const now = this.clock.now();
+    const token = newSecret('apiToken');
+    await this.legate.platform.database.write
+      .insertInto('api_tokens')
+      .values({ id: newId('apiToken', now), user_id: userId, name: 'test', token_hash: secretHash(token), scopes: scopes ? JSON.stringify(scopes) : null, created_at: now, expires_at: null })
+      .execute();
+    return token;
+  }
+
+  /** A tenant, put straight into the database. */
+  async tenant(): Promise<string> {
+    const now = this.clock.now();
+    const id = newId('tenant', now);
+    await this.legate.platform.database.write.insertInto('tenants').values({ id, name: id, slug: id, created_at: now }).execute();
+    return id;
+  }
+
+  /** An agent of `owner`, made over HTTP. */
+  async agent(owner: TestUser, body: Record<string, unknown> = {}): Promise<TestAgent> {
+    const r = await this.call('POST', '/agents', { as: owner, body: { ownerId: owner.id, name: 'agent', type: 'autonomous', ...body } });
+    if (r.status !== 201) throw new Error(`POST /agents answered ${r.status}: ${r.text}`);
+    return { id: r.body.id, token: r.body.token, body: r.body };
+  }
+
+  /** A decision over HTTP. */
+  authorize(as: { token: string } | string, body: Record<string, unknown>): Promise<Answered> {
+    return this.call('POST', '/authorize', { as, body });
+  }
+}

@@ -1,0 +1,19 @@
+import { defineConfig } from 'vitest/config';
+
+const project = (name: 'sqlite' | 'postgres') => ({
+  test: {
+    name,
+    env: { LEGATE_TEST_DATABASE: name },
+    include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts', 'test/http/**/*.test.ts'],
+    globalSetup: name === 'postgres' ? ['test/support/postgres-server.ts'] : [],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});
+
+/** The same suites on both databases, and the tests of the built package as processes. */
+export default defineConfig({
+  test: {
+    projects: [project('sqlite'), project('postgres'), { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 120_000, fileParallelism: false } }],
+  },
+});
