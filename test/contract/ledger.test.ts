@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { newId } from '../../src/lib/ids.ts';
+import { newSecret, secretHash } from '../../src/lib/secrets.ts';
+import { type AuthorizeAnswer, type AuthorizeInput, authorize, type Permission } from '../../src/permissions/index.ts';
+import { createTestService, type TestService } from '../support/service.ts';
+
+const asker = { principal: null, epoch: 0, reauthenticate: async () => ({ kind: 'anonymous' }) as const, ip: null, userAgent: null, startedAt: 0 };
+const ask = (t: TestService, input: AuthorizeInput): Promise<AuthorizeAnswer> => authorize(t.legate.platform, asker, input);
+
+async function putAgent(t: TestService, permissions: Permission[]): Promise<string> {
+  return t.legate.platform.ledger.change(async (change) => {
+    const id = newId('agent', change.now);
+    await change.db
+      .insertInto('agents')
+      .values({
+        id,
+        owner_id: 'usr_x',
+        tenant_id: null,
+        name: 'a',
+        type: 'autonomous',
+        token_hash: secretHash(newSecret('agentToken')),
+        revoked_at: null,
+        expires_at: null,
+        permissions: JSON.stringify(permissions),
+        metadata: '{}',
+        created_at: change.now,
+        updated_at: change.now,
+        policy_epoch: change.epoch,
+      })
+      .execute();
+    change.invalidate();
+    change.emit({ type: 'agent.created', agentId: id, userId: 'usr_x', data: { agentId: id } });
+    return id;
+  });
+}
+
+const revoke = (t: TestService, id: string): Promise<void> =>
+  t.legate.platform.ledger.change(async (change) => {
+    await change.db.updateTable('agents').set({ revoked_at: change.now, policy_epoch: change.epoch }).where('id', '=', id).execute();
+    change.invalidate();
+    change.emit({ type: 'agent.revoked', agentId: id, userId: 'usr_x', data: { agentId: id, reason: 'revoked' } });
+  });
+
+const rows = (t: TestService) => t.legate.platform.database.read.selectFrom('stream_events').selectAll().orderBy('seq').execute();
+
+describe('the ledger', () => {
+  it('gives every decision and every change a place in one gapless sequence', async () => {
+    const t = await createTestService();
+    const id = await putAgent(t, [{ resource: 'db:*', actions: ['read'] }]);
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => ask(t, { agentId: id, action: i % 2 ? 'read' : 'write', resource: 'db:x' })));
+    await revoke(t, id);
+    const all = await rows(t);
+    expect(all.map((r) => r.seq)).toEqual(Array.from({ length: 102 }, (_, i) => i + 1));
+    expect(all[0]?.type).toBe('agent.created');
+    expect(all[101]?.type).toBe('agent.revoked');
+    expect(all.slice(1, 101).map((r) => [r.id, r.result])).toEqual(answers.map((a) => [a.auditId, a.allowed ? 'allowed' : 'denied']));
+  });
+
+  it('commits many waiting decisions in few transactions', async () => {
+    const t = await createTestService();
+    const id = await putAgent(t, [{ resource: '*', actions: ['*'] }]);
+    await Promise.all(Array.from({ length: 200 }, () => ask(t, { agentId: id, action: 'read', resource: 'db:x' })));
+    expect(t.legate.platform.ledger.stats.records).toBe(200);
+    expect(t.legate.platform.ledger.stats.batches).toBeLessThan(10);
+  });
+
+  it('never lets times run backwards along the sequence', async () => {
+    const t = await createTestService();
+    const id = await putAgent(t, [{ resource: '*', actions: ['*'] }]);
+    await ask(t, { agentId: id, action: 'read', resource: 'a' });
+    t.clock.advance(-3_600_000);
+    await ask(t, { agentId: id, action: 'read', resource: 'b' });
+    await revoke(t, id);
+    const times = (await rows(t)).map((r) => r.timestamp);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+  });
+
+  it('rolls a change back whole, with its events, when it fails', async () => {
+    const t = await createTestService();
+    await expect(
+      t.legate.platform.ledger.change(async (change) => {
+        await change.db.insertInto('tenants').values({ id: 'tnt_1', name: 'n', slug: 's', created_at: 1 }).execute();
+        change.emit({ type: 'agent.updated', data: {} });
+        change.invalidate();
+        throw new Error('no');
+      }),
+    ).rejects.toThrow('no');
+    expect(await t.legate.platform.database.read.selectFrom('tenants').selectAll().execute()).toEqual([]);
+    expect(await rows(t)).toEqual([]);
+    const head = await t.legate.platform.database.read.selectFrom('head').selectAll().executeTakeFirstOrThrow();
+    expect([head.seq, head.epoch]).toEqual([0, 1]);
+  });
+});
+
+describe('two instances on one database', () => {
+  it('a revocation answered by one is known to the very next decision of the other', async () => {
+    const a = await createTestService();
+    const b = await createTestService({ sameDatabaseAs: a });
+    const id = await putAgent(a, [{ resource: '*', actions: ['*'] }]);
+    for (let round = 0; round < 5; round++) expect((await ask(b, { agentId: id, action: 'read', resource: 'x' })).allowed).toBe(true);
+    await revoke(a, id);
+    expect(await ask(b, { agentId: id, action: 'read', resource: 'x' })).toMatchObject({ allowed: false, reason: 'AGENT_REVOKED' });
+  });
+
+  it('no allow is answered after a revocation was answered, under load', async () => {
+    const a = await createTestService();
+    const b = await createTestService({ sameDatabaseAs: a });
+    for (let round = 0; round < 10; round++) {
+      const id = await putAgent(a, [{ resource: '*', actions: ['*'] }]);
+      let revoked = false;
+      let late = 0;
+      let allowed = 0;
+      const load = [a, b].map(async (t) => {
+        while (!revoked || late < 20) {
+          const began = revoked;
+          if (began) late++;
+          const answers = await Promise.all(Array.from({ length: 8 }, () => ask(t, { agentId: id, action: 'read', resource: 'x' })));
+          for (const answer of answers) {
+            if (answer.allowed) allowed++;
+            if (began) expect(answer).toMatchObject({ allowed: false, reason: 'AGENT_REVOKED' });
+          }
+        }
+      });
+      while (allowed < 20) await new Promise((resolve) => setImmediate(resolve));
+      await revoke(a, id);
+      revoked = true;
+      await Promise.all(load);
+    }
+  });
+
+  it('a cap of 20 under 200 parallel calls spread over both allows exactly 20', async () => {
+    const a = await createTestService();
+    const b = await createTestService({ sameDatabaseAs: a });
+    for (let round = 0; round < 3; round++) {
+      const id = await putAgent(a, [{ resource: 'mcp:gh:*', actions: ['read'], constraints: { maxCallsPerHour: 20 } }]);
+      const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i % 2 ? a : b, { agentId: id, action: 'read', resource: `mcp:gh:${i}` })));
+      expect(answers.filter((x) => x.allowed)).toHaveLength(20);
+      expect(answers.filter((x) => x.reason === 'RATE_LIMITED')).toHaveLength(180);
+    }
+    const seqs = (await rows(a)).map((r) => r.seq);
+    expect(seqs).toEqual(Array.from({ length: 603 }, (_, i) => i + 1));
+  });
+});
