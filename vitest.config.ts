@@ -11,9 +11,14 @@ const project = (name: 'sqlite' | 'postgres') => ({
   },
 });
 
-/** The same suites on both databases, and the tests of the built package as processes. */
+/** The same suites on both databases, the tests of the built package as processes, and the order of the house itself. */
 export default defineConfig({
   test: {
-    projects: [project('sqlite'), project('postgres'), { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 120_000, fileParallelism: false } }],
+    projects: [
+      project('sqlite'),
+      project('postgres'),
+      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 120_000, fileParallelism: false } },
+      { test: { name: 'house', include: ['test/house/**/*.test.ts'], testTimeout: 60_000 } },
+    ],
   },
 });

@@ -110,7 +110,9 @@ export class TestService {
     if (token !== undefined && !headers.has('authorization')) headers.set('authorization', `Bearer ${token}`);
     const body = o.raw ?? (o.body === undefined ? undefined : JSON.stringify(o.body));
     if (o.body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
-    const response = await this.legate.fetch(new Request(`http://localhost:3000${path}`, { method, headers, ...(body === undefined ? {} : { body: body as BodyInit }) }), { remoteAddress: o.ip ?? '192.0.2.1' });
+    const response = await this.legate.fetch(new Request(`http://localhost:3000${path}`, { method, headers, ...(body === undefined ? {} : { body: body as BodyInit }) }), {
+      remoteAddress: o.ip ?? '192.0.2.1',
+    });
     const text = await response.text();
     let json: Json;
     try {
@@ -129,7 +131,19 @@ export class TestService {
     const db = this.legate.platform.database.write;
     await db
       .insertInto('users')
-      .values({ id, email, email_key: email, name: `User ${this.#count}`, role: o.role ?? 'user', password_hash: null, email_verified: 1, two_factor_enabled: 0, tenant_id: o.tenantId ?? null, created_at: now, updated_at: now })
+      .values({
+        id,
+        email,
+        email_key: email,
+        name: `User ${this.#count}`,
+        role: o.role ?? 'user',
+        password_hash: null,
+        email_verified: 1,
+        two_factor_enabled: 0,
+        tenant_id: o.tenantId ?? null,
+        created_at: now,
+        updated_at: now,
+      })
       .execute();
     return { id, email, token: await this.apiToken(id, o.scopes) };
   }
@@ -144,7 +158,15 @@ export class TestService {
     const token = newSecret('apiToken');
     await this.legate.platform.database.write
       .insertInto('api_tokens')
-      .values({ id: newId('apiToken', now), user_id: userId, name: 'test', token_hash: secretHash(token), scopes: scopes ? JSON.stringify(scopes) : null, created_at: now, expires_at: null })
+      .values({
+        id: newId('apiToken', now),
+        user_id: userId,
+        name: 'test',
+        token_hash: secretHash(token),
+        scopes: scopes ? JSON.stringify(scopes) : null,
+        created_at: now,
+        expires_at: null,
+      })
       .execute();
     return token;
   }
