@@ -1,0 +1,74 @@
+import { CommonErrors } from '../lib/error.ts';
+import { newId } from '../lib/ids.ts';
+import { newSecret, secretHash } from '../lib/secrets.ts';
+import type { Platform } from '../platform.ts';
+import type { AgentRow, Db } from '../storage/index.ts';
+import { type Caller, toAgent } from './agent.ts';
+import { AgentErrors } from './errors.ts';
+import type { AgentWithToken, CreateAgent } from './schema.ts';
+import { assertInFuture, assertRoomForAgent } from './store.ts';
+
+/**
+ * Registers an agent and issues its token, which is shown here and never again. Emits `agent.created`.
+ * 403 FORBIDDEN for an owner out of the caller's reach; 422 OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, AGENT_LIMIT_EXCEEDED.
+ */
+export async function createAgent(platform: Platform, caller: Caller, input: CreateAgent): Promise<AgentWithToken> {
+  const { reach } = caller;
+  if (reach.kind !== 'all' && input.ownerId !== reach.userId) throw CommonErrors.FORBIDDEN({ message: 'ownerId must be your own id.' });
+  const token = newSecret('agentToken');
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const { tenantId } = await takeOwner(platform, db, caller, input.ownerId, now);
+    const expiresAt = input.expiresAt ?? null;
+    assertInFuture(expiresAt, now);
+    await assertRoomForAgent(platform, db, input.ownerId, now);
+    const row: AgentRow = {
+      id: newId('agent', now),
+      owner_id: input.ownerId,
+      tenant_id: tenantId,
+      name: input.name,
+      type: input.type,
+      token_hash: secretHash(token),
+      revoked_at: null,
+      expires_at: expiresAt,
+      permissions: JSON.stringify(input.permissions),
+      metadata: JSON.stringify(input.metadata ?? {}),
+      created_at: now,
+      updated_at: now,
+      // Nobody can hold anything old about a new agent, so nothing is invalidated and the epoch stays what it is.
+      policy_epoch: change.epoch - 1,
+    };
+    await db.insertInto('agents').values(row).execute();
+    change.emit({ type: 'agent.created', agentId: row.id, userId: row.owner_id, data: { agentId: row.id, name: row.name, ownerId: row.owner_id, type: row.type } });
+    return { ...toAgent(row, now), token };
+  });
+}
+
+/**
+ * The owner's tenant. A user whom the embedder's own sign-in proved is known by that, and so is one whom an admin names while
+ * `users.allowExternalOwners` is on: both become a bare record without credentials (contract 4).
+ */
+async function takeOwner(platform: Platform, db: Db, { principal, reach }: Caller, ownerId: string, now: number): Promise<{ tenantId: string | null }> {
+  const known = await db.selectFrom('users').select('tenant_id').where('id', '=', ownerId).executeTakeFirst();
+  const external = principal.kind === 'user' && principal.via === 'external' && principal.userId === ownerId ? principal : undefined;
+  if (known) return { tenantId: external?.tenantId ?? known.tenant_id };
+  if (!external && !(reach.kind === 'all' && platform.config.users.allowExternalOwners)) throw AgentErrors.OWNER_NOT_FOUND();
+  const tenantId = external?.tenantId ?? null;
+  await db
+    .insertInto('users')
+    .values({
+      id: ownerId,
+      email: null,
+      email_key: null,
+      name: null,
+      role: 'user',
+      password_hash: null,
+      email_verified: 0,
+      two_factor_enabled: 0,
+      tenant_id: tenantId,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute();
+  return { tenantId };
+}
