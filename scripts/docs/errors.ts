@@ -1,0 +1,31 @@
+import { CommonErrors, type ErrorDeclaration } from '../../src/lib/error.ts';
+import { modules } from '../../src/modules.ts';
+
+const HEAD = `# Errors
+
+<!-- Generated from the declarations (defineErrors) by \`npm run docs\`. -->
+
+Every error of the JSON API is \`{"error": {"code", "message", "details"?}}\`. The code is stable; the message is for people and may be
+more precise than the text below. \`details.issues\` of \`VALIDATION_FAILED\` names each field: \`[{"path", "message"}]\`. An
+\`INTERNAL_ERROR\` carries the id under which the log has the reason. A refused decision is no error: it is a 200 of \`POST /authorize\`
+with \`"allowed": false\`.
+`;
+
+/** docs/errors.md: every code, by the part that declares it. One that several parts declare stands at the first. */
+export function renderErrors(): string {
+  const seen = new Map<string, ErrorDeclaration>();
+  const parts = [{ name: 'Every endpoint', errors: CommonErrors }, ...modules.map((m) => ({ name: m.name, errors: m.errors ?? {} }))];
+  const sections: string[] = [];
+  for (const { name, errors } of parts) {
+    const rows: string[] = [];
+    for (const { code, status, message } of Object.values(errors) as ErrorDeclaration[]) {
+      const known = seen.get(code);
+      if (known && (known.status !== status || known.message !== message)) throw new Error(`${code} is declared twice, and differently.`);
+      if (known) continue;
+      seen.set(code, { code, status, message });
+      rows.push(`| \`${code}\` | ${status} | ${message} |`);
+    }
+    if (rows.length > 0) sections.push(`## ${name}\n\n| Code | Status | Message |\n|---|---|---|\n${rows.join('\n')}\n`);
+  }
+  return `${HEAD}\n${sections.join('\n')}`;
+}

@@ -1,0 +1,46 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { renderConfig } from '../../scripts/docs/config.ts';
+import { renderErrors } from '../../scripts/docs/errors.ts';
+import { readConfig } from '../../src/config.ts';
+import { mountRoutes } from '../../src/http/app.ts';
+import { modules } from '../../src/modules.ts';
+import { TABLE_NAMES } from '../../src/storage/tables.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const docs = (name: string): string => resolve(root, 'docs', name);
+
+/** `npm run docs` is this file with `--update`: what is compared here is then written. */
+describe('the docs that are made from the code', () => {
+  it('docs/config.md has every option', async () => {
+    await expect(renderConfig()).toMatchFileSnapshot(docs('config.md'));
+  });
+
+  it('docs/errors.md has every error', async () => {
+    await expect(renderErrors()).toMatchFileSnapshot(docs('errors.md'));
+  });
+});
+
+describe('docs/map.md', () => {
+  const map = readFileSync(docs('map.md'), 'utf8');
+  const rows = [...map.matchAll(/^\| `([A-Z]+) ([^`]+)` \|(.*)\|$/gm)].map(([, method, path, files]) => ({ endpoint: `${method} ${path}`, files: files as string }));
+
+  it('has one row for each endpoint, and no other', () => {
+    const mounted = mountRoutes(modules, readConfig({}).values).map(({ route, path }) => `${route.method} ${path}`);
+    expect(rows.map((r) => r.endpoint).sort()).toEqual(mounted.sort());
+  });
+
+  it('names files that exist', () => {
+    const missing = rows.flatMap((r) => [...r.files.matchAll(/`(src\/[^`]+)`/g)].map((m) => m[1] as string)).filter((file) => !existsSync(resolve(root, file)));
+    expect(missing).toEqual([]);
+    for (const row of rows) expect(row.files, row.endpoint).toMatch(/`src\//);
+  });
+});
+
+describe('docs/storage.md', () => {
+  it('has a section for each table', () => {
+    const headings = [...readFileSync(docs('storage.md'), 'utf8').matchAll(/^## `(\w+)`/gm)].map((m) => m[1]);
+    expect(headings.sort()).toEqual([...TABLE_NAMES].sort());
+  });
+});
