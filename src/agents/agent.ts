@@ -1,6 +1,6 @@
 import type { Principal, Reach } from '../lib/access.ts';
 import { isoTime } from '../lib/clock.ts';
-import { agentStatus, type AgentStatus, type Permission } from '../permissions/index.ts';
+import { type AgentStatus, agentStatus, type Permission } from '../permissions/index.ts';
 import type { AgentRow } from '../storage/index.ts';
 import type { Agent } from './schema.ts';
 
@@ -10,7 +10,8 @@ export interface Caller {
   readonly principal: Principal;
 }
 
-export const statusOf = (row: Pick<AgentRow, 'revoked_at' | 'expires_at'>, now: number): AgentStatus => agentStatus({ revoked: row.revoked_at !== null, expiresAt: row.expires_at }, now);
+export const statusOf = (row: Pick<AgentRow, 'revoked_at' | 'expires_at'>, now: number): AgentStatus =>
+  agentStatus({ revoked: row.revoked_at !== null, expiresAt: row.expires_at }, now);
 
 export const permissionsOf = (row: Pick<AgentRow, 'permissions'>): Permission[] => JSON.parse(row.permissions) as Permission[];
 

@@ -1,6 +1,6 @@
 import type { Reach } from '../lib/access.ts';
+import { AgentLookupErrors, type AgentStatus } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
-import { type AgentStatus, AgentLookupErrors } from '../permissions/index.ts';
 import type { AgentRow, Db } from '../storage/index.ts';
 import { AgentErrors } from './errors.ts';
 import { type AgentFilter, isAgentId } from './schema.ts';

@@ -45,7 +45,14 @@ const patterns: [pattern: string, resource: string, matches: boolean][] = [
 ];
 
 export const decisionCases: readonly DecisionCase[] = [
-  ...patterns.map(([pattern, resource, matches]): DecisionCase => ({ name: `${pattern} ${matches ? 'matches' : 'does not match'} ${JSON.stringify(resource)}`, permissions: [read(pattern)], resource, want: matches || 'NO_PERMISSION' })),
+  ...patterns.map(
+    ([pattern, resource, matches]): DecisionCase => ({
+      name: `${pattern} ${matches ? 'matches' : 'does not match'} ${JSON.stringify(resource)}`,
+      permissions: [read(pattern)],
+      resource,
+      want: matches || 'NO_PERMISSION',
+    }),
+  ),
   { name: 'an agent without permissions may do nothing', permissions: [], resource: 'a', want: 'NO_PERMISSION' },
   { name: 'actions match exactly', permissions: [read('a')], action: 'rea', resource: 'a', want: 'NO_PERMISSION' },
   { name: 'actions are case-sensitive', permissions: [read('a')], action: 'READ', resource: 'a', want: 'NO_PERMISSION' },
@@ -56,7 +63,30 @@ export const decisionCases: readonly DecisionCase[] = [
   { name: 'a cap allows up to its number', permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 3 } }], resource: 'a', after: 2, want: true },
   { name: 'a cap refuses beyond its number', permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 3 } }], resource: 'a', after: 3, want: 'RATE_LIMITED' },
   { name: 'a full entry is passed over for one with room', permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 1 } }, read('*')], resource: 'a', after: 5, want: true },
-  { name: 'two caps on the same resource and action add up', permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 1 } }, { ...read('a'), constraints: { maxCallsPerHour: 2 } }], resource: 'a', after: 2, want: true },
-  { name: 'and end together', permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 1 } }, { ...read('a'), constraints: { maxCallsPerHour: 2 } }], resource: 'a', after: 3, want: 'RATE_LIMITED' },
-  { name: 'a full cap is more actionable than a missing permission', permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 0 } }, read('b')], resource: 'a', want: 'RATE_LIMITED' },
+  {
+    name: 'two caps on the same resource and action add up',
+    permissions: [
+      { ...read('a'), constraints: { maxCallsPerHour: 1 } },
+      { ...read('a'), constraints: { maxCallsPerHour: 2 } },
+    ],
+    resource: 'a',
+    after: 2,
+    want: true,
+  },
+  {
+    name: 'and end together',
+    permissions: [
+      { ...read('a'), constraints: { maxCallsPerHour: 1 } },
+      { ...read('a'), constraints: { maxCallsPerHour: 2 } },
+    ],
+    resource: 'a',
+    after: 3,
+    want: 'RATE_LIMITED',
+  },
+  {
+    name: 'a full cap is more actionable than a missing permission',
+    permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 0 } }, read('b')],
+    resource: 'a',
+    want: 'RATE_LIMITED',
+  },
 ];
