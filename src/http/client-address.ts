@@ -10,6 +10,20 @@ export function parseTrustedProxies(list: readonly string[]): Range[] {
   });
 }
 
+const MAX_REMEMBERED = 1000;
+const remembered = new Map<string, string | null>();
+
+/** The canonical form of a socket's address. Few peers ask often, so their addresses are kept. */
+function canonical(socket: string): string | null {
+  let address = remembered.get(socket);
+  if (address === undefined) {
+    address = parse(socket)?.toString() ?? null;
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    remembered.set(socket, address);
+  }
+  return address;
+}
+
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   // `[::1]:443` and `1.2.3.4:443` carry a port, `fe80::1%eth0` a zone.
   const bare = text
@@ -29,9 +43,9 @@ const within = (address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly Range[]): b
  */
 export function clientAddress(socket: string | null, forwardedFor: string | null, trusted: readonly Range[]): string | null {
   if (socket === null) return null;
+  if (trusted.length === 0 || !forwardedFor) return canonical(socket);
   let current = parse(socket);
   if (!current) return null;
-  if (trusted.length === 0 || !forwardedFor) return current.toString();
   const hops = forwardedFor.split(',').slice(-20);
   while (hops.length > 0 && within(current, trusted)) {
     const next = parse(hops.pop() as string);

@@ -10,7 +10,7 @@ import { reachOf } from './reach.ts';
 import { renderError } from './render-error.ts';
 
 const MAY_CHECK = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
-const HEADERS = ['content-type', 'application/json; charset=utf-8', 'cache-control', 'no-store', 'x-content-type-options', 'nosniff'];
+const HEADERS = ['content-type', 'application/json; charset=utf-8', 'cache-control', 'no-store', 'x-content-type-options', 'nosniff', 'content-length'];
 
 /**
  * POST /authorize straight on node:http, for a Bearer credential and a JSON body of stated length. It skips the Request and
@@ -26,14 +26,14 @@ export function hotAuthorize(
   const trusted = parseTrustedProxies(platform.config.http.trustedProxies);
   const routeName = `POST ${path}`;
 
-  const answer = async (req: IncomingMessage, res: ServerResponse, authorization: string, startedAt: number, text: string): Promise<void> => {
+  const answer = async (req: IncomingMessage, res: ServerResponse, authorization: string, startedAt: number, json: string): Promise<void> => {
     try {
       const proving: Proof | Promise<Proof> = authenticator.cachedBearer(authorization);
       const proof = proving instanceof Promise ? await proving : proving;
       const { principal } = proof;
       // An agent is checked under the ledger's lock; people and access tokens are held against scopes here.
       if (principal.kind !== 'agent') await reachOf(platform, principal, MAY_CHECK);
-      const body = parseWith(AuthorizeBody, parseJson(text));
+      const body = parseWith(AuthorizeBody, parseJson(json));
       assertAgentNamed(principal.kind, body);
       const asker = {
         principal,
@@ -44,8 +44,10 @@ export function hotAuthorize(
         startedAt,
       };
       const decided = await authorize(platform, asker, body);
-      res.writeHead(200, HEADERS);
-      res.end(render(decided));
+      const text = render(decided);
+      // With a stated length head and body leave in one write; otherwise Node sends chunks.
+      res.writeHead(200, [...HEADERS, String(Buffer.byteLength(text))]);
+      res.end(text);
       observe(routeName, 200);
     } catch (error) {
       const { status, headers, body } = renderError(platform, error);

@@ -50,9 +50,24 @@ const SECRET_STARTS = [
 ];
 const SECRET_SCHEMES = ['bearer ', 'basic '];
 
+const MAX_REMEMBERED = 2000;
+const remembered = new Map<string, boolean>();
+
+/** Callers use the same few names over and over; what was found out about each is kept. */
 function isSecretKey(key: string, more: ReadonlySet<string>): boolean {
-  const name = key.toLowerCase().replaceAll('_', '').replaceAll('-', '').replaceAll(' ', '');
-  if (more.has(name)) return true;
+  let secret = remembered.get(key);
+  if (secret === undefined) {
+    secret = looksSecret(key);
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    if (key.length <= 64) remembered.set(key, secret);
+  }
+  return secret || (more.size > 0 && more.has(normalised(key)));
+}
+
+const normalised = (key: string): string => key.toLowerCase().replaceAll('_', '').replaceAll('-', '').replaceAll(' ', '');
+
+function looksSecret(key: string): boolean {
+  const name = normalised(key);
   for (const secret of SECRET_KEYS) if (WHOLE.has(secret) ? name === secret : name.includes(secret)) return true;
   return false;
 }
