@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { type AgentsApi, agentsApi } from './agents/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
@@ -31,6 +32,8 @@ export interface Legate {
   readonly fetch: Fetch;
   /** Takes the hottest route straight from node:http; false when the request is for `fetch`. */
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
+  /** The endpoints under /agents as functions, with the power of an admin. */
+  readonly agents: AgentsApi;
   readonly baseUrl: string;
   readonly platform: Platform;
   close(): Promise<void>;
@@ -81,6 +84,7 @@ export async function createLegate(config: ConfigInput = {}, options: LegateOpti
   return {
     fetch,
     hot,
+    agents: agentsApi(platform),
     baseUrl: platform.baseUrl,
     platform,
     close: async () => {

@@ -4,6 +4,7 @@ import { AgentErrors } from './errors.ts';
 import { agentRoutes } from './routes.ts';
 
 export { type Caller, toAgent } from './agent.ts';
+export { type AgentsApi, agentsApi } from './api.ts';
 export { createAgent } from './create-agent.ts';
 export { AgentErrors } from './errors.ts';
 export { getAgent, getEffectivePermissions } from './get-agent.ts';

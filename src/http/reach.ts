@@ -19,7 +19,7 @@ export async function reachOf(platform: Platform, principal: Principal, who: Who
       if (principal.scopes !== undefined && !(who.scope && principal.scopes.has(who.scope))) throw CommonErrors.FORBIDDEN({ details: { scope: who.scope ?? null } });
       return principal.role === 'admin' ? ALL : { kind: 'owner', userId: principal.userId };
     case 'agent': {
-      const agent = await platform.policy.load(platform.database.read, principal.agentId);
+      const agent = await platform.policy.current(platform.database.read, principal.agentId);
       if (agent && mayUseOwnResource(agent, who.resource, who.action)) return { kind: 'owner', userId: principal.ownerId };
       if (who.self) return { kind: 'agent', agentId: principal.agentId, userId: principal.ownerId };
       throw CommonErrors.FORBIDDEN();

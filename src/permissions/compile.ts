@@ -29,6 +29,8 @@ export interface CompiledAgent {
   readonly ownerId: string;
   readonly tenantId: string | null;
   readonly tokenHash: string;
+  /** Epoch of the change that made it what it is. */
+  readonly epoch: number;
   readonly revoked: boolean;
   readonly expiresAt: number | null;
   readonly index: PatternIndex<Grant>;
@@ -74,6 +76,7 @@ export function compileAgent(row: AgentRow): CompiledAgent {
     ownerId: row.owner_id,
     tenantId: row.tenant_id,
     tokenHash: row.token_hash,
+    epoch: row.policy_epoch,
     revoked: row.revoked_at !== null,
     expiresAt: row.expires_at,
     index,

@@ -48,6 +48,20 @@ export class PolicyCache {
     return this.peekByTokenHash(tokenHash) ?? this.#read(() => db.selectFrom('agents').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst());
   }
 
+  /**
+   * The agent as the database has it at this moment, for use outside the ledger's turn, where what is in memory may be behind
+   * the newest change. undefined: there is none.
+   */
+  async current(db: Db, agentId: string): Promise<CompiledAgent | undefined> {
+    const held = this.#agents.get(agentId);
+    if (held) {
+      const now = await db.selectFrom('agents').select('policy_epoch').where('id', '=', agentId).executeTakeFirst();
+      if (now?.policy_epoch === held.epoch) return held;
+    }
+    const row = await db.selectFrom('agents').selectAll().where('id', '=', agentId).executeTakeFirst();
+    return row && compileAgent(row);
+  }
+
   async #read(query: () => Promise<AgentRow | undefined>): Promise<CompiledAgent | undefined> {
     for (;;) {
       const before = this.#generation;
