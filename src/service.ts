@@ -10,7 +10,7 @@ import { Ledger } from './ledger/index.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { redactedKeys } from './lib/redact.ts';
 import { modules } from './modules.ts';
-import { PolicyCache } from './permissions/index.ts';
+import { type DecisionsApi, decisionsApi, PolicyCache } from './permissions/index.ts';
 import type { Log, Platform } from './platform.ts';
 import { migrate, openDatabase } from './storage/index.ts';
 
@@ -27,7 +27,8 @@ export interface LegateOptions {
   file?: unknown;
 }
 
-export interface Legate {
+/** What an application embeds: the HTTP surface, and the same things as functions (contract 15). */
+export interface Legate extends DecisionsApi {
   /** The whole HTTP surface. */
   readonly fetch: Fetch;
   /** Takes the hottest route straight from node:http; false when the request is for `fetch`. */
@@ -42,7 +43,7 @@ export interface Legate {
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Wires a service together: the only place that does. Opens and migrates the database. */
-export async function createLegate(config: ConfigInput = {}, options: LegateOptions = {}): Promise<Legate> {
+export async function createLegate({ authenticate, ...config }: ConfigInput & Pick<LegateOptions, 'authenticate'> = {}, options: LegateOptions = {}): Promise<Legate> {
   const production = options.production ?? false;
   const { values } = readConfig({ code: config, file: options.file, env: options.env ?? {}, production });
   const log = options.log ?? silent;
@@ -74,7 +75,7 @@ export async function createLegate(config: ConfigInput = {}, options: LegateOpti
   const authenticator = new Authenticator(
     platform,
     modules.flatMap((m) => m.credentials ?? []),
-    options.authenticate,
+    authenticate ?? options.authenticate,
   );
   const mounted = mountRoutes(modules, values);
   const observe = (): void => {};
@@ -84,6 +85,7 @@ export async function createLegate(config: ConfigInput = {}, options: LegateOpti
   return {
     fetch,
     hot,
+    ...decisionsApi(platform),
     agents: agentsApi(platform),
     baseUrl: platform.baseUrl,
     platform,

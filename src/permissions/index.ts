@@ -2,6 +2,7 @@ import { defineModule } from '../platform.ts';
 import { AgentLookupErrors } from './errors.ts';
 import { permissionRoutes } from './routes.ts';
 
+export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { type AgentStatus, agentStatus } from './compile.ts';
 export { REASONS, type Reason } from './decide.ts';
