@@ -1,6 +1,8 @@
 import { agents } from './agents/index.ts';
+import { apiTokens } from './api-tokens/index.ts';
 import { permissions } from './permissions/index.ts';
 import type { Module } from './platform.ts';
+import { sessions } from './sessions/index.ts';
 
 /** THE LIST. Router, OpenAPI, error and route docs, the permission matrix of the tests: all follow from it. */
-export const modules: readonly Module[] = [permissions, agents];
+export const modules: readonly Module[] = [permissions, sessions, apiTokens, agents];

@@ -1,6 +1,7 @@
 import { ANONYMOUS, type Principal } from '../lib/access.ts';
 import { CommonErrors } from '../lib/error.ts';
 import { type SecretKind, secretHash, secretKind, secretKindByPrefix } from '../lib/secrets.ts';
+import { readCookie, sessionCookieName } from '../lib/session-cookie.ts';
 import type { Credential, Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 
@@ -43,7 +44,7 @@ export class Authenticator {
     this.#platform = platform;
     this.#credentials = new Map(credentials.map((c) => [c.kind, c]));
     this.#hook = hook;
-    this.cookieName = sessionCookieName(platform);
+    this.cookieName = sessionCookieName(platform.baseUrl, platform.config.service.name);
   }
 
   /** Throws 401 when a credential is present that proves nothing. */
@@ -118,17 +119,4 @@ const unauthorized = () => CommonErrors.UNAUTHORIZED({ details: { error: 'invali
 function bearerToken(header: string): string {
   if (header.length > MAX_CREDENTIAL_CHARS || header.slice(0, 7).toLowerCase() !== 'bearer ') throw unauthorized();
   return header.slice(7).trim();
-}
-
-/** `__Host-` where the cookie is only ever sent over https (RFC 6265bis, section 4.1.3.2). */
-export const sessionCookieName = (platform: Pick<Platform, 'config' | 'baseUrl'>): string =>
-  `${platform.baseUrl.startsWith('https:') ? '__Host-' : ''}${platform.config.service.name}_session`;
-
-function readCookie(header: string | null, name: string): string | undefined {
-  if (!header || header.length > MAX_CREDENTIAL_CHARS) return undefined;
-  for (const part of header.split(';')) {
-    const equals = part.indexOf('=');
-    if (equals !== -1 && part.slice(0, equals).trim() === name) return part.slice(equals + 1).trim();
-  }
-  return undefined;
 }
