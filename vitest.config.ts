@@ -1,6 +1,16 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
 const project = (name: 'sqlite' | 'postgres') => ({
+  // The examples import the package by its name, as their readers will.
+  resolve: {
+    alias: [
+      { find: /^legate$/, replacement: at('src/index.ts') },
+      { find: /^legate\/node$/, replacement: at('src/http/node.ts') },
+    ],
+  },
   test: {
     name,
     env: { LEGATE_TEST_DATABASE: name },

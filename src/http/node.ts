@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Legate } from '../service.ts';
+import { renderError } from './render-error.ts';
 
 export interface Listening {
   readonly server: Server;
@@ -10,13 +11,21 @@ export interface Listening {
   stop(graceMs?: number): Promise<void>;
 }
 
-/** A request listener for `node:http`, for Express and other frameworks on Node's own request and response. */
+/**
+ * A request listener for `node:http`, for Express and other frameworks on Node's own request and response. It must see requests
+ * before any body parser does; one whose body was read already is answered with 500, and the log says so.
+ */
 export function nodeListener(legate: Legate): (req: IncomingMessage, res: ServerResponse) => void {
   const general = getRequestListener((request, env) => legate.fetch(request, { remoteAddress: (env as { incoming: IncomingMessage }).incoming.socket.remoteAddress }), {
     overrideGlobalObjects: false,
     hostname: new URL(legate.baseUrl).host,
   });
   return (req, res) => {
+    if (req.readableDidRead) {
+      const { status, headers, body } = renderError(legate.platform, new Error('The body was read by somebody else: mount nodeListener before any body parser.'));
+      res.writeHead(status, headers).end(body);
+      return;
+    }
     if (legate.hot(req, res)) return;
     void general(req, res);
   };

@@ -73,18 +73,21 @@ export interface TestOptions extends LegateOptions {
  */
 export async function createTestService(options: TestOptions = {}): Promise<TestService> {
   const clock = options.clock ?? options.sameDatabaseAs?.clock ?? new FakeClock();
-  const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
-  const shared = options.sameDatabaseAs?.database;
-  const name = shared?.name ?? `t${Math.random().toString(36).slice(2, 12)}`;
-  const url = shared?.url ?? (dialect === 'sqlite' ? `sqlite:${join(dir, 'legate.db')}` : inject('postgresUrl'));
+  const place = newTestDatabase(options.sameDatabaseAs?.database);
   const { config, sameDatabaseAs: _, ...rest } = options;
-  const legate = await createLegate({ ...config, dataDir: dir, databaseUrl: url, service: { name: dialect === 'sqlite' ? 'legate' : name } }, { ...rest, clock });
-  const service = new TestService(legate, clock, { url, name });
-  open.push(async () => {
-    await legate.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
+  const legate = await createLegate({ ...config, dataDir: place.dir, databaseUrl: place.url, service: { name: place.name } }, { ...rest, clock });
+  const service = new TestService(legate, clock, place);
+  open.push(() => legate.close());
   return service;
+}
+
+/** A place for one service's data: a folder, a database URL and a service name of its own. Deleted after the test. */
+export function newTestDatabase(shared?: { url: string; name: string }): { dir: string; url: string; name: string } {
+  const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
+  open.push(async () => rmSync(dir, { recursive: true, force: true }));
+  if (shared) return { dir, ...shared };
+  if (dialect === 'sqlite') return { dir, url: `sqlite:${join(dir, 'legate.db')}`, name: 'legate' };
+  return { dir, url: inject('postgresUrl'), name: `t${Math.random().toString(36).slice(2, 12)}` };
 }
 
 export class TestService {

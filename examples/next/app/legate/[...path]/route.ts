@@ -1,0 +1,8 @@
+import { createLegate } from 'legate';
+
+// The folder is the mount: app/legate/[...path]/route.ts serves /legate/*. Everything else is configured by the environment (docs/config.md).
+const legate = await createLegate({ http: { restPath: '/legate' } }, { env: process.env });
+
+const handler = (request: Request): Promise<Response> => legate.fetch(request);
+
+export { handler as DELETE, handler as GET, handler as HEAD, handler as PATCH, handler as POST, handler as PUT };

@@ -1,0 +1,127 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { nodeListener } from '../../src/http/node.ts';
+import { createLegate } from '../../src/service.ts';
+import { createTestService, newTestDatabase } from '../support/service.ts';
+
+/** Closes what a test opened, last first. */
+const opened: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+  vi.unstubAllEnvs();
+  vi.resetModules();
+});
+
+interface Prepared {
+  readonly agentId: string;
+  readonly token: string;
+}
+
+/** An agent in a fresh database, and the environment that leads an example to it. */
+async function prepare(): Promise<Prepared> {
+  const { dir, url, name } = newTestDatabase();
+  const legate = await createLegate({ dataDir: dir, databaseUrl: url, service: { name }, users: { allowExternalOwners: true } });
+  const agent = await legate.agents.create({ ownerId: 'someone', name: 'agent', type: 'service', permissions: [{ resource: 'mcp:github:*', actions: ['read'] }] });
+  await legate.close();
+  vi.stubEnv('LEGATE_DATA_DIR', dir);
+  vi.stubEnv('LEGATE_DATABASE_URL', url);
+  vi.stubEnv('LEGATE_SERVICE_NAME', name);
+  return { agentId: agent.id, token: agent.token };
+}
+
+async function listening(handler: RequestListener): Promise<string> {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  opened.push(() => new Promise((resolve) => server.close(resolve)));
+  opened.push(() => server.closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+type Ask = (path: string, init?: RequestInit) => Promise<Response>;
+const json = { 'content-type': 'application/json' };
+
+/** What must hold of Legate mounted under /legate, in whatever framework. */
+async function expectMounted(ask: Ask, { agentId, token }: Prepared): Promise<void> {
+  const bearer = { authorization: `Bearer ${token}` };
+  const question = JSON.stringify({ action: 'read', resource: 'mcp:github:list_issues' });
+  const allowed = await ask('/legate/authorize', { method: 'POST', headers: { ...json, ...bearer }, body: question });
+  expect(allowed.status).toBe(200);
+  expect(await allowed.json()).toEqual({ allowed: true, auditId: expect.stringMatching(/^aud_/) });
+  const batch = await ask('/legate/authorize/batch', { method: 'POST', headers: { ...json, ...bearer }, body: `{"requests":[${question}]}` });
+  expect(await batch.json()).toEqual({ results: [{ allowed: true, auditId: expect.stringMatching(/^aud_/) }] });
+  const agent = await ask(`/legate/agents/${agentId}`, { headers: bearer });
+  expect(await agent.json()).toMatchObject({ id: agentId, status: 'active' });
+  expect((await ask(`/legate/agents/${agentId}`)).status).toBe(401);
+  expect((await ask('/legate/authorize', { method: 'POST', headers: { ...json, ...bearer }, body: '{' })).status).toBe(400);
+  expect((await ask('/legate/authorize', { headers: bearer })).status).toBe(405);
+  expect((await ask('/legate/nothing', { headers: bearer })).status).toBe(404);
+}
+
+describe('examples/hono', () => {
+  it('serves Legate under /legate and itself elsewhere', async () => {
+    const prepared = await prepare();
+    const { app, legate } = await import('../../examples/hono/app.ts');
+    opened.push(() => legate.close());
+    const ask: Ask = async (path, init) => app.fetch(new Request(`http://localhost${path}`, init));
+    await expectMounted(ask, prepared);
+    expect(await (await ask('/')).text()).toBe('the application itself');
+    expect((await ask('/authorize', { method: 'POST' })).status).toBe(404);
+  });
+});
+
+describe('examples/express', () => {
+  it('serves Legate under /legate and itself elsewhere', async () => {
+    const prepared = await prepare();
+    const { app, legate } = await import('../../examples/express/app.ts');
+    opened.push(() => legate.close());
+    const base = await listening(app);
+    const ask: Ask = (path, init) => fetch(base + path, init);
+    await expectMounted(ask, prepared);
+    expect(await (await ask('/')).text()).toBe('the application itself');
+    expect((await ask('/authorize', { method: 'POST' })).status).toBe(404);
+  });
+});
+
+describe('examples/next', () => {
+  it('answers as a route handler of /legate', async () => {
+    const prepared = await prepare();
+    const handlers = await import('../../examples/next/app/legate/[...path]/route.ts');
+    const ask: Ask = async (path, init) => handlers[(init?.method ?? 'GET') as keyof typeof handlers](new Request(`http://localhost${path}`, init));
+    await expectMounted(ask, prepared);
+  });
+});
+
+describe('nodeListener', () => {
+  const question = (token: string): RequestInit => ({ method: 'POST', headers: { ...json, authorization: `Bearer ${token}` }, body: '{"action":"read","resource":"a:b"}' });
+  const agentOf = (t: { legate: Awaited<ReturnType<typeof createLegate>> }) => t.legate.agents.create({ ownerId: 'someone', name: 'agent', type: 'service' });
+
+  it('records the address of the connection, on the short path and on the long one', async () => {
+    const t = await createTestService({ config: { users: { allowExternalOwners: true } } });
+    const { token } = await agentOf(t);
+    const base = await listening(nodeListener(t.legate));
+    for (const path of ['/authorize', '/authorize?']) expect((await fetch(base + path, question(token))).status).toBe(200);
+    const rows = await t.legate.platform.database.read.selectFrom('stream_events').select('ip').where('type', '=', 'audit').execute();
+    expect(rows).toEqual([{ ip: '127.0.0.1' }, { ip: '127.0.0.1' }]);
+  });
+
+  it('answers 500 at once, and says why in the log, when a body parser was faster', async () => {
+    const said: unknown[] = [];
+    const log = { debug: () => {}, info: () => {}, warn: () => {}, error: (fields: object) => void said.push(fields) };
+    const t = await createTestService({ config: { users: { allowExternalOwners: true } }, log });
+    const { token } = await agentOf(t);
+    const app = express();
+    app.use(express.json());
+    app.all('/*path', nodeListener(t.legate));
+    const base = await listening(app);
+    for (const path of ['/authorize', '/authorize/batch']) {
+      const response = await fetch(base + path, question(token));
+      expect(response.status).toBe(500);
+      expect(await response.json()).toMatchObject({ error: { code: 'INTERNAL_ERROR' } });
+    }
+    expect(said).toHaveLength(2);
+    expect(String((said[0] as { err: Error }).err)).toContain('before any body parser');
+    expect((await fetch(`${base}/agents`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
+  });
+});
