@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+
+/** A TCP port on loopback that was free a moment ago. */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+
+export interface Running {
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** Everything it printed so far. */
+  output(): string;
+  /** Milliseconds from start to the first good answer of /health/ready. */
+  readonly readyAfterMs: number;
+  /** SIGTERM. Resolves to the exit code; kills and rejects after 15 s. */
+  stop(): Promise<number | null>;
+}
+
+const START_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 15_000;
+
+/**
+ * Starts a service as a process of its own and waits until it is ready. Of the environment it gets PATH and HOME, and `env`.
+ * @param command program and its arguments
+ */
+export async function startProcess(command: readonly [string, ...string[]], options: { cwd: string; env?: Record<string, string> }): Promise<Running> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const { PATH = '', HOME = '' } = process.env as { PATH?: string; HOME?: string };
+  const startedAt = performance.now();
+  const child = spawn(command[0], command.slice(1), {
+    cwd: options.cwd,
+    env: { PATH, HOME, PORT: String(port), HOST: '127.0.0.1', ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  let ended: number | null | undefined;
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk));
+  child.stderr.on('data', (chunk: Buffer) => (text += chunk));
+  const exit = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      ended = code;
+      resolve(code);
+    });
+  });
+  exit.catch(() => {});
+
+  for (;;) {
+    if (ended !== undefined) throw new Error(`The process ended with ${ended}:\n${text}`);
+    if (performance.now() - startedAt > START_TIMEOUT_MS) {
+      child.kill('SIGKILL');
+      throw new Error(`The process was not ready within ${START_TIMEOUT_MS} ms:\n${text}`);
+    }
+    const ready = await fetch(`${url}/health/ready`).then(
+      (r) => r.ok,
+      () => false,
+    );
+    if (ready) break;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return {
+    url,
+    process: child,
+    output: () => text,
+    readyAfterMs: performance.now() - startedAt,
+    stop: async () => {
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+      const code = await exit;
+      clearTimeout(timer);
+      return code;
+    },
+  };
+}
