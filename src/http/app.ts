@@ -108,12 +108,17 @@ async function serve(
 
 function readQuery(route: Route<Platform>, url: URL): unknown {
   if (!route.query) return undefined;
-  const query: Record<string, string> = {};
-  for (const [key, value] of url.searchParams) {
-    if (Object.hasOwn(query, key)) throw validationFailed([{ path: key, message: 'is given more than once' }]);
-    Object.defineProperty(query, key, { value, enumerable: true, configurable: true, writable: true });
+  return parseWith(route.query, fieldsOf(url.searchParams));
+}
+
+/** Throws 400 for a name that is given twice: which of the two counts would be anybody's guess. */
+function fieldsOf(params: URLSearchParams): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const [key, value] of params) {
+    if (Object.hasOwn(fields, key)) throw validationFailed([{ path: key, message: 'is given more than once' }]);
+    Object.defineProperty(fields, key, { value, enumerable: true, configurable: true, writable: true });
   }
-  return parseWith(route.query, query);
+  return fields;
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -123,7 +128,8 @@ async function readBody(platform: Platform, route: Route<Platform>, request: Req
   const limit = route.bodyLimit ?? platform.config.http.bodyLimit;
   const type = request.headers.get('content-type');
   if (type === null && route.bodyOptional && (request.body === null || request.headers.get('content-length') === '0')) return parseWith(route.body, {});
-  if (!isJson(type) || request.headers.has('content-encoding')) throw CommonErrors.UNSUPPORTED_MEDIA_TYPE();
+  const form = route.form === true && isForm(type);
+  if (!(form || isJson(type)) || request.headers.has('content-encoding')) throw CommonErrors.UNSUPPORTED_MEDIA_TYPE();
   const bytes = await readBytes(request, limit);
   let text: string;
   try {
@@ -131,10 +137,13 @@ async function readBody(platform: Platform, route: Route<Platform>, request: Req
   } catch {
     throw validationFailed([{ path: '', message: 'the body is not valid UTF-8' }]);
   }
+  if (form) return parseWith(route.body, fieldsOf(new URLSearchParams(text)));
   return parseWith(route.body, text === '' && route.bodyOptional ? {} : parseJson(text));
 }
 
 export const isJson = (contentType: string | null | undefined): boolean => contentType !== null && contentType !== undefined && /^application\/json\s*(;|$)/i.test(contentType);
+
+const isForm = (contentType: string | null): boolean => contentType !== null && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType);
 
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   const stated = Number(request.headers.get('content-length') ?? 0);

@@ -1,3 +1,5 @@
+import { CommonErrors } from './error.ts';
+
 /** Who is calling now, whatever proved it. */
 export type Principal =
   | { readonly kind: 'anonymous' }
@@ -30,6 +32,14 @@ export type Principal =
       readonly scopes: ReadonlySet<string>;
       readonly expiresAt: number;
     };
+
+export type UserPrincipal = Extract<Principal, { kind: 'user' }>;
+
+/** For routes that let nobody but `user` or `admin` in. Throws 403. */
+export function asUser(principal: Principal): UserPrincipal {
+  if (principal.kind !== 'user') throw CommonErrors.FORBIDDEN();
+  return principal;
+}
 
 export const ANONYMOUS: Principal = { kind: 'anonymous' };
 

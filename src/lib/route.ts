@@ -39,6 +39,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
+  /** The body may also come as application/x-www-form-urlencoded, from a page of ours; then every field is a text. */
+  readonly form?: boolean;
   /** The body may be left out. */
   readonly bodyOptional?: boolean;
   /** Largest body in bytes; http.bodyLimit when not stated. */

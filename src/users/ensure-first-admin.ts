@@ -1,0 +1,30 @@
+import type { Platform } from '../platform.ts';
+import type { Db } from '../storage/index.ts';
+import { hashPassword } from './password.ts';
+import { createSetupLink } from './setup-link.ts';
+import { insertUser } from './store.ts';
+
+export type FirstAdmin =
+  /** There are users already. */
+  | { readonly kind: 'exists' }
+  /** Made from `admin.email` and `admin.password`. */
+  | { readonly kind: 'created'; readonly email: string }
+  /** To be shown to whoever started the service. */
+  | { readonly kind: 'setupLink'; readonly url: string };
+
+/** Bare records of an embedding application's users do not count: none of them can sign in here. */
+const hasUsers = async (db: Db): Promise<boolean> => (await db.selectFrom('users').select('id').where('email_key', 'is not', null).limit(1).executeTakeFirst()) !== undefined;
+
+/** Called at start (contract 1). Several instances that start at once make one administrator. */
+export async function ensureFirstAdmin(platform: Platform): Promise<FirstAdmin> {
+  if (await hasUsers(platform.database.read)) return { kind: 'exists' };
+  const { email, password } = platform.config.admin;
+  if (email === undefined || password === undefined) return { kind: 'setupLink', url: await createSetupLink(platform) };
+  const passwordHash = await hashPassword(password);
+  return platform.ledger.change(async ({ db, now }) => {
+    if (await hasUsers(db)) return { kind: 'exists' };
+    await insertUser(db, now, { email, role: 'admin', passwordHash });
+    await db.deleteFrom('setup_links').execute();
+    return { kind: 'created', email };
+  });
+}

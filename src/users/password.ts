@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { BoundedPool } from './bounded-pool.ts';
+import { UserErrors } from './errors.ts';
+
+const MIN_BYTES = 8;
+const MAX_BYTES = 1024;
+
+/** argon2id with 19 MiB, two passes, one lane (contract 10; OWASP's first choice for servers). */
+const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+
+/** A hash of nothing anybody knows: checking against it costs what checking a real one costs. */
+export const DUMMY_HASH = '$argon2id$v=19$m=19456,t=2,p=1$bGVnYXRlLWR1bW15LXNsdA$1WbUuYHf7mOaNm5Nw5wqA2a7Q8vXrT0kYd3eHj9sZLE';
+
+/** Two at a time use two cores and 38 MiB; behind them the longest wait is a few seconds. */
+const pool = new BoundedPool(2, 256, () => UserErrors.PASSWORD_CHECKS_BUSY({ headers: { 'retry-after': '1' } }));
+
+/** Different ways of typing the same characters are one password (NIST SP 800-63B, section 3.1.1.2). */
+const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFC'), 'utf8');
+
+const fits = (password: string): boolean => {
+  const { byteLength } = bytesOf(password);
+  return password.isWellFormed() && byteLength >= MIN_BYTES && byteLength <= MAX_BYTES;
+};
+
+/** A new password: any characters, 8 to 1,024 bytes, used whole. */
+export const NewPassword = z
+  .string()
+  .superRefine((password, ctx) => {
+    const { byteLength } = bytesOf(password);
+    if (!password.isWellFormed()) ctx.addIssue({ code: 'custom', message: 'must not contain unpaired surrogates' });
+    else if (byteLength < MIN_BYTES) ctx.addIssue({ code: 'custom', message: `must be at least ${MIN_BYTES} bytes; 15 characters or more are recommended` });
+    else if (byteLength > MAX_BYTES) ctx.addIssue({ code: 'custom', message: `must be at most ${MAX_BYTES} bytes` });
+  })
+  .meta({ format: 'password', description: '8 to 1,024 bytes of UTF-8, no other rules; 15 characters or more are recommended.' });
+
+/** PHC string of argon2id. 503 PASSWORD_CHECKS_BUSY when too many are waiting. */
+export async function hashPassword(password: string): Promise<string> {
+  return pool.run(async () => (await import('@node-rs/argon2')).hash(bytesOf(password), OPTIONS));
+}
+
+/**
+ * Whether the password belongs to the hash. null, for a user who is unknown or has no password, is false after the same work.
+ * 503 PASSWORD_CHECKS_BUSY when too many are waiting.
+ */
+export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
+  const checkable = fits(password);
+  const matches = await pool.run(async () => (await import('@node-rs/argon2')).verify(hash ?? DUMMY_HASH, checkable ? bytesOf(password) : 'no password at all'));
+  return matches && checkable && hash !== null;
+}

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { asUser } from '../lib/access.ts';
+import { afterCursor, cutPage, nextPage } from '../lib/page.ts';
+import { defineRoute } from '../platform.ts';
+import { endCookie, startCookie } from '../sessions/index.ts';
+import { deleteUser } from './delete-user.ts';
+import { UserErrors } from './errors.ts';
+import { getSession } from './get-session.ts';
+import { getUser, listUsers } from './list-users.ts';
+import { ListUsers, SessionAndUser, SignedIn, SignIn, SignUp, UpdateUser, User } from './schema.ts';
+import { signIn } from './sign-in.ts';
+import { signOut } from './sign-out.ts';
+import { signUp } from './sign-up.ts';
+import { updateUser } from './update-user.ts';
+
+const Id = z.object({ id: z.string() });
+const { EMAIL_IN_USE, INVALID_EMAIL_OR_PASSWORD, LAST_ADMIN, PASSWORD_CHECKS_BUSY, SIGN_UP_CLOSED, TENANT_UNKNOWN, USER_NOT_FOUND } = UserErrors;
+
+/** Contract, section 10. */
+export const userRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/sign-up',
+    summary: 'Make an account and sign in',
+    who: 'public',
+    body: SignUp,
+    answers: { 200: SignedIn },
+    errors: [SIGN_UP_CLOSED, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY],
+    handle: async (call, platform) => {
+      const body = await signUp(platform, call.body, call);
+      return { status: 200, body, headers: startCookie(platform, body.token, true) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/sign-in',
+    summary: 'Sign in with e-mail address and password',
+    description: 'Always starts a new session.',
+    who: 'public',
+    body: SignIn,
+    answers: { 200: SignedIn },
+    errors: [INVALID_EMAIL_OR_PASSWORD, PASSWORD_CHECKS_BUSY],
+    handle: async (call, platform) => {
+      const body = await signIn(platform, call.body, call);
+      return { status: 200, body, headers: startCookie(platform, body.token, call.body.rememberMe) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/sign-out',
+    summary: 'End the session of this call',
+    who: 'user',
+    answers: { 204: null },
+    handle: async (call, platform) => {
+      await signOut(platform, call.principal);
+      return { status: 204, headers: endCookie(platform) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/auth/session',
+    summary: 'Who is calling',
+    who: 'user',
+    answers: { 200: SessionAndUser },
+    handle: async (call, platform) => ({ status: 200, body: await getSession(platform, asUser(call.principal)) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/users',
+    summary: 'List users',
+    description: 'Ordered by id. A Link header with rel="next" leads to the next page.',
+    who: 'admin',
+    query: ListUsers,
+    answers: { 200: z.array(User) },
+    handle: async ({ query: { limit, cursor, ...filter }, url }, platform) => {
+      const { rows, next } = cutPage(await listUsers(platform, filter, { limit: limit + 1, after: afterCursor(cursor) }), limit);
+      return { status: 200, body: rows, ...nextPage(url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/users/:id',
+    summary: 'Read a user',
+    who: 'admin',
+    params: Id,
+    answers: { 200: User },
+    errors: [USER_NOT_FOUND],
+    handle: async (call, platform) => ({ status: 200, body: await getUser(platform, call.params.id) }),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/users/:id',
+    summary: 'Change role, tenant or name of a user',
+    description: "Takes effect with the user's next call. The user's agents move to the new tenant with them.",
+    who: 'admin',
+    params: Id,
+    body: UpdateUser,
+    answers: { 200: User },
+    errors: [USER_NOT_FOUND, LAST_ADMIN, TENANT_UNKNOWN],
+    handle: async (call, platform) => ({ status: 200, body: await updateUser(platform, call.params.id, call.body) }),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/users/:id',
+    summary: 'Delete a user',
+    description: 'Ends their sessions and API tokens and revokes their agents. Audit entries stay.',
+    who: 'admin',
+    params: Id,
+    answers: { 204: null },
+    errors: [USER_NOT_FOUND, LAST_ADMIN],
+    handle: async (call, platform) => {
+      await deleteUser(platform, call.params.id);
+      return { status: 204 };
+    },
+  }),
+];

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { isoTimestamp, text } from '../lib/json.ts';
+import { PageQuery } from '../lib/page.ts';
+import { Session } from '../sessions/index.ts';
+import { AnyEmail, Email } from './email.ts';
+import { NewPassword } from './password.ts';
+
+const Name = text(200);
+export const Role = z.enum(['user', 'admin']);
+
+/** Ids of external users are theirs to choose. */
+const UserId = text(128);
+/** What cannot be an id is the id of no user, and is never sent to the database. */
+export const isUserId = (id: string): boolean => UserId.safeParse(id).success;
+
+/** Contract, section 10. */
+export const User = z
+  .object({
+    id: z.string(),
+    email: z.string().nullable().meta({ description: 'null: a user of the embedding application, who does not sign in here.' }),
+    name: z.string().nullable(),
+    role: Role,
+    emailVerified: z.boolean(),
+    twoFactorEnabled: z.boolean(),
+    tenantId: z.string().nullable(),
+    createdAt: isoTimestamp,
+    updatedAt: isoTimestamp,
+  })
+  .meta({ id: 'User' });
+export type User = z.output<typeof User>;
+
+export const SignUp = z.strictObject({ email: Email, password: NewPassword, name: Name.optional() }).meta({ id: 'SignUpRequest' });
+export type SignUp = z.output<typeof SignUp>;
+
+export const SignIn = z
+  .strictObject({
+    email: AnyEmail,
+    password: z.string().max(16_384).meta({ format: 'password' }),
+    rememberMe: z.boolean().default(true).meta({ description: 'false: the browser forgets the cookie when it closes.' }),
+  })
+  .meta({ id: 'SignInRequest' });
+export type SignIn = z.output<typeof SignIn>;
+
+export const SignedIn = z
+  .object({ token: z.string().meta({ description: 'The session token, also set as cookie; as Bearer it is the same credential.' }), user: User })
+  .meta({ id: 'SignedIn' });
+
+export const SessionAndUser = z
+  .object({ session: Session.nullable().meta({ description: 'null when something other than a session proves the caller.' }), user: User })
+  .meta({ id: 'SessionAndUser' });
+export type SessionAndUser = z.output<typeof SessionAndUser>;
+
+export const ListUsers = PageQuery.extend({
+  role: Role.optional(),
+  tenantId: UserId.optional(),
+  email: AnyEmail.optional().meta({ description: 'Exactly this address, in any spelling of case.' }),
+});
+export type UserFilter = Omit<z.output<typeof ListUsers>, 'limit' | 'cursor'>;
+
+export const UpdateUser = z.strictObject({ role: Role.optional(), tenantId: UserId.nullable().optional(), name: Name.nullable().optional() }).meta({ id: 'UpdateUserRequest' });
+export type UpdateUser = z.output<typeof UpdateUser>;
+
+/** Loose on purpose: the page's form shows what is wrong, so values are looked at by the use case. */
+export const SetupForm = z.strictObject({ token: z.string().max(1024), email: z.string().max(4096), password: z.string().max(16_384) }).meta({ id: 'SetupRequest' });
+export const SetupInput = z.strictObject({ token: z.string(), email: Email, password: NewPassword });

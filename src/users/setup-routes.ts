@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { LegateError } from '../lib/error.ts';
+import { parseWith } from '../lib/json.ts';
+import { defineRoute } from '../platform.ts';
+import { startCookie } from '../sessions/index.ts';
+import { UserErrors } from './errors.ts';
+import { SetupForm, SetupInput, SignedIn } from './schema.ts';
+import { assertSetupLink, completeSetup } from './setup-link.ts';
+import { setupDonePage, setupFormPage, setupRefusedPage } from './setup-page.ts';
+
+const { EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, SETUP_LINK_INVALID } = UserErrors;
+const HTML = { mediaTypes: ['text/html'] } as const;
+
+/** The page behind the link that is printed at the first start (contract 1). */
+export const setupRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/setup',
+    mount: 'root',
+    summary: 'The page that makes the first administrator',
+    who: 'public',
+    query: z.object({ token: z.string().max(1024).default('') }),
+    answers: { 200: HTML, 410: HTML },
+    handle: async ({ query: { token } }, platform) => {
+      try {
+        await assertSetupLink(platform, token);
+      } catch (error) {
+        if (error instanceof LegateError) return setupRefusedPage(error.status, error.message);
+        throw error;
+      }
+      return setupFormPage(token);
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/setup',
+    mount: 'root',
+    summary: 'Make the first administrator and sign in',
+    description: 'Once. The token of the set-up link is the proof. A form is answered with a page, JSON with JSON.',
+    who: 'public',
+    body: SetupForm,
+    form: true,
+    answers: { 200: SignedIn },
+    errors: [SETUP_LINK_INVALID, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY],
+    handle: async (call, platform) => {
+      const fromPage = !call.request.headers.get('content-type')?.toLowerCase().startsWith('application/json');
+      try {
+        const { token, user } = await completeSetup(platform, parseWith(SetupInput, call.body), call);
+        const cookie = startCookie(platform, token, true);
+        return fromPage ? setupDonePage(user.email ?? '', cookie) : { status: 200, body: { token, user }, headers: cookie };
+      } catch (error) {
+        if (!fromPage || !(error instanceof LegateError)) throw error;
+        if (error.code === SETUP_LINK_INVALID.code) return setupRefusedPage(error.status, error.message);
+        return setupFormPage(call.body.token, { status: error.status, message: error.message, email: call.body.email });
+      }
+    },
+  }),
+];
