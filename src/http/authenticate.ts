@@ -1,12 +1,14 @@
 import { ANONYMOUS, type Principal } from '../lib/access.ts';
+import { SECOND_MS } from '../lib/clock.ts';
 import { CommonErrors } from '../lib/error.ts';
+import { text } from '../lib/json.ts';
 import { type SecretKind, secretHash, secretKind, secretKindByPrefix } from '../lib/secrets.ts';
 import { readCookie, sessionCookieName } from '../lib/session-cookie.ts';
 import type { Credential, Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 
 /** The embedder's own sign-in, asked when no credential of ours is present (contract 4). */
-export type AuthenticateHook = (request: Request) => Promise<ExternalUser | null> | ExternalUser | null;
+export type AuthenticateHook = (request: Request) => Promise<ExternalUser | null | undefined> | ExternalUser | null | undefined;
 export interface ExternalUser {
   userId: string;
   role?: 'user' | 'admin' | undefined;
@@ -29,7 +31,10 @@ const MAX_CREDENTIAL_CHARS = 16_384;
 interface CachedUser {
   readonly principal: Principal;
   readonly epoch: number;
+  readonly provedAt: number;
 }
+/** Time alone changes some credentials: a session that is used expires later. */
+const PROVE_AGAIN_MS = 30 * SECOND_MS;
 const MAX_CACHED = 20_000;
 
 /** Turns whatever a request carries into a principal. Knows no kind of credential by name: modules declare theirs. */
@@ -50,22 +55,23 @@ export class Authenticator {
   /** Throws 401 when a credential is present that proves nothing. */
   async authenticate(request: Request): Promise<Proof> {
     const header = request.headers.get('authorization');
-    if (header !== null) return this.#bySecret(bearerToken(header), false);
-    const cookie = readCookie(request.headers.get('cookie'), this.cookieName);
+    if (header !== null && this.isOurs(header)) return this.#bySecret(bearerToken(header), false);
+    const cookie = header === null ? readCookie(request.headers.get('cookie'), this.cookieName) : undefined;
     if (cookie !== undefined) return this.#bySecret(cookie, true);
-    const external = this.#hook ? await this.#hook(request) : null;
-    if (external === null) return { principal: ANONYMOUS, epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => ANONYMOUS, byCookie: false };
-    const principal: Principal = {
-      kind: 'user',
-      userId: external.userId,
-      role: external.role ?? 'user',
-      tenantId: external.tenantId ?? null,
-      via: 'external',
-      credentialId: null,
-      scopes: undefined,
-      expiresAt: null,
-    };
-    return { principal, epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => principal, byCookie: false };
+    const external = (await this.#hook?.(request)) ?? null;
+    if (external === null) {
+      if (header !== null) throw unauthorized();
+      return { principal: ANONYMOUS, epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => ANONYMOUS, byCookie: false };
+    }
+    const principal = externalPrincipal(external);
+    // What proved the user may be a cookie of the application. Browsers name the origin of every change, so only they are held to it.
+    const byCookie = header === null && request.headers.has('origin') && request.headers.get('sec-fetch-site') !== 'same-origin';
+    return { principal, epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => principal, byCookie };
+  }
+
+  /** False: this Authorization header is for the embedder's own sign-in to judge. */
+  isOurs(header: string): boolean {
+    return this.#hook === undefined || (isBearer(header) && secretKindByPrefix(bearerToken(header)) !== undefined);
   }
 
   /**
@@ -86,7 +92,8 @@ export class Authenticator {
     } else if (kind) {
       const tokenHash = secretHash(token);
       const hit = this.#cache.get(tokenHash);
-      if (hit && hit.epoch === policy.epoch) return { principal: hit.principal, epoch: hit.epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, db), byCookie: false };
+      if (hit && hit.epoch === policy.epoch && this.#platform.clock.now() - hit.provedAt < PROVE_AGAIN_MS)
+        return { principal: hit.principal, epoch: hit.epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, db), byCookie: false };
     }
     return this.#bySecret(token, false);
   }
@@ -108,7 +115,7 @@ export class Authenticator {
     if (!principal) throw unauthorized();
     if (principal.kind !== 'agent') {
       if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
-      this.#cache.set(tokenHash, { principal, epoch });
+      this.#cache.set(tokenHash, { principal, epoch, provedAt: clock.now() });
     }
     return principal;
   }
@@ -116,7 +123,16 @@ export class Authenticator {
 
 const unauthorized = () => CommonErrors.UNAUTHORIZED({ details: { error: 'invalid_token' }, message: 'The credential is not valid, has expired or was revoked.' });
 
+const isBearer = (header: string): boolean => header.length <= MAX_CREDENTIAL_CHARS && header.slice(0, 7).toLowerCase() === 'bearer ';
+
 function bearerToken(header: string): string {
-  if (header.length > MAX_CREDENTIAL_CHARS || header.slice(0, 7).toLowerCase() !== 'bearer ') throw unauthorized();
+  if (!isBearer(header)) throw unauthorized();
   return header.slice(7).trim();
+}
+
+/** Throws (500, with the reason in the log) when the embedder's function gives what is no user. */
+function externalPrincipal({ userId, role, tenantId }: ExternalUser): Principal {
+  if (!text(128).safeParse(userId).success) throw new Error('authenticate gave a userId that is not a text of 1 to 128 characters');
+  if (role !== undefined && role !== 'user' && role !== 'admin') throw new Error('authenticate gave a role that is neither user nor admin');
+  return { kind: 'user', userId, role: role ?? 'user', tenantId: tenantId ?? null, via: 'external', credentialId: null, scopes: undefined, expiresAt: null };
 }

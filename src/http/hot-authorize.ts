@@ -62,7 +62,14 @@ export function hotAuthorize(
     const { headers } = req;
     const { authorization } = headers;
     const length = Number(headers['content-length']);
-    if (authorization === undefined || !(length >= 0) || length > AUTHORIZE_BODY_LIMIT || !isJson(headers['content-type']) || headers['content-encoding'] !== undefined)
+    if (
+      authorization === undefined ||
+      !authenticator.isOurs(authorization) ||
+      !(length >= 0) ||
+      length > AUTHORIZE_BODY_LIMIT ||
+      !isJson(headers['content-type']) ||
+      headers['content-encoding'] !== undefined
+    )
       return false;
     const startedAt = performance.now();
     let whole: Buffer | undefined;
