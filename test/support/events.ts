@@ -1,0 +1,17 @@
+import type { Json, TestService } from './service.ts';
+
+export interface RecordedEvent {
+  readonly type: string;
+  readonly agentId: string | null;
+  readonly userId: string | null;
+  readonly timestamp: number;
+  readonly data: Json;
+}
+
+/** Events other than decisions, in the order of the ledger; only those about one agent when named. */
+export async function eventsOf(t: TestService, agentId?: string): Promise<RecordedEvent[]> {
+  let query = t.legate.platform.database.read.selectFrom('stream_events').select(['type', 'agent_id', 'user_id', 'timestamp', 'data']).where('type', '<>', 'audit').orderBy('seq');
+  if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
+  const rows = await query.execute();
+  return rows.map((row) => ({ type: row.type, agentId: row.agent_id, userId: row.user_id, timestamp: row.timestamp, data: JSON.parse(row.data ?? 'null') }));
+}
