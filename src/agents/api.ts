@@ -8,7 +8,7 @@ import { getAgent, getEffectivePermissions } from './get-agent.ts';
 import { listAgents } from './list-agents.ts';
 import { revokeAgent } from './revoke-agent.ts';
 import { rotateAgent } from './rotate-agent.ts';
-import { type Agent, AgentFilter, type AgentWithToken, CreateAgent, type EffectivePermission, MAX_LIST_LIMIT, UpdateAgent } from './schema.ts';
+import { type Agent, AgentFilter, type AgentWithToken, CreateAgent, type EffectivePermission, UpdateAgent } from './schema.ts';
 import { updateAgent } from './update-agent.ts';
 
 /** `legate.agents`: the endpoints under /agents as functions, with the power of an admin. They take and give the same shapes, and throw {@link LegateError}. */
@@ -24,6 +24,8 @@ export interface AgentsApi {
   rotate(id: string): Promise<AgentWithToken>;
 }
 
+const PAGE = 1000;
+
 export function agentsApi(platform: Platform): AgentsApi {
   const caller: Caller = { reach: { kind: 'all' }, principal: ANONYMOUS };
   return {
@@ -33,7 +35,7 @@ export function agentsApi(platform: Platform): AgentsApi {
       const all: Agent[] = [];
       let cursor: string | undefined;
       do {
-        const { agents, next } = await listAgents(platform, caller, parsed, { limit: MAX_LIST_LIMIT, cursor });
+        const { agents, next } = await listAgents(platform, caller, parsed, { limit: PAGE, cursor });
         all.push(...agents);
         cursor = next;
       } while (cursor !== undefined);

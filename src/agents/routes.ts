@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nextPage } from '../lib/page.ts';
 import { AgentLookupErrors } from '../permissions/index.ts';
 import { defineRoute } from '../platform.ts';
 import { createAgent } from './create-agent.ts';
@@ -43,7 +44,7 @@ export const agentRoutes = [
     handle: async (call, platform) => {
       const { limit, cursor, ...filter } = call.query;
       const { agents, next } = await listAgents(platform, call, filter, { limit, cursor });
-      return { status: 200, body: agents, ...(next === undefined ? {} : { headers: { link: nextLink(call.url, next) } }) };
+      return { status: 200, body: agents, ...nextPage(call.url, next) };
     },
   }),
   defineRoute({
@@ -105,10 +106,3 @@ export const agentRoutes = [
     handle: async (call, platform) => ({ status: 200, body: await getEffectivePermissions(platform, call, call.params.id) }),
   }),
 ];
-
-/** Relative (RFC 8288, section 3.1), so that it holds at whatever address the client reached us. */
-function nextLink(url: URL, cursor: string): string {
-  const query = new URLSearchParams(url.searchParams);
-  query.set('cursor', cursor);
-  return `<${url.pathname}?${query}>; rel="next"`;
-}

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { validationFailed } from '../lib/error.ts';
 import { isoInstant, isoTimestamp, jsonObject, text } from '../lib/json.ts';
+import { PageQuery } from '../lib/page.ts';
 import { Permission, Permissions } from '../permissions/index.ts';
 
 const MAX_NAME_CHARS = 200;
 const MAX_METADATA_BYTES = 16 * 1024;
 /** Ids of external users are theirs to choose. */
 const MAX_OWNER_ID_CHARS = 128;
-export const MAX_LIST_LIMIT = 1000;
 
 export const AgentType = z.enum(['autonomous', 'delegated', 'service']);
 export const AgentStatusName = z.enum(['active', 'revoked', 'expired']);
@@ -68,16 +67,7 @@ export const AgentFilter = z.strictObject({
 export type AgentFilter = z.output<typeof AgentFilter>;
 
 /** Query of GET /agents. */
-export const ListAgents = AgentFilter.extend({
-  limit: z
-    .string()
-    .regex(/^[0-9]{1,4}$/, `must be a whole number from 1 to ${MAX_LIST_LIMIT}`)
-    .transform(Number)
-    .refine((n) => n >= 1 && n <= MAX_LIST_LIMIT, { message: `must be a whole number from 1 to ${MAX_LIST_LIMIT}` })
-    .default(MAX_LIST_LIMIT)
-    .meta({ description: `1 to ${MAX_LIST_LIMIT}.` }),
-  cursor: text(MAX_OWNER_ID_CHARS).optional().meta({ description: 'From the Link header of the page before.' }),
-});
+export const ListAgents = PageQuery.extend(AgentFilter.shape);
 export type ListAgents = z.output<typeof ListAgents>;
 
 /** What the agent may do now, and where it has it from (contract 6). */
@@ -90,12 +80,3 @@ const AGENT_ID = /^agt_[0-9a-z]{26}$/;
 
 /** What is not of the form of an agent id is the id of no agent, and is never sent to the database. */
 export const isAgentId = (id: string): boolean => AGENT_ID.test(id);
-
-export const encodeCursor = (lastId: string): string => Buffer.from(lastId).toString('base64url');
-
-/** Throws 400 VALIDATION_FAILED on a cursor that we did not give. */
-export function decodeCursor(cursor: string): string {
-  const id = Buffer.from(cursor, 'base64url').toString();
-  if (!isAgentId(id)) throw validationFailed([{ path: 'cursor', message: 'is not a cursor of this list' }]);
-  return id;
-}
