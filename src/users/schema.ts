@@ -53,7 +53,7 @@ export type SessionAndUser = z.output<typeof SessionAndUser>;
 export const ListUsers = PageQuery.extend({
   role: Role.optional(),
   tenantId: UserId.optional(),
-  email: AnyEmail.optional().meta({ description: 'Exactly this address, in any spelling of case.' }),
+  email: text(1024).optional().meta({ description: 'Exactly this address, in any spelling of case.' }),
 });
 export type UserFilter = Omit<z.output<typeof ListUsers>, 'limit' | 'cursor'>;
 

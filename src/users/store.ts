@@ -54,7 +54,7 @@ export async function insertUser(db: Db, now: number, user: NewUser): Promise<Us
  * The bare record, without credentials, of a user of the embedding application: there when it is needed to hang something on.
  * Its role is `user` whatever the application says now: what outlives the call (an API token) does not keep a borrowed role.
  */
-export async function ensureExternalUser(db: Db, now: number, principal: UserPrincipal): Promise<void> {
+export async function ensureExternalUser(db: Db, now: number, principal: Pick<UserPrincipal, 'userId' | 'tenantId'>): Promise<void> {
   await db
     .insertInto('users')
     .values({
