@@ -3,8 +3,9 @@ import { apiTokens } from './api-tokens/index.ts';
 import { permissions } from './permissions/index.ts';
 import type { Module } from './platform.ts';
 import { sessions } from './sessions/index.ts';
+import { system } from './system/index.ts';
 import { tenants } from './tenants/index.ts';
 import { users } from './users/index.ts';
 
 /** THE LIST. Router, OpenAPI, error and route docs, the permission matrix of the tests: all follow from it. */
-export const modules: readonly Module[] = [permissions, tenants, sessions, users, apiTokens, agents];
+export const modules: readonly Module[] = [permissions, tenants, sessions, users, apiTokens, agents, system];

@@ -3,6 +3,7 @@ import type { Config } from './config.ts';
 import type { Ledger } from './ledger/index.ts';
 import type { Principal } from './lib/access.ts';
 import type { Clock } from './lib/clock.ts';
+import type { Counts } from './lib/counts.ts';
 import type { ErrorFactory } from './lib/error.ts';
 import type { Answer, Call, Route, RouteDeclaration } from './lib/route.ts';
 import type { SecretKind } from './lib/secrets.ts';
@@ -29,6 +30,10 @@ export interface Platform {
   readonly policy: PolicyCache;
   /** Further keys whose values are redacted before storage (`audit.redact`), normalised. */
   readonly redactedKeys: ReadonlySet<string>;
+  /** What is counted for GET /metrics: requests by route and status, decisions by result. */
+  readonly counts: { readonly requests: Counts; readonly decisions: Counts };
+  /** The OpenAPI document of everything that is mounted, as JSON. */
+  readonly describeApi: () => string;
 }
 
 /** How one kind of secret is recognised and turned into a principal. */

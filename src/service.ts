@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { type AgentsApi, agentsApi } from './agents/index.ts';
@@ -6,8 +7,10 @@ import { type ConfigInput, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
 import { hotAuthorize } from './http/hot-authorize.ts';
+import { describeApi } from './http/openapi.ts';
 import { Ledger } from './ledger/index.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
+import { Counts } from './lib/counts.ts';
 import { redactedKeys } from './lib/redact.ts';
 import { modules } from './modules.ts';
 import { type DecisionsApi, decisionsApi, PolicyCache } from './permissions/index.ts';
@@ -45,7 +48,7 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 /** Wires a service together: the only place that does. Opens and migrates the database. */
 export async function createLegate({ authenticate, ...config }: ConfigInput & Pick<LegateOptions, 'authenticate'> = {}, options: LegateOptions = {}): Promise<Legate> {
   const production = options.production ?? false;
-  const { values } = readConfig({ code: config, file: options.file, env: options.env ?? {}, production });
+  const { values } = readConfig({ code: config, file: options.file, env: options.env ?? {}, production, readFile: (path) => readFileSync(path, 'utf8') });
   const log = options.log ?? silent;
   const clock = options.clock ?? systemClock;
   const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, {
@@ -61,6 +64,12 @@ export async function createLegate({ authenticate, ...config }: ConfigInput & Pi
 
   const policy = new PolicyCache();
   const ledger = new Ledger({ database, clock, policy, instance: randomUUID(), onError: (message, error) => log.error({ err: error }, message) });
+  const mounted = mountRoutes(modules, values);
+  const counts = { requests: new Counts(), decisions: new Counts() };
+  ledger.onRecords((_, records) => {
+    for (const { result, reason } of records) counts.decisions.add(result, reason ?? '');
+  });
+  let description: string | undefined;
   const platform: Platform = {
     config: values,
     baseUrl: values.baseUrl ?? `http://localhost:${values.http.port}`,
@@ -71,14 +80,15 @@ export async function createLegate({ authenticate, ...config }: ConfigInput & Pi
     ledger,
     policy,
     redactedKeys: redactedKeys(values.audit.redact),
+    counts,
+    describeApi: () => (description ??= JSON.stringify(describeApi(mounted, platform))),
   };
   const authenticator = new Authenticator(
     platform,
     modules.flatMap((m) => m.credentials ?? []),
     authenticate ?? options.authenticate,
   );
-  const mounted = mountRoutes(modules, values);
-  const observe = (): void => {};
+  const observe = (route: string, status: number): void => counts.requests.add(route, status);
   const fetch = createApp(platform, mounted, authenticator, observe);
   const hot = hotAuthorize(platform, authenticator, `${values.http.restPath.replace(/\/$/, '')}/authorize`, observe);
 

@@ -11,6 +11,11 @@ export interface Call<Params, Query, Body> {
   readonly proof: { readonly epoch: number; readonly reauthenticate: (db: never) => Promise<Principal> };
   /** How far the caller sees here; `all` on public routes has no meaning and is never used. */
   readonly reach: Reach;
+  /**
+   * Proves credential and right again inside a change (`db` is that of the change) and gives the reach as it is there, so that
+   * nothing is written with a right that has ended. Throws 401 or 403.
+   */
+  readonly confirm: (db: unknown) => Promise<Reach>;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
@@ -36,6 +41,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly summary: string;
   readonly description?: string;
   readonly who: Who;
+  /** A secret of this route alone that opens it as well, sent as Bearer. */
+  readonly ownSecret?: (platform: Platform) => string | undefined;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;

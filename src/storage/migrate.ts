@@ -1,4 +1,4 @@
-import { type Migration, Migrator } from 'kysely';
+import { type Migration, Migrator, sql } from 'kysely';
 import type { Database } from './database.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 
@@ -41,4 +41,11 @@ export async function migrate(database: Database): Promise<SchemaState> {
   const { error } = await migrator(database).migrateToLatest();
   if (error) throw error;
   return schemaState(database);
+}
+
+/** Whether every migration in the code is applied: one cheap query, for probes. Throws when the database cannot be asked. */
+export async function isSchemaCurrent(database: Database): Promise<boolean> {
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(`${database.prefix}migrations`)}`.execute(database.read);
+  const applied = new Set(rows.map((row) => row.name));
+  return Object.keys(MIGRATIONS).every((name) => applied.has(name));
 }

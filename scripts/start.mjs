@@ -1,0 +1,22 @@
+// npm start: builds where dist/ is missing or older than src/, then serves in this same process.
+import { readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const cli = join(root, 'dist/cli.js');
+
+const changedAt = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+/** Folders count as well: theirs changes when a file goes away. */
+const newestIn = (dir) =>
+  readdirSync(dir, { withFileTypes: true }).reduce(
+    (newest, entry) => Math.max(newest, entry.isDirectory() ? newestIn(join(dir, entry.name)) : entry.name.endsWith('.test.ts') ? 0 : changedAt(join(dir, entry.name))),
+    changedAt(dir),
+  );
+
+const sources = Math.max(newestIn(join(root, 'src')), changedAt(join(root, 'tsconfig.json')), changedAt(join(root, 'tsconfig.build.json')));
+if (changedAt(cli) < sources) {
+  console.log('Building ...');
+  (await import('./build.mjs')).build();
+}
+process.argv.splice(1, 1, cli, 'serve');
+await import(cli);

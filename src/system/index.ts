@@ -1,0 +1,8 @@
+import { defineModule } from '../platform.ts';
+import { systemRoutes } from './routes.ts';
+
+export const system = defineModule({
+  name: 'system',
+  description: 'Health, metrics, and the description of this API.',
+  routes: systemRoutes,
+});

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { CommonErrors } from '../lib/error.ts';
+import { defineRoute } from '../platform.ts';
+import { checkReady } from './check-ready.ts';
+import { DOCS_FILES, docsFile, docsPage } from './docs-page.ts';
+import { renderMetrics } from './render-metrics.ts';
+import { Live, Ready } from './schema.ts';
+
+/** Contract, section 1. */
+export const systemRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/health/live',
+    summary: 'The process runs',
+    who: 'public',
+    answers: { 200: Live },
+    handle: () => ({ status: 200, body: { status: 'ok' } }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/health/ready',
+    summary: 'Requests can be served',
+    description: 'The database answers and its schema is that of this version; otherwise 503.',
+    who: 'public',
+    answers: { 200: Ready, 503: Ready },
+    handle: async (_, platform) => {
+      const ready = await checkReady(platform);
+      return { status: ready.status === 'ready' ? 200 : 503, body: ready };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Metrics in the text format of Prometheus',
+    who: 'admin',
+    ownSecret: ({ config }) => config.metrics.token,
+    answers: { 200: { mediaTypes: ['text/plain'] } },
+    handle: async (_, platform) => {
+      const { text, contentType } = await renderMetrics(platform);
+      return new Response(text, { headers: { 'content-type': contentType, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } });
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'This description (OpenAPI 3.1)',
+    who: 'public',
+    answers: { 200: z.record(z.string(), z.unknown()) },
+    handle: (_, platform) =>
+      new Response(platform.describeApi(), { headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' } }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/docs',
+    summary: 'This description, to be read',
+    description: 'Loads nothing from other hosts.',
+    who: 'public',
+    answers: { 200: { mediaTypes: ['text/html'] } },
+    handle: () => docsPage(),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/docs/:file',
+    summary: 'A file of the page above',
+    who: 'public',
+    params: z.object({ file: z.string() }),
+    answers: { 200: { mediaTypes: ['text/css', 'text/javascript'] } },
+    errors: [CommonErrors.NOT_FOUND],
+    handle: (call) => {
+      const name = DOCS_FILES.find((file) => file === call.params.file);
+      if (!name) throw CommonErrors.NOT_FOUND();
+      return docsFile(name, call.request.headers.get('if-none-match'));
+    },
+  }),
+];
