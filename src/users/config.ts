@@ -1,5 +1,6 @@
-import { z } from 'zod';
 import { option, type Section } from '../lib/config.ts';
+import { Email } from './email.ts';
+import { NewPassword } from './password.ts';
 
 export const usersConfig = {
   signUp: option.oneOf(['open', 'closed'], {
@@ -11,6 +12,6 @@ export const usersConfig = {
 } satisfies Section;
 
 export const adminConfig = {
-  email: option.optionalString({ schema: z.email(), description: 'With admin.password: the first administrator, created when there is no user yet.' }),
-  password: option.optionalString({ secret: true, schema: z.string().min(8).max(1024), description: 'Password of the first administrator.' }),
+  email: option.optionalString({ schema: Email, description: 'With admin.password: the first administrator, created when there is no user yet.' }),
+  password: option.optionalString({ secret: true, schema: NewPassword, description: 'Password of the first administrator.' }),
 } satisfies Section;

@@ -21,6 +21,11 @@ describe('ensureFirstAdmin', () => {
     expect([r.status, r.body.user.role]).toEqual([200, 'admin']);
   });
 
+  it('refuses what could not be signed up with', async () => {
+    const wrong = { admin: { email: 'root@localhost', password: '1234567' } };
+    await expect(createTestService({ config: wrong })).rejects.toThrow(/admin\.email.*must be an e-mail address.*admin\.password.*at least 8 bytes/s);
+  });
+
   it('of several instances that start at once one makes it', async () => {
     const t = await createTestService({ config: { admin: root } });
     const second = await createTestService({ config: { admin: root }, sameDatabaseAs: t });
