@@ -7,14 +7,22 @@ import { readConfig } from '../../src/config.ts';
 import { mountRoutes } from '../../src/http/app.ts';
 import { modules } from '../../src/modules.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
+import { createTestService } from '../support/service.ts';
 
 const root = resolve(import.meta.dirname, '../..');
+const mounted = mountRoutes(modules, readConfig({}).values);
 const docs = (name: string): string => resolve(root, 'docs', name);
 
 /** `npm run docs` is this file with `--update`: what is compared here is then written. */
 describe('the docs that are made from the code', () => {
   it('docs/config.md has every option', async () => {
     await expect(renderConfig()).toMatchFileSnapshot(docs('config.md'));
+  });
+
+  it('docs/openapi.json describes every endpoint, as /openapi.json does', async () => {
+    const service = await createTestService();
+    const { body } = await service.call('GET', '/openapi.json');
+    await expect(`${JSON.stringify(body, null, 2)}\n`).toMatchFileSnapshot(docs('openapi.json'));
   });
 
   it('docs/errors.md has every error', async () => {
@@ -27,8 +35,8 @@ describe('docs/map.md', () => {
   const rows = [...map.matchAll(/^\| `([A-Z]+) ([^`]+)` \|(.*)\|$/gm)].map(([, method, path, files]) => ({ endpoint: `${method} ${path}`, files: files as string }));
 
   it('has one row for each endpoint, and no other', () => {
-    const mounted = mountRoutes(modules, readConfig({}).values).map(({ route, path }) => `${route.method} ${path}`);
-    expect(rows.map((r) => r.endpoint).sort()).toEqual(mounted.sort());
+    const endpoints = mounted.map(({ route, path }) => `${route.method} ${path}`);
+    expect(rows.map((r) => r.endpoint).sort()).toEqual(endpoints.sort());
   });
 
   it('names files that exist', () => {
