@@ -1,12 +1,14 @@
 import type { Principal, Reach } from '../lib/access.ts';
 import { isoTime } from '../lib/clock.ts';
 import { type AgentStatus, agentStatus, type Permission } from '../permissions/index.ts';
-import type { AgentRow } from '../storage/index.ts';
+import type { AgentRow, Db } from '../storage/index.ts';
 import type { Agent } from './schema.ts';
 
 /** Who calls a use case, and how far they see. A `Call` of a route is one. */
 export interface Caller {
   readonly reach: Reach;
+  /** The reach proved again under the lock of a change. Throws 401 or 403. */
+  readonly confirm: (db: Db) => Promise<Reach>;
   readonly principal: Principal;
 }
 

@@ -27,7 +27,8 @@ export interface AgentsApi {
 const PAGE = 1000;
 
 export function agentsApi(platform: Platform): AgentsApi {
-  const caller: Caller = { reach: { kind: 'all' }, principal: ANONYMOUS };
+  const reach = { kind: 'all' } as const;
+  const caller: Caller = { reach, confirm: async () => reach, principal: ANONYMOUS };
   return {
     create: async (input) => createAgent(platform, caller, parseWith(CreateAgent, input)),
     list: async (filter = {}) => {

@@ -1,8 +1,10 @@
+import type { Reach } from '../lib/access.ts';
 import { CommonErrors } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import { newSecret, secretHash } from '../lib/secrets.ts';
 import type { Platform } from '../platform.ts';
 import type { AgentRow, Db } from '../storage/index.ts';
+import { ensureExternalUser, findUser } from '../users/index.ts';
 import { type Caller, toAgent } from './agent.ts';
 import { AgentErrors } from './errors.ts';
 import type { AgentWithToken, CreateAgent } from './schema.ts';
@@ -13,12 +15,13 @@ import { assertInFuture, assertRoomForAgent } from './store.ts';
  * 403 FORBIDDEN for an owner out of the caller's reach; 422 OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, AGENT_LIMIT_EXCEEDED.
  */
 export async function createAgent(platform: Platform, caller: Caller, input: CreateAgent): Promise<AgentWithToken> {
-  const { reach } = caller;
-  if (reach.kind !== 'all' && input.ownerId !== reach.userId) throw CommonErrors.FORBIDDEN({ message: 'ownerId must be your own id.' });
+  assertMayOwn(caller.reach, input.ownerId);
   const token = newSecret('agentToken');
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
-    const { tenantId } = await takeOwner(platform, db, caller, input.ownerId, now);
+    const reach = await caller.confirm(db);
+    assertMayOwn(reach, input.ownerId);
+    const tenantId = await takeOwner(platform, db, { reach, principal: caller.principal }, input.ownerId, now);
     const expiresAt = input.expiresAt ?? null;
     assertInFuture(expiresAt, now);
     await assertRoomForAgent(platform, db, input.ownerId, now);
@@ -44,31 +47,21 @@ export async function createAgent(platform: Platform, caller: Caller, input: Cre
   });
 }
 
+function assertMayOwn(reach: Reach, ownerId: string): void {
+  if (reach.kind !== 'all' && ownerId !== reach.userId) throw CommonErrors.FORBIDDEN({ message: 'ownerId must be your own id.' });
+}
+
 /**
  * The owner's tenant. A user whom the embedder's own sign-in proved is known by that, and so is one whom an admin names while
  * `users.allowExternalOwners` is on: both become a bare record without credentials (contract 4).
  */
-async function takeOwner(platform: Platform, db: Db, { principal, reach }: Caller, ownerId: string, now: number): Promise<{ tenantId: string | null }> {
-  const known = await db.selectFrom('users').select('tenant_id').where('id', '=', ownerId).executeTakeFirst();
+async function takeOwner(platform: Platform, db: Db, by: Pick<Caller, 'principal' | 'reach'>, ownerId: string, now: number): Promise<string | null> {
+  const { principal, reach } = by;
+  const known = await findUser(db, ownerId);
   const external = principal.kind === 'user' && principal.via === 'external' && principal.userId === ownerId ? principal : undefined;
-  if (known) return { tenantId: external?.tenantId ?? known.tenant_id };
+  if (known) return external?.tenantId ?? known.tenant_id;
   if (!external && !(reach.kind === 'all' && platform.config.users.allowExternalOwners)) throw AgentErrors.OWNER_NOT_FOUND();
   const tenantId = external?.tenantId ?? null;
-  await db
-    .insertInto('users')
-    .values({
-      id: ownerId,
-      email: null,
-      email_key: null,
-      name: null,
-      role: 'user',
-      password_hash: null,
-      email_verified: 0,
-      two_factor_enabled: 0,
-      tenant_id: tenantId,
-      created_at: now,
-      updated_at: now,
-    })
-    .execute();
-  return { tenantId };
+  await ensureExternalUser(db, now, { userId: ownerId, tenantId });
+  return tenantId;
 }

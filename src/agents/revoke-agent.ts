@@ -9,7 +9,7 @@ import { findAgent } from './store.ts';
 export async function revokeAgent(platform: Platform, caller: Caller, id: string, reason = 'revoked'): Promise<void> {
   await platform.ledger.change(async (change) => {
     const { db, now } = change;
-    const row = await findAgent(db, caller.reach, id);
+    const row = await findAgent(db, await caller.confirm(db), id);
     if (row.revoked_at !== null) return;
     change.invalidate();
     await db.updateTable('agents').set({ revoked_at: now, updated_at: now, policy_epoch: change.epoch }).where('id', '=', id).execute();

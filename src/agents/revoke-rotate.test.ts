@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../test/support/events.ts';
-import { createTestService, dialect } from '../../test/support/service.ts';
+import { type Answered, createTestService, dialect, type TestAgent } from '../../test/support/service.ts';
+import { newId } from '../lib/ids.ts';
 
 describe('DELETE /agents/:id', () => {
   it('204: the agent is revoked at once and for good, and stays readable', async () => {
@@ -158,6 +159,39 @@ describe('revoking against everything else at the same time', () => {
     const at = rows.findIndex((row) => row.type === 'agent.revoked');
     expect(at).toBeGreaterThan(0);
     for (const row of rows.slice(at + 1)) expect(row).toMatchObject({ type: 'audit', result: 'denied', reason: 'AGENT_REVOKED' });
+  });
+
+  it.each(['revoked', 'rotated', 'deprived of its right'])('nothing is written by a gateway agent once it is %s', async (how) => {
+    const t = await createTestService({ config: { agents: { maxPerOwner: 1000 } } });
+    const alice = await t.user();
+    const writes: [string, (gateway: TestAgent, victim: TestAgent) => Promise<Answered>][] = [
+      ['create', (as) => t.call('POST', '/agents', { as, body: { ownerId: alice.id, name: 'made', type: 'service' } })],
+      ['update', (as, { id }) => t.call('PATCH', `/agents/${id}`, { as, body: { name: newId('request', t.clock.now()) } })],
+      ['rotate', (as, { id }) => t.call('POST', `/agents/${id}/rotate`, { as })],
+      ['revoke', (as, { id }) => t.call('DELETE', `/agents/${id}`, { as })],
+    ];
+    for (const [what, write] of writes) {
+      const gateway = await t.agent(alice, { permissions: [{ resource: 'legate:agents', actions: ['write'] }] });
+      const victims = await Promise.all(Array.from({ length: 30 }, () => t.agent(alice)));
+      const seen = (await eventsOf(t)).length;
+      const before = victims.slice(0, 15).map((victim) => write(gateway, victim));
+      const ended =
+        how === 'revoked'
+          ? t.call('DELETE', `/agents/${gateway.id}`, { as: alice })
+          : how === 'rotated'
+            ? t.call('POST', `/agents/${gateway.id}/rotate`, { as: alice })
+            : t.call('PATCH', `/agents/${gateway.id}`, { as: alice, body: { permissions: [] } });
+      const after = victims.slice(15).map((victim) => write(gateway, victim));
+      expect((await ended).status).toBeLessThan(300);
+      const answers = await Promise.all([...before, ...after]);
+      const done = answers.filter((r) => r.status < 300).length;
+      const refused = answers.filter((r) => r.status === (how === 'deprived of its right' ? 403 : 401)).length;
+      expect(done + refused, what).toBe(30);
+      expect(refused, what).toBeGreaterThan(0);
+      const events = (await eventsOf(t)).slice(seen);
+      expect(events, what).toHaveLength(done + 1);
+      expect(events.at(-1)?.agentId, what).toBe(gateway.id);
+    }
   });
 
   // A SQLite file has one process.

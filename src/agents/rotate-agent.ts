@@ -13,7 +13,7 @@ export async function rotateAgent(platform: Platform, caller: Caller, id: string
   const token = newSecret('agentToken');
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
-    const row = await findChangeable(db, caller.reach, id);
+    const row = await findChangeable(db, await caller.confirm(db), id);
     const after: AgentRow = { ...row, token_hash: secretHash(token), updated_at: now, policy_epoch: change.epoch };
     change.invalidate();
     await db.updateTable('agents').set({ token_hash: after.token_hash, updated_at: now, policy_epoch: after.policy_epoch }).where('id', '=', id).execute();

@@ -12,7 +12,7 @@ import { assertInFuture, assertRoomForAgent, findChangeable } from './store.ts';
 export async function updateAgent(platform: Platform, caller: Caller, id: string, input: UpdateAgent): Promise<Agent> {
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
-    const row = await findChangeable(db, caller.reach, id);
+    const row = await findChangeable(db, await caller.confirm(db), id);
     const wanted: AgentRow = {
       ...row,
       name: input.name ?? row.name,

@@ -2,11 +2,12 @@ import type { Principal, Reach, Who } from '../lib/access.ts';
 import { CommonErrors } from '../lib/error.ts';
 import { mayUseOwnResource } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
+import type { Db } from '../storage/index.ts';
 
 const ALL: Reach = { kind: 'all' };
 
 /** How far this principal sees on a route that declares `who` (contract 4). Throws 401 without a credential, 403 without the right. */
-export async function reachOf(platform: Platform, principal: Principal, who: Who): Promise<Reach> {
+export async function reachOf(platform: Platform, principal: Principal, who: Who, db: Db = platform.database.read): Promise<Reach> {
   if (who === 'public') return ALL;
   if (principal.kind === 'anonymous') throw CommonErrors.UNAUTHORIZED();
   if (who === 'user' || who === 'admin') {
@@ -19,7 +20,7 @@ export async function reachOf(platform: Platform, principal: Principal, who: Who
       if (principal.scopes !== undefined && !(who.scope && principal.scopes.has(who.scope))) throw CommonErrors.FORBIDDEN({ details: { scope: who.scope ?? null } });
       return principal.role === 'admin' ? ALL : { kind: 'owner', userId: principal.userId };
     case 'agent': {
-      const agent = await platform.policy.current(platform.database.read, principal.agentId);
+      const agent = await platform.policy.current(db, principal.agentId);
       if (agent && mayUseOwnResource(agent, who.resource, who.action)) return { kind: 'owner', userId: principal.ownerId };
       if (who.self) return { kind: 'agent', agentId: principal.agentId, userId: principal.ownerId };
       throw CommonErrors.FORBIDDEN();
