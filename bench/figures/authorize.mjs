@@ -1,0 +1,106 @@
+// POST /authorize on SQLite: against the yardstick, at one connection, and against itself with more of everything.
+import { join } from 'node:path';
+import { countAudit, fillAudit, fillPeople } from '../support/data.mjs';
+import { compare, load } from '../support/load.mjs';
+import { ms, ratio, thousands } from '../support/numbers.mjs';
+import { startReference, startService, writeBodies } from '../support/service.mjs';
+
+const ASK = { action: 'read', resource: 'mcp:server3:list_issues', arguments: { repo: 'octo/hello', page: 1 } };
+const WITHIN = 0.85;
+
+/** What an agent asks about itself. */
+export const ownQuestion = (scratch) => writeBodies(join(scratch, 'own.txt'), [ASK]);
+export const target = (server, token, bodies) => ({ url: `${server.url}/authorize`, token, bodies });
+
+export async function measureAuthorize({ scratch, generator, rounds, seconds, report }) {
+  const databaseUrl = `sqlite:${join(scratch, 'authorize/legate.db')}`;
+  const people = await fillPeople(databaseUrl, 10_000);
+  const reference = await startReference();
+  const service = await startService(databaseUrl, join(scratch, 'authorize'));
+  const own = ownQuestion(scratch);
+  const plan = (connections) => ({ connections, rounds, seconds });
+  const small = target(service, people.small.token, own);
+  try {
+    const wide = await compare(generator, target(reference, people.small.token, own), small, plan(64));
+    report('POST /authorize, 64 connections', {
+      measured: `${ratio(wide.ratio)} of raw (${thousands(wide.b.rps)}/s of ${thousands(wide.a.rps)}/s), p50 ${ms(wide.b.p50)}, p99 ${ms(wide.b.p99)}`,
+      bar: '>= 0.50 of raw, p99 <= 10 ms',
+      ok: wide.ratio >= 0.5 && wide.b.p99 <= 10,
+    });
+
+    const single = await compare(generator, target(reference, people.small.token, own), small, plan(1));
+    report('the same at 1 connection', {
+      measured: `p50 ${ms(single.b.p50)}, p99 ${ms(single.b.p99)}, ${thousands(single.b.rps)}/s (${ratio(single.ratio)} of raw)`,
+      bar: 'p50 <= 0.30 ms with fsync 0.12 ms',
+      ok: single.b.p50 <= 0.3,
+    });
+
+    const large = await compare(generator, small, target(service, people.large.token, own), plan(64));
+    report('agent with 1,000 permissions against 10', within(large));
+
+    const one = writeBodies(join(scratch, 'one.txt'), [{ ...ASK, agentId: people.many[0] }]);
+    const many = writeBodies(
+      join(scratch, 'many.txt'),
+      people.many.map((agentId) => ({ ...ASK, agentId })),
+    );
+    const agents = await compare(generator, target(service, people.ownerToken, one), target(service, people.ownerToken, many), plan(64));
+    report('each call another of 10,000 agents, against 1', within(agents));
+  } finally {
+    await service.stop();
+    await reference.stop();
+  }
+}
+
+/** A decision does not become dearer by what was decided before. Leaves the filled database for the audit figures. */
+export async function measureHistory({ scratch, generator, rounds, seconds, report, history }) {
+  const emptyUrl = `sqlite:${join(scratch, 'empty/legate.db')}`;
+  const people = await fillPeople(emptyUrl, 10);
+  const empty = await startService(emptyUrl, join(scratch, 'empty'));
+  const full = await startService(history.databaseUrl, history.dataDir);
+  const own = ownQuestion(scratch);
+  try {
+    const rows = await compare(generator, target(empty, people.small.token, own), target(full, history.people.small.token, own), { connections: 64, rounds, seconds });
+    report('1 million audit rows there, against none', within(rows));
+  } finally {
+    await empty.stop();
+    await full.stop();
+  }
+}
+
+/** A database with a million decisions in its past. */
+export async function fillHistory(scratch, rows) {
+  const dataDir = join(scratch, 'history');
+  const databaseUrl = `sqlite:${join(dataDir, 'legate.db')}`;
+  const people = await fillPeople(databaseUrl, 10_000);
+  await fillAudit(databaseUrl, people, rows);
+  return { dataDir, databaseUrl, people, rows };
+}
+
+/** Every answer was an allowed one, and every answer has its row: the rows are counted before and after. */
+export async function checkRecords({ scratch, generator, report }) {
+  const dataDir = join(scratch, 'records');
+  const databaseUrl = `sqlite:${join(dataDir, 'legate.db')}`;
+  const people = await fillPeople(databaseUrl, 10);
+  const service = await startService(databaseUrl, dataDir);
+  const CONNECTIONS = 64;
+  let answered = 0;
+  try {
+    for (let i = 0; i < 3; i++) answered += (await load(generator, target(service, people.small.token, ownQuestion(scratch)), CONNECTIONS, 1)).requests;
+  } finally {
+    await service.stop();
+  }
+  const { rows, allowed } = await countAudit(databaseUrl);
+  // What is in flight when the load ends is recorded, but nobody is there to hear the answer.
+  report('every answered decision has its row', {
+    measured: `${thousands(answered)} answers, ${thousands(rows)} rows, ${thousands(rows - allowed)} not allowed`,
+    bar: `answers <= rows <= answers + ${3 * CONNECTIONS} in flight`,
+    ok: rows >= answered && rows <= answered + 3 * CONNECTIONS && allowed === rows,
+    promise: true,
+  });
+}
+
+const within = ({ ratio: measured, a, b }) => ({
+  measured: `${ratio(measured)} (${thousands(b.rps)}/s against ${thousands(a.rps)}/s), p99 ${ms(b.p99)}`,
+  bar: 'within 15 % of the base figure',
+  ok: measured >= WITHIN,
+});

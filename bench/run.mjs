@@ -1,0 +1,83 @@
+// npm run bench: measures the service against a raw node:http server on this machine and prints each figure beside its bar.
+//   --quick        about a minute: fewer and shorter rounds
+//   --only <name>  one of the parts below, or several with commas
+// Trust the ratios: both sides are loaded in turn within the same minute, and the median over the rounds is what counts.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { describeMachine, loadGenerator, measureFsync } from './support/machine.mjs';
+import { ms } from './support/numbers.mjs';
+
+const PARTS = ['authorize', 'records', 'history', 'postgres', 'decide', 'pages', 'export', 'start'];
+const HISTORY_ROWS = 1_000_000;
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } });
+const only = values.only?.split(',') ?? PARTS;
+const unknown = only.filter((name) => !PARTS.includes(name));
+if (unknown.length > 0) {
+  console.error(`--only takes ${PARTS.join(', ')}; not ${unknown.join(', ')}`);
+  process.exit(2);
+}
+
+const root = resolve(import.meta.dirname, '..');
+if (!existsSync(join(root, 'dist/index.js'))) {
+  const { status } = spawnSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) process.exit(1);
+}
+const { checkRecords, fillHistory, measureAuthorize, measureHistory } = await import('./figures/authorize.mjs');
+const { measureExport, measurePages } = await import('./figures/audit.mjs');
+const { measureDecide } = await import('./figures/decide.mjs');
+const { measurePostgres } = await import('./figures/postgres.mjs');
+const { measureStart } = await import('./figures/start.mjs');
+
+const generator = loadGenerator();
+const scratch = mkdtempSync(join(tmpdir(), 'legate-bench-'));
+process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+/** @type {{ name: string, measured: string, bar: string, ok: boolean, promise?: boolean }[]} */
+const figures = [];
+const report = (name, figure) => {
+  figures.push({ name, ...figure });
+  console.log(`${figure.ok ? 'ok  ' : 'MISS'} ${name}: ${figure.measured}`);
+};
+const context = { scratch, generator, report, quick: values.quick, rounds: values.quick ? 3 : 7, seconds: values.quick ? 1 : 2 };
+const parts = {
+  authorize: measureAuthorize,
+  records: checkRecords,
+  history: measureHistory,
+  postgres: measurePostgres,
+  decide: measureDecide,
+  pages: measurePages,
+  export: measureExport,
+  start: measureStart,
+};
+
+const startedAt = performance.now();
+console.log(describeMachine(generator));
+console.log(fsyncLine('before'));
+if (only.some((name) => ['history', 'pages', 'export'].includes(name))) context.history = await fillHistory(scratch, HISTORY_ROWS);
+for (const name of only) {
+  try {
+    await parts[name](context);
+  } catch (error) {
+    report(name, { measured: error instanceof Error ? error.message : String(error), bar: 'runs', ok: false, promise: true });
+  }
+}
+console.log(`\n${fsyncLine('after')}, ${Math.round((performance.now() - startedAt) / 1000)} s in all\n`);
+printTable();
+// A missed bar is a figure; a broken promise is an error.
+process.exitCode = figures.some((f) => f.promise && !f.ok) ? 1 : 0;
+
+function fsyncLine(when) {
+  const { p50, p99 } = measureFsync(scratch);
+  return `fdatasync ${when}: p50 ${ms(p50)}, p99 ${ms(p99)}`;
+}
+
+function printTable() {
+  const rows = [['figure', 'measured', 'bar', ''], ...figures.map((f) => [f.name, f.measured, f.bar, f.ok ? 'ok' : 'miss'])];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column].length)));
+  const line = (row) => `| ${row.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`;
+  console.log([line(rows[0]), line(widths.map((w) => '-'.repeat(w))), ...rows.slice(1).map(line)].join('\n'));
+}

@@ -1,0 +1,22 @@
+// The load generator where there is no wrk: node autocannon.mjs <url> <connections> <seconds> <file of bodies> <token>
+import { readFileSync } from 'node:fs';
+import autocannon from 'autocannon';
+
+const [url, connections, seconds, file, token] = process.argv.slice(2);
+const headers = { 'content-type': 'application/json', 'user-agent': 'legate-bench/1', authorization: `Bearer ${token}` };
+const requests = readFileSync(file, 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map((body) => ({ method: 'POST', path: new URL(url).pathname, headers, body }));
+const result = await autocannon({ url, connections: Number(connections), duration: Number(seconds), requests });
+console.log(
+  JSON.stringify({
+    requests: result.requests.total,
+    bytes: result.throughput.total,
+    micros: result.duration * 1e6,
+    bad: result.non2xx,
+    broken: result.errors + result.timeouts,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+  }),
+);

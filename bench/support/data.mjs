@@ -1,0 +1,126 @@
+// Fills a database through the service's own storage: people, agents and past decisions, in seconds rather than over HTTP.
+
+import { PostgresBatchStore } from '../../dist/ledger/postgres-store.js';
+import { SqliteBatchStore } from '../../dist/ledger/sqlite-store.js';
+import { newId } from '../../dist/lib/ids.js';
+import { newSecret, secretHash } from '../../dist/lib/secrets.js';
+import { migrate, openDatabase } from '../../dist/storage/index.js';
+
+const AGENTS_AT_ONCE = 50;
+const ROWS_AT_ONCE = 5000;
+const DAYS_BACK = 30;
+
+export const permissionsOf = (count) => Array.from({ length: count }, (_, i) => ({ resource: `mcp:server${i}:*`, actions: ['read', 'write'] }));
+
+/** @typedef {{ id: string, token: string }} Agent */
+
+/**
+ * One owner with an API token, agents with 10 and 1,000 permissions, and `agents` more with 10 permissions each.
+ * @returns {Promise<{ ownerId: string, ownerToken: string, small: Agent, large: Agent, many: string[] }>}
+ */
+export async function fillPeople(databaseUrl, agents) {
+  const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
+  await migrate(database);
+  const now = Date.now();
+  const ownerId = newId('user', now);
+  const ownerToken = newSecret('apiToken');
+  await database.write
+    .insertInto('users')
+    .values({
+      id: ownerId,
+      email: 'owner@example.com',
+      email_key: 'owner@example.com',
+      name: 'Owner',
+      role: 'user',
+      password_hash: null,
+      email_verified: 1,
+      two_factor_enabled: 0,
+      tenant_id: null,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute();
+  await database.write
+    .insertInto('api_tokens')
+    .values({ id: newId('apiToken', now), user_id: ownerId, name: 'bench', token_hash: secretHash(ownerToken), scopes: null, created_at: now, expires_at: null })
+    .execute();
+
+  const make = (permissions) => {
+    const token = newSecret('agentToken');
+    const row = {
+      id: newId('agent', now),
+      owner_id: ownerId,
+      tenant_id: null,
+      name: 'Agent',
+      type: 'autonomous',
+      token_hash: secretHash(token),
+      revoked_at: null,
+      expires_at: null,
+      permissions: JSON.stringify(permissionsOf(permissions)),
+      metadata: '{}',
+      created_at: now,
+      updated_at: now,
+      policy_epoch: 1,
+    };
+    return { id: row.id, token, row };
+  };
+  const small = make(10);
+  const large = make(1000);
+  const many = Array.from({ length: agents }, () => make(10));
+  await database.write.transaction().execute(async (db) => {
+    const rows = [small, large, ...many].map((a) => a.row);
+    for (let at = 0; at < rows.length; at += AGENTS_AT_ONCE)
+      await db
+        .insertInto('agents')
+        .values(rows.slice(at, at + AGENTS_AT_ONCE))
+        .execute();
+  });
+  await database.close();
+  return { ownerId, ownerToken, small: { id: small.id, token: small.token }, large: { id: large.id, token: large.token }, many: many.map((a) => a.id) };
+}
+
+/** Past decisions of the agents, spread over the last month, through the ledger's own batch store. */
+export async function fillAudit(databaseUrl, people, rows) {
+  const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
+  if (database.dialect === 'sqlite') database.writer.exec('pragma synchronous = off');
+  const store = database.dialect === 'sqlite' ? new SqliteBatchStore(database) : new PostgresBatchStore(database);
+  const start = Date.now() - DAYS_BACK * 86_400_000;
+  for (let at = 0; at < rows; at += ROWS_AT_ONCE) {
+    const head = await store.begin();
+    const timestamp = Math.floor(start + ((Date.now() - 60_000 - start) * at) / rows);
+    const records = Array.from({ length: Math.min(ROWS_AT_ONCE, rows - at) }, (_, i) => {
+      const n = at + i;
+      const denied = n % 10 === 0;
+      return {
+        id: newId('audit', timestamp),
+        agentId: people.many[(n * 7919) % people.many.length],
+        userId: people.ownerId,
+        action: n % 3 === 0 ? 'write' : 'read',
+        resource: `mcp:server${n % 12}:tool${n % 50}`,
+        result: denied ? 'denied' : 'allowed',
+        reason: denied ? 'NO_PERMISSION' : null,
+        durationMs: 1.25,
+        tokensCost: null,
+        parameters: '{"repo":"octo/hello","page":1}',
+        ip: '192.0.2.7',
+        userAgent: null,
+        delegationIds: null,
+      };
+    });
+    await store.commit({ firstSeq: head.seq + 1, timestamp, records, counters: [], writer: 'bench' });
+  }
+  await database.close();
+}
+
+/** Rows of type audit, straight from the table, and how many of them allowed. */
+export async function countAudit(databaseUrl) {
+  const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
+  const of = database.read.selectFrom('stream_events').where('type', '=', 'audit');
+  const { rows } = await of.select((eb) => eb.fn.countAll().as('rows')).executeTakeFirstOrThrow();
+  const { refused } = await of
+    .where('result', '<>', 'allowed')
+    .select((eb) => eb.fn.countAll().as('refused'))
+    .executeTakeFirstOrThrow();
+  await database.close();
+  return { rows: Number(rows), allowed: Number(rows) - Number(refused) };
+}

@@ -1,0 +1,25 @@
+-- Sends the bodies of a file (one JSON object a line) in turn and prints exact sums when done.
+local requests = {}
+local at = 0
+
+function init(args)
+  wrk.method = 'POST'
+  wrk.headers['Content-Type'] = 'application/json'
+  wrk.headers['User-Agent'] = 'legate-bench/1'
+  wrk.headers['Authorization'] = 'Bearer ' .. args[2]
+  for body in io.lines(args[1]) do
+    requests[#requests + 1] = wrk.format(nil, nil, nil, body)
+  end
+end
+
+function request()
+  at = at % #requests + 1
+  return requests[at]
+end
+
+function done(summary, latency)
+  local e = summary.errors
+  io.write(string.format('{"requests":%d,"bytes":%d,"micros":%d,"bad":%d,"broken":%d,"p50":%.3f,"p99":%.3f}\n',
+    summary.requests, summary.bytes, summary.duration, e.status, e.connect + e.read + e.write + e.timeout,
+    latency:percentile(50) / 1000, latency:percentile(99) / 1000))
+end

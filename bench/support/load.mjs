@@ -1,0 +1,54 @@
+// Runs the load generator and holds its answers against what was asked.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { pinned } from './machine.mjs';
+import { median } from './numbers.mjs';
+
+const here = import.meta.dirname;
+
+/**
+ * @typedef {{ url: string, token: string, bodies: string }} Target `bodies` is a file with one JSON body a line, sent in turn.
+ * @typedef {{ requests: number, rps: number, p50: number, p99: number, bytesEach: number }} Load latencies in ms
+ */
+
+/** Sends as fast as `connections` allow. Any answer other than 200 is an error. @returns {Promise<Load>} */
+export async function load(generator, target, connections, seconds) {
+  const { url, token, bodies } = target;
+  const command =
+    generator === 'wrk'
+      ? ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', join(here, 'load.lua'), url, '--', bodies, token]
+      : [process.execPath, join(here, 'autocannon.mjs'), url, String(connections), String(seconds), bodies, token];
+  const output = await run(pinned(1, command));
+  const line = output.trim().split('\n').at(-1) ?? '';
+  const { requests, bytes, micros, bad, broken, p50, p99 } = JSON.parse(line);
+  if (bad > 0 || broken > 0) throw new Error(`${url}: ${bad} answers were not 200, ${broken} requests broke.`);
+  return { requests, rps: requests / (micros / 1e6), p50, p99, bytesEach: bytes / requests };
+}
+
+/**
+ * Loads two targets in turn, A B A B ..., so that both see the same machine. A first pass warms up and is thrown away.
+ * @returns what is better measured within a round: the median of b's rate over a's
+ */
+export async function compare(generator, a, b, { connections, rounds, seconds }) {
+  await load(generator, a, connections, 1);
+  await load(generator, b, connections, 2);
+  const as = [];
+  const bs = [];
+  for (let i = 0; i < rounds; i++) {
+    as.push(await load(generator, a, connections, seconds));
+    bs.push(await load(generator, b, connections, seconds));
+  }
+  return { ratio: median(bs.map((run, i) => run.rps / as[i].rps)), a: middle(as), b: middle(bs) };
+}
+
+const middle = (runs) => ({ rps: median(runs.map((r) => r.rps)), p50: median(runs.map((r) => r.p50)), p99: median(runs.map((r) => r.p99)) });
+
+function run([program, ...args]) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    let text = '';
+    child.stdout.on('data', (chunk) => (text += chunk));
+    child.once('error', reject);
+    child.once('exit', (code) => (code === 0 ? resolve(text) : reject(new Error(`${program} ended with ${code}: ${text}`))));
+  });
+}

@@ -1,0 +1,43 @@
+// The measured service and its yardstick, as child processes pinned to one core.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pinned } from './machine.mjs';
+import { fromTests } from './typescript.mjs';
+
+const root = resolve(import.meta.dirname, '../..');
+const cli = existsSync(join(root, 'dist/cli.js')) ? [join(root, 'dist/cli.js'), 'serve'] : [join(root, 'bench/support/serve.mjs')];
+const { startProcess } = await fromTests('process');
+
+/** The built service on a database. `nodeArguments` go to Node, e.g. --cpu-prof. */
+export const startService = (databaseUrl, dataDir, { pin = true, nodeArguments = [] } = {}) =>
+  start([process.execPath, ...nodeArguments, ...cli], pin, { LEGATE_DATABASE_URL: databaseUrl, LEGATE_DATA_DIR: dataDir, LEGATE_LOG_LEVEL: 'error' });
+
+export const startReference = () => start([process.execPath, join(root, 'bench/reference-server.mjs')], true, {});
+
+async function start(command, pin, env) {
+  const running = await startProcess(pin ? pinned(0, command) : command, { cwd: root, env });
+  const kill = () => running.process.kill('SIGKILL');
+  process.once('exit', kill);
+  return {
+    url: running.url,
+    pid: running.process.pid,
+    readyAfterMs: running.readyAfterMs,
+    stop: async () => {
+      await running.stop();
+      process.off('exit', kill);
+    },
+  };
+}
+
+/** Resident megabytes of a process, or undefined where there is no /proc. */
+export function residentMb(pid) {
+  const path = `/proc/${pid}/status`;
+  if (!existsSync(path)) return undefined;
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(path, 'utf8'))?.[1] ?? Number.NaN) / 1024;
+}
+
+/** A file with one request body a line, for the load generator. */
+export function writeBodies(path, bodies) {
+  writeFileSync(path, `${bodies.map((body) => JSON.stringify(body)).join('\n')}\n`);
+  return path;
+}
