@@ -47,6 +47,11 @@ const borders: readonly Border[] = [
   { file: 'src/config.ts', may: ['./agents/config.ts', './lib/config.ts'], mayNot: ['./agents/index.ts', './platform.ts', './service.ts'] },
   { file: 'src/modules.ts', may: ['./agents/index.ts', './platform.ts'], mayNot: ['./agents/routes.ts', './service.ts', './http/app.ts'] },
   { file: 'src/service.ts', may: ['./config.ts', './http/app.ts', './permissions/index.ts'], mayNot: ['./cli.ts', './agents/store.ts', './storage/tables.ts'] },
+  {
+    file: 'src/cli/x.ts',
+    may: ['../service.ts', '../modules.ts', '../users/index.ts', '../http/node.ts', '../lib/clock.ts'],
+    mayNot: ['../users/store.ts', '../storage/tables.ts'],
+  },
   { file: 'src/index.ts', may: ['./service.ts'], mayNot: ['./cli.ts', './agents/store.ts'] },
 ];
 
