@@ -1,4 +1,3 @@
-import type { Reach } from '../lib/access.ts';
 import { CommonErrors } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import { newSecret, secretHash } from '../lib/secrets.ts';
@@ -15,12 +14,11 @@ import { assertInFuture, assertRoomForAgent } from './store.ts';
  * 403 FORBIDDEN for an owner out of the caller's reach; 422 OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, AGENT_LIMIT_EXCEEDED.
  */
 export async function createAgent(platform: Platform, caller: Caller, input: CreateAgent): Promise<AgentWithToken> {
-  assertMayOwn(caller.reach, input.ownerId);
   const token = newSecret('agentToken');
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
     const reach = await caller.confirm(db);
-    assertMayOwn(reach, input.ownerId);
+    if (reach.kind !== 'all' && input.ownerId !== reach.userId) throw CommonErrors.FORBIDDEN({ message: 'ownerId must be your own id.' });
     const tenantId = await takeOwner(platform, db, { reach, principal: caller.principal }, input.ownerId, now);
     const expiresAt = input.expiresAt ?? null;
     assertInFuture(expiresAt, now);
@@ -45,10 +43,6 @@ export async function createAgent(platform: Platform, caller: Caller, input: Cre
     change.emit({ type: 'agent.created', agentId: row.id, userId: row.owner_id, data: { agentId: row.id, name: row.name, ownerId: row.owner_id, type: row.type } });
     return { ...toAgent(row, now), token };
   });
-}
-
-function assertMayOwn(reach: Reach, ownerId: string): void {
-  if (reach.kind !== 'all' && ownerId !== reach.userId) throw CommonErrors.FORBIDDEN({ message: 'ownerId must be your own id.' });
 }
 
 /**
