@@ -1,4 +1,4 @@
-import type { CounterState } from './entry.ts';
+import { type CounterState, NotReady } from './entry.ts';
 
 interface Cell {
   hour: number;
@@ -26,10 +26,10 @@ export class HourCounters {
     for (const s of states) this.#cells.set(s.key, { hour: s.hour, used: s.used });
   }
 
-  /** Calls already allowed under `key` in `hour`. */
+  /** Calls already allowed under `key` in `hour`. Throws {@link NotReady}. */
   used(key: string, hour: number): number {
     const cell = this.#cells.get(key);
-    if (!cell) throw new Error('A counter was not loaded before the decision.');
+    if (!cell) throw new NotReady({ counters: [key] });
     return cell.hour === hour ? cell.used : 0;
   }
 

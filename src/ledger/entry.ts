@@ -1,4 +1,5 @@
 import type { EventType } from '../lib/event.ts';
+import type { Db } from '../storage/index.ts';
 
 export type DecisionResult = 'allowed' | 'denied' | 'rate_limited';
 
@@ -30,6 +31,18 @@ export interface NewEvent {
   /** Who may see it: the owner of what changed, or the person it is about. */
   readonly userId?: string;
   readonly data: Record<string, unknown>;
+}
+
+/**
+ * Thrown while deciding when something that the decision stands on is not in memory: it is loaded, and the candidate is
+ * evaluated again.
+ */
+export class NotReady extends Error {
+  readonly need: { readonly counters: readonly string[] } | { readonly load: (db: Db) => Promise<void> };
+  constructor(need: NotReady['need']) {
+    super('not in memory');
+    this.need = need;
+  }
 }
 
 /** The end of the ledger, as read under its lock. */

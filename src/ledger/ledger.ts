@@ -5,7 +5,7 @@ import type { EventType } from '../lib/event.ts';
 import { newId } from '../lib/ids.ts';
 import { type Database, type Db, isUnavailable, type NewStreamEventRow, type Tables } from '../storage/index.ts';
 import { HourCounters } from './counters.ts';
-import type { AuditRecord, Batch, BatchStore, CounterState, Head, NewEvent } from './entry.ts';
+import { type AuditRecord, type Batch, type BatchStore, type CounterState, type Head, type NewEvent, NotReady } from './entry.ts';
 import { Mutex } from './mutex.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
 import { SqliteBatchStore } from './sqlite-store.ts';
@@ -40,9 +40,12 @@ export interface Candidate<T> {
   refresh(db: Db, epoch: number): Promise<void>;
   /** True when everything it stands on is known up to the epoch. */
   isFresh(epoch: number): boolean;
-  /** Counters that `evaluate` may ask for. */
+  /** Counters that `evaluate` will most likely ask for: those of a whole batch are loaded at once. */
   counterKeys(now: number): readonly string[];
-  /** Decides, synchronously, under the lock. Throws to refuse this candidate alone. */
+  /**
+   * Decides, synchronously, under the lock. Throws {@link NotReady} when something is not in memory, before any effect; any
+   * other error refuses this candidate alone.
+   */
   evaluate(turn: Turn): Outcome<T>;
 }
 
@@ -80,6 +83,7 @@ interface LedgerOptions {
 }
 
 const MAX_BATCH = 512;
+const MAX_LOADING_ROUNDS = 1000;
 /** Beyond this many waiting decisions new ones are refused at once rather than kept waiting. */
 const MAX_QUEUE = 20_000;
 
@@ -215,7 +219,7 @@ export class Ledger {
       const turn: Turn = { now, epoch: head.epoch, counters: this.#counters };
       for (const { candidate, resolve, reject } of candidates) {
         try {
-          const { answer, record } = candidate.evaluate(turn);
+          const { answer, record } = this.#evaluate(candidate, turn) ?? (await this.#evaluateLoading(candidate, turn));
           if (record) records.push(record);
           settled.push(() => resolve(answer as never));
         } catch (error) {
@@ -245,6 +249,30 @@ export class Ledger {
       return;
     }
     for (const settle of settled) settle();
+  }
+
+  /** undefined: something has to be loaded first. */
+  #evaluate<T>(candidate: Candidate<T>, turn: Turn): Outcome<T> | undefined {
+    try {
+      return candidate.evaluate(turn);
+    } catch (error) {
+      if (error instanceof NotReady) return undefined;
+      throw error;
+    }
+  }
+
+  /** Evaluates again and again, each time with more in memory. */
+  async #evaluateLoading<T>(candidate: Candidate<T>, turn: Turn): Promise<Outcome<T>> {
+    for (let round = 0; round < MAX_LOADING_ROUNDS; round++) {
+      try {
+        return candidate.evaluate(turn);
+      } catch (error) {
+        if (!(error instanceof NotReady)) throw error;
+        if ('load' in error.need) await error.need.load(this.#o.database.read);
+        else this.#counters.load(error.need.counters, await this.#store.counters(error.need.counters));
+      }
+    }
+    throw CommonErrors.AUDIT_UNAVAILABLE({ internal: 'a decision stands on more than fits in memory' });
   }
 
   /** Refreshes what is stale; a candidate that fails is answered and left out. */

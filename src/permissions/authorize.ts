@@ -1,13 +1,13 @@
-import type { AuditRecord, Candidate, Outcome, Turn } from '../ledger/index.ts';
+import { type AuditRecord, type Candidate, NotReady, type Outcome, type Turn } from '../ledger/index.ts';
 import type { Principal } from '../lib/access.ts';
-import { isoTime, SECOND_MS } from '../lib/clock.ts';
+import { clockHour, isoTime, SECOND_MS } from '../lib/clock.ts';
 import { CommonErrors } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import { redact } from '../lib/redact.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 import { agentStatus, type CompiledAgent } from './compile.ts';
-import { counterKeys, type Decision, decide, type Reason } from './decide.ts';
+import { counterKeys, countersOf, type Decision, decide, delegationsOf, type Reason, type World } from './decide.ts';
 import { AgentLookupErrors } from './errors.ts';
 import { explain, type Trace } from './explain.ts';
 import { mayUseOwnResource } from './own-resources.ts';
@@ -52,6 +52,9 @@ export interface Asker {
   /** performance.now() at arrival. */
   readonly startedAt: number;
 }
+
+/** Sources of an agent that are loaded together. */
+const MAX_SOURCES_AT_ONCE = 1000;
 
 const NO_PARAMETERS = '{}';
 
@@ -112,14 +115,16 @@ class Question implements Candidate<AuthorizeAnswer> {
     if (!agent) throw AgentLookupErrors.AGENT_NOT_FOUND();
     const asksAboutItself = this.#mayAsk(agent, turn.now);
 
-    const ask = { action: input.action, resource: input.resource, now: turn.now };
-    const decision = decide(agent, ask, turn.counters);
-    const trace = input.explain ? explain(agent, ask, turn.counters, decision) : undefined;
+    const origin = this.#origin(asksAboutItself);
+    const ask = { action: input.action, resource: input.resource, now: turn.now, ip: origin.ip, arguments: input.arguments };
+    const world: World = { used: (key, hour) => turn.counters.used(key, hour), agent: (id) => this.#source(id, agent) };
+    const decision = decide(agent, ask, world);
+    const trace = input.explain ? explain(agent, ask, world, decision) : undefined;
     if (input.dryRun) return { answer: answerOf(decision, undefined, turn.now, trace) };
 
-    if (decision.allowed) for (const key of decision.take) turn.counters.take(key, Math.floor(turn.now / 3_600_000));
+    if (decision.allowed) for (const key of countersOf(decision)) turn.counters.take(key, clockHour(turn.now));
+    const chain = decision.allowed ? delegationsOf(decision) : [];
     const auditId = newId('audit', turn.now);
-    const { ip, userAgent } = this.#origin(asksAboutItself);
     const record: AuditRecord = {
       id: auditId,
       agentId: agent.id,
@@ -131,11 +136,24 @@ class Question implements Candidate<AuthorizeAnswer> {
       durationMs: Math.round((performance.now() - this.#asker.startedAt) * 1000) / 1000,
       tokensCost: input.tokensCost ?? null,
       parameters: input.arguments === undefined ? NO_PARAMETERS : JSON.stringify(redact(input.arguments, this.#platform.redactedKeys)),
-      ip,
-      userAgent,
-      delegationIds: decision.allowed && decision.grant.delegationIds.length > 0 ? JSON.stringify(decision.grant.delegationIds) : null,
+      ip: origin.ip,
+      userAgent: origin.userAgent,
+      delegationIds: chain.length > 0 ? JSON.stringify(chain) : null,
     };
     return { answer: answerOf(decision, auditId, turn.now, trace), record };
+  }
+
+  /** An agent further up a chain; with it all that delegate to `below` are loaded, since they are likely asked for next. */
+  #source(id: string, below: CompiledAgent): CompiledAgent {
+    const { policy } = this.#platform;
+    const source = policy.peek(id);
+    if (source) return source;
+    throw new NotReady({
+      load: async (db) => {
+        await policy.loadAll(db, below.sources.length <= MAX_SOURCES_AT_ONCE ? [id, ...below.sources] : [id]);
+        if (!policy.peek(id)) throw new Error(`The agent ${id} of a delegation does not exist.`);
+      },
+    });
   }
 
   /** May the asker, as it is now, ask about this agent? True: the agent itself asks. Throws 401, 403 or 404. */

@@ -1,26 +1,31 @@
 import { hash } from 'node:crypto';
-import type { AgentRow } from '../storage/index.ts';
+import type { AgentRow, DelegationRow } from '../storage/index.ts';
+import { type Conditions, compileConditions } from './conditions.ts';
 import { PatternIndex } from './pattern.ts';
 import type { Permission } from './schema.ts';
 
+/** The delegation through which an entry came. */
+export interface Link {
+  readonly delegationId: string;
+  readonly fromAgent: string;
+  readonly expiresAt: number | null;
+  /** Greatest depth that any delegation of the chain may have. */
+  readonly maxDepth: number;
+}
+
 /** One permission entry, ready to be decided by. */
 export interface CompiledEntry {
-  /** Place among the agent's entries: earlier ones are tried first. */
+  /** Place among the agent's entries: earlier ones are tried first, own ones before received ones. */
   readonly position: number;
   readonly permission: Permission;
   /** undefined: any action. */
   readonly actions: ReadonlySet<string> | undefined;
   /** Cap and the counter it is taken from. */
   readonly cap: { readonly limit: number; readonly counterKey: string } | undefined;
-}
-
-/**
- * One way in which an agent may do something: entries that must all hold. An own permission is a chain of one; a delegated
- * one has an entry for each link, and names the delegations.
- */
-export interface Grant {
-  readonly entries: readonly CompiledEntry[];
-  readonly delegationIds: readonly string[];
+  /** Constraints other than the cap. */
+  readonly conditions: Conditions | undefined;
+  /** undefined: the agent's own permission. Otherwise it holds only while the source holds it too. */
+  readonly link: Link | undefined;
 }
 
 /** An agent as decisions see it: built once per change, never modified. */
@@ -29,60 +34,66 @@ export interface CompiledAgent {
   readonly ownerId: string;
   readonly tenantId: string | null;
   readonly tokenHash: string;
-  /** Epoch of the change that made it what it is. */
-  readonly epoch: number;
   readonly revoked: boolean;
   readonly expiresAt: number | null;
-  readonly index: PatternIndex<Grant>;
-  readonly permissions: readonly Permission[];
+  readonly entries: readonly CompiledEntry[];
+  readonly index: PatternIndex<CompiledEntry>;
+  /** Agents that delegate to this one. */
+  readonly sources: readonly string[];
   /** Some entry has a cap: without one no counter is ever asked for. */
   readonly capped: boolean;
+  /** Epoch of the agent's own last change. */
+  readonly epoch: number;
   /** Weight in the cache. */
   readonly size: number;
 }
 
 /**
- * Identity of a permission entry's counter: agent, resource, actions and the ordinal among entries equal in these. So the
- * count stays when a limit is changed or other entries come and go, and two entries never share one.
+ * Compiles the entries of one holder. A counter belongs to holder (agent or delegation), resource, actions and the ordinal
+ * among entries equal in these: so the count stays when a limit is changed or other entries come and go, and two entries
+ * never share one.
  */
-function counterKey(agentId: string, permission: Permission, ordinals: Map<string, number>): string {
-  const identity = `${permission.resource}\n${[...permission.actions].sort().join('\n')}`;
-  const ordinal = ordinals.get(identity) ?? 0;
-  ordinals.set(identity, ordinal + 1);
-  return hash('sha256', `${agentId}\n${ordinal}\n${identity}`, 'base64url').slice(0, 22);
-}
-
-export function compileEntries(agentId: string, permissions: readonly Permission[]): CompiledEntry[] {
+function compileEntries(holderId: string, permissions: readonly Permission[], firstPosition: number, link: Link | undefined): CompiledEntry[] {
   const ordinals = new Map<string, number>();
-  return permissions.map((permission, position) => {
-    const limit = permission.constraints?.maxCallsPerHour;
-    const key = counterKey(agentId, permission, ordinals);
+  return permissions.map((permission, i) => {
+    const { constraints } = permission;
+    const limit = constraints?.maxCallsPerHour;
+    const identity = `${permission.resource}\n${[...permission.actions].sort().join('\n')}`;
+    const ordinal = ordinals.get(identity) ?? 0;
+    ordinals.set(identity, ordinal + 1);
     return {
-      position,
+      position: firstPosition + i,
       permission,
       actions: permission.actions.includes('*') ? undefined : new Set(permission.actions),
-      cap: limit === undefined ? undefined : { limit, counterKey: key },
+      cap: limit === undefined ? undefined : { limit, counterKey: hash('sha256', `${holderId}\n${ordinal}\n${identity}`, 'base64url').slice(0, 22) },
+      conditions: constraints && compileConditions(constraints),
+      link,
     };
   });
 }
 
-export function compileAgent(row: AgentRow): CompiledAgent {
-  const permissions = JSON.parse(row.permissions) as Permission[];
-  const entries = compileEntries(row.id, permissions);
-  const index = new PatternIndex<Grant>();
-  for (const entry of entries) index.add(entry.permission.resource, { entries: [entry], delegationIds: [] });
+/** @param inbound live delegations to the agent, in the order of their creation. */
+export function compileAgent(row: AgentRow, inbound: readonly DelegationRow[] = []): CompiledAgent {
+  const entries = compileEntries(row.id, JSON.parse(row.permissions) as Permission[], 0, undefined);
+  for (const d of inbound) {
+    const link: Link = { delegationId: d.id, fromAgent: d.from_agent, expiresAt: d.expires_at, maxDepth: d.max_depth };
+    for (const entry of compileEntries(d.id, JSON.parse(d.permissions) as Permission[], entries.length, link)) entries.push(entry);
+  }
+  const index = new PatternIndex<CompiledEntry>();
+  for (const entry of entries) index.add(entry.permission.resource, entry);
   return {
     id: row.id,
     ownerId: row.owner_id,
     tenantId: row.tenant_id,
     tokenHash: row.token_hash,
-    epoch: row.policy_epoch,
     revoked: row.revoked_at !== null,
     expiresAt: row.expires_at,
+    entries,
     index,
-    permissions,
+    sources: [...new Set(inbound.map((d) => d.from_agent))],
     capped: entries.some((e) => e.cap !== undefined),
-    size: permissions.length + 8,
+    epoch: row.policy_epoch,
+    size: entries.length + 8,
   };
 }
 

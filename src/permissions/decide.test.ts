@@ -5,10 +5,13 @@ import { clockHour } from '../lib/clock.ts';
 import type { AgentRow } from '../storage/index.ts';
 import { compileAgent } from './compile.ts';
 import { decisionCases } from './decide.cases.ts';
-import { decide } from './decide.ts';
+import { countersOf, decide } from './decide.ts';
 import { PatternIndex, patternProblem } from './pattern.ts';
 import type { Permission } from './schema.ts';
 
+const noAgent = (): never => {
+  throw new Error('no chain here');
+};
 const NOW = Date.parse('2030-01-15T10:10:00.000Z');
 
 const row = (permissions: readonly Permission[]): AgentRow => ({
@@ -31,12 +34,12 @@ describe('the decision table, as a pure function', () => {
   it.each(decisionCases)('$name', ({ permissions, action = 'read', resource, want, after = 0 }) => {
     const agent = compileAgent(row(permissions));
     const used = new Map<string, number>();
-    const usage = { used: (key: string) => used.get(key) ?? 0 };
+    const world = { used: (key: string) => used.get(key) ?? 0, agent: noAgent };
     for (let i = 0; i < after; i++) {
-      const before = decide(agent, { action, resource, now: NOW }, usage);
-      if (before.allowed) for (const key of before.take) used.set(key, (used.get(key) ?? 0) + 1);
+      const before = decide(agent, { action, resource, now: NOW, ip: null, arguments: undefined }, world);
+      if (before.allowed) for (const key of countersOf(before)) used.set(key, (used.get(key) ?? 0) + 1);
     }
-    const decision = decide(agent, { action, resource, now: NOW }, usage);
+    const decision = decide(agent, { action, resource, now: NOW, ip: null, arguments: undefined }, world);
     expect(decision.allowed || decision.reason).toBe(want);
   });
 });
@@ -108,8 +111,8 @@ describe('counters of entries', () => {
     const agent = compileAgent(row(permissions));
     const out: string[] = [];
     for (const p of permissions) {
-      agent.index.match(p.resource.replaceAll('*', 'x'), (grants) => {
-        for (const g of grants) for (const e of g.entries) if (e.cap && !out.includes(e.cap.counterKey)) out.push(e.cap.counterKey);
+      agent.index.match(p.resource.replaceAll('*', 'x'), (entries) => {
+        for (const e of entries) if (e.cap && !out.includes(e.cap.counterKey)) out.push(e.cap.counterKey);
       });
     }
     return out;

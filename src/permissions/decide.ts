@@ -1,5 +1,6 @@
 import { clockHour, HOUR_MS } from '../lib/clock.ts';
-import { agentStatus, type CompiledAgent, type CompiledEntry, type Grant } from './compile.ts';
+import { agentStatus, type CompiledAgent, type CompiledEntry } from './compile.ts';
+import { type Circumstances, unmetCondition } from './conditions.ts';
 
 /** Why not. The code is what `POST /authorize` answers; the text is what the in-process check answers (specification 2.4, 8.2). */
 export const REASONS = {
@@ -7,74 +8,64 @@ export const REASONS = {
   AGENT_EXPIRED: 'Agent has expired',
   NO_PERMISSION: 'No permission allows this action on this resource',
   RATE_LIMITED: 'Rate limit exceeded',
+  OUTSIDE_TIME_WINDOW: 'Outside the permitted time window',
+  IP_NOT_ALLOWED: 'The address is not on the allow-list',
+  ARGUMENTS_NOT_ALLOWED: 'The arguments are not permitted',
 } as const;
 export type Reason = keyof typeof REASONS;
 
 /** When several entries match and none allows, the reason that the agent can do most about is given. */
-const MOST_ACTIONABLE: readonly Reason[] = ['RATE_LIMITED', 'NO_PERMISSION'];
+const MOST_ACTIONABLE: readonly Reason[] = ['RATE_LIMITED', 'OUTSIDE_TIME_WINDOW', 'ARGUMENTS_NOT_ALLOWED', 'IP_NOT_ALLOWED', 'NO_PERMISSION'];
 
-export interface Ask {
+export interface Ask extends Circumstances {
   readonly action: string;
   readonly resource: string;
-  readonly now: number;
 }
 
-/** Calls already allowed in an hour, by counter. */
-export interface Usage {
+/** What a decision may look at beside the agent. Either throws when it is not in memory yet: then it is loaded, and asked again. */
+export interface World {
+  /** Calls already allowed in an hour, by counter. */
   used(key: string, hour: number): number;
+  /** An agent further up a chain. */
+  agent(id: string): CompiledAgent;
 }
 
-export type Decision =
-  | { readonly allowed: true; readonly grant: Grant /** Counters to take one call from. */; readonly take: readonly string[] }
-  | { readonly allowed: false; readonly reason: Reason; readonly limit?: number; readonly resetAt?: number };
+export interface Refusal {
+  readonly allowed: false;
+  readonly reason: Reason;
+  readonly limit?: number;
+  readonly resetAt?: number;
+}
+export interface Permit {
+  readonly allowed: true;
+  /** The entries that hold, from the agent's own inbox up to the root's own permission. */
+  readonly chain: readonly CompiledEntry[];
+}
+export type Decision = Permit | Refusal;
 
+const NO_PERMISSION: Refusal = { allowed: false, reason: 'NO_PERMISSION' };
 const NONE: readonly string[] = [];
 
-/** Every way that the agent has to this resource and action, in the order of its entries. */
-function matching(agent: CompiledAgent, action: string, resource: string): Grant[] {
-  const grants: Grant[] = [];
-  agent.index.match(resource, (found) => {
-    for (const grant of found) if (grant.entries.every((e) => e.actions === undefined || e.actions.has(action))) grants.push(grant);
-  });
-  if (grants.length > 1) grants.sort((a, b) => (a.entries[0] as CompiledEntry).position - (b.entries[0] as CompiledEntry).position);
-  return grants;
-}
-
-/** Counters that a decision on this question may ask for. */
-export function counterKeys(agent: CompiledAgent, action: string, resource: string): readonly string[] {
-  if (!agent.capped) return NONE;
-  const keys: string[] = [];
-  for (const grant of matching(agent, action, resource)) for (const e of grant.entries) if (e.cap) keys.push(e.cap.counterKey);
-  return keys;
-}
-
 /**
- * The decision (contract 6): a pure function of the agent, the question, the time and the counters. All matching entries
- * are tried in order; the first whose constraints all hold allows; the cap comes last. Nothing is counted here.
+ * The decision (contract 6 and 7): a pure function of the agents, the question, the time and the counters. All matching
+ * entries are tried in order; the first whose constraints all hold, on every link up to the root, allows; caps come last.
+ * Nothing is counted here.
  */
-export function decide(agent: CompiledAgent, ask: Ask, usage: Usage): Decision {
+export function decide(agent: CompiledAgent, ask: Ask, world: World): Decision {
   const status = agentStatus(agent, ask.now);
-  if (status === 'revoked') return { allowed: false, reason: 'AGENT_REVOKED' };
-  if (status === 'expired') return { allowed: false, reason: 'AGENT_EXPIRED' };
-
-  const hour = clockHour(ask.now);
-  let refusal: Decision | undefined;
-  for (const grant of matching(agent, ask.action, ask.resource)) {
-    const full = firstFullCap(grant, hour, usage);
-    if (!full) return { allowed: true, grant, take: countersOf(grant) };
-    refusal = moreActionable(refusal, { allowed: false, reason: 'RATE_LIMITED', limit: full.limit, resetAt: (hour + 1) * HOUR_MS });
-  }
-  return refusal ?? { allowed: false, reason: 'NO_PERMISSION' };
+  if (status !== 'active') return { allowed: false, reason: status === 'revoked' ? 'AGENT_REVOKED' : 'AGENT_EXPIRED' };
+  return new Search(ask, world).from(agent, 0, Number.POSITIVE_INFINITY);
 }
 
-function firstFullCap(grant: Grant, hour: number, usage: Usage): { limit: number } | undefined {
-  for (const { cap } of grant.entries) if (cap && usage.used(cap.counterKey, hour) >= cap.limit) return cap;
-  return undefined;
+/** Whether one entry of the agent allows by itself, for `explain`. */
+export function tryEntry(entry: CompiledEntry, ask: Ask, world: World): Decision | 'delegation-expired' | 'depth-exceeded' | 'source-does-not-hold' {
+  return new Search(ask, world).through(entry, 0, Number.POSITIVE_INFINITY);
 }
 
-function countersOf(grant: Grant): readonly string[] {
+/** Counters of the chain that allowed, to take one call from each. */
+export function countersOf(permit: Permit): readonly string[] {
   let keys: string[] | undefined;
-  for (const { cap } of grant.entries) {
+  for (const { cap } of permit.chain) {
     if (cap) {
       keys ??= [];
       keys.push(cap.counterKey);
@@ -83,7 +74,89 @@ function countersOf(grant: Grant): readonly string[] {
   return keys ?? NONE;
 }
 
-function moreActionable(a: Decision | undefined, b: Decision & { allowed: false }): Decision {
-  if (!a || a.allowed) return b;
-  return MOST_ACTIONABLE.indexOf(b.reason) < MOST_ACTIONABLE.indexOf(a.reason) ? b : a;
+/** The delegations of the chain that allowed, from the root to the agent. */
+export const delegationsOf = (permit: Permit): string[] => permit.chain.flatMap((e) => (e.link ? [e.link.delegationId] : [])).reverse();
+
+/** Counters of the agent's own inbox that a decision on this question may ask for: to load those of a whole batch at once. */
+export function counterKeys(agent: CompiledAgent, action: string, resource: string): readonly string[] {
+  if (!agent.capped) return NONE;
+  const keys: string[] = [];
+  for (const e of matching(agent, action, resource)) if (e.cap) keys.push(e.cap.counterKey);
+  return keys;
+}
+
+function matching(agent: CompiledAgent, action: string, resource: string): CompiledEntry[] {
+  const entries: CompiledEntry[] = [];
+  agent.index.match(resource, (found) => {
+    for (const e of found) if (e.actions === undefined || e.actions.has(action)) entries.push(e);
+  });
+  if (entries.length > 1) entries.sort((a, b) => a.position - b.position);
+  return entries;
+}
+
+/** Steps after which what was found of an agent is remembered, so that a dense graph costs no more than its size. */
+const STEPS_BEFORE_MEMORY = 64;
+
+/** The way from an agent up to a root that still holds the permission itself. Delegations never form a cycle. */
+class Search {
+  readonly #ask: Ask;
+  readonly #world: World;
+  readonly #hour: number;
+  #steps = 0;
+  #memory: Map<string, Decision> | undefined;
+
+  constructor(ask: Ask, world: World) {
+    this.#ask = ask;
+    this.#world = world;
+    this.#hour = clockHour(ask.now);
+  }
+
+  /**
+   * @param below links between this agent and the one asked about.
+   * @param maxDepth least maxDepth of these links: the chain may not become longer.
+   */
+  from(agent: CompiledAgent, below: number, maxDepth: number): Decision {
+    const { action, resource } = this.#ask;
+    const key = ++this.#steps > STEPS_BEFORE_MEMORY ? `${agent.id} ${below} ${maxDepth}` : undefined;
+    const known = key && this.#memory?.get(key);
+    if (known) return known;
+    let best: Decision = NO_PERMISSION;
+    for (const entry of matching(agent, action, resource)) {
+      const found = this.through(entry, below, maxDepth);
+      if (typeof found === 'string') continue;
+      if (found.allowed) {
+        best = found;
+        break;
+      }
+      if (MOST_ACTIONABLE.indexOf(found.reason) < MOST_ACTIONABLE.indexOf(best.reason)) best = found;
+    }
+    if (key) {
+      this.#memory ??= new Map();
+      this.#memory.set(key, best);
+    }
+    return best;
+  }
+
+  through(entry: CompiledEntry, below: number, maxDepth: number): Decision | 'delegation-expired' | 'depth-exceeded' | 'source-does-not-hold' {
+    const { link } = entry;
+    const { now } = this.#ask;
+    let above: Decision | undefined;
+    if (link) {
+      if (link.expiresAt !== null && now >= link.expiresAt) return 'delegation-expired';
+      const least = Math.min(maxDepth, link.maxDepth);
+      if (below + 1 > least) return 'depth-exceeded';
+      const source = this.#world.agent(link.fromAgent);
+      if (agentStatus(source, now) !== 'active') return 'source-does-not-hold';
+      above = this.from(source, below + 1, least);
+      if (!above.allowed && above.reason === 'NO_PERMISSION') return 'source-does-not-hold';
+    }
+    // Every link must hold; of those that do not, conditions are named before caps, which are taken last.
+    const unmet = entry.conditions && unmetCondition(entry.conditions, this.#ask);
+    if (unmet) return { allowed: false, reason: unmet };
+    if (above && !above.allowed && above.reason !== 'RATE_LIMITED') return above;
+    const { cap } = entry;
+    if (cap && this.#world.used(cap.counterKey, this.#hour) >= cap.limit) return { allowed: false, reason: 'RATE_LIMITED', limit: cap.limit, resetAt: (this.#hour + 1) * HOUR_MS };
+    if (!above) return { allowed: true, chain: [entry] };
+    return above.allowed ? { allowed: true, chain: [entry, ...above.chain] } : above;
+  }
 }

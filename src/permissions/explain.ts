@@ -1,52 +1,74 @@
 import { clockHour } from '../lib/clock.ts';
-import { agentStatus, type CompiledAgent, compileEntries } from './compile.ts';
-import type { Ask, Decision, Usage } from './decide.ts';
-import { PatternIndex } from './pattern.ts';
+import { agentStatus, type CompiledAgent } from './compile.ts';
+import { type Ask, type Decision, tryEntry, type World } from './decide.ts';
+import { patternMatches } from './pattern.ts';
 import type { Permission } from './schema.ts';
 
-export type EntryOutcome = 'allowed' | 'resource-not-matched' | 'action-not-matched' | 'rate-limited' | 'not-needed' | 'agent-not-active';
+export const ENTRY_OUTCOMES = [
+  'allowed',
+  'resource-not-matched',
+  'action-not-matched',
+  'rate-limited',
+  'outside-time-window',
+  'ip-not-allowed',
+  'arguments-not-allowed',
+  'delegation-expired',
+  'depth-exceeded',
+  'source-does-not-hold',
+  'not-needed',
+  'agent-not-active',
+] as const;
+export type EntryOutcome = (typeof ENTRY_OUTCOMES)[number];
+
+const OUTCOME_OF_REASON = {
+  RATE_LIMITED: 'rate-limited',
+  OUTSIDE_TIME_WINDOW: 'outside-time-window',
+  IP_NOT_ALLOWED: 'ip-not-allowed',
+  ARGUMENTS_NOT_ALLOWED: 'arguments-not-allowed',
+  NO_PERMISSION: 'source-does-not-hold',
+  AGENT_REVOKED: 'agent-not-active',
+  AGENT_EXPIRED: 'agent-not-active',
+} as const;
 
 /** Each entry looked at, in order, and why it did or did not allow. */
 export interface Trace {
   readonly agentStatus: 'active' | 'revoked' | 'expired';
-  readonly entries: readonly {
-    readonly index: number;
-    readonly resource: string;
-    readonly actions: readonly string[];
-    readonly constraints?: Permission['constraints'];
-    readonly outcome: EntryOutcome;
-    /** Calls allowed in this hour under the entry's cap, before this decision. */
-    readonly used?: number;
-    readonly limit?: number;
-  }[];
+  readonly entries: readonly TracedEntry[];
   /** Entries beyond the first hundred that did not match are left out of `entries`. */
   readonly omitted: number;
+}
+
+export interface TracedEntry {
+  readonly index: number;
+  readonly resource: string;
+  readonly actions: readonly string[];
+  readonly constraints?: Permission['constraints'];
+  readonly source: { readonly type: 'own' } | { readonly type: 'delegation'; readonly delegationId: string; readonly fromAgent: string };
+  readonly outcome: EntryOutcome;
+  /** Calls allowed in this hour under the entry's own cap, before this decision. */
+  readonly used?: number;
+  readonly limit?: number;
 }
 
 const MAX_SHOWN = 100;
 
 /** The same decision with every entry shown. Costs a walk over all entries, so only when asked for. */
-export function explain(agent: CompiledAgent, ask: Ask, usage: Usage, decision: Decision): Trace {
+export function explain(agent: CompiledAgent, ask: Ask, world: World, decision: Decision): Trace {
   const status = agentStatus(agent, ask.now);
   const hour = clockHour(ask.now);
-  const allowedBy = decision.allowed ? decision.grant.entries[0]?.position : undefined;
+  const allowedBy = decision.allowed ? decision.chain[0]?.position : undefined;
   let omitted = 0;
-  const entries: Trace['entries'][number][] = [];
-  for (const entry of compileEntries(agent.id, agent.permissions)) {
-    const { permission, cap, position } = entry;
+  const entries: TracedEntry[] = [];
+  for (const entry of agent.entries) {
+    const { permission, cap, link, position } = entry;
     const outcome = ((): EntryOutcome => {
-      const index = new PatternIndex<true>();
-      index.add(permission.resource, true);
-      let matches = false;
-      index.match(ask.resource, () => {
-        matches = true;
-      });
-      if (!matches) return 'resource-not-matched';
+      if (!patternMatches(permission.resource, ask.resource)) return 'resource-not-matched';
       if (entry.actions && !entry.actions.has(ask.action)) return 'action-not-matched';
       if (status !== 'active') return 'agent-not-active';
-      if (position === allowedBy) return 'allowed';
       if (allowedBy !== undefined && position > allowedBy) return 'not-needed';
-      return 'rate-limited';
+      const found = tryEntry(entry, ask, world);
+      if (typeof found === 'string') return found;
+      return found.allowed ? 'allowed' : OUTCOME_OF_REASON[found.reason];
     })();
     const matched = outcome !== 'resource-not-matched' && outcome !== 'action-not-matched';
     if (!matched && entries.length >= MAX_SHOWN) {
@@ -58,8 +80,9 @@ export function explain(agent: CompiledAgent, ask: Ask, usage: Usage, decision: 
       resource: permission.resource,
       actions: permission.actions,
       ...(permission.constraints ? { constraints: permission.constraints } : {}),
+      source: link ? { type: 'delegation', delegationId: link.delegationId, fromAgent: link.fromAgent } : { type: 'own' },
       outcome,
-      ...(cap && matched ? { used: usage.used(cap.counterKey, hour), limit: cap.limit } : {}),
+      ...(cap && matched ? { used: world.used(cap.counterKey, hour), limit: cap.limit } : {}),
     });
   }
   return { agentStatus: status, entries, omitted };

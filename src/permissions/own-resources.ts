@@ -2,15 +2,13 @@ import type { OwnResource } from '../lib/access.ts';
 import type { CompiledAgent } from './compile.ts';
 
 /**
- * May the agent act within what its owner owns (contract 4)? Only entries without constraints count: what is capped or
- * conditional is a permission for decisions, not a power over the service.
+ * May the agent act within what its owner owns (contract 4)? Only own entries without constraints count: what is capped,
+ * conditional or delegated is a permission for decisions, not a power over the service.
  */
 export function mayUseOwnResource(agent: CompiledAgent, resource: OwnResource, action: 'read' | 'write' | 'check'): boolean {
   let may = false;
-  agent.index.match(resource, (grants) => {
-    for (const { entries } of grants) {
-      if (entries.every((e) => e.permission.constraints === undefined && (e.actions === undefined || e.actions.has(action)))) may = true;
-    }
+  agent.index.match(resource, (entries) => {
+    for (const e of entries) if (e.link === undefined && e.permission.constraints === undefined && (e.actions === undefined || e.actions.has(action))) may = true;
   });
   return may;
 }

@@ -80,3 +80,29 @@ function visit<T>(node: Node<T>, resource: string, from: number, found: (values:
     start = end + 1;
   }
 }
+
+/** Whether one pattern matches, without an index: what `PatternIndex` finds, one by one. */
+export function patternMatches(pattern: string, resource: string): boolean {
+  const index = new PatternIndex<true>();
+  index.add(pattern, true);
+  let matched = false;
+  index.match(resource, () => {
+    matched = true;
+  });
+  return matched;
+}
+
+/** Whether every resource that `inner` matches is matched by `outer` too. */
+export function patternCovers(outer: string, inner: string): boolean {
+  const o = outer.split(':');
+  const n = inner.split(':');
+  for (let i = 0; i < o.length; i++) {
+    const last = i === o.length - 1;
+    if (o[i] === '*' && last) return n.length >= o.length;
+    if (n[i] === undefined) return false;
+    // A final `*` of the inner pattern stands for one or more segments, which a single segment does not cover.
+    if (n[i] === '*' && i === n.length - 1) return false;
+    if (o[i] !== '*' && o[i] !== n[i]) return false;
+  }
+  return n.length === o.length;
+}

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { AgentRow, Db } from '../storage/index.ts';
+import type { AgentRow, Db, DelegationRow } from '../storage/index.ts';
 import { type CompiledAgent, compileAgent } from './compile.ts';
 
 /** Sum of permissions held in memory, about 1 KB each in the worst case. */
@@ -41,16 +41,25 @@ export class PolicyCache {
 
   /** Reads an agent unless it is in memory. undefined: there is none. */
   async load(db: Db, agentId: string): Promise<CompiledAgent | undefined> {
-    return this.#agents.get(agentId) ?? this.#read(() => db.selectFrom('agents').selectAll().where('id', '=', agentId).executeTakeFirst());
+    return this.#agents.get(agentId) ?? (await this.#read(db, () => db.selectFrom('agents').selectAll().where('id', '=', agentId).execute()))[0];
+  }
+
+  /** Reads those that are not in memory. */
+  async loadAll(db: Db, agentIds: readonly string[]): Promise<void> {
+    const missing = agentIds.filter((id) => !this.#agents.has(id));
+    for (let at = 0; at < missing.length; at += PAGE) {
+      const ids = missing.slice(at, at + PAGE);
+      await this.#read(db, () => db.selectFrom('agents').selectAll().where('id', 'in', ids).execute());
+    }
   }
 
   async loadByTokenHash(db: Db, tokenHash: string): Promise<CompiledAgent | undefined> {
-    return this.peekByTokenHash(tokenHash) ?? this.#read(() => db.selectFrom('agents').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst());
+    return this.peekByTokenHash(tokenHash) ?? (await this.#read(db, () => db.selectFrom('agents').selectAll().where('token_hash', '=', tokenHash).execute()))[0];
   }
 
   /**
-   * The agent as the database has it at this moment, for use outside the ledger's turn, where what is in memory may be behind
-   * the newest change. undefined: there is none.
+   * The agent with its own permissions as the database has them at this moment, for use outside the ledger's turn, where what
+   * is in memory may be behind the newest change. Received permissions may be missing. undefined: there is none.
    */
   async current(db: Db, agentId: string): Promise<CompiledAgent | undefined> {
     const held = this.#agents.get(agentId);
@@ -62,21 +71,23 @@ export class PolicyCache {
     return row && compileAgent(row);
   }
 
-  async #read(query: () => Promise<AgentRow | undefined>): Promise<CompiledAgent | undefined> {
+  async #read(db: Db, query: () => Promise<AgentRow[]>): Promise<CompiledAgent[]> {
     for (;;) {
       const before = this.#generation;
-      const row = await query();
-      if (!row) return undefined;
-      // Had a refresh begun or ended meanwhile, it could have passed over this agent, and the row be older than the epoch.
-      if (this.#generation !== before) continue;
-      return this.#put(row);
+      const rows = await query();
+      const inbound = await inboundOf(
+        db,
+        rows.map((r) => r.id),
+      );
+      // Had a refresh begun or ended meanwhile, it could have passed over these agents, and the rows be older than the epoch.
+      if (this.#generation === before) return rows.map((row) => this.#put(row, inbound.get(row.id)));
     }
   }
 
-  #put(row: AgentRow): CompiledAgent {
+  #put(row: AgentRow, inbound: readonly DelegationRow[] | undefined): CompiledAgent {
     const before = this.#agents.peek(row.id);
     if (before && before.tokenHash !== row.token_hash) this.#byToken.delete(before.tokenHash);
-    const agent = compileAgent(row);
+    const agent = compileAgent(row, inbound);
     this.#agents.set(row.id, agent);
     this.#byToken.set(agent.tokenHash, agent.id);
     return agent;
@@ -86,24 +97,70 @@ export class PolicyCache {
   async refresh(db: Db, epoch: number): Promise<void> {
     this.#generation++;
     // On any failure the known epoch stays behind, and the next batch tries again.
-    let after = { epoch: this.#epoch, id: '' };
-    for (;;) {
-      const changed = await db
+    const held = new Set<string>();
+    for await (const { id } of changedAgents(db, this.#epoch)) if (this.#agents.has(id)) held.add(id);
+    for await (const { to_agent } of changedDelegations(db, this.#epoch)) if (this.#agents.has(to_agent)) held.add(to_agent);
+    const ids = [...held];
+    for (let at = 0; at < ids.length; at += PAGE) {
+      const rows = await db
         .selectFrom('agents')
-        .select(['id', 'policy_epoch'])
-        .where((eb) => eb.or([eb('policy_epoch', '>', after.epoch), eb.and([eb('policy_epoch', '=', after.epoch), eb('id', '>', after.id)])]))
-        .where('policy_epoch', '>', this.#epoch)
-        .orderBy('policy_epoch')
-        .orderBy('id')
-        .limit(PAGE)
+        .selectAll()
+        .where('id', 'in', ids.slice(at, at + PAGE))
         .execute();
-      const held = changed.map((c) => c.id).filter((id) => this.#agents.has(id));
-      if (held.length > 0) for (const row of await db.selectFrom('agents').selectAll().where('id', 'in', held).execute()) this.#put(row);
-      const last = changed.at(-1);
-      if (!last || changed.length < PAGE) break;
-      after = { epoch: last.policy_epoch, id: last.id };
+      const inbound = await inboundOf(
+        db,
+        rows.map((r) => r.id),
+      );
+      for (const row of rows) this.#put(row, inbound.get(row.id));
     }
     this.#epoch = epoch;
     this.#generation++;
+  }
+}
+
+/** Live delegations by receiving agent, oldest first. Expired ones are left to the clock of each decision. */
+async function inboundOf(db: Db, agentIds: readonly string[]): Promise<Map<string, DelegationRow[]>> {
+  const byAgent = new Map<string, DelegationRow[]>();
+  if (agentIds.length === 0) return byAgent;
+  const rows = await db.selectFrom('delegations').selectAll().where('to_agent', 'in', agentIds).where('revoked_at', 'is', null).orderBy('id').execute();
+  for (const row of rows) {
+    const list = byAgent.get(row.to_agent);
+    if (list) list.push(row);
+    else byAgent.set(row.to_agent, [row]);
+  }
+  return byAgent;
+}
+
+async function* changedAgents(db: Db, since: number): AsyncGenerator<{ id: string }> {
+  let query = db.selectFrom('agents').select(['id', 'policy_epoch']).where('policy_epoch', '>', since).orderBy('policy_epoch').orderBy('id').limit(PAGE);
+  for (;;) {
+    const page = await query.execute();
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    query = db
+      .selectFrom('agents')
+      .select(['id', 'policy_epoch'])
+      .where((eb) => eb.or([eb('policy_epoch', '>', last.policy_epoch), eb.and([eb('policy_epoch', '=', last.policy_epoch), eb('id', '>', last.id)])]))
+      .orderBy('policy_epoch')
+      .orderBy('id')
+      .limit(PAGE);
+  }
+}
+
+async function* changedDelegations(db: Db, since: number): AsyncGenerator<{ id: string; to_agent: string }> {
+  let query = db.selectFrom('delegations').select(['id', 'to_agent', 'policy_epoch']).where('policy_epoch', '>', since).orderBy('policy_epoch').orderBy('id').limit(PAGE);
+  for (;;) {
+    const page = await query.execute();
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    query = db
+      .selectFrom('delegations')
+      .select(['id', 'to_agent', 'policy_epoch'])
+      .where((eb) => eb.or([eb('policy_epoch', '>', last.policy_epoch), eb.and([eb('policy_epoch', '=', last.policy_epoch), eb('id', '>', last.id)])]))
+      .orderBy('policy_epoch')
+      .orderBy('id')
+      .limit(PAGE);
   }
 }

@@ -6,6 +6,7 @@ import { type Call, defineRoute } from '../platform.ts';
 import { type Asker, authorize } from './authorize.ts';
 import { REASONS } from './decide.ts';
 import { AgentLookupErrors } from './errors.ts';
+import { ENTRY_OUTCOMES } from './explain.ts';
 import { Action, Resource } from './schema.ts';
 
 /** Body of /authorize, and so of what `arguments` may hold. */
@@ -41,7 +42,8 @@ const Trace = z
         resource: z.string(),
         actions: z.array(z.string()),
         constraints: z.record(z.string(), z.unknown()).optional(),
-        outcome: z.enum(['allowed', 'resource-not-matched', 'action-not-matched', 'rate-limited', 'not-needed', 'agent-not-active']),
+        source: z.union([z.object({ type: z.literal('own') }), z.object({ type: z.literal('delegation'), delegationId: z.string(), fromAgent: z.string() })]),
+        outcome: z.enum(ENTRY_OUTCOMES),
         used: z.number().optional(),
         limit: z.number().optional(),
       }),

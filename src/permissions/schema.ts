@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { text } from '../lib/json.ts';
+import { parseAddressRange } from './conditions.ts';
+import { MAX_GLOB_CHARS } from './glob.ts';
 import { patternProblem } from './pattern.ts';
+import { TimeWindowSchema } from './time-window.ts';
 
 const MAX_RESOURCE_CHARS = 512;
 const MAX_ACTION_CHARS = 128;
@@ -16,6 +19,19 @@ export const Constraints = z
       .max(1_000_000_000)
       .optional()
       .meta({ description: 'Calls allowed in each clock hour (UTC) under this entry. 0 never allows.' }),
+    timeWindow: TimeWindowSchema.optional(),
+    ipAllowlist: z
+      .array(text(64).refine((range) => parseAddressRange(range) !== undefined, 'must be an IPv4 or IPv6 address or CIDR range'))
+      .min(1)
+      .max(100)
+      .optional()
+      .meta({ description: 'Addresses or CIDR ranges from which the agent may call.' }),
+    allowedArgPatterns: z
+      .array(text(MAX_GLOB_CHARS))
+      .min(1)
+      .max(50)
+      .optional()
+      .meta({ description: 'Globs (* within a path segment, ** across); every string in the arguments must match one.' }),
   })
   .meta({ id: 'Constraints' });
 

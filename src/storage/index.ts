@@ -1,4 +1,4 @@
 export { type Database, type Db, openDatabase, type PostgresDatabase, type SqliteDatabase } from './database.ts';
 export { isSchemaCurrent, migrate, type SchemaState, schemaState } from './migrate.ts';
-export type { AgentRow, ApiTokenRow, NewStreamEventRow, SessionRow, StreamEventRow, Tables, TenantRow, UserRow } from './tables.ts';
+export type { AgentRow, ApiTokenRow, DelegationRow, NewStreamEventRow, SessionRow, StreamEventRow, Tables, TenantRow, UserRow } from './tables.ts';
 export { isUnavailable } from './unavailable.ts';

@@ -1,6 +1,7 @@
 import { type Migration, Migrator, sql } from 'kysely';
 import type { Database } from './database.ts';
 import { foundation } from './migrations/0001-foundation.ts';
+import { delegations } from './migrations/0002-delegations.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -10,6 +11,7 @@ export interface MigrationContext {
 /** Every migration in order. A landed one is never changed: add the next number. */
 const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0001-foundation': foundation,
+  '0002-delegations': delegations,
 };
 
 export interface SchemaState {

@@ -13,6 +13,8 @@ export interface Tables {
   agent_hours: AgentHoursTable;
   projections: ProjectionsTable;
   agents: AgentsTable;
+  delegations: DelegationsTable;
+  delegation_parents: DelegationParentsTable;
   users: UsersTable;
   tenants: TenantsTable;
   sessions: SessionsTable;
@@ -28,6 +30,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'agent_hours',
   'projections',
   'agents',
+  'delegations',
+  'delegation_parents',
   'users',
   'tenants',
   'sessions',
@@ -122,6 +126,33 @@ interface AgentsTable {
   policy_epoch: number;
 }
 
+interface DelegationsTable {
+  id: string;
+  from_agent: string;
+  to_agent: string;
+  /** Owners of both ends when it was made: who may see it. */
+  from_owner: string;
+  to_owner: string;
+  /** JSON array of Permission. */
+  permissions: string;
+  depth: number;
+  /** Greatest depth that any delegation of its chains may have. */
+  max_depth: number;
+  expires_at: number | null;
+  created_at: number;
+  revoked_at: number | null;
+  /** Epoch of the last change: what an instance has to read again. */
+  /** 1 when the source itself held some of what it passed on: then it lives on without its parents. */
+  self_supplied: number;
+  policy_epoch: number;
+}
+
+/** Which delegations supplied a re-delegated permission when it was passed on: what descends from what. */
+interface DelegationParentsTable {
+  delegation_id: string;
+  parent_id: string;
+}
+
 interface UsersTable {
   id: string;
   /** As given; null for a bare record of an external user. */
@@ -177,6 +208,7 @@ interface SetupLinksTable {
   expires_at: number;
 }
 
+export type DelegationRow = Selectable<DelegationsTable>;
 export type AgentRow = Selectable<AgentsTable>;
 export type UserRow = Selectable<UsersTable>;
 export type SessionRow = Selectable<SessionsTable>;
