@@ -16,7 +16,7 @@ const newestIn = (dir) =>
 const sources = Math.max(newestIn(join(root, 'src')), changedAt(join(root, 'tsconfig.json')), changedAt(join(root, 'tsconfig.build.json')));
 if (changedAt(cli) < sources) {
   console.log('Building ...');
-  (await import('./build.mjs')).build();
+  await (await import('./build.mjs')).build();
 }
 process.argv.splice(1, 1, cli, 'serve');
 await import(cli);

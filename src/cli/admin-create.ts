@@ -1,0 +1,21 @@
+import { parseWith } from '../lib/json.ts';
+import { createUser, SignUp } from '../users/index.ts';
+import { type Command, EXIT_USAGE, UsageError } from './command.ts';
+import { readPassword } from './read-password.ts';
+import { readSettings, withLegate } from './settings.ts';
+
+/** `legate admin create`: makes an administrator, also while the service runs. */
+export const command: Command<{ email?: string; name?: string; 'password-file'?: string }> = {
+  options: {
+    email: { type: 'string', value: 'address', meaning: 'required' },
+    name: { type: 'string', value: 'text', meaning: 'the name shown to others' },
+    'password-file': { type: 'string', value: 'path', meaning: 'file with the password; without it, standard input' },
+  },
+  run: async ({ email, name, 'password-file': file }) => {
+    if (email === undefined) throw new UsageError('--email is required.', EXIT_USAGE);
+    const settings = readSettings();
+    const input = parseWith(SignUp, { email, password: await readPassword(file), ...(name === undefined ? {} : { name }) });
+    const user = await withLegate(settings, ({ platform }) => createUser(platform, { ...input, role: 'admin' }));
+    process.stdout.write(`${user.id} ${user.email} is an administrator.\n`);
+  },
+};

@@ -1,0 +1,51 @@
+import { styleText } from 'node:util';
+import type { Legate } from '../service.ts';
+import type { SchemaState } from '../storage/index.ts';
+import type { FirstAdmin } from '../users/index.ts';
+
+export interface BannerFacts {
+  readonly legate: Legate;
+  readonly version: string;
+  readonly production: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly schema: SchemaState;
+  readonly firstAdmin: FirstAdmin;
+  readonly readyAfterMs: number;
+  readonly refused: readonly string[];
+}
+
+/** What is printed at start: one aligned line for each thing a person looks for. */
+export function renderBanner(facts: BannerFacts, colour: boolean): string {
+  const { legate, firstAdmin, schema } = facts;
+  const style = (format: Parameters<typeof styleText>[0], text: string): string => (colour ? styleText(format, text) : text);
+  const at = (path: string): string => `${legate.baseUrl}${legate.platform.config.http.restPath.replace(/\/$/, '')}${path}`;
+  const host = facts.host.includes(':') ? `[${facts.host}]` : facts.host;
+
+  const lines: [string, string][] = [
+    ['Address', `${legate.baseUrl}   listening on ${host}:${facts.port}, process ${process.pid}`],
+    ['Database', `${legate.platform.database.description}, schema ${schema.applied} of ${schema.known}`],
+    ['Data', facts.dataDir],
+  ];
+  if (firstAdmin.kind === 'setupLink') lines.push(['Set-up', `${style('bold', firstAdmin.url)}\nmakes the first administrator, once, within 15 minutes`]);
+  if (firstAdmin.kind === 'created') lines.push(['Set-up', `administrator ${firstAdmin.email} was made`]);
+  lines.push(
+    ['API docs', `${at('/docs')}   ${at('/openapi.json')}`],
+    ['Health', `${at('/health/live')}   ${at('/health/ready')}`],
+    ['Metrics', `${at('/metrics')}   for administrators, or LEGATE_METRICS_TOKEN`],
+  );
+  if (!facts.production) {
+    lines.push(['Try it', "legate tour   (in a clone: npm run legate tour), or the README's tour by copy and paste"]);
+    if (facts.refused.length > 0) lines.push(['Not for production', facts.refused.join('\n')]);
+  }
+
+  const width = Math.max(...lines.map(([name]) => name.length)) + 2;
+  const body = lines.map(([name, text]) => {
+    const [first, ...more] = text.split('\n');
+    return [`  ${style('dim', name.padEnd(width))}${first}`, ...more.map((line) => `  ${' '.repeat(width)}${line}`)].join('\n');
+  });
+  const mode = facts.production ? 'production' : 'development';
+  const title = `${style('bold', `Legate ${facts.version}`)}  ${style(facts.production ? 'green' : 'yellow', mode)}  Node ${process.versions.node}, ready after ${facts.readyAfterMs} ms`;
+  return `\n${title}\n\n${body.join('\n')}\n\n`;
+}

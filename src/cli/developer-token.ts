@@ -1,0 +1,59 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createApiToken } from '../api-tokens/index.ts';
+import { HOUR_MS, MINUTE_MS } from '../lib/clock.ts';
+import { openDataFolder } from '../lib/data-folder.ts';
+import { secretHash } from '../lib/secrets.ts';
+import type { Platform } from '../platform.ts';
+import { ensureExternalUser } from '../users/index.ts';
+import { type Command, UsageError } from './command.ts';
+import { readSettings, type Settings, withLegate } from './settings.ts';
+
+const USER_ID = 'developer';
+const LIFETIME_MS = HOUR_MS;
+/** One with less left is replaced. */
+const ENOUGH_MS = 10 * MINUTE_MS;
+
+/** `legate developer-token`: prints a token for trying things out. Nothing else goes to standard output. */
+export const command: Command = {
+  run: async () => {
+    process.stdout.write(`${await developerToken(readSettings())}\n`);
+  },
+};
+
+/**
+ * An API token of the user `developer`, who has no password and is no administrator. Good for an hour, kept in the data folder
+ * (0600) and given again until ten minutes before its end. Not in production.
+ */
+export async function developerToken(settings: Settings): Promise<string> {
+  if (settings.production) throw new UsageError('There is no developer token in production: `legate admin token` makes a lasting one.');
+  const { dataDir } = settings.values;
+  openDataFolder(dataDir);
+  const path = join(dataDir, 'developer-token');
+  return withLegate(settings, async ({ platform }) => {
+    const kept = readKept(path);
+    if (kept !== undefined && (await isGoodFor(platform, kept))) return kept;
+    const expiresAt = await platform.ledger.change(async ({ db, now }) => {
+      await ensureExternalUser(db, now, { userId: USER_ID, tenantId: null });
+      await db.deleteFrom('api_tokens').where('user_id', '=', USER_ID).where('expires_at', '<=', now).execute();
+      return now + LIFETIME_MS;
+    });
+    const { token } = await createApiToken(platform, { userId: USER_ID }, { name: 'developer token', expiresAt });
+    writeFileSync(path, token, { mode: 0o600 });
+    chmodSync(path, 0o600);
+    return token;
+  });
+}
+
+function readKept(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+async function isGoodFor({ database, clock }: Platform, token: string): Promise<boolean> {
+  const row = await database.read.selectFrom('api_tokens').select('expires_at').where('token_hash', '=', secretHash(token)).executeTakeFirst();
+  return row !== undefined && (row.expires_at ?? 0) > clock.now() + ENOUGH_MS;
+}

@@ -1,0 +1,47 @@
+import { createRequire } from 'node:module';
+import type pino from 'pino';
+import type { Config } from '../config.ts';
+import { redact } from '../lib/redact.ts';
+import type { Log } from '../platform.ts';
+
+type Pino = typeof pino;
+
+const NO_MORE_KEYS: ReadonlySet<string> = new Set();
+
+/** Secrets inside longer texts: our tokens, Authorization values, tokens in addresses, passwords in database addresses. */
+const IN_TEXT: readonly [RegExp, string][] = [
+  [/\blg[a-z]_[A-Za-z0-9_-]{20,}/g, '[REDACTED]'],
+  [/\b(bearer|basic) +[A-Za-z0-9._~+/=-]{8,}/gi, '$1 [REDACTED]'],
+  [/([?&](?:token|ticket|code|access_token|refresh_token|client_secret|password)=)[^&\s"'\\]+/gi, '$1[REDACTED]'],
+  [/([a-z][a-z0-9+.-]*:\/\/[^\s:@/"]*):[^\s@/"]+@/gi, '$1:[REDACTED]@'],
+  [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, '[REDACTED]'],
+];
+
+const clean = (text: string): string => IN_TEXT.reduce((rest, [pattern, instead]) => rest.replace(pattern, instead), text);
+
+/** Values under secret-looking names go; errors stay errors, for pino to write. */
+const cleanFields = (fields: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(fields).map(
+      ([key, value]) => (value instanceof Error ? [key, value] : Object.entries(redact({ [key]: value }, NO_MORE_KEYS) as object)[0]) as [string, unknown],
+    ),
+  );
+
+/**
+ * JSON lines on standard error, written at once. Nothing that looks like a secret is written, whether by its name, by its
+ * beginning, or inside a longer text.
+ */
+export function createLog(level: Config['log']['level'], destination?: { write(line: string): void }): Log {
+  const pino = createRequire(import.meta.url)('pino') as Pino;
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }), log: cleanFields },
+      hooks: { streamWrite: clean },
+    },
+    destination ?? pino.destination({ fd: 2, sync: true }),
+  );
+  return logger;
+}

@@ -1,0 +1,14 @@
+import { mountRoutes } from '../http/app.ts';
+import { describeApi } from '../http/openapi.ts';
+import { modules } from '../modules.ts';
+import type { Command } from './command.ts';
+import { readSettings } from './settings.ts';
+
+/** `legate openapi`: the document of GET /openapi.json. */
+export const command: Command = {
+  run: () => {
+    const { values } = readSettings();
+    const document = describeApi(mountRoutes(modules, values), { config: values, baseUrl: values.baseUrl ?? `http://localhost:${values.http.port}` });
+    process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+  },
+};

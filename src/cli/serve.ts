@@ -1,0 +1,80 @@
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import { type Listening, listen } from '../http/node.ts';
+import { openDataFolder } from '../lib/data-folder.ts';
+import { packageVersion } from '../lib/version.ts';
+import { createLegate, type Legate } from '../service.ts';
+import { schemaState } from '../storage/index.ts';
+import { ensureFirstAdmin } from '../users/index.ts';
+import { renderBanner } from './banner.ts';
+import { type Command, EXIT_CONFIG, UsageError } from './command.ts';
+import { createLog } from './log.ts';
+import { findings } from './production.ts';
+import { readSettings } from './settings.ts';
+import { exitOnCrash, stopOnSignals } from './stop.ts';
+
+/** `legate serve`: makes the data folder, migrates, sees to the first administrator, serves until it is told to stop. */
+export const command: Command = {
+  run: async () => {
+    const settings = readSettings();
+    const { values, production, options } = settings;
+    const { refused, warnings } = findings(settings);
+    if (production && refused.length > 0)
+      throw new UsageError(
+        `Legate does not start in production like this:\n${refused.map((r) => `  - ${r}`).join('\n')}\n\`legate check\` shows the same without starting.`,
+        EXIT_CONFIG,
+      );
+
+    const log = createLog(values.log.level);
+    exitOnCrash(log);
+    openDataFolder(values.dataDir);
+    const { host } = values.http;
+    const port = values.http.port === 0 ? await freePort(host) : values.http.port;
+    const legate = await createLegate({ http: { port } }, { ...options, log });
+    try {
+      const firstAdmin = await ensureFirstAdmin(legate.platform);
+      const listening = await listenOn(legate, port, host);
+      stopOnSignals(async () => {
+        await listening.stop();
+        await legate.close();
+      }, log);
+      const readyAfterMs = Math.round(performance.now());
+      const schema = await schemaState(legate.platform.database);
+      const { isTTY } = process.stdout;
+      process.stdout.write(
+        renderBanner(
+          { legate, version: packageVersion(), production, host, port: listening.port, dataDir: resolve(values.dataDir), schema, firstAdmin, readyAfterMs, refused },
+          isTTY && !process.env['NO_COLOR'],
+        ),
+      );
+      if (!isTTY) log.info({ version: packageVersion(), url: legate.baseUrl, host, port: listening.port, readyAfterMs }, 'listening');
+      if (production) for (const warning of warnings) log.warn({}, warning);
+    } catch (error) {
+      await legate.close();
+      throw error;
+    }
+  },
+};
+
+async function listenOn(legate: Legate, port: number, host: string): Promise<Listening> {
+  try {
+    return await listen(legate, { port, host });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw new UsageError(`Port ${port} of ${host} is in use: stop what listens there, or set PORT to another one.`);
+    if (code === 'EACCES') throw new UsageError(`Port ${port} of ${host} may not be used by this user: set PORT to one above 1023.`);
+    if (code === 'EADDRNOTAVAIL') throw new UsageError(`HOST is ${host}, which is no address of this machine.`);
+    throw error;
+  }
+}
+
+/** Port 0: the base URL has to be known before anything listens. */
+const freePort = (host: string): Promise<number> =>
+  new Promise((done, failed) => {
+    const server = createServer();
+    server.once('error', failed);
+    server.listen(0, host, () => {
+      const address = server.address();
+      server.close(() => done(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });

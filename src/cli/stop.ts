@@ -1,0 +1,40 @@
+import { SECOND_MS } from '../lib/clock.ts';
+import type { Log } from '../platform.ts';
+
+/** The promise is 10 s. */
+const DEADLINE_MS = 9.5 * SECOND_MS;
+/** A terminal signals the whole group and npm passes its own on: two within this time are one. */
+const SAME_SIGNAL_MS = 100;
+
+/** SIGTERM and SIGINT: runs `stop`, then exit 0; 1 when it fails or takes too long. A second signal exits at once. */
+export function stopOnSignals(stop: () => Promise<void>, log: Log): void {
+  let firstAt: number | undefined;
+  const onSignal = (signal: 'SIGTERM' | 'SIGINT'): void => {
+    if (firstAt !== undefined) {
+      if (performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(signal === 'SIGINT' ? 130 : 143);
+      return;
+    }
+    firstAt = performance.now();
+    setTimeout(() => {
+      log.error({}, 'stopping took too long');
+      process.exit(1);
+    }, DEADLINE_MS).unref();
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'stopping failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
+/** A process in an unknown state ends, with exit code 1, and says why. */
+export function exitOnCrash(log: Log): void {
+  process.on('uncaughtException', (error, origin) => {
+    log.error({ err: error }, origin === 'unhandledRejection' ? 'unhandled rejection' : 'uncaught exception');
+    process.exit(1);
+  });
+}

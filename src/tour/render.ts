@@ -1,0 +1,30 @@
+import { TOUR, type TourStep } from './steps.ts';
+
+const PREPARATION = `BASE=\${BASE:-http://localhost:3000}
+TOKEN=$(npm run --silent legate developer-token)   # good for an hour, and no administrator's
+api() { curl --silent --show-error --header "authorization: Bearer $TOKEN" --header 'content-type: application/json' "$@"; echo; }
+field() { node -p "JSON.parse(process.argv[1]).$1" "$2"; }`;
+
+/** Between single quotes a variable is none: the quotes are closed around it. */
+const inQuotes = (text: string): string => `'${text.replace(/\$[A-Z_]+/g, (name) => `'"${name}"'`)}'`;
+
+/** One step as a line of shell. Values to keep go through a variable of their own. */
+export function renderCommand(step: TourStep): string {
+  const words = ['api'];
+  if (step.method !== 'GET' && !(step.method === 'POST' && step.body)) words.push(`--request ${step.method}`);
+  words.push(`"$BASE${step.path}"`);
+  if (step.body) words.push(`--data ${inQuotes(JSON.stringify(step.body))}`);
+  return (step.as === 'agent' ? 'TOKEN=$AGENT_TOKEN ' : '') + words.join(' ');
+}
+
+/** The shell block of the README: runs in bash and zsh, with curl and Node. */
+export function renderTourMarkdown(): string {
+  const steps = TOUR.map((step, i) => {
+    const head = `# ${i + 1}. ${step.title}\n#    ${step.explanation}`;
+    const command = renderCommand(step);
+    if (!step.keep) return `${head}\n${command}`;
+    const kept = Object.entries(step.keep).map(([name, path]) => `${name}=$(field ${path} "$ANSWER")`);
+    return `${head}\nANSWER=$(${command}); echo "$ANSWER"\n${kept.join('\n')}`;
+  });
+  return `\`\`\`bash\n${PREPARATION}\n\n${steps.join('\n\n')}\n\`\`\`\n`;
+}
