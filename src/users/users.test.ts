@@ -197,6 +197,8 @@ describe('DELETE /users/:id', () => {
       expect((await second.authorize(as, { agentId: active.id, action: 'read', resource: 'db:x' })).status).toBe(401);
     }
     expect((await t.call('GET', `/agents/${other.id}`, { as: admin })).body.status).toBe('active');
+    for (const table of ['sessions', 'api_tokens'] as const)
+      expect(await t.legate.platform.database.read.selectFrom(table).select('id').where('user_id', '=', user.id).execute()).toEqual([]);
     expect((await t.call('GET', `/users/${user.id}`, { as: admin })).status).toBe(404);
     const revoked = (await eventsOf(t)).filter((e) => e.type === 'agent.revoked');
     expect(revoked.map((e) => e.data)).toEqual([
