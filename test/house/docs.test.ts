@@ -7,11 +7,16 @@ import { readConfig } from '../../src/config.ts';
 import { mountRoutes } from '../../src/http/app.ts';
 import { modules } from '../../src/modules.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
+import { renderTourMarkdown } from '../../src/tour/render.ts';
 import { createTestService } from '../support/service.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const mounted = mountRoutes(modules, readConfig({}).values);
 const docs = (name: string): string => resolve(root, 'docs', name);
+
+/** Text between `<!-- name:begin ... -->` and `<!-- name:end -->` replaced. */
+const withBlock = (text: string, name: string, block: string): string =>
+  text.replace(new RegExp(`(<!-- ${name}:begin[^>]*-->\\n)[^]*(<!-- ${name}:end -->)`), (_, begin, end) => begin + block + end);
 
 /** `npm run docs` is this file with `--update`: what is compared here is then written. */
 describe('the docs that are made from the code', () => {
@@ -27,6 +32,12 @@ describe('the docs that are made from the code', () => {
 
   it('docs/errors.md has every error', async () => {
     await expect(renderErrors()).toMatchFileSnapshot(docs('errors.md'));
+  });
+
+  it('README.md has the tour that the command line runs', async () => {
+    const readme = readFileSync(resolve(root, 'README.md'), 'utf8');
+    expect(readme).toContain('<!-- tour:begin');
+    await expect(withBlock(readme, 'tour', renderTourMarkdown())).toMatchFileSnapshot(resolve(root, 'README.md'));
   });
 });
 
