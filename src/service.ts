@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { type AgentsApi, agentsApi } from './agents/index.ts';
+import { type ApiTokensApi, apiTokensApi } from './api-tokens/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
@@ -16,6 +17,7 @@ import { modules } from './modules.ts';
 import { type DecisionsApi, decisionsApi, PolicyCache } from './permissions/index.ts';
 import type { Log, Platform } from './platform.ts';
 import { migrate, openDatabase } from './storage/index.ts';
+import { type UsersApi, usersApi } from './users/index.ts';
 
 export interface LegateOptions {
   /** Asked when a request carries no credential of ours (contract 4). */
@@ -38,6 +40,10 @@ export interface Legate extends DecisionsApi {
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
   /** The endpoints under /agents as functions, with the power of an admin. */
   readonly agents: AgentsApi;
+  /** Accounts, with the power of an admin. */
+  readonly users: UsersApi;
+  /** API tokens of any user. */
+  readonly apiTokens: ApiTokensApi;
   readonly baseUrl: string;
   readonly platform: Platform;
   close(): Promise<void>;
@@ -97,6 +103,8 @@ export async function createLegate({ authenticate, ...config }: ConfigInput & Pi
     hot,
     ...decisionsApi(platform),
     agents: agentsApi(platform),
+    users: usersApi(platform),
+    apiTokens: apiTokensApi(platform),
     baseUrl: platform.baseUrl,
     platform,
     close: async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService, type TestUser } from '../../test/support/service.ts';
-import { createApiToken } from './index.ts';
 
 const make = (t: TestService, as: TestUser | string, body: Record<string, unknown> = {}) => t.call('POST', '/api-tokens', { as, body: { name: 'ci', ...body } });
 
@@ -99,14 +98,6 @@ describe('POST /api-tokens', () => {
       const r = await make(t, alice, { expiresAt });
       expect([r.status, r.body.error.code]).toEqual([422, 'EXPIRES_AT_IN_PAST']);
     }
-  });
-
-  it('in process: for a user by id, 404 for an unknown one', async () => {
-    const t = await createTestService();
-    const alice = await t.user();
-    const { token } = await createApiToken(t.legate.platform, { userId: alice.id }, { name: 'cli' });
-    expect((await t.call('GET', '/auth/session', { as: token })).body.user.id).toBe(alice.id);
-    await expect(createApiToken(t.legate.platform, { userId: 'usr_x' }, { name: 'cli' })).rejects.toMatchObject({ code: 'USER_NOT_FOUND' });
   });
 });
 

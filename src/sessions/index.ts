@@ -2,7 +2,7 @@ import { defineModule } from '../platform.ts';
 import { sessionToken } from './credential.ts';
 
 export { endCookie, startCookie } from './cookie.ts';
-export { createSession, type Device, type NewSession } from './create-session.ts';
+export { createSession, type Device } from './create-session.ts';
 export { endSession, endSessionsOf } from './end-sessions.ts';
 export { getCurrentSession } from './get-session.ts';
 export { Session } from './schema.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../test/support/service.ts';
-import { createUser, ensureFirstAdmin } from './index.ts';
+import { ensureFirstAdmin } from './index.ts';
 
 const root = { email: 'root@example.com', password: 'correct horse battery' };
 
@@ -46,15 +46,6 @@ describe('ensureFirstAdmin', () => {
     expect((await ensureFirstAdmin(t.legate.platform)).kind).toBe('setupLink');
     await t.user();
     expect((await ensureFirstAdmin(t.legate.platform)).kind).toBe('exists');
-  });
-});
-
-describe('createUser', () => {
-  it('makes an administrator in process, though sign-up is closed; a taken address is refused', async () => {
-    const t = await createTestService({ config: { users: { signUp: 'closed' } } });
-    expect(await createUser(t.legate.platform, { ...root, role: 'admin' })).toMatchObject({ email: root.email, role: 'admin' });
-    expect((await t.call('POST', '/sign-in', { body: root })).body.user.role).toBe('admin');
-    await expect(createUser(t.legate.platform, root)).rejects.toMatchObject({ code: 'EMAIL_IN_USE' });
   });
 });
 
