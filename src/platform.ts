@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import type { Config } from './config.ts';
-import type { Ledger } from './ledger/index.ts';
+import type { Ledger, Reaction } from './ledger/index.ts';
 import type { Principal } from './lib/access.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Counts } from './lib/counts.ts';
 import type { ErrorFactory } from './lib/error.ts';
+import type { EventType } from './lib/event.ts';
 import type { Answer, Call, Route, RouteDeclaration } from './lib/route.ts';
 import type { SecretKind } from './lib/secrets.ts';
 import type { PolicyCache } from './permissions/policy.ts';
@@ -50,6 +51,8 @@ export interface Module {
   readonly routes?: readonly Route<Platform>[];
   readonly errors?: Readonly<Record<string, ErrorFactory>>;
   readonly credentials?: readonly Credential[];
+  /** What follows in the same change when an event of a type is emitted, by whichever module. */
+  readonly reactions?: Readonly<Partial<Record<EventType, Reaction>>>;
 }
 
 export const defineModule = (module: Module): Module => module;

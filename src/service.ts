@@ -9,7 +9,7 @@ import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
 import { hotAuthorize } from './http/hot-authorize.ts';
 import { describeApi } from './http/openapi.ts';
-import { Ledger } from './ledger/index.ts';
+import { Ledger, type Reaction } from './ledger/index.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { Counts } from './lib/counts.ts';
 import { redactedKeys } from './lib/redact.ts';
@@ -69,7 +69,9 @@ export async function createLegate({ authenticate, ...config }: ConfigInput & Pi
   }
 
   const policy = new PolicyCache();
-  const ledger = new Ledger({ database, clock, policy, instance: randomUUID(), onError: (message, error) => log.error({ err: error }, message) });
+  const reactions = new Map<string, Reaction[]>();
+  for (const module of modules) for (const [type, react] of Object.entries(module.reactions ?? {})) reactions.set(type, [...(reactions.get(type) ?? []), react]);
+  const ledger = new Ledger({ database, clock, policy, reactions, instance: randomUUID(), onError: (message, error) => log.error({ err: error }, message) });
   const mounted = mountRoutes(modules, values);
   const counts = { requests: new Counts(), decisions: new Counts() };
   ledger.onRecords((_, records) => {

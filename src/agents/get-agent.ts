@@ -1,5 +1,6 @@
+import { effectivePermissions, readChains } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
-import { type Caller, permissionsOf, statusOf, toAgent } from './agent.ts';
+import { type Caller, toAgent } from './agent.ts';
 import type { Agent, EffectivePermission } from './schema.ts';
 import { findAgent } from './store.ts';
 
@@ -8,9 +9,11 @@ export async function getAgent(platform: Platform, caller: Caller, id: string): 
   return toAgent(await findAgent(platform.database.read, caller.reach, id), platform.clock.now());
 }
 
-/** What the agent may do at this moment, so nothing once it is revoked or expired. 404 AGENT_NOT_FOUND. */
+/** What the agent may do at this moment and by which chain, so nothing once it is revoked or expired. 404 AGENT_NOT_FOUND. */
 export async function getEffectivePermissions(platform: Platform, caller: Caller, id: string): Promise<EffectivePermission[]> {
-  const row = await findAgent(platform.database.read, caller.reach, id);
-  if (statusOf(row, platform.clock.now()) !== 'active') return [];
-  return permissionsOf(row).map((permission) => ({ ...permission, source: { type: 'own' } }));
+  const db = platform.database.read;
+  await findAgent(db, caller.reach, id);
+  const agents = await readChains(db, id);
+  const agent = agents.get(id);
+  return agent ? effectivePermissions(agent, platform.clock.now(), (source) => agents.get(source) as NonNullable<typeof agent>) : [];
 }

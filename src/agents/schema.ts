@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isId } from '../lib/ids.ts';
 import { isoInstant, isoTimestamp, jsonObject, text } from '../lib/json.ts';
 import { PageQuery } from '../lib/page.ts';
 import { Permission, Permissions } from '../permissions/index.ts';
@@ -72,11 +73,12 @@ export type ListAgents = z.output<typeof ListAgents>;
 
 /** What the agent may do now, and where it has it from (contract 6). */
 export const EffectivePermission = Permission.extend({
-  source: z.object({ type: z.literal('own') }),
+  source: z.union([
+    z.object({ type: z.literal('own') }),
+    z.object({ type: z.literal('delegation'), delegationIds: z.array(z.string()).meta({ description: 'The chain, from the root to the agent.' }) }),
+  ]),
 }).meta({ id: 'EffectivePermission' });
 export type EffectivePermission = z.output<typeof EffectivePermission>;
 
-const AGENT_ID = /^agt_[0-9a-z]{26}$/;
-
 /** What is not of the form of an agent id is the id of no agent, and is never sent to the database. */
-export const isAgentId = (id: string): boolean => AGENT_ID.test(id);
+export const isAgentId = (id: string): boolean => isId('agent', id);

@@ -58,7 +58,12 @@ export interface Change {
   /** Marks the change as one of policy or credentials: every instance knows it at its very next decision. */
   invalidate(): void;
   emit(event: NewEvent): void;
+  /** Brings what is held in memory of policy up to this change's beginning, so that rules can be checked on it. */
+  readPolicy(): Promise<void>;
 }
+
+/** What follows from an event in the very change that emitted it, whoever did. May emit further events. */
+export type Reaction = (change: Change, event: NewEvent) => Promise<void>;
 
 interface Waiting {
   readonly candidate: Candidate<unknown>;
@@ -80,6 +85,7 @@ interface LedgerOptions {
   /** Unique to this instance. */
   readonly instance: string;
   readonly onError: (message: string, error: unknown) => void;
+  readonly reactions?: ReadonlyMap<string, readonly Reaction[]>;
 }
 
 const MAX_BATCH = 512;
@@ -131,7 +137,7 @@ export class Ledger {
    */
   async change<T>(work: (change: Change) => Promise<T>): Promise<T> {
     return this.#mutex.run(async () => {
-      const { database, clock } = this.#o;
+      const { database, clock, policy, reactions } = this.#o;
       try {
         return await database.write.transaction().execute(async (db) => {
           let query = db.selectFrom('head').select(['seq', 'epoch', 'clock', 'writer']).where('id', '=', 1);
@@ -140,7 +146,7 @@ export class Ledger {
           const now = Math.max(clock.now(), head.clock);
           const events: NewEvent[] = [];
           let invalidated = false;
-          const result = await work({
+          const change: Change = {
             db,
             now,
             epoch: head.epoch + 1,
@@ -150,7 +156,16 @@ export class Ledger {
             emit: (event) => {
               events.push(event);
             },
-          });
+            readPolicy: async () => {
+              if (policy.epoch !== head.epoch) await policy.refresh(database.read, head.epoch);
+            },
+          };
+          const result = await work(change);
+          // Reactions may emit further events, which are reacted to in their turn.
+          for (let i = 0; i < events.length; i++) {
+            const event = events[i] as NewEvent;
+            for (const react of reactions?.get(event.type) ?? []) await react(change, event);
+          }
           if (events.length > 0) {
             const rows = events.map((e, i) => eventRow(e, head.seq + 1 + i, now));
             for (let at = 0; at < rows.length; at += 100)

@@ -6,11 +6,14 @@ export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { type AgentStatus, agentStatus } from './compile.ts';
 export { REASONS, type Reason } from './decide.ts';
+export { type EffectivePermission, effectivePermissions } from './effective.ts';
 export { AgentLookupErrors } from './errors.ts';
 export { mayUseOwnResource } from './own-resources.ts';
-export { PolicyCache } from './policy.ts';
+export { plainQuestion } from './plain-question.ts';
+export { PolicyCache, readChains } from './policy.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, assertAgentNamed } from './routes.ts';
 export { MAX_PERMISSIONS, Permission, Permissions } from './schema.ts';
+export { type Supply, supplyOf } from './supply.ts';
 
 export const permissions = defineModule({
   name: 'permissions',

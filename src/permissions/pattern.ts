@@ -55,7 +55,10 @@ export class PatternIndex<T> {
     (node.exact ??= []).push(value);
   }
 
-  /** Calls `found` for the values of every pattern that matches. */
+  /**
+   * Calls `found` for the values of every pattern that matches. Given a pattern instead of a resource, these are the patterns
+   * that match all that it matches.
+   */
   match(resource: string, found: (values: readonly T[]) => void): void {
     visit(this.#root, resource, 0, found);
   }
@@ -92,17 +95,24 @@ export function patternMatches(pattern: string, resource: string): boolean {
   return matched;
 }
 
-/** Whether every resource that `inner` matches is matched by `outer` too. */
-export function patternCovers(outer: string, inner: string): boolean {
-  const o = outer.split(':');
-  const n = inner.split(':');
-  for (let i = 0; i < o.length; i++) {
-    const last = i === o.length - 1;
-    if (o[i] === '*' && last) return n.length >= o.length;
-    if (n[i] === undefined) return false;
-    // A final `*` of the inner pattern stands for one or more segments, which a single segment does not cover.
-    if (n[i] === '*' && i === n.length - 1) return false;
-    if (o[i] !== '*' && o[i] !== n[i]) return false;
+/** The pattern of what two patterns both match, or undefined when nothing is matched by both. */
+export function intersectPatterns(a: string, b: string): string | undefined {
+  const x = a.split(':');
+  const y = b.split(':');
+  const out: string[] = [];
+  for (let i = 0; ; i++) {
+    const xRest = x[i] === '*' && i === x.length - 1;
+    const yRest = y[i] === '*' && i === y.length - 1;
+    if (xRest || yRest) {
+      // From here on the open end takes whatever the other has, which must be at least one segment.
+      const tail = xRest ? y.slice(i) : x.slice(i);
+      return tail.length === 0 ? undefined : [...out, ...tail].join(':');
+    }
+    const p = x[i];
+    const q = y[i];
+    if (p === undefined && q === undefined) return out.join(':');
+    if (p === undefined || q === undefined) return undefined;
+    if (p !== '*' && q !== '*' && p !== q) return undefined;
+    out.push(p === '*' ? q : p);
   }
-  return n.length === o.length;
 }

@@ -118,6 +118,30 @@ export class PolicyCache {
   }
 }
 
+/**
+ * An agent and all that stand above it in its chains, as the database has them at this moment: for answers outside the
+ * ledger's turn. Empty: there is no such agent.
+ */
+export async function readChains(db: Db, agentId: string): Promise<Map<string, CompiledAgent>> {
+  const agents = new Map<string, CompiledAgent>();
+  let wave = [agentId];
+  while (wave.length > 0) {
+    const rows = await db.selectFrom('agents').selectAll().where('id', 'in', wave.slice(0, PAGE)).execute();
+    const inbound = await inboundOf(
+      db,
+      rows.map((r) => r.id),
+    );
+    const next = new Set(wave.slice(PAGE));
+    for (const row of rows) {
+      const agent = compileAgent(row, inbound.get(row.id));
+      agents.set(row.id, agent);
+      for (const id of agent.sources) next.add(id);
+    }
+    wave = [...next].filter((id) => !agents.has(id));
+  }
+  return agents;
+}
+
 /** Live delegations by receiving agent, oldest first. Expired ones are left to the clock of each decision. */
 async function inboundOf(db: Db, agentIds: readonly string[]): Promise<Map<string, DelegationRow[]>> {
   const byAgent = new Map<string, DelegationRow[]>();

@@ -45,9 +45,17 @@ export async function migrate(database: Database): Promise<SchemaState> {
   return schemaState(database);
 }
 
+/** PostgreSQL's code for a table that is not there. */
+const UNDEFINED_TABLE = '42P01';
+
 /** Whether every migration in the code is applied: one cheap query, for probes. Throws when the database cannot be asked. */
 export async function isSchemaCurrent(database: Database): Promise<boolean> {
-  const { rows } = await sql<{ name: string }>`select name from ${sql.table(`${database.prefix}migrations`)}`.execute(database.read);
+  const table = sql.table(`${database.prefix}migrations`);
+  const { rows } = await sql<{ name: string }>`select name from ${table}`.execute(database.read).catch((error: unknown) => {
+    const missing = error instanceof Error && ((error as { code?: unknown }).code === UNDEFINED_TABLE || error.message.includes('no such table'));
+    if (!missing) throw error;
+    return { rows: [] };
+  });
   const applied = new Set(rows.map((row) => row.name));
   return Object.keys(MIGRATIONS).every((name) => applied.has(name));
 }

@@ -139,6 +139,8 @@ interface DelegationsTable {
   /** Greatest depth that any delegation of its chains may have. */
   max_depth: number;
   expires_at: number | null;
+  /** When it ends for want of a living ancestor, at the latest; never after expires_at. */
+  ends_at: number | null;
   created_at: number;
   revoked_at: number | null;
   /** Epoch of the last change: what an instance has to read again. */

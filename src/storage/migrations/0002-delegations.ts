@@ -17,6 +17,7 @@ export function delegations({ dialect, prefix }: MigrationContext) {
         .addColumn('depth', int, (c) => c.notNull())
         .addColumn('max_depth', int, (c) => c.notNull())
         .addColumn('expires_at', int)
+        .addColumn('ends_at', int)
         .addColumn('created_at', int, (c) => c.notNull())
         .addColumn('revoked_at', int)
         .addColumn('self_supplied', int, (c) => c.notNull())

@@ -1,0 +1,16 @@
+import { defineModule } from '../platform.ts';
+import { DelegationErrors } from './errors.ts';
+import { endDelegationsOfAgent } from './revoke-delegation.ts';
+import { delegationRoutes } from './routes.ts';
+
+export const delegations = defineModule({
+  name: 'delegations',
+  description: 'Lets an agent pass on less than it holds, evaluated live along the chain.',
+  routes: delegationRoutes,
+  errors: DelegationErrors,
+  reactions: {
+    'agent.revoked': async (change, event) => {
+      if (event.agentId !== undefined) await endDelegationsOfAgent(change, event.agentId);
+    },
+  },
+});
