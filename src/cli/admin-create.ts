@@ -1,5 +1,3 @@
-import { parseWith } from '../lib/json.ts';
-import { createUser, SignUp } from '../users/index.ts';
 import { type Command, EXIT_USAGE, UsageError } from './command.ts';
 import { readPassword } from './read-password.ts';
 import { readSettings, withLegate } from './settings.ts';
@@ -14,8 +12,8 @@ export const command: Command<{ email?: string; name?: string; 'password-file'?:
   run: async ({ email, name, 'password-file': file }) => {
     if (email === undefined) throw new UsageError('--email is required.', EXIT_USAGE);
     const settings = readSettings();
-    const input = parseWith(SignUp, { email, password: await readPassword(file), ...(name === undefined ? {} : { name }) });
-    const user = await withLegate(settings, ({ platform }) => createUser(platform, { ...input, role: 'admin' }));
+    const input = { email, password: await readPassword(file), ...(name === undefined ? {} : { name }), role: 'admin' } as const;
+    const user = await withLegate(settings, (legate) => legate.users.create(input));
     process.stdout.write(`${user.id} ${user.email} is an administrator.\n`);
   },
 };

@@ -1,7 +1,6 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createApiToken } from '../api-tokens/index.ts';
-import { HOUR_MS, MINUTE_MS } from '../lib/clock.ts';
+import { HOUR_MS, isoTime, MINUTE_MS } from '../lib/clock.ts';
 import { openDataFolder } from '../lib/data-folder.ts';
 import { secretHash } from '../lib/secrets.ts';
 import type { Platform } from '../platform.ts';
@@ -30,7 +29,7 @@ export async function developerToken(settings: Settings): Promise<string> {
   const { dataDir } = settings.values;
   openDataFolder(dataDir);
   const path = join(dataDir, 'developer-token');
-  return withLegate(settings, async ({ platform }) => {
+  return withLegate(settings, async ({ platform, apiTokens }) => {
     const kept = readKept(path);
     if (kept !== undefined && (await isGoodFor(platform, kept))) return kept;
     const expiresAt = await platform.ledger.change(async ({ db, now }) => {
@@ -38,7 +37,7 @@ export async function developerToken(settings: Settings): Promise<string> {
       await db.deleteFrom('api_tokens').where('user_id', '=', USER_ID).where('expires_at', '<=', now).execute();
       return now + LIFETIME_MS;
     });
-    const { token } = await createApiToken(platform, { userId: USER_ID }, { name: 'developer token', expiresAt });
+    const { token } = await apiTokens.create(USER_ID, { name: 'developer token', expiresAt: isoTime(expiresAt) });
     writeFileSync(path, token, { mode: 0o600 });
     chmodSync(path, 0o600);
     return token;

@@ -33,7 +33,13 @@ export function nodeListener(legate: Legate): (req: IncomingMessage, res: Server
 
 /** Serves a Legate on a TCP port. Resolves when it accepts connections. */
 export async function listen(legate: Legate, options: { port: number; host: string }): Promise<Listening> {
-  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000, maxHeaderSize: 32_768, noDelay: true }, nodeListener(legate));
+  const handle = nodeListener(legate);
+  let stopping = false;
+  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000, maxHeaderSize: 32_768, noDelay: true }, (req, res) => {
+    // A client that sends one request after the other learns with the next answer that this connection ends.
+    if (stopping) res.shouldKeepAlive = false;
+    handle(req, res);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, () => {
@@ -45,6 +51,7 @@ export async function listen(legate: Legate, options: { port: number; host: stri
     server,
     port: (server.address() as AddressInfo).port,
     stop: async (graceMs = 8000) => {
+      stopping = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       const idle = setInterval(() => server.closeIdleConnections(), 50);

@@ -1,6 +1,6 @@
 import { SECOND_MS } from '../lib/clock.ts';
 import type { Platform } from '../platform.ts';
-import { isSchemaCurrent, isUnavailable } from '../storage/index.ts';
+import { isSchemaCurrent } from '../storage/index.ts';
 import type { Ready } from './schema.ts';
 
 /** A probe that waits longer than this is answered for. */
@@ -17,8 +17,8 @@ export async function checkReady(platform: Platform): Promise<Ready> {
     if (current === 'late') return unavailable('unreachable', 'unknown');
     return current ? { status: 'ready', checks: { database: 'ok', schema: 'ok' } } : unavailable('ok', 'behind');
   } catch (error) {
-    // It answered, but has no table of migrations.
-    return isUnavailable(error) ? unavailable('unreachable', 'unknown') : unavailable('ok', 'behind');
+    platform.log.warn({ err: error }, 'not ready: the database cannot be asked');
+    return unavailable('unreachable', 'unknown');
   } finally {
     clearTimeout(timer);
   }
