@@ -98,8 +98,22 @@ describe('time windows', () => {
 
 describe('addresses', () => {
   it('are strictly written', () => {
-    for (const good of ['192.0.2.1', '192.0.2.0/24', '0.0.0.0/0', '2001:db8::/32', '::1', '::ffff:192.0.2.1', '::ffff:192.0.2.0/120']) expect(parseAddressRange(good), good).toBeDefined();
-    for (const bad of ['192.0.2', '192.0.2.1/33', '192.0.2.1/', '192.0.2.1/08', '0x7f.1', '127.1', 'localhost', '', '2001:db8::/129', 'fe80::1%eth0', '1.2.3.4/1/2', '::ffff:1.2.3.4/90'])
+    for (const good of ['192.0.2.1', '192.0.2.0/24', '0.0.0.0/0', '2001:db8::/32', '::1', '::ffff:192.0.2.1', '::ffff:192.0.2.0/120'])
+      expect(parseAddressRange(good), good).toBeDefined();
+    for (const bad of [
+      '192.0.2',
+      '192.0.2.1/33',
+      '192.0.2.1/',
+      '192.0.2.1/08',
+      '0x7f.1',
+      '127.1',
+      'localhost',
+      '',
+      '2001:db8::/129',
+      'fe80::1%eth0',
+      '1.2.3.4/1/2',
+      '::ffff:1.2.3.4/90',
+    ])
       expect(parseAddressRange(bad), bad).toBeUndefined();
   });
 });
@@ -175,7 +189,10 @@ describe('POST /authorize with conditions', () => {
       [{ maxCallsPerHour: -1 }, 'maxCallsPerHour'],
       [{ maxCallsPerHour: '3' }, 'maxCallsPerHour'],
     ] as const) {
-      const r = await t.call('POST', '/agents', { as: owner, body: { ownerId: owner.id, name: 'a', type: 'service', permissions: [{ resource: 'a', actions: ['b'], constraints }] } });
+      const r = await t.call('POST', '/agents', {
+        as: owner,
+        body: { ownerId: owner.id, name: 'a', type: 'service', permissions: [{ resource: 'a', actions: ['b'], constraints }] },
+      });
       expect([r.status, r.body.error.details?.issues[0]?.path]).toEqual([400, `permissions.0.constraints.${path}`]);
     }
   });
