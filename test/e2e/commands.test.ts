@@ -1,0 +1,158 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { legate, scratchFolder, serve } from '../support/cli.ts';
+
+const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+
+describe('legate', () => {
+  it('lists its commands', async () => {
+    const { code, stdout } = await legate([]);
+    expect(code).toBe(0);
+    for (const name of ['serve', 'migrate', 'check', 'config', 'openapi', 'tour', 'admin create', 'admin token']) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
+  });
+
+  it.each([[['nonsense']], [['admin', 'nonsense']], [['serve', '--prot', '1']], [['admin', 'create', 'a@example.com']], [['admin', 'create', '--password', 'x']]])(
+    'refuses %j with 64',
+    async (args) => {
+      const { code, stdout, stderr } = await legate(args);
+      expect([code, stdout]).toEqual([64, '']);
+      expect(stderr).toContain('legate');
+      expect(stderr).not.toMatch(/\n\s+at /);
+    },
+  );
+
+  it('--version and --help', async () => {
+    expect((await legate(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await legate(['admin', 'create', '--help'])).stdout).toContain('--password-file <path>');
+  });
+});
+
+describe('legate admin create, legate admin token', () => {
+  it('work beside a running service on the same SQLite file', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    const none = await legate(['admin', 'token'], { cwd });
+    expect([none.code, none.stdout]).toEqual([1, '']);
+    expect(none.stderr).toContain('no administrator yet');
+
+    const created = await legate(['admin', 'create', '--email', 'first@example.com'], { cwd, input: 'correct horse battery\n' });
+    expect([created.code, created.stderr]).toEqual([0, '']);
+    writeFileSync(join(cwd, 'password'), 'another long password\n');
+    expect((await legate(['admin', 'create', '--email', 'second@example.com', '--name', 'Second', '--password-file', join(cwd, 'password')], { cwd })).code).toBe(0);
+    for (const [email, password] of [
+      ['first@example.com', 'correct horse battery'],
+      ['second@example.com', 'another long password'],
+    ]) {
+      const response = await fetch(`${running.url}/sign-in`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email, password }) });
+      expect(response.status).toBe(200);
+    }
+
+    for (const [args, email] of [
+      [[], 'first@example.com'],
+      [['--user', 'second@example.com', '--name', 'deploy'], 'second@example.com'],
+    ] as const) {
+      const { code, stdout, stderr } = await legate(['admin', 'token', ...args], { cwd });
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(/^lgk_\S+\n$/);
+      const me = (await (await fetch(`${running.url}/auth/session`, as(stdout.trim()))).json()) as { user: unknown };
+      expect(me.user).toMatchObject({ email, role: 'admin' });
+    }
+    expect(await running.stop()).toBe(0);
+  });
+
+  it.each([
+    ['no address', [], 'long enough it is', 64, '--email'],
+    ['an address that is none', ['--email', 'nobody'], 'long enough it is', 1, 'email'],
+    ['a password too short', ['--email', 'a@example.com'], 'short', 1, 'password'],
+    ['no password', ['--email', 'a@example.com'], '', 1, 'password'],
+    ['a password file that is not there', ['--email', 'a@example.com', '--password-file', '/nowhere'], '', 1, '/nowhere'],
+  ])('refuse %s', async (_, args, input, code, named) => {
+    const result = await legate(['admin', 'create', ...args], { input });
+    expect([result.code, result.stdout]).toEqual([code, '']);
+    expect(result.stderr).toContain(named);
+    if (input !== '') expect(result.stderr).not.toContain(input);
+  });
+
+  it('refuse an address that is taken, and a token for somebody who is no administrator', async () => {
+    const cwd = scratchFolder();
+    const create = () => legate(['admin', 'create', '--email', 'a@example.com'], { cwd, input: 'long enough it is' });
+    expect((await create()).code).toBe(0);
+    const again = await create();
+    expect([again.code, again.stdout]).toEqual([1, '']);
+    expect(again.stderr).toContain('EMAIL_IN_USE');
+    const other = await legate(['admin', 'token', '--user', 'b@example.com'], { cwd });
+    expect([other.code, other.stdout, other.stderr]).toEqual([1, '', 'No administrator has the address b@example.com.\n']);
+  });
+});
+
+describe('legate developer-token', () => {
+  it('prints a token that is no administrator, keeps it (0600) and gives it again', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    const first = await legate(['developer-token'], { cwd });
+    expect((await legate(['developer-token'], { cwd })).stdout).toBe(first.stdout);
+    expect(statSync(join(cwd, '.legate/developer-token')).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(cwd, '.legate/developer-token'), 'utf8')).toBe(first.stdout.trim());
+    expect((await fetch(`${running.url}/agents`, as(first.stdout.trim()))).status).toBe(200);
+    expect((await fetch(`${running.url}/users`, as(first.stdout.trim()))).status).toBe(403);
+    expect(await running.stop()).toBe(0);
+    expect((await serve({ cwd })).output()).toContain('/setup?token');
+  });
+
+  it('replaces one that is not known', async () => {
+    const cwd = scratchFolder();
+    const first = await legate(['developer-token'], { cwd });
+    writeFileSync(join(cwd, '.legate/developer-token'), `${first.stdout.trim()}x`);
+    const second = await legate(['developer-token'], { cwd });
+    expect(second.stdout).toMatch(/^lgk_/);
+    expect(second.stdout).not.toBe(first.stdout);
+  });
+
+  it('is refused in production', async () => {
+    const { code, stdout } = await legate(['developer-token'], { env: { NODE_ENV: 'production' } });
+    expect([code, stdout]).toEqual([1, '']);
+  });
+});
+
+describe('legate config', () => {
+  it('shows every value with its source, and no secret', async () => {
+    const cwd = scratchFolder();
+    writeFileSync(join(cwd, 'legate.config.json'), '{"http":{"bodyLimit":4096},"admin":{"password":"from the file"}}');
+    const env = { LEGATE_METRICS_TOKEN: 'a very secret token', LEGATE_DATABASE_URL: 'postgres://legate:pa55word@db/legate', HOST: '::1' };
+    const { code, stdout } = await legate(['config'], { cwd, env });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^http\.bodyLimit +4096 +file$/m);
+    expect(stdout).toMatch(/^http\.host +::1 +HOST$/m);
+    expect(stdout).toMatch(/^http\.port +3000 +default$/m);
+    expect(stdout).toMatch(/^metrics\.token +\*{8} +LEGATE_METRICS_TOKEN$/m);
+    expect(stdout).not.toMatch(/a very secret token|pa55word|from the file/);
+    const { stdout: asJson } = await legate(['config', '--json'], { cwd, env });
+    expect(asJson).not.toMatch(/a very secret token|pa55word|from the file/);
+    expect(JSON.parse(asJson)).toContainEqual({ option: 'http.bodyLimit', environment: 'LEGATE_HTTP_BODY_LIMIT', value: 4096, source: 'file' });
+  });
+});
+
+describe('legate migrate', () => {
+  it('says what it would do, does it, and has nothing left to do', async () => {
+    const cwd = scratchFolder();
+    const dry = await legate(['migrate', '--dry-run'], { cwd });
+    expect(dry.stdout).toMatch(/would apply 0001-/);
+    expect(dry.stdout).toMatch(/schema 0 of \d+/);
+    const done = await legate(['migrate'], { cwd });
+    expect(done.stdout).toMatch(/applying 0001-/);
+    const again = await legate(['migrate'], { cwd });
+    expect(again.stdout).not.toMatch(/appl/);
+    expect(again.stdout).toMatch(/schema (\d+) of \1\n/);
+  });
+});
+
+describe('legate openapi', () => {
+  it('prints what the service serves', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    const served = await (await fetch(`${running.url}/openapi.json`)).json();
+    expect(JSON.parse((await legate(['openapi'], { cwd })).stdout)).toEqual(served);
+    expect(await running.stop()).toBe(0);
+  });
+});

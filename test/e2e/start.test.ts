@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { legate, root, run, scratchFolder, serve } from '../support/cli.ts';
+
+const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+const json = { 'content-type': 'application/json' };
+
+describe('the first start', () => {
+  it('makes the data folder, says where everything is, and gives a link that makes the administrator', async () => {
+    const cwd = scratchFolder();
+    const first = await serve({ cwd });
+    const data = join(cwd, '.legate');
+    expect(mode(data)).toBe('700');
+    for (const file of readdirSync(data)) expect([file, mode(join(data, file))]).toEqual([file, '600']);
+    expect(readdirSync(data)).toEqual(expect.arrayContaining(['.gitignore', 'legate.db', 'secrets.json']));
+
+    const output = first.output();
+    const base = `http://localhost:${new URL(first.url).port}`;
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    for (const part of [
+      `Legate ${version}`,
+      'development',
+      process.versions.node,
+      'SQLite',
+      join(data, 'legate.db'),
+      `${base}/docs`,
+      `${base}/openapi.json`,
+      `${base}/health/ready`,
+      `${base}/metrics`,
+    ])
+      expect(output).toContain(part);
+    expect(output).not.toContain('\u001b');
+    const secrets = JSON.parse(readFileSync(join(data, 'secrets.json'), 'utf8')) as Record<string, [{ key: string }]>;
+    for (const [{ key }] of Object.values(secrets)) expect(output).not.toContain(key);
+
+    const link = output.match(/\S+\/setup\?token=\S+/)?.[0] ?? '';
+    const token = new URL(link).searchParams.get('token');
+    expect((await fetch(link)).status).toBe(200);
+    const body = JSON.stringify({ token, email: 'admin@example.com', password: 'correct horse battery' });
+    const made = (await (await fetch(`${first.url}/setup`, { method: 'POST', headers: json, body })).json()) as { token: string; user: { role: string } };
+    expect(made.user.role).toBe('admin');
+    expect((await fetch(`${first.url}/setup`, { method: 'POST', headers: json, body })).status).toBe(410);
+    expect((await fetch(`${first.url}/users`, { headers: { authorization: `Bearer ${made.token}` } })).status).toBe(200);
+    expect(await first.stop()).toBe(0);
+
+    const second = await serve({ cwd });
+    expect(second.output()).not.toContain('/setup');
+    console.log(`first start ready after ${Math.round(first.readyAfterMs)} ms, second after ${Math.round(second.readyAfterMs)} ms`);
+    expect((await fetch(`${second.url}/users`, { headers: { authorization: `Bearer ${made.token}` } })).status).toBe(200);
+    expect(await second.stop()).toBe(0);
+  });
+
+  it('makes the administrator from the environment, once', async () => {
+    const cwd = scratchFolder();
+    const password = 'correct horse battery';
+    writeFileSync(join(cwd, 'password'), `${password}\n`);
+    const env = { LEGATE_ADMIN_EMAIL: 'admin@example.com', LEGATE_ADMIN_PASSWORD_FILE: join(cwd, 'password') };
+    const first = await serve({ cwd, env });
+    expect(first.output()).toContain('admin@example.com');
+    expect(first.output()).not.toContain('/setup?token');
+    expect(first.output()).not.toContain(password);
+    const signIn = await fetch(`${first.url}/sign-in`, { method: 'POST', headers: json, body: JSON.stringify({ email: 'admin@example.com', password }) });
+    expect(((await signIn.json()) as { user: { role: string } }).user.role).toBe('admin');
+    expect(await first.stop()).toBe(0);
+    const second = await serve({ cwd, env });
+    expect(second.output()).not.toContain('was made');
+    expect(await second.stop()).toBe(0);
+  });
+
+  it('of two at the same moment: both serve, with the same secrets and one schema', async () => {
+    const cwd = scratchFolder();
+    const both = await Promise.all([serve({ cwd }), serve({ cwd })]);
+    for (const one of both) expect((await fetch(`${one.url}/health/ready`)).status).toBe(200);
+    expect(readdirSync(join(cwd, '.legate')).filter((file) => file.startsWith('secrets'))).toEqual(['secrets.json']);
+    for (const one of both) expect(await one.stop()).toBe(0);
+  });
+});
+
+describe('secrets.json', () => {
+  it('is the same for eight processes that make it at once', async () => {
+    const dir = join(scratchFolder(), 'data');
+    const source = `
+      import { createHash } from 'node:crypto';
+      const { openDataFolder } = await import(${JSON.stringify(join(root, 'dist/lib/data-folder.js'))});
+      while (Date.now() < Number(process.argv[1]));
+      process.stdout.write(createHash('sha256').update(JSON.stringify(openDataFolder(${JSON.stringify(dir)}))).digest('hex'));
+    `;
+    const at = String(Date.now() + 2000);
+    const outputs = await Promise.all(Array.from({ length: 8 }, () => run([process.execPath, '--input-type=module', '-e', source, at], { cwd: root })));
+    expect(outputs.map((o) => [o.code, o.stderr])).toEqual(outputs.map(() => [0, '']));
+    expect(new Set(outputs.map((o) => o.stdout)).size).toBe(1);
+    expect(outputs[0]?.stdout).toHaveLength(createHash('sha256').digest('hex').length);
+  });
+});
+
+describe('npm start', () => {
+  it('serves from the folder it is called in, without building again', async () => {
+    const cwd = scratchFolder();
+    const built = statSync(join(root, 'dist/cli.js')).mtimeMs;
+    const running = await serve({ cwd, command: [process.execPath, join(root, 'scripts/start.mjs')] });
+    expect(running.output()).toContain('Legate');
+    expect(statSync(join(root, 'dist/cli.js')).mtimeMs).toBe(built);
+    expect(existsSync(join(cwd, '.legate/legate.db'))).toBe(true);
+    console.log(`npm start on a new folder ready after ${Math.round(running.readyAfterMs)} ms`);
+    expect(await running.stop()).toBe(0);
+  });
+});
+
+describe('a configuration that does not fit', () => {
+  const wrong: [string, Record<string, string>, string[]][] = [
+    ['an unknown name', { LEGATE_X: '1' }, ['LEGATE_X is not a known option']],
+    ['a name misspelt', { LEGATE_ADMIN_EMAILS: 'a@example.com' }, ['LEGATE_ADMIN_EMAILS', 'did you mean LEGATE_ADMIN_EMAIL?']],
+    ['values of the wrong form, all of them at once', { PORT: 'http', LEGATE_LOG_LEVEL: 'loud', LEGATE_BASE_URL: 'example.com' }, ['PORT', 'LEGATE_LOG_LEVEL', 'LEGATE_BASE_URL']],
+    ['a secret file that is not there', { LEGATE_METRICS_TOKEN_FILE: '/nowhere/token' }, ['LEGATE_METRICS_TOKEN_FILE']],
+  ];
+  it.each(wrong)('ends with 78 and names %s', async (_, env, names) => {
+    const cwd = scratchFolder();
+    const { code, stdout, stderr } = await legate(['serve'], { cwd, env });
+    expect([code, stdout]).toEqual([78, '']);
+    for (const name of names) expect(stderr).toContain(name);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(existsSync(join(cwd, '.legate'))).toBe(false);
+  });
+
+  it.each([
+    ['{"http": {"prot": 1}}', 'http.prot'],
+    ['{"http": 1}', 'http'],
+    ['{', 'not valid JSON'],
+  ])('ends with 78 for legate.config.json with %s', async (content, named) => {
+    const cwd = scratchFolder();
+    writeFileSync(join(cwd, 'legate.config.json'), content);
+    const { code, stderr } = await legate(['serve'], { cwd });
+    expect(code).toBe(78);
+    expect(stderr).toContain('legate.config.json');
+    expect(stderr).toContain(named);
+  });
+
+  it('ends with 1 and a sentence when the port is taken', async () => {
+    const server = createServer();
+    const port = await new Promise<number>((done) => server.listen(0, '127.0.0.1', () => done((server.address() as { port: number }).port)));
+    const { code, stderr } = await legate(['serve'], { env: { PORT: String(port) } });
+    server.close();
+    expect(code).toBe(1);
+    expect(stderr).toBe(`Port ${port} of 127.0.0.1 is in use: stop what listens there, or set PORT to another one.\n`);
+  });
+
+  it('PORT=0 takes a free one and says which', async () => {
+    const cwd = scratchFolder();
+    mkdirSync(join(cwd, 'bin'));
+    const { stdout } = await legate(['config', '--json'], { cwd, env: { PORT: '0' } });
+    expect(JSON.parse(stdout)).toContainEqual({ option: 'http.port', environment: 'PORT', value: 0, source: 'environment' });
+  });
+});
+
+describe('NODE_ENV=production', () => {
+  const env = { NODE_ENV: 'production', LEGATE_BASE_URL: 'http://auth.example.com', LEGATE_HTTP_TRUSTED_PROXIES: '0.0.0.0/0' };
+
+  it('does not start unsafely: 78, and all there is to mend', async () => {
+    const cwd = scratchFolder();
+    const { code, stderr } = await legate(['serve'], { cwd, env });
+    expect(code).toBe(78);
+    for (const name of ['LEGATE_BASE_URL', 'LEGATE_HTTP_TRUSTED_PROXIES']) expect(stderr).toContain(name);
+    expect(existsSync(join(cwd, '.legate'))).toBe(false);
+  });
+
+  it('legate check says the same without starting, in development too', async () => {
+    const { NODE_ENV: _, ...development } = env;
+    for (const given of [env, development]) {
+      const { code, stdout } = await legate(['check'], { env: given });
+      expect(code).toBe(78);
+      for (const name of ['LEGATE_BASE_URL', 'LEGATE_HTTP_TRUSTED_PROXIES']) expect(stdout).toContain(name);
+    }
+    const good = await legate(['check'], { env: { LEGATE_BASE_URL: 'https://auth.example.com', LEGATE_DATA_DIR: '/srv/legate' } });
+    expect([good.code, good.stdout]).toEqual([0, 'Production would start with this configuration.\n']);
+  });
+
+  it('starts safely, and says production', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd, env: { NODE_ENV: 'production', LEGATE_BASE_URL: 'https://auth.example.com' } });
+    expect(running.output()).toContain('production');
+    expect(running.output()).not.toContain('Not for production');
+    expect((await fetch(`${running.url}/sign-up`, { method: 'POST', headers: json, body: '{"email":"a@example.com","password":"long enough"}' })).status).toBe(403);
+    expect(await running.stop()).toBe(0);
+  });
+});

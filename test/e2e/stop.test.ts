@@ -1,0 +1,112 @@
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/storage/index.ts';
+import { legate, scratchFolder, serve } from '../support/cli.ts';
+import type { Running } from '../support/process.ts';
+
+const json = { 'content-type': 'application/json' };
+
+/** An agent that may read, made over HTTP. */
+async function newAgent(running: Running, cwd: string): Promise<string> {
+  const { stdout } = await legate(['developer-token'], { cwd });
+  const headers = { ...json, authorization: `Bearer ${stdout.trim()}` };
+  const { user } = (await (await fetch(`${running.url}/auth/session`, { headers })).json()) as { user: { id: string } };
+  const body = JSON.stringify({ ownerId: user.id, name: 'reader', type: 'autonomous', permissions: [{ resource: 'mcp:github:*', actions: ['read'] }] });
+  return ((await (await fetch(`${running.url}/agents`, { method: 'POST', headers, body })).json()) as { token: string }).token;
+}
+
+/** A request of which only the beginning is sent. */
+function halfARequest(running: Running): Promise<void> {
+  const { hostname, port } = new URL(running.url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  return new Promise((sent) =>
+    socket.write('POST /sign-in HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{', () => setTimeout(sent, 100)),
+  );
+}
+
+describe('SIGTERM', () => {
+  it('under load: exit code 0, no answer broken, every answered decision on record', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    const token = await newAgent(running, cwd);
+    const headers = { ...json, authorization: `Bearer ${token}` };
+    const body = JSON.stringify({ action: 'read', resource: 'mcp:github:list_issues' });
+    const answered: string[] = [];
+    const odd: string[] = [];
+    let refused = 0;
+    const client = async (): Promise<void> => {
+      for (;;) {
+        let text: string;
+        try {
+          const response = await fetch(`${running.url}/authorize`, { method: 'POST', headers, body });
+          text = await response.text();
+        } catch {
+          refused++;
+          return;
+        }
+        const answer = JSON.parse(text) as { allowed?: boolean; auditId?: string };
+        if (answer.allowed && answer.auditId) answered.push(answer.auditId);
+        else odd.push(text);
+      }
+    };
+    const clients = Array.from({ length: 16 }, client);
+    while (answered.length < 200) await new Promise((resolve) => setTimeout(resolve, 5));
+    const stoppedAt = performance.now();
+    expect(await running.stop()).toBe(0);
+    const took = performance.now() - stoppedAt;
+    await Promise.all(clients);
+    expect(took).toBeLessThan(5000);
+    expect(refused).toBe(16);
+    expect(odd).toEqual([]);
+
+    const database = await openDatabase(`sqlite:${join(cwd, '.legate/legate.db')}`, { serviceName: 'legate' });
+    const rows = await database.read.selectFrom('stream_events').select(['id', 'seq']).orderBy('seq').execute();
+    await database.close();
+    const recorded = new Set(rows.map((row) => row.id));
+    expect(answered.filter((id) => !recorded.has(id))).toEqual([]);
+    expect(rows.map((row) => row.seq)).toEqual(rows.map((_, i) => i + 1));
+  });
+
+  it('waits for a request no longer than 10 s', async () => {
+    const running = await serve({ cwd: scratchFolder() });
+    await halfARequest(running);
+    const stoppedAt = performance.now();
+    expect(await running.stop()).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+  });
+
+  it('a second one exits at once', async () => {
+    const running = await serve({ cwd: scratchFolder() });
+    await halfARequest(running);
+    running.process.kill('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(running.process.exitCode).toBeNull();
+    const stoppedAt = performance.now();
+    expect(await running.stop()).toBe(143);
+    expect(performance.now() - stoppedAt).toBeLessThan(1000);
+  });
+});
+
+describe('SIGINT', () => {
+  it('stops like SIGTERM, also when a terminal and npm both pass it on', async () => {
+    const running = await serve({ cwd: scratchFolder() });
+    const exit = new Promise((resolve) => running.process.once('exit', resolve));
+    running.process.kill('SIGINT');
+    running.process.kill('SIGINT');
+    expect(await exit).toBe(0);
+  });
+});
+
+describe('a failure nobody handles', () => {
+  it.each([
+    ['unhandled rejection', "Promise.reject(new Error('boom'))"],
+    ['uncaught exception', "throw new Error('boom')"],
+  ])('%s is logged and ends the process with 1', async (name, failure) => {
+    const preload = `data:text/javascript,setTimeout(()=>{${failure}},1500)`;
+    const { code, stderr } = await legate(['serve'], { env: { NODE_OPTIONS: `--import="${preload}"`, PORT: '0' } });
+    const line = stderr.split('\n').find((l) => l.includes(name)) ?? '{}';
+    expect([code, JSON.parse(line)]).toEqual([1, expect.objectContaining({ level: 'error', msg: name, err: expect.objectContaining({ message: 'boom' }) })]);
+  });
+});

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { TOUR } from '../../src/tour/steps.ts';
+import { legate, root, run, scratchFolder, serve } from '../support/cli.ts';
+
+describe('the tour', () => {
+  it('legate tour: every answer is as it should be, and explained', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    const { code, stdout, stderr } = await legate(['tour', '--url', running.url], { cwd });
+    expect([code, stderr], stdout).toEqual([0, '']);
+    for (const step of TOUR) expect(stdout).toContain(step.explanation);
+    expect(stdout).not.toMatch(/lg[kt]_[A-Za-z0-9_-]{20,}/);
+    expect(await running.stop()).toBe(0);
+  });
+
+  it('legate tour: says so when nothing answers', async () => {
+    const { code, stderr } = await legate(['tour', '--url', 'http://127.0.0.1:9']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('npm start');
+  });
+
+  it('legate tour: an answer that is not as it should be fails it', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    const { code, stdout, stderr } = await legate(['tour', '--url', running.url, '--token', 'lgk_wrong'], { cwd });
+    expect(code).toBe(1);
+    expect(stdout).toContain('NOT as it should be');
+    expect(stderr).toContain('not as they should be');
+    expect(await running.stop()).toBe(0);
+  });
+
+  it("the README's, by copy and paste: each command answers what it should", async () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const block = readme.match(/<!-- tour:begin[^>]*-->\s*```bash\n([\s\S]*?)```\s*<!-- tour:end -->/)?.[1] ?? '';
+    expect(block).toContain('curl');
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    // Each step is marked in the output; nothing else is changed.
+    const marked = block.replace(/^# (\d+)\. .*$/gm, (line, number) => `${line}\necho '@@${number}'`);
+    const { code, stdout, stderr } = await run(['bash', '-c', marked], { cwd: root, env: { BASE: running.url, LEGATE_DATA_DIR: join(cwd, '.legate') } });
+    expect([code, stderr], stdout).toEqual([0, '']);
+    const parts = stdout.split(/@@\d+\n/).slice(1);
+    expect(parts).toHaveLength(TOUR.length);
+    for (const [i, step] of TOUR.entries()) for (const part of step.expect.contains) expect(parts[i], `step ${i + 1}`).toContain(part);
+    expect(await running.stop()).toBe(0);
+  });
+});
