@@ -107,11 +107,15 @@ function answers(route: Route<Platform>, components: Components): Json {
     Object.entries(route.answers).map(([status, answer]) => {
       const description = STATUS_TEXT[status] ?? 'The answer.';
       if (answer === null) return [status, { description }];
-      if (answer instanceof z.ZodType) return [status, { description, content: { 'application/json': { schema: components.of(answer, 'output') } } }];
+      if (answer instanceof z.ZodType)
+        return [status, { description, ...(isPaged(route) ? { headers: LINK } : {}), content: { 'application/json': { schema: components.of(answer, 'output') } } }];
       return [status, { description, content: Object.fromEntries(answer.mediaTypes.map((type) => [type, { schema: { type: 'string' } }])) }];
     }),
   );
 }
+
+const isPaged = ({ query }: Route<Platform>): boolean => query instanceof z.ZodObject && 'cursor' in query.shape;
+const LINK = { Link: { description: 'With rel="next" the address of the next page, when there is one (RFC 8288).', schema: { type: 'string' } } };
 
 const STATUS_TEXT: Record<string, string> = { 200: 'Done.', 201: 'Made.', 204: 'Done; no body.' };
 

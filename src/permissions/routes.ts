@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LegateError, validationFailed } from '../lib/error.ts';
+import { CommonErrors, LegateError, validationFailed } from '../lib/error.ts';
 import { parseIp } from '../lib/ip.ts';
 import { jsonObject, text } from '../lib/json.ts';
 import { type Call, defineRoute } from '../platform.ts';
@@ -96,7 +96,7 @@ export const permissionRoutes = [
     body: AuthorizeBody,
     bodyLimit: AUTHORIZE_BODY_LIMIT,
     answers: { 200: AuthorizeDecision },
-    errors: [AgentLookupErrors.AGENT_NOT_FOUND],
+    errors: [AgentLookupErrors.AGENT_NOT_FOUND, CommonErrors.AUDIT_UNAVAILABLE],
     handle: async (call, platform) => {
       assertAgentNamed(call.principal.kind, call.body);
       return { status: 200, body: await authorize(platform, askerOf(call), call.body) };
@@ -110,6 +110,7 @@ export const permissionRoutes = [
     who: MayCheck,
     body: z.strictObject({ requests: z.array(AuthorizeBody).min(1).max(100) }),
     answers: { 200: z.object({ results: z.array(BatchResult) }) },
+    errors: [CommonErrors.AUDIT_UNAVAILABLE],
     handle: async (call, platform) => {
       call.body.requests.forEach((request, i) => {
         assertAgentNamed(call.principal.kind, request, `requests.${i}.agentId`);
