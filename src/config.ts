@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentsConfig } from './agents/config.ts';
+import { approvalsConfig } from './approvals/config.ts';
 import { auditConfig } from './audit/config.ts';
 import { httpConfig } from './http/config.ts';
 import { type Loaded, loadConfig, option, type PartialValuesOf, type Section, type Sources, type ValuesOf } from './lib/config.ts';
@@ -24,6 +25,7 @@ export const configSection = {
   http: httpConfig,
   admin: adminConfig,
   agents: agentsConfig,
+  approvals: approvalsConfig,
   users: usersConfig,
   ledger: {
     mode: option.oneOf(['strict'], { default: 'strict', description: 'strict: no answer leaves before its record is durable.' }),

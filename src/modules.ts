@@ -1,5 +1,6 @@
 import { agents } from './agents/index.ts';
 import { apiTokens } from './api-tokens/index.ts';
+import { approvals } from './approvals/index.ts';
 import { delegations } from './delegations/index.ts';
 import { permissions } from './permissions/index.ts';
 import type { Module } from './platform.ts';
@@ -9,4 +10,4 @@ import { tenants } from './tenants/index.ts';
 import { users } from './users/index.ts';
 
 /** THE LIST. Router, OpenAPI, error and route docs, the permission matrix of the tests: all follow from it. */
-export const modules: readonly Module[] = [permissions, tenants, sessions, users, apiTokens, agents, delegations, system];
+export const modules: readonly Module[] = [permissions, tenants, sessions, users, apiTokens, agents, delegations, approvals, system];

@@ -62,6 +62,8 @@ export interface CounterState {
 /** One batch as it is committed: contiguous sequence numbers from `firstSeq`, one time for all. */
 export interface Batch {
   readonly firstSeq: number;
+  /** Sequence that the head moves to: beyond the records when events follow them. */
+  readonly lastSeq: number;
   readonly timestamp: number;
   readonly records: readonly AuditRecord[];
   readonly counters: readonly CounterState[];
@@ -75,6 +77,8 @@ export interface Batch {
 export interface BatchStore {
   begin(): Head | Promise<Head>;
   counters(keys: readonly string[]): CounterState[] | Promise<CounterState[]>;
+  /** Queries inside the open batch's transaction. */
+  db(): Db;
   commit(batch: Batch): void | Promise<void>;
   rollback(): void | Promise<void>;
 }

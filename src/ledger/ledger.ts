@@ -23,12 +23,17 @@ export interface Turn {
   readonly now: number;
   readonly epoch: number;
   readonly counters: HourCounters;
+  /** What candidates of this batch have to know of each other: approvals asked for or used in it. */
+  readonly shared: Map<string, unknown>;
 }
 
 /** What became of a candidate: the answer and, unless it is a dry run, its record. */
 export interface Outcome<T> {
   readonly answer: T;
   readonly record?: AuditRecord;
+  /** What is written, and emitted behind the records, in the batch's own transaction. Only with a record. */
+  readonly write?: (db: Db) => Promise<void>;
+  readonly events?: readonly NewEvent[];
 }
 
 /** A decision waiting for its turn. */
@@ -105,6 +110,7 @@ export class Ledger {
   readonly #mutex = new Mutex();
   readonly #counters = new HourCounters();
   readonly #listeners = new Set<(firstSeq: number, records: readonly AuditRecord[], timestamp: number) => void>();
+  readonly #eventListeners = new Set<(event: NewEvent) => void>();
   #queue: Waiting[] = [];
   #turning = false;
   #closed = false;
@@ -131,6 +137,15 @@ export class Ledger {
     this.#listeners.add(listener);
   }
 
+  /** Calls `listener` with the events (other than decisions) of each commit of this instance, after it. */
+  onEvents(listener: (event: NewEvent) => void): void {
+    this.#eventListeners.add(listener);
+  }
+
+  #announce(events: readonly NewEvent[]): void {
+    for (const event of events) for (const listener of this.#eventListeners) listener(event);
+  }
+
   /**
    * Runs a change in one transaction under the head row's lock and appends its events with it. Returns after the commit is
    * durable. Inside `work` only `change.db` may be used. An unreachable database is 503 STORAGE_UNAVAILABLE.
@@ -138,13 +153,13 @@ export class Ledger {
   async change<T>(work: (change: Change) => Promise<T>): Promise<T> {
     return this.#mutex.run(async () => {
       const { database, clock, policy, reactions } = this.#o;
+      const events: NewEvent[] = [];
       try {
-        return await database.write.transaction().execute(async (db) => {
+        const result = await database.write.transaction().execute(async (db) => {
           let query = db.selectFrom('head').select(['seq', 'epoch', 'clock', 'writer']).where('id', '=', 1);
           if (database.dialect === 'postgres') query = query.forUpdate();
           const head: Head = await query.executeTakeFirstOrThrow();
           const now = Math.max(clock.now(), head.clock);
-          const events: NewEvent[] = [];
           let invalidated = false;
           const change: Change = {
             db,
@@ -167,12 +182,7 @@ export class Ledger {
             for (const react of reactions?.get(event.type) ?? []) await react(change, event);
           }
           if (events.length > 0) {
-            const rows = events.map((e, i) => eventRow(e, head.seq + 1 + i, now));
-            for (let at = 0; at < rows.length; at += 100)
-              await db
-                .insertInto('stream_events')
-                .values(rows.slice(at, at + 100))
-                .execute();
+            await appendEvents(db, events, head.seq + 1, now);
           }
           if (events.length > 0 || invalidated) {
             await db
@@ -183,6 +193,8 @@ export class Ledger {
           }
           return result;
         });
+        this.#announce(events);
+        return result;
       } catch (error) {
         if (isUnavailable(error)) throw CommonErrors.STORAGE_UNAVAILABLE({ cause: error });
         throw error;
@@ -231,11 +243,15 @@ export class Ledger {
       const now = Math.max(clock.now(), head.clock);
       await this.#loadCounters(candidates, now);
 
-      const turn: Turn = { now, epoch: head.epoch, counters: this.#counters };
+      const turn: Turn = { now, epoch: head.epoch, counters: this.#counters, shared: new Map() };
+      const events: NewEvent[] = [];
+      const writes: ((db: Db) => Promise<void>)[] = [];
       for (const { candidate, resolve, reject } of candidates) {
         try {
-          const { answer, record } = this.#evaluate(candidate, turn) ?? (await this.#evaluateLoading(candidate, turn));
+          const { answer, record, write, events: emitted } = this.#evaluate(candidate, turn) ?? (await this.#evaluateLoading(candidate, turn));
           if (record) records.push(record);
+          if (write) writes.push(write);
+          if (emitted) events.push(...emitted);
           settled.push(() => resolve(answer as never));
         } catch (error) {
           settled.push(() => reject(error));
@@ -244,12 +260,16 @@ export class Ledger {
 
       const firstSeq = head.seq + 1;
       if (records.length > 0) {
-        const written = this.#store.commit({ firstSeq, timestamp: now, records, counters: this.#counters.drain(), writer: instance } satisfies Batch);
+        for (const write of writes) await write(this.#store.db());
+        if (events.length > 0) await appendEvents(this.#store.db(), events, firstSeq + records.length, now);
+        const lastSeq = head.seq + records.length + events.length;
+        const written = this.#store.commit({ firstSeq, lastSeq, timestamp: now, records, counters: this.#counters.drain(), writer: instance } satisfies Batch);
         if (written instanceof Promise) await written;
         this.stats.batches++;
         this.stats.records += records.length;
         settled.push(() => {
           for (const listener of this.#listeners) listener(firstSeq, records, now);
+          this.#announce(events);
         });
       } else {
         const undone = this.#store.rollback();
@@ -319,6 +339,14 @@ export class Ledger {
     const keys = [...missing];
     const states: CounterState[] = await this.#store.counters(keys);
     this.#counters.load(keys, states);
+  }
+}
+
+async function appendEvents(db: Db, events: readonly NewEvent[], firstSeq: number, now: number): Promise<void> {
+  const rows = events.map((e, i) => eventRow(e, firstSeq + i, now));
+  for (let at = 0; at < rows.length; at += 100) {
+    const chunk = rows.slice(at, at + 100);
+    await db.insertInto('stream_events').values(chunk).execute();
   }
 }
 

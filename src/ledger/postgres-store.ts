@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { PostgresDatabase } from '../storage/index.ts';
+import { type Db, onConnection, type PostgresDatabase } from '../storage/index.ts';
 import type { Batch, BatchStore, CounterState, Head } from './entry.ts';
 
 /**
@@ -52,7 +52,7 @@ export class PostgresBatchStore implements BatchStore {
       values: [
         batch.firstSeq,
         batch.timestamp,
-        batch.firstSeq + records.length - 1,
+        batch.lastSeq,
         batch.writer,
         records.map((r) => r.id),
         records.map((r) => r.agentId),
@@ -75,6 +75,10 @@ export class PostgresBatchStore implements BatchStore {
     await client.query('commit');
     client.release();
     this.#client = undefined;
+  }
+
+  db(): Db {
+    return onConnection(this.#connection(), this.#db);
   }
 
   /** Gives the connection back; one on which anything failed is closed rather than reused. */

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../storage/index.ts';
+import type { Db, SqliteDatabase } from '../storage/index.ts';
 import type { AuditRecord, Batch, BatchStore, CounterState, Head } from './entry.ts';
 
 const COLUMNS = [
@@ -79,8 +79,13 @@ export class SqliteBatchStore implements BatchStore {
       const count = writer.prepare(this.#sql.count);
       for (const c of batch.counters) count.run([c.key, c.hour, c.used]);
     }
-    writer.prepare(this.#sql.advance).run([seq - 1, timestamp, batch.writer]);
+    writer.prepare(this.#sql.advance).run([batch.lastSeq, timestamp, batch.writer]);
     writer.prepare(this.#sql.commit).run([]);
+  }
+
+  db(): Db {
+    // The writer's Kysely runs on the very connection on which the batch began.
+    return this.#db.write;
   }
 
   rollback(): void {

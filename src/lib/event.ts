@@ -5,6 +5,8 @@ export const EVENT_TYPES = {
   'agent.updated': 'An agent was changed.',
   'agent.revoked': 'An agent was permanently revoked.',
   'agent.rotated': 'An agent token was rotated.',
+  'approval.requested': 'A decision waits for a person.',
+  'approval.resolved': 'A person approved or denied a call.',
   'delegation.created': 'A delegation chain was created.',
   'delegation.revoked': 'A delegation was revoked, or ended with what it stood on.',
 } as const;

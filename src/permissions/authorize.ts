@@ -6,8 +6,9 @@ import { newId } from '../lib/ids.ts';
 import { redact } from '../lib/redact.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
+import { type ApprovalState, approvalRequested, callDigest, insertApproval, newApproval, readApproval, useApproval } from './approval.ts';
 import { agentStatus, type CompiledAgent } from './compile.ts';
-import { counterKeys, countersOf, type Decision, decide, delegationsOf, type Reason, type World } from './decide.ts';
+import { counterKeys, countersOf, type Decision, decide, delegationsOf, neededApproval, type Reason, type World } from './decide.ts';
 import { AgentLookupErrors } from './errors.ts';
 import { explain, type Trace } from './explain.ts';
 import { mayUseOwnResource } from './own-resources.ts';
@@ -35,6 +36,8 @@ export interface AuthorizeAnswer {
   readonly limit?: number;
   readonly remaining?: number;
   readonly resetAt?: string;
+  /** With APPROVAL_REQUIRED: what a person has to approve. */
+  readonly approvalId?: string;
   readonly trace?: Trace;
 }
 
@@ -73,6 +76,7 @@ class Question implements Candidate<AuthorizeAnswer> {
   readonly #agentId: string;
   #principal: Principal | null;
   #principalEpoch: number;
+  #digest: string | undefined;
 
   constructor(platform: Platform, asker: Asker, input: AuthorizeInput) {
     this.#platform = platform;
@@ -117,7 +121,7 @@ class Question implements Candidate<AuthorizeAnswer> {
 
     const origin = this.#origin(asksAboutItself);
     const ask = { action: input.action, resource: input.resource, now: turn.now, ip: origin.ip, arguments: input.arguments };
-    const world: World = { used: (key, hour) => turn.counters.used(key, hour), agent: (id) => this.#source(id, agent) };
+    const world: World = { used: (key, hour) => turn.counters.used(key, hour), agent: (id) => this.#source(id, agent), approved: () => this.#approval(turn).status === 'approved' };
     const decision = decide(agent, ask, world);
     const trace = input.explain ? explain(agent, ask, world, decision) : undefined;
     if (input.dryRun) return { answer: answerOf(decision, undefined, turn.now, trace) };
@@ -140,7 +144,35 @@ class Question implements Candidate<AuthorizeAnswer> {
       userAgent: origin.userAgent,
       delegationIds: chain.length > 0 ? JSON.stringify(chain) : null,
     };
-    return { answer: answerOf(decision, auditId, turn.now, trace), record };
+    const answer = answerOf(decision, auditId, turn.now, trace);
+    if (decision.allowed) {
+      if (!neededApproval(decision)) return { answer, record };
+      return { answer, record, write: useApproval(this.#approval(turn), turn.now) };
+    }
+    if (decision.reason !== 'APPROVAL_REQUIRED') return { answer, record };
+    return this.#askForApproval(turn, agent, record, answer);
+  }
+
+  /** What is known of a person's approval of exactly this call; read once a batch, under its lock. */
+  #approval(turn: Turn): ApprovalState {
+    const digest = (this.#digest ??= callDigest(this.#agentId, this.#input));
+    const known = turn.shared.get(digest) as ApprovalState | undefined;
+    if (known) return known;
+    throw new NotReady({
+      load: async (db) => {
+        turn.shared.set(digest, await readApproval(db, digest, turn.now));
+      },
+    });
+  }
+
+  /** An identical call waits for the same approval; otherwise a new one is asked for. */
+  #askForApproval(turn: Turn, agent: CompiledAgent, record: AuditRecord, answer: AuthorizeAnswer): Outcome<AuthorizeAnswer> {
+    const state = this.#approval(turn);
+    if (state.status === 'pending') return { answer: { ...answer, approvalId: state.id }, record };
+    const row = newApproval(this.#digest as string, agent, record, turn.now, this.#platform.config.approvals.ttl);
+    state.id = row.id;
+    state.status = 'pending';
+    return { answer: { ...answer, approvalId: row.id }, record, write: insertApproval(row), events: [approvalRequested(row)] };
   }
 
   /** An agent further up a chain; with it all that delegate to `below` are loaded, since they are likely asked for next. */

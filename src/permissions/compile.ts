@@ -24,6 +24,8 @@ export interface CompiledEntry {
   readonly cap: { readonly limit: number; readonly counterKey: string } | undefined;
   /** Constraints other than the cap. */
   readonly conditions: Conditions | undefined;
+  /** Allows only a call to which a person has agreed. */
+  readonly requiresApproval: boolean;
   /** undefined: the agent's own permission. Otherwise it holds only while the source holds it too. */
   readonly link: Link | undefined;
 }
@@ -67,6 +69,7 @@ function compileEntries(holderId: string, permissions: readonly Permission[], fi
       actions: permission.actions.includes('*') ? undefined : new Set(permission.actions),
       cap: limit === undefined ? undefined : { limit, counterKey: hash('sha256', `${holderId}\n${ordinal}\n${identity}`, 'base64url').slice(0, 22) },
       conditions: constraints && compileConditions(constraints),
+      requiresApproval: constraints?.requireApproval === true,
       link,
     };
   });

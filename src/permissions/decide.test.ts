@@ -34,7 +34,7 @@ describe('the decision table, as a pure function', () => {
   it.each(decisionCases)('$name', ({ permissions, action = 'read', resource, want, after = 0 }) => {
     const agent = compileAgent(row(permissions));
     const used = new Map<string, number>();
-    const world = { used: (key: string) => used.get(key) ?? 0, agent: noAgent };
+    const world = { used: (key: string) => used.get(key) ?? 0, agent: noAgent, approved: () => false };
     for (let i = 0; i < after; i++) {
       const before = decide(agent, { action, resource, now: NOW, ip: null, arguments: undefined }, world);
       if (before.allowed) for (const key of countersOf(before)) used.set(key, (used.get(key) ?? 0) + 1);

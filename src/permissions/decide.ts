@@ -7,6 +7,7 @@ export const REASONS = {
   AGENT_REVOKED: 'Agent is revoked',
   AGENT_EXPIRED: 'Agent has expired',
   NO_PERMISSION: 'No permission allows this action on this resource',
+  APPROVAL_REQUIRED: 'A person has to approve this call',
   RATE_LIMITED: 'Rate limit exceeded',
   OUTSIDE_TIME_WINDOW: 'Outside the permitted time window',
   IP_NOT_ALLOWED: 'The address is not on the allow-list',
@@ -15,7 +16,7 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 /** When several entries match and none allows, the reason that the agent can do most about is given. */
-const MOST_ACTIONABLE: readonly Reason[] = ['RATE_LIMITED', 'OUTSIDE_TIME_WINDOW', 'ARGUMENTS_NOT_ALLOWED', 'IP_NOT_ALLOWED', 'NO_PERMISSION'];
+const MOST_ACTIONABLE: readonly Reason[] = ['APPROVAL_REQUIRED', 'RATE_LIMITED', 'OUTSIDE_TIME_WINDOW', 'ARGUMENTS_NOT_ALLOWED', 'IP_NOT_ALLOWED', 'NO_PERMISSION'];
 
 export interface Ask extends Circumstances {
   readonly action: string;
@@ -28,6 +29,8 @@ export interface World {
   used(key: string, hour: number): number;
   /** An agent further up a chain. */
   agent(id: string): CompiledAgent;
+  /** Has a person agreed to exactly this call? */
+  approved(): boolean;
 }
 
 export interface Refusal {
@@ -43,6 +46,7 @@ export interface Permit {
 }
 export type Decision = Permit | Refusal;
 
+const APPROVAL_REQUIRED: Refusal = { allowed: false, reason: 'APPROVAL_REQUIRED' };
 const NO_PERMISSION: Refusal = { allowed: false, reason: 'NO_PERMISSION' };
 const NONE: readonly string[] = [];
 
@@ -73,6 +77,9 @@ export function countersOf(permit: Permit): readonly string[] {
   }
   return keys ?? NONE;
 }
+
+/** Whether the chain that allowed did so by a person's approval. */
+export const neededApproval = (permit: Permit): boolean => permit.chain.some((e) => e.requiresApproval);
 
 /** The delegations of the chain that allowed, from the root to the agent. */
 export const delegationsOf = (permit: Permit): string[] => permit.chain.flatMap((e) => (e.link ? [e.link.delegationId] : [])).reverse();
@@ -153,7 +160,9 @@ class Search {
     // Every link must hold; of those that do not, conditions are named before caps, which are taken last.
     const unmet = entry.conditions && unmetCondition(entry.conditions, this.#ask);
     if (unmet) return { allowed: false, reason: unmet };
-    if (above && !above.allowed && above.reason !== 'RATE_LIMITED') return above;
+    if (above && !above.allowed && above.reason !== 'RATE_LIMITED' && above.reason !== 'APPROVAL_REQUIRED') return above;
+    if (entry.requiresApproval && !this.#world.approved()) return APPROVAL_REQUIRED;
+    if (above && !above.allowed && above.reason === 'APPROVAL_REQUIRED') return above;
     const { cap } = entry;
     if (cap && this.#world.used(cap.counterKey, this.#hour) >= cap.limit) return { allowed: false, reason: 'RATE_LIMITED', limit: cap.limit, resetAt: (this.#hour + 1) * HOUR_MS };
     if (!above) return { allowed: true, chain: [entry] };

@@ -64,6 +64,7 @@ export const AuthorizeDecision = z
     limit: z.int().optional(),
     remaining: z.int().optional(),
     resetAt: z.string().optional().meta({ format: 'date-time' }),
+    approvalId: z.string().optional().meta({ description: 'With APPROVAL_REQUIRED.' }),
     trace: Trace.optional(),
   })
   .meta({ id: 'AuthorizeDecision' });

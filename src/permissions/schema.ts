@@ -26,6 +26,7 @@ export const Constraints = z
       .max(100)
       .optional()
       .meta({ description: 'Addresses or CIDR ranges from which the agent may call.' }),
+    requireApproval: z.boolean().optional().meta({ description: 'A person has to approve each call.' }),
     allowedArgPatterns: z
       .array(text(MAX_GLOB_CHARS))
       .min(1)

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Kysely, PostgresDialect } from 'kysely';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { TablePrefixPlugin } from './prefix-plugin.ts';
 import { SqliteHandleDialect } from './sqlite.ts';
 import { openSqlite, type SqliteHandle } from './sqlite-handle.ts';
@@ -95,4 +95,11 @@ async function openPool(url: string, onError?: (error: Error) => void): Promise<
   // A broken idle connection is replaced by the pool; without this listener it would end the process.
   pool.on('error', (error) => onError?.(error));
   return pool;
+}
+
+/** A query builder on one connection of the pool, so inside the transaction that is open on it. */
+export function onConnection(client: PoolClient, database: PostgresDatabase): Db {
+  const borrowed = { query: client.query.bind(client), release: () => {} } as unknown as PoolClient;
+  const pool = { connect: async () => borrowed, end: async () => {} } as unknown as Pool;
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins: [new TablePrefixPlugin(database.prefix)] });
 }

@@ -2,6 +2,7 @@ import { type Migration, Migrator, sql } from 'kysely';
 import type { Database } from './database.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { delegations } from './migrations/0002-delegations.ts';
+import { approvals } from './migrations/0003-approvals.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -12,6 +13,7 @@ export interface MigrationContext {
 const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0001-foundation': foundation,
   '0002-delegations': delegations,
+  '0003-approvals': approvals,
 };
 
 export interface SchemaState {

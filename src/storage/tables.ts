@@ -15,6 +15,7 @@ export interface Tables {
   agents: AgentsTable;
   delegations: DelegationsTable;
   delegation_parents: DelegationParentsTable;
+  approvals: ApprovalsTable;
   users: UsersTable;
   tenants: TenantsTable;
   sessions: SessionsTable;
@@ -32,6 +33,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'agents',
   'delegations',
   'delegation_parents',
+  'approvals',
   'users',
   'tenants',
   'sessions',
@@ -155,6 +157,29 @@ interface DelegationParentsTable {
   parent_id: string;
 }
 
+/** A call that a person has to agree to. Bound to agent, action, resource and the exact arguments by `digest`. */
+interface ApprovalsTable {
+  id: string;
+  /** SHA-256 of what it is bound to. */
+  digest: string;
+  agent_id: string;
+  /** Owner of the agent: who may decide on it. */
+  user_id: string;
+  action: string;
+  resource: string;
+  /** JSON object, redacted: what the person is shown. */
+  arguments: string;
+  status: 'pending' | 'approved' | 'denied' | 'used';
+  /** Audit entry of the decision that asked for it. */
+  audit_id: string;
+  created_at: number;
+  /** From then on it is worth nothing, whatever its status. */
+  expires_at: number;
+  resolved_at: number | null;
+  resolved_by: string | null;
+  note: string | null;
+}
+
 interface UsersTable {
   id: string;
   /** As given; null for a bare record of an external user. */
@@ -210,6 +235,7 @@ interface SetupLinksTable {
   expires_at: number;
 }
 
+export type ApprovalRow = Selectable<ApprovalsTable>;
 export type DelegationRow = Selectable<DelegationsTable>;
 export type AgentRow = Selectable<AgentsTable>;
 export type UserRow = Selectable<UsersTable>;

@@ -1,0 +1,10 @@
+import { defineModule } from '../platform.ts';
+import { ApprovalErrors } from './errors.ts';
+import { approvalRoutes } from './routes.ts';
+
+export const approvals = defineModule({
+  name: 'approvals',
+  description: 'Calls to which a person has to agree.',
+  routes: approvalRoutes,
+  errors: ApprovalErrors,
+});

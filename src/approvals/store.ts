@@ -1,0 +1,54 @@
+import type { Reach } from '../lib/access.ts';
+import { isoTime } from '../lib/clock.ts';
+import { isId } from '../lib/ids.ts';
+import type { ApprovalRow, Db } from '../storage/index.ts';
+import { ApprovalErrors } from './errors.ts';
+import type { Approval, ApprovalFilter, ApprovalStatus } from './schema.ts';
+
+function within(db: Db, reach: Reach) {
+  const query = db.selectFrom('approvals').selectAll();
+  switch (reach.kind) {
+    case 'all':
+      return query;
+    case 'owner':
+      return query.where('user_id', '=', reach.userId);
+    case 'agent':
+      return query.where('agent_id', '=', reach.agentId);
+  }
+}
+
+/** Lapsing is computed from the clock, never stored. */
+const statusOf = (row: ApprovalRow, now: number): ApprovalStatus => ((row.status === 'pending' || row.status === 'approved') && now >= row.expires_at ? 'expired' : row.status);
+
+/** Newest first. */
+export function findApprovals(db: Db, reach: Reach, filter: ApprovalFilter, page: { after: string | undefined; limit: number }, now: number): Promise<ApprovalRow[]> {
+  let query = within(db, reach);
+  if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
+  if (filter.status === 'expired') query = query.where('status', 'in', ['pending', 'approved']).where('expires_at', '<=', now);
+  else if (filter.status === 'pending' || filter.status === 'approved') query = query.where('status', '=', filter.status).where('expires_at', '>', now);
+  else if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+  if (page.after !== undefined) query = query.where('id', '<', page.after);
+  return query.orderBy('id', 'desc').limit(page.limit).execute();
+}
+
+/** Throws 404 APPROVAL_NOT_FOUND. */
+export async function findApproval(db: Db, reach: Reach, id: string): Promise<ApprovalRow> {
+  const row = isId('approval', id) ? await within(db, reach).where('id', '=', id).executeTakeFirst() : undefined;
+  if (!row) throw ApprovalErrors.APPROVAL_NOT_FOUND();
+  return row;
+}
+
+export const toApproval = (row: ApprovalRow, now: number): Approval => ({
+  id: row.id,
+  agentId: row.agent_id,
+  action: row.action,
+  resource: row.resource,
+  arguments: JSON.parse(row.arguments) as Record<string, unknown>,
+  status: statusOf(row, now),
+  auditId: row.audit_id,
+  createdAt: isoTime(row.created_at),
+  expiresAt: isoTime(row.expires_at),
+  resolvedAt: row.resolved_at === null ? null : isoTime(row.resolved_at),
+  resolvedBy: row.resolved_by,
+  note: row.note,
+});
