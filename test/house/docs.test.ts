@@ -57,6 +57,20 @@ describe('docs/map.md', () => {
   });
 });
 
+describe('docs/standards.md', () => {
+  it('names tests that exist, one or more for each requirement', () => {
+    const requirements = readFileSync(docs('standards.md'), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('| ') && !line.startsWith('| Requirement'));
+    expect(requirements.length).toBeGreaterThan(5);
+    for (const line of requirements) {
+      const tests = [...line.matchAll(/`((?:src|test)\/[^`]+\.test\.ts)`/g)].map((m) => m[1] as string);
+      expect(tests, line).not.toEqual([]);
+      expect(tests.filter((path) => !existsSync(resolve(root, path)))).toEqual([]);
+    }
+  });
+});
+
 describe('docs/storage.md', () => {
   it('has a section for each table', () => {
     const headings = [...readFileSync(docs('storage.md'), 'utf8').matchAll(/^## `(\w+)`/gm)].map((m) => m[1]);
