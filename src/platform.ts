@@ -6,7 +6,7 @@ import type { Clock } from './lib/clock.ts';
 import type { Counts } from './lib/counts.ts';
 import type { ErrorFactory } from './lib/error.ts';
 import type { EventType } from './lib/event.ts';
-import type { Answer, Call, Route, RouteDeclaration } from './lib/route.ts';
+import type { Call, Route, RouteDeclaration } from './lib/route.ts';
 import type { SecretKind } from './lib/secrets.ts';
 import type { PolicyCache } from './permissions/policy.ts';
 import type { Database, Db } from './storage/index.ts';
@@ -64,4 +64,4 @@ export function defineRoute<P extends z.ZodType = z.ZodType<undefined>, Q extend
   return declaration as unknown as Route<Platform>;
 }
 
-export type { Answer, Call };
+export type { Call };

@@ -4,7 +4,6 @@ import { ApiTokenErrors } from './errors.ts';
 import { apiTokenRoutes } from './routes.ts';
 
 export { type ApiTokensApi, apiTokensApi } from './api.ts';
-export { createApiToken } from './create-api-token.ts';
 
 export const apiTokens = defineModule({
   name: 'api-tokens',

@@ -50,5 +50,3 @@ export function secretsEqual(a: string, b: string): boolean {
   const y = createHash('sha256').update(b).digest();
   return timingSafeEqual(x, y);
 }
-
-export const randomSecretBytes = (bytes: number): Buffer => randomBytes(bytes);

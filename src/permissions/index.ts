@@ -3,16 +3,16 @@ import { AgentLookupErrors } from './errors.ts';
 import { permissionRoutes } from './routes.ts';
 
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
-export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
+export { type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { type AgentStatus, agentStatus } from './compile.ts';
-export { REASONS, type Reason } from './decide.ts';
-export { type EffectivePermission, effectivePermissions } from './effective.ts';
+export type { Reason } from './decide.ts';
+export { effectivePermissions } from './effective.ts';
 export { AgentLookupErrors } from './errors.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { plainQuestion } from './plain-question.ts';
 export { PolicyCache, readChains } from './policy.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, assertAgentNamed } from './routes.ts';
-export { MAX_PERMISSIONS, Permission, Permissions } from './schema.ts';
+export { Permission, Permissions } from './schema.ts';
 export { type Supply, supplyOf } from './supply.ts';
 
 export const permissions = defineModule({

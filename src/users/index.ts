@@ -4,12 +4,9 @@ import { userRoutes } from './routes.ts';
 import { setupRoutes } from './setup-routes.ts';
 
 export { type UsersApi, usersApi } from './api.ts';
-export { createUser } from './create-user.ts';
 export { ensureFirstAdmin, type FirstAdmin } from './ensure-first-admin.ts';
 export { UserErrors } from './errors.ts';
-export { listUsers } from './list-users.ts';
-export { SignUp } from './schema.ts';
-export { ensureExternalUser, findUser, findUserByEmail } from './store.ts';
+export { ensureExternalUser, findUser } from './store.ts';
 
 export const users = defineModule({
   name: 'users',
