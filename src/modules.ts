@@ -1,6 +1,8 @@
 import { agents } from './agents/index.ts';
 import { apiTokens } from './api-tokens/index.ts';
 import { approvals } from './approvals/index.ts';
+import { audit } from './audit/index.ts';
+import { dashboard } from './dashboard/index.ts';
 import { delegations } from './delegations/index.ts';
 import { permissions } from './permissions/index.ts';
 import type { Module } from './platform.ts';
@@ -10,4 +12,4 @@ import { tenants } from './tenants/index.ts';
 import { users } from './users/index.ts';
 
 /** THE LIST. Router, OpenAPI, error and route docs, the permission matrix of the tests: all follow from it. */
-export const modules: readonly Module[] = [permissions, tenants, sessions, users, apiTokens, agents, delegations, approvals, system];
+export const modules: readonly Module[] = [permissions, tenants, sessions, users, apiTokens, agents, delegations, approvals, audit, dashboard, system];

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Config } from './config.ts';
-import type { Ledger, Reaction } from './ledger/index.ts';
+import type { Ledger, LedgerReader, Reaction } from './ledger/index.ts';
 import type { Principal } from './lib/access.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Counts } from './lib/counts.ts';
@@ -28,6 +28,8 @@ export interface Platform {
   readonly log: Log;
   readonly database: Database;
   readonly ledger: Ledger;
+  /** What the ledger holds, by filter. */
+  readonly reader: LedgerReader;
   readonly policy: PolicyCache;
   /** Further keys whose values are redacted before storage (`audit.redact`), normalised. */
   readonly redactedKeys: ReadonlySet<string>;
@@ -51,6 +53,8 @@ export interface Module {
   readonly routes?: readonly Route<Platform>[];
   readonly errors?: Readonly<Record<string, ErrorFactory>>;
   readonly credentials?: readonly Credential[];
+  /** Looked after every few seconds, one run at a time, while the service is up. */
+  readonly upkeep?: (platform: Platform) => Promise<void>;
   /** What follows in the same change when an event of a type is emitted, by whichever module. */
   readonly reactions?: Readonly<Partial<Record<EventType, Reaction>>>;
 }

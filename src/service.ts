@@ -9,7 +9,7 @@ import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
 import { hotAuthorize } from './http/hot-authorize.ts';
 import { describeApi } from './http/openapi.ts';
-import { Ledger, type Reaction } from './ledger/index.ts';
+import { Ledger, LedgerReader, Postings, type Reaction } from './ledger/index.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { Counts } from './lib/counts.ts';
 import { redactedKeys } from './lib/redact.ts';
@@ -72,9 +72,11 @@ export async function createLegate({ authenticate, ...config }: ConfigInput & Pi
   const reactions = new Map<string, Reaction[]>();
   for (const module of modules) for (const [type, react] of Object.entries(module.reactions ?? {})) reactions.set(type, [...(reactions.get(type) ?? []), react]);
   const ledger = new Ledger({ database, clock, policy, reactions, instance: randomUUID(), onError: (message, error) => log.error({ err: error }, message) });
+  const postings = database.dialect === 'sqlite' ? new Postings(database, (work) => ledger.maintain(work)) : undefined;
+  if (postings) ledger.onCommit((commit) => postings.add(commit));
   const mounted = mountRoutes(modules, values);
   const counts = { requests: new Counts(), decisions: new Counts() };
-  ledger.onRecords((_, records) => {
+  ledger.onCommit(({ records }) => {
     for (const { result, reason } of records) counts.decisions.add(result, reason ?? '');
   });
   let description: string | undefined;
@@ -86,6 +88,7 @@ export async function createLegate({ authenticate, ...config }: ConfigInput & Pi
     log,
     database,
     ledger,
+    reader: new LedgerReader(database, postings),
     policy,
     redactedKeys: redactedKeys(values.audit.redact),
     counts,
@@ -100,6 +103,8 @@ export async function createLegate({ authenticate, ...config }: ConfigInput & Pi
   const fetch = createApp(platform, mounted, authenticator, observe);
   const hot = hotAuthorize(platform, authenticator, `${values.http.restPath.replace(/\/$/, '')}/authorize`, observe);
 
+  const upkeep = startUpkeep(platform);
+
   return {
     fetch,
     hot,
@@ -110,8 +115,36 @@ export async function createLegate({ authenticate, ...config }: ConfigInput & Pi
     baseUrl: platform.baseUrl,
     platform,
     close: async () => {
+      await upkeep.stop();
+      await postings?.close();
       await ledger.close();
       await database.close();
+    },
+  };
+}
+
+const UPKEEP_MS = 5000;
+
+/** Runs what modules have to look after, one run at a time. */
+function startUpkeep(platform: Platform): { stop: () => Promise<void> } {
+  let running = Promise.resolve();
+  let idle = true;
+  const timer = setInterval(() => {
+    if (!idle) return;
+    idle = false;
+    running = (async () => {
+      for (const module of modules) await module.upkeep?.(platform);
+    })()
+      .catch((error: unknown) => platform.log.warn({ err: error }, 'upkeep failed and is tried again'))
+      .finally(() => {
+        idle = true;
+      });
+  }, UPKEEP_MS);
+  timer.unref();
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await running;
     },
   };
 }

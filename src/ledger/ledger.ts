@@ -36,6 +36,14 @@ export interface Outcome<T> {
   readonly events?: readonly NewEvent[];
 }
 
+/** What one commit appended: records first, events behind them, with contiguous sequence numbers and one time. */
+export interface Commit {
+  readonly firstSeq: number;
+  readonly records: readonly AuditRecord[];
+  readonly events: readonly NewEvent[];
+  readonly timestamp: number;
+}
+
 /** A decision waiting for its turn. */
 export interface Candidate<T> {
   /**
@@ -109,8 +117,7 @@ export class Ledger {
   readonly #store: BatchStore;
   readonly #mutex = new Mutex();
   readonly #counters = new HourCounters();
-  readonly #listeners = new Set<(firstSeq: number, records: readonly AuditRecord[], timestamp: number) => void>();
-  readonly #eventListeners = new Set<(event: NewEvent) => void>();
+  readonly #listeners = new Set<(commit: Commit) => void>();
   #queue: Waiting[] = [];
   #turning = false;
   #closed = false;
@@ -132,18 +139,20 @@ export class Ledger {
     });
   }
 
-  /** Calls `listener` after each commit of decisions of this instance. */
-  onRecords(listener: (firstSeq: number, records: readonly AuditRecord[], timestamp: number) => void): void {
+  /** Calls `listener` after each commit of this instance. Other instances, and other processes, commit too. */
+  onCommit(listener: (commit: Commit) => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Calls `listener` with the events (other than decisions) of each commit of this instance, after it. */
-  onEvents(listener: (event: NewEvent) => void): void {
-    this.#eventListeners.add(listener);
+  #announce(commit: Commit): void {
+    for (const listener of this.#listeners) listener(commit);
   }
 
-  #announce(events: readonly NewEvent[]): void {
-    for (const event of events) for (const listener of this.#eventListeners) listener(event);
+  /**
+   * Runs upkeep of derived tables in a transaction of its own, between batches. It must not touch what decisions stand on.
+   */
+  async maintain<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#mutex.run(() => this.#o.database.write.transaction().execute(work));
   }
 
   /**
@@ -154,6 +163,8 @@ export class Ledger {
     return this.#mutex.run(async () => {
       const { database, clock, policy, reactions } = this.#o;
       const events: NewEvent[] = [];
+      let firstSeq = 0;
+      let timestamp = 0;
       try {
         const result = await database.write.transaction().execute(async (db) => {
           let query = db.selectFrom('head').select(['seq', 'epoch', 'clock', 'writer']).where('id', '=', 1);
@@ -182,7 +193,9 @@ export class Ledger {
             for (const react of reactions?.get(event.type) ?? []) await react(change, event);
           }
           if (events.length > 0) {
-            await appendEvents(db, events, head.seq + 1, now);
+            firstSeq = head.seq + 1;
+            timestamp = now;
+            await appendEvents(db, events, firstSeq, now);
           }
           if (events.length > 0 || invalidated) {
             await db
@@ -193,7 +206,7 @@ export class Ledger {
           }
           return result;
         });
-        this.#announce(events);
+        if (events.length > 0) this.#announce({ firstSeq, records: [], events, timestamp });
         return result;
       } catch (error) {
         if (isUnavailable(error)) throw CommonErrors.STORAGE_UNAVAILABLE({ cause: error });
@@ -268,8 +281,7 @@ export class Ledger {
         this.stats.batches++;
         this.stats.records += records.length;
         settled.push(() => {
-          for (const listener of this.#listeners) listener(firstSeq, records, now);
-          this.#announce(events);
+          this.#announce({ firstSeq, records, events, timestamp: now });
         });
       } else {
         const undone = this.#store.rollback();

@@ -68,3 +68,11 @@ export const swapPrefix = (id: string, kind: IdKind): string => `${ID_PREFIXES[k
 
 /** Whether a text has the form of such an id. What has not is the id of nothing, and is never sent to the database. */
 export const isId = (kind: IdKind, text: string): boolean => text.startsWith(`${ID_PREFIXES[kind]}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(ID_PREFIXES[kind].length + 1));
+
+/** The millisecond in which an id was made. */
+export function timeOfId(id: string): number {
+  const at = id.indexOf('_') + 1;
+  let ms = 0;
+  for (const char of id.slice(at, at + 10)) ms = ms * 32 + ALPHABET.indexOf(char);
+  return ms;
+}

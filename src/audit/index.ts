@@ -1,0 +1,13 @@
+import { defineModule } from '../platform.ts';
+import { AuditErrors } from './errors.ts';
+import { auditRoutes } from './routes.ts';
+
+export { getAuditEntry, queryAudit } from './query.ts';
+export { AuditEntry, AuditFilter } from './schema.ts';
+
+export const audit = defineModule({
+  name: 'audit',
+  description: 'Every decision, queryable at once and exportable whole.',
+  routes: auditRoutes,
+  errors: AuditErrors,
+});

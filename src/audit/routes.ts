@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { nextPage } from '../lib/page.ts';
+import { defineRoute } from '../platform.ts';
+import { AuditErrors } from './errors.ts';
+import { exportAudit } from './export-audit.ts';
+import { getAuditEntry, queryAudit } from './query.ts';
+import { AuditEntry, ExportAudit, ListAudit } from './schema.ts';
+
+const MayRead = { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: true } as const;
+
+/** Specification 4.4. */
+export const auditRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/audit',
+    summary: 'Read audit entries',
+    description: 'Newest first, of what the caller may see. A Link header with rel="next" leads to the next page and stays exact while entries arrive.',
+    who: MayRead,
+    query: ListAudit,
+    answers: { 200: z.array(AuditEntry) },
+    handle: async (call, platform) => {
+      const { limit, offset, cursor, ...filter } = call.query;
+      const { entries, next } = await queryAudit(platform, call.reach, filter, { limit, offset, cursor });
+      const url = new URL(call.url);
+      // The cursor stands where this page ends; an offset would skip again.
+      url.searchParams.delete('offset');
+      return { status: 200, body: entries, ...nextPage(url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/audit/export',
+    summary: 'Export audit entries',
+    description: 'Every entry that fits, oldest first, as a file. CSV cells that a spreadsheet would take for formulas get a leading single quote; JSON is free of loss.',
+    who: MayRead,
+    query: ExportAudit,
+    answers: { 200: { mediaTypes: ['application/json', 'text/csv', 'application/x-ndjson'] } },
+    errors: [AuditErrors.TOO_MANY_EXPORTS],
+    handle: (call, platform) => {
+      const { format, ...filter } = call.query;
+      return exportAudit(platform, call.reach, filter, format);
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/audit/:id',
+    summary: 'Read an audit entry',
+    who: MayRead,
+    params: z.object({ id: z.string() }),
+    answers: { 200: AuditEntry },
+    errors: [AuditErrors.AUDIT_ENTRY_NOT_FOUND],
+    handle: async (call, platform) => ({ status: 200, body: await getAuditEntry(platform, call.reach, call.params.id) }),
+  }),
+];

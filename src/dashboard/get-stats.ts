@@ -1,0 +1,64 @@
+import { sql } from 'kysely';
+import type { Reach } from '../lib/access.ts';
+import { DAY_MS } from '../lib/clock.ts';
+import type { Platform } from '../platform.ts';
+import { type Calls, countAll, countByAgent } from './counters.ts';
+import type { DashboardStats, StatsWindow } from './schema.ts';
+
+const DAYS: Readonly<Record<StatsWindow, number | null>> = { '24h': 1, '7d': 7, '30d': 30, all: null };
+const TOP = 10;
+
+/** Statistics over what the caller owns; over everything for an admin. Answered from running counters. */
+export async function getStats(platform: Platform, reach: Reach, window: StatsWindow): Promise<DashboardStats> {
+  const now = platform.clock.now();
+  const days = DAYS[window];
+  const lastDay = await countByAgent(platform, reach, now - DAY_MS);
+  const inWindow = days === 1 ? lastDay : await countByAgent(platform, reach, days === null ? null : now - days * DAY_MS);
+  return {
+    ...(await countAgents(platform, reach, now)),
+    totalAuditEntries: await countAll(platform, reach),
+    denialRateLast24h: denialRate(lastDay),
+    topAgentsByCallCount: await top(platform, inWindow),
+  };
+}
+
+function denialRate(counts: ReadonlyMap<string, Calls>): number {
+  let calls = 0;
+  let denied = 0;
+  for (const c of counts.values()) {
+    calls += c.calls;
+    denied += c.denied;
+  }
+  return calls === 0 ? 0 : (denied / calls) * 100;
+}
+
+async function countAgents(platform: Platform, reach: Reach, now: number): Promise<{ totalAgents: number; activeAgents: number }> {
+  let query = platform.database.read
+    .selectFrom('agents')
+    .select([sql<number>`count(*)`.as('total'), sql<number>`sum(case when revoked_at is null and (expires_at is null or expires_at > ${now}) then 1 else 0 end)`.as('active')]);
+  if (reach.kind !== 'all') query = query.where('owner_id', '=', reach.userId);
+  const { total, active } = await query.executeTakeFirstOrThrow();
+  return { totalAgents: Number(total), activeAgents: Number(active ?? 0) };
+}
+
+async function top(platform: Platform, counts: ReadonlyMap<string, Calls>): Promise<DashboardStats['topAgentsByCallCount']> {
+  const most = [...counts].sort(([a, x], [b, y]) => y.calls - x.calls || (a < b ? -1 : 1)).slice(0, TOP);
+  if (most.length === 0) return [];
+  const rows = await platform.database.read
+    .selectFrom('agents')
+    .select(['id', 'name', 'owner_id'])
+    .where(
+      'id',
+      'in',
+      most.map(([id]) => id),
+    )
+    .execute();
+  const byId = new Map(rows.map((r) => [r.id, r]));
+  return most.map(([agentId, { calls, denied }]) => ({
+    agentId,
+    name: byId.get(agentId)?.name ?? '',
+    ownerId: byId.get(agentId)?.owner_id ?? '',
+    callCount: calls,
+    deniedCount: denied,
+  }));
+}
