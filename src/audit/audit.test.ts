@@ -293,9 +293,14 @@ function naiveCsv(text: string): string[][] {
       else if (c === '"') quoted = false;
       else cell += c;
     } else if (c === '"') quoted = true;
-    else if (c === ',') row.push(cell), (cell = '');
-    else if (c === '\r' && text[i + 1] === '\n') row.push(cell), rows.push(row), (cell = ''), (row = []), i++;
-    else cell += c;
+    else if (c === ',' || (c === '\r' && text[i + 1] === '\n')) {
+      row.push(cell);
+      cell = '';
+      if (c === ',') continue;
+      rows.push(row);
+      row = [];
+      i++;
+    } else cell += c;
   }
   return rows;
 }

@@ -79,7 +79,10 @@ export class Postings {
 
   /** Takes a commit in. One that does not join on (another process wrote in between) is left to the next catch-up. */
   add({ firstSeq, records, events }: Commit): void {
-    if (firstSeq !== this.#next || this.#catchingUp) return this.#catchUpSoon();
+    if (firstSeq !== this.#next || this.#catchingUp) {
+      this.#catchUpSoon();
+      return;
+    }
     for (const r of records) this.#put(this.#next++, r);
     for (const e of events) this.#put(this.#next++, { agentId: e.agentId, userId: e.userId, action: null, result: null });
     if (this.#segments.size > 1) this.#catchUpSoon();
