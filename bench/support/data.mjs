@@ -107,7 +107,7 @@ export async function fillAudit(databaseUrl, people, rows) {
         delegationIds: null,
       };
     });
-    await store.commit({ firstSeq: head.seq + 1, timestamp, records, counters: [], writer: 'bench' });
+    await store.commit({ firstSeq: head.seq + 1, lastSeq: head.seq + records.length, timestamp, records, counters: [], writer: 'bench' });
   }
   await database.close();
 }
