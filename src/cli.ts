@@ -77,8 +77,9 @@ function report(error: unknown): number {
 
 // What a command makes is for this user alone.
 process.umask(0o077);
-// `legate openapi | head`: a reader that has seen enough is no failure.
-process.stdout.on('error', () => process.exit(0));
+// `legate openapi | head`: a reader that has seen enough is no failure, and no reason to stop serving.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   process.exitCode = report(error);

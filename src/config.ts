@@ -16,7 +16,12 @@ export const configSection = {
     }),
   },
   dataDir: option.string({ default: './.legate', description: 'Folder of the SQLite file and the secrets; created with mode 0700.' }),
-  databaseUrl: option.optionalString({ secret: true, defaultText: 'sqlite:<dataDir>/legate.db', description: 'sqlite:<path> or postgres://...' }),
+  databaseUrl: option.optionalString({
+    secret: true,
+    defaultText: 'sqlite:<dataDir>/legate.db',
+    schema: z.string().regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:<path> or postgres://...'),
+    description: 'sqlite:<path> or postgres://...',
+  }),
   baseUrl: option.optionalString({
     defaultText: 'http://localhost:<port>',
     schema: z.url({ protocol: /^https?$/, message: 'must be an http or https address' }).refine((u) => !u.endsWith('/'), 'must not end with a slash'),

@@ -1,12 +1,11 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HOUR_MS, isoTime, MINUTE_MS } from '../lib/clock.ts';
-import { openDataFolder } from '../lib/data-folder.ts';
 import { secretHash } from '../lib/secrets.ts';
 import type { Platform } from '../platform.ts';
 import { ensureExternalUser } from '../users/index.ts';
 import { type Command, UsageError } from './command.ts';
-import { readSettings, type Settings, withLegate } from './settings.ts';
+import { readSettings, type Settings, useDataFolder, withLegate } from './settings.ts';
 
 const USER_ID = 'developer';
 const LIFETIME_MS = HOUR_MS;
@@ -27,7 +26,7 @@ export const command: Command = {
 export async function developerToken(settings: Settings): Promise<string> {
   if (settings.production) throw new UsageError('There is no developer token in production: `legate admin token` makes a lasting one.');
   const { dataDir } = settings.values;
-  openDataFolder(dataDir);
+  useDataFolder(dataDir);
   const path = join(dataDir, 'developer-token');
   return withLegate(settings, async ({ platform, apiTokens }) => {
     const kept = readKept(path);

@@ -1,16 +1,15 @@
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { type Listening, listen } from '../http/node.ts';
-import { openDataFolder } from '../lib/data-folder.ts';
 import { packageVersion } from '../lib/version.ts';
-import { createLegate, type Legate } from '../service.ts';
+import type { Legate } from '../service.ts';
 import { schemaState } from '../storage/index.ts';
 import { ensureFirstAdmin } from '../users/index.ts';
 import { renderBanner } from './banner.ts';
 import { type Command, EXIT_CONFIG, UsageError } from './command.ts';
 import { createLog } from './log.ts';
 import { findings } from './production.ts';
-import { readSettings } from './settings.ts';
+import { open, readSettings, useDataFolder } from './settings.ts';
 import { exitOnCrash, stopOnSignals } from './stop.ts';
 
 /** `legate serve`: makes the data folder, migrates, sees to the first administrator, serves until it is told to stop. */
@@ -27,19 +26,19 @@ export const command: Command = {
 
     const log = createLog(values.log.level);
     exitOnCrash(log);
-    openDataFolder(values.dataDir);
+    useDataFolder(values.dataDir);
     const { host } = values.http;
     const port = values.http.port === 0 ? await freePort(host) : values.http.port;
-    const legate = await createLegate({ http: { port } }, { ...options, log });
+    const legate = await open({ http: { port } }, { ...options, log });
     try {
       const firstAdmin = await ensureFirstAdmin(legate.platform);
+      const schema = await schemaState(legate.platform.database);
       const listening = await listenOn(legate, port, host);
       stopOnSignals(async () => {
         await listening.stop();
         await legate.close();
       }, log);
       const readyAfterMs = Math.round(performance.now());
-      const schema = await schemaState(legate.platform.database);
       const { isTTY } = process.stdout;
       process.stdout.write(
         renderBanner(

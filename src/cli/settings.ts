@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, type ConfigInput, readConfig } from '../config.ts';
 import { ConfigError, type Source } from '../lib/config.ts';
+import { openDataFolder } from '../lib/data-folder.ts';
 import { createLegate, type Legate, type LegateOptions } from '../service.ts';
+import { isUnavailable } from '../storage/index.ts';
+import { UsageError } from './command.ts';
 
 export interface Settings {
   readonly values: Config;
@@ -38,9 +41,30 @@ function readFile(): unknown {
   }
 }
 
+/** createLegate, for which a database that cannot be used is something a person can mend. */
+export async function open(config: ConfigInput, options: LegateOptions): Promise<Legate> {
+  try {
+    return await createLegate(config, options);
+  } catch (error) {
+    if (!isUnavailable(error) && (error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    throw new UsageError(
+      `The database cannot be used: ${(error as Error).message || (error as NodeJS.ErrnoException).code}. LEGATE_DATABASE_URL and LEGATE_DATA_DIR say where it is.`,
+    );
+  }
+}
+
+/** openDataFolder, for which a folder that cannot be used is something a person can mend. */
+export function useDataFolder(dir: string): void {
+  try {
+    openDataFolder(dir);
+  } catch (error) {
+    throw new UsageError(`The data folder cannot be used: ${(error as Error).message} LEGATE_DATA_DIR says where it is.`);
+  }
+}
+
 /** Runs `work` on the service of this configuration, beside one that may be running on the same database. */
 export async function withLegate<T>(settings: Settings, work: (legate: Legate) => Promise<T>): Promise<T> {
-  const legate = await createLegate({}, settings.options);
+  const legate = await open({}, settings.options);
   try {
     return await work(legate);
   } finally {

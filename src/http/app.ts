@@ -62,7 +62,7 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
         const { status, headers, body } = renderError(platform, error);
         response = new Response(body, { status, headers });
       }
-      observe(`${request.method} ${path}`, response.status);
+      observe(`${route ? request.method : 'other'} ${path}`, response.status);
       return head ? new Response(null, response) : response;
     });
   }

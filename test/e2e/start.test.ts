@@ -1,9 +1,10 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { legate, root, run, scratchFolder, serve } from '../support/cli.ts';
+import { legate, PROGRAM, root, run, scratchFolder, serve } from '../support/cli.ts';
 
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 const json = { 'content-type': 'application/json' };
@@ -83,7 +84,8 @@ describe('secrets.json', () => {
   it('is the same for eight processes that make it at once', async () => {
     const dir = join(scratchFolder(), 'data');
     const source = `
-      import { createHash } from 'node:crypto';
+      import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
       const { openDataFolder } = await import(${JSON.stringify(join(root, 'dist/lib/data-folder.js'))});
       while (Date.now() < Number(process.argv[1]));
       process.stdout.write(createHash('sha256').update(JSON.stringify(openDataFolder(${JSON.stringify(dir)}))).digest('hex'));
@@ -147,11 +149,36 @@ describe('a configuration that does not fit', () => {
     expect(stderr).toBe(`Port ${port} of 127.0.0.1 is in use: stop what listens there, or set PORT to another one.\n`);
   });
 
-  it('PORT=0 takes a free one and says which', async () => {
+  const unusable: [string, Record<string, string>, number, string][] = [
+    ['a data folder that cannot be made', { LEGATE_DATA_DIR: join(root, 'package.json/data') }, 1, 'LEGATE_DATA_DIR'],
+    ['a SQLite file that cannot be made', { LEGATE_DATABASE_URL: `sqlite:${join(root, 'package.json/legate.db')}` }, 1, 'LEGATE_DATABASE_URL'],
+    ['a file that is no database', { LEGATE_DATABASE_URL: `sqlite:${join(root, 'package.json')}` }, 1, 'not a database'],
+    ['a PostgreSQL that does not answer', { LEGATE_DATABASE_URL: 'postgres://legate:pa55word@127.0.0.1:9/legate' }, 1, 'ECONNREFUSED'],
+    ['a database of another kind', { LEGATE_DATABASE_URL: 'mysql://legate:pa55word@db/legate' }, 78, 'LEGATE_DATABASE_URL'],
+  ];
+  it.each(unusable)('ends with a sentence for %s', async (_, env, expected, named) => {
+    const { code, stdout, stderr } = await legate(['serve'], { env });
+    expect([code, stdout]).toEqual([expected, '']);
+    expect(stderr).toContain(named);
+    expect(stderr).not.toMatch(/\n\s+at |pa55word/);
+  });
+
+  it('PORT=0 takes a free port and says which', async () => {
     const cwd = scratchFolder();
-    mkdirSync(join(cwd, 'bin'));
-    const { stdout } = await legate(['config', '--json'], { cwd, env: { PORT: '0' } });
-    expect(JSON.parse(stdout)).toContainEqual({ option: 'http.port', environment: 'PORT', value: 0, source: 'environment' });
+    const { PATH = '', HOME = '' } = process.env as { PATH?: string; HOME?: string };
+    const child = spawn(process.execPath, [PROGRAM, 'serve'], { cwd, env: { PATH, HOME, PORT: '0' } });
+    const output = await new Promise<string>((resolve) => {
+      let text = '';
+      child.stdout.on('data', (chunk: Buffer) => {
+        text += chunk;
+        if (text.includes('/health/live')) resolve(text);
+      });
+    });
+    const live = output.match(/http:\S+\/health\/live/)?.[0] ?? '';
+    const { status } = await fetch(live);
+    const exit = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    expect([status, await exit]).toEqual([200, 0]);
   });
 });
 
