@@ -23,12 +23,16 @@ async function bundleProgram() {
   writeFileSync(join(beside, 'cli.js'), "#!/usr/bin/env node\nimport './program/cli.js';\n", { mode: 0o755 });
 }
 
-/** Builds; throws when it fails. */
+/** Builds, or ends the process with 1. */
 export async function build() {
   try {
     const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
     const { status } = spawnSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', beside, '--noEmitOnError'], { stdio: 'inherit' });
-    if (status !== 0) throw new Error('the build failed');
+    // The compiler has said why.
+    if (status !== 0) {
+      rmSync(beside, { recursive: true, force: true });
+      process.exit(1);
+    }
 
     const assets = join(beside, 'docs-assets');
     mkdirSync(assets);
