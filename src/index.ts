@@ -1,5 +1,6 @@
 export type { AgentsApi } from './agents/index.ts';
 export type { ApiTokensApi } from './api-tokens/index.ts';
+export type { AuditApi } from './audit/index.ts';
 export type { ConfigInput } from './config.ts';
 export type { AuthenticateHook, ExternalUser } from './http/authenticate.ts';
 export { LegateError } from './lib/error.ts';

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { type AgentsApi, agentsApi } from './agents/index.ts';
 import { type ApiTokensApi, apiTokensApi } from './api-tokens/index.ts';
+import { type AuditApi, auditApi } from './audit/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
@@ -40,6 +41,8 @@ export interface Legate extends DecisionsApi {
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
   /** The endpoints under /agents as functions, with the power of an admin. */
   readonly agents: AgentsApi;
+  /** The endpoints under /audit as functions, with the power of an admin. */
+  readonly audit: AuditApi;
   /** Accounts, with the power of an admin. */
   readonly users: UsersApi;
   /** API tokens of any user. */
@@ -110,6 +113,7 @@ export async function createLegate({ authenticate, ...config }: ConfigInput & Pi
     hot,
     ...decisionsApi(platform),
     agents: agentsApi(platform),
+    audit: auditApi(platform),
     users: usersApi(platform),
     apiTokens: apiTokensApi(platform),
     baseUrl: platform.baseUrl,

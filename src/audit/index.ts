@@ -2,8 +2,7 @@ import { defineModule } from '../platform.ts';
 import { AuditErrors } from './errors.ts';
 import { auditRoutes } from './routes.ts';
 
-export { getAuditEntry, queryAudit } from './query.ts';
-export { AuditEntry, AuditFilter } from './schema.ts';
+export { type AuditApi, auditApi } from './api.ts';
 
 export const audit = defineModule({
   name: 'audit',
