@@ -3,7 +3,6 @@ import { foldCounters } from './counters.ts';
 import { dashboardRoutes } from './routes.ts';
 
 export { foldCounters } from './counters.ts';
-export { getStats } from './get-stats.ts';
 
 /** Under load the counters are folded in large pieces, in which an agent's many rows become one. */
 const LOADED_TAIL_ROWS = 100_000;

@@ -63,9 +63,6 @@ export function newId(kind: IdKind, now: number): string {
   return `${ID_PREFIXES[kind]}_${newIdBody(now)}`;
 }
 
-/** The audit entry `aud_x` and the stream event `evt_x` are one row: they share the body of the id. */
-export const swapPrefix = (id: string, kind: IdKind): string => `${ID_PREFIXES[kind]}_${id.slice(id.indexOf('_') + 1)}`;
-
 /** Whether a text has the form of such an id. What has not is the id of nothing, and is never sent to the database. */
 export const isId = (kind: IdKind, text: string): boolean => text.startsWith(`${ID_PREFIXES[kind]}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(ID_PREFIXES[kind].length + 1));
 
