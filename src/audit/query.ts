@@ -3,7 +3,9 @@ import type { EntryFilter } from '../ledger/index.ts';
 import type { Reach } from '../lib/access.ts';
 import { validationFailed } from '../lib/error.ts';
 import { isId, timeOfId } from '../lib/ids.ts';
+import { explainRecorded, type RecordedTrace } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
+import type { StreamEventRow } from '../storage/index.ts';
 import { toEntry } from './entry.ts';
 import { AuditErrors } from './errors.ts';
 import type { AuditEntry, AuditFilter } from './schema.ts';
@@ -40,10 +42,22 @@ export async function queryAudit(platform: Platform, reach: Reach, filter: Audit
 
 /** 404 AUDIT_ENTRY_NOT_FOUND for what is not the caller's to see. */
 export async function getAuditEntry(platform: Platform, reach: Reach, id: string): Promise<AuditEntry> {
+  return toEntry(await findRow(platform, reach, id));
+}
+
+/** A recorded decision and why it came out as it did. 404 AUDIT_ENTRY_NOT_FOUND. */
+export async function explainAuditEntry(platform: Platform, reach: Reach, id: string): Promise<{ entry: AuditEntry } & RecordedTrace> {
+  const row = await findRow(platform, reach, id);
+  const explained = await explainRecorded(platform, row);
+  if (!explained) throw AuditErrors.AUDIT_ENTRY_NOT_FOUND({ internal: 'the agent is gone' });
+  return { entry: toEntry(row), ...explained };
+}
+
+async function findRow(platform: Platform, reach: Reach, id: string): Promise<StreamEventRow> {
   const row = isId('audit', id) ? await platform.reader.byId(id, timeOfId(id)) : undefined;
   const seen = row && (reach.kind === 'all' || (reach.kind === 'owner' ? row.user_id === reach.userId : row.agent_id === reach.agentId));
   if (!row || !seen) throw AuditErrors.AUDIT_ENTRY_NOT_FOUND();
-  return toEntry(row);
+  return row;
 }
 
 const fingerprint = (filter: AuditFilter): string =>

@@ -3,8 +3,8 @@ import { nextPage } from '../lib/page.ts';
 import { defineRoute } from '../platform.ts';
 import { AuditErrors } from './errors.ts';
 import { exportAudit } from './export-audit.ts';
-import { getAuditEntry, queryAudit } from './query.ts';
-import { AuditEntry, ExportAudit, ListAudit } from './schema.ts';
+import { explainAuditEntry, getAuditEntry, queryAudit } from './query.ts';
+import { AuditEntry, ExplainedEntry, ExportAudit, ListAudit } from './schema.ts';
 
 const MayRead = { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: true } as const;
 
@@ -50,5 +50,16 @@ export const auditRoutes = [
     answers: { 200: AuditEntry },
     errors: [AuditErrors.AUDIT_ENTRY_NOT_FOUND],
     handle: async (call, platform) => ({ status: 200, body: await getAuditEntry(platform, call.reach, call.params.id) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/audit/:id/explain',
+    summary: 'Explain a recorded decision',
+    description: 'Each entry and chain that was looked at and why it did or did not allow, asked again for the moment of the decision.',
+    who: MayRead,
+    params: z.object({ id: z.string() }),
+    answers: { 200: ExplainedEntry },
+    errors: [AuditErrors.AUDIT_ENTRY_NOT_FOUND],
+    handle: async (call, platform) => ({ status: 200, body: await explainAuditEntry(platform, call.reach, call.params.id) }),
   }),
 ];

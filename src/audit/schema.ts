@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isoInstant, isoTimestamp, text } from '../lib/json.ts';
+import { DecisionTrace } from '../permissions/index.ts';
 
 /** Specification 2.5 and contract 8. */
 export const AuditEntry = z
@@ -22,6 +23,15 @@ export const AuditEntry = z
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.output<typeof AuditEntry>;
+
+/** Why a recorded decision came out as it did. */
+export const ExplainedEntry = z
+  .object({
+    entry: AuditEntry,
+    trace: DecisionTrace,
+    policyChanged: z.boolean().meta({ description: 'The agent, or one above it in its chains, was changed since: the trace shows the policy as it is now.' }),
+  })
+  .meta({ id: 'ExplainedAuditEntry' });
 
 const MAX_OFFSET = 10_000;
 const MAX_LIMIT = 1000;

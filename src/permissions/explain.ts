@@ -38,6 +38,16 @@ export interface Trace {
   readonly entries: readonly TracedEntry[];
   /** Entries beyond the first hundred that did not match are left out of `entries`. */
   readonly omitted: number;
+  /** Of a refusal: the entry that came closest, and what it lacks. */
+  readonly nearest?: Nearest;
+}
+
+export interface Nearest {
+  readonly index: number;
+  readonly resource: string;
+  readonly actions: readonly string[];
+  /** `resource`: the pattern does not reach it; `action`: not among its actions; otherwise the outcome of the entry. */
+  readonly lacks: 'resource' | 'action' | EntryOutcome;
 }
 
 export interface TracedEntry {
@@ -60,6 +70,7 @@ export function explain(agent: CompiledAgent, ask: Ask, world: World, decision: 
   const hour = clockHour(ask.now);
   const allowedBy = decision.allowed ? decision.chain[0]?.position : undefined;
   let omitted = 0;
+  let nearest: (Nearest & { readonly score: number }) | undefined;
   const entries: TracedEntry[] = [];
   for (const entry of agent.entries) {
     const { permission, cap, link, position } = entry;
@@ -72,6 +83,11 @@ export function explain(agent: CompiledAgent, ask: Ask, world: World, decision: 
       if (typeof found === 'string') return found;
       return found.allowed ? 'allowed' : OUTCOME_OF_REASON[found.reason];
     })();
+    const score = closeness(permission, ask, outcome);
+    if (!decision.allowed && score > (nearest?.score ?? 0)) {
+      const lacks = outcome === 'resource-not-matched' ? 'resource' : outcome === 'action-not-matched' ? 'action' : outcome;
+      nearest = { index: position, resource: permission.resource, actions: permission.actions, lacks, score };
+    }
     const matched = outcome !== 'resource-not-matched' && outcome !== 'action-not-matched';
     if (!matched && entries.length >= MAX_SHOWN) {
       omitted++;
@@ -87,5 +103,21 @@ export function explain(agent: CompiledAgent, ask: Ask, world: World, decision: 
       ...(cap && matched ? { used: world.used(cap.counterKey, hour), limit: cap.limit } : {}),
     });
   }
-  return { agentStatus: status, entries, omitted };
+  if (!nearest) return { agentStatus: status, entries, omitted };
+  const { score: _, ...shown } = nearest;
+  return { agentStatus: status, entries, omitted, nearest: shown };
+}
+
+const MATCHED = 1000;
+
+/** How close an entry came to allowing: what matched and failed a condition before what lacked the action, before what shares the beginning of the resource. */
+function closeness(permission: Permission, ask: Ask, outcome: EntryOutcome): number {
+  if (outcome === 'action-not-matched') return MATCHED;
+  if (outcome !== 'resource-not-matched') return 2 * MATCHED;
+  const pattern = permission.resource.split(':');
+  const resource = ask.resource.split(':');
+  let shared = 0;
+  while (shared < pattern.length && (pattern[shared] === '*' || pattern[shared] === resource[shared])) shared++;
+  const acts = permission.actions.includes('*') || permission.actions.includes(ask.action);
+  return shared === 0 ? 0 : 2 * Math.min(shared, MATCHED / 2 - 1) + (acts ? 1 : 0);
 }

@@ -8,10 +8,11 @@ export { type AgentStatus, agentStatus } from './compile.ts';
 export type { Reason } from './decide.ts';
 export { effectivePermissions } from './effective.ts';
 export { AgentLookupErrors } from './errors.ts';
+export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { plainQuestion } from './plain-question.ts';
 export { PolicyCache, readChains } from './policy.ts';
-export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, assertAgentNamed } from './routes.ts';
+export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, assertAgentNamed, DecisionTrace } from './routes.ts';
 export { Permission, Permissions } from './schema.ts';
 export { type Supply, supplyOf } from './supply.ts';
 

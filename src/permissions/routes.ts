@@ -33,7 +33,7 @@ export const AuthorizeBody = z
   .meta({ id: 'AuthorizeRequest' });
 export type AuthorizeBody = z.output<typeof AuthorizeBody>;
 
-const Trace = z
+export const DecisionTrace = z
   .object({
     agentStatus: z.enum(['active', 'revoked', 'expired']),
     entries: z.array(
@@ -49,6 +49,10 @@ const Trace = z
       }),
     ),
     omitted: z.number(),
+    nearest: z
+      .object({ index: z.number(), resource: z.string(), actions: z.array(z.string()), lacks: z.enum(['resource', 'action', ...ENTRY_OUTCOMES]) })
+      .optional()
+      .meta({ description: 'Of a refusal: the entry that came closest, and what it lacks.' }),
   })
   .meta({ id: 'DecisionTrace' });
 
@@ -65,7 +69,7 @@ export const AuthorizeDecision = z
     remaining: z.int().optional(),
     resetAt: z.string().optional().meta({ format: 'date-time' }),
     approvalId: z.string().optional().meta({ description: 'With APPROVAL_REQUIRED.' }),
-    trace: Trace.optional(),
+    trace: DecisionTrace.optional(),
   })
   .meta({ id: 'AuthorizeDecision' });
 

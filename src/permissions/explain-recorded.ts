@@ -1,0 +1,51 @@
+import type { Platform } from '../platform.ts';
+import type { StreamEventRow } from '../storage/index.ts';
+import { decide, type World } from './decide.ts';
+import { explain, type Trace } from './explain.ts';
+import { readChains } from './policy.ts';
+
+export interface RecordedTrace {
+  readonly trace: Trace;
+  /** The agent, or one above it in its chains, was changed after the decision: the trace shows the policy as it is now. */
+  readonly policyChanged: boolean;
+}
+
+/**
+ * Why a recorded decision came out as it did: the question is asked again for the moment of its record, of the policy as it
+ * is now, without counting anything. Conditions see the recorded arguments, in which secrets are redacted. undefined: the
+ * agent is gone.
+ */
+export async function explainRecorded(platform: Platform, row: StreamEventRow): Promise<RecordedTrace | undefined> {
+  const db = platform.database.read;
+  const agentId = row.agent_id ?? '';
+  const agents = await readChains(db, agentId);
+  const agent = agents.get(agentId);
+  if (!agent) return undefined;
+  const ask = {
+    action: row.action ?? '',
+    resource: row.resource ?? '',
+    now: row.timestamp,
+    ip: row.ip,
+    arguments: row.parameters === null ? undefined : (JSON.parse(row.parameters) as Record<string, unknown>),
+  };
+  const world: World = {
+    // What the counters stood at is known only as far as the answer tells.
+    used: () => (row.result === 'rate_limited' ? Number.MAX_SAFE_INTEGER : 0),
+    agent: (id) => agents.get(id) as NonNullable<typeof agent>,
+    approved: () => row.result === 'allowed',
+  };
+  const { entries, ...trace } = explain(agent, ask, world, decide(agent, ask, world));
+  const ids = [...agents.keys()];
+  const changedAgent = await db.selectFrom('agents').select('id').where('id', 'in', ids).where('updated_at', '>', row.timestamp).limit(1).executeTakeFirst();
+  const changedDelegation = await db
+    .selectFrom('delegations')
+    .select('id')
+    .where('to_agent', 'in', ids)
+    .where((eb) => eb.or([eb('created_at', '>', row.timestamp), eb('revoked_at', '>', row.timestamp)]))
+    .limit(1)
+    .executeTakeFirst();
+  return {
+    trace: { ...trace, entries: entries.map(({ used: _, ...entry }) => entry) },
+    policyChanged: changedAgent !== undefined || changedDelegation !== undefined,
+  };
+}
