@@ -117,6 +117,22 @@ function openLibsql(path: string): SqliteHandle {
   };
 }
 
+const WAL_TRIES = 250;
+const WAL_PAUSE_MS = 20;
+
+/** Unlike every other statement this one does not wait for a lock: of two processes that open a new file at once one would fail. */
+function switchToWal(handle: SqliteHandle): void {
+  for (let tries = 1; ; tries++) {
+    try {
+      handle.exec('pragma journal_mode = wal');
+      return;
+    } catch (error) {
+      if (tries === WAL_TRIES || !String(error).includes('database is locked')) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAL_PAUSE_MS);
+    }
+  }
+}
+
 /**
  * Opens a SQLite file. Every commit is fsync'ed before it returns (WAL with synchronous=FULL).
  * @param readOnly a connection for queries beside the writer's.
@@ -124,7 +140,7 @@ function openLibsql(path: string): SqliteHandle {
 export function openSqlite(path: string, options: { readOnly?: boolean } = {}): SqliteHandle {
   const handle = openNodeSqlite(path) ?? openLibsql(path);
   handle.exec('pragma busy_timeout = 5000');
-  if (!options.readOnly) handle.exec('pragma journal_mode = wal');
+  if (!options.readOnly) switchToWal(handle);
   handle.exec('pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; pragma cache_size = -16000');
   if (options.readOnly) handle.exec('pragma query_only = on');
   return handle;
