@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { type AgentsApi, agentsApi } from './agents/index.ts';
 import { type ApiTokensApi, apiTokensApi } from './api-tokens/index.ts';
+import { type Approval, notifyOfApprovals } from './approvals/index.ts';
 import { type AuditApi, auditApi } from './audit/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
@@ -23,6 +24,8 @@ import { type UsersApi, usersApi } from './users/index.ts';
 export interface LegateOptions {
   /** Asked when a request carries no credential of ours (contract 4). */
   authenticate?: AuthenticateHook;
+  /** Told of each call that waits for a person, after it is recorded: notify somebody. What it throws is logged. */
+  onApprovalRequested?: (approval: Approval) => Promise<void> | void;
   clock?: Clock;
   log?: Log;
   /** NODE_ENV is production: changes some defaults. */
@@ -55,7 +58,10 @@ export interface Legate extends DecisionsApi {
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Wires a service together: the only place that does. Opens and migrates the database. */
-export async function createLegate({ authenticate, ...config }: ConfigInput & Pick<LegateOptions, 'authenticate'> = {}, options: LegateOptions = {}): Promise<Legate> {
+export async function createLegate(
+  { authenticate, onApprovalRequested, ...config }: ConfigInput & Pick<LegateOptions, 'authenticate' | 'onApprovalRequested'> = {},
+  options: LegateOptions = {},
+): Promise<Legate> {
   const production = options.production ?? false;
   const { values } = readConfig({ code: config, file: options.file, env: options.env ?? {}, production, readFile: (path) => readFileSync(path, 'utf8') });
   const log = options.log ?? silent;
@@ -97,6 +103,8 @@ export async function createLegate({ authenticate, ...config }: ConfigInput & Pi
     counts,
     describeApi: () => (description ??= JSON.stringify(describeApi(mounted, platform))),
   };
+  const notify = onApprovalRequested ?? options.onApprovalRequested;
+  if (notify) notifyOfApprovals(platform, notify);
   const authenticator = new Authenticator(
     platform,
     modules.flatMap((m) => m.credentials ?? []),

@@ -128,6 +128,23 @@ describe('a decision that requires approval', () => {
   });
 });
 
+describe('onApprovalRequested', () => {
+  it('is told once of each waiting call, after it is recorded; what it throws harms nothing', async () => {
+    const told: { id: string; status: string }[] = [];
+    const t = await createTestService({
+      onApprovalRequested: async (approval) => {
+        told.push(approval);
+        throw new Error('the pager is down');
+      },
+    });
+    const owner = await t.user();
+    const agent = await t.agent(owner, { permissions: [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } }] });
+    const { approvalId } = (await t.authorize(agent, ask)).body;
+    await t.authorize(agent, ask);
+    await expect.poll(() => told.map((a) => [a.id, a.status])).toEqual([[approvalId, 'pending']]);
+  });
+});
+
 describe('POST /approvals/:id/approve and /deny', () => {
   it('200 with the approval; denied, the call stays refused', async () => {
     const w = await world();

@@ -2,6 +2,9 @@ import { defineModule } from '../platform.ts';
 import { ApprovalErrors } from './errors.ts';
 import { approvalRoutes } from './routes.ts';
 
+export { notifyOfApprovals } from './notify.ts';
+export { Approval } from './schema.ts';
+
 export const approvals = defineModule({
   name: 'approvals',
   description: 'Calls to which a person has to agree.',
