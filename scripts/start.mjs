@@ -1,4 +1,5 @@
-// npm start: builds where dist/ is missing or older than src/, then serves in this same process.
+// npm start: builds where dist/ is missing or older than src/, then serves in this same process. package.json calls it by `exec`:
+// a shell between npm and this process would keep npm's signals to itself.
 import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 

@@ -109,6 +109,12 @@ describe('npm start', () => {
     console.log(`npm start on a new folder ready after ${Math.round(running.readyAfterMs)} ms`);
     expect(await running.stop()).toBe(0);
   });
+
+  it('stops with exit code 0 when npm is told to, and leaves nothing running', async () => {
+    const running = await serve({ cwd: root, command: ['npm', 'start'], env: { LEGATE_DATA_DIR: join(scratchFolder(), 'data') } });
+    expect(await running.stop()).toBe(0);
+    await expect(fetch(`${running.url}/health/live`)).rejects.toThrow();
+  });
 });
 
 describe('a configuration that does not fit', () => {
