@@ -7,6 +7,7 @@ import { type ApiTokensApi, apiTokensApi } from './api-tokens/index.ts';
 import { type Approval, notifyOfApprovals } from './approvals/index.ts';
 import { type AuditApi, auditApi } from './audit/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
+import { type DelegationsApi, delegationsApi } from './delegations/index.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
 import { hotAuthorize } from './http/hot-authorize.ts';
@@ -44,6 +45,8 @@ export interface Legate extends DecisionsApi {
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
   /** The endpoints under /agents as functions, with the power of an admin. */
   readonly agents: AgentsApi;
+  /** The endpoints under /delegations as functions, with the power of an admin. */
+  readonly delegations: DelegationsApi;
   /** The endpoints under /audit as functions, with the power of an admin. */
   readonly audit: AuditApi;
   /** Accounts, with the power of an admin. */
@@ -121,6 +124,7 @@ export async function createLegate(
     hot,
     ...decisionsApi(platform),
     agents: agentsApi(platform),
+    delegations: delegationsApi(platform),
     audit: auditApi(platform),
     users: usersApi(platform),
     apiTokens: apiTokensApi(platform),

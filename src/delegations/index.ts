@@ -3,6 +3,8 @@ import { DelegationErrors } from './errors.ts';
 import { endDelegationsOfAgent } from './revoke-delegation.ts';
 import { delegationRoutes } from './routes.ts';
 
+export { type DelegationsApi, delegationsApi } from './api.ts';
+
 export const delegations = defineModule({
   name: 'delegations',
   description: 'Lets an agent pass on less than it holds, evaluated live along the chain.',
