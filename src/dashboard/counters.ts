@@ -1,137 +1,312 @@
 import { sql } from 'kysely';
-import type { Reach } from '../lib/access.ts';
+import type { Commit } from '../ledger/index.ts';
 import { HOUR_MS } from '../lib/clock.ts';
 import type { Platform } from '../platform.ts';
-import type { Db } from '../storage/index.ts';
-
-/** Rows of the ledger folded in one statement: large enough that an agent's many rows become one, small enough not to be felt. */
-const FOLD_ROWS = 50_000;
-/** Rows that may wait to be folded before upkeep begins; queries count them directly. */
-const TAIL_ROWS = 20_000;
-/** Rows of a part of an hour that are counted one by one; beyond, the whole hour counts. */
-const PARTIAL_ROWS = 50_000;
-const PROJECTION = 'agent_hours';
-/** Under this name the sum over all agents of a user is kept, and under it alone the sum over everybody. */
-const SUM = '*';
+import { type Database, type Db, selectArrays } from '../storage/index.ts';
 
 export interface Calls {
   calls: number;
   denied: number;
 }
 
-const foldedUpto = async (db: Db): Promise<number> => (await db.selectFrom('projections').select('upto').where('name', '=', PROJECTION).executeTakeFirst())?.upto ?? 0;
-const headSeq = async (db: Db): Promise<number> => (await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow()).seq;
+/** Decisions of one agent in one clock hour that are not in the table yet. */
+interface Cell extends Calls {
+  readonly userId: string;
+  readonly hour: number;
+  readonly before: Cell | undefined;
+}
 
-/** Adds decisions that are not counted yet to the running counters, until at most `keep` are left. Any instance may do it. */
-export async function foldCounters(platform: Platform, keep = TAIL_ROWS): Promise<void> {
-  for (;;) {
-    const { read } = platform.database;
-    if ((await headSeq(read)) - (await foldedUpto(read)) <= keep) return;
-    await platform.ledger.maintain(async (db) => {
-      if (platform.database.dialect === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${`${platform.database.prefix}agent_hours`}))`.execute(db);
-      const after = await foldedUpto(db);
-      const upto = Math.min(after + FOLD_ROWS, await headSeq(db));
-      await fold(db, after, upto);
-      await db
-        .insertInto('projections')
-        .values({ name: PROJECTION, upto })
-        .onConflict((c) => c.column('name').doUpdateSet({ upto }))
-        .execute();
+/** Agents are spread over parts, each with a progress of its own, so that no transaction holds decisions up for long. */
+const PARTS = 16;
+/** Cells written in one transaction, when they are of several parts. */
+const CELLS_AT_ONCE = 500;
+/** Rows of the ledger counted in one query when catching up. */
+const SLICE = 2000;
+/** Cells kept in memory before they are written. */
+const MAX_CELLS = 100_000;
+/** Decisions kept in memory alone, to be counted again after a restart. */
+const MAX_BEHIND = 500_000;
+const HOURS_A_DAY = 24;
+/** Older hours count only in their day: only the window of 24 hours is made of hours. */
+const KEPT_HOURS = 2 * HOURS_A_DAY;
+/** Between two pieces of upkeep while decisions are being made. */
+const PAUSE_MS = 20;
+
+/** `hour` of the rows that count all time. */
+export const ALL_TIME = 0;
+/** `hour` of the rows that count a whole day (UTC), which comes before every clock hour. */
+export const wholeDay = (day: number): number => -day;
+
+const partOf = (agentId: string): number => ((agentId.charCodeAt(agentId.length - 1) * 3 + agentId.charCodeAt(agentId.length - 2)) | 0) % PARTS;
+const progressName = (part: number): string => `agent_hours/${part}`;
+
+/** Another process has counted on: what is in memory is counted twice. */
+class Superseded extends Error {}
+
+/**
+ * Decisions per agent and hour, day and all time. What commits here is counted in memory as it commits and written when the
+ * service is idle, or when much has gathered; what other processes commit, and what was not written before a stop, is counted
+ * from the ledger. Table and memory together are exact at any moment.
+ */
+export class CallCounters {
+  readonly #platform: Platform;
+  #cells: Map<string, Cell>[] = emptyParts();
+  /** Sequence up to which each part is in the table. */
+  #upto: number[] = Array(PARTS).fill(0);
+  /** Next sequence to be counted; undefined before the progress is read. */
+  #next: number | undefined;
+  #last = 0;
+  /** Reads that wait: upkeep does not pause then. */
+  #reads = 0;
+  #records = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+    platform.ledger.onCommit((commit) => this.#add(commit));
+  }
+
+  #add({ firstSeq, records, events, timestamp }: Commit): void {
+    if (firstSeq !== this.#next) return;
+    const hour = Math.floor(timestamp / HOUR_MS);
+    for (const r of records) this.#count(r.agentId, r.userId, hour, 1, r.result === 'allowed' ? 0 : 1);
+    this.#next = firstSeq + records.length + events.length;
+  }
+
+  #count(agentId: string, userId: string, hour: number, calls: number, denied: number): void {
+    const cells = this.#cells[partOf(agentId)] as Map<string, Cell>;
+    let cell = cells.get(agentId);
+    if (cell?.hour !== hour) {
+      cell = { userId, hour, calls: 0, denied: 0, before: cell };
+      cells.set(agentId, cell);
+    }
+    cell.calls += calls;
+    cell.denied += denied;
+  }
+
+  /**
+   * Runs `read` on the table while neither it nor the memory moves, caught up to the end of the ledger. It may run again when
+   * another process wrote the table meanwhile.
+   */
+  consistently<T>(read: (db: Db, waiting: (each: (agentId: string, cell: Cell) => void) => void) => Promise<T>): Promise<T> {
+    this.#reads++;
+    return this.#exclusively(async () => {
+      const db = this.#platform.database.read;
+      for (;;) {
+        await this.#follow();
+        const result = await read(db, (each) => this.#eachCell(each));
+        if (await this.#isCurrent(db)) return result;
+        this.#next = undefined;
+      }
+    }).finally(() => {
+      this.#reads--;
     });
-    await new Promise((resolve) => setImmediate(resolve));
   }
-}
 
-async function fold(db: Db, after: number, upto: number): Promise<void> {
-  const hour = sql<number>`timestamp / ${sql.lit(HOUR_MS)}`;
-  const denied = sql<number>`sum(case when result <> 'allowed' then 1 else 0 end)`;
-  const rows = db.selectFrom('stream_events').where('type', '=', 'audit').where('seq', '>', after).where('seq', '<=', upto);
-  const groups = [
-    rows.select(['agent_id', hour.as('hour'), sql<string>`max(user_id)`.as('user_id'), sql<number>`count(*)`.as('calls'), denied.as('denied')]).groupBy(['agent_id', hour]),
-    rows
-      .select([sql<string>`${sql.lit(SUM)} || user_id`.as('agent_id'), hour.as('hour'), 'user_id', sql<number>`count(*)`.as('calls'), denied.as('denied')])
-      .groupBy(['user_id', hour]),
-    rows
-      .select([sql<string>`${sql.lit(SUM)}`.as('agent_id'), hour.as('hour'), sql<string>`${sql.lit(SUM)}`.as('user_id'), sql<number>`count(*)`.as('calls'), denied.as('denied')])
-      .groupBy([hour]),
-  ];
-  for (const group of groups) {
-    await db
-      .insertInto('agent_hours')
-      .columns(['agent_id', 'hour', 'user_id', 'calls', 'denied'])
-      .expression(group as never)
-      .onConflict((c) =>
-        c
-          .columns(['hour', 'agent_id'])
-          .doUpdateSet((eb) => ({ calls: eb('agent_hours.calls', '+', eb.ref('excluded.calls')), denied: eb('agent_hours.denied', '+', eb.ref('excluded.denied')) })),
-      )
-      .execute();
+  /** Called now and then. Writes when the service is idle or much has gathered; `always`: whatever there is. */
+  upkeep(always = false): Promise<void> {
+    return this.#exclusively(async () => {
+      await this.#follow();
+      const next = this.#next as number;
+      const behind = next - 1 - Math.min(...this.#upto);
+      const idle = next === this.#last;
+      this.#last = next;
+      if (behind > 0 && (always || idle || behind > MAX_BEHIND)) await this.#write();
+    });
   }
-}
 
-/** Name of the row that holds the sum of what a reach sees. */
-const sumOf = (reach: Reach): string => (reach.kind === 'all' ? SUM : SUM + reach.userId);
-
-/** Decisions of all time within reach. */
-export async function countAll(platform: Platform, reach: Reach): Promise<number> {
-  await foldCounters(platform);
-  const db = platform.database.read;
-  const upto = await foldedUpto(db);
-  const folded = await db
-    .selectFrom('agent_hours')
-    .select((eb) => eb.fn.sum<number>('calls').as('calls'))
-    .where('user_id', '=', reach.kind === 'all' ? SUM : reach.userId)
-    .where('agent_id', '=', sumOf(reach))
-    .executeTakeFirst();
-  const tail = await countRows(db, reach, upto + 1, Number.MAX_SAFE_INTEGER);
-  return Number(folded?.calls ?? 0) + [...tail.values()].reduce((sum, c) => sum + c.calls, 0);
-}
-
-/** Decisions since a moment (inclusive), by agent; `null`: of all time. Exact to the row, unless the oldest hour holds very many. */
-export async function countByAgent(platform: Platform, reach: Reach, since: number | null): Promise<Map<string, Calls>> {
-  await foldCounters(platform);
-  const db = platform.database.read;
-  const upto = await foldedUpto(db);
-  const firstHour = since === null ? 0 : Math.ceil(since / HOUR_MS);
-  const parts: Map<string, Calls>[] = [];
-  let wholeFrom = firstHour;
-  let tailFrom = upto + 1;
-  if (since !== null) {
-    const begin = await platform.reader.seqAt(since);
-    const hourEnd = Math.min(await platform.reader.seqAt(firstHour * HOUR_MS), upto + 1);
-    if (hourEnd - begin > PARTIAL_ROWS) wholeFrom = firstHour - 1;
-    else if (hourEnd > begin) parts.push(await countRows(db, reach, begin, hourEnd));
-    tailFrom = Math.max(tailFrom, begin);
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
   }
-  let folded = db
-    .selectFrom('agent_hours')
-    .select((eb) => ['agent_id', eb.fn.sum<number>('calls').as('calls'), eb.fn.sum<number>('denied').as('denied')])
-    .where('hour', '>=', wholeFrom)
-    .where('agent_id', 'not like', `${SUM}%`)
-    .groupBy('agent_id');
-  if (reach.kind !== 'all') folded = folded.where('user_id', '=', reach.userId);
-  parts.push(new Map((await folded.execute()).map((r) => [r.agent_id, { calls: Number(r.calls), denied: Number(r.denied) }])));
-  parts.push(await countRows(db, reach, tailFrom, Number.MAX_SAFE_INTEGER));
 
-  const total = new Map<string, Calls>();
-  for (const part of parts) {
-    for (const [agentId, { calls, denied }] of part) {
-      const sum = total.get(agentId) ?? { calls: 0, denied: 0 };
-      total.set(agentId, { calls: sum.calls + calls, denied: sum.denied + denied });
+  /** Lets others in; for longer while decisions are being made and nobody waits for this. */
+  async #pause(): Promise<void> {
+    const { records } = this.#platform.ledger.stats;
+    const busy = records !== this.#records && this.#reads === 0;
+    this.#records = records;
+    await new Promise<void>((resolve) => (busy ? setTimeout(resolve, PAUSE_MS) : setImmediate(resolve)));
+  }
+
+  /** Counts what is missing up to the end of the ledger. */
+  async #follow(): Promise<void> {
+    const db = this.#platform.database.read;
+    if (this.#next !== undefined && !(await this.#isCurrent(db))) this.#next = undefined;
+    if (this.#next === undefined) {
+      this.#cells = emptyParts();
+      this.#upto = await this.#firstProgress(db);
+      this.#next = Math.min(...this.#upto) + 1;
+    }
+    for (;;) {
+      const head = (await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow()).seq;
+      if (head < this.#next) return;
+      while (this.#next <= head) {
+        const from = this.#next;
+        const upto = Math.min(from + SLICE - 1, head, ...this.#upto.filter((u) => u >= from));
+        for (const [agentId, userId, hour, calls, denied] of await countSlice(this.#platform.database, from, upto)) {
+          if ((this.#upto[partOf(agentId)] as number) < from) this.#count(agentId, userId, hour, calls, denied);
+        }
+        this.#next = upto + 1;
+        if (this.#size() > MAX_CELLS) await this.#write();
+        await this.#pause();
+      }
     }
   }
-  return total;
+
+  async #isCurrent(db: Db): Promise<boolean> {
+    const now = await readProgress(db);
+    return now.every((upto, part) => upto === this.#upto[part]);
+  }
+
+  /** Cells, not agents: few hours are open at a time. */
+  #size(): number {
+    let size = 0;
+    this.#eachCell(() => size++);
+    return size;
+  }
+
+  #eachCell(each: (agentId: string, cell: Cell) => void): void {
+    for (const cells of this.#cells) for (const [agentId, newest] of cells) for (let cell: Cell | undefined = newest; cell; cell = cell.before) each(agentId, cell);
+  }
+
+  /** Progress of every part; made for all of them when there is none. */
+  async #firstProgress(db: Db): Promise<number[]> {
+    const found = await readProgress(db);
+    if (!found.includes(NONE)) return found;
+    const rows = found.map((_, part) => ({ name: progressName(part), upto: 0 }));
+    await this.#platform.ledger.maintain((tx) =>
+      tx
+        .insertInto('projections')
+        .values(rows)
+        .onConflict((c) => c.column('name').doNothing())
+        .execute(),
+    );
+    return readProgress(db);
+  }
+
+  /** Puts what is in memory into the table, some parts at a time. */
+  async #write(): Promise<void> {
+    for (let part = 0; part < PARTS; ) {
+      // What commits from here on is counted anew; it belongs to what is written next.
+      const upto = (this.#next as number) - 1;
+      const taken: { part: number; after: number; cells: Map<string, Cell> }[] = [];
+      for (let size = 0; part < PARTS; part++) {
+        const cells = this.#cells[part] as Map<string, Cell>;
+        if (taken.length > 0 && size + cells.size > CELLS_AT_ONCE) break;
+        size += cells.size;
+        taken.push({ part, after: this.#upto[part] as number, cells });
+        this.#cells[part] = new Map();
+      }
+      try {
+        await this.#platform.ledger.maintain(async (db) => {
+          for (const after of new Set(taken.map((t) => t.after)))
+            await advance(
+              db,
+              taken.filter((t) => t.after === after).map((t) => t.part),
+              after,
+              upto,
+            );
+          await this.#addUp(
+            db,
+            taken.map((t) => t.cells),
+          );
+        });
+        for (const t of taken) this.#upto[t.part] = upto;
+      } catch (error) {
+        this.#next = undefined;
+        if (error instanceof Superseded) return this.#follow();
+        throw error;
+      }
+      await this.#pause();
+    }
+  }
+
+  async #addUp(db: Db, parts: readonly ReadonlyMap<string, Cell>[]): Promise<void> {
+    const { clock, database } = this.#platform;
+    const oldest = Math.floor(clock.now() / HOUR_MS) - KEPT_HOURS;
+    const sums = new Map<string, [agentId: string, hour: number, userId: string, calls: number, denied: number]>();
+    const add = (agentId: string, hour: number, { userId, calls, denied }: Cell): void => {
+      const key = `${hour} ${agentId}`;
+      const sum = sums.get(key);
+      if (sum) {
+        sum[3] += calls;
+        sum[4] += denied;
+      } else sums.set(key, [agentId, hour, userId, calls, denied]);
+    };
+    for (const cells of parts) {
+      for (const [agentId, newest] of cells) {
+        for (let cell: Cell | undefined = newest; cell; cell = cell.before) {
+          if (cell.hour >= oldest) add(agentId, cell.hour, cell);
+          add(agentId, wholeDay(Math.floor(cell.hour / HOURS_A_DAY)), cell);
+          add(agentId, ALL_TIME, cell);
+        }
+      }
+    }
+    if (sums.size > 0) await upsert(db, database.dialect, JSON.stringify([...sums.values()]));
+  }
 }
 
-/** Counted from the ledger itself: `from` inclusive, `before` exclusive. */
-async function countRows(db: Db, reach: Reach, from: number, before: number): Promise<Map<string, Calls>> {
-  let query = db
+const emptyParts = (): Map<string, Cell>[] => Array.from({ length: PARTS }, () => new Map());
+
+/** Progress of a part that has none yet. */
+const NONE = -1;
+
+async function readProgress(db: Db): Promise<number[]> {
+  const rows = await db.selectFrom('projections').selectAll().where('name', 'like', 'agent_hours/%').execute();
+  const progress = new Map(rows.map((r) => [r.name, r.upto]));
+  return Array.from({ length: PARTS }, (_, part) => progress.get(progressName(part)) ?? NONE);
+}
+
+/** Moves a progress from exactly where it was thought to be: of two processes that count the same rows one is refused. */
+async function advance(db: Db, parts: readonly number[], after: number, upto: number): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('projections')
+    .set({ upto })
+    .where(
+      'name',
+      'in',
+      parts.map((part) => progressName(part)),
+    )
+    .where('upto', '=', after)
+    .executeTakeFirst();
+  if (Number(numUpdatedRows) !== parts.length) throw new Superseded();
+}
+
+/** Adds `[agentId, hour, userId, calls, denied]` to what the table has. */
+async function upsert(db: Db, dialect: Database['dialect'], json: string): Promise<void> {
+  const rows =
+    dialect === 'sqlite'
+      ? sql`select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 from json_each(${json}) where true`
+      : sql`select v ->> 0, (v ->> 1)::bigint, v ->> 2, (v ->> 3)::bigint, (v ->> 4)::bigint from jsonb_array_elements(${json}::jsonb) as v`;
+  const table = sql.table('agent_hours');
+  await sql`insert into ${table} as t (agent_id, hour, user_id, calls, denied) ${rows}
+    on conflict (hour, agent_id) do update set calls = t.calls + excluded.calls, denied = t.denied + excluded.denied`.execute(db);
+}
+
+type HourCalls = [agentId: string, userId: string, hour: number, calls: number, denied: number];
+
+/** Decisions by agent and hour, of the ledger itself. `from` and `upto` inclusive. */
+export function countSlice(database: Database, from: number, upto: number): Promise<HourCalls[]> {
+  const hour = sql<number>`timestamp / ${sql.lit(HOUR_MS)}`;
+  const query = database.read
     .selectFrom('stream_events')
-    .select(['agent_id', sql<number>`count(*)`.as('calls'), sql<number>`sum(case when result <> 'allowed' then 1 else 0 end)`.as('denied')])
+    .select(['agent_id', 'user_id', hour.as('hour'), sql<number>`count(*)`.as('calls'), sql<number>`sum(case when result <> 'allowed' then 1 else 0 end)`.as('denied')])
     .where('type', '=', 'audit')
     .where('seq', '>=', from)
-    .where('seq', '<', before)
-    .groupBy('agent_id');
-  if (reach.kind !== 'all') query = query.where('user_id', '=', reach.userId);
-  return new Map((await query.execute()).map((r) => [r.agent_id ?? '', { calls: Number(r.calls), denied: Number(r.denied) }]));
+    .where('seq', '<=', upto)
+    .groupBy(['agent_id', 'user_id', hour]);
+  return selectArrays(database, query);
+}
+
+const counters = new WeakMap<Platform, CallCounters>();
+
+/** The counters of a service: made when they are first asked for. */
+export function countersOf(platform: Platform): CallCounters {
+  let found = counters.get(platform);
+  if (!found) {
+    found = new CallCounters(platform);
+    counters.set(platform, found);
+  }
+  return found;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestAgent } from '../../test/support/service.ts';
-import { foldCounters } from './index.ts';
+import { countersOf } from './index.ts';
 
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
 
@@ -51,7 +51,7 @@ describe('GET /dashboard/stats', () => {
         await t.authorize(agents[agent] as TestAgent, { action: denied ? 'write' : 'read', resource: 'db:x' }).then((r) => expect(r.status).toBe(200));
         made.push({ at: t.clock.now(), agent, denied });
       }
-      if (i === 6) await foldCounters(t.legate.platform, 0);
+      if (i === 6) await countersOf(t.legate.platform).upkeep(true);
       const check = async (as: { token: string }) => {
         for (const [window, days] of [
           ['24h', 1],
@@ -76,7 +76,7 @@ describe('GET /dashboard/stats', () => {
       await check(alice);
       await check(admin);
     }
-    await foldCounters(t.legate.platform, 0);
+    await countersOf(t.legate.platform).upkeep(true);
     const { body } = await t.call('GET', '/dashboard/stats?window=all', { as: alice });
     expect(body.totalAuditEntries).toBe(made.length);
   });

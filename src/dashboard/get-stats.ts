@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Reach } from '../lib/access.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import type { Platform } from '../platform.ts';
-import { type Calls, countAll, countByAgent } from './counters.ts';
+import { type CallsByAgent, countCalls } from './count-calls.ts';
 import type { DashboardStats, StatsWindow } from './schema.ts';
 
 const DAYS: Readonly<Record<StatsWindow, number | null>> = { '24h': 1, '7d': 7, '30d': 30, all: null };
@@ -12,17 +12,17 @@ const TOP = 10;
 export async function getStats(platform: Platform, reach: Reach, window: StatsWindow): Promise<DashboardStats> {
   const now = platform.clock.now();
   const days = DAYS[window];
-  const lastDay = await countByAgent(platform, reach, now - DAY_MS);
-  const inWindow = days === 1 ? lastDay : await countByAgent(platform, reach, days === null ? null : now - days * DAY_MS);
+  const moments = days === 1 ? [now - DAY_MS] : [now - DAY_MS, days === null ? null : now - days * DAY_MS];
+  const { total, windows } = await countCalls(platform, reach, moments);
   return {
     ...(await countAgents(platform, reach, now)),
-    totalAuditEntries: await countAll(platform, reach),
-    denialRateLast24h: denialRate(lastDay),
-    topAgentsByCallCount: await top(platform, inWindow),
+    totalAuditEntries: total,
+    denialRateLast24h: denialRate(windows[0] as CallsByAgent),
+    topAgentsByCallCount: await top(platform, windows.at(-1) as CallsByAgent),
   };
 }
 
-function denialRate(counts: ReadonlyMap<string, Calls>): number {
+function denialRate(counts: CallsByAgent): number {
   let calls = 0;
   let denied = 0;
   for (const c of counts.values()) {
@@ -41,7 +41,7 @@ async function countAgents(platform: Platform, reach: Reach, now: number): Promi
   return { totalAgents: Number(total), activeAgents: Number(active ?? 0) };
 }
 
-async function top(platform: Platform, counts: ReadonlyMap<string, Calls>): Promise<DashboardStats['topAgentsByCallCount']> {
+async function top(platform: Platform, counts: CallsByAgent): Promise<DashboardStats['topAgentsByCallCount']> {
   const most = [...counts].sort(([a, x], [b, y]) => y.calls - x.calls || (a < b ? -1 : 1)).slice(0, TOP);
   if (most.length === 0) return [];
   const rows = await platform.database.read

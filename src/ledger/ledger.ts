@@ -149,10 +149,13 @@ export class Ledger {
   }
 
   /**
-   * Runs upkeep of derived tables in a transaction of its own, between batches. It must not touch what decisions stand on.
+   * Runs upkeep of derived tables in a transaction of its own: on SQLite between batches, on PostgreSQL beside them. It must not
+   * touch what decisions stand on.
    */
   async maintain<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.#mutex.run(() => this.#o.database.write.transaction().execute(work));
+    const { dialect, write } = this.#o.database;
+    const run = (): Promise<T> => write.transaction().execute(work);
+    return dialect === 'sqlite' ? this.#mutex.run(run) : run();
   }
 
   /**

@@ -1,3 +1,4 @@
+export { selectArrays } from './arrays.ts';
 export { type Database, type Db, onConnection, openDatabase, type PostgresDatabase, type SqliteDatabase } from './database.ts';
 export { isSchemaCurrent, migrate, type SchemaState, schemaState } from './migrate.ts';
 export type { AgentRow, ApiTokenRow, ApprovalRow, DelegationRow, NewStreamEventRow, SessionRow, StreamEventRow, Tables, TenantRow, UserRow } from './tables.ts';

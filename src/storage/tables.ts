@@ -94,7 +94,7 @@ interface CountersTable {
   used: number;
 }
 
-/** Decisions of an agent in a clock hour, up to the projection's `upto`. */
+/** Decisions of an agent, up to the `upto` of its part's projection. `hour`: a clock hour since 1970; minus a day since 1970; 0 for all time. */
 interface AgentHoursTable {
   agent_id: string;
   hour: number;
