@@ -1,4 +1,4 @@
-import type { Db, SqliteDatabase } from '../storage/index.ts';
+import { type Db, type SqliteDatabase, selectArrays } from '../storage/index.ts';
 import type { Commit } from './ledger.ts';
 
 /** Sequence numbers of a segment: 32,768. */
@@ -6,7 +6,9 @@ const SEGMENT_BITS = 15;
 const SEGMENT_SIZE = 1 << SEGMENT_BITS;
 const BUCKETS = 64;
 /** Rows read at once when catching up; between two reads the event loop is free. */
-const SLICE = 2048;
+const SLICE = 1024;
+/** Work between two moments in which the event loop is free. */
+const SLICE_MS = 2;
 const PROJECTION = 'postings';
 const SOON_MS = 200;
 
@@ -48,6 +50,8 @@ class Bucket {
 }
 
 const newBuckets = (): Bucket[] => Array.from({ length: BUCKETS }, () => new Bucket());
+
+type ListedRow = [seq: number, agentId: string | null, userId: string | null, action: string | null, result: string | null];
 
 interface Indexed {
   readonly agentId: string | null | undefined;
@@ -142,17 +146,16 @@ export class Postings {
       const head = await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
       while (this.#next <= head.seq && !this.#closed) {
         const upto = Math.min(this.#next + SLICE - 1, head.seq);
-        const rows = await db
+        const query = db
           .selectFrom('stream_events')
           .select(['seq', 'agent_id', 'user_id', 'action', 'result'])
           .where('seq', '>=', this.#next)
           .where('seq', '<=', upto)
-          .orderBy('seq')
-          .execute();
-        for (const r of rows) this.#put(r.seq, { agentId: r.agent_id, userId: r.user_id, action: r.action, result: r.result });
+          .orderBy('seq');
+        for (const [seq, agentId, userId, action, result] of await selectArrays<ListedRow>(this.#db, query)) this.#put(seq, { agentId, userId, action, result });
         this.#next = upto + 1;
         await this.#writeClosed();
-        await new Promise((resolve) => setImmediate(resolve));
+        await breathe();
       }
       await this.#writeClosed();
       const now = await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
@@ -180,33 +183,58 @@ export class Postings {
   }
 
   /**
-   * Sequence numbers that may belong to the key, from below `before` down to `from`, newest first, a segment at a time.
+   * Sequence numbers that may fit, from below `before` down to `from`, newest first, at most a segment at a time.
+   * @param wanted one key of each group belongs to what fits.
    * @param results bit mask of result codes.
    */
-  async *lookup(key: PostingKey, results: number, from: number, before: number): AsyncGenerator<number[]> {
+  async *lookup(wanted: readonly (readonly PostingKey[])[], results: number, from: number, before: number): AsyncGenerator<number[]> {
     await this.catchUp();
-    const hash = hashKey(key.kind, key.value);
-    const bucket = hash % BUCKETS;
+    const groups = wanted.map((keys) => [...new Set(keys.map((key) => hashKey(key.kind, key.value)))]);
     const last = (before - 1) >>> SEGMENT_BITS;
     const first = Math.max(0, from) >>> SEGMENT_BITS;
+    let since = performance.now();
     for (let segment = last; segment >= first; segment--) {
-      const words = this.#segments.get(segment)?.[bucket]?.words ?? this.#stored(segment, bucket);
-      if (!words) continue;
       const base = segment * SEGMENT_SIZE;
-      const found: number[] = [];
-      for (let i = words.length - 2; i >= 0; i -= 2) {
-        if (words[i] !== hash) continue;
-        const place = words[i + 1] as number;
-        const seq = base + (place >>> 2);
-        if (results & (1 << (place & 3)) && seq < before && seq >= from) found.push(seq);
+      const found = this.#match(segment, groups, results, from - base, before - base);
+      if (found.length > 0) yield found.map((offset) => base + offset);
+      if (performance.now() - since > SLICE_MS) {
+        await breathe();
+        since = performance.now();
       }
-      if (found.length > 0) yield found;
     }
   }
 
-  #stored(segment: number, bucket: number): Uint32Array | undefined {
+  /** Offsets in a segment that are in every group, newest first. */
+  #match(segment: number, groups: readonly (readonly number[])[], results: number, from: number, before: number): number[] {
+    let found: number[] | undefined;
+    for (const hashes of groups) {
+      const among: ReadonlySet<number> | undefined = found && new Set(found);
+      const next: number[] = [];
+      for (const hash of hashes) {
+        const words = this.#words(segment, hash % BUCKETS);
+        for (let i = words.length - 2; i >= 0; i -= 2) {
+          if (words[i] !== hash) continue;
+          const place = words[i + 1] as number;
+          const offset = place >>> 2;
+          if (results & (1 << (place & 3)) && offset < before && offset >= from && (!among || among.has(offset))) next.push(offset);
+        }
+      }
+      // Each list is newest first; several of them are not.
+      if (hashes.length > 1) next.sort((a, b) => b - a);
+      found = next;
+      if (found.length === 0) break;
+    }
+    return found ?? [];
+  }
+
+  #words(segment: number, bucket: number): Uint32Array {
+    const waiting = this.#segments.get(segment)?.[bucket]?.words;
+    if (waiting) return waiting;
     const sql = `select entries from ${this.#db.prefix}event_postings where bucket = ? and segment = ?`;
     const bytes = this.#db.reader.prepare(sql).raw([bucket, segment])[0]?.[0] as Uint8Array | undefined;
-    return bytes && new Uint32Array(new Uint8Array(bytes).buffer);
+    return bytes ? new Uint32Array(new Uint8Array(bytes).buffer) : NOTHING;
   }
 }
+
+const NOTHING = new Uint32Array();
+const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

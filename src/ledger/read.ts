@@ -1,5 +1,5 @@
-import type { SelectQueryBuilder } from 'kysely';
-import type { Database, StreamEventRow, Tables } from '../storage/index.ts';
+import { type SelectQueryBuilder, sql } from 'kysely';
+import { type Database, type StreamEventRow, selectArrays, type Tables } from '../storage/index.ts';
 import { ANY_RESULT, type PostingKey, type Postings, RESULT_CODES } from './postings.ts';
 
 /** Which rows of the ledger. Everything given must hold. */
@@ -19,7 +19,10 @@ export interface EntryFilter {
 
 /** Sequence numbers looked through in one piece of work; in between the event loop is free. */
 const WINDOW = 4000;
-const ROWS_AT_ONCE = 1000;
+/** Rows looked at in one query by their sequence numbers. */
+const ROWS_AT_ONCE = 500;
+/** Rows of an export in one query. */
+const EXPORT_ROWS = 500;
 
 const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -42,35 +45,39 @@ export class LedgerReader {
     if (from >= before) return [];
     if (!this.#postings) return this.#query(filter).where('seq', '>=', from).where('seq', '<', before).orderBy('seq', 'desc').limit(limit).offset(offset).execute();
 
-    const want = limit + offset;
-    const rows: StreamEventRow[] = [];
-    const key = keyOf(filter);
-    if (key) {
-      const results = filter.result === undefined ? ANY_RESULT : 1 << (RESULT_CODES[filter.result] ?? 3);
-      for await (const seqs of this.#postings.lookup(key, results, from, before)) {
-        for (let at = 0; at < seqs.length && rows.length < want; ) {
-          const some = seqs.slice(at, at + Math.min(ROWS_AT_ONCE, Math.max(100, want - rows.length)));
-          rows.push(...(await this.#query(filter).where('seq', 'in', some).orderBy('seq', 'desc').execute()));
-          at += some.length;
-          if (rows.length < want) await breathe();
-        }
-        if (rows.length >= want) break;
+    const seqs: number[] = [];
+    for await (const some of this.#fitting(filter, from, before, limit + offset)) {
+      for (const seq of some) seqs.push(seq);
+      if (seqs.length >= limit + offset) break;
+    }
+    const shown = seqs.slice(offset, offset + limit);
+    if (shown.length === 0) return [];
+    return this.#database.read.selectFrom('stream_events').selectAll().where('seq', 'in', listed(shown)).orderBy('seq', 'desc').execute();
+  }
+
+  /** Sequence numbers of rows that fit, newest first, on SQLite. It may give more than `want`. */
+  async *#fitting(filter: EntryFilter, from: number, before: number, want: number): AsyncGenerator<number[]> {
+    const query = this.#where(this.#database.read.selectFrom('stream_events').select('seq'), filter).orderBy('seq', 'desc');
+    const keys = keysOf(filter);
+    if (keys.length === 0) {
+      // Most rows fit, as a rule: begin with few.
+      for (let top = before, window = Math.min(WINDOW, 2 * want); top > from; window = WINDOW) {
+        const bottom = Math.max(from, top - window);
+        yield (await selectArrays<[number]>(this.#database, query.where('seq', '>=', bottom).where('seq', '<', top).limit(want))).map(([seq]) => seq);
+        top = bottom;
+        await breathe();
       }
-    } else {
-      for (let top = before; top > from && rows.length < want; top -= WINDOW) {
-        const bottom = Math.max(from, top - WINDOW);
-        rows.push(
-          ...(await this.#query(filter)
-            .where('seq', '>=', bottom)
-            .where('seq', '<', top)
-            .orderBy('seq', 'desc')
-            .limit(want - rows.length)
-            .execute()),
-        );
-        if (rows.length < want) await breathe();
+      return;
+    }
+    const results = filter.result === undefined ? ANY_RESULT : 1 << (RESULT_CODES[filter.result] ?? 3);
+    for await (const seqs of (this.#postings as Postings).lookup(keys, results, from, before)) {
+      const piece = Math.min(ROWS_AT_ONCE, want + 20);
+      for (let at = 0; at < seqs.length; at += piece) {
+        // Rows whose keys only look alike fall out here.
+        yield (await selectArrays<[number]>(this.#database, query.where('seq', 'in', listed(seqs.slice(at, at + piece))))).map(([seq]) => seq);
+        await breathe();
       }
     }
-    return rows.slice(offset, want);
   }
 
   /** The row of an id, by the time in it: ids begin with the millisecond in which they were made, shortly before or at their commit. */
@@ -102,12 +109,12 @@ export class LedgerReader {
   /** Rows that fit, oldest first, a slice at a time, up to the end that the ledger has now. The consumer's pace is the pace. */
   async *slices(filter: EntryFilter): AsyncGenerator<StreamEventRow[]> {
     const { from, before } = await this.span(filter);
-    for (let low = from; low < before; low += WINDOW / 4) {
-      const rows = await this.#query(filter)
-        .where('seq', '>=', low)
-        .where('seq', '<', Math.min(before, low + WINDOW / 4))
-        .orderBy('seq')
-        .execute();
+    const query = this.#where(this.#database.read.selectFrom('stream_events').select(COLUMNS), filter).orderBy('seq').limit(EXPORT_ROWS);
+    for (let low = from; low < before; ) {
+      // On SQLite a query stands in the way of decisions, so it may look at so many rows only.
+      const high = this.#postings ? Math.min(before, low + WINDOW) : before;
+      const rows = (await selectArrays<Columns>(this.#database, query.where('seq', '>=', low).where('seq', '<', high))).map(toRow);
+      low = rows.length < EXPORT_ROWS ? high : (rows.at(-1) as StreamEventRow).seq + 1;
       if (rows.length > 0) yield rows;
       await breathe();
     }
@@ -121,17 +128,19 @@ export class LedgerReader {
     return { from, before };
   }
 
-  /** Smallest sequence whose time is not before `ms`; the end when there is none. */
+  /** Smallest sequence whose time is not before `ms`; the end when there is none. One query, which halves the ledger again and again. */
   async seqAt(ms: number, end?: number): Promise<number> {
-    let low = await this.#begin();
-    let high = end ?? (await this.#end());
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      const row = await this.#database.read.selectFrom('stream_events').select(['seq', 'timestamp']).where('seq', '>=', middle).orderBy('seq').limit(1).executeTakeFirst();
-      if (!row || row.timestamp >= ms) high = middle;
-      else low = row.seq + 1;
-    }
-    return low;
+    const begin = await this.#begin();
+    const before = end ?? (await this.#end());
+    const table = sql.table('stream_events');
+    const middle = sql`(low + high) / 2`;
+    const isBefore = sql`(select timestamp from ${table} where seq >= ${middle} order by seq limit 1) < cast(${ms} as bigint)`;
+    const { rows } = await sql<{ seq: number | null }>`with recursive halved (low, high) as (
+      select cast(${begin} as bigint), cast(${before} as bigint)
+      union all
+      select case when ${isBefore} then ${middle} + 1 else low end, case when ${isBefore} then high else ${middle} end from halved where low < high
+    ) select max(low) as seq from halved`.execute(this.#database.read);
+    return Number(rows[0]?.seq ?? before);
   }
 
   async #begin(): Promise<number> {
@@ -143,21 +152,58 @@ export class LedgerReader {
   }
 
   #query(filter: EntryFilter): SelectQueryBuilder<Tables, 'stream_events', StreamEventRow> {
-    let query = this.#database.read.selectFrom('stream_events').selectAll();
-    if (filter.types) query = query.where('type', 'in', filter.types);
-    if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
-    if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
-    if (filter.actions) query = query.where('action', 'in', filter.actions);
-    if (filter.result !== undefined) query = query.where('result', '=', filter.result);
-    return query;
+    return this.#where(this.#database.read.selectFrom('stream_events').selectAll(), filter);
+  }
+
+  #where<O>(query: SelectQueryBuilder<Tables, 'stream_events', O>, { types, agentId, userId, actions, result }: EntryFilter): SelectQueryBuilder<Tables, 'stream_events', O> {
+    let wanted = query;
+    if (types) wanted = wanted.where('type', 'in', types);
+    if (agentId !== undefined) wanted = wanted.where('agent_id', '=', agentId);
+    if (userId !== undefined) wanted = wanted.where('user_id', '=', userId);
+    if (actions) wanted = wanted.where('action', 'in', actions);
+    if (result !== undefined) wanted = wanted.where('result', '=', result);
+    return wanted;
   }
 }
 
-/** The key that narrows most. */
-function keyOf({ agentId, userId, actions, result }: EntryFilter): PostingKey | undefined {
-  if (agentId !== undefined) return { kind: 'agent', value: agentId };
-  if (userId !== undefined) return { kind: 'user', value: userId };
-  if (actions?.length === 1) return { kind: 'action', value: actions[0] as string };
-  if (result !== undefined && result !== 'allowed') return { kind: 'result', value: result };
-  return undefined;
+/** One text of SQL for any number of values. Only on SQLite. */
+const listed = (seqs: readonly number[]) => sql<number>`(select value from json_each(${JSON.stringify(seqs)}))`;
+
+/** Groups of keys, of each of which a row that fits has one. */
+function keysOf({ agentId, userId, actions, result }: EntryFilter): PostingKey[][] {
+  const groups: PostingKey[][] = [];
+  if (agentId !== undefined) groups.push([{ kind: 'agent', value: agentId }]);
+  if (userId !== undefined) groups.push([{ kind: 'user', value: userId }]);
+  if (actions) groups.push(actions.map((value) => ({ kind: 'action', value })));
+  // Otherwise the result is told by the other keys.
+  if (groups.length === 0 && result !== undefined && result !== 'allowed') groups.push([{ kind: 'result', value: result }]);
+  return groups;
+}
+
+const COLUMNS = [
+  'seq',
+  'id',
+  'type',
+  'timestamp',
+  'agent_id',
+  'user_id',
+  'action',
+  'resource',
+  'result',
+  'reason',
+  'duration_ms',
+  'tokens_cost',
+  'parameters',
+  'ip',
+  'user_agent',
+  'delegation_ids',
+  'data',
+] as const satisfies readonly (keyof StreamEventRow)[];
+type Columns = ValuesOf<typeof COLUMNS>;
+type ValuesOf<Names extends readonly (keyof StreamEventRow)[]> = { readonly [I in keyof Names]: StreamEventRow[Names[I]] };
+
+/** Written out: an export makes one for each of its rows. */
+function toRow(columns: Columns): StreamEventRow {
+  const [seq, id, type, timestamp, agent_id, user_id, action, resource, result, reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids, data] = columns;
+  return { seq, id, type, timestamp, agent_id, user_id, action, resource, result, reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids, data };
 }
