@@ -86,14 +86,19 @@ async function openPool(url: string, onError?: (error: Error) => void): Promise<
     connectionTimeoutMillis: 3000,
     query_timeout: 30_000,
     application_name: 'legate',
-    options: '-c synchronous_commit=on -c timezone=UTC',
+    // A row lock that is not given up in time is an error, so that a stuck session somewhere makes 503s and no silence.
+    options: '-c synchronous_commit=on -c timezone=UTC -c lock_timeout=3000',
     types: {
       getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
         oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
     },
   });
-  // A broken idle connection is replaced by the pool; without this listener it would end the process.
+  // A broken connection is replaced by the pool, whether it was idle or in use; without listeners it would end the process.
+  // A query on it fails by itself.
   pool.on('error', (error) => onError?.(error));
+  pool.on('connect', (client) => {
+    client.on('error', () => {});
+  });
   return pool;
 }
 

@@ -134,12 +134,18 @@ function switchToWal(handle: SqliteHandle): void {
 }
 
 /**
+ * How long a statement waits for a lock that another process holds. The driver is synchronous, so all else waits with it: long
+ * enough for another command of ours on the same file, short enough to answer 503 in time.
+ */
+const BUSY_MS = 1000;
+
+/**
  * Opens a SQLite file. Every commit is fsync'ed before it returns (WAL with synchronous=FULL).
  * @param readOnly a connection for queries beside the writer's.
  */
 export function openSqlite(path: string, options: { readOnly?: boolean } = {}): SqliteHandle {
   const handle = openNodeSqlite(path) ?? openLibsql(path);
-  handle.exec('pragma busy_timeout = 5000');
+  handle.exec(`pragma busy_timeout = ${BUSY_MS}`);
   if (!options.readOnly) switchToWal(handle);
   handle.exec('pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; pragma cache_size = -16000');
   if (options.readOnly) handle.exec('pragma query_only = on');

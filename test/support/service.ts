@@ -57,6 +57,8 @@ export const dialect = (process.env['LEGATE_TEST_DATABASE'] ?? 'sqlite') as 'sql
 export interface TestOptions extends LegateOptions {
   config?: ConfigInput;
   clock?: FakeClock;
+  /** A database other than this run's. */
+  databaseUrl?: string;
   /** Share the database of another test service: a second instance. */
   sameDatabaseAs?: TestService;
 }
@@ -73,8 +75,9 @@ export interface TestOptions extends LegateOptions {
  */
 export async function createTestService(options: TestOptions = {}): Promise<TestService> {
   const clock = options.clock ?? options.sameDatabaseAs?.clock ?? new FakeClock();
-  const place = newTestDatabase(options.sameDatabaseAs?.database);
-  const { config, sameDatabaseAs: _, ...rest } = options;
+  const own = newTestDatabase(options.sameDatabaseAs?.database);
+  const place = options.databaseUrl ? { ...own, url: options.databaseUrl } : own;
+  const { config, sameDatabaseAs: _, databaseUrl: __, ...rest } = options;
   const legate = await createLegate({ ...config, dataDir: place.dir, databaseUrl: place.url, service: { name: place.name } }, { ...rest, clock });
   const service = new TestService(legate, clock, place);
   open.push(() => legate.close());

@@ -1,0 +1,173 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSqlite } from '../../src/storage/sqlite-handle.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres-server.ts';
+import { createTestService, dialect, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
+
+interface World {
+  t: TestService;
+  owner: TestUser;
+  agent: TestAgent;
+}
+
+async function world(databaseUrl?: string): Promise<World> {
+  const t = await createTestService(databaseUrl ? { databaseUrl } : {});
+  const owner = await t.user();
+  return { t, owner, agent: await t.agent(owner, { permissions: [{ resource: 'db:*', actions: ['read'], constraints: { maxCallsPerHour: 1000 } }] }) };
+}
+const ask = ({ t, agent }: World) => t.authorize(agent, { action: 'read', resource: 'db:x' });
+
+/** What an answer must be while nothing can be recorded. */
+async function refusesEverything(w: World): Promise<void> {
+  const r = await ask(w);
+  expect([r.status, r.body.allowed]).toEqual([503, undefined]);
+  expect(['AUDIT_UNAVAILABLE', 'STORAGE_UNAVAILABLE']).toContain(r.body.error.code);
+  const created = await w.t.call('POST', '/agents', { as: w.owner, body: { ownerId: w.owner.id, name: 'n', type: 'service' } });
+  expect([created.status, created.body.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+}
+
+async function recovers(w: World, allowedBefore: number): Promise<void> {
+  await expect.poll(async () => (await ask(w)).status, { timeout: 15_000, interval: 50 }).toBe(200);
+  const { body } = await ask(w);
+  expect(body.allowed).toBe(true);
+  const rows = await w.t.legate.platform.database.read.selectFrom('stream_events').select(['seq', 'result']).orderBy('seq').execute();
+  expect(rows.map((r) => r.seq)).toEqual(rows.map((_, i) => i + 1));
+  const allowed = rows.filter((r) => r.result === 'allowed').length;
+  expect(allowed).toBe(allowedBefore + 2);
+  const counter = await w.t.legate.platform.database.read.selectFrom('counters').selectAll().executeTakeFirstOrThrow();
+  expect(counter.used).toBe(allowed);
+}
+
+const onSqlite = (): void => {
+  it('503 and never an allow while the disk is full; recovers by itself', async () => {
+    const w = await world();
+    for (let i = 0; i < 3; i++) expect((await ask(w)).body.allowed).toBe(true);
+    const { database } = w.t.legate.platform;
+    if (database.dialect !== 'sqlite') throw new Error('this is a test for SQLite');
+    const pages = database.writer.prepare('pragma page_count').all([])[0]?.['page_count'] as number;
+    database.writer.exec(`pragma max_page_count = ${pages}`);
+    let full = 0;
+    for (let i = 0; i < 500 && full === 0; i++) {
+      const r = await w.t.authorize(w.agent, { action: 'no', resource: 'x'.repeat(500) });
+      if (r.status === 503) full++;
+      else expect(r.body.allowed).toBe(false);
+    }
+    expect(full).toBe(1);
+    const large = await w.t.authorize(w.agent, { action: 'read', resource: 'db:x', arguments: { text: 'y'.repeat(60_000) } });
+    expect([large.status, large.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
+    database.writer.exec('pragma max_page_count = 1073741823');
+    await recovers(w, 3);
+  });
+
+  it('503 while it is read-only; recovers by itself', async () => {
+    const w = await world();
+    expect((await ask(w)).body.allowed).toBe(true);
+    const { database } = w.t.legate.platform;
+    if (database.dialect !== 'sqlite') throw new Error('this is a test for SQLite');
+    database.writer.exec('pragma query_only = on');
+    await refusesEverything(w);
+    expect((await w.t.call('GET', '/audit', { as: w.owner })).status).toBe(200);
+    database.writer.exec('pragma query_only = off');
+    await recovers(w, 1);
+  });
+
+  it('503 within bounded time while another process holds the write lock; recovers by itself', async () => {
+    const w = await world();
+    expect((await ask(w)).body.allowed).toBe(true);
+    const other = openSqlite(w.t.database.url.slice('sqlite:'.length));
+    other.exec('begin immediate');
+    const startedAt = performance.now();
+    const r = await ask(w);
+    expect(performance.now() - startedAt).toBeLessThan(3000);
+    expect([r.status, r.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
+    other.exec('rollback');
+    other.close();
+    await recovers(w, 1);
+  });
+};
+
+const onPostgres = (): void => {
+  let server: TestPostgres;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  it('503 and never an allow while it is stopped, under load; recovers by itself', async () => {
+    const w = await world(server.url);
+    const answers: { status: number; allowed: unknown; id: unknown }[] = [];
+    let stop = false;
+    const load = Array.from({ length: 8 }, async () => {
+      while (!stop) {
+        const r = await ask(w);
+        answers.push({ status: r.status, allowed: r.body.allowed, id: r.body.auditId });
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    });
+    await expect.poll(() => answers.length).toBeGreaterThan(50);
+    await server.stop();
+    await refusesEverything(w);
+    expect((await w.t.call('GET', '/health/ready')).status).toBe(503);
+    expect((await w.t.call('GET', '/health/live')).status).toBe(200);
+    await server.start();
+    await expect.poll(async () => (await ask(w)).status, { timeout: 15_000, interval: 50 }).toBe(200);
+    stop = true;
+    await Promise.all(load);
+    expect((await w.t.call('GET', '/health/ready')).status).toBe(200);
+    for (const a of answers) expect([200, 503]).toContain(a.status);
+    for (const a of answers) if (a.status === 503) expect(a.allowed).toBeUndefined();
+    const rows = await w.t.legate.platform.database.read.selectFrom('stream_events').select(['seq', 'id', 'result']).orderBy('seq').execute();
+    expect(rows.map((r) => r.seq)).toEqual(rows.map((_, i) => i + 1));
+    const ids = new Set(rows.map((r) => r.id));
+    for (const a of answers) if (a.status === 200) expect(ids.has(a.id as string)).toBe(true);
+  });
+
+  it('loses nothing when connections are cut again and again', async () => {
+    const w = await world(server.url);
+    const killer = new pg.Client(server.url);
+    await killer.connect();
+    const answered: string[] = [];
+    let stop = false;
+    const load = Array.from({ length: 8 }, async () => {
+      while (!stop) {
+        const r = await ask(w);
+        if (r.status === 200 && r.body.allowed) answered.push(r.body.auditId);
+        else if (r.status === 200) expect(r.body.reason).toBe('RATE_LIMITED');
+        else expect(r.status).toBe(503);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    });
+    for (let i = 0; i < 20; i++) {
+      await killer.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'legate' and pid <> pg_backend_pid()");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    stop = true;
+    await Promise.all(load);
+    await killer.end();
+    const rows = await w.t.legate.platform.database.read.selectFrom('stream_events').select(['seq', 'id', 'result']).orderBy('seq').execute();
+    expect(rows.map((r) => r.seq)).toEqual(rows.map((_, i) => i + 1));
+    const ids = new Set(rows.map((r) => r.id));
+    for (const id of answered) expect(ids.has(id)).toBe(true);
+    const counter = await w.t.legate.platform.database.read.selectFrom('counters').selectAll().executeTakeFirstOrThrow();
+    expect(counter.used).toBe(rows.filter((r) => r.result === 'allowed').length);
+    expect(counter.used).toBeLessThanOrEqual(1000);
+  });
+
+  it('503 within bounded time while somebody holds the head row; recovers by itself', async () => {
+    const w = await world(server.url);
+    expect((await ask(w)).body.allowed).toBe(true);
+    const holder = new pg.Client(server.url);
+    await holder.connect();
+    await holder.query(`begin; select * from ${w.t.legate.platform.database.prefix}head for update`);
+    const startedAt = performance.now();
+    const r = await ask(w);
+    expect(performance.now() - startedAt).toBeLessThan(8000);
+    expect([r.status, r.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
+    await holder.query('rollback');
+    await holder.end();
+    await recovers(w, 1);
+  });
+};
+
+if (dialect === 'sqlite') describe('SQLite that cannot write', onSqlite);
+else describe('PostgreSQL that is gone', onPostgres);

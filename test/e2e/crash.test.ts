@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { Agent as HttpAgent, request } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Database, openDatabase } from '../../src/storage/index.ts';
+import { legate, scratchFolder, serve } from '../support/cli.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+import type { Running } from '../support/process.ts';
+
+/** Rounds of kill -9: 20 here, any number by `npm run test:crash -- 200`. */
+const ROUNDS = Number(process.env['LEGATE_TEST_CRASH_ROUNDS'] ?? 20);
+const CLIENTS = 16;
+const CAP = 50;
+
+interface Answered {
+  readonly id: string;
+  readonly allowed: boolean;
+  readonly capped: boolean;
+}
+
+interface Crew {
+  readonly plain: string;
+  readonly capped: string;
+}
+
+/** POST as JSON on a kept-alive connection: many more calls in flight than `fetch` gets to. */
+function post(url: string, path: string, token: string, body: unknown, agent: HttpAgent): Promise<{ status: number; body: Record<string, unknown> }> {
+  return new Promise((resolve, reject) => {
+    const text = JSON.stringify(body);
+    const req = request(
+      `${url}${path}`,
+      { method: 'POST', agent, headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), authorization: `Bearer ${token}` } },
+      (res) => {
+        let out = '';
+        res.setEncoding('utf8');
+        res.on('data', (chunk: string) => (out += chunk));
+        res.on('end', () => {
+          try {
+            resolve({ status: res.statusCode ?? 0, body: JSON.parse(out) as Record<string, unknown> });
+          } catch (error) {
+            reject(error as Error);
+          }
+        });
+        res.on('error', reject);
+      },
+    );
+    req.on('error', reject);
+    req.end(text);
+  });
+}
+
+async function crew(running: Running, cwd: string, env: Record<string, string>): Promise<Crew> {
+  const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
+  const session = await (await fetch(`${running.url}/auth/session`, { headers: { authorization: `Bearer ${token}` } })).json();
+  const http = new HttpAgent({ keepAlive: true });
+  const make = async (constraints?: object): Promise<string> => {
+    const permissions = [{ resource: 'db:*', actions: ['read'], ...(constraints ? { constraints } : {}) }];
+    const r = await post(running.url, '/agents', token, { ownerId: (session as { user: { id: string } }).user.id, name: 'a', type: 'service', permissions }, http);
+    expect(r.status).toBe(201);
+    return r.body['token'] as string;
+  };
+  const made = { plain: await make(), capped: await make({ maxCallsPerHour: CAP }) };
+  http.destroy();
+  return made;
+}
+
+/** Loads the service until it dies; what was answered is what counts. */
+async function loadUntilKilled(running: Running, { plain, capped }: Crew, answered: Answered[], killAfterMs: number): Promise<void> {
+  const http = new HttpAgent({ keepAlive: true, maxSockets: CLIENTS });
+  let dead = false;
+  const clients = Array.from({ length: CLIENTS }, async (_, i) => {
+    while (!dead) {
+      const isCapped = i % 4 === 0;
+      try {
+        const r = await post(running.url, '/authorize', isCapped ? capped : plain, { action: 'read', resource: `db:${i}` }, http);
+        if (r.status === 200) answered.push({ id: r.body['auditId'] as string, allowed: r.body['allowed'] === true, capped: isCapped });
+      } catch {
+        // Unanswered: nothing was promised.
+      }
+    }
+  });
+  const died = new Promise((resolve) => running.process.once('exit', resolve));
+  setTimeout(() => running.process.kill('SIGKILL'), killAfterMs);
+  await died;
+  dead = true;
+  await Promise.all(clients);
+  http.destroy();
+}
+
+/** Every answered id is there exactly once, with the result that was answered; the sequence has no gap; no cap was passed. */
+async function verify(database: Database, answered: readonly Answered[]): Promise<number> {
+  const rows = await database.read.selectFrom('stream_events').select(['seq', 'id', 'type', 'result', 'agent_id', 'timestamp']).orderBy('seq').execute();
+  rows.forEach((row, i) => {
+    if (row.seq !== i + 1) throw new Error(`the sequence has a gap at ${i + 1}: ${row.seq}`);
+  });
+  const byId = new Map(rows.map((r) => [r.id, r]));
+  expect(byId.size).toBe(rows.length);
+  for (const a of answered)
+    if ((byId.get(a.id)?.result === 'allowed') !== a.allowed)
+      throw new Error(`the answered decision ${a.id} (allowed: ${a.allowed}) is on record as ${byId.get(a.id)?.result ?? 'nothing'}`);
+  expect(new Set(answered.map((a) => a.id)).size).toBe(answered.length);
+  const head = await database.read.selectFrom('head').selectAll().executeTakeFirstOrThrow();
+  expect(head.seq).toBe(rows.length);
+  const counters = await database.read.selectFrom('counters').selectAll().execute();
+  for (const counter of counters) {
+    const agents = new Map<string, number>();
+    for (const r of rows) if (r.result === 'allowed' && Math.floor(r.timestamp / 3_600_000) === counter.hour) agents.set(r.agent_id ?? '', (agents.get(r.agent_id ?? '') ?? 0) + 1);
+    const key = (agent: string): string => createHash('sha256').update(`${agent}\n0\ndb:*\nread`).digest('base64url').slice(0, 22);
+    const own = [...agents].find(([agent]) => key(agent) === counter.key);
+    if (own) expect([counter.used, counter.used <= CAP]).toEqual([own[1], true]);
+  }
+  return rows.length;
+}
+
+describe('kill -9 under load', () => {
+  it(`on SQLite, ${ROUNDS} times: every answered decision is there exactly once, and the service starts again by itself`, { timeout: 60_000 + ROUNDS * 5000 }, async () => {
+    const cwd = scratchFolder();
+    const answered: Answered[] = [];
+    let team: Crew | undefined;
+    for (let round = 0; round < ROUNDS; round++) {
+      const running = await serve({ cwd });
+      team ??= await crew(running, cwd, {});
+      const before = answered.length;
+      await loadUntilKilled(running, team, answered, 60 + Math.floor(Math.random() * 300));
+      expect(answered.length).toBeGreaterThan(before);
+      const database = await openDatabase(`sqlite:${join(cwd, '.legate/legate.db')}`, { serviceName: 'legate' });
+      await verify(database, answered);
+      await database.close();
+    }
+    const running = await serve({ cwd });
+    const token = (await legate(['developer-token'], { cwd })).stdout.trim();
+    const newest = answered.at(-1) as Answered;
+    expect((await fetch(`${running.url}/audit/${newest.id}`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
+    expect(await running.stop()).toBe(0);
+    console.log(`${ROUNDS} rounds, ${answered.length} answered decisions, none lost`);
+  });
+
+  it('on PostgreSQL, 5 times, with two instances of which one is killed', { timeout: 120_000 }, async () => {
+    const postgres = await startPostgres();
+    const env = { LEGATE_DATABASE_URL: postgres.url };
+    const cwd = scratchFolder();
+    const answered: Answered[] = [];
+    const survivor = await serve({ cwd, env });
+    const team = await crew(survivor, cwd, env);
+    const http = new HttpAgent({ keepAlive: true });
+    let stopped = false;
+    let broken = 0;
+    const steady = (async () => {
+      while (!stopped) {
+        const r = await post(survivor.url, '/authorize', team.plain, { action: 'read', resource: 'db:steady' }, http).catch(() => undefined);
+        if (r?.status === 200) answered.push({ id: r.body['auditId'] as string, allowed: r.body['allowed'] === true, capped: false });
+        else broken++;
+      }
+    })();
+    for (let round = 0; round < 5; round++) await loadUntilKilled(await serve({ cwd: scratchFolder(), env }), team, answered, 100 + Math.floor(Math.random() * 300));
+    stopped = true;
+    await steady;
+    http.destroy();
+    expect(broken).toBe(0);
+    expect(await survivor.stop()).toBe(0);
+    const database = await openDatabase(postgres.url, { serviceName: 'legate' });
+    expect(await verify(database, answered)).toBeGreaterThan(answered.length);
+    await database.close();
+    await postgres.stop();
+  });
+});
