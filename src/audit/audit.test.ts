@@ -1,7 +1,9 @@
+import { request } from 'node:http';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createTestService, dialect, type Json, type TestAgent, type TestService, type TestUser } from '../../test/support/service.ts';
+import { listen } from '../http/node.ts';
 import { newId } from '../lib/ids.ts';
 
 interface World {
@@ -268,17 +270,23 @@ describe('GET /audit/export', () => {
   it('breaks rather than ending short when the database fails midway', async () => {
     const w = await world();
     await fill(w, 5000);
-    const slices = w.t.legate.platform.reader.slices.bind(w.t.legate.platform.reader);
-    w.t.legate.platform.reader.slices = async function* (filter) {
-      let n = 0;
-      for await (const rows of slices(filter)) {
-        if (n++ === 2) throw new Error('gone');
-        yield rows;
-      }
-    };
+    failAfter(w, 2);
     await expect(w.t.call('GET', '/audit/export?format=json', { as: w.alice })).rejects.toThrow();
   });
 });
+
+/** The ledger cannot be read any more after some pieces of an export. */
+function failAfter(w: World, pieces: number): void {
+  const { reader } = w.t.legate.platform;
+  const slices = reader.slices.bind(reader);
+  reader.slices = async function* (filter) {
+    let n = 0;
+    for await (const rows of slices(filter)) {
+      if (n++ === pieces) throw new Error('gone');
+      yield rows;
+    }
+  };
+}
 
 /** A second reader of RFC 4180, character by character. */
 function naiveCsv(text: string): string[][] {
@@ -351,5 +359,85 @@ describe('filters over many segments', () => {
     // A second instance begins from what was written down, in the middle of a segment.
     const again = await createTestService({ sameDatabaseAs: w.t });
     expect((await again.call('GET', '/audit?agentId=agt_rare0000000000000000000000', { as: admin })).body).toHaveLength(1);
+  });
+});
+
+describe('an export over a socket', () => {
+  const overSocket = async (w: World, path: string, method = 'GET') => {
+    const { port, stop } = await listen(w.t.legate, { port: 0, host: '127.0.0.1' });
+    try {
+      return await new Promise<{ status: number; type: string | undefined; text: string; whole: boolean }>((resolve, reject) => {
+        const req = request({ port, host: '127.0.0.1', path, method, headers: { authorization: `Bearer ${w.alice.token}` } }, (res) => {
+          let text = '';
+          res.setEncoding('utf8');
+          res.on('data', (chunk: string) => (text += chunk));
+          res.on('error', () => {});
+          res.on('close', () => resolve({ status: res.statusCode ?? 0, type: res.headers['content-type'], text, whole: res.complete }));
+        });
+        req.on('error', reject);
+        req.end();
+      });
+    } finally {
+      await stop(100);
+    }
+  };
+
+  it('arrives whole', async () => {
+    const w = await world();
+    await fill(w, 3000);
+    const { status, text, whole } = await overSocket(w, '/audit/export?format=json');
+    expect([status, whole, JSON.parse(text).length]).toEqual([200, true, 3000]);
+  });
+
+  it('is seen to be broken when the database fails midway', async () => {
+    const w = await world();
+    await fill(w, 3000);
+    failAfter(w, 2);
+    const { status, text, whole } = await overSocket(w, '/audit/export?format=ndjson');
+    expect([status, whole]).toEqual([200, false]);
+    expect(text.length).toBeGreaterThan(0);
+  });
+
+  it('of HEAD keeps no place', async () => {
+    const w = await world();
+    await fill(w, 3000);
+    for (let i = 0; i < 6; i++) expect((await w.t.call('HEAD', '/audit/export?format=csv', { as: w.alice })).status).toBe(200);
+    expect(await overSocket(w, '/audit/export?format=csv', 'HEAD')).toMatchObject({ status: 200, text: '', type: 'text/csv; charset=utf-8; header=present' });
+    expect((await w.t.call('GET', '/audit/export?format=csv', { as: w.alice })).status).toBe(200);
+  });
+
+  it('is broken off when its reader takes nothing for a minute', async () => {
+    const w = await world();
+    await fill(w, 5000);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const open = async () => w.t.legate.fetch(new Request('http://localhost:3000/audit/export?format=ndjson', { headers: { authorization: `Bearer ${w.alice.token}` } }));
+      const { reader } = w.t.legate.platform;
+      const slices = reader.slices.bind(reader);
+      let taken = 0;
+      reader.slices = async function* (filter) {
+        for await (const rows of slices(filter)) {
+          taken++;
+          yield rows;
+        }
+      };
+      const held = [await open(), await open(), await open(), await open()];
+      // Each export reads one piece ahead of its reader.
+      while (taken < 4) await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect((await open()).status).toBe(503);
+      vi.advanceTimersByTime(60_001);
+      const free = await open();
+      expect(free.status).toBe(200);
+      await free.body?.cancel();
+      for (const { body } of held) {
+        const drain = async () => {
+          for await (const _ of body as unknown as AsyncIterable<Uint8Array>);
+        };
+        await expect(drain()).rejects.toThrow('took nothing');
+      }
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

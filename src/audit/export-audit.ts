@@ -7,9 +7,11 @@ import { AuditErrors } from './errors.ts';
 import { within } from './query.ts';
 import type { AuditFilter, ExportFormat } from './schema.ts';
 
-/** Exports that run at the same time in this instance. */
+/** Exports that run at the same time in one instance. */
 const MAX_EXPORTS = 4;
-let running = 0;
+const running = new WeakMap<Platform, number>();
+/** A reader that takes nothing for so long has gone, or holds the place of somebody who reads. */
+const STALLED_MS = 60_000;
 
 interface Format {
   readonly mediaType: string;
@@ -42,20 +44,28 @@ const FORMATS: Readonly<Record<ExportFormat, Format>> = {
 /**
  * Every entry that fits, oldest first, as a file that is written while it is read: memory stays flat and the reader's pace is
  * the pace. It goes up to the end that the ledger has when it begins. An error midway breaks the connection, so that a short
- * file never looks whole. 503 TOO_MANY_EXPORTS.
+ * file never looks whole, and so does a reader that takes nothing for a minute. 503 TOO_MANY_EXPORTS.
  */
 export function exportAudit(platform: Platform, reach: Reach, filter: AuditFilter, format: ExportFormat): Response {
-  if (running >= MAX_EXPORTS) throw AuditErrors.TOO_MANY_EXPORTS({ headers: { 'retry-after': '10' } });
+  const others = running.get(platform) ?? 0;
+  if (others >= MAX_EXPORTS) throw AuditErrors.TOO_MANY_EXPORTS({ headers: { 'retry-after': '10' } });
   const { mediaType, head, rows: render, tail } = FORMATS[format];
   const wanted = within(reach, filter);
   const slices = wanted ? platform.reader.slices(wanted) : none();
   const encoder = new TextEncoder();
   let first = true;
   let open = true;
-  running++;
+  let stalled: NodeJS.Timeout | undefined;
+  running.set(platform, others + 1);
   const end = (): void => {
-    if (open) running--;
+    clearTimeout(stalled);
+    if (open) running.set(platform, (running.get(platform) ?? 1) - 1);
     open = false;
+  };
+  const breakOff = (controller: ReadableStreamDefaultController, error: unknown): void => {
+    end();
+    platform.log.error({ err: error }, 'an export broke off');
+    controller.error(error);
   };
   const body = new ReadableStream<Uint8Array>(
     {
@@ -63,8 +73,10 @@ export function exportAudit(platform: Platform, reach: Reach, filter: AuditFilte
         if (head) controller.enqueue(encoder.encode(head));
       },
       pull: async (controller) => {
+        clearTimeout(stalled);
         try {
           const { value, done } = await slices.next();
+          if (!open) return;
           if (done) {
             if (tail) controller.enqueue(encoder.encode(tail));
             controller.close();
@@ -73,10 +85,10 @@ export function exportAudit(platform: Platform, reach: Reach, filter: AuditFilte
           }
           controller.enqueue(encoder.encode(render(value, first)));
           first = false;
+          stalled = setTimeout(() => breakOff(controller, new Error(`the reader took nothing for ${STALLED_MS} ms`)), STALLED_MS);
+          stalled.unref();
         } catch (error) {
-          end();
-          platform.log.error({ err: error }, 'an export broke off');
-          throw error;
+          breakOff(controller, error);
         }
       },
       cancel: async () => {

@@ -63,7 +63,10 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
         response = new Response(body, { status, headers });
       }
       observe(`${route ? request.method : 'other'} ${path}`, response.status);
-      return head ? new Response(null, response) : response;
+      if (!head) return response;
+      // A body that is written while it is read would wait for its reader for ever.
+      await response.body?.cancel();
+      return new Response(null, response);
     });
   }
   app.notFound(() => {
