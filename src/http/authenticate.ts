@@ -37,6 +37,13 @@ interface CachedUser {
 const PROVE_AGAIN_MS = 30 * SECOND_MS;
 const MAX_CACHED = 20_000;
 
+interface KnownHeader {
+  readonly header: string;
+  readonly token: string;
+  readonly kind: SecretKind | undefined;
+  readonly tokenHash: string;
+}
+
 /** Turns whatever a request carries into a principal. Knows no kind of credential by name: modules declare theirs. */
 export class Authenticator {
   readonly #platform: Platform;
@@ -44,6 +51,7 @@ export class Authenticator {
   readonly #hook: AuthenticateHook | undefined;
   readonly cookieName: string;
   readonly #cache = new Map<string, CachedUser>();
+  readonly #lastOf = new WeakMap<object, KnownHeader>();
 
   constructor(platform: Platform, credentials: readonly Credential[], hook: AuthenticateHook | undefined) {
     this.#platform = platform;
@@ -76,21 +84,25 @@ export class Authenticator {
 
   /**
    * The hot path's way: from memory when possible. What it gives may be older than the newest change; the ledger proves it
-   * again under its lock before anything is decided on it.
+   * again under its lock before anything is decided on it. A connection mostly sends the same header again: what it was
+   * hashed to is kept as long as the `connection`.
    */
-  cachedBearer(header: string): Proof | Promise<Proof> {
-    const token = bearerToken(header);
+  cachedBearer(header: string, connection: object): Proof | Promise<Proof> {
     const { policy } = this.#platform;
-    const kind = secretKindByPrefix(token);
+    let known = this.#lastOf.get(connection);
+    if (known?.header !== header) {
+      const token = bearerToken(header);
+      known = { header, token, kind: secretKindByPrefix(token), tokenHash: secretHash(token) };
+      this.#lastOf.set(connection, known);
+    }
+    const { token, kind, tokenHash } = known;
     if (kind === 'agentToken') {
-      const tokenHash = secretHash(token);
       const agent = policy.peekByTokenHash(tokenHash);
       if (agent) {
         const principal: Principal = { kind: 'agent', agentId: agent.id, ownerId: agent.ownerId, tenantId: agent.tenantId, tokenHash };
         return { principal, epoch: -1, reauthenticate: (db) => this.#prove(kind, tokenHash, db), byCookie: false };
       }
     } else if (kind) {
-      const tokenHash = secretHash(token);
       const hit = this.#cache.get(tokenHash);
       if (hit && hit.epoch === policy.epoch && this.#platform.clock.now() - hit.provedAt < PROVE_AGAIN_MS)
         return { principal: hit.principal, epoch: hit.epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, db), byCookie: false };

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CommonErrors } from '../lib/error.ts';
+import { validationFailed } from '../lib/error.ts';
 import { parseJson, parseWith } from '../lib/json.ts';
-import { AUTHORIZE_BODY_LIMIT, type AuthorizeAnswer, AuthorizeBody, assertAgentNamed, authorize } from '../permissions/index.ts';
+import { AUTHORIZE_BODY_LIMIT, type AuthorizeAnswer, AuthorizeBody, assertAgentNamed, authorize, plainQuestion } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
 import { isJson } from './app.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
@@ -28,12 +28,13 @@ export function hotAuthorize(
 
   const answer = async (req: IncomingMessage, res: ServerResponse, authorization: string, startedAt: number, json: string): Promise<void> => {
     try {
-      const proving: Proof | Promise<Proof> = authenticator.cachedBearer(authorization);
+      const proving: Proof | Promise<Proof> = authenticator.cachedBearer(authorization, req.socket);
       const proof = proving instanceof Promise ? await proving : proving;
       const { principal } = proof;
       // An agent is checked under the ledger's lock; people and access tokens are held against scopes here.
       if (principal.kind !== 'agent') await reachOf(platform, principal, MAY_CHECK);
-      const body = parseWith(AuthorizeBody, parseJson(json));
+      const parsed = parseJson(json);
+      const body = plainQuestion(json, parsed) ?? parseWith(AuthorizeBody, parsed);
       assertAgentNamed(principal.kind, body);
       const asker = {
         principal,
@@ -44,10 +45,7 @@ export function hotAuthorize(
         startedAt,
       };
       const decided = await authorize(platform, asker, body);
-      const text = render(decided);
-      // With a stated length head and body leave in one write; otherwise Node sends chunks.
-      res.writeHead(200, [...HEADERS, String(Buffer.byteLength(text))]);
-      res.end(text);
+      send(res, render(decided));
       observe(routeName, 200);
     } catch (error) {
       const { status, headers, body } = renderError(platform, error);
@@ -86,11 +84,7 @@ export function hotAuthorize(
       const text = bytes.toString('utf8');
       // U+FFFD may come from broken UTF-8: the strict decoder of the declared route's reader tells which.
       if (text.includes('\ufffd') && !isUtf8(bytes)) {
-        const {
-          status,
-          headers: out,
-          body,
-        } = renderError(platform, CommonErrors.VALIDATION_FAILED({ details: { issues: [{ path: '', message: 'the body is not valid UTF-8' }] } }));
+        const { status, headers: out, body } = renderError(platform, validationFailed([{ path: '', message: 'the body is not valid UTF-8' }]));
         res.writeHead(status, out);
         res.end(body);
         return;
@@ -108,6 +102,15 @@ function isUtf8(bytes: Buffer): boolean {
   } catch {
     return false;
   }
+}
+
+/** Head and body in one write: the length is stated, so there are no chunks, and the socket is given one piece, not two. */
+function send(res: ServerResponse, text: string): void {
+  res.writeHead(200, [...HEADERS, String(Buffer.byteLength(text))]);
+  res.socket?.cork();
+  res.write(text);
+  res.socket?.uncork();
+  res.end();
 }
 
 /** The common answers hold nothing that JSON would escape. */

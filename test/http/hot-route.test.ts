@@ -1,0 +1,114 @@
+import { request } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { listen } from '../../src/http/node.ts';
+import { createTestService } from '../support/service.ts';
+
+interface Raw {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly text: string;
+}
+
+/** What differs by nature: the time, and what the connection adds. */
+const BY_NATURE = new Set(['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding']);
+
+const send = (port: number, method: string, path: string, headers: Record<string, string>, body: Buffer | undefined): Promise<Raw> =>
+  new Promise((resolve, reject) => {
+    const req = request(
+      { port, host: '127.0.0.1', method, path, headers: { ...headers, ...(body && !('transfer-encoding' in headers) ? { 'content-length': String(body.length) } : {}) } },
+      (res) => {
+        const chunks: Buffer[] = [];
+        res.on('data', (c: Buffer) => chunks.push(c));
+        res.on('end', () => {
+          const kept = Object.entries(res.headers).filter(([name]) => !BY_NATURE.has(name));
+          resolve({ status: res.statusCode ?? 0, headers: Object.fromEntries(kept) as Record<string, string>, text: Buffer.concat(chunks).toString() });
+        });
+        res.on('error', reject);
+      },
+    );
+    req.on('error', reject);
+    req.end(body);
+  });
+
+describe('POST /authorize over a socket and through fetch', () => {
+  it('are the same, answer for answer', async () => {
+    const t = await createTestService();
+    const owner = await t.user();
+    const agent = await t.agent(owner, {
+      permissions: [
+        { resource: 'db:*', actions: ['read'] },
+        { resource: 'capped', actions: ['read'], constraints: { maxCallsPerHour: 0 } },
+      ],
+    });
+    const stranger = await t.agent(await t.user());
+    const narrow = await t.apiToken(owner.id, ['agents:read']);
+    const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
+    const json = { 'content-type': 'application/json' };
+    const bearer = (token: string) => ({ ...json, authorization: `Bearer ${token}` });
+    const ask = (more: object = {}) => JSON.stringify({ action: 'read', resource: 'db:x', ...more });
+    const cases: [string, Record<string, string>, string | Buffer | undefined, string?][] = [
+      ['allowed', bearer(agent.token), ask()],
+      ['by the owner', bearer(owner.token), ask({ agentId: agent.id })],
+      ['denied', bearer(agent.token), ask({ action: 'write' })],
+      ['rate limited', bearer(agent.token), ask({ resource: 'capped' })],
+      ['explained', bearer(agent.token), ask({ explain: true, dryRun: true })],
+      ['dry', bearer(agent.token), ask({ dryRun: true })],
+      ['with everything', bearer(owner.token), ask({ agentId: agent.id, arguments: { a: [1, { b: 'ü' }] }, context: { ip: '192.0.2.1', userAgent: 'x' }, tokensCost: 1.5 })],
+      ['unknown agent', bearer(owner.token), ask({ agentId: 'agt_00000000000000000000000000' })],
+      ["a stranger's agent", bearer(owner.token), ask({ agentId: stranger.id })],
+      ['no agent named', bearer(owner.token), ask()],
+      ['another agent', bearer(stranger.token), ask({ agentId: agent.id })],
+      ['no credential', json, ask()],
+      ['bad credential', bearer('lgt_nonsense'), ask()],
+      ['other scheme', { ...json, authorization: 'Basic YTpi' }, ask()],
+      ['narrowed', bearer(narrow), ask({ agentId: agent.id })],
+      ['empty body', bearer(agent.token), ''],
+      ['no JSON', bearer(agent.token), '{'],
+      ['an array', bearer(agent.token), '[]'],
+      ['unknown field', bearer(agent.token), ask({ actoin: 'x' })],
+      ['missing field', bearer(agent.token), '{"action":"read"}'],
+      ['wrong types', bearer(agent.token), ask({ action: 1, arguments: [], context: 'x', explain: 'yes', tokensCost: -1 })],
+      ['empty action', bearer(agent.token), ask({ action: '' })],
+      ['long action', bearer(agent.token), ask({ action: 'x'.repeat(129) })],
+      ['long resource', bearer(agent.token), ask({ resource: 'x'.repeat(513) })],
+      ['NUL', bearer(agent.token), '{"action":"a\\u0000","resource":"x"}'],
+      ['a lone surrogate', bearer(agent.token), '{"action":"\\ud800","resource":"x"}'],
+      ['a repeated key', bearer(agent.token), '{"action":"a","action":"b","resource":"x"}'],
+      ['a repeated key deep inside', bearer(agent.token), '{"action":"a","resource":"x","arguments":{"k":{"a":1,"a":2}}}'],
+      ['__proto__', bearer(agent.token), '{"action":"a","resource":"x","__proto__":{"agentId":"x"}}'],
+      ['__proto__ in arguments', bearer(agent.token), '{"action":"a","resource":"x","arguments":{"__proto__":{"polluted":1}},"dryRun":true}'],
+      ['1e400', bearer(agent.token), '{"action":"a","resource":"x","arguments":{"n":1e400}}'],
+      ['deep', bearer(agent.token), `{"action":"a","resource":"x","arguments":${'{"a":'.repeat(50)}1${'}'.repeat(50)}}`],
+      ['broken UTF-8', bearer(agent.token), Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+      ['U+FFFD itself', bearer(agent.token), ask({ action: '\ufffd', dryRun: true })],
+      ['too large', bearer(agent.token), ask({ arguments: { x: 'y'.repeat(66_000) } })],
+      ['other content type', { ...bearer(agent.token), 'content-type': 'text/plain' }, ask()],
+      ['no content type', { authorization: `Bearer ${agent.token}` }, ask()],
+      ['charset', { ...bearer(agent.token), 'content-type': 'application/json; charset=utf-8' }, ask({ dryRun: true })],
+      ['compressed', { ...bearer(agent.token), 'content-encoding': 'gzip' }, ask()],
+      ['chunked', { ...bearer(agent.token), 'transfer-encoding': 'chunked' }, ask({ dryRun: true })],
+      ['a query behind the path', bearer(agent.token), ask({ dryRun: true }), '/authorize?x=1'],
+      ['a bad address in context', bearer(owner.token), ask({ agentId: agent.id, context: { ip: 'localhost' } })],
+    ];
+    const same = (raw: Raw): unknown => ({ ...raw, text: raw.text.replace(/aud_[0-9a-z]{26}/g, 'aud_').replace(/req_[0-9a-z]{26}/g, 'req_') });
+    for (const [name, headers, text, path = '/authorize'] of cases) {
+      const body = text === undefined ? undefined : Buffer.from(text);
+      const overSocket = await send(server.port, 'POST', path, headers, body);
+      const { 'transfer-encoding': _, ...plain } = headers;
+      const answer = await t.legate.fetch(
+        new Request(`http://localhost:3000${path}`, {
+          method: 'POST',
+          headers: { ...plain, ...(body ? { 'content-length': String(body.length) } : {}) },
+          ...(body ? { body: body as unknown as BodyInit } : {}),
+        }),
+        { remoteAddress: '127.0.0.1' },
+      );
+      const kept = [...answer.headers].filter(([n]) => !BY_NATURE.has(n));
+      expect(same(overSocket), name).toEqual(same({ status: answer.status, headers: Object.fromEntries(kept), text: await answer.text() }));
+      expect(overSocket.status, name).toBeLessThan(500);
+    }
+    const rows = await t.legate.platform.database.read.selectFrom('stream_events').select(['id', 'ip']).where('type', '=', 'audit').execute();
+    expect(new Set(rows.map((r) => r.ip))).toEqual(new Set(['127.0.0.1', '192.0.2.1', null]));
+    await server.stop(1000);
+  });
+});
