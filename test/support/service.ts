@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, inject } from 'vitest';
+import { afterEach, expect, inject } from 'vitest';
 import type { ConfigInput } from '../../src/config.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { newSecret, secretHash } from '../../src/lib/secrets.ts';
 import { createLegate, type Legate, type LegateOptions } from '../../src/service.ts';
+import { observed } from './observe.ts';
 
 /** A clock that tests turn. Starts at a fixed moment, ten minutes past an hour. */
 export class FakeClock implements Clock {
@@ -47,8 +48,11 @@ export interface TestAgent {
 }
 
 const open: (() => Promise<void>)[] = [];
+/** Answers of this test that are not as their routes declare. */
+const undeclared: string[] = [];
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
+  expect(undeclared.splice(0)).toEqual([]);
 });
 
 /** Which database this run is on: every suite runs on both. */
@@ -65,7 +69,7 @@ export interface TestOptions extends LegateOptions {
 
 /**
  * An assembled service on a database of its own (a real SQLite file, or tables of their own in a real PostgreSQL), with a
- * fake clock. Closed after the test by itself.
+ * fake clock. Closed after the test by itself. A test fails when any answer is not as its route declares.
  *
  *     const t = await createTestService();
  *     const alice = await t.user();
@@ -78,7 +82,8 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
   const own = newTestDatabase(options.sameDatabaseAs?.database);
   const place = options.databaseUrl ? { ...own, url: options.databaseUrl } : own;
   const { config, sameDatabaseAs: _, databaseUrl: __, ...rest } = options;
-  const legate = await createLegate({ ...config, dataDir: place.dir, databaseUrl: place.url, service: { name: place.name } }, { ...rest, clock });
+  const bare = await createLegate({ ...config, dataDir: place.dir, databaseUrl: place.url, service: { name: place.name } }, { ...rest, clock });
+  const legate = { ...bare, fetch: observed(bare, (problem) => undeclared.push(problem)) };
   const service = new TestService(legate, clock, place);
   open.push(() => legate.close());
   return service;

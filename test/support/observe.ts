@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import { mountRoutes } from '../../src/http/app.ts';
+import { CommonErrors, type ErrorDeclaration } from '../../src/lib/error.ts';
+import { modules } from '../../src/modules.ts';
+import type { Legate } from '../../src/service.ts';
+
+type Fetch = Legate['fetch'];
+type Mounted = ReturnType<typeof mountRoutes>[number];
+
+const COMMON: readonly ErrorDeclaration[] = Object.values(CommonErrors);
+
+/**
+ * The same function, with every answer held against what the routes declare: status, shape (no field more, none less), error
+ * codes and media types. What does not fit is told to `report`; the answer itself is passed on as it came.
+ */
+export function observed(legate: Legate, report: (problem: string) => void): Fetch {
+  const mounted = mountRoutes(modules, legate.platform.config);
+  return async (request, connection) => {
+    const { method, url } = request;
+    const response = await legate.fetch(request, connection);
+    const path = new URL(url).pathname;
+    const route = routeOf(mounted, method, path);
+    const tell = (problem: string): void => report(`${method} ${path} (${response.status}): ${problem}`);
+    if (response.status < 400 && mediaTypesOf(route, response.status)) {
+      const type = bareType(response);
+      if (method !== 'HEAD' && !mediaTypesOf(route, response.status)?.includes(type)) tell(`answers ${type}, which is not declared`);
+      return response;
+    }
+    const text = await response.text();
+    check(route, method, response, text, tell);
+    return new Response(text === '' ? null : text, { status: response.status, statusText: response.statusText, headers: response.headers });
+  };
+}
+
+function check(route: Mounted['route'] | undefined, method: string, response: Response, text: string, tell: (problem: string) => void): void {
+  const { status } = response;
+  if (method === 'HEAD') {
+    if (text !== '') tell('HEAD has a body');
+    return;
+  }
+  if (status === 304 && route) return;
+  const schema = route?.answers[status];
+  if (schema === null) {
+    if (text !== '') tell('has a body, and none is declared');
+    return;
+  }
+  // The pages of ours answer people who use a form: the same statuses, with a text for them.
+  if (bareType(response) === 'text/html' && (route?.form || mediaTypesOf(route, status))) {
+    if (schema === undefined && !allowedErrors(route).some((e) => e.status === status)) tell('is a status that is not declared');
+    return;
+  }
+  if (bareType(response) !== 'application/json') return tell(`answers ${bareType(response)}`);
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return tell('is not JSON');
+  }
+  if (schema !== undefined && !('mediaTypes' in schema)) {
+    const parsed = (schema as z.ZodType).safeParse(body);
+    if (!parsed.success) tell(`does not fit its schema: ${parsed.error.message}`);
+    else if (!isDeepStrictEqual(JSON.parse(JSON.stringify(parsed.data)), body)) tell('has fields that are not declared');
+  } else checkError(route, status, body, tell);
+}
+
+function checkError(route: Mounted['route'] | undefined, status: number, body: unknown, tell: (problem: string) => void): void {
+  const error = (body as { error?: Record<string, unknown> } | null)?.error;
+  if (status < 400 || typeof error !== 'object' || error === null) return tell('is a status that is not declared');
+  if (Object.keys(body as object).join() !== 'error') tell('an error has other fields beside `error`');
+  const unknown = Object.keys(error).filter((key) => !['code', 'message', 'details'].includes(key));
+  if (unknown.length > 0) tell(`an error has ${unknown.join()}`);
+  if (typeof error['message'] !== 'string' || error['message'] === '') tell('an error has no message');
+  if ('details' in error && (typeof error['details'] !== 'object' || error['details'] === null)) tell('details is no object');
+  if (!allowedErrors(route).some((e) => e.code === error['code'] && e.status === status)) tell(`${String(error['code'])} is not declared by the route`);
+}
+
+const allowedErrors = (route: Mounted['route'] | undefined): readonly ErrorDeclaration[] => [...COMMON, ...(route?.errors ?? [])];
+
+function mediaTypesOf(route: Mounted['route'] | undefined, status: number): readonly string[] | undefined {
+  const schema = route?.answers[status];
+  return schema && 'mediaTypes' in schema ? schema.mediaTypes : undefined;
+}
+
+const bareType = (response: Response): string => (response.headers.get('content-type') ?? '').split(';')[0] as string;
+
+/** The route that the declarations give for a request; undefined: none has this path and method. */
+function routeOf(mounted: readonly Mounted[], method: string, path: string): Mounted['route'] | undefined {
+  const wanted = method === 'HEAD' ? 'GET' : method;
+  const fits = (pattern: string): boolean => new RegExp(`^${pattern.replace(/[.]/g, '\\.').replace(/:[a-z]+/gi, '[^/]+')}$`).test(decode(path));
+  const candidates = mounted.filter((m) => fits(m.path));
+  const literal = candidates.filter((m) => !m.path.includes(':'));
+  return (literal.length > 0 ? literal : candidates).find((m) => m.route.method === wanted)?.route;
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
