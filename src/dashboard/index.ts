@@ -3,7 +3,6 @@ import { countersOf } from './counters.ts';
 import { dashboardRoutes } from './routes.ts';
 
 export { countersOf } from './counters.ts';
-export { getStats } from './get-stats.ts';
 
 export const dashboard = defineModule({
   name: 'dashboard',
