@@ -100,7 +100,7 @@ export async function createLegate(
     log,
     database,
     ledger,
-    reader: new LedgerReader(database, postings),
+    reader: new LedgerReader(database, postings, () => ledger.stats.records),
     policy,
     redactedKeys: redactedKeys(values.audit.redact),
     counts,

@@ -22,15 +22,17 @@ const PARTS = 16;
 const CELLS_AT_ONCE = 500;
 /** Rows of the ledger counted in one query when catching up. */
 const SLICE = 2000;
+/** Between two pieces of upkeep when no read waits. */
+const PAUSE_MS = 25;
+/** Longest catching up in one piece of upkeep: a service that stops waits for it. */
+const UPKEEP_MS = 1000;
 /** Cells kept in memory before they are written. */
-const MAX_CELLS = 100_000;
+const MAX_CELLS = 10_000;
 /** Decisions kept in memory alone, to be counted again after a restart. */
 const MAX_BEHIND = 500_000;
 const HOURS_A_DAY = 24;
 /** Older hours count only in their day: only the window of 24 hours is made of hours. */
 const KEPT_HOURS = 2 * HOURS_A_DAY;
-/** Between two pieces of upkeep while decisions are being made. */
-const PAUSE_MS = 20;
 
 /** `hour` of the rows that count all time. */
 export const ALL_TIME = 0;
@@ -58,7 +60,6 @@ export class CallCounters {
   #last = 0;
   /** Reads that wait: upkeep does not pause then. */
   #reads = 0;
-  #records = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(platform: Platform) {
@@ -106,7 +107,7 @@ export class CallCounters {
   /** Called now and then. Writes when the service is idle or much has gathered; `always`: whatever there is. */
   upkeep(always = false): Promise<void> {
     return this.#exclusively(async () => {
-      await this.#follow();
+      await this.#follow(performance.now() + UPKEEP_MS);
       const next = this.#next as number;
       const behind = next - 1 - Math.min(...this.#upto);
       const idle = next === this.#last;
@@ -121,16 +122,12 @@ export class CallCounters {
     return result;
   }
 
-  /** Lets others in; for longer while decisions are being made and nobody waits for this. */
-  async #pause(): Promise<void> {
-    const { records } = this.#platform.ledger.stats;
-    const busy = records !== this.#records && this.#reads === 0;
-    this.#records = records;
-    await new Promise<void>((resolve) => (busy ? setTimeout(resolve, PAUSE_MS) : setImmediate(resolve)));
+  #pause(): Promise<void> {
+    return new Promise((resolve) => (this.#reads > 0 ? setImmediate(resolve) : setTimeout(resolve, PAUSE_MS)));
   }
 
-  /** Counts what is missing up to the end of the ledger. */
-  async #follow(): Promise<void> {
+  /** Counts what is missing up to the end of the ledger, or until the deadline. */
+  async #follow(deadline = Number.POSITIVE_INFINITY): Promise<void> {
     const db = this.#platform.database.read;
     if (this.#next !== undefined && !(await this.#isCurrent(db))) this.#next = undefined;
     if (this.#next === undefined) {
@@ -150,6 +147,7 @@ export class CallCounters {
         this.#next = upto + 1;
         if (this.#size() > MAX_CELLS) await this.#write();
         await this.#pause();
+        if (performance.now() > deadline) return;
       }
     }
   }

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import { type Db, onConnection, type PostgresDatabase } from '../storage/index.ts';
+import { type Db, lease, onConnection, type PostgresDatabase } from '../storage/index.ts';
 import type { Batch, BatchStore, CounterState, Head } from './entry.ts';
 
 /**
@@ -31,7 +31,7 @@ export class PostgresBatchStore implements BatchStore {
   }
 
   async begin(): Promise<Head> {
-    const client = await this.#db.pool.connect();
+    const client = await lease(this.#db.pool);
     this.#client = client;
     const results = (await client.query(this.#sql.begin)) as unknown as { rows: Head[] }[];
     const head = results[1]?.rows[0];

@@ -7,6 +7,8 @@ const SEGMENT_SIZE = 1 << SEGMENT_BITS;
 const BUCKETS = 64;
 /** Rows read at once when catching up; between two reads the event loop is free. */
 const SLICE = 1024;
+/** Between two of them when no look-up waits. */
+const PAUSE_MS = 5;
 /** Work between two moments in which the event loop is free. */
 const SLICE_MS = 2;
 const PROJECTION = 'postings';
@@ -68,6 +70,8 @@ interface Indexed {
 export class Postings {
   readonly #db: SqliteDatabase;
   readonly #maintain: <T>(work: (db: Db) => Promise<T>) => Promise<T>;
+  /** Look-ups that wait for a catch-up. */
+  #waiting = 0;
   /** Segments not written yet, the open one among them. */
   readonly #segments = new Map<number, Bucket[]>();
   /** Next sequence to be taken in; undefined before the first catch-up. */
@@ -155,7 +159,8 @@ export class Postings {
         for (const [seq, agentId, userId, action, result] of await selectArrays<ListedRow>(this.#db, query)) this.#put(seq, { agentId, userId, action, result });
         this.#next = upto + 1;
         await this.#writeClosed();
-        await breathe();
+        // Nobody waits for upkeep.
+        await (this.#waiting > 0 ? breathe() : sleep(PAUSE_MS));
       }
       await this.#writeClosed();
       const now = await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
@@ -183,28 +188,37 @@ export class Postings {
   }
 
   /**
-   * Sequence numbers that may fit, from below `before` down to `from`, newest first, at most a segment at a time.
-   * @param wanted one key of each group belongs to what fits.
+   * Sequence numbers that may fit, from below `before` down to `from`, newest first, segment by segment.
+   * @param wanted one key of each group belongs to what fits; first those that narrow most.
    * @param results bit mask of result codes.
+   * @param enough how many to gather before they are given.
    */
-  async *lookup(wanted: readonly (readonly PostingKey[])[], results: number, from: number, before: number): AsyncGenerator<number[]> {
-    await this.catchUp();
+  async *lookup(wanted: readonly (readonly PostingKey[])[], results: number, from: number, before: number, enough: number): AsyncGenerator<number[]> {
+    this.#waiting++;
+    await this.catchUp().finally(() => {
+      this.#waiting--;
+    });
     const groups = wanted.map((keys) => [...new Set(keys.map((key) => hashKey(key.kind, key.value)))]);
     const last = (before - 1) >>> SEGMENT_BITS;
     const first = Math.max(0, from) >>> SEGMENT_BITS;
+    let found: number[] = [];
     let since = performance.now();
     for (let segment = last; segment >= first; segment--) {
       const base = segment * SEGMENT_SIZE;
-      const found = this.#match(segment, groups, results, from - base, before - base);
-      if (found.length > 0) yield found.map((offset) => base + offset);
+      for (const offset of this.#match(segment, groups, results, from - base, before - base)) found.push(base + offset);
+      if (found.length >= enough) {
+        yield found;
+        found = [];
+      }
       if (performance.now() - since > SLICE_MS) {
         await breathe();
         since = performance.now();
       }
     }
+    if (found.length > 0) yield found;
   }
 
-  /** Offsets in a segment that are in every group, newest first. */
+  /** Offsets in a segment that are in every group, newest first. When few are left, the row itself tells the rest. */
   #match(segment: number, groups: readonly (readonly number[])[], results: number, from: number, before: number): number[] {
     let found: number[] | undefined;
     for (const hashes of groups) {
@@ -222,7 +236,7 @@ export class Postings {
       // Each list is newest first; several of them are not.
       if (hashes.length > 1) next.sort((a, b) => b - a);
       found = next;
-      if (found.length === 0) break;
+      if (found.length <= FEW) break;
     }
     return found ?? [];
   }
@@ -236,5 +250,7 @@ export class Postings {
   }
 }
 
+const FEW = 100;
 const NOTHING = new Uint32Array();
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { type Database, type StreamEventRow, selectArrays, type Tables } from '../storage/index.ts';
+import { Pace } from './pace.ts';
 import { ANY_RESULT, type PostingKey, type Postings, RESULT_CODES } from './postings.ts';
 
 /** Which rows of the ledger. Everything given must hold. */
@@ -22,7 +23,9 @@ const WINDOW = 4000;
 /** Rows looked at in one query by their sequence numbers. */
 const ROWS_AT_ONCE = 500;
 /** Rows of an export in one query. */
-const EXPORT_ROWS = 500;
+const EXPORT_ROWS = 250;
+/** Between two of them while decisions are being made. */
+const PAUSE_MS = 5;
 
 const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -33,10 +36,13 @@ const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 export class LedgerReader {
   readonly #database: Database;
   readonly #postings: Postings | undefined;
+  readonly #decided: () => number;
 
-  constructor(database: Database, postings: Postings | undefined) {
+  /** @param decided how many decisions there have been: exports go slower while there are more. */
+  constructor(database: Database, postings: Postings | undefined, decided: () => number) {
     this.#database = database;
     this.#postings = postings;
+    this.#decided = decided;
   }
 
   /** Rows that fit, newest first. */
@@ -70,8 +76,8 @@ export class LedgerReader {
       return;
     }
     const results = filter.result === undefined ? ANY_RESULT : 1 << (RESULT_CODES[filter.result] ?? 3);
-    for await (const seqs of (this.#postings as Postings).lookup(keys, results, from, before)) {
-      const piece = Math.min(ROWS_AT_ONCE, want + 20);
+    const piece = Math.min(ROWS_AT_ONCE, want + 20);
+    for await (const seqs of (this.#postings as Postings).lookup(keys, results, from, before, piece)) {
       for (let at = 0; at < seqs.length; at += piece) {
         // Rows whose keys only look alike fall out here.
         yield (await selectArrays<[number]>(this.#database, query.where('seq', 'in', listed(seqs.slice(at, at + piece))))).map(([seq]) => seq);
@@ -109,6 +115,7 @@ export class LedgerReader {
   /** Rows that fit, oldest first, a slice at a time, up to the end that the ledger has now. The consumer's pace is the pace. */
   async *slices(filter: EntryFilter): AsyncGenerator<StreamEventRow[]> {
     const { from, before } = await this.span(filter);
+    const pace = new Pace(this.#decided, PAUSE_MS);
     const query = this.#where(this.#database.read.selectFrom('stream_events').select(COLUMNS), filter).orderBy('seq').limit(EXPORT_ROWS);
     for (let low = from; low < before; ) {
       // On SQLite a query stands in the way of decisions, so it may look at so many rows only.
@@ -116,7 +123,7 @@ export class LedgerReader {
       const rows = (await selectArrays<Columns>(this.#database, query.where('seq', '>=', low).where('seq', '<', high))).map(toRow);
       low = rows.length < EXPORT_ROWS ? high : (rows.at(-1) as StreamEventRow).seq + 1;
       if (rows.length > 0) yield rows;
-      await breathe();
+      await pace.pause();
     }
   }
 
@@ -169,13 +176,13 @@ export class LedgerReader {
 /** One text of SQL for any number of values. Only on SQLite. */
 const listed = (seqs: readonly number[]) => sql<number>`(select value from json_each(${JSON.stringify(seqs)}))`;
 
-/** Groups of keys, of each of which a row that fits has one. */
+/** Groups of keys, of each of which a row that fits has one; first those that narrow most. */
 function keysOf({ agentId, userId, actions, result }: EntryFilter): PostingKey[][] {
   const groups: PostingKey[][] = [];
   if (agentId !== undefined) groups.push([{ kind: 'agent', value: agentId }]);
-  if (userId !== undefined) groups.push([{ kind: 'user', value: userId }]);
   if (actions) groups.push(actions.map((value) => ({ kind: 'action', value })));
-  // Otherwise the result is told by the other keys.
+  if (userId !== undefined) groups.push([{ kind: 'user', value: userId }]);
+  // Otherwise the other keys tell the result.
   if (groups.length === 0 && result !== undefined && result !== 'allowed') groups.push([{ kind: 'result', value: result }]);
   return groups;
 }
