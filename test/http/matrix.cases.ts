@@ -4,8 +4,10 @@ import type { TestAgent, TestService, TestUser } from '../support/service.ts';
 export const CALLERS = [
   'nobody',
   'a credential that proves nothing',
+  'a credential in another scheme',
   'the token of a revoked agent',
   'an expired API token',
+  'an expired session',
   'another user',
   'the owner',
   'the owner by cookie',
@@ -25,6 +27,16 @@ export interface Scene {
   readonly other: TestAgent;
 }
 
+/** An owner with two agents, the first of which holds something. */
+export async function newScene(t: TestService): Promise<Scene> {
+  const owner = await t.user();
+  const permissions = [
+    { resource: 'db:*', actions: ['read'] },
+    { resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } },
+  ];
+  return { t, owner, agent: await t.agent(owner, { permissions }), other: await t.agent(owner) };
+}
+
 /** What the row addresses: made anew for each caller, and always the owner's. */
 export interface Target {
   readonly path: string;
@@ -32,7 +44,7 @@ export interface Target {
 }
 
 export interface Row {
-  /** Scope of the narrowed token of the eighth column. */
+  /** Scope that the narrowed token has. */
   readonly scope?: string;
   readonly target: (scene: Scene) => Promise<Target> | Target;
   /** One status for each caller; spaces are for the eye. */
@@ -52,98 +64,115 @@ const fixed = (path: string, body?: unknown) => (): Target => (body === undefine
  * endpoint.
  */
 export const matrix: Readonly<Record<string, Row>> = {
-  // Columns: none, bad, revoked, expired; other user, owner, cookie, narrowed right, narrowed wrong; the agent, a sibling, a gateway, a stranger's; admin.
+  // In the order of CALLERS: no credential that holds; people; agents; an admin.
   'POST /authorize': {
     scope: 'authorize',
     target: ({ agent }) => ({ path: '/authorize', body: { agentId: agent.id, ...question } }),
-    want: '401 401 401 401  404 200 200 200 403  200 404 200 404  200',
+    want: '401 401 401 401 401 401  404 200 200 200 403  200 404 200 404  200',
   },
   // An agent that the caller cannot see is an error in its place of the answer.
   'POST /authorize/batch': {
     scope: 'authorize',
     target: ({ agent }) => ({ path: '/authorize/batch', body: { requests: [{ agentId: agent.id, ...question }] } }),
-    want: '401 401 401 401  200 200 200 200 403  200 200 200 200  200',
+    want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200',
   },
-  'POST /tenants': { target: fixed('/tenants', { name: 'Acme', slug: 'acme' }), want: '401 401 401 401  403 403 403 403 403  403 403 403 403  201' },
-  'GET /tenants': { target: fixed('/tenants'), want: '401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
-  'GET /tenants/:id': { target: async ({ t }) => ({ path: `/tenants/${await t.tenant()}` }), want: '401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
+  'POST /tenants': { target: fixed('/tenants', { name: 'Acme', slug: 'acme' }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  201' },
+  'GET /tenants': { target: fixed('/tenants'), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
+  'GET /tenants/:id': { target: async ({ t }) => ({ path: `/tenants/${await t.tenant()}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
   // Public, so credentials are not looked at.
   'POST /sign-up': {
     target: ({ owner }) => ({ path: '/sign-up', body: { email: `new-${owner.email}`, password: 'long enough' } }),
-    want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200',
+    want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
   },
-  'POST /sign-in': { target: fixed('/sign-in', { email: 'nobody@example.com', password: 'long enough' }), want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401' },
+  'POST /sign-in': { target: fixed('/sign-in', { email: 'nobody@example.com', password: 'long enough' }), want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401' },
   // An API token is no session that could end.
-  'POST /sign-out': { target: fixed('/sign-out'), want: '401 401 401 401  403 403 204 403 403  403 403 403 403  403' },
-  'GET /auth/session': { target: fixed('/auth/session'), want: '401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
-  'GET /users': { target: fixed('/users'), want: '401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
-  'GET /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}` }), want: '401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
-  'PATCH /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}`, body: { name: 'x' } }), want: '401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
-  'DELETE /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}` }), want: '401 401 401 401  403 403 403 403 403  403 403 403 403  204' },
+  'POST /sign-out': { target: fixed('/sign-out'), want: '401 401 401 401 401 401  403 403 204 403 403  403 403 403 403  403' },
+  'GET /auth/session': { target: fixed('/auth/session'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
+  'GET /users': { target: fixed('/users'), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
+  'GET /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
+  'PATCH /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}`, body: { name: 'x' } }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
+  'DELETE /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  204' },
   // There are users, so no set-up link is valid.
-  'GET /setup': { target: fixed('/setup?token=lgu_x'), want: '410 410 410 410 410 410 410 410 410 410 410 410 410 410' },
-  'POST /setup': { target: fixed('/setup', { token: 'lgu_x', email: 'a@example.com', password: 'long enough' }), want: '410 410 410 410 410 410 410 410 410 410 410 410 410 410' },
-  'POST /api-tokens': { target: fixed('/api-tokens', { name: 'x' }), want: '401 401 401 401  201 201 201 403 403  403 403 403 403  201' },
-  'GET /api-tokens': { target: fixed('/api-tokens'), want: '401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
-  'DELETE /api-tokens/:id': { target: async (s) => ({ path: `/api-tokens/${await apiToken(s)}` }), want: '401 401 401 401  404 204 204 403 403  403 403 403 403  204' },
+  'GET /setup': { target: fixed('/setup?token=lgu_x'), want: '410 410 410 410 410 410 410 410 410 410 410 410 410 410 410 410' },
+  'POST /setup': {
+    target: fixed('/setup', { token: 'lgu_x', email: 'a@example.com', password: 'long enough' }),
+    want: '410 410 410 410 410 410 410 410 410 410 410 410 410 410 410 410',
+  },
+  'POST /api-tokens': { target: fixed('/api-tokens', { name: 'x' }), want: '401 401 401 401 401 401  201 201 201 403 403  403 403 403 403  201' },
+  'GET /api-tokens': { target: fixed('/api-tokens'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
+  'DELETE /api-tokens/:id': { target: async (s) => ({ path: `/api-tokens/${await apiToken(s)}` }), want: '401 401 401 401 401 401  404 204 204 403 403  403 403 403 403  204' },
   'POST /agents': {
     scope: 'agents:write',
     target: ({ owner }) => ({ path: '/agents', body: { ownerId: owner.id, name: 'n', type: 'service' } }),
-    want: '401 401 401 401  403 201 201 201 403  403 403 201 403  201',
+    want: '401 401 401 401 401 401  403 201 201 201 403  403 403 201 403  201',
   },
-  'GET /agents': { scope: 'agents:read', target: fixed('/agents'), want: '401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
-  'GET /agents/:id': { scope: 'agents:read', target: ({ agent }) => ({ path: `/agents/${agent.id}` }), want: '401 401 401 401  404 200 200 200 403  200 404 200 404  200' },
+  'GET /agents': { scope: 'agents:read', target: fixed('/agents'), want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
+  'GET /agents/:id': { scope: 'agents:read', target: ({ agent }) => ({ path: `/agents/${agent.id}` }), want: '401 401 401 401 401 401  404 200 200 200 403  200 404 200 404  200' },
   'PATCH /agents/:id': {
     scope: 'agents:write',
     target: ({ agent }) => ({ path: `/agents/${agent.id}`, body: { name: 'x' } }),
-    want: '401 401 401 401  404 200 200 200 403  403 403 200 403  200',
+    want: '401 401 401 401 401 401  404 200 200 200 403  403 403 200 403  200',
   },
-  'DELETE /agents/:id': { scope: 'agents:write', target: ({ agent }) => ({ path: `/agents/${agent.id}` }), want: '401 401 401 401  404 204 204 204 403  403 403 204 403  204' },
+  'DELETE /agents/:id': {
+    scope: 'agents:write',
+    target: ({ agent }) => ({ path: `/agents/${agent.id}` }),
+    want: '401 401 401 401 401 401  404 204 204 204 403  403 403 204 403  204',
+  },
   'POST /agents/:id/rotate': {
     scope: 'agents:write',
     target: ({ agent }) => ({ path: `/agents/${agent.id}/rotate` }),
-    want: '401 401 401 401  404 200 200 200 403  403 403 200 403  200',
+    want: '401 401 401 401 401 401  404 200 200 200 403  403 403 200 403  200',
   },
   'GET /agents/:id/permissions': {
     scope: 'agents:read',
     target: ({ agent }) => ({ path: `/agents/${agent.id}/permissions` }),
-    want: '401 401 401 401  404 200 200 200 403  200 404 200 404  200',
+    want: '401 401 401 401 401 401  404 200 200 200 403  200 404 200 404  200',
   },
   'POST /delegations': {
     scope: 'delegations:write',
     target: ({ agent, other }) => ({ path: '/delegations', body: { fromAgent: agent.id, toAgent: other.id, permissions: [{ resource: 'db:*', actions: ['read'] }] } }),
-    want: '401 401 401 401  404 201 201 201 403  201 404 201 404  201',
+    want: '401 401 401 401 401 401  404 201 201 201 403  201 404 201 404  201',
   },
-  'GET /delegations': { scope: 'delegations:read', target: fixed('/delegations'), want: '401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
+  'GET /delegations': { scope: 'delegations:read', target: fixed('/delegations'), want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
   'GET /delegations/:id': {
     scope: 'delegations:read',
     target: async (s) => ({ path: `/delegations/${await delegation(s)}` }),
-    want: '401 401 401 401  404 200 200 200 403  200 404 200 404  200',
+    want: '401 401 401 401 401 401  404 200 200 200 403  200 404 200 404  200',
   },
   'DELETE /delegations/:id': {
     scope: 'delegations:write',
     target: async (s) => ({ path: `/delegations/${await delegation(s)}` }),
-    want: '401 401 401 401  404 204 204 204 403  204 404 204 404  204',
+    want: '401 401 401 401 401 401  404 204 204 204 403  204 404 204 404  204',
   },
   // No scope opens approvals.
-  'GET /approvals': { target: fixed('/approvals'), want: '401 401 401 401  200 200 200 403 403  200 200 200 200  200' },
-  'GET /approvals/:id': { target: async (s) => ({ path: `/approvals/${await approval(s)}` }), want: '401 401 401 401  404 200 200 403 403  200 404 200 404  200' },
+  'GET /approvals': { target: fixed('/approvals'), want: '401 401 401 401 401 401  200 200 200 403 403  200 200 200 200  200' },
+  'GET /approvals/:id': { target: async (s) => ({ path: `/approvals/${await approval(s)}` }), want: '401 401 401 401 401 401  404 200 200 403 403  200 404 200 404  200' },
   // A person approves, never an agent.
-  'POST /approvals/:id/approve': { target: async (s) => ({ path: `/approvals/${await approval(s)}/approve` }), want: '401 401 401 401  404 200 200 403 403  403 403 403 403  200' },
-  'POST /approvals/:id/deny': { target: async (s) => ({ path: `/approvals/${await approval(s)}/deny` }), want: '401 401 401 401  404 200 200 403 403  403 403 403 403  200' },
-  'GET /audit': { scope: 'audit:read', target: fixed('/audit'), want: '401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
-  'GET /audit/export': { scope: 'audit:read', target: fixed('/audit/export?format=json'), want: '401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
-  'GET /audit/:id': { scope: 'audit:read', target: async (s) => ({ path: `/audit/${await decided(s)}` }), want: '401 401 401 401  404 200 200 200 403  200 404 200 404  200' },
+  'POST /approvals/:id/approve': {
+    target: async (s) => ({ path: `/approvals/${await approval(s)}/approve` }),
+    want: '401 401 401 401 401 401  404 200 200 403 403  403 403 403 403  200',
+  },
+  'POST /approvals/:id/deny': {
+    target: async (s) => ({ path: `/approvals/${await approval(s)}/deny` }),
+    want: '401 401 401 401 401 401  404 200 200 403 403  403 403 403 403  200',
+  },
+  'GET /audit': { scope: 'audit:read', target: fixed('/audit'), want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
+  'GET /audit/export': { scope: 'audit:read', target: fixed('/audit/export?format=json'), want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
+  'GET /audit/:id': {
+    scope: 'audit:read',
+    target: async (s) => ({ path: `/audit/${await decided(s)}` }),
+    want: '401 401 401 401 401 401  404 200 200 200 403  200 404 200 404  200',
+  },
   'GET /audit/:id/explain': {
     scope: 'audit:read',
     target: async (s) => ({ path: `/audit/${await decided(s)}/explain` }),
-    want: '401 401 401 401  404 200 200 200 403  200 404 200 404  200',
+    want: '401 401 401 401 401 401  404 200 200 200 403  200 404 200 404  200',
   },
-  'GET /dashboard/stats': { scope: 'audit:read', target: fixed('/dashboard/stats'), want: '401 401 401 401  200 200 200 200 403  403 403 200 403  200' },
-  'GET /health/live': { target: fixed('/health/live'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
-  'GET /health/ready': { target: fixed('/health/ready'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
-  'GET /openapi.json': { target: fixed('/openapi.json'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
-  'GET /docs': { target: fixed('/docs'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
-  'GET /docs/:file': { target: fixed('/docs/swagger-ui.css'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
-  'GET /metrics': { target: fixed('/metrics'), want: '401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
+  'GET /dashboard/stats': { scope: 'audit:read', target: fixed('/dashboard/stats'), want: '401 401 401 401 401 401  200 200 200 200 403  403 403 200 403  200' },
+  'GET /health/live': { target: fixed('/health/live'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'GET /health/ready': { target: fixed('/health/ready'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'GET /openapi.json': { target: fixed('/openapi.json'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'GET /docs': { target: fixed('/docs'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'GET /docs/:file': { target: fixed('/docs/swagger-ui.css'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'GET /metrics': { target: fixed('/metrics'), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
 };

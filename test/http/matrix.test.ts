@@ -4,23 +4,35 @@ import { newId } from '../../src/lib/ids.ts';
 import { newSecret, secretHash } from '../../src/lib/secrets.ts';
 import { modules } from '../../src/modules.ts';
 import { createTestService, type TestService } from '../support/service.ts';
-import { CALLERS, matrix, type Scene } from './matrix.cases.ts';
+import { CALLERS, matrix, newScene, type Scene } from './matrix.cases.ts';
 
 const everyOwnPower = ['agents', 'audit', 'authorize', 'delegations', 'events', 'webhooks', 'costs', 'budgets', 'approvals', 'dashboard'].map((name) => ({
   resource: `legate:${name}`,
   actions: ['read', 'write', 'check'],
 }));
 
-async function scene(t: TestService): Promise<Scene> {
-  const owner = await t.user();
-  const permissions = [
-    { resource: 'db:*', actions: ['read'] },
-    { resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } },
-  ];
-  return { t, owner, agent: await t.agent(owner, { permissions }), other: await t.agent(owner) };
-}
-
 type Send = (method: string, path: string, body: unknown) => Promise<{ status: number }>;
+
+/** A session token that ends at `expiresAt`. */
+async function session(t: TestService, userId: string, expiresAt: number): Promise<string> {
+  const now = t.clock.now();
+  const token = newSecret('sessionToken');
+  await t.legate.platform.database.write
+    .insertInto('sessions')
+    .values({
+      id: newId('session', now),
+      user_id: userId,
+      token_hash: secretHash(token),
+      created_at: now - 1000,
+      last_used_at: now - 1000,
+      expires_at: expiresAt,
+      absolute_expires_at: expiresAt,
+      ip: null,
+      user_agent: null,
+    })
+    .execute();
+  return token;
+}
 
 /** How each caller of the table sends a request. */
 async function callers(s: Scene, scope: string | undefined): Promise<Send[]> {
@@ -39,30 +51,18 @@ async function callers(s: Scene, scope: string | undefined): Promise<Send[]> {
     .insertInto('api_tokens')
     .values({ id: newId('apiToken', now), user_id: owner.id, name: 'old', token_hash: secretHash(expired), scopes: null, created_at: now - 1000, expires_at: now })
     .execute();
-  const session = newSecret('sessionToken');
-  await db
-    .insertInto('sessions')
-    .values({
-      id: newId('session', now),
-      user_id: owner.id,
-      token_hash: secretHash(session),
-      created_at: now,
-      last_used_at: now,
-      expires_at: now + 1e6,
-      absolute_expires_at: now + 1e6,
-      ip: null,
-      user_agent: null,
-    })
-    .execute();
+  const open = await session(t, owner.id, now + 1e6);
   const origin = new URL(t.legate.baseUrl).origin;
   return [
     by(undefined),
     by(`lgk_${'x'.repeat(49)}`),
+    by(undefined, { authorization: `Basic ${Buffer.from(`${owner.email}:${owner.token}`).toString('base64')}` }),
     by(revoked.token),
     by(expired),
+    by(await session(t, owner.id, now)),
     by(stranger.token),
     by(owner.token),
-    by(undefined, { cookie: `legate_session=${session}; ${t.legate.platform.config.service.name}_session=${session}`, origin }),
+    by(undefined, { cookie: `${t.legate.platform.config.service.name}_session=${open}`, origin }),
     by(await t.apiToken(owner.id, [scope ?? 'offline_access'])),
     by(await t.apiToken(owner.id, ['mcp:read'])),
     by(agent.token),
@@ -89,7 +89,7 @@ describe('the permission matrix', () => {
     const got: number[] = [];
     const t = await createTestService({ config: { agents: { maxPerOwner: 1000 } } });
     for (let i = 0; i < CALLERS.length; i++) {
-      const s = await scene(t);
+      const s = await newScene(t);
       const send = (await callers(s, row.scope))[i] as Send;
       const { path, body } = await row.target(s);
       got.push((await send(endpoint.split(' ')[0] as string, path, body)).status);

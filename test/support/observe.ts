@@ -50,12 +50,16 @@ function check(route: Mounted['route'] | undefined, method: string, response: Re
     if (schema === undefined && !allowedErrors(route).some((e) => e.status === status)) tell('is a status that is not declared');
     return;
   }
-  if (bareType(response) !== 'application/json') return tell(`answers ${bareType(response)}`);
+  if (bareType(response) !== 'application/json') {
+    tell(`answers ${bareType(response)}`);
+    return;
+  }
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    return tell('is not JSON');
+    tell('is not JSON');
+    return;
   }
   if (schema !== undefined && !('mediaTypes' in schema)) {
     const parsed = (schema as z.ZodType).safeParse(body);
@@ -66,7 +70,10 @@ function check(route: Mounted['route'] | undefined, method: string, response: Re
 
 function checkError(route: Mounted['route'] | undefined, status: number, body: unknown, tell: (problem: string) => void): void {
   const error = (body as { error?: Record<string, unknown> } | null)?.error;
-  if (status < 400 || typeof error !== 'object' || error === null) return tell('is a status that is not declared');
+  if (status < 400 || typeof error !== 'object' || error === null) {
+    tell('is a status that is not declared');
+    return;
+  }
   if (Object.keys(body as object).join() !== 'error') tell('an error has other fields beside `error`');
   const unknown = Object.keys(error).filter((key) => !['code', 'message', 'details'].includes(key));
   if (unknown.length > 0) tell(`an error has ${unknown.join()}`);
