@@ -62,16 +62,20 @@ export async function openDatabase(url: string, options: { serviceName: string; 
   }
   if (!/^postgres(ql)?:\/\//.test(url)) throw new Error('databaseUrl must be sqlite:<path> or postgres://...');
   const pool = await openPool(url, options.onError);
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins });
+  const read = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins });
+  const write = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: timedPool(pool) }), plugins });
   const { host, pathname } = new URL(url);
   return {
     dialect: 'postgres',
-    read: db,
-    write: db,
+    read,
+    write,
     prefix,
     pool,
     description: `PostgreSQL at ${host || 'local socket'}${pathname}`,
-    close: () => db.destroy(),
+    close: async () => {
+      await write.destroy();
+      await read.destroy();
+    },
   };
 }
 
@@ -101,6 +105,28 @@ async function openPool(url: string, onError?: (error: Error) => void): Promise<
   });
   return pool;
 }
+
+/**
+ * How long one transaction may keep a connection. What is beyond it stands still (a frozen server, a network that swallows
+ * packets) and would keep every decision waiting behind it.
+ */
+const TRANSACTION_MS = 8000;
+
+/** A connection for one transaction. It is cut when it is not given back in time: the query in flight fails, with an unknown outcome. */
+export async function lease(pool: Pool): Promise<PoolClient> {
+  const client = await pool.connect();
+  let given = false;
+  const release = (error?: Error | boolean): void => {
+    if (given) return;
+    given = true;
+    clearTimeout(timer);
+    client.release(error);
+  };
+  const timer = setTimeout(() => release(new Error('The transaction took too long.')), TRANSACTION_MS);
+  return { query: client.query.bind(client), release } as unknown as PoolClient;
+}
+
+const timedPool = (pool: Pool): Pool => ({ connect: () => lease(pool), end: async () => {} }) as unknown as Pool;
 
 /** A query builder on one connection of the pool, so inside the transaction that is open on it. */
 export function onConnection(client: PoolClient, database: PostgresDatabase): Db {

@@ -1,5 +1,5 @@
 import { type Migration, Migrator, sql } from 'kysely';
-import type { Database } from './database.ts';
+import { type Database, type Db, onConnection } from './database.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { delegations } from './migrations/0002-delegations.ts';
 import { approvals } from './migrations/0003-approvals.ts';
@@ -24,10 +24,10 @@ export interface SchemaState {
   pending: string[];
 }
 
-function migrator(database: Database): Migrator {
+function migrator(database: Database, db: Db = database.write): Migrator {
   const context: MigrationContext = { dialect: database.dialect, prefix: database.prefix };
   return new Migrator({
-    db: database.write,
+    db,
     migrationTableName: `${database.prefix}migrations`,
     migrationLockTableName: `${database.prefix}migrations_lock`,
     provider: { getMigrations: async () => Object.fromEntries(Object.entries(MIGRATIONS).map(([name, make]) => [name, make(context)])) },
@@ -42,9 +42,21 @@ export async function schemaState(database: Database): Promise<SchemaState> {
 
 /** Brings the schema up to date. Several instances may start at once: the migrator holds a lock. */
 export async function migrate(database: Database): Promise<SchemaState> {
-  const { error } = await migrator(database).migrateToLatest();
+  const { error } = await unhurried(database, (db) => migrator(database, db).migrateToLatest());
   if (error) throw error;
   return schemaState(database);
+}
+
+/** On a connection without the time limits of decisions and changes: one instance may wait long for another to migrate. */
+async function unhurried<T>(database: Database, work: (db: Db) => Promise<T>): Promise<T> {
+  if (database.dialect === 'sqlite') return work(database.write);
+  const client = await database.pool.connect();
+  try {
+    await client.query('set lock_timeout = 0');
+    return await work(onConnection(client, database));
+  } finally {
+    client.release(true);
+  }
 }
 
 /** PostgreSQL's code for a table that is not there. */

@@ -137,7 +137,7 @@ function switchToWal(handle: SqliteHandle): void {
  * How long a statement waits for a lock that another process holds. The driver is synchronous, so all else waits with it: long
  * enough for another command of ours on the same file, short enough to answer 503 in time.
  */
-const BUSY_MS = 1000;
+const BUSY_MS = 500;
 
 /**
  * Opens a SQLite file. Every commit is fsync'ed before it returns (WAL with synchronous=FULL).

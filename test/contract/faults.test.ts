@@ -91,7 +91,7 @@ const onPostgres = (): void => {
   beforeAll(async () => {
     server = await startPostgres();
   });
-  afterAll(() => server.stop());
+  afterAll(() => server.remove());
 
   it('503 and never an allow while it is stopped, under load; recovers by itself', async () => {
     const w = await world(server.url);
@@ -163,9 +163,47 @@ const onPostgres = (): void => {
     const r = await ask(w);
     expect(performance.now() - startedAt).toBeLessThan(8000);
     expect([r.status, r.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
+    const created = await w.t.call('POST', '/agents', { as: w.owner, body: { ownerId: w.owner.id, name: 'n', type: 'service' } });
+    expect([created.status, created.body.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
     await holder.query('rollback');
     await holder.end();
     await recovers(w, 1);
+  });
+
+  it('503 within bounded time while sessions of the server stand still, in a decision or in a change; recovers by itself', { timeout: 120_000 }, async () => {
+    const w = await world(server.url);
+    expect((await ask(w)).body.allowed).toBe(true);
+    const create = () => w.t.call('POST', '/agents', { as: w.owner, body: { ownerId: w.owner.id, name: 'n', type: 'service' } });
+    const holder = new pg.Client(server.url);
+    await holder.connect();
+    let allowed = 1;
+    for (const call of [() => ask(w), create]) {
+      // With the head row held, the call under test has its session waiting in the middle of a transaction when it is frozen.
+      await holder.query(`begin; select * from ${w.t.legate.platform.database.prefix}head for update`);
+      const answer = call();
+      let frozen: number[] = [];
+      await expect
+        .poll(async () => {
+          const { rows } = await holder.query<{ pid: number }>("select pid from pg_stat_activity where application_name = 'legate' and wait_event_type = 'Lock'");
+          frozen = rows.map((r) => r.pid);
+          return frozen.length;
+        })
+        .toBe(1);
+      for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+      try {
+        const startedAt = performance.now();
+        expect((await answer).status).toBe(503);
+        expect(performance.now() - startedAt).toBeLessThan(12_000);
+        expect(performance.now() - startedAt).toBeGreaterThan(4000);
+        await holder.query('rollback');
+      } finally {
+        for (const pid of frozen) process.kill(pid, 'SIGCONT');
+      }
+      await expect.poll(async () => (await ask(w)).status, { timeout: 15_000, interval: 50 }).toBe(200);
+      allowed++;
+    }
+    await holder.end();
+    await recovers(w, allowed);
   });
 };
 
