@@ -21,7 +21,7 @@ if (unknown.length > 0) {
 }
 
 const root = resolve(import.meta.dirname, '..');
-if (!existsSync(join(root, 'dist/index.js'))) {
+if (!existsSync(join(root, 'dist/cli.js'))) {
   const { status } = spawnSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
   if (status !== 0) process.exit(1);
 }

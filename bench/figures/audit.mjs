@@ -1,5 +1,6 @@
 // Reading a million decisions: pages at any depth, and the export while decisions go on.
 import { Agent, get } from 'node:http';
+import { countAudit } from '../support/data.mjs';
 import { load } from '../support/load.mjs';
 import { median, ms, quantile, sleep, thousands } from '../support/numbers.mjs';
 import { residentMb, startService } from '../support/service.mjs';
@@ -29,6 +30,7 @@ async function page(url, token) {
 
 export async function measurePages({ history, report, quick }) {
   const { people, rows } = history;
+  const { rows: written } = await countAudit(history.databaseUrl);
   const service = await startService(history.databaseUrl, history.dataDir);
   const token = people.ownerToken;
   try {
@@ -40,7 +42,7 @@ export async function measurePages({ history, report, quick }) {
       if (next) places.push(next.replace('limit=1000', 'limit=100'));
       url = next;
     }
-    report('GET /audit, walk to the end by cursor', { measured: `${thousands(seen)} of ${thousands(rows)} rows`, bar: 'every row once', ok: seen === rows, promise: true });
+    report('GET /audit, walk to the end by cursor', { measured: `${thousands(seen)} of ${thousands(written)} rows`, bar: 'every row once', ok: seen === written, promise: true });
 
     const times = [];
     for (let i = 0; i < (quick ? 200 : 600); i++) times.push((await page(places[Math.floor(Math.random() * places.length)], token)).took);

@@ -5,12 +5,12 @@ import { pinned } from './machine.mjs';
 import { fromTests } from './typescript.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
-const cli = existsSync(join(root, 'dist/cli.js')) ? [join(root, 'dist/cli.js'), 'serve'] : [join(root, 'bench/support/serve.mjs')];
+const cli = join(root, 'dist/cli.js');
 const { startProcess } = await fromTests('process');
 
 /** The built service on a database. `nodeArguments` go to Node, e.g. --cpu-prof. */
 export const startService = (databaseUrl, dataDir, { pin = true, nodeArguments = [] } = {}) =>
-  start([process.execPath, ...nodeArguments, ...cli], pin, { LEGATE_DATABASE_URL: databaseUrl, LEGATE_DATA_DIR: dataDir, LEGATE_LOG_LEVEL: 'error' });
+  start([process.execPath, ...nodeArguments, cli, 'serve'], pin, { LEGATE_DATABASE_URL: databaseUrl, LEGATE_DATA_DIR: dataDir, LEGATE_LOG_LEVEL: 'error' });
 
 export const startReference = () => start([process.execPath, join(root, 'bench/reference-server.mjs')], true, {});
 
