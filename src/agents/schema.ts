@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isId } from '../lib/ids.ts';
-import { isoInstant, isoTimestamp, jsonObject, text } from '../lib/json.ts';
+import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../lib/json.ts';
 import { PageQuery } from '../lib/page.ts';
 import { Permission, Permissions } from '../permissions/index.ts';
 
@@ -25,7 +25,7 @@ export const Agent = z
     status: AgentStatusName.meta({ description: 'Computed from the clock: from expiresAt on, the agent is expired.' }),
     permissions: z.array(Permission),
     expiresAt: isoTimestamp.nullable().meta({ description: 'null: the agent does not expire.' }),
-    metadata: z.custom<Record<string, unknown>>().meta({ type: 'object', additionalProperties: true }),
+    metadata: storedObject,
     createdAt: isoTimestamp,
     updatedAt: isoTimestamp,
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoTimestamp, text } from '../lib/json.ts';
+import { isoTimestamp, storedObject, text } from '../lib/json.ts';
 import { PageQuery } from '../lib/page.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'used', 'expired']);
@@ -12,7 +12,7 @@ export const Approval = z
     agentId: z.string(),
     action: z.string(),
     resource: z.string(),
-    arguments: z.record(z.string(), z.unknown()).meta({ description: 'Secret-looking values are redacted; the approval is bound to the exact ones.' }),
+    arguments: storedObject.meta({ description: 'Secret-looking values are redacted; the approval is bound to the exact ones.' }),
     status: ApprovalStatus,
     auditId: z.string().meta({ description: 'Audit entry of the decision that asked.' }),
     createdAt: isoTimestamp,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoInstant, isoTimestamp, text } from '../lib/json.ts';
+import { isoInstant, isoTimestamp, storedObject, text } from '../lib/json.ts';
 import { DecisionTrace } from '../permissions/index.ts';
 
 /** Specification 2.5 and contract 8. */
@@ -10,7 +10,7 @@ export const AuditEntry = z
     userId: z.string().meta({ description: 'Owner of the agent.' }),
     action: z.string(),
     resource: z.string(),
-    parameters: z.record(z.string(), z.unknown()).meta({ description: 'Secret-looking values are redacted before they are stored.' }),
+    parameters: storedObject.meta({ description: 'Secret-looking values are redacted before they are stored.' }),
     result: z.enum(['allowed', 'denied', 'rate_limited']),
     durationMs: z.number(),
     tokensCost: z.number(),

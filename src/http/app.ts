@@ -135,6 +135,15 @@ function fieldsOf(params: URLSearchParams): Record<string, string> {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
+/** The text without a byte order mark (RFC 8259, section 8.1). Throws 400 for what is not valid UTF-8. */
+export function decodeBody(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw validationFailed([{ path: '', message: 'the body is not valid UTF-8' }]);
+  }
+}
+
 async function readBody(platform: Platform, route: Route<Platform>, request: Request): Promise<unknown> {
   if (!route.body) return undefined;
   const limit = route.bodyLimit ?? platform.config.http.bodyLimit;
@@ -143,12 +152,7 @@ async function readBody(platform: Platform, route: Route<Platform>, request: Req
   const form = route.form === true && isForm(type);
   if (!(form || isJson(type)) || request.headers.has('content-encoding')) throw CommonErrors.UNSUPPORTED_MEDIA_TYPE();
   const bytes = await readBytes(request, limit);
-  let text: string;
-  try {
-    text = decoder.decode(bytes);
-  } catch {
-    throw validationFailed([{ path: '', message: 'the body is not valid UTF-8' }]);
-  }
+  const text = decodeBody(bytes);
   if (form) return parseWith(route.body, fieldsOf(new URLSearchParams(text)));
   return parseWith(route.body, text === '' && route.bodyOptional ? {} : parseJson(text));
 }

@@ -1,6 +1,6 @@
 import { ANONYMOUS, type Principal } from '../lib/access.ts';
 import { SECOND_MS } from '../lib/clock.ts';
-import { CommonErrors } from '../lib/error.ts';
+import { invalidCredential } from '../lib/error.ts';
 import { text } from '../lib/json.ts';
 import { type SecretKind, secretHash, secretKind, secretKindByPrefix } from '../lib/secrets.ts';
 import { readCookie, sessionCookieName } from '../lib/session-cookie.ts';
@@ -68,7 +68,7 @@ export class Authenticator {
     if (cookie !== undefined) return this.#bySecret(cookie, true);
     const external = (await this.#hook?.(request)) ?? null;
     if (external === null) {
-      if (header !== null) throw unauthorized();
+      if (header !== null) throw invalidCredential();
       return { principal: ANONYMOUS, epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => ANONYMOUS, byCookie: false };
     }
     const principal = externalPrincipal(external);
@@ -112,7 +112,7 @@ export class Authenticator {
 
   async #bySecret(secret: string, byCookie: boolean): Promise<Proof> {
     const kind = secret.length > MAX_CREDENTIAL_CHARS ? undefined : secretKind(secret);
-    if (!kind) throw unauthorized();
+    if (!kind) throw invalidCredential();
     const tokenHash = secretHash(secret);
     const { policy, database } = this.#platform;
     const epoch = policy.epoch;
@@ -124,7 +124,7 @@ export class Authenticator {
     const { policy, clock } = this.#platform;
     const epoch = policy.epoch;
     const principal = await this.#credentials.get(kind)?.verify(this.#platform, db, tokenHash, clock.now());
-    if (!principal) throw unauthorized();
+    if (!principal) throw invalidCredential();
     if (principal.kind !== 'agent') {
       if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
       this.#cache.set(tokenHash, { principal, epoch, provedAt: clock.now() });
@@ -133,12 +133,10 @@ export class Authenticator {
   }
 }
 
-const unauthorized = () => CommonErrors.UNAUTHORIZED({ details: { error: 'invalid_token' }, message: 'The credential is not valid, has expired or was revoked.' });
-
 const isBearer = (header: string): boolean => header.length <= MAX_CREDENTIAL_CHARS && header.slice(0, 7).toLowerCase() === 'bearer ';
 
 function bearerToken(header: string): string {
-  if (!isBearer(header)) throw unauthorized();
+  if (!isBearer(header)) throw invalidCredential();
   return header.slice(7).trim();
 }
 

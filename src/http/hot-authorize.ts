@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { validationFailed } from '../lib/error.ts';
+import { LegateError } from '../lib/error.ts';
 import { parseJson, parseWith } from '../lib/json.ts';
 import { AUTHORIZE_BODY_LIMIT, type AuthorizeAnswer, AuthorizeBody, assertAgentNamed, authorize, plainQuestion } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
-import { isJson } from './app.ts';
+import { decodeBody, isJson } from './app.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { clientAddress, parseTrustedProxies } from './client-address.ts';
 import { reachOf } from './reach.ts';
@@ -26,13 +26,15 @@ export function hotAuthorize(
   const trusted = parseTrustedProxies(platform.config.http.trustedProxies);
   const routeName = `POST ${path}`;
 
-  const answer = async (req: IncomingMessage, res: ServerResponse, authorization: string, startedAt: number, json: string): Promise<void> => {
+  const answer = async (req: IncomingMessage, res: ServerResponse, authorization: string, startedAt: number, bytes: Buffer): Promise<void> => {
+    let proof: Proof | undefined;
     try {
       const proving: Proof | Promise<Proof> = authenticator.cachedBearer(authorization, req.socket);
-      const proof = proving instanceof Promise ? await proving : proving;
+      proof = proving instanceof Promise ? await proving : proving;
       const { principal } = proof;
       // An agent is checked under the ledger's lock; people and access tokens are held against scopes here.
       if (principal.kind !== 'agent') await reachOf(platform, principal, MAY_CHECK);
+      const json = decode(bytes);
       const parsed = parseJson(json);
       const body = plainQuestion(json, parsed) ?? parseWith(AuthorizeBody, parsed);
       assertAgentNamed(principal.kind, body);
@@ -48,11 +50,20 @@ export function hotAuthorize(
       send(res, render(decided));
       observe(routeName, 200);
     } catch (error) {
-      const { status, headers, body } = renderError(platform, error);
-      res.writeHead(status, headers);
+      const { status, headers, body } = renderError(platform, proof ? await overruled(error, proof) : error);
+      res.writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(body)) });
       res.end(body);
       observe(routeName, status);
     }
+  };
+
+  /** A credential from memory may have ended: then that is the answer, and not what is wrong with the question. */
+  const overruled = async (error: unknown, proof: Proof): Promise<unknown> => {
+    if (!(error instanceof LegateError) || error.status >= 500 || error.status === 401) return error;
+    return proof.reauthenticate(platform.database.read).then(
+      () => error,
+      (ended: unknown) => ended,
+    );
   };
 
   return (req, res) => {
@@ -80,28 +91,16 @@ export function hotAuthorize(
       }
     });
     req.on('end', () => {
-      const bytes = parts ? Buffer.concat(parts) : (whole ?? Buffer.alloc(0));
-      const text = bytes.toString('utf8');
-      // U+FFFD may come from broken UTF-8: the strict decoder of the declared route's reader tells which.
-      if (text.includes('\ufffd') && !isUtf8(bytes)) {
-        const { status, headers: out, body } = renderError(platform, validationFailed([{ path: '', message: 'the body is not valid UTF-8' }]));
-        res.writeHead(status, out);
-        res.end(body);
-        return;
-      }
-      void answer(req, res, authorization, startedAt, text);
+      void answer(req, res, authorization, startedAt, parts ? Buffer.concat(parts) : (whole ?? Buffer.alloc(0)));
     });
     return true;
   };
 }
 
-function isUtf8(bytes: Buffer): boolean {
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
+/** U+FFFD may come from broken UTF-8, and a byte order mark is no part of the text: both are for the strict decoder of the declared route. */
+function decode(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  return text.includes('\ufffd') || text.charCodeAt(0) === 0xfeff ? decodeBody(bytes) : text;
 }
 
 /** Head and body in one write: the length is stated, so there are no chunks, and the socket is given one piece, not two. */

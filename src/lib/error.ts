@@ -67,6 +67,10 @@ export const CommonErrors = defineErrors({
   STORAGE_UNAVAILABLE: [503, 'The database cannot be reached. Try again.'],
 });
 
+/** 401 for a credential that was sent and proves nothing (any more): the challenge then says `invalid_token` (RFC 6750, section 3.1). */
+export const invalidCredential = (): LegateError =>
+  CommonErrors.UNAUTHORIZED({ details: { error: 'invalid_token' }, message: 'The credential is not valid, has expired or was revoked.' });
+
 export interface Issue {
   path: string;
   message: string;

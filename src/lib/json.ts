@@ -83,6 +83,9 @@ export const jsonObject = (maxBytes: number) =>
     })
     .meta({ type: 'object', additionalProperties: true });
 
+/** A free-form JSON object in an answer, as it is stored. (`z.record` would lose a member that is called `__proto__`.) */
+export const storedObject = z.custom<Record<string, unknown>>().meta({ type: 'object', additionalProperties: true });
+
 /** An ISO 8601 date-time with a zone (RFC 3339), as milliseconds since the epoch. */
 export const isoInstant = z.iso.datetime({ offset: true, message: 'must be an ISO 8601 date-time with a time zone, such as 2030-01-31T12:00:00.000Z' }).transform((value, ctx) => {
   const ms = Date.parse(value);

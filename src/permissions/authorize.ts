@@ -1,7 +1,7 @@
 import { type AuditRecord, type Candidate, NotReady, type Outcome, type Turn } from '../ledger/index.ts';
 import type { Principal } from '../lib/access.ts';
 import { clockHour, isoTime, SECOND_MS } from '../lib/clock.ts';
-import { CommonErrors } from '../lib/error.ts';
+import { CommonErrors, invalidCredential } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import { redact } from '../lib/redact.ts';
 import type { Platform } from '../platform.ts';
@@ -194,18 +194,18 @@ class Question implements Candidate<AuthorizeAnswer> {
     if (p === null) return false;
     switch (p.kind) {
       case 'user':
-        if (p.expiresAt !== null && now >= p.expiresAt) throw CommonErrors.UNAUTHORIZED();
+        if (p.expiresAt !== null && now >= p.expiresAt) throw invalidCredential();
         if (p.role !== 'admin' && agent.ownerId !== p.userId) throw AgentLookupErrors.AGENT_NOT_FOUND();
         return false;
       case 'agent': {
         const caller = p.agentId === agent.id ? agent : this.#platform.policy.peek(p.agentId);
-        if (!caller || caller.tokenHash !== p.tokenHash || agentStatus(caller, now) !== 'active') throw CommonErrors.UNAUTHORIZED();
+        if (!caller || caller.tokenHash !== p.tokenHash || agentStatus(caller, now) !== 'active') throw invalidCredential();
         if (caller === agent) return true;
         if (agent.ownerId !== caller.ownerId || !mayUseOwnResource(caller, 'legate:authorize', 'check')) throw AgentLookupErrors.AGENT_NOT_FOUND();
         return false;
       }
       case 'accessToken':
-        if (now >= p.expiresAt) throw CommonErrors.UNAUTHORIZED();
+        if (now >= p.expiresAt) throw invalidCredential();
         if (agent.ownerId !== p.userId) throw AgentLookupErrors.AGENT_NOT_FOUND();
         return agent.id === p.agentId;
       case 'anonymous':

@@ -1,5 +1,5 @@
 import type { UserPrincipal } from '../lib/access.ts';
-import { CommonErrors } from '../lib/error.ts';
+import { invalidCredential } from '../lib/error.ts';
 import type { Platform } from '../platform.ts';
 import { getCurrentSession } from '../sessions/index.ts';
 import type { SessionAndUser } from './schema.ts';
@@ -20,6 +20,6 @@ export async function getSession(platform: Platform, principal: UserPrincipal): 
   const row = await findUser(read, principal.userId);
   const session = principal.via === 'session' && principal.credentialId !== null ? await getCurrentSession(platform, principal.credentialId) : null;
   // Ended between the proof and now.
-  if (!row || session === undefined) throw CommonErrors.UNAUTHORIZED();
+  if (!row || session === undefined) throw invalidCredential();
   return { session, user: toUser(row) };
 }

@@ -1,231 +1,315 @@
 import { describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config.ts';
 import { mountRoutes } from '../../src/http/app.ts';
-import { CommonErrors } from '../../src/lib/error.ts';
 import { modules } from '../../src/modules.ts';
+import { TABLE_NAMES } from '../../src/storage/tables.ts';
+import { inputSchema, mutants } from '../support/mutants.ts';
 import { type Answered, createTestService, type TestService, type TestUser } from '../support/service.ts';
+import { bodies, injections, queries } from './hostile.cases.ts';
+import { matrix, newScene, type Scene } from './matrix.cases.ts';
 
-const CODES = new Set([...Object.keys(CommonErrors), ...modules.flatMap((m) => Object.keys(m.errors ?? {}))]);
-const LEAKS = /\bat [\w.<>]+ \(|node_modules|SQLITE_|syntax error|\/src\/|select |insert into|relation "|column "/i;
+type Mounted = ReturnType<typeof mountRoutes>[number];
 
-/** What every refusal looks like: declared, in our shape, and silent about the inside. */
-function expectRefusal(r: Answered, about: string): void {
-  expect(r.status, `${about}: ${r.text.slice(0, 200)}`).toBeLessThan(500);
-  expect(r.status, about).toBeGreaterThanOrEqual(400);
-  expect(r.headers.get('content-type'), about).toMatch(/^application\/json/);
-  expect(Object.keys(r.body), about).toEqual(['error']);
-  expect(['code', 'message', 'details']).toEqual(expect.arrayContaining(Object.keys(r.body.error)));
-  expect(CODES.has(r.body.error.code), `${about}: ${r.body.error.code}`).toBe(true);
-  expect(r.text, about).not.toMatch(LEAKS);
-}
-
-interface Endpoint {
+interface World extends Scene {
+  readonly admin: TestUser;
   readonly method: string;
+  /** Address of something that is there, without a query. */
   readonly path: string;
-  readonly hasBody: boolean;
-  readonly bodyOptional: boolean;
-  readonly bodyLimit: number;
-  readonly form: boolean;
 }
 
-async function setUp(): Promise<{ t: TestService; admin: TestUser; endpoints: Endpoint[] }> {
+const { values: config } = readConfig({ code: {}, env: {}, production: false, readFile: () => '' });
+const endpoints = mountRoutes(modules, config).map((m) => [`${m.route.method} ${m.path}`, m] as const);
+const withBody = endpoints.filter(([, m]) => m.route.body !== undefined);
+const withQuery = endpoints.filter(([, m]) => m.route.query !== undefined);
+const withId = endpoints.filter(([, m]) => m.path.includes(':id'));
+
+/** Things for an endpoint to work on, and an admin, who may do everything: what is refused is refused for its form. */
+async function world(endpoint: string): Promise<World> {
+  const t = await createTestService({ config: { agents: { maxPerOwner: 1000 } } });
+  const s = await newScene(t);
+  const row = matrix[endpoint];
+  if (!row) throw new Error(`The matrix has no row for ${endpoint}.`);
+  const { path } = await row.target(s);
+  return { ...s, admin: await t.admin(), method: endpoint.split(' ')[0] as string, path: path.split('?')[0] as string };
+}
+
+type Sent = Parameters<TestService['call']>[2];
+const send = (w: World, o: Sent = {}, path = w.path): Promise<Answered> => w.t.call(w.method, path, { as: w.admin, ...o });
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** Made from the ledger, now or a little later. */
+const DERIVED: readonly string[] = ['projections', 'agent_hours', 'event_postings'];
+
+/** Everything that is stored. */
+async function stored({ t }: World): Promise<unknown> {
+  const all: Record<string, unknown> = {};
+  for (const table of TABLE_NAMES.filter((name) => !DERIVED.includes(name))) all[table] = await t.legate.platform.database.read.selectFrom(table).selectAll().execute();
+  return JSON.parse(JSON.stringify(all, (_, v) => (typeof v === 'bigint' ? String(v) : v)));
+}
+
+const LEAK = /\bat .+:\d+:\d+|node_modules|\/src\/|\/dist\/|\.ts:|SQLITE|sqlite|postgres|SELECT |INSERT |syntax error|constraint failed|ZodError|TypeError|RangeError/;
+
+/** What every refusal has to be: no fault of ours, and no word about our inside. The shape is looked at for every answer of every test. */
+function expectRefused(what: string, r: Answered, statuses: readonly number[], names?: string): void {
+  expect.soft(statuses, `${what}: ${r.status} ${r.text.slice(0, 300)}`).toContain(r.status);
+  expect.soft(r.headers.get('content-type'), what).toBe('application/json; charset=utf-8');
+  expect.soft(r.body.error.message, what).not.toMatch(LEAK);
+  if (names !== undefined && r.status === 400) {
+    const paths = r.body.error.details?.issues?.map((i: { path: string }) => i.path) ?? [];
+    expect.soft(paths, `${what} names its field: ${r.text.slice(0, 300)}`).toContain(names);
+  }
+}
+
+/** Runs what must be refused, and looks whether anything is stored differently for it. */
+async function refused(endpoint: string, work: (w: World) => Promise<void>): Promise<void> {
+  const w = await world(endpoint);
+  const before = await stored(w);
+  await work(w);
+  expect(await stored(w)).toEqual(before);
+  expect(Object.prototype).not.toHaveProperty('polluted');
+}
+
+it('has a sample for each body and each query', () => {
+  expect(Object.keys(bodies).sort()).toEqual(withBody.map(([e]) => e).sort());
+  expect(Object.keys(queries).sort()).toEqual(withQuery.map(([e]) => e).sort());
+});
+
+describe('a body that is not of its schema', () => {
+  it.each(withBody)('%s', async (endpoint, { route }) => {
+    await refused(endpoint, async (w) => {
+      for (const { what, value, names } of mutants(inputSchema(route.body as never), bodies[endpoint]?.(w))) {
+        const raw = JSON.stringify(value);
+        // A body that is too long for the endpoint is refused before it is read.
+        const tooLarge = Buffer.byteLength(raw) > (route.bodyLimit ?? 1_048_576);
+        expectRefused(what, await send(w, { raw, headers: JSON_TYPE }), [tooLarge ? 413 : 400], names);
+      }
+    });
+  });
+});
+
+const manyKeys = (n: number): string => `{${Array.from({ length: n }, (_, i) => `"k${i}":1`).join()}}`;
+const NOT_JSON: readonly (string | Uint8Array)[] = [
+  '{',
+  '}',
+  '{"a":1,}',
+  "{'a':1}",
+  '{a:1}',
+  '{"a":NaN}',
+  '{"a":0x1}',
+  '{"a":01}',
+  '{"a":1}{"a":1}',
+  '{"a":1}//',
+  '\u0000',
+  '{}\u0000',
+  '"',
+  'a=1&b=2',
+  '<a/>',
+  '{"a":"\n"}',
+  '{"a":"\\x"}',
+  '[',
+  '['.repeat(100_000),
+  '['.repeat(20_000) + ']'.repeat(20_000),
+  `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`,
+  '{"name":"x","name":"y"}',
+  '{"name":"x","n\\u0061me":"y"}',
+  '{"__proto__":1,"__proto__":2}',
+  Uint8Array.of(0x7b, 0xff, 0x7d),
+  // "a" as an overlong sequence, a surrogate and a truncated sequence.
+  Uint8Array.of(0x22, 0xc1, 0xa1, 0x22),
+  Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22),
+  Uint8Array.of(0x22, 0xe2, 0x82, 0x22),
+  Uint8Array.of(0x22, 0xf8, 0x88, 0x80, 0x80, 0x80, 0x22),
+  Buffer.from('\ufeff{}', 'utf16le'),
+];
+
+describe('a body that is not JSON', () => {
+  it.each(withBody)('%s', async (endpoint, { route }) => {
+    await refused(endpoint, async (w) => {
+      for (const raw of NOT_JSON) {
+        const what = typeof raw === 'string' ? raw.slice(0, 30) : Buffer.from(raw).toString('hex');
+        const tooLarge = raw.length > (route.bodyLimit ?? 1_048_576);
+        expectRefused(what, await send(w, { raw, headers: JSON_TYPE }), [tooLarge ? 413 : 400], '');
+      }
+      if (!route.bodyOptional) for (const raw of ['', ' ', '\n']) expectRefused(`blank ${JSON.stringify(raw)}`, await send(w, { raw, headers: JSON_TYPE }), [400], '');
+      expectRefused('5,000 unknown keys', await send(w, { raw: manyKeys(5000), headers: JSON_TYPE }), [400]);
+      expectRefused('100,000 unknown keys', await send(w, { raw: manyKeys(100_000), headers: JSON_TYPE }), [413]);
+    });
+  });
+});
+
+describe('a body of another kind or size', () => {
+  it.each(withBody)('%s', async (endpoint, { route }) => {
+    await refused(endpoint, async (w) => {
+      const raw = JSON.stringify(bodies[endpoint]?.(w));
+      const types = [
+        'text/plain',
+        'text/json',
+        'application/json5',
+        'application/jsonx',
+        'application/ld+json',
+        'multipart/form-data; boundary=x',
+        'application/octet-stream',
+        '*/*',
+        '',
+      ];
+      for (const type of types) expectRefused(`as ${type}`, await send(w, { raw, headers: { 'content-type': type } }), [415]);
+      if (!route.form) expectRefused('as a form', await send(w, { raw, headers: { 'content-type': 'application/x-www-form-urlencoded' } }), [415]);
+      expectRefused('of no type', await send(w, { raw: Buffer.from(raw) }), [415]);
+      for (const coding of ['gzip', 'br', 'deflate', 'identity, gzip']) expectRefused(coding, await send(w, { raw, headers: { ...JSON_TYPE, 'content-encoding': coding } }), [415]);
+      const limit = route.bodyLimit ?? 1_048_576;
+      const large = JSON.stringify({ a: 'x'.repeat(limit) });
+      expectRefused('too large', await send(w, { raw: large, headers: JSON_TYPE }), [413]);
+      expectRefused('too large, and stated', await send(w, { raw: '{}', headers: { ...JSON_TYPE, 'content-length': String(limit + 1) } }), [413]);
+      expectRefused('too large, in pieces', await inPieces(w, limit), [413]);
+    });
+  });
+});
+
+/** A body without an end: the reader has to stop by itself. */
+async function inPieces(w: World, limit: number): Promise<Answered> {
+  let sent = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      sent += 16_384;
+      expect(sent).toBeLessThan(limit + 1_000_000);
+      controller.enqueue(Buffer.alloc(16_384, 0x20));
+    },
+  });
+  const init = { method: w.method, headers: { ...JSON_TYPE, authorization: `Bearer ${w.admin.token}` }, body, duplex: 'half' };
+  const response = await w.t.legate.fetch(new Request(`http://localhost:3000${w.path}`, init as RequestInit));
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+}
+
+const BAD_TEXT = ['%00', 'a%00b', '%ED%A0%80', 'x'.repeat(5000)];
+
+describe('a query', () => {
+  it.each(withQuery)(
+    '%s',
+    async (endpoint, { route }) => {
+      const w = await world(endpoint);
+      const sample = queries[endpoint]?.(w) as Record<string, string>;
+      const { properties = {}, required = [] } = inputSchema(route.query as never);
+      expect(Object.keys(sample).sort()).toEqual(Object.keys(properties).sort());
+      const ask = (fields: Record<string, string>, more = ''): Promise<Answered> => send(w, {}, `${w.path}?${new URLSearchParams(fields)}${more}`);
+      const base = Object.fromEntries(required.map((name) => [name, sample[name] as string]));
+      const isPage = endpoint === 'GET /setup';
+      for (const [name, value] of Object.entries(sample)) {
+        expectRefused(`${name} twice`, await ask({ ...base, [name]: value }, `&${name}=${encodeURIComponent(value)}`), [400], name);
+        if (isPage) continue;
+        expectRefused(`${name} as a list`, await ask(base, `&${name}[]=1`), [400]);
+        if (name !== 'window' && !required.includes(name)) expectRefused(`${name} empty`, await ask(base, `&${name}=`), [400], name);
+        for (const bad of BAD_TEXT) {
+          const r = await send(w, {}, `${w.path}?${new URLSearchParams({ ...base, [name]: '' })}`.replace(new RegExp(`([?&]${name}=)`), `$1${bad}`));
+          if (r.status !== 200) expectRefused(`${name}=${bad.slice(0, 20)}`, r, [400], name);
+          else expect.soft(bad).toBe('%ED%A0%80');
+        }
+        for (const text of injections) {
+          const r = await ask({ ...base, [name]: text });
+          if (r.status === 200) expect.soft(r.body, `${name}=${text}`).toEqual([]);
+          else expectRefused(`${name}=${text}`, r, [400], name);
+        }
+      }
+      for (const name of required) expectRefused(`without ${name}`, await ask({}), [400], name);
+      if (isPage) return;
+      for (const name of ['unknown', '__proto__', 'constructor', 'toString', 'Limit', '']) expectRefused(`${name} unknown`, await ask(base, `&${name}=1`), [400], name);
+      for (const limit of ['0', '-1', '1.5', '1e3', '1001', '99999999999', 'NaN', ' 1', '0x10', '١'])
+        if ('limit' in sample) expectRefused(`limit=${limit}`, await ask({ ...base, limit }), [400], 'limit');
+      const { cursor: _, ...right } = sample;
+      expect((await ask(right)).status).toBe(200);
+    },
+    60_000,
+  );
+});
+
+const IDS = ['%00', '%E0%A4%A', '%', '%ff', '%ed%a0%80', '..%2f..%2fetc%2fpasswd', '%2e%2e', '%F0%9F%98%80', 'x'.repeat(8000), 'agt_', '0', '-1', 'null', '%20', '%0d%0aX: y'];
+
+describe('an id', () => {
+  it.each(withId)('%s', async (endpoint, { path, route }) => {
+    await refused(endpoint, async (w) => {
+      const body = bodies[endpoint]?.(w);
+      const real = w.path.split('/')[path.split('/').indexOf(':id')] as string;
+      const ids = [...IDS, ...injections.filter((s) => !/^\.\.?$/.test(s)).map(encodeURIComponent), real.toUpperCase(), `${real}%20`, `${real}%00`, real.slice(0, -1), `${real}0`];
+      for (const id of ids) {
+        const r = await send(w, body === undefined || route.body === undefined ? {} : { body }, path.replace(':id', id));
+        expectRefused(id.slice(0, 50), r, [404, 400]);
+      }
+    });
+  });
+});
+
+describe('methods', () => {
+  const byPath = new Map<string, Mounted[]>();
+  for (const [, m] of endpoints) byPath.set(m.path, [...(byPath.get(m.path) ?? []), m]);
+
+  it.each([...byPath])('%s', async (path, mounted) => {
+    const methods = mounted.map((m) => m.route.method);
+    const w = await world(`${methods[0]} ${path}`);
+    const before = await stored(w);
+    const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])];
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE'].filter((m) => !(allow as string[]).includes(m))) {
+      for (const as of [w.admin, undefined]) {
+        const r = await w.t.call(method, w.path, { as });
+        expectRefused(method, r, [405]);
+        expect(r.headers.get('allow')?.split(', ').sort()).toEqual([...allow].sort());
+      }
+    }
+    if (methods.includes('GET')) {
+      const query = queries[`GET ${path}`]?.(w) as Record<string, string> | undefined;
+      const at = path === '/audit/export' ? `${w.path}?format=json` : path === '/setup' ? `${w.path}?token=${query?.['token']}` : w.path;
+      for (const as of [w.admin, undefined]) {
+        const get = await w.t.call('GET', at, { as });
+        const head = await w.t.call('HEAD', at, { as });
+        expect([head.status, head.text, head.headers.get('content-type')]).toEqual([get.status, '', get.headers.get('content-type')]);
+      }
+    }
+    expect(await stored(w)).toEqual(before);
+  });
+});
+
+describe('a credential of an odd form is 401 with a challenge', () => {
+  it.each([
+    '',
+    'Bearer',
+    'Bearer ',
+    'bearer x',
+    'Basic YTpi',
+    'Digest x',
+    'Bearer lgt_',
+    `Bearer lgt_${'A'.repeat(49)}`,
+    `Bearer ${'x'.repeat(20_000)}`,
+    'Bearer null',
+    "Bearer ' or 1=1",
+    'Bearer a b',
+    'Bearer __proto__',
+  ])('%j', async (authorization) => {
+    const t = await createTestService();
+    const r = await t.call('GET', '/agents', { headers: { authorization } });
+    expectRefused(authorization, r, [401]);
+    expect(r.headers.get('www-authenticate')).toBe(
+      `Bearer error="invalid_token", issuer="${t.legate.baseUrl}", resource="${t.legate.baseUrl}", resource_metadata="${t.legate.baseUrl}/.well-known/oauth-protected-resource"`,
+    );
+  });
+});
+
+it.each([
+  '/nope',
+  '/agents/',
+  '//agents',
+  '/agents/x/y/z',
+  '/AGENTS',
+  '/agents%2fx',
+  '/agent',
+  '/authorize/',
+  '/.env',
+  '/%00',
+  '/%',
+  '/%E0%A4%A',
+  `/${'x'.repeat(8000)}`,
+  '/__proto__',
+  '/constructor',
+])('a path that is not there: %s', async (path) => {
   const t = await createTestService();
   const admin = await t.admin();
-  const agent = await t.agent(admin);
-  const endpoints = mountRoutes(modules, t.legate.platform.config).map(({ route, path }) => ({
-    method: route.method,
-    path: path.replace('/agents/:id', `/agents/${agent.id}`).replace('/users/:id', `/users/${admin.id}`).replace(/:\w+/g, 'x'),
-    hasBody: route.body !== undefined,
-    bodyOptional: route.bodyOptional ?? false,
-    bodyLimit: route.bodyLimit ?? t.legate.platform.config.http.bodyLimit,
-    form: route.form ?? false,
-  }));
-  return { t, admin, endpoints };
-}
-
-const fingerprint = async (t: TestService): Promise<string> => {
-  const db = t.legate.platform.database.read;
-  const counts: unknown[] = [];
-  for (const table of ['agents', 'users', 'tenants', 'api_tokens', 'sessions', 'delegations', 'approvals', 'stream_events'] as const)
-    counts.push(await db.selectFrom(table).selectAll().execute());
-  return JSON.stringify(counts);
-};
-
-const json = (raw: string | Uint8Array, type = 'application/json') => ({ raw, headers: { 'content-type': type } });
-
-describe('every endpoint with a body', () => {
-  it('refuses what is no JSON object of its kind with 400, and changes nothing', async () => {
-    const { t, admin, endpoints } = await setUp();
-    const before = await fingerprint(t);
-    const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
-    const bodies: [string, ReturnType<typeof json>][] = [
-      ['empty', json('')],
-      ['no JSON', json('{')],
-      ['an array', json('[]')],
-      ['a number', json('1')],
-      ['null', json('null')],
-      ['a text', json('"x"')],
-      ['an unknown field', json('{"__surprise__":1}')],
-      ['__proto__', json('{"__proto__":{"admin":true}}')],
-      ['constructor', json('{"constructor":{"prototype":{"admin":true}}}')],
-      ['a repeated key', json('{"name":"a","name":"b"}')],
-      ['1e400', json('{"name":1e400}')],
-      ['depth', json(deep(10_000))],
-      ['broken UTF-8', json(Uint8Array.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]))],
-      ['overlong UTF-8', json(Uint8Array.from([0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d]))],
-      ['100,000 keys', json(`{${Array.from({ length: 5000 }, (_, i) => `"k${i}":0`).join(',')}}`)],
-    ];
-    for (const e of endpoints.filter((x) => x.hasBody)) {
-      for (const [name, body] of bodies) {
-        if (name === 'empty' && e.bodyOptional) continue;
-        const r = await t.call(e.method, e.path, { as: admin, ...(name === 'depth' && e.bodyLimit > 700_000 ? json(deep(100_000)) : body) });
-        const about = `${e.method} ${e.path} with ${name}`;
-        expectRefusal(r, about);
-        expect(r.status, about).toBe(400);
-        expect(r.body.error.details.issues.length, about).toBeGreaterThan(0);
-      }
-    }
-    expect(({} as { admin?: boolean }).admin).toBeUndefined();
-    expect(await fingerprint(t)).toBe(before);
-  });
-
-  it('415 for another content type, none, or a compressed body; 413 for too much of it', async () => {
-    const { t, admin, endpoints } = await setUp();
-    const before = await fingerprint(t);
-    for (const e of endpoints.filter((x) => x.hasBody)) {
-      const about = `${e.method} ${e.path}`;
-      for (const type of ['text/plain', 'application/jsonx', 'application/xml', 'multipart/form-data; boundary=x', '']) {
-        const r = await t.call(e.method, e.path, { as: admin, ...json('{}', type) });
-        expectRefusal(r, `${about} as ${type}`);
-        expect(r.status, `${about} as ${type}`).toBe(415);
-      }
-      if (!e.form) expect((await t.call(e.method, e.path, { as: admin, ...json('a=1', 'application/x-www-form-urlencoded') })).status, about).toBe(415);
-      const gzip = await t.call(e.method, e.path, { as: admin, raw: '{}', headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' } });
-      expect(gzip.status, `${about} gzip`).toBe(415);
-      const large = await t.call(e.method, e.path, { as: admin, ...json(`{"x":"${'y'.repeat(e.bodyLimit)}"}`) });
-      expectRefusal(large, about);
-      expect(large.status, `${about} too large`).toBe(413);
-    }
-    expect(await fingerprint(t)).toBe(before);
-  });
-});
-
-describe('every endpoint', () => {
-  it('405 with Allow for another method; HEAD as GET; 404 as JSON for an unknown path', async () => {
-    const { t, admin, endpoints } = await setUp();
-    const byPath = new Map<string, Set<string>>();
-    for (const e of endpoints) byPath.set(e.path, (byPath.get(e.path) ?? new Set()).add(e.method));
-    for (const [path, methods] of byPath) {
-      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-        if (methods.has(method)) continue;
-        const r = await t.call(method, path, { as: admin, ...(method === 'GET' ? {} : { body: {} }) });
-        // A literal path may also be an id for another endpoint (GET /audit/export and GET /audit/:id).
-        expect([404, 405], `${method} ${path}`).toContain(r.status);
-        expectRefusal(r, `${method} ${path}`);
-        if (r.status === 405) for (const m of methods) expect(r.headers.get('allow'), `${method} ${path}`).toContain(m);
-      }
-      if (methods.has('GET') && path !== '/metrics') {
-        const head = await t.call('HEAD', path, { as: admin });
-        const get = await t.call('GET', path, { as: admin });
-        expect([head.status, head.text], path).toEqual([get.status, '']);
-      }
-    }
-    for (const path of ['/nope', '/agents/', '/agents//x', '/AGENTS', '/authorize/', '/..%2fagents', '/agents/x/y/z', '/%00', '/%E0%A4%A', `/${'a'.repeat(5000)}`]) {
-      const r = await t.call('GET', path, { as: admin });
-      expectRefusal(r, path);
-      expect(r.status, path).toBe(404);
-    }
-  });
-
-  it('answers odd ids and queries with a clear refusal, never a failure', async () => {
-    const { t, admin } = await setUp();
-    const odd = [
-      "' or 1=1 --",
-      '"; drop table agents; --',
-      '%00',
-      '%E0%A4%A',
-      '..%2f..%2f',
-      'agt_',
-      'a'.repeat(4000),
-      '%F0%9F%98%80',
-      '__proto__',
-      'null',
-      '%ED%A0%80',
-      '*',
-      '%25',
-    ];
-    for (const id of odd) {
-      for (const path of ['/agents/ID', '/agents/ID/permissions', '/delegations/ID', '/approvals/ID', '/audit/ID', '/audit/ID/explain', '/users/ID', '/tenants/ID'].map((p) =>
-        p.replace('ID', encodeURI(id).replaceAll('%25', '%')),
-      )) {
-        const r = await t.call('GET', path, { as: admin });
-        expectRefusal(r, path);
-        expect([400, 404], path).toContain(r.status);
-      }
-    }
-    for (const query of ['limit=1&limit=2', 'nonsense=1', 'cursor=x', 'cursor=%00', 'limit=-1', 'limit=1e9', 'limit=', 'limit[]=1', '__proto__=1', '__proto__[x]=1']) {
-      for (const path of ['/agents', '/delegations', '/approvals', '/audit', '/users', '/tenants']) {
-        const r = await t.call('GET', `${path}?${query}`, { as: admin });
-        expectRefusal(r, `${path}?${query}`);
-        expect(r.status, `${path}?${query}`).toBe(400);
-      }
-    }
-    for (const query of ["agentId=' or 1=1", 'agentId=%00', 'agentId=%F0%9F%98%80', "actions=a'b"])
-      expect([200, 400], query).toContain((await t.call('GET', `/audit?${query}`, { as: admin })).status);
-  });
-
-  it('401 with a challenge for credentials of every odd form', async () => {
-    const { t } = await setUp();
-    for (const authorization of [
-      '',
-      'Bearer',
-      'Bearer ',
-      'bearer x',
-      'Basic YTpi',
-      'Bearer lgt_',
-      `Bearer lgt_${'A'.repeat(49)}`,
-      `Bearer ${'x'.repeat(20_000)}`,
-      'Bearer null',
-      "Bearer ' or 1=1",
-      'Digest x',
-      'Bearer a b',
-    ]) {
-      const r = await t.call('GET', '/agents', { headers: { authorization } });
-      expectRefusal(r, authorization.slice(0, 40));
-      expect(r.status, authorization.slice(0, 40)).toBe(401);
-      expect(r.headers.get('www-authenticate')).toMatch(/^Bearer .*issuer="[^"]+".*resource="[^"]+".*resource_metadata="[^"]+"/);
-    }
-  });
-});
-
-describe('texts', () => {
-  it('are given back as they were stored, whatever the script', async () => {
-    const { t, admin } = await setUp();
-    for (const name of ['日本語', 'אבג', 'e\u0301', '😀👩‍👩‍👧', '\u202Ertl', "Robert'); drop table agents;--", '<script>', '\u2028', 'a\tb']) {
-      const made = await t.agent(admin, { name, metadata: { [name]: [name, { nested: name }] } });
-      const got = (await t.call('GET', `/agents/${made.id}`, { as: admin })).body;
-      expect([got.name, got.metadata]).toEqual([name, { [name]: [name, { nested: name }] }]);
-      const asked = await t.authorize(made, { action: name, resource: name, arguments: { q: name } });
-      expect(asked.status, name).toBe(200);
-      const entry = (await t.call('GET', `/audit/${asked.body.auditId}`, { as: admin })).body;
-      expect([entry.action, entry.resource, entry.parameters]).toEqual([name, name, { q: name }]);
-    }
-  });
-
-  it('400 for NUL and unpaired surrogates where they cannot be kept', async () => {
-    const { t, admin } = await setUp();
-    const agent = await t.agent(admin);
-    for (const bad of ['a\\u0000b', '\\ud800', 'x\\udc00y']) {
-      for (const [path, body] of [
-        ['/agents', `{"ownerId":"${admin.id}","type":"service","name":"${bad}"}`],
-        ['/authorize', `{"agentId":"${agent.id}","action":"${bad}","resource":"x"}`],
-        ['/authorize', `{"agentId":"${agent.id}","action":"a","resource":"${bad}"}`],
-      ] as const) {
-        const r = await t.call('POST', path, { as: admin, ...json(body) });
-        expectRefusal(r, body);
-        expect(r.status, body).toBe(400);
-      }
-    }
-    const kept = await t.agent(admin, { metadata: { nul: 'a\u0000b' } });
-    expect((await t.call('GET', `/agents/${kept.id}`, { as: admin })).body.metadata).toEqual({ nul: 'a\u0000b' });
-  });
+  for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) expectRefused(method, await t.call(method, path, { as: admin }), [404]);
 });

@@ -41,6 +41,15 @@ describe('POST /authorize over a socket and through fetch', () => {
       ],
     });
     const stranger = await t.agent(await t.user());
+    const revoked = await t.agent(owner);
+    await t.authorize(revoked, { action: 'read', resource: 'db:x' });
+    await t.call('DELETE', `/agents/${revoked.id}`, { as: owner });
+    const expired = await t.agent(owner, { expiresAt: new Date(t.clock.now() + 1000).toISOString() });
+    await t.authorize(expired, { action: 'read', resource: 'db:x' });
+    t.clock.advance(1000);
+    const person = await t.call('POST', '/sign-up', { body: { email: 'p@example.com', password: 'long enough' } });
+    const session = person.body.token as string;
+    const cookieName = person.headers.get('set-cookie')?.split('=')[0];
     const narrow = await t.apiToken(owner.id, ['agents:read']);
     const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
     const json = { 'content-type': 'application/json' };
@@ -88,6 +97,48 @@ describe('POST /authorize over a socket and through fetch', () => {
       ['compressed', { ...bearer(agent.token), 'content-encoding': 'gzip' }, ask()],
       ['chunked', { ...bearer(agent.token), 'transfer-encoding': 'chunked' }, ask({ dryRun: true })],
       ['a query behind the path', bearer(agent.token), ask({ dryRun: true }), '/authorize?x=1'],
+      ['a byte order mark', bearer(agent.token), `\ufeff${ask({ dryRun: true })}`],
+      ['a byte order mark alone', bearer(agent.token), '\ufeff'],
+      ['UTF-16', bearer(agent.token), Buffer.from(`\ufeff${ask()}`, 'utf16le')],
+      ['overlong UTF-8', bearer(agent.token), Buffer.from('7b22c1a1223a317d', 'hex')],
+      ['broken UTF-8 without a credential that holds', bearer('lgt_nonsense'), Buffer.from([0x22, 0xff, 0x22])],
+      ['no JSON without a credential that holds', bearer('lgt_nonsense'), '{'],
+      ['no JSON by a narrowed token', bearer(narrow), '{'],
+      ['text/plain without a credential that holds', { ...bearer('lgt_nonsense'), 'content-type': 'text/plain' }, ask()],
+      ['a revoked token', bearer(revoked.token), ask()],
+      ['a revoked token and no JSON', bearer(revoked.token), '{'],
+      ['an expired token', bearer(expired.token), ask()],
+      ['an expired token and no JSON', bearer(expired.token), '{'],
+      ['an expired token about somebody else', bearer(expired.token), ask({ agentId: agent.id })],
+      ['an expired token about nobody', bearer(expired.token), ask({ agentId: 'agt_00000000000000000000000000' })],
+      ['a revoked agent', bearer(owner.token), ask({ agentId: revoked.id, dryRun: true })],
+      ['a cookie', { ...json, cookie: `${cookieName}=${session}`, origin: t.legate.baseUrl }, ask({ agentId: agent.id, dryRun: true })],
+      ['a cookie from elsewhere', { ...json, cookie: `${cookieName}=${session}`, origin: 'https://evil.example' }, ask({ agentId: agent.id })],
+      ['a session as Bearer', bearer(session), ask({ agentId: agent.id, dryRun: true })],
+      ['a credential in lower case', { ...json, authorization: `bearer ${agent.token}` }, ask({ dryRun: true })],
+      ['a credential with blanks', { ...json, authorization: `Bearer   ${agent.token}  ` }, ask({ dryRun: true })],
+      ['an empty credential', { ...json, authorization: 'Bearer ' }, ask()],
+      ['a long credential', bearer('x'.repeat(20_000)), ask()],
+      ['a credential with a letter changed', bearer(`${agent.token.slice(0, -1)}${agent.token.endsWith('0') ? '1' : '0'}`), ask()],
+      ['text in capitals', { ...bearer(agent.token), 'content-type': 'APPLICATION/JSON' }, ask({ dryRun: true })],
+      ['another charset', { ...bearer(agent.token), 'content-type': 'application/json;charset=iso-8859-1' }, ask({ dryRun: true })],
+      ['another JSON type', { ...bearer(agent.token), 'content-type': 'application/json5' }, ask()],
+      ['several types', { ...bearer(agent.token), 'content-type': 'application/json, text/plain' }, ask()],
+      ['identity', { ...bearer(agent.token), 'content-encoding': 'identity' }, ask()],
+      ['the largest body', bearer(agent.token), ask({ dryRun: true }).padEnd(65_536)],
+      ['one byte more', bearer(agent.token), ask({ dryRun: true }).padEnd(65_537)],
+      ['too large in chunks', { ...bearer(agent.token), 'transfer-encoding': 'chunked' }, ask().padEnd(70_000)],
+      ['null', bearer(agent.token), 'null'],
+      ['a number', bearer(agent.token), '1'],
+      ['a huge number', bearer(agent.token), ask({ tokensCost: 1e16 })],
+      ['depth', bearer(agent.token), '['.repeat(60_000)],
+      ['many keys', bearer(agent.token), `{${Array.from({ length: 5000 }, (_, i) => `"k${i}":1`).join()}}`],
+      ['constructor', bearer(agent.token), ask({ constructor: { prototype: { polluted: true } } })],
+      ['escapes', bearer(agent.token), '{"\\u0061ction":"re\\u0061d","resource":"db:\\ud83d\\ude00","dryRun":true}'],
+      ['an empty id', bearer(agent.token), ask({ agentId: '' })],
+      ['a slash behind the path', bearer(agent.token), ask(), '/authorize/'],
+      ['the path in other letters', bearer(agent.token), ask({ dryRun: true }), '/%61uthorize'],
+      ['a fragment of a query', bearer(agent.token), ask({ dryRun: true }), '/authorize?'],
       ['a bad address in context', bearer(owner.token), ask({ agentId: agent.id, context: { ip: 'localhost' } })],
     ];
     const same = (raw: Raw): unknown => ({ ...raw, text: raw.text.replace(/aud_[0-9a-z]{26}/g, 'aud_').replace(/req_[0-9a-z]{26}/g, 'req_') });
