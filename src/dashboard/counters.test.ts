@@ -53,6 +53,37 @@ async function expectExact(t: TestService, admin: { token: string }, owner: { id
   }
 }
 
+/** Decisions of 300 agents of `owner` over the last 35 days, straight into the ledger. */
+async function longPast(t: TestService, owner: { id: string }): Promise<void> {
+  const agents = Array.from({ length: 300 }, () => newId('agent', t.clock.now()));
+  const db = t.legate.platform.database.write;
+  const { seq } = await db.selectFrom('head').select('seq').executeTakeFirstOrThrow();
+  const rows = 24_000;
+  const begin = t.clock.now() - 35 * DAY;
+  for (let at = 0; at < rows; at += 1000) {
+    await db
+      .insertInto('stream_events')
+      .values(
+        Array.from({ length: 1000 }, (_, i) => ({
+          seq: seq + 1 + at + i,
+          id: newId('audit', begin),
+          type: 'audit',
+          timestamp: begin + Math.floor((35 * DAY * (at + i)) / rows),
+          agent_id: agents[((at + i) * 7) % 300] as string,
+          user_id: owner.id,
+          action: 'read',
+          resource: 'db:x',
+          result: (at + i) % 5 === 0 ? 'denied' : 'allowed',
+        })),
+      )
+      .execute();
+  }
+  await db
+    .updateTable('head')
+    .set({ seq: seq + rows, clock: t.clock.now() })
+    .execute();
+}
+
 describe('running counters', () => {
   it('say what the ledger says, whoever decides, whoever writes them, and however the clock steps', async () => {
     const step = fc.oneof(
@@ -97,35 +128,23 @@ describe('running counters', () => {
   it('say what the ledger says after a long past of many agents was put into it', async () => {
     const t = await createTestService();
     const [alice, admin] = [await t.user(), await t.admin()];
-    const agents = Array.from({ length: 300 }, () => newId('agent', t.clock.now()));
-    const db = t.legate.platform.database.write;
-    const { seq } = await db.selectFrom('head').select('seq').executeTakeFirstOrThrow();
-    const rows = 24_000;
-    const begin = t.clock.now() - 35 * DAY;
-    for (let at = 0; at < rows; at += 1000) {
-      await db
-        .insertInto('stream_events')
-        .values(
-          Array.from({ length: 1000 }, (_, i) => ({
-            seq: seq + 1 + at + i,
-            id: newId('audit', begin),
-            type: 'audit',
-            timestamp: begin + Math.floor((35 * DAY * (at + i)) / rows),
-            agent_id: agents[((at + i) * 7) % 300] as string,
-            user_id: alice.id,
-            action: 'read',
-            resource: 'db:x',
-            result: (at + i) % 5 === 0 ? 'denied' : 'allowed',
-          })),
-        )
-        .execute();
-    }
-    await db
-      .updateTable('head')
-      .set({ seq: seq + rows, clock: t.clock.now() })
-      .execute();
+    await longPast(t, alice);
     await expectExact(t, admin, alice);
     await countersOf(t.legate.platform).upkeep(true);
+    await expectExact(t, admin, alice);
+    await expectExact(await createTestService({ sameDatabaseAs: t }), admin, alice);
+  });
+
+  it('are exact when writing them failed midway', async () => {
+    const t = await createTestService();
+    const [alice, admin] = [await t.user(), await t.admin()];
+    await longPast(t, alice);
+    const { ledger } = t.legate.platform;
+    const maintain = ledger.maintain.bind(ledger);
+    let left = 4;
+    ledger.maintain = (work) => (left-- > 0 ? maintain(work) : Promise.reject(new Error('the disk is full')));
+    await expect(countersOf(t.legate.platform).upkeep(true)).rejects.toThrow('disk is full');
+    ledger.maintain = maintain;
     await expectExact(t, admin, alice);
     await expectExact(await createTestService({ sameDatabaseAs: t }), admin, alice);
   });

@@ -16,6 +16,13 @@ interface Cell extends Calls {
   readonly before: Cell | undefined;
 }
 
+interface Part {
+  /** By agent; older hours behind. */
+  readonly newest: Map<string, Cell>;
+  /** Cells, not agents. */
+  size: number;
+}
+
 /** Agents are spread over parts, each with a progress of its own, so that no transaction holds decisions up for long. */
 const PARTS = 16;
 /** Cells written in one transaction, when they are of several parts. */
@@ -52,7 +59,7 @@ class Superseded extends Error {}
  */
 export class CallCounters {
   readonly #platform: Platform;
-  #cells: Map<string, Cell>[] = emptyParts();
+  #cells: Part[] = emptyParts();
   /** Sequence up to which each part is in the table. */
   #upto: number[] = Array(PARTS).fill(0);
   /** Next sequence to be counted; undefined before the progress is read. */
@@ -75,11 +82,12 @@ export class CallCounters {
   }
 
   #count(agentId: string, userId: string, hour: number, calls: number, denied: number): void {
-    const cells = this.#cells[partOf(agentId)] as Map<string, Cell>;
-    let cell = cells.get(agentId);
+    const part = this.#cells[partOf(agentId)] as Part;
+    let cell = part.newest.get(agentId);
     if (cell?.hour !== hour) {
       cell = { userId, hour, calls: 0, denied: 0, before: cell };
-      cells.set(agentId, cell);
+      part.newest.set(agentId, cell);
+      part.size++;
     }
     cell.calls += calls;
     cell.denied += denied;
@@ -145,7 +153,7 @@ export class CallCounters {
           if ((this.#upto[partOf(agentId)] as number) < from) this.#count(agentId, userId, hour, calls, denied);
         }
         this.#next = upto + 1;
-        if (this.#size() > MAX_CELLS) await this.#write();
+        if (this.#cells.reduce((sum, { size }) => sum + size, 0) > MAX_CELLS) await this.#write();
         await this.#pause();
         if (performance.now() > deadline) return;
       }
@@ -157,15 +165,8 @@ export class CallCounters {
     return now.every((upto, part) => upto === this.#upto[part]);
   }
 
-  /** Cells, not agents: few hours are open at a time. */
-  #size(): number {
-    let size = 0;
-    this.#eachCell(() => size++);
-    return size;
-  }
-
   #eachCell(each: (agentId: string, cell: Cell) => void): void {
-    for (const cells of this.#cells) for (const [agentId, newest] of cells) for (let cell: Cell | undefined = newest; cell; cell = cell.before) each(agentId, cell);
+    for (const part of this.#cells) eachCellOf(part, each);
   }
 
   /** Progress of every part; made for all of them when there is none. */
@@ -188,13 +189,13 @@ export class CallCounters {
     for (let part = 0; part < PARTS; ) {
       // What commits from here on is counted anew; it belongs to what is written next.
       const upto = (this.#next as number) - 1;
-      const taken: { part: number; after: number; cells: Map<string, Cell> }[] = [];
+      const taken: { part: number; after: number; cells: Part }[] = [];
       for (let size = 0; part < PARTS; part++) {
-        const cells = this.#cells[part] as Map<string, Cell>;
+        const cells = this.#cells[part] as Part;
         if (taken.length > 0 && size + cells.size > CELLS_AT_ONCE) break;
         size += cells.size;
         taken.push({ part, after: this.#upto[part] as number, cells });
-        this.#cells[part] = new Map();
+        this.#cells[part] = emptyPart();
       }
       try {
         await this.#platform.ledger.maintain(async (db) => {
@@ -220,7 +221,7 @@ export class CallCounters {
     }
   }
 
-  async #addUp(db: Db, parts: readonly ReadonlyMap<string, Cell>[]): Promise<void> {
+  async #addUp(db: Db, parts: readonly Part[]): Promise<void> {
     const { clock, database } = this.#platform;
     const oldest = Math.floor(clock.now() / HOUR_MS) - KEPT_HOURS;
     const sums = new Map<string, [agentId: string, hour: number, userId: string, calls: number, denied: number]>();
@@ -232,20 +233,23 @@ export class CallCounters {
         sum[4] += denied;
       } else sums.set(key, [agentId, hour, userId, calls, denied]);
     };
-    for (const cells of parts) {
-      for (const [agentId, newest] of cells) {
-        for (let cell: Cell | undefined = newest; cell; cell = cell.before) {
-          if (cell.hour >= oldest) add(agentId, cell.hour, cell);
-          add(agentId, wholeDay(Math.floor(cell.hour / HOURS_A_DAY)), cell);
-          add(agentId, ALL_TIME, cell);
-        }
-      }
+    for (const part of parts) {
+      eachCellOf(part, (agentId, cell) => {
+        if (cell.hour >= oldest) add(agentId, cell.hour, cell);
+        add(agentId, wholeDay(Math.floor(cell.hour / HOURS_A_DAY)), cell);
+        add(agentId, ALL_TIME, cell);
+      });
     }
     if (sums.size > 0) await upsert(db, database.dialect, JSON.stringify([...sums.values()]));
   }
 }
 
-const emptyParts = (): Map<string, Cell>[] => Array.from({ length: PARTS }, () => new Map());
+const emptyPart = (): Part => ({ newest: new Map(), size: 0 });
+const emptyParts = (): Part[] => Array.from({ length: PARTS }, emptyPart);
+
+function eachCellOf({ newest }: Part, each: (agentId: string, cell: Cell) => void): void {
+  for (const [agentId, last] of newest) for (let cell: Cell | undefined = last; cell; cell = cell.before) each(agentId, cell);
+}
 
 /** Progress of a part that has none yet. */
 const NONE = -1;
