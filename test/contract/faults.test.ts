@@ -170,6 +170,18 @@ const onPostgres = (): void => {
     await recovers(w, 1);
   });
 
+  it('an instance that starts waits for another that is migrating, longer than a decision would', async () => {
+    const w = await world(server.url);
+    const holder = new pg.Client(server.url);
+    await holder.connect();
+    await holder.query(`begin; lock table ${w.t.legate.platform.database.prefix}migrations in access exclusive mode`);
+    const starting = createTestService({ sameDatabaseAs: w.t });
+    await new Promise((resolve) => setTimeout(resolve, 3500));
+    await holder.query('rollback');
+    await holder.end();
+    expect((await (await starting).call('GET', '/health/ready')).status).toBe(200);
+  });
+
   it('503 within bounded time while sessions of the server stand still, in a decision or in a change; recovers by itself', { timeout: 120_000 }, async () => {
     const w = await world(server.url);
     expect((await ask(w)).body.allowed).toBe(true);

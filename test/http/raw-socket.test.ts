@@ -189,13 +189,16 @@ describe('POST /authorize on a bare socket', () => {
     await w.server.stop(500);
   });
 
-  it('answers a client that has closed its side after asking', async () => {
+  it('answers a client that has closed its side after asking, or lets it go: never half an answer', async () => {
     const w = await world();
-    const wire = await w.open();
-    wire.socket.end(w.request(question('db:x'), `connection: close\r\ncontent-length: ${question('db:x').length}\r\n`));
-    expect((await wire.answers(1))[0]).toMatchObject({ status: 200, body: { allowed: true } });
-    await wire.ended;
+    for (let i = 0; i < 20; i++) {
+      const wire = await w.open();
+      wire.socket.end(w.request(question('db:x')));
+      const text = await wire.ended;
+      if (text !== '') expect(parse(text)).toMatchObject([{ status: 200, body: { allowed: true } }]);
+    }
     await expect.poll(() => connections(w.server)).toBe(0);
+    expect((await w.rows()).length).toBeLessThanOrEqual(20);
     await w.server.stop(500);
   });
 
@@ -209,7 +212,7 @@ describe('POST /authorize on a bare socket', () => {
     const behind = await w.open();
     behind.socket.write(w.request(body, `content-length: ${body.length}\r\n`) + w.request(question('db:second')));
     expect((await behind.answers(2)).map((a) => a.status)).toEqual([200, 200]);
-    expect((await w.rows()).map((r) => r.resource)).toEqual(['db:first', 'db:first', 'db:second']);
+    await expect.poll(async () => (await w.rows()).map((r) => r.resource).sort()).toEqual(['db:first', 'db:first', 'db:second']);
     for (const { socket } of [smuggled, behind]) socket.destroy();
     await w.server.stop(500);
   });
