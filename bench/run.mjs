@@ -42,7 +42,7 @@ const report = (name, figure) => {
   figures.push({ name, ...figure });
   console.log(`${figure.ok ? 'ok  ' : 'MISS'} ${name}: ${figure.measured}`);
 };
-const context = { scratch, generator, report, quick: values.quick, rounds: values.quick ? 3 : 7, seconds: values.quick ? 1 : 2 };
+const context = { scratch, generator, report, quick: values.quick, rounds: values.quick ? 2 : 7, seconds: values.quick ? 1 : 2 };
 const parts = {
   authorize: measureAuthorize,
   records: checkRecords,

@@ -59,6 +59,7 @@ export async function measureHistory({ scratch, generator, rounds, seconds, repo
   const full = await startService(history.databaseUrl, history.dataDir);
   const own = ownQuestion(scratch);
   try {
+    await caughtUp(full, history.people);
     const rows = await compare(generator, target(empty, people.small.token, own), target(full, history.people.small.token, own), { connections: 64, rounds, seconds });
     report('1 million audit rows there, against none', within(rows));
   } finally {
@@ -73,7 +74,17 @@ export async function fillHistory(scratch, rows) {
   const databaseUrl = `sqlite:${join(dataDir, 'legate.db')}`;
   const people = await fillPeople(databaseUrl, 10_000);
   await fillAudit(databaseUrl, people, rows);
+  const service = await startService(databaseUrl, dataDir);
+  await caughtUp(service, people).finally(() => service.stop());
   return { dataDir, databaseUrl, people, rows };
+}
+
+/** What was written past the service it indexes and counts in the background, or at once when it is asked for. */
+async function caughtUp(service, people) {
+  for (const path of [`/audit?agentId=${people.many[0]}&limit=1`, '/dashboard/stats?window=all']) {
+    const { status } = await fetch(service.url + path, { headers: { authorization: `Bearer ${people.ownerToken}` } });
+    if (status !== 200) throw new Error(`${path} answered ${status}`);
+  }
 }
 
 /** Every answer was an allowed one, and every answer has its row: the rows are counted before and after. */

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { median, sleep } from '../support/numbers.mjs';
 import { residentMb, startService } from '../support/service.mjs';
 
-export async function measureStart({ scratch, report }) {
+export async function measureStart({ scratch, report, quick }) {
   const dataDir = join(scratch, 'start');
   const databaseUrl = `sqlite:${join(dataDir, 'legate.db')}`;
   await (await startService(databaseUrl, dataDir)).stop();
   const times = [];
   let idle;
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < (quick ? 3 : 5); i++) {
     const service = await startService(databaseUrl, dataDir);
     times.push(service.readyAfterMs);
     await sleep(1000);

@@ -31,7 +31,7 @@ export async function load(generator, target, connections, seconds) {
  */
 export async function compare(generator, a, b, { connections, rounds, seconds }) {
   await load(generator, a, connections, 1);
-  await load(generator, b, connections, 2);
+  await load(generator, b, connections, seconds);
   const as = [];
   const bs = [];
   for (let i = 0; i < rounds; i++) {

@@ -1,7 +1,7 @@
 // What this machine offers: cores to pin to, a load generator, and how fast its disk is.
 import { spawnSync } from 'node:child_process';
 import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs';
-import { availableParallelism, cpus, platform } from 'node:os';
+import { availableParallelism, cpus, loadavg, platform } from 'node:os';
 import { join } from 'node:path';
 import { quantile } from './numbers.mjs';
 
@@ -25,7 +25,7 @@ export function loadGenerator() {
 }
 
 export const describeMachine = (generator) =>
-  `Node ${process.versions.node}, ${availableParallelism()} x ${cpus()[0]?.model.trim() ?? 'unknown'}, ${canPin ? 'server on core 0, load on core 1' : 'nothing pinned'}, ${generator}`;
+  `Node ${process.versions.node}, ${availableParallelism()} x ${cpus()[0]?.model.trim() ?? 'unknown'}, ${canPin ? 'server on core 0, load on core 1' : 'nothing pinned'}, ${generator}, load average ${loadavg()[0]?.toFixed(1)} before`;
 
 /** Milliseconds of an fdatasync after 16 KB, in the folder of the data. Every durable figure depends on it. */
 export function measureFsync(folder) {
