@@ -1,11 +1,12 @@
-// npm run test:crash -- 200: kill -9 under load, that many times (20 unless given).
+// npm run test:crash -- --rounds 200: kill -9 under load, that many times (20 unless given).
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
-const rounds = process.argv[2] ?? '20';
-if (!/^[1-9][0-9]{0,4}$/.test(rounds)) {
-  console.error('usage: npm run test:crash -- <rounds>');
+const given = process.argv.slice(2).filter((word) => word !== '--rounds');
+const rounds = given[0] ?? '20';
+if (given.length > 1 || !/^[1-9][0-9]{0,4}$/.test(rounds)) {
+  console.error('usage: npm run test:crash -- --rounds <number>');
   process.exit(2);
 }
 const built = spawnSync(process.execPath, [resolve(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });

@@ -7,7 +7,7 @@ import { legate, scratchFolder, serve } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
 
-/** Rounds of kill -9: 20 here, any number by `npm run test:crash -- 200`. */
+/** Rounds of kill -9: 20 here, any number by `npm run test:crash -- --rounds 200`. */
 const ROUNDS = Number(process.env['LEGATE_TEST_CRASH_ROUNDS'] ?? 20);
 const CLIENTS = 16;
 const CAP = 50;
