@@ -11,6 +11,9 @@ const everyOwnPower = ['agents', 'audit', 'authorize', 'delegations', 'events', 
   actions: ['read', 'write', 'check'],
 }));
 
+let service: Promise<TestService> | undefined;
+const shared = (): Promise<TestService> => (service ??= createTestService({ lasting: true }));
+
 type Send = (method: string, path: string, body: unknown) => Promise<{ status: number }>;
 
 /** A session token that ends at `expiresAt`. */
@@ -34,48 +37,52 @@ async function session(t: TestService, userId: string, expiresAt: number): Promi
   return token;
 }
 
-/** How each caller of the table sends a request. */
-async function callers(s: Scene, scope: string | undefined): Promise<Send[]> {
+/** How a caller of the table sends a request. */
+function caller(name: (typeof CALLERS)[number], s: Scene, scope: string | undefined): Promise<Send> | Send {
   const { t, owner, agent } = s;
+  const now = t.clock.now();
   const by =
     (token: string | undefined, headers?: Record<string, string>): Send =>
     (method, path, body) =>
       t.call(method, path, { as: token, ...(body === undefined ? {} : { body }), ...(headers ? { headers } : {}) });
-  const stranger = await t.user();
-  const revoked = await t.agent(owner);
-  await t.call('DELETE', `/agents/${revoked.id}`, { as: owner });
-  const db = t.legate.platform.database.write;
-  const now = t.clock.now();
-  const expired = newSecret('apiToken');
-  await db
-    .insertInto('api_tokens')
-    .values({ id: newId('apiToken', now), user_id: owner.id, name: 'old', token_hash: secretHash(expired), scopes: null, created_at: now - 1000, expires_at: now })
-    .execute();
-  const open = await session(t, owner.id, now + 1e6);
-  const origin = new URL(t.legate.baseUrl).origin;
-  return [
-    by(undefined),
-    by(`lgk_${'x'.repeat(49)}`),
-    by(undefined, { authorization: `Basic ${Buffer.from(`${owner.email}:${owner.token}`).toString('base64')}` }),
-    by(revoked.token),
-    by(expired),
-    by(await session(t, owner.id, now)),
-    by(stranger.token),
-    by(owner.token),
-    by(undefined, { cookie: `${t.legate.platform.config.service.name}_session=${open}`, origin }),
-    by(await t.apiToken(owner.id, [scope ?? 'offline_access'])),
-    by(await t.apiToken(owner.id, ['mcp:read'])),
-    by(agent.token),
-    by((await t.agent(owner)).token),
-    by((await t.agent(owner, { permissions: everyOwnPower })).token),
-    by((await t.agent(stranger)).token),
-    by((await t.admin()).token),
-  ];
+  const all: Record<(typeof CALLERS)[number], () => Promise<Send> | Send> = {
+    nobody: () => by(undefined),
+    'a credential that proves nothing': () => by(`lgk_${'x'.repeat(49)}`),
+    'a credential in another scheme': () => by(undefined, { authorization: `Basic ${Buffer.from(`${owner.email}:${owner.token}`).toString('base64')}` }),
+    'the token of a revoked agent': async () => {
+      const revoked = await t.agent(owner);
+      await t.call('DELETE', `/agents/${revoked.id}`, { as: owner });
+      return by(revoked.token);
+    },
+    'an expired API token': async () => {
+      const expired = newSecret('apiToken');
+      await t.legate.platform.database.write
+        .insertInto('api_tokens')
+        .values({ id: newId('apiToken', now), user_id: owner.id, name: 'old', token_hash: secretHash(expired), scopes: null, created_at: now - 1000, expires_at: now })
+        .execute();
+      return by(expired);
+    },
+    'an expired session': async () => by(await session(t, owner.id, now)),
+    'another user': async () => by((await t.user()).token),
+    'the owner': () => by(owner.token),
+    'the owner by cookie': async () => {
+      const cookie = `${t.legate.platform.config.service.name}_session=${await session(t, owner.id, now + 1e6)}`;
+      return by(undefined, { cookie, origin: new URL(t.legate.baseUrl).origin });
+    },
+    "the owner's token narrowed to what is needed": async () => by(await t.apiToken(owner.id, [scope ?? 'offline_access'])),
+    "the owner's token narrowed to something else": async () => by(await t.apiToken(owner.id, ['mcp:read'])),
+    'the agent itself': () => by(agent.token),
+    'another agent of the owner': async () => by((await t.agent(owner)).token),
+    'a gateway agent of the owner': async () => by((await t.agent(owner, { permissions: everyOwnPower })).token),
+    "a stranger's agent": async () => by((await t.agent(await t.user())).token),
+    'an admin': async () => by((await t.admin()).token),
+  };
+  return all[name]();
 }
 
 describe('the permission matrix', () => {
   const endpoints = async (): Promise<string[]> => {
-    const t = await createTestService();
+    const t = await shared();
     return mountRoutes(modules, t.legate.platform.config).map(({ route, path }) => `${route.method} ${path}`);
   };
 
@@ -87,10 +94,10 @@ describe('the permission matrix', () => {
     const want = row.want.trim().split(/\s+/).map(Number);
     expect(want).toHaveLength(CALLERS.length);
     const got: number[] = [];
-    const t = await createTestService({ config: { agents: { maxPerOwner: 1000 } } });
-    for (let i = 0; i < CALLERS.length; i++) {
+    const t = await shared();
+    for (const name of CALLERS) {
       const s = await newScene(t);
-      const send = (await callers(s, row.scope))[i] as Send;
+      const send = await caller(name, s, row.scope);
       const { path, body } = await row.target(s);
       got.push((await send(endpoint.split(' ')[0] as string, path, body)).status);
     }

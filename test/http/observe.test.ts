@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import { observed } from '../support/observe.ts';
 import { createTestService } from '../support/service.ts';
 
+let service: ReturnType<typeof createTestService> | undefined;
+
 const json = (status: number, body: unknown): Response => Response.json(body, { status });
 const error = (code: string, more: object = {}) => ({ error: { code, message: 'm', ...more } });
 const tenant = { id: 'tnt_1', name: 'n', slug: 's', createdAt: '2030-01-01T00:00:00.000Z' };
@@ -21,7 +23,8 @@ it.each([
   ['one of the declared media types', 'GET', '/audit/export', json(200, []), undefined],
   ['a media type that is not declared', 'GET', '/audit/export', new Response('x', { headers: { 'content-type': 'text/plain' } }), 'not declared'],
 ])('tells of %s', async (_, method, path, answer, problem) => {
-  const t = await createTestService();
+  service ??= createTestService({ lasting: true });
+  const t = await service;
   const told: string[] = [];
   await observed({ ...t.legate, fetch: async () => answer }, (p) => told.push(p))(new Request(`http://localhost:3000${path}`, { method }));
   if (problem === undefined) expect(told).toEqual([]);

@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../support/service.ts';
 import { injections, texts } from './hostile.cases.ts';
 
+let service: Promise<TestService> | undefined;
+const shared = (): Promise<TestService> => (service ??= createTestService({ lasting: true }));
+
 const all = [...texts, ...injections];
 
 /** The text of a JSON object, so that `__proto__` is a member like any other and numbers are written as they are. */
@@ -21,7 +24,7 @@ const ODD = [
 /** A text is the same wherever it is shown again. */
 describe('a text comes back as it went in', () => {
   it.each(all)('%j', async (text) => {
-    const t = await createTestService();
+    const t = await shared();
     const alice = await t.user();
     const admin = await t.admin();
 
@@ -31,7 +34,7 @@ describe('a text comes back as it went in', () => {
     expect((await t.call('GET', `/agents/${agent.id}`, { as: alice })).body).toEqual(shown);
     expect((await t.call('PATCH', `/agents/${agent.id}`, { as: alice, body: { name: `${text}2` } })).body.name).toBe(`${text}2`);
 
-    const tenant = await t.call('POST', '/tenants', { as: admin, body: { name: text, slug: 'x' } });
+    const tenant = await t.call('POST', '/tenants', { as: admin, body: { name: text, slug: `x${all.indexOf(text)}` } });
     expect((await t.call('GET', `/tenants/${tenant.body.id}`, { as: admin })).body.name).toBe(text);
     await t.call('POST', '/api-tokens', { as: alice, body: { name: text } });
     expect((await t.call('GET', '/api-tokens', { as: alice })).body.map((token: { name: string }) => token.name)).toContain(text);
@@ -58,7 +61,7 @@ describe('an odd object comes back as it went in', () => {
   };
 
   it.each(ODD)('%s', async (json) => {
-    const t = await createTestService();
+    const t = await shared();
     const { owner, made } = await agentWith(t, json);
     expect(made.status).toBe(201);
     const metadataIn = (text: string): string => JSON.stringify(Object.entries(JSON.parse(text)).find(([key]) => key === 'metadata')?.[1]);
@@ -81,7 +84,7 @@ describe('an odd object comes back as it went in', () => {
     ['-1e999', undefined],
     ['123456789012345678901234567890', '1.2345678901234568e+29'],
   ])('the number %s is %s', async (number, kept) => {
-    const t = await createTestService();
+    const t = await shared();
     const { owner, made } = await agentWith(t, `{"n":${number}}`);
     const asked = await t.call('POST', '/authorize', { as: owner, ...raw(`{"agentId":"${(await t.agent(owner)).id}","action":"a","resource":"r","arguments":{"n":${number}}}`) });
     if (kept === undefined) {
@@ -95,7 +98,7 @@ describe('an odd object comes back as it went in', () => {
   });
 
   it.each(['{"k":"\\ud800"}', '{"\\udc00":1}', '{"a":[{"b":"\\ude00\\ud83d"}]}'])('refused: %s', async (json) => {
-    const t = await createTestService();
+    const t = await shared();
     const { owner, made } = await agentWith(t, json);
     expect(made.status).toBe(400);
     const agent = await t.agent(owner);
@@ -105,7 +108,7 @@ describe('an odd object comes back as it went in', () => {
   });
 
   it('NUL in free-form JSON is kept', async () => {
-    const t = await createTestService();
+    const t = await shared();
     const { owner, made } = await agentWith(t, '{"k\\u0000":"a\\u0000b"}');
     expect(made.status).toBe(201);
     expect((await t.call('GET', `/agents/${made.body.id}`, { as: owner })).body.metadata).toEqual({ 'k\u0000': 'a\u0000b' });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, inject } from 'vitest';
+import { afterAll, afterEach, expect, inject } from 'vitest';
 import type { ConfigInput } from '../../src/config.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -48,6 +48,10 @@ export interface TestAgent {
 }
 
 const open: (() => Promise<void>)[] = [];
+const lasting: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const close of lasting.splice(0).reverse()) await close();
+});
 /** Answers of this test that are not as their routes declare. */
 const undeclared: string[] = [];
 afterEach(async () => {
@@ -61,6 +65,8 @@ export const dialect = (process.env['LEGATE_TEST_DATABASE'] ?? 'sqlite') as 'sql
 export interface TestOptions extends LegateOptions {
   config?: ConfigInput;
   clock?: FakeClock;
+  /** Closed after the last test of the file, for suites whose tests leave each other's data alone. */
+  lasting?: boolean;
   /** A database other than this run's. */
   databaseUrl?: string;
   /** Share the database of another test service: a second instance. */
@@ -79,20 +85,21 @@ export interface TestOptions extends LegateOptions {
  */
 export async function createTestService(options: TestOptions = {}): Promise<TestService> {
   const clock = options.clock ?? options.sameDatabaseAs?.clock ?? new FakeClock();
-  const own = newTestDatabase(options.sameDatabaseAs?.database);
+  const closers = options.lasting ? lasting : open;
+  const own = newTestDatabase(options.sameDatabaseAs?.database, closers);
   const place = options.databaseUrl ? { ...own, url: options.databaseUrl } : own;
-  const { config, sameDatabaseAs: _, databaseUrl: __, ...rest } = options;
+  const { config, sameDatabaseAs: _, databaseUrl: __, lasting: ___, ...rest } = options;
   const bare = await createLegate({ ...config, dataDir: place.dir, databaseUrl: place.url, service: { name: place.name } }, { ...rest, clock });
   const legate = { ...bare, fetch: observed(bare, (problem) => undeclared.push(problem)) };
   const service = new TestService(legate, clock, place);
-  open.push(() => legate.close());
+  closers.push(() => legate.close());
   return service;
 }
 
 /** A place for one service's data: a folder, a database URL and a service name of its own. Deleted after the test. */
-export function newTestDatabase(shared?: { url: string; name: string }): { dir: string; url: string; name: string } {
+export function newTestDatabase(shared?: { url: string; name: string }, closers = open): { dir: string; url: string; name: string } {
   const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
-  open.push(async () => rmSync(dir, { recursive: true, force: true }));
+  closers.push(async () => rmSync(dir, { recursive: true, force: true }));
   if (shared) return { dir, ...shared };
   if (dialect === 'sqlite') return { dir, url: `sqlite:${join(dir, 'legate.db')}`, name: 'legate' };
   return { dir, url: inject('postgresUrl'), name: `t${Math.random().toString(36).slice(2, 12)}` };
