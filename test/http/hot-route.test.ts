@@ -162,4 +162,34 @@ describe('POST /authorize over a socket and through fetch', () => {
     expect(new Set(rows.map((r) => r.ip))).toEqual(new Set(['127.0.0.1', '192.0.2.1', null]));
     await server.stop(1000);
   });
+
+  it('answers the forms of a request that only a socket has', async () => {
+    const t = await createTestService();
+    const agent = await t.agent(await t.user(), { permissions: [{ resource: 'db:*', actions: ['read'] }] });
+    const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
+    const json = { 'content-type': 'application/json', authorization: `Bearer ${agent.token}` };
+    const body = Buffer.from('{"action":"read","resource":"db:x"}');
+    const status = async (path: string, headers: Record<string, string | string[]>): Promise<number> =>
+      (await send(server.port, 'POST', path, headers as Record<string, string>, body)).status;
+    expect({
+      'absolute form': await status(`http://localhost:${server.port}/authorize`, json),
+      'absolute form of another host': await status('http://evil.example/authorize', json),
+      'Expect: 100-continue': await status('/authorize', { ...json, expect: '100-continue' }),
+      'Expect: 100-continue in chunks': await status('/authorize', { ...json, expect: '100-continue', 'transfer-encoding': 'chunked' }),
+      'another host': await status('/authorize', { ...json, host: 'evil.example' }),
+      'a host that is none': await status('/authorize?x=1', { ...json, host: 'a b' }),
+      'two paths': await status('//authorize', json),
+      'a dot in the path': await status('/./authorize', json),
+    }).toEqual({
+      'absolute form': 200,
+      'absolute form of another host': 200,
+      'Expect: 100-continue': 200,
+      'Expect: 100-continue in chunks': 200,
+      'another host': 200,
+      'a host that is none': 400,
+      'two paths': 404,
+      'a dot in the path': 200,
+    });
+    await server.stop(1000);
+  });
 });
