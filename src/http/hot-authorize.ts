@@ -77,7 +77,8 @@ export function hotAuthorize(
       !(length >= 0) ||
       length > AUTHORIZE_BODY_LIMIT ||
       !isJson(headers['content-type']) ||
-      headers['content-encoding'] !== undefined
+      headers['content-encoding'] !== undefined ||
+      repeatsHeader(req.rawHeaders)
     )
       return false;
     const startedAt = performance.now();
@@ -101,6 +102,18 @@ export function hotAuthorize(
 function decode(bytes: Buffer): string {
   const text = bytes.toString('utf8');
   return text.includes('\ufffd') || text.charCodeAt(0) === 0xfeff ? decodeBody(bytes) : text;
+}
+
+/** Whether a header that decides here is there twice. Node would keep the first; the declared route refuses both. */
+function repeatsHeader(raw: readonly string[]): boolean {
+  let credentials = 0;
+  let types = 0;
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] as string;
+    if (name.length === 13 && name.toLowerCase() === 'authorization') credentials++;
+    else if (name.length === 12 && name.toLowerCase() === 'content-type') types++;
+  }
+  return credentials > 1 || types > 1;
 }
 
 /** Head and body in one write: the length is stated, so there are no chunks, and the socket is given one piece, not two. */

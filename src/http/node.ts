@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Legate } from '../service.ts';
-import { renderError } from './render-error.ts';
+import { renderBadAddress, renderError } from './render-error.ts';
 
 export interface Listening {
   readonly server: Server;
@@ -18,6 +18,10 @@ export interface Listening {
 export function nodeListener(legate: Legate): (req: IncomingMessage, res: ServerResponse) => void {
   const general = getRequestListener((request, env) => legate.fetch(request, { remoteAddress: (env as { incoming: IncomingMessage }).incoming.socket.remoteAddress }), {
     overrideGlobalObjects: false,
+    errorHandler: (error) => {
+      const { status, headers, body } = error instanceof RequestError ? renderBadAddress(legate.platform) : renderError(legate.platform, error);
+      return new Response(body, { status, headers });
+    },
     hostname: new URL(legate.baseUrl).host,
   });
   return (req, res) => {

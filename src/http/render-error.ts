@@ -1,4 +1,4 @@
-import { CommonErrors, LegateError } from '../lib/error.ts';
+import { CommonErrors, LegateError, validationFailed } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import type { Platform } from '../platform.ts';
 import { isUnavailable } from '../storage/index.ts';
@@ -23,6 +23,10 @@ export function renderError(platform: Platform, thrown: unknown): Rendered {
     body: JSON.stringify(body),
   };
 }
+
+/** 400 for a request of whose target and Host no URL can be made. */
+export const renderBadAddress = (platform: Platform): Rendered =>
+  renderError(platform, validationFailed([{ path: '', message: 'the address or the Host of the request is not valid' }]));
 
 function known(platform: Platform, thrown: unknown): LegateError {
   if (thrown instanceof LegateError) {

@@ -190,6 +190,18 @@ describe('POST /authorize over a socket and through fetch', () => {
       'two paths': 404,
       'a dot in the path': 200,
     });
+    // Which of two credentials counts would be anybody's guess.
+    for (const path of ['/authorize', '/authorize?x=1']) {
+      expect(await status(path, { ...json, authorization: [`Bearer ${agent.token}`, 'Bearer x'] })).toBe(401);
+      expect(await status(path, { ...json, 'content-type': ['application/json', 'text/plain'] })).toBe(415);
+    }
+    for (const [path, host] of [
+      ['/agents', 'a b'],
+      ['http://[bad/agents', 'localhost'],
+    ] as const) {
+      const refused = await send(server.port, 'GET', path, { host }, undefined);
+      expect([refused.status, refused.headers['content-type'], JSON.parse(refused.text).error.code]).toEqual([400, 'application/json; charset=utf-8', 'VALIDATION_FAILED']);
+    }
     await server.stop(1000);
   });
 });
