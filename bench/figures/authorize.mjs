@@ -75,7 +75,11 @@ export async function fillHistory(scratch, rows) {
   const people = await fillPeople(databaseUrl, 10_000);
   await fillAudit(databaseUrl, people, rows);
   const service = await startService(databaseUrl, dataDir);
-  await caughtUp(service, people).finally(() => service.stop());
+  try {
+    await caughtUp(service, people);
+  } finally {
+    await service.stop();
+  }
   return { dataDir, databaseUrl, people, rows };
 }
 
