@@ -12,4 +12,17 @@ import { tenants } from './tenants/index.ts';
 import { users } from './users/index.ts';
 
 /** THE LIST. Router, OpenAPI, error and route docs, the permission matrix of the tests: all follow from it. */
-export const modules: readonly Module[] = [permissions, tenants, sessions, users, apiTokens, agents, delegations, approvals, audit, dashboard, system];
+// biome-ignore format: a line each
+export const modules: readonly Module[] = [
+  permissions,
+  tenants,
+  sessions,
+  users,
+  apiTokens,
+  agents,
+  delegations,
+  approvals,
+  audit,
+  dashboard,
+  system,
+];
