@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Config } from './config.ts';
-import type { Ledger, LedgerReader, Reaction } from './ledger/index.ts';
+import type { Ledger, LedgerReader, NewEvent, Reaction, Turn } from './ledger/index.ts';
 import type { Principal } from './lib/access.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Counts } from './lib/counts.ts';
@@ -31,6 +31,8 @@ export interface Platform {
   /** What the ledger holds, by filter. */
   readonly reader: LedgerReader;
   readonly policy: PolicyCache;
+  /** Limits that a decision has to pass beside permissions, in the order of modules.ts. */
+  readonly gates: readonly Gate[];
   /** Further keys whose values are redacted before storage (`audit.redact`), normalised. */
   readonly redactedKeys: ReadonlySet<string>;
   /** What is counted for GET /metrics: requests by route and status, decisions by result. */
@@ -46,6 +48,44 @@ export interface Credential {
   readonly verify: (platform: Platform, db: Db, tokenHash: string, now: number) => Promise<Principal | null>;
 }
 
+/** A call that permissions allow, on its way past the gates. */
+export interface GatedCall {
+  readonly agentId: string;
+  readonly ownerId: string;
+  readonly action: string;
+  readonly resource: string;
+  readonly tokensCost: number | null;
+  readonly dryRun: boolean;
+}
+
+/** What a gate makes of a call. `write` and `events` commit with the call's record, whichever way the decision falls; a dry run has neither. */
+export interface Passage {
+  /** Absent: the gate lets the call through. */
+  readonly refusal?: {
+    readonly reason: 'RATE_LIMITED' | 'BUDGET_EXCEEDED';
+    /** Calls a window, for RATE_LIMITED. */
+    readonly limit?: number;
+    /** End of the window, in ms. */
+    readonly resetAt?: number;
+    /** What refused, for `explain`: `bdg_...`, `mcp_...`. */
+    readonly by: string;
+  };
+  /** Counts the call; run only when every gate lets it through and it is no dry run. */
+  readonly take?: () => void;
+  readonly write?: (db: Db) => Promise<void>;
+  readonly events?: readonly NewEvent[];
+}
+
+/**
+ * A limit beside permissions: a budget, a server's rate. Asked under the ledger's lock, synchronously and without effect,
+ * only for calls that permissions allow. Throws NotReady for what is not in memory; what it remembers from call to call
+ * belongs into `turn.shared` (gone with the batch) or `turn.counters`, since a batch may fail.
+ */
+export interface Gate {
+  /** undefined: this gate has nothing to do with the call. */
+  pass(turn: Turn, call: GatedCall): Passage | undefined;
+}
+
 export interface Module {
   readonly name: string;
   /** One sentence for docs and OpenAPI tags. */
@@ -55,6 +95,8 @@ export interface Module {
   readonly credentials?: readonly Credential[];
   /** Looked after every few seconds, one run at a time, while the service is up. */
   readonly upkeep?: (platform: Platform) => Promise<void>;
+  /** Makes the module's limit on decisions. */
+  readonly gate?: (platform: Platform) => Gate;
   /** What follows in the same change when an event of a type is emitted, by whichever module. */
   readonly reactions?: Readonly<Partial<Record<EventType, Reaction>>>;
 }

@@ -18,7 +18,7 @@ import { Counts } from './lib/counts.ts';
 import { redactedKeys } from './lib/redact.ts';
 import { modules } from './modules.ts';
 import { type DecisionsApi, decisionsApi, PolicyCache } from './permissions/index.ts';
-import type { Log, Platform } from './platform.ts';
+import type { Gate, Log, Platform } from './platform.ts';
 import { migrate, openDatabase } from './storage/index.ts';
 import { type UsersApi, usersApi } from './users/index.ts';
 
@@ -92,6 +92,7 @@ export async function createLegate(
     for (const { result, reason } of records) counts.decisions.add(result, reason ?? '');
   });
   let description: string | undefined;
+  const gates: Gate[] = [];
   const platform: Platform = {
     config: values,
     baseUrl: values.baseUrl ?? `http://localhost:${values.http.port}`,
@@ -102,10 +103,12 @@ export async function createLegate(
     ledger,
     reader: new LedgerReader(database, postings, () => ledger.stats.records),
     policy,
+    gates,
     redactedKeys: redactedKeys(values.audit.redact),
     counts,
     describeApi: () => (description ??= JSON.stringify(describeApi(mounted, platform))),
   };
+  for (const { gate } of modules) if (gate) gates.push(gate(platform));
   const notify = onApprovalRequested ?? options.onApprovalRequested;
   if (notify) notifyOfApprovals(platform, notify);
   const authenticator = new Authenticator(

@@ -4,7 +4,7 @@ import { clockHour, isoTime, SECOND_MS } from '../lib/clock.ts';
 import { CommonErrors, invalidCredential } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import { redact } from '../lib/redact.ts';
-import type { Platform } from '../platform.ts';
+import type { GatedCall, Passage, Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 import { type ApprovalState, approvalRequested, callDigest, insertApproval, newApproval, readApproval, useApproval } from './approval.ts';
 import { agentStatus, type CompiledAgent } from './compile.ts';
@@ -60,6 +60,9 @@ export interface Asker {
 const MAX_SOURCES_AT_ONCE = 1000;
 
 const NO_PARAMETERS = '{}';
+const NO_PASSAGES: readonly Passage[] = [];
+
+type Recorded = Outcome<AuthorizeAnswer> & { readonly record: AuditRecord };
 
 /**
  * One decision: decided under the ledger's lock on policy that is current there, counted, recorded, and only then answered.
@@ -122,11 +125,17 @@ class Question implements Candidate<AuthorizeAnswer> {
     const origin = this.#origin(asksAboutItself);
     const ask = { action: input.action, resource: input.resource, now: turn.now, ip: origin.ip, arguments: input.arguments };
     const world: World = { used: (key, hour) => turn.counters.used(key, hour), agent: (id) => this.#source(id, agent), approved: () => this.#approval(turn).status === 'approved' };
-    const decision = decide(agent, ask, world);
-    const trace = input.explain ? explain(agent, ask, world, decision) : undefined;
+    const permitted = decide(agent, ask, world);
+    const { decision, passages } = this.#passGates(turn, agent, permitted);
+    const trace = input.explain ? { ...explain(agent, ask, world, permitted), ...(!decision.allowed && decision.by ? { refusedBy: decision.by } : {}) } : undefined;
     if (input.dryRun) return { answer: answerOf(decision, undefined, turn.now, trace) };
 
-    if (decision.allowed) for (const key of countersOf(decision)) turn.counters.take(key, clockHour(turn.now));
+    const approval = decision.allowed && neededApproval(decision) ? this.#approval(turn) : undefined;
+    // Nothing throws from here on: what is counted is counted once.
+    if (decision.allowed) {
+      for (const key of countersOf(decision)) turn.counters.take(key, clockHour(turn.now));
+      for (const passage of passages) passage.take?.();
+    }
     const chain = decision.allowed ? delegationsOf(decision) : [];
     const auditId = newId('audit', turn.now);
     const record: AuditRecord = {
@@ -145,12 +154,33 @@ class Question implements Candidate<AuthorizeAnswer> {
       delegationIds: chain.length > 0 ? JSON.stringify(chain) : null,
     };
     const answer = answerOf(decision, auditId, turn.now, trace);
-    if (decision.allowed) {
-      if (!neededApproval(decision)) return { answer, record };
-      return { answer, record, write: useApproval(this.#approval(turn), turn.now) };
+    const outcome = this.#withApproval(turn, agent, decision, approval, { answer, record });
+    return passages.length === 0 ? outcome : withPassages(outcome, passages);
+  }
+
+  #withApproval(turn: Turn, agent: CompiledAgent, decision: Decision, used: ApprovalState | undefined, outcome: Recorded): Recorded {
+    if (used) return { ...outcome, write: useApproval(used, turn.now) };
+    if (decision.allowed || decision.reason !== 'APPROVAL_REQUIRED') return outcome;
+    return this.#askForApproval(turn, agent, outcome.record, outcome.answer);
+  }
+
+  /** What permissions allow must also pass every gate; the first that refuses decides. */
+  #passGates(turn: Turn, agent: CompiledAgent, permitted: Decision): { decision: Decision; passages: readonly Passage[] } {
+    const { gates } = this.#platform;
+    if (!permitted.allowed || gates.length === 0) return { decision: permitted, passages: NO_PASSAGES };
+    const { action, resource, tokensCost, dryRun } = this.#input;
+    const call: GatedCall = { agentId: agent.id, ownerId: agent.ownerId, action, resource, tokensCost: tokensCost ?? null, dryRun: dryRun ?? false };
+    let passages: Passage[] | undefined;
+    for (const gate of gates) {
+      const passage = gate.pass(turn, call);
+      if (!passage) continue;
+      const { refusal } = passage;
+      // What earlier gates would have counted or told is dropped with the call.
+      if (refusal) return { decision: { allowed: false, ...refusal }, passages: [passage] };
+      passages ??= [];
+      passages.push(passage);
     }
-    if (decision.reason !== 'APPROVAL_REQUIRED') return { answer, record };
-    return this.#askForApproval(turn, agent, record, answer);
+    return { decision: permitted, passages: passages ?? NO_PASSAGES };
   }
 
   /** What is known of a person's approval of exactly this call; read once a batch, under its lock. */
@@ -166,7 +196,7 @@ class Question implements Candidate<AuthorizeAnswer> {
   }
 
   /** An identical call waits for the same approval; otherwise a new one is asked for. */
-  #askForApproval(turn: Turn, agent: CompiledAgent, record: AuditRecord, answer: AuthorizeAnswer): Outcome<AuthorizeAnswer> {
+  #askForApproval(turn: Turn, agent: CompiledAgent, record: AuditRecord, answer: AuthorizeAnswer): Recorded {
     const state = this.#approval(turn);
     if (state.status === 'pending') return { answer: { ...answer, approvalId: state.id }, record };
     const row = newApproval(this.#digest as string, agent, record, turn.now, this.#platform.config.approvals.ttl);
@@ -219,6 +249,23 @@ class Question implements Candidate<AuthorizeAnswer> {
     if (asksAboutItself) return { ip: this.#asker.ip, userAgent: context?.userAgent ?? this.#asker.userAgent };
     return { ip: context?.ip ?? null, userAgent: context?.userAgent ?? null };
   }
+}
+
+/** What the gates write and tell commits with the record. */
+function withPassages(outcome: Recorded, passages: readonly Passage[]): Recorded {
+  const writes = [outcome.write, ...passages.map((p) => p.write)].filter((w) => w !== undefined);
+  const events = [...(outcome.events ?? []), ...passages.flatMap((p) => p.events ?? [])];
+  return {
+    ...outcome,
+    ...(writes.length > 0
+      ? {
+          write: async (db: Db) => {
+            for (const write of writes) await write(db);
+          },
+        }
+      : {}),
+    ...(events.length > 0 ? { events } : {}),
+  };
 }
 
 function answerOf(decision: Decision, auditId: string | undefined, now: number, trace: Trace | undefined): AuthorizeAnswer {

@@ -9,6 +9,7 @@ export const REASONS = {
   NO_PERMISSION: 'No permission allows this action on this resource',
   APPROVAL_REQUIRED: 'A person has to approve this call',
   RATE_LIMITED: 'Rate limit exceeded',
+  BUDGET_EXCEEDED: 'Budget exceeded',
   OUTSIDE_TIME_WINDOW: 'Outside the permitted time window',
   IP_NOT_ALLOWED: 'The address is not on the allow-list',
   ARGUMENTS_NOT_ALLOWED: 'The arguments are not permitted',
@@ -16,7 +17,15 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 /** When several entries match and none allows, the reason that the agent can do most about is given. */
-const MOST_ACTIONABLE: readonly Reason[] = ['APPROVAL_REQUIRED', 'RATE_LIMITED', 'OUTSIDE_TIME_WINDOW', 'ARGUMENTS_NOT_ALLOWED', 'IP_NOT_ALLOWED', 'NO_PERMISSION'];
+const MOST_ACTIONABLE: readonly Reason[] = [
+  'APPROVAL_REQUIRED',
+  'RATE_LIMITED',
+  'BUDGET_EXCEEDED',
+  'OUTSIDE_TIME_WINDOW',
+  'ARGUMENTS_NOT_ALLOWED',
+  'IP_NOT_ALLOWED',
+  'NO_PERMISSION',
+];
 
 export interface Ask extends Circumstances {
   readonly action: string;
@@ -38,6 +47,8 @@ export interface Refusal {
   readonly reason: Reason;
   readonly limit?: number;
   readonly resetAt?: number;
+  /** The gate's own limit that refused what permissions allow. */
+  readonly by?: string;
 }
 export interface Permit {
   readonly allowed: true;

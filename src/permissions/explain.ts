@@ -16,6 +16,7 @@ export const ENTRY_OUTCOMES = [
   'delegation-expired',
   'depth-exceeded',
   'source-does-not-hold',
+  'budget-exceeded',
   'not-needed',
   'agent-not-active',
 ] as const;
@@ -27,6 +28,7 @@ const OUTCOME_OF_REASON = {
   IP_NOT_ALLOWED: 'ip-not-allowed',
   ARGUMENTS_NOT_ALLOWED: 'arguments-not-allowed',
   APPROVAL_REQUIRED: 'approval-required',
+  BUDGET_EXCEEDED: 'budget-exceeded',
   NO_PERMISSION: 'source-does-not-hold',
   AGENT_REVOKED: 'agent-not-active',
   AGENT_EXPIRED: 'agent-not-active',
@@ -38,6 +40,8 @@ export interface Trace {
   readonly entries: readonly TracedEntry[];
   /** Entries beyond the first hundred that did not match are left out of `entries`. */
   readonly omitted: number;
+  /** The limit beside permissions that refused the call: a budget or an MCP server. Then an entry did allow. */
+  readonly refusedBy?: string;
   /** Of a refusal: the entry that came closest, and what it lacks. */
   readonly nearest?: Nearest;
 }

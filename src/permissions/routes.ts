@@ -49,6 +49,7 @@ export const DecisionTrace = z
       }),
     ),
     omitted: z.number(),
+    refusedBy: z.string().optional().meta({ description: 'The budget or MCP server whose limit refused what an entry allows.' }),
     nearest: z
       .object({ index: z.number(), resource: z.string(), actions: z.array(z.string()), lacks: z.enum(['resource', 'action', ...ENTRY_OUTCOMES]) })
       .optional()
