@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { afterAll, afterEach, expect, inject } from 'vitest';
 import type { ConfigInput } from '../../src/config.ts';
 import type { Clock } from '../../src/lib/clock.ts';
@@ -102,7 +103,21 @@ export function newTestDatabase(shared?: { url: string; name: string }, closers 
   closers.push(async () => rmSync(dir, { recursive: true, force: true }));
   if (shared) return { dir, ...shared };
   if (dialect === 'sqlite') return { dir, url: `sqlite:${join(dir, 'legate.db')}`, name: 'legate' };
-  return { dir, url: inject('postgresUrl'), name: `t${Math.random().toString(36).slice(2, 12)}` };
+  const name = `t${Math.random().toString(36).slice(2, 12)}`;
+  closers.push(() => dropTables(name));
+  return { dir, url: inject('postgresUrl'), name };
+}
+
+/** What a service leaves on the shared server would make every later migration slower, since it looks through the whole catalog. */
+async function dropTables(prefix: string): Promise<void> {
+  const client = new Client(inject('postgresUrl'));
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string }>('select tablename as name from pg_tables where starts_with(tablename, $1)', [`${prefix}_`]);
+    if (rows.length > 0) await client.query(`drop table ${rows.map((r) => client.escapeIdentifier(r.name)).join(', ')}`);
+  } finally {
+    await client.end();
+  }
 }
 
 export class TestService {
