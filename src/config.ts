@@ -4,6 +4,7 @@ import { approvalsConfig } from './approvals/config.ts';
 import { auditConfig } from './audit/config.ts';
 import { httpConfig } from './http/config.ts';
 import { type Loaded, loadConfig, option, type PartialValuesOf, type Section, type Sources, type ValuesOf } from './lib/config.ts';
+import { mailConfig } from './mail/config.ts';
 import { adminConfig, usersConfig } from './users/config.ts';
 
 /** Every option there is. Environment names, docs/config.md and `legate config` are made from this. */
@@ -32,6 +33,7 @@ export const configSection = {
   agents: agentsConfig,
   approvals: approvalsConfig,
   users: usersConfig,
+  mail: mailConfig,
   ledger: {
     mode: option.oneOf(['strict'], { default: 'strict', description: 'strict: no answer leaves before its record is durable.' }),
   },

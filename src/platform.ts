@@ -2,12 +2,15 @@ import type { z } from 'zod';
 import type { Config } from './config.ts';
 import type { Ledger, LedgerReader, NewEvent, Reaction, Turn } from './ledger/index.ts';
 import type { Principal } from './lib/access.ts';
+import type { Background } from './lib/background.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Counts } from './lib/counts.ts';
+import type { Secrets } from './lib/data-folder.ts';
 import type { ErrorFactory } from './lib/error.ts';
 import type { EventType } from './lib/event.ts';
 import type { Call, Route, RouteDeclaration } from './lib/route.ts';
 import type { SecretKind } from './lib/secrets.ts';
+import type { Mailer } from './mail/index.ts';
 import type { PolicyCache } from './permissions/policy.ts';
 import type { Database, Db } from './storage/index.ts';
 
@@ -28,6 +31,11 @@ export interface Platform {
   readonly log: Log;
   readonly database: Database;
   readonly ledger: Ledger;
+  readonly mailer: Mailer;
+  /** Work that no answer waits for. Done before the service has closed. */
+  readonly background: Background;
+  /** The keys of this installation, from the data folder, which is made when they are first asked for. */
+  readonly secrets: () => Secrets;
   /** What the ledger holds, by filter. */
   readonly reader: LedgerReader;
   readonly policy: PolicyCache;

@@ -13,9 +13,12 @@ import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
 import { hotAuthorize } from './http/hot-authorize.ts';
 import { describeApi } from './http/openapi.ts';
 import { Ledger, LedgerReader, Postings, type Reaction } from './ledger/index.ts';
+import { Background } from './lib/background.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { Counts } from './lib/counts.ts';
+import { openDataFolder, type Secrets } from './lib/data-folder.ts';
 import { redactedKeys } from './lib/redact.ts';
+import { createMailer, type Mail } from './mail/index.ts';
 import { modules } from './modules.ts';
 import { type DecisionsApi, decisionsApi, PolicyCache } from './permissions/index.ts';
 import type { Gate, Log, Platform } from './platform.ts';
@@ -29,6 +32,8 @@ export interface LegateOptions {
   onApprovalRequested?: (approval: Approval) => Promise<void> | void;
   clock?: Clock;
   log?: Log;
+  /** Where mail goes in development while there is no `mail.url`; the log when not given. */
+  printMail?: (mail: Mail) => void;
   /** NODE_ENV is production: changes some defaults. */
   production?: boolean;
   /** Environment variables to read; none unless given. */
@@ -93,14 +98,26 @@ export async function createLegate(
   });
   let description: string | undefined;
   const gates: Gate[] = [];
+  const baseUrl = values.baseUrl ?? `http://localhost:${values.http.port}`;
+  const background = new Background((message, error) => log.error({ err: error }, message));
+  const mailer = createMailer({
+    url: values.mail.url,
+    from: values.mail.from ?? `${values.service.name}@${new URL(baseUrl).hostname}`,
+    print: production ? undefined : (options.printMail ?? ((mail) => log.info(mail, 'mail, not sent since mail.url is not set'))),
+    log,
+  });
+  let secrets: Secrets | undefined;
   const platform: Platform = {
     config: values,
-    baseUrl: values.baseUrl ?? `http://localhost:${values.http.port}`,
+    baseUrl,
     production,
     clock,
     log,
     database,
     ledger,
+    mailer,
+    background,
+    secrets: () => (secrets ??= openDataFolder(values.dataDir)),
     reader: new LedgerReader(database, postings, () => ledger.stats.records),
     policy,
     gates,
@@ -135,6 +152,8 @@ export async function createLegate(
     platform,
     close: async () => {
       await upkeep.stop();
+      await background.idle();
+      await mailer.close();
       await postings?.close();
       await ledger.close();
       await database.close();

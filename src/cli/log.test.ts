@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newSecret } from '../lib/secrets.ts';
-import { createLog } from './log.ts';
+import { createLog, printMail } from './log.ts';
 
 /** What a call writes. */
 function written(level: Parameters<typeof createLog>[0], call: (log: ReturnType<typeof createLog>) => void): string {
@@ -45,5 +45,17 @@ describe('createLog', () => {
     expect(line).not.toContain(secret);
     expect(line).toContain('[REDACTED]');
     expect(() => JSON.parse(line)).not.toThrow();
+  });
+});
+
+describe('printMail', () => {
+  it('leaves link and code readable, as one JSON line, unless the log is silent', () => {
+    const mail = { to: 'ada@example.com', subject: 'Sign in', text: 'Your code: 123456', link: `http://localhost/x?token=${newSecret('oneTimeToken')}`, code: '123456' };
+    let text = '';
+    printMail({ level: 'silent' }, mail, (line) => (text += line));
+    expect(text).toBe('');
+    printMail({ level: 'info' }, mail, (line) => (text += line));
+    expect(JSON.parse(text)).toMatchObject(mail);
+    expect(text.trimEnd()).not.toContain('\n');
   });
 });

@@ -1,7 +1,9 @@
+import { writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type pino from 'pino';
 import type { Config } from '../config.ts';
 import { redact } from '../lib/redact.ts';
+import type { Mail } from '../mail/index.ts';
 import type { Log } from '../platform.ts';
 
 type Pino = typeof pino;
@@ -44,4 +46,13 @@ export function createLog(level: Config['log']['level'], destination?: { write(l
     destination ?? pino.destination({ fd: 2, sync: true }),
   );
   return logger;
+}
+
+/**
+ * Where mail goes in development while there is no mail.url: a JSON line like those of the log, but with its link or code left
+ * readable, since a person has to use it.
+ */
+export function printMail({ level }: Config['log'], mail: Mail, write: (line: string) => void = (line) => writeSync(2, line)): void {
+  if (level === 'silent') return;
+  write(`${JSON.stringify({ level: 'info', time: new Date().toISOString(), ...mail, msg: 'mail, not sent since mail.url is not set' })}\n`);
 }

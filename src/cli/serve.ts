@@ -7,7 +7,7 @@ import { schemaState } from '../storage/index.ts';
 import { ensureFirstAdmin } from '../users/index.ts';
 import { renderBanner } from './banner.ts';
 import { type Command, EXIT_CONFIG, UsageError } from './command.ts';
-import { createLog } from './log.ts';
+import { createLog, printMail } from './log.ts';
 import { findings } from './production.ts';
 import { open, readSettings, useDataFolder } from './settings.ts';
 import { exitOnCrash, stopOnSignals } from './stop.ts';
@@ -29,7 +29,7 @@ export const command: Command = {
     useDataFolder(values.dataDir);
     const { host } = values.http;
     const port = values.http.port === 0 ? await freePort(host) : values.http.port;
-    const legate = await open({ http: { port } }, { ...options, log });
+    const legate = await open({ http: { port } }, { ...options, log, printMail: (mail) => printMail(values.log, mail) });
     try {
       const firstAdmin = await ensureFirstAdmin(legate.platform);
       const schema = await schemaState(legate.platform.database);

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { asUser, type Reach } from '../lib/access.ts';
 import { CommonErrors, validationFailed } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, parseWith } from '../lib/json.ts';
@@ -6,7 +7,7 @@ import type { Answer, Call, Route } from '../lib/route.ts';
 import { secretsEqual } from '../lib/secrets.ts';
 import type { Module, Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
-import type { Authenticator } from './authenticate.ts';
+import type { Authenticator, Proof } from './authenticate.ts';
 import { clientAddress, parseTrustedProxies } from './client-address.ts';
 import { assertAllowedOrigin } from './origin.ts';
 import { reachOf } from './reach.ts';
@@ -90,8 +91,12 @@ async function serve(
   const startedAt = performance.now();
   const url = new URL(request.url);
   const opened = opensByOwnSecret(platform, route, request);
-  const proof = route.who === 'public' || opened ? undefined : await authenticator.authenticate(request);
-  if (proof?.byCookie && request.method !== 'GET' && request.method !== 'HEAD') assertAllowedOrigin(platform, request);
+  const authenticate = async (): Promise<Proof> => {
+    const found = await authenticator.authenticate(request);
+    if (found.byCookie && request.method !== 'GET' && request.method !== 'HEAD') assertAllowedOrigin(platform, request);
+    return found;
+  };
+  const proof = route.who === 'public' || opened ? undefined : await authenticate();
   const principal = proof?.principal ?? { kind: 'anonymous' as const };
   const reach = opened ? ({ kind: 'all' } as const) : await reachOf(platform, principal, route.who);
 
@@ -100,6 +105,12 @@ async function serve(
     proof: proof ?? { epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => principal },
     reach,
     confirm: async (db) => (proof ? reachOf(platform, await proof.reauthenticate(db as Db), route.who, db as Db) : reach),
+    person: async () => {
+      const found = proof ?? (await authenticate());
+      const again = async (db: unknown): Promise<Reach> => reachOf(platform, await found.reauthenticate(db as Db), 'user', db as Db);
+      await reachOf(platform, found.principal, 'user');
+      return { principal: asUser(found.principal), confirm: again };
+    },
     params: route.params ? parseWith(route.params, params, 'path') : params,
     query: readQuery(route, url),
     body: await readBody(platform, route, request),

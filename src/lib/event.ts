@@ -7,6 +7,9 @@ export const EVENT_TYPES = {
   'agent.rotated': 'An agent token was rotated.',
   'approval.requested': 'A decision waits for a person.',
   'approval.resolved': 'A person approved or denied a call.',
+  'auth.signin': 'A person signed in.',
+  'auth.signout': 'A person signed out.',
+  'auth.failed': 'An attempt to sign in failed.',
   'delegation.created': 'A delegation chain was created.',
   'delegation.revoked': 'A delegation was revoked, or ended with what it stood on.',
 } as const;

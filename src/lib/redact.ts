@@ -25,6 +25,8 @@ const SECRET_STARTS = [
   'lgk_',
   'lgs_',
   'lgu_',
+  'lgo_',
+  'lgd_',
   'sk-',
   'sk_live_',
   'sk_test_',

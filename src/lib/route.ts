@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Principal, Reach, Who } from './access.ts';
+import type { Principal, Reach, UserPrincipal, Who } from './access.ts';
 import type { ErrorFactory } from './error.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -16,6 +16,11 @@ export interface Call<Params, Query, Body> {
    * nothing is written with a right that has ended. Throws 401 or 403.
    */
   readonly confirm: (db: unknown) => Promise<Reach>;
+  /**
+   * On a public route: the person who calls, if there has to be one, proved as on a route for `user`. Throws 401 or 403.
+   * `confirm` proves the same again inside a change.
+   */
+  readonly person: () => Promise<{ readonly principal: UserPrincipal; readonly confirm: (db: unknown) => Promise<Reach> }>;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;

@@ -10,6 +10,10 @@ export const SECRET_PREFIXES = {
   apiToken: 'lgk',
   sessionToken: 'lgs',
   setupToken: 'lgu',
+  /** In links, and between the two steps of a sign-in: good once. */
+  oneTimeToken: 'lgo',
+  /** A browser that needs no second factor for a while. */
+  deviceToken: 'lgd',
 } as const;
 
 export type SecretKind = keyof typeof SECRET_PREFIXES;
