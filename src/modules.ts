@@ -2,6 +2,7 @@ import { agents } from './agents/index.ts';
 import { apiTokens } from './api-tokens/index.ts';
 import { approvals } from './approvals/index.ts';
 import { audit } from './audit/index.ts';
+import { costs } from './costs/index.ts';
 import { dashboard } from './dashboard/index.ts';
 import { delegations } from './delegations/index.ts';
 import { permissions } from './permissions/index.ts';
@@ -23,6 +24,7 @@ export const modules: readonly Module[] = [
   delegations,
   approvals,
   audit,
+  costs,
   dashboard,
   system,
 ];

@@ -78,7 +78,7 @@ export interface Passage {
     /** What refused, for `explain`: `bdg_...`, `mcp_...`. */
     readonly by: string;
   };
-  /** Counts the call; run only when every gate lets it through and it is no dry run. */
+  /** Makes true in memory what the gate counts or tells; run once, when the call's outcome is settled and it is no dry run. */
   readonly take?: () => void;
   readonly write?: (db: Db) => Promise<void>;
   readonly events?: readonly NewEvent[];

@@ -6,6 +6,7 @@ import { agentRoutes } from './routes.ts';
 export type { Caller } from './agent.ts';
 export { type AgentsApi, agentsApi } from './api.ts';
 export { AgentErrors } from './errors.ts';
+export { findAgent, findChangeable } from './store.ts';
 
 export const agents = defineModule({
   name: 'agents',

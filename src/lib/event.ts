@@ -10,6 +10,8 @@ export const EVENT_TYPES = {
   'auth.signin': 'A person signed in.',
   'auth.signout': 'A person signed out.',
   'auth.failed': 'An attempt to sign in failed.',
+  'budget.exceeded': 'An agent exceeded its budget.',
+  'cost.recorded': 'A cost was attributed to an agent.',
   'delegation.created': 'A delegation chain was created.',
   'delegation.revoked': 'A delegation was revoked, or ended with what it stood on.',
 } as const;

@@ -134,8 +134,8 @@ class Question implements Candidate<AuthorizeAnswer> {
     // Nothing throws from here on: what is counted is counted once.
     if (decision.allowed) {
       for (const key of countersOf(decision)) turn.counters.take(key, clockHour(turn.now));
-      for (const passage of passages) passage.take?.();
     }
+    for (const passage of passages) passage.take?.();
     const chain = decision.allowed ? delegationsOf(decision) : [];
     const auditId = newId('audit', turn.now);
     const record: AuditRecord = {

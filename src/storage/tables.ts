@@ -21,6 +21,8 @@ export interface Tables {
   sessions: SessionsTable;
   api_tokens: ApiTokensTable;
   setup_links: SetupLinksTable;
+  costs: CostsTable;
+  budgets: BudgetsTable;
 }
 
 export const TABLE_NAMES: readonly (keyof Tables)[] = [
@@ -39,6 +41,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'sessions',
   'api_tokens',
   'setup_links',
+  'costs',
+  'budgets',
 ];
 
 /** One row: the end of the ledger. Locked by every commit, so commits have one order across all instances. */
@@ -235,7 +239,47 @@ interface SetupLinksTable {
   expires_at: number;
 }
 
+/** What an agent has cost. */
+interface CostsTable {
+  id: string;
+  agent_id: string;
+  /** Owner of the agent: who may see it. */
+  user_id: string;
+  amount: number;
+  /** ISO 4217. */
+  currency: string;
+  tokens: number | null;
+  /** The decision that the cost belongs to. */
+  audit_id: string | null;
+  /** JSON object. */
+  metadata: string;
+  created_at: number;
+}
+
+/** A limit on what an agent may use in a window, with what it has used of the window in which it last used something. */
+interface BudgetsTable {
+  id: string;
+  agent_id: string;
+  user_id: string;
+  metric: 'cost' | 'tokens' | 'calls';
+  /** Of metric cost: only costs in this currency count. */
+  currency: string | null;
+  limit_value: number;
+  window_kind: 'hour' | 'day' | 'month';
+  on_exceed: 'notify' | 'deny';
+  used: number;
+  window_start: number;
+  /** 1: budget.exceeded was told for this window and limit. */
+  exceeded: number;
+  created_at: number;
+  updated_at: number;
+  /** Epoch of the last change: what an instance has to read again. */
+  policy_epoch: number;
+}
+
 export type ApprovalRow = Selectable<ApprovalsTable>;
+export type CostRow = Selectable<CostsTable>;
+export type BudgetRow = Selectable<BudgetsTable>;
 export type DelegationRow = Selectable<DelegationsTable>;
 export type AgentRow = Selectable<AgentsTable>;
 export type UserRow = Selectable<UsersTable>;

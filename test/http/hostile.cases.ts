@@ -38,6 +38,9 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /agents': ({ owner }) => ({ ownerId: owner.id, name: 'n', type: 'service', permissions, expiresAt: LATER, metadata: { a: 1 } }),
   'PATCH /agents/:id': () => ({ name: 'n', permissions, expiresAt: LATER, metadata: { a: 1 } }),
   'POST /delegations': ({ agent, other }) => ({ fromAgent: agent.id, toAgent: other.id, permissions, expiresAt: LATER, maxDepth: 2 }),
+  'POST /costs': ({ agent }) => ({ agentId: agent.id, amount: 1.5, currency: 'EUR', tokens: 10, auditId: 'aud_x', metadata: { a: 1 } }),
+  'POST /budgets': ({ agent }) => ({ agentId: agent.id, metric: 'cost', limit: 10, window: 'day', onExceed: 'deny', currency: 'EUR' }),
+  'PATCH /budgets/:id': () => ({ limit: 10, window: 'day', onExceed: 'deny' }),
   'POST /approvals/:id/approve': () => ({ note: 'x' }),
   'POST /approvals/:id/deny': () => ({ note: 'x' }),
 };
@@ -51,6 +54,9 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /setup': () => ({ token: 'lgu_x' }),
   'GET /agents': ({ owner }) => ({ ...page, status: 'active', type: 'service', tenantId: 'tnt_x', ownerId: owner.id }),
   'GET /delegations': ({ agent, other }) => ({ ...page, fromAgent: agent.id, toAgent: other.id }),
+  'GET /costs': ({ agent }) => ({ ...page, agentId: agent.id, since: '2029-01-01T00:00:00Z', until: LATER }),
+  'GET /costs/summary': ({ agent }) => ({ agentId: agent.id, since: '2029-01-01T00:00:00Z', until: LATER }),
+  'GET /budgets': ({ agent }) => ({ ...page, agentId: agent.id }),
   'GET /approvals': ({ agent }) => ({ ...page, status: 'pending', agentId: agent.id }),
   'GET /audit': ({ agent, owner }) => ({
     agentId: agent.id,

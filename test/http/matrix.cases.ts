@@ -57,6 +57,8 @@ const delegation = async ({ t, owner, agent, other }: Scene): Promise<string> =>
   (await t.call('POST', '/delegations', { as: owner, body: { fromAgent: agent.id, toAgent: other.id, permissions: [{ resource: 'db:*', actions: ['read'] }] } })).body.id;
 const approval = async ({ t, agent }: Scene): Promise<string> => (await t.authorize(agent, { action: 'pay', resource: 'bank:x' })).body.approvalId;
 const apiToken = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/api-tokens', { as: owner, body: { name: 'one' } })).body.id;
+const budget = async ({ t, owner, agent }: Scene): Promise<string> =>
+  (await t.call('POST', '/budgets', { as: owner, body: { agentId: agent.id, metric: 'calls', limit: 1000, window: 'day' } })).body.id;
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
@@ -101,6 +103,24 @@ export const matrix: Readonly<Record<string, Row>> = {
   'POST /api-tokens': { target: fixed('/api-tokens', { name: 'x' }), want: '401 401 401 401 401 401  201 201 201 403 403  403 403 403 403  201' },
   'GET /api-tokens': { target: fixed('/api-tokens'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
   'DELETE /api-tokens/:id': { target: async (s) => ({ path: `/api-tokens/${await apiToken(s)}` }), want: '401 401 401 401 401 401  404 204 204 403 403  403 403 403 403  204' },
+  // No scope opens costs and budgets; an agent sees and records its own costs, and only its owner sets its limits.
+  'POST /costs': {
+    target: ({ agent }) => ({ path: '/costs', body: { agentId: agent.id, amount: 1 } }),
+    want: '401 401 401 401 401 401  404 201 201 403 403  201 404 201 404  201',
+  },
+  'GET /costs': { target: fixed('/costs'), want: '401 401 401 401 401 401  200 200 200 403 403  200 200 200 200  200' },
+  'GET /costs/summary': { target: fixed('/costs/summary'), want: '401 401 401 401 401 401  200 200 200 403 403  200 200 200 200  200' },
+  'POST /budgets': {
+    target: ({ agent }) => ({ path: '/budgets', body: { agentId: agent.id, metric: 'calls', limit: 1000, window: 'day' } }),
+    want: '401 401 401 401 401 401  404 201 201 403 403  403 403 201 403  201',
+  },
+  'GET /budgets': { target: fixed('/budgets'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 200 403  200' },
+  'GET /budgets/:id': { target: async (s) => ({ path: `/budgets/${await budget(s)}` }), want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200' },
+  'PATCH /budgets/:id': {
+    target: async (s) => ({ path: `/budgets/${await budget(s)}`, body: { limit: 5 } }),
+    want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200',
+  },
+  'DELETE /budgets/:id': { target: async (s) => ({ path: `/budgets/${await budget(s)}` }), want: '401 401 401 401 401 401  404 204 204 403 403  403 403 204 403  204' },
   'POST /agents': {
     scope: 'agents:write',
     target: ({ owner }) => ({ path: '/agents', body: { ownerId: owner.id, name: 'n', type: 'service' } }),

@@ -1,0 +1,83 @@
+import { type Caller, findChangeable } from '../agents/index.ts';
+import { newId } from '../lib/ids.ts';
+import type { Platform } from '../platform.ts';
+import type { BudgetRow } from '../storage/index.ts';
+import type { Budget, CreateBudget, UpdateBudget } from './schema.ts';
+import { costsThat, findBudget, toBudget } from './store.ts';
+import { add, usageAt, windowStart } from './usage.ts';
+
+/**
+ * Sets a limit on an agent. Costs that were recorded in the present window count from the start; calls, and tokens stated
+ * with decisions, count from now on. 404 AGENT_NOT_FOUND; 409 AGENT_REVOKED.
+ */
+export async function createBudget(platform: Platform, caller: Pick<Caller, 'confirm'>, input: CreateBudget): Promise<Budget> {
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const agent = await findChangeable(db, await caller.confirm(db), input.agentId);
+    const start = windowStart(input.window, now);
+    const currency = input.metric === 'cost' ? (input.currency ?? 'USD') : null;
+    const costs = costsThat(db, { kind: 'all' }, { agentId: agent.id, since: start });
+    const spent =
+      input.metric === 'calls'
+        ? undefined
+        : await (currency === null ? costs : costs.where('currency', '=', currency))
+            .select((eb) => [eb.fn.sum<number | null>('amount').as('cost'), eb.fn.sum<number | null>('tokens').as('tokens')])
+            .executeTakeFirst();
+    const used = add(Number((input.metric === 'tokens' ? spent?.tokens : spent?.cost) ?? 0), 0);
+    const row: BudgetRow = {
+      id: newId('budget', now),
+      agent_id: agent.id,
+      user_id: agent.owner_id,
+      metric: input.metric,
+      currency,
+      limit_value: input.limit,
+      window_kind: input.window,
+      on_exceed: input.onExceed,
+      used,
+      window_start: start,
+      exceeded: 0,
+      created_at: now,
+      updated_at: now,
+      policy_epoch: change.epoch,
+    };
+    await db.insertInto('budgets').values(row).execute();
+    change.invalidate();
+    return toBudget(row, now);
+  });
+}
+
+/** A limit that is raised above what is used may be exceeded, and told, once more. 404 BUDGET_NOT_FOUND. */
+export async function updateBudget(platform: Platform, caller: Pick<Caller, 'confirm'>, id: string, input: UpdateBudget): Promise<Budget> {
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const row = await findBudget(db, await caller.confirm(db), id);
+    const limit = input.limit ?? row.limit_value;
+    const window = input.window ?? row.window_kind;
+    const usage = usageAt(row, now);
+    // What was used within another window is not known: it begins anew.
+    const begun = window === row.window_kind ? usage : { used: 0, window_start: windowStart(window, now), exceeded: 0 };
+    const changed = {
+      ...row,
+      ...begun,
+      exceeded: begun.used > limit || limit === row.limit_value ? begun.exceeded : 0,
+      limit_value: limit,
+      window_kind: window,
+      on_exceed: input.onExceed ?? row.on_exceed,
+      updated_at: now,
+      policy_epoch: change.epoch,
+    };
+    const { id: _, ...set } = changed;
+    await db.updateTable('budgets').set(set).where('id', '=', id).execute();
+    change.invalidate();
+    return toBudget(changed, now);
+  });
+}
+
+/** 404 BUDGET_NOT_FOUND. */
+export async function deleteBudget(platform: Platform, caller: Pick<Caller, 'confirm'>, id: string): Promise<void> {
+  return platform.ledger.change(async (change) => {
+    const row = await findBudget(change.db, await caller.confirm(change.db), id);
+    await change.db.deleteFrom('budgets').where('id', '=', row.id).execute();
+    change.invalidate();
+  });
+}

@@ -1,0 +1,12 @@
+import { defineModule } from '../platform.ts';
+import { BudgetGate } from './budget-gate.ts';
+import { CostErrors } from './errors.ts';
+import { costRoutes } from './routes.ts';
+
+export const costs = defineModule({
+  name: 'costs',
+  description: 'What agents cost, and budgets that tell or refuse when it is too much.',
+  routes: costRoutes,
+  errors: CostErrors,
+  gate: () => new BudgetGate(),
+});
