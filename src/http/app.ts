@@ -5,13 +5,14 @@ import { newId } from '../lib/ids.ts';
 import { parseJson, parseWith } from '../lib/json.ts';
 import type { Answer, Call, Route } from '../lib/route.ts';
 import { secretsEqual } from '../lib/secrets.ts';
+import { assertOwnForm, errorPage, seeOther, signInLocation } from '../pages/index.ts';
 import type { Module, Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { clientAddress, parseTrustedProxies } from './client-address.ts';
 import { assertAllowedOrigin } from './origin.ts';
 import { reachOf } from './reach.ts';
-import { JSON_HEADERS, renderError } from './render-error.ts';
+import { JSON_HEADERS, renderError, toKnownError } from './render-error.ts';
 
 /** What the server in front knows and a Request does not carry. */
 export interface Connection {
@@ -60,8 +61,7 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
         if (!route) throw CommonErrors.METHOD_NOT_ALLOWED({ headers: { allow } });
         response = await serve(platform, authenticator, trusted, route, request, c.env.connection, c.req.param() as Record<string, string>);
       } catch (error) {
-        const { status, headers, body } = renderError(platform, error);
-        response = new Response(body, { status, headers });
+        response = route?.page ? pageOfError(platform, request, error) : jsonOfError(platform, error);
       }
       observe(`${route ? request.method : 'other'} ${path}`, response.status);
       if (!head) return response;
@@ -71,12 +71,25 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
     });
   }
   app.notFound(() => {
-    const { status, headers, body } = renderError(platform, CommonErrors.NOT_FOUND());
     observe('unknown', 404);
-    return new Response(body, { status, headers });
+    return jsonOfError(platform, CommonErrors.NOT_FOUND());
   });
 
   return async (request, connection) => app.fetch(request, { connection });
+}
+
+function jsonOfError(platform: Platform, error: unknown): Response {
+  const { status, headers, body } = renderError(platform, error);
+  return new Response(body, { status, headers });
+}
+
+/** Whoever is not signed in is led to the sign-in page, and from there back to the page. Programs are answered as everywhere. */
+function pageOfError(platform: Platform, request: Request, thrown: unknown): Response {
+  const { headers } = request;
+  const type = headers.get('content-type');
+  const error = toKnownError(platform, thrown);
+  if (error.status === 401 && !headers.has('authorization') && !isJson(type)) return seeOther(signInLocation(platform, new URL(request.url)));
+  return isForm(type) || headers.get('accept')?.includes('text/html') ? errorPage(platform, request, error) : jsonOfError(platform, error);
 }
 
 async function serve(
@@ -91,6 +104,7 @@ async function serve(
   const startedAt = performance.now();
   const url = new URL(request.url);
   const opened = opensByOwnSecret(platform, route, request);
+  if (route.page && request.method !== 'GET' && request.method !== 'HEAD') assertOwnForm(platform, request);
   const authenticate = async (): Promise<Proof> => {
     const found = await authenticator.authenticate(request);
     if (found.byCookie && request.method !== 'GET' && request.method !== 'HEAD') assertAllowedOrigin(platform, request);

@@ -13,7 +13,7 @@ export const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8',
 
 /** Any error as an answer (contract 3). What is not one of ours is a 500 whose id is also in the log, and nothing else. */
 export function renderError(platform: Platform, thrown: unknown): Rendered {
-  const error = known(platform, thrown);
+  const error = toKnownError(platform, thrown);
   const body = error.toBody();
   const invalidToken = error.status === 401 && error.details?.['error'] === 'invalid_token';
   if (invalidToken) delete body.error.details;
@@ -28,7 +28,8 @@ export function renderError(platform: Platform, thrown: unknown): Rendered {
 export const renderBadAddress = (platform: Platform): Rendered =>
   renderError(platform, validationFailed([{ path: '', message: 'the address or the Host of the request is not valid' }]));
 
-function known(platform: Platform, thrown: unknown): LegateError {
+/** Any error as one that has an answer; what is not for the caller goes to the log. */
+export function toKnownError(platform: Platform, thrown: unknown): LegateError {
   if (thrown instanceof LegateError) {
     if (thrown.status >= 500) platform.log.error({ code: thrown.code, internal: thrown.internal, err: thrown.cause }, thrown.message);
     return thrown;

@@ -53,6 +53,11 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly body?: B;
   /** The body may also come as application/x-www-form-urlencoded, from a page of ours; then every field is a text. */
   readonly form?: boolean;
+  /**
+   * For people in a browser (src/pages): 401 leads to the sign-in page and back, other errors are pages for whoever accepts HTML
+   * or sends a form, and a form from another site is refused.
+   */
+  readonly page?: boolean;
   /** The body may be left out. */
   readonly bodyOptional?: boolean;
   /** Largest body in bytes; http.bodyLimit when not stated. */

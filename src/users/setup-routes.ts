@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { LegateError } from '../lib/error.ts';
 import { parseWith } from '../lib/json.ts';
+import { errorPage } from '../pages/index.ts';
 import { defineRoute } from '../platform.ts';
 import { startCookie } from '../sessions/index.ts';
 import { UserErrors } from './errors.ts';
 import { SetupForm, SetupInput, SignedIn } from './schema.ts';
 import { assertSetupLink, completeSetup } from './setup-link.ts';
-import { setupDonePage, setupFormPage, setupRefusedPage } from './setup-page.ts';
+import { setupDonePage, setupFormPage } from './setup-page.ts';
 
 const { EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, SETUP_LINK_INVALID } = UserErrors;
 const HTML = { mediaTypes: ['text/html'] } as const;
@@ -19,16 +20,17 @@ export const setupRoutes = [
     mount: 'root',
     summary: 'The page that makes the first administrator',
     who: 'public',
+    page: true,
     query: z.object({ token: z.string().max(1024).default('') }),
     answers: { 200: HTML, 410: HTML },
-    handle: async ({ query: { token } }, platform) => {
+    handle: async ({ query: { token }, request }, platform) => {
       try {
         await assertSetupLink(platform, token);
       } catch (error) {
-        if (error instanceof LegateError) return setupRefusedPage(error.status, error.message);
+        if (error instanceof LegateError) return errorPage(platform, request, error);
         throw error;
       }
-      return setupFormPage(token);
+      return setupFormPage(platform, request, token);
     },
   }),
   defineRoute({
@@ -38,6 +40,7 @@ export const setupRoutes = [
     summary: 'Make the first administrator and sign in',
     description: 'Once. The token of the set-up link is the proof. A form is answered with a page, JSON with JSON.',
     who: 'public',
+    page: true,
     body: SetupForm,
     form: true,
     answers: { 200: SignedIn },
@@ -47,11 +50,11 @@ export const setupRoutes = [
       try {
         const { token, user } = await completeSetup(platform, parseWith(SetupInput, call.body), call);
         const cookie = startCookie(platform, token, true);
-        return fromPage ? setupDonePage(user.email ?? '', cookie) : { status: 200, body: { token, user }, headers: cookie };
+        return fromPage ? setupDonePage(platform, call.request, user.email ?? '', cookie) : { status: 200, body: { token, user }, headers: cookie };
       } catch (error) {
         if (!fromPage || !(error instanceof LegateError)) throw error;
-        if (error.code === SETUP_LINK_INVALID.code) return setupRefusedPage(error.status, error.message);
-        return setupFormPage(call.body.token, { status: error.status, message: error.message, email: call.body.email });
+        if (error.code === SETUP_LINK_INVALID.code) return errorPage(platform, call.request, error);
+        return setupFormPage(platform, call.request, call.body.token, { error, email: call.body.email });
       }
     },
   }),

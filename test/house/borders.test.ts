@@ -24,6 +24,8 @@ const borders: readonly Border[] = [
   { file: 'src/storage/migrations/x.ts', may: ['../migrate.ts', '../../lib/ids.ts'], mayNot: ['../../ledger/index.ts', '../../agents/index.ts'] },
   { file: 'src/ledger/x.ts', may: ['../lib/ids.ts', '../storage/index.ts'], mayNot: ['../storage/tables.ts', '../permissions/index.ts', '../platform.ts', '../http/app.ts'] },
   { file: 'src/rate-limit/x.ts', may: ['../lib/ids.ts', '../storage/index.ts'], mayNot: ['../agents/index.ts', '../http/app.ts'] },
+  { file: 'src/pages/x.ts', may: ['../lib/ids.ts', './html.ts'], mayNot: ['../storage/index.ts', '../platform.ts', '../users/index.ts', '../http/app.ts'] },
+  { file: 'src/pages/texts/x.ts', may: ['./en.ts'], mayNot: ['../html.ts', '../../lib/ids.ts'] },
   ...names.map((name) => ({
     file: `src/${name}/x.ts`,
     may: ['./store.ts', '../lib/ids.ts', '../storage/index.ts', '../ledger/index.ts', '../platform.ts', ...before(name).map((other) => `../${other}/index.ts`)],
@@ -40,7 +42,7 @@ const borders: readonly Border[] = [
   })),
   {
     file: 'src/http/x.ts',
-    may: ['../lib/ids.ts', '../storage/index.ts', '../platform.ts', '../permissions/index.ts'],
+    may: ['../lib/ids.ts', '../storage/index.ts', '../pages/index.ts', '../platform.ts', '../permissions/index.ts'],
     mayNot: ['../service.ts', '../cli.ts', '../agents/index.ts', '../permissions/decide.ts', '../storage/tables.ts'],
   },
   { file: 'src/http/node.ts', may: ['./app.ts', '../service.ts'], mayNot: ['../agents/index.ts', '../cli.ts'] },

@@ -40,13 +40,15 @@ function check(route: Mounted['route'] | undefined, method: string, response: Re
     return;
   }
   if (status === 304 && route) return;
+  // A page for people leads whoever is not signed in to the sign-in page.
+  if (status === 303 && route?.page && text === '') return;
   const schema = route?.answers[status];
   if (schema === null) {
     if (text !== '') tell('has a body, and none is declared');
     return;
   }
   // The pages of ours answer people who use a form: the same statuses, with a text for them.
-  if (bareType(response) === 'text/html' && (route?.form || mediaTypesOf(route, status))) {
+  if (bareType(response) === 'text/html' && (route?.form || route?.page || mediaTypesOf(route, status))) {
     if (schema === undefined && !allowedErrors(route).some((e) => e.status === status)) tell('is a status that is not declared');
     return;
   }

@@ -1,0 +1,134 @@
+import { attributes, type Html, html, type Value } from './html.ts';
+import type { Texts } from './texts/en.ts';
+
+/** What is wrong with a form, and with which of its fields. */
+export interface Problem {
+  readonly field?: string;
+  readonly message: string;
+}
+
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly type?: 'text' | 'email' | 'password' | 'search' | 'url';
+  /** What was typed before. Never a password. */
+  readonly value?: string | undefined;
+  readonly hint?: string;
+  readonly autocomplete?: string;
+  /** False: the label says that it may stay empty. */
+  readonly required?: boolean;
+  /** `numeric` for codes: the right keyboard on a telephone. */
+  readonly inputmode?: 'numeric' | 'text';
+  readonly maxlength?: number;
+  /** A code: in a typeface in which every character is told apart. */
+  readonly code?: boolean;
+  /** The one field that a page is there for. */
+  readonly autofocus?: boolean;
+}
+
+/** A text field with its label, hint, and what is wrong with it according to `problems`. */
+export function field(t: Texts, f: Field, problems: readonly Problem[] = []): Html {
+  const wrong = problems.find((problem) => problem.field === f.name)?.message;
+  const described = [f.hint === undefined ? undefined : `${f.name}-hint`, wrong === undefined ? undefined : `${f.name}-error`].filter((id) => id !== undefined).join(' ');
+  const required = f.required ?? true;
+  return html`<div class="field"><label for="${f.name}">${f.label}${required ? undefined : html` <span class="quiet">(${t.common.optional})</span>`}</label>
+${f.hint === undefined ? undefined : html`<p class="hint" id="${f.name}-hint">${f.hint}</p>`}${wrong === undefined ? undefined : html`<p class="wrong" id="${f.name}-error">${wrong}</p>`}
+<input${attributes({
+    id: f.name,
+    name: f.name,
+    type: f.type ?? 'text',
+    value: f.type === 'password' ? undefined : f.value,
+    class: f.code ? 'code' : undefined,
+    required,
+    autocomplete: f.autocomplete,
+    inputmode: f.inputmode,
+    maxlength: f.maxlength,
+    autofocus: f.autofocus && problems.length === 0,
+    spellcheck: f.type === 'email' || f.code ? 'false' : undefined,
+    autocapitalize: f.type === 'email' || f.code ? 'none' : undefined,
+    'aria-invalid': wrong === undefined ? undefined : 'true',
+    'aria-describedby': described || undefined,
+  })}></div>`;
+}
+
+export interface Choice {
+  readonly name: string;
+  readonly value?: string;
+  readonly label: Value;
+  readonly hint?: Value;
+  readonly checked?: boolean;
+  readonly disabled?: boolean;
+}
+
+/** A tick box; sends `name=on` (or its value) when ticked. Each needs a name of its own: a name that comes twice is refused. */
+export const checkbox = (c: Choice): Html => choice('checkbox', c, c.name);
+
+/** One of several: a group of radio buttons with a legend. */
+export const radios = (legend: Value, name: string, options: readonly Omit<Choice, 'name'>[]): Html =>
+  group(
+    legend,
+    options.map((option, i) => choice('radio', { ...option, name }, `${name}-${i}`)),
+  );
+
+/** Fields that belong together, under a legend. */
+export const group = (legend: Value, ...content: Value[]): Html => html`<fieldset><legend>${legend}</legend>${content}</fieldset>`;
+
+function choice(type: 'checkbox' | 'radio', c: Choice, id: string): Html {
+  const hint = c.hint === undefined ? undefined : `${id}-hint`;
+  return html`<div class="choice"><input${attributes({ type, id, name: c.name, value: c.value, checked: c.checked, disabled: c.disabled, 'aria-describedby': hint })}><div><label for="${id}">${c.label}</label>${
+    hint === undefined ? undefined : html`<p class="hint" id="${hint}">${c.hint}</p>`
+  }</div></div>`;
+}
+
+export interface Button {
+  readonly label: string;
+  /** `secondary` and `danger` are outlined, of the same size and weight. */
+  readonly kind?: 'primary' | 'secondary' | 'danger';
+  readonly name?: string;
+  readonly value?: string;
+  /** What the button does when its label alone does not say to what ("End" -> "End Firefox on Linux"). Begins with the label (WCAG 2.5.3). */
+  readonly spoken?: string;
+}
+
+export const button = (b: Button): Html =>
+  html`<button${attributes({ type: 'submit', class: b.kind === undefined || b.kind === 'primary' ? undefined : b.kind, name: b.name, value: b.value, 'aria-label': b.spoken })}>${b.label}</button>`;
+
+/** A link that looks like a button. `href` is a path of ours or a checked address. */
+export const buttonLink = (label: string, href: string): Html => html`<a class="button secondary" href="${href}">${label}</a>`;
+
+/** Buttons side by side with equal width; below each other on a narrow screen. The first one is first in tab order. */
+export const actions = (...buttons: Html[]): Html => html`<div class="actions">${buttons}</div>`;
+
+/**
+ * A form that posts to `action`, or where none is given to the address of the page itself, query included. What is wrong is shown by
+ * the page, in its own language, and not by the browser.
+ */
+export const form = (content: Value, o: { action?: string; hidden?: Readonly<Record<string, string | undefined>> } = {}): Html =>
+  html`<form${attributes({ method: 'post', action: o.action, novalidate: true })}>${Object.entries(o.hidden ?? {}).map(
+    ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
+  )}${content}</form>`;
+
+/** What is wrong, at the top of the page, focused when the page opens; each line leads to its field. Nothing when nothing is wrong. */
+export const errorSummary = (t: Texts, problems: readonly Problem[]): Html =>
+  problems.length === 0
+    ? html``
+    : html`<div class="summary" role="alert" aria-labelledby="problems" tabindex="-1" autofocus><h2 id="problems">${t.common.problem}</h2><ul>${problems.map(
+        ({ field: at, message }) => html`<li>${at === undefined ? message : html`<a href="#${at}">${message}</a>`}</li>`,
+      )}</ul></div>`;
+
+/** A paragraph that stands out. `good` and `error` are announced by screen readers. */
+export const notice = (kind: 'info' | 'good' | 'warning' | 'error', content: Value): Html =>
+  html`<div${attributes({ class: kind === 'info' ? 'notice' : `notice ${kind}`, role: kind === 'good' ? 'status' : kind === 'error' ? 'alert' : undefined })}><p>${content}</p></div>`;
+
+/** One thing of a list: a heading, lines about it, and what can be done with it. */
+export const card = (c: { title: Value; badge?: Value; lines: readonly Value[]; actions?: Html }): Html =>
+  html`<h2>${c.title}${c.badge ? html` <span class="badge">${c.badge}</span>` : undefined}</h2>${c.lines.map((line) => html`<p class="quiet">${line}</p>`)}${c.actions}`;
+
+/** Things below each other, each usually a {@link card}. */
+export const list = (items: readonly Html[]): Html => html`<ul class="cards">${items.map((item) => html`<li class="card">${item}</li>`)}</ul>`;
+
+/** Names and values. */
+export const facts = (pairs: readonly (readonly [name: Value, value: Value])[]): Html => html`<dl>${pairs.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+
+/** Something that is folded away until it is asked for. */
+export const disclosure = (label: Value, content: Value): Html => html`<details><summary>${label}</summary>${content}</details>`;

@@ -1,0 +1,37 @@
+import { CommonErrors, type LegateError } from '../lib/error.ts';
+import { notice } from './components.ts';
+import { html } from './html.ts';
+import { textsFor } from './language.ts';
+import { page, type Site } from './page.ts';
+import type { Texts } from './texts/en.ts';
+
+/** What an error says to people, in their language; the English of its declaration where the catalogue has no text for its code. */
+export const messageOf = (t: Texts, error: LegateError): string => (Object.hasOwn(t.codes, error.code) ? t.codes[error.code as keyof Texts['codes']] : error.message);
+
+/** An error on a page of its own, with its status and headers. */
+export function errorPage(site: Site, request: Request, error: LegateError): Response {
+  const t = textsFor(request);
+  const { title, text } = describe(t, error);
+  const id = error.details?.['id'];
+  return page(site, request, {
+    title,
+    status: error.status,
+    body: html`${notice('error', text)}${typeof id === 'string' ? html`<p class="quiet">${t.errors.reference(id)}</p>` : undefined}`,
+    secretAddress: true,
+    ...(error.headers ? { headers: error.headers } : {}),
+  });
+}
+
+function describe(t: Texts, error: LegateError): { title: string; text: string } {
+  const text = messageOf(t, error);
+  if (error.code === CommonErrors.INTERNAL_ERROR.code) return { title: t.errors.internal, text: t.errors.unavailableText };
+  if (error.details?.['reason'] === 'CROSS_SITE_FORM') return { title: t.errors.forbidden, text: t.errors.otherSite };
+  if (error.status === 429) {
+    const seconds = Number(error.headers?.['retry-after']);
+    return { title: t.errors.tooMany, text: seconds > 0 ? t.errors.tooManyText(seconds) : text };
+  }
+  if (error.status === 403) return { title: t.errors.forbidden, text };
+  if (error.status === 404) return { title: t.errors.notFound, text };
+  if (error.status === 503) return { title: t.errors.unavailable, text };
+  return { title: t.errors.title, text };
+}

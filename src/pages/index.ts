@@ -1,0 +1,31 @@
+/**
+ * The design system of the server-rendered pages: no script, strict CSP, light and dark, 320 px wide, English and German.
+ *
+ * A page is a route with `page: true` (src/lib/route.ts). Then
+ *  - its errors are pages too, for whoever accepts HTML or sends a form;
+ *  - 401, from `who: 'user'` or from `call.person()` on a public page, leads to the sign-in page and back;
+ *  - a form is refused when a browser sent it from another site.
+ *
+ *     handle: (call, platform) => {
+ *       const t = textsFor(call.request);
+ *       return page(platform, call.request, {
+ *         title: t.setup.title,
+ *         failed: problems.length > 0,
+ *         status: problems.length > 0 ? 400 : 200,
+ *         formTargets: [redirectUri],
+ *         body: html`${errorSummary(t, problems)}${form(html`
+ *           ${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: typed.email }, problems)}
+ *           ${actions(button({ label: t.x.deny, kind: 'secondary', name: 'decision', value: 'deny' }), button({ label: t.x.allow, name: 'decision', value: 'allow' }))}`, { hidden: { handle } })}`,
+ *       });
+ *     }
+ *
+ * After a change: `seeOther(path)`. Texts are in texts/en.ts and texts/de.ts; a text that is missing in one does not compile.
+ */
+export { actions, button, buttonLink, card, checkbox, disclosure, errorSummary, type Field, facts, field, form, group, list, notice, type Problem, radios } from './components.ts';
+export { assertOwnForm } from './cross-site.ts';
+export { errorPage, messageOf } from './error-page.ts';
+export { type Html, html } from './html.ts';
+export { type Language, languageOf, textsFor } from './language.ts';
+export { brandOf, type Page, page, type Site, seeOther } from './page.ts';
+export { pathOf, safeReturnTo, signInLocation } from './return-to.ts';
+export type { Texts } from './texts/en.ts';

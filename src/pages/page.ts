@@ -1,0 +1,92 @@
+import { attributes, type Html, html, Html as Markup } from './html.ts';
+import { chosenLanguage, LANGUAGE_COOKIE, LANGUAGES, languageOf, textsFor } from './language.ts';
+import { STYLE, STYLE_SOURCE } from './style.ts';
+
+/** What pages need to know about the service; a Platform is one. */
+export interface Site {
+  /** Public address without a trailing slash. */
+  readonly baseUrl: string;
+  readonly config: { readonly service: { readonly name: string }; readonly http: { readonly restPath: string; readonly trustedOrigins: readonly string[] } };
+}
+
+export interface Page {
+  /** What the page is about: heading and, with the name of the service, the title of the window. */
+  readonly title: string;
+  readonly body: Html;
+  /** 200 unless stated. */
+  readonly status?: number;
+  /** There is an error summary: the title of the window says so first (WCAG 2.4.2). */
+  readonly failed?: boolean;
+  /** The address holds a secret: nothing of it is sent on as referrer. */
+  readonly secretAddress?: boolean;
+  /**
+   * Addresses beside our own that a form of this page may lead to, redirects included: Chromium holds the redirect that follows a
+   * form to `form-action` as well. A consent page names the redirect_uri here.
+   */
+  readonly formTargets?: readonly string[];
+  /** For lists and tables: 44rem instead of 27rem. */
+  readonly wide?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Several Set-Cookie values. */
+  readonly cookies?: readonly string[];
+}
+
+/** A page in the language of the request, with headers that let it do nothing but show itself and send its own forms. */
+export function page(site: Site, request: Request, content: Page): Response {
+  const t = textsFor(request);
+  const language = languageOf(request);
+  const brand = brandOf(site);
+  const title = `${content.failed ? `${t.common.errorPrefix}: ` : ''}${content.title} – ${brand}`;
+  const document = html`<!doctype html>
+<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${Markup.trusted(STYLE)}</style></head>
+<body${attributes({ class: content.wide ? 'wide' : undefined })}>
+<header>${brand}</header>
+<main><h1>${content.title}</h1>
+${content.body}
+</main>
+<footer><nav aria-label="${t.common.language}"><ul>${LANGUAGES.map(({ code, name }) => html`<li>${code === language ? html`<span lang="${code}" aria-current="true">${name}</span>` : html`<a href="${inLanguage(request, code)}" lang="${code}" hreflang="${code}">${name}</a>`}</li>`)}</ul></nav></footer>
+</body></html>
+`;
+  const headers = new Headers({
+    'content-type': 'text/html; charset=utf-8',
+    'content-language': language,
+    'cache-control': 'no-store',
+    vary: 'Accept-Language, Cookie',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'cross-origin-opener-policy': 'same-origin',
+    // Under no-referrer browsers send `Origin: null` with a form; where the address holds no secret they shall name themselves.
+    'referrer-policy': content.secretAddress ? 'no-referrer' : 'same-origin',
+    'content-security-policy': policy(content.formTargets ?? []),
+    ...content.headers,
+  });
+  for (const cookie of content.cookies ?? []) headers.append('set-cookie', cookie);
+  const chosen = chosenLanguage(request);
+  if (chosen) headers.append('set-cookie', `${LANGUAGE_COOKIE}=${chosen}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax${site.baseUrl.startsWith('https:') ? '; Secure' : ''}`);
+  return new Response(document.toString(), { status: content.status ?? 200, headers });
+}
+
+/** After a form: the browser reads `to` with GET. */
+export function seeOther(to: string, headers: Readonly<Record<string, string>> = {}, cookies: readonly string[] = []): Response {
+  const all = new Headers({ location: to, 'cache-control': 'no-store', 'referrer-policy': 'same-origin', ...headers });
+  for (const cookie of cookies) all.append('set-cookie', cookie);
+  return new Response(null, { status: 303, headers: all });
+}
+
+/** The name of the service as people read it. */
+export const brandOf = ({ config }: Site): string => config.service.name.charAt(0).toUpperCase() + config.service.name.slice(1);
+
+function inLanguage(request: Request, code: string): string {
+  const url = new URL(request.url);
+  url.searchParams.set('lang', code);
+  return url.search;
+}
+
+const policy = (targets: readonly string[]): string =>
+  `default-src 'none'; style-src ${STYLE_SOURCE}; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;
+
+/** Narrowest source expression that covers an address: its origin, or its scheme where CSP knows no other (IPv6 literals, `app:/callback`). */
+function sourceOf(address: string): string {
+  const { protocol, origin, hostname } = new URL(address);
+  return (protocol === 'http:' || protocol === 'https:') && !hostname.startsWith('[') ? origin : protocol;
+}

@@ -1,0 +1,28 @@
+import type { Site } from './page.ts';
+
+/** Paths of the pages that other parts lead to, below http.restPath. */
+const SIGN_IN = '/account/sign-in';
+
+const MAX_CHARS = 8192;
+
+/** A path of the REST mount: `/account/devices` -> `/legate/account/devices` where http.restPath is `/legate`. */
+export const pathOf = (site: Site, path: string): string => site.config.http.restPath.replace(/\/$/, '') + path;
+
+/**
+ * Where to go after signing in, when it is a path of this very origin; else undefined. Browsers read `\\` as `/` and skip tabs and
+ * line breaks, so that is decided as they do: by resolving it (WHATWG URL).
+ */
+export function safeReturnTo(site: Site, value: string | null | undefined): string | undefined {
+  if (!value?.startsWith('/') || value.length > MAX_CHARS) return undefined;
+  const origin = new URL(site.baseUrl).origin;
+  if (!URL.canParse(value, origin)) return undefined;
+  const url = new URL(value, origin);
+  const path = url.pathname + url.search + url.hash;
+  return url.origin === origin && !path.startsWith('//') ? path : undefined;
+}
+
+/** The sign-in page, which leads back to where the person wanted to go. */
+export function signInLocation(site: Site, from: URL): string {
+  const returnTo = safeReturnTo(site, from.pathname + from.search);
+  return pathOf(site, SIGN_IN) + (returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`);
+}

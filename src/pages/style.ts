@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+
+/** The one style sheet of all pages. Colours have a contrast of 4.5:1 and more on their ground, in both schemes; targets are 44 px high. */
+export const STYLE = `:root{color-scheme:light dark;--ground:#f6f7f9;--card:#fff;--text:#191c20;--quiet:#545b66;--line:#d5d9e0;--edge:#757d8a;--accent:#0b57d0;--on-accent:#fff;--danger:#b3261e;--on-danger:#fff;--soft:#eef2fb;--soft-danger:#fdeceb;--soft-good:#e8f5ec;--good:#1b6b3a;--soft-warn:#fdf3dc;--warn:#7a5200}
+@media(prefers-color-scheme:dark){:root{--ground:#111316;--card:#1b1e23;--text:#e9ebee;--quiet:#a9b0bb;--line:#353a42;--edge:#858d99;--accent:#a8c7fa;--on-accent:#062e6f;--danger:#f2b8b5;--on-danger:#601410;--soft:#1f2838;--soft-danger:#3a1816;--soft-good:#14301f;--good:#8fd6a8;--soft-warn:#352808;--warn:#f2c96b}}
+*,*::before,*::after{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:flex;flex-direction:column;align-items:center;padding:2rem 1rem;background:var(--ground);color:var(--text);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;overflow-wrap:anywhere}
+header,main,footer{width:100%;max-width:27rem}
+.wide header,.wide main,.wide footer{max-width:44rem}
+header{font-weight:700;letter-spacing:.01em;padding:0 .25rem .75rem}
+main{background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.5rem}
+footer{padding:1rem .25rem 0;font-size:.875rem;color:var(--quiet)}
+footer ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1rem;margin:0;padding:0}
+footer li>*{display:inline-block;padding:.3rem 0}
+h1{font-size:1.5rem;line-height:1.25;margin:0 0 1rem}
+h2{font-size:1.125rem;line-height:1.35;margin:1.5rem 0 .5rem}
+p{margin:.75rem 0}
+a{color:var(--accent)}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px;border-radius:.25rem}
+.hint,.quiet{color:var(--quiet);font-size:.875rem;margin:.125rem 0 .375rem}
+.field{margin:1rem 0}
+.field>label,legend{display:block;font-weight:600;padding:0}
+fieldset{border:0;margin:1rem 0;padding:0;min-width:0}
+input:not([type=checkbox]):not([type=radio]),select{display:block;width:100%;min-height:2.75rem;padding:.5rem .75rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--edge);border-radius:.375rem}
+input.code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;letter-spacing:.15em}
+[aria-invalid=true]{border:2px solid var(--danger)!important}
+.wrong{color:var(--danger);font-weight:600;font-size:.875rem;margin:.125rem 0 .375rem}
+.choice{display:flex;gap:.75rem;align-items:flex-start;padding:.625rem 0}
+.choice input{flex:none;width:1.5rem;height:1.5rem;margin:0;accent-color:var(--accent)}
+.choice .hint{margin:0}
+.actions{display:grid;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));gap:.75rem;margin-top:1.5rem}
+button,.button{display:flex;align-items:center;justify-content:center;min-height:2.75rem;padding:.5rem 1rem;font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer;border:1px solid var(--accent);border-radius:.375rem;background:var(--accent);color:var(--on-accent)}
+.secondary{background:var(--card);color:var(--accent);border-color:var(--edge)}
+.danger{background:var(--card);color:var(--danger);border-color:var(--danger)}
+button:hover,.button:hover{text-decoration:underline}
+.notice,.summary{border-left:.25rem solid var(--accent);background:var(--soft);padding:.75rem 1rem;margin:0 0 1rem;border-radius:.25rem}
+.notice>*:first-child,.summary>*:first-child{margin-top:0}
+.notice>*:last-child,.summary>*:last-child{margin-bottom:0}
+.notice.good{border-color:var(--good);background:var(--soft-good)}
+.notice.warning{border-color:var(--warn);background:var(--soft-warn)}
+.summary,.notice.error{border-color:var(--danger);background:var(--soft-danger)}
+.summary h2{margin:0 0 .25rem;font-size:1rem}
+.summary ul{margin:0;padding-left:1.25rem}
+.summary a{color:inherit}
+.cards{list-style:none;margin:0;padding:0}
+.card{border:1px solid var(--line);border-radius:.5rem;padding:1rem;margin:0 0 .75rem}
+.card h2,.card h3{margin:0 0 .25rem;font-size:1rem}
+.card p{margin:.125rem 0}
+.card form{margin-top:.75rem}
+.card .actions{margin-top:.75rem}
+.card button{min-height:2.5rem}
+.badge{display:inline-block;font-size:.8125rem;font-weight:600;padding:0 .5rem;border-radius:1rem;background:var(--soft-good);color:var(--good)}
+.badge.warning{background:var(--soft-warn);color:var(--warn)}
+dl{margin:.75rem 0}
+dt{color:var(--quiet);font-size:.875rem}
+dd{margin:0 0 .5rem}
+code,.mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9375em}
+details{margin:.5rem 0}
+summary{cursor:pointer;min-height:1.75rem}
+hr{border:0;border-top:1px solid var(--line);margin:1.5rem 0}
+@media(max-width:24rem){body{padding:1rem .5rem}main{padding:1rem}}
+@media print{body{display:block;background:none}main{border:0}button,footer{display:none}}`;
+
+/** Source expression of the style sheet for `style-src` (CSP Level 3, section 2.3.1). */
+export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;

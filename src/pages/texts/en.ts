@@ -1,0 +1,60 @@
+/** Every text of the pages in English. The other languages have the type of this one: what is missing there does not compile. */
+export const en = {
+  languageName: 'English',
+  code: 'en',
+  common: {
+    language: 'Language',
+    errorPrefix: 'Error',
+    problem: 'There is a problem',
+    optional: 'optional',
+    email: 'E-mail address',
+    password: 'Password',
+    name: 'Name',
+    continue: 'Continue',
+    back: 'Back',
+    backToSignIn: 'Back to sign-in',
+    signOut: 'Sign out',
+    newPasswordHint: 'At least 8 characters; 15 or more are recommended.',
+    signedInAs: (who: string) => `Signed in as ${who}`,
+  },
+  errors: {
+    title: 'Something is not right',
+    notFound: 'This page does not exist',
+    forbidden: 'This is not allowed',
+    tooMany: 'Too many attempts',
+    tooManyText: (seconds: number) => `Please wait ${seconds} seconds and try again.`,
+    unavailable: 'Not available right now',
+    unavailableText: 'Please try again in a moment.',
+    internal: 'Something went wrong on our side',
+    reference: (id: string) => `If you report this, give this reference: ${id}`,
+    otherSite: 'This form was sent from another site, so nothing was done. Open the page here and send it again.',
+  },
+  /** What an error says, by its code. */
+  codes: {
+    NOT_FOUND: 'Nothing is here.',
+    FORBIDDEN: 'Your account may not do this.',
+    UNAUTHORIZED: 'You are not signed in (any more).',
+    VALIDATION_FAILED: 'The address or the form is not complete. Go back and try again.',
+    STORAGE_UNAVAILABLE: 'Please try again in a moment.',
+    EMAIL_IN_USE: 'There is an account with this e-mail address already.',
+    INVALID_EMAIL_OR_PASSWORD: 'The e-mail address or the password is not right.',
+    SETUP_LINK_INVALID: 'This set-up link is not valid, was used, or is older than 15 minutes. A restart prints a new one while there is no user yet.',
+    PASSWORD_CHECKS_BUSY: 'Too many people are signing in at once. Please try again in a moment.',
+  },
+  fields: {
+    email: 'Enter an e-mail address such as name@example.com.',
+    passwordShort: 'Enter a password of at least 8 characters.',
+    passwordLong: 'Enter a password of at most 1,024 bytes.',
+    required: 'Fill in this field.',
+    invalid: 'This value is not valid.',
+  },
+  setup: {
+    title: 'Set up the first administrator',
+    submit: 'Create administrator',
+    refused: 'Set-up',
+    done: 'You are signed in',
+    doneText: (email: string) => `The administrator ${email} was created. This link cannot be used again.`,
+  },
+};
+
+export type Texts = typeof en;
