@@ -122,8 +122,8 @@ describe('budgets', () => {
       onExceed: 'notify',
       used: 0,
       resetsAt: '2030-01-16T00:00:00.000Z',
-      createdAt: '2030-01-15T10:10:00.000Z',
-      updatedAt: '2030-01-15T10:10:00.000Z',
+      createdAt: '2030-01-15T10:10:00.003Z',
+      updatedAt: '2030-01-15T10:10:00.003Z',
     });
     const path = `/budgets/${budget.id}`;
     expect((await t.call('GET', path, { as: owner })).body).toEqual(budget);
