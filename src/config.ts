@@ -3,8 +3,9 @@ import { agentsConfig } from './agents/config.ts';
 import { approvalsConfig } from './approvals/config.ts';
 import { auditConfig } from './audit/config.ts';
 import { httpConfig } from './http/config.ts';
-import { type Loaded, loadConfig, option, type PartialValuesOf, type Section, type Sources, type ValuesOf } from './lib/config.ts';
+import { ConfigError, type Loaded, loadConfig, option, type PartialValuesOf, type Section, type Sources, type ValuesOf } from './lib/config.ts';
 import { mailConfig } from './mail/config.ts';
+import { rateLimitConfig, redisUrlOption } from './rate-limit/config.ts';
 import { adminConfig, usersConfig } from './users/config.ts';
 
 /** Every option there is. Environment names, docs/config.md and `legate config` are made from this. */
@@ -28,12 +29,14 @@ export const configSection = {
     schema: z.url({ protocol: /^https?$/, message: 'must be an http or https address' }).refine((u) => !u.endsWith('/'), 'must not end with a slash'),
     description: 'Public address: issuer, cookies and links. Never taken from request headers.',
   }),
+  redisUrl: redisUrlOption('none', 'A Redis for what instances share. What uses it says so by its own store option.'),
   http: httpConfig,
   admin: adminConfig,
   agents: agentsConfig,
   approvals: approvalsConfig,
   users: usersConfig,
   mail: mailConfig,
+  rateLimit: rateLimitConfig,
   ledger: {
     mode: option.oneOf(['strict'], { default: 'strict', description: 'strict: no answer leaves before its record is durable.' }),
   },
@@ -51,4 +54,11 @@ export type Config = ValuesOf<typeof configSection>;
 /** What an embedder passes to `createLegate`. */
 export type ConfigInput = PartialValuesOf<typeof configSection>;
 
-export const readConfig = (from: Sources): Loaded<typeof configSection> => loadConfig(configSection, from);
+/** Throws ConfigError, for options that need each other too. */
+export function readConfig(from: Sources): Loaded<typeof configSection> {
+  const loaded = loadConfig(configSection, from);
+  const { rateLimit, redisUrl } = loaded.values;
+  if (rateLimit.store === 'redis' && (rateLimit.redisUrl ?? redisUrl) === undefined)
+    throw new ConfigError(['rateLimit.redisUrl (LEGATE_RATE_LIMIT_REDIS_URL): is needed when rateLimit.store is redis; LEGATE_REDIS_URL does as well']);
+  return loaded;
+}

@@ -6,5 +6,6 @@ export type { DelegationsApi } from './delegations/index.ts';
 export type { AuthenticateHook, ExternalUser } from './http/authenticate.ts';
 export { LegateError } from './lib/error.ts';
 export type { AuthorizeAnswer, AuthorizeInput, CheckAnswer, Permission, Question, Reason } from './permissions/index.ts';
+export { createRateLimiter, type RateLimiter, type RateLimiterOptions, type RequestOrigin, type Verdict, type WebHandler, withRateLimit } from './rate-limit/index.ts';
 export { createLegate, type Legate, type LegateOptions } from './service.ts';
 export type { UsersApi } from './users/index.ts';

@@ -12,6 +12,7 @@ import type { Call, Route, RouteDeclaration } from './lib/route.ts';
 import type { SecretKind } from './lib/secrets.ts';
 import type { Mailer } from './mail/index.ts';
 import type { PolicyCache } from './permissions/policy.ts';
+import type { EndpointLimits } from './rate-limit/index.ts';
 import type { Database, Db } from './storage/index.ts';
 
 export interface Log {
@@ -39,6 +40,8 @@ export interface Platform {
   /** What the ledger holds, by filter. */
   readonly reader: LedgerReader;
   readonly policy: PolicyCache;
+  /** What routes with a `rateLimit` count against. */
+  readonly limits: EndpointLimits;
   /** Limits that a decision has to pass beside permissions, in the order of modules.ts. */
   readonly gates: readonly Gate[];
   /** Further keys whose values are redacted before storage (`audit.redact`), normalised. */

@@ -22,6 +22,7 @@ import { createMailer, type Mail } from './mail/index.ts';
 import { modules } from './modules.ts';
 import { type DecisionsApi, decisionsApi, PolicyCache } from './permissions/index.ts';
 import type { Gate, Log, Platform } from './platform.ts';
+import { EndpointLimits, steadyClock } from './rate-limit/index.ts';
 import { migrate, openDatabase } from './storage/index.ts';
 import { type UsersApi, usersApi } from './users/index.ts';
 
@@ -85,6 +86,17 @@ export async function createLegate(
     throw error;
   }
 
+  const limits = new EndpointLimits({
+    endpoints: values.rateLimit.endpoints,
+    redisUrl: values.rateLimit.store === 'redis' ? (values.rateLimit.redisUrl ?? values.redisUrl) : undefined,
+    prefix: `${values.service.name}:limit:`,
+    clock: options.clock ?? steadyClock,
+    onStoreChange: (up, error) => {
+      if (up) log.info({}, 'Redis answers again: rate limits are shared by all instances');
+      else log.error({ err: error }, 'Redis does not answer: until it does, rate limits are counted in this process alone');
+    },
+  });
+  await limits.open();
   const policy = new PolicyCache();
   const reactions = new Map<string, Reaction[]>();
   for (const module of modules) for (const [type, react] of Object.entries(module.reactions ?? {})) reactions.set(type, [...(reactions.get(type) ?? []), react]);
@@ -120,6 +132,7 @@ export async function createLegate(
     secrets: () => (secrets ??= openDataFolder(values.dataDir)),
     reader: new LedgerReader(database, postings, () => ledger.stats.records),
     policy,
+    limits,
     gates,
     redactedKeys: redactedKeys(values.audit.redact),
     counts,
@@ -154,6 +167,7 @@ export async function createLegate(
       await upkeep.stop();
       await background.idle();
       await mailer.close();
+      limits.close();
       await postings?.close();
       await ledger.close();
       await database.close();

@@ -1,15 +1,17 @@
 import { Hono } from 'hono';
 import { asUser, type Reach } from '../lib/access.ts';
+import { clientAddress, parseTrustedProxies } from '../lib/client-address.ts';
 import { CommonErrors, validationFailed } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, parseWith } from '../lib/json.ts';
+import type { LimitedEndpoint } from '../lib/rate-limit.ts';
 import type { Answer, Call, Route } from '../lib/route.ts';
 import { secretsEqual } from '../lib/secrets.ts';
 import { assertOwnForm, errorPage, seeOther, signInLocation } from '../pages/index.ts';
 import type { Module, Platform } from '../platform.ts';
+import { withHeaders } from '../rate-limit/index.ts';
 import type { Db } from '../storage/index.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
-import { clientAddress, parseTrustedProxies } from './client-address.ts';
 import { assertAllowedOrigin } from './origin.ts';
 import { reachOf } from './reach.ts';
 import { JSON_HEADERS, renderError, toKnownError } from './render-error.ts';
@@ -57,12 +59,16 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
       const head = request.method === 'HEAD';
       const route = methods.get(head ? 'GET' : request.method);
       let response: Response;
+      let limit: Record<string, string> | undefined;
       try {
         if (!route) throw CommonErrors.METHOD_NOT_ALLOWED({ headers: { allow } });
-        response = await serve(platform, authenticator, trusted, route, request, c.env.connection, c.req.param() as Record<string, string>);
+        const ip = clientAddress(c.env.connection?.remoteAddress ?? null, request.headers.get('x-forwarded-for'), trusted);
+        if (route.rateLimit) limit = await passLimit(platform, route.rateLimit, ip);
+        response = await serve(platform, authenticator, route, request, ip, c.req.param() as Record<string, string>);
       } catch (error) {
         response = route?.page ? pageOfError(platform, request, error) : jsonOfError(platform, error);
       }
+      if (limit) response = withHeaders(response, limit);
       observe(`${route ? request.method : 'other'} ${path}`, response.status);
       if (!head) return response;
       // A body that is written while it is read would wait for its reader for ever.
@@ -92,13 +98,19 @@ function pageOfError(platform: Platform, request: Request, thrown: unknown): Res
   return isForm(type) || headers.get('accept')?.includes('text/html') ? errorPage(platform, request, error) : jsonOfError(platform, error);
 }
 
+/** Header fields for the answer. Throws 429. */
+async function passLimit(platform: Platform, name: LimitedEndpoint, ip: string | null): Promise<Record<string, string>> {
+  const passage = await platform.limits.pass(name, ip);
+  if (passage.refusal) throw passage.refusal;
+  return passage.headers;
+}
+
 async function serve(
   platform: Platform,
   authenticator: Authenticator,
-  trusted: ReturnType<typeof parseTrustedProxies>,
   route: Route<Platform>,
   request: Request,
-  connection: Connection | undefined,
+  ip: string | null,
   params: Record<string, string>,
 ): Promise<Response> {
   const startedAt = performance.now();
@@ -128,7 +140,7 @@ async function serve(
     params: route.params ? parseWith(route.params, params, 'path') : params,
     query: readQuery(route, url),
     body: await readBody(platform, route, request),
-    ip: clientAddress(connection?.remoteAddress ?? null, request.headers.get('x-forwarded-for'), trusted),
+    ip,
     userAgent: request.headers.get('user-agent')?.slice(0, 512) ?? null,
     startedAt,
     requestId: newId('request', platform.clock.now()),

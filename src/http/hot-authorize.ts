@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { clientAddress, parseTrustedProxies } from '../lib/client-address.ts';
 import { LegateError } from '../lib/error.ts';
 import { parseJson, parseWith } from '../lib/json.ts';
 import { AUTHORIZE_BODY_LIMIT, type AuthorizeAnswer, AuthorizeBody, assertAgentNamed, authorize, plainQuestion } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
 import { decodeBody, isJson } from './app.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
-import { clientAddress, parseTrustedProxies } from './client-address.ts';
 import { reachOf } from './reach.ts';
 import { renderError } from './render-error.ts';
 

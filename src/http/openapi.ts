@@ -124,6 +124,7 @@ function errors(route: Route<Platform>): Json {
   const all: ErrorFactory[] = [...(route.errors ?? [])];
   if (route.params || route.query || route.body) all.push(CommonErrors.VALIDATION_FAILED);
   if (route.who !== 'public') all.push(CommonErrors.UNAUTHORIZED, CommonErrors.FORBIDDEN, CommonErrors.STORAGE_UNAVAILABLE);
+  if (route.rateLimit) all.push(CommonErrors.RATE_LIMIT_EXCEEDED);
   if (route.body) all.push(CommonErrors.PAYLOAD_TOO_LARGE, CommonErrors.UNSUPPORTED_MEDIA_TYPE);
   all.push(CommonErrors.INTERNAL_ERROR);
   const byStatus = new Map<number, Map<string, string>>();

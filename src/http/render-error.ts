@@ -19,7 +19,13 @@ export function renderError(platform: Platform, thrown: unknown): Rendered {
   if (invalidToken) delete body.error.details;
   return {
     status: error.status,
-    headers: { ...JSON_HEADERS, ...(error.status === 401 ? { 'www-authenticate': challenge(platform, invalidToken) } : {}), ...error.headers },
+    // Specification 7 gives the media type of a 429 to the letter.
+    headers: {
+      ...JSON_HEADERS,
+      ...(error.status === 429 ? { 'content-type': 'application/json' } : {}),
+      ...(error.status === 401 ? { 'www-authenticate': challenge(platform, invalidToken) } : {}),
+      ...error.headers,
+    },
     body: JSON.stringify(body),
   };
 }

@@ -62,6 +62,7 @@ export const CommonErrors = defineErrors({
   METHOD_NOT_ALLOWED: [405, 'This method is not allowed here.'],
   PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The content type must be application/json.'],
+  RATE_LIMIT_EXCEEDED: [429, 'Too many requests. `details` and Retry-After say when to try again.'],
   INTERNAL_ERROR: [500, 'Something went wrong on our side.'],
   AUDIT_UNAVAILABLE: [503, 'The decision could not be recorded, so nothing is allowed. Try again.'],
   STORAGE_UNAVAILABLE: [503, 'The database cannot be reached. Try again.'],

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Principal, Reach, UserPrincipal, Who } from './access.ts';
 import type { ErrorFactory } from './error.ts';
+import type { LimitedEndpoint } from './rate-limit.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -48,6 +49,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly who: Who;
   /** A secret of this route alone that opens it as well, sent as Bearer. */
   readonly ownSecret?: (platform: Platform) => string | undefined;
+  /** Each request counts, before anything else is looked at, against the limit of this name for its client's address. Routes of one name share it. */
+  readonly rateLimit?: LimitedEndpoint;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;

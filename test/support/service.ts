@@ -6,6 +6,7 @@ import { afterAll, afterEach, expect, inject } from 'vitest';
 import type { ConfigInput } from '../../src/config.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
+import { LIMITED_ENDPOINTS } from '../../src/lib/rate-limit.ts';
 import { newSecret, secretHash } from '../../src/lib/secrets.ts';
 import { createLegate, type Legate, type LegateOptions } from '../../src/service.ts';
 import { observed } from './observe.ts';
@@ -47,6 +48,9 @@ export interface TestAgent {
   readonly token: string;
   readonly body: Json;
 }
+
+/** All requests of a test come from one address: no limit is in their way unless `config.rateLimit` is given; `{}` gives the defaults. */
+const unlimited: ConfigInput['rateLimit'] = { endpoints: Object.fromEntries(Object.keys(LIMITED_ENDPOINTS).map((name) => [name, { limit: 1_000_000 }])) };
 
 const open: (() => Promise<void>)[] = [];
 const lasting: (() => Promise<void>)[] = [];
@@ -90,7 +94,7 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
   const own = newTestDatabase(options.sameDatabaseAs?.database, closers);
   const place = options.databaseUrl ? { ...own, url: options.databaseUrl } : own;
   const { config, sameDatabaseAs: _, databaseUrl: __, lasting: ___, ...rest } = options;
-  const bare = await createLegate({ ...config, dataDir: place.dir, databaseUrl: place.url, service: { name: place.name } }, { ...rest, clock });
+  const bare = await createLegate({ rateLimit: unlimited, ...config, dataDir: place.dir, databaseUrl: place.url, service: { name: place.name } }, { ...rest, clock });
   const legate = { ...bare, fetch: observed(bare, (problem) => undeclared.push(problem)) };
   const service = new TestService(legate, clock, place);
   closers.push(() => legate.close());

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { parseIp } from './ip.ts';
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
@@ -24,18 +25,36 @@ function canonical(socket: string): string | null {
   return address;
 }
 
+/** Longest address with zone, brackets and port. */
+const MAX_CHARS = 100;
+
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  if (text.length > MAX_CHARS) return undefined;
   // `[::1]:443` and `1.2.3.4:443` carry a port, `fe80::1%eth0` a zone.
   const bare = text
     .trim()
     .replace(/^\[([^\]]+)\](:\d+)?$/, '$1')
     .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
     .replace(/%.*$/, '');
-  return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined;
+  // Only what is written out in full: `1`, `0x7f.1` and `127.1` are addresses to ipaddr.js, and to nobody else the same one.
+  const address = parseIp(bare);
+  return address === undefined ? undefined : ipaddr.parse(address);
 }
 
 const within = (address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly Range[]): boolean =>
   ranges.some(([range, bits]) => range.kind() === address.kind() && (address as ipaddr.IPv4).match(range as ipaddr.IPv4, bits));
+
+const MAX_HOPS = 20;
+
+/** The rightmost entries of a list, read from its end: a header of any length costs the same. */
+function* fromRight(list: string): Iterable<string> {
+  let end = list.length;
+  for (let hop = 0; hop < MAX_HOPS && end >= 0; hop++) {
+    const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1);
+    yield list.slice(comma + 1, end);
+    end = comma;
+  }
+}
 
 /**
  * The client's address: the socket's, unless that is a trusted proxy; then X-Forwarded-For is walked from the right past
@@ -46,11 +65,22 @@ export function clientAddress(socket: string | null, forwardedFor: string | null
   if (trusted.length === 0 || !forwardedFor) return canonical(socket);
   let current = parse(socket);
   if (!current) return null;
-  const hops = forwardedFor.split(',').slice(-20);
-  while (hops.length > 0 && within(current, trusted)) {
-    const next = parse(hops.pop() as string);
+  for (const hop of fromRight(forwardedFor)) {
+    if (!within(current, trusted)) break;
+    const next = parse(hop);
     if (!next) break;
     current = next;
   }
   return current.toString();
+}
+
+/**
+ * What requests are counted under: an IPv4 address, or the /64 of an IPv6 address, since one subscriber has that many of them.
+ * Unknown addresses count as one.
+ */
+export function addressGroup(address: string | null): string {
+  if (address === null) return 'unknown';
+  if (!address.includes(':')) return address;
+  const parts = (ipaddr.parse(address) as ipaddr.IPv6).parts.slice(0, 4);
+  return `${parts.map((part) => part.toString(16)).join(':')}::/64`;
 }

@@ -1,0 +1,15 @@
+/**
+ * Endpoints with a limit of their own per client address: requests, and seconds of the sliding window they count in (specification
+ * 8.1; `registration`: contract 11).
+ */
+export const LIMITED_ENDPOINTS = {
+  signIn: { limit: 10, window: 60, what: 'POST /sign-in' },
+  signUp: { limit: 5, window: 60, what: 'POST /sign-up' },
+  magicLink: { limit: 3, window: 60, what: 'POST /magic-link' },
+  emailOtp: { limit: 5, window: 60, what: 'POST /email-otp' },
+  totpVerify: { limit: 10, window: 60, what: 'POST /totp/verify' },
+  token: { limit: 20, window: 60, what: 'the OAuth token endpoint, by whichever of its paths' },
+  registration: { limit: 60, window: 60, what: 'dynamic client registration' },
+} as const;
+
+export type LimitedEndpoint = keyof typeof LIMITED_ENDPOINTS;
