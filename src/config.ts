@@ -6,6 +6,7 @@ import { httpConfig } from './http/config.ts';
 import { ConfigError, type Loaded, loadConfig, option, type PartialValuesOf, type Section, type Sources, type ValuesOf } from './lib/config.ts';
 import { mailConfig } from './mail/config.ts';
 import { rateLimitConfig, redisUrlOption } from './rate-limit/config.ts';
+import { mcpConfig } from './mcp/config.ts';
 import { adminConfig, usersConfig } from './users/config.ts';
 
 /** Every option there is. Environment names, docs/config.md and `legate config` are made from this. */
@@ -37,6 +38,7 @@ export const configSection = {
   users: usersConfig,
   mail: mailConfig,
   rateLimit: rateLimitConfig,
+  mcp: mcpConfig,
   ledger: {
     mode: option.oneOf(['strict'], { default: 'strict', description: 'strict: no answer leaves before its record is durable.' }),
   },

@@ -5,6 +5,7 @@ import { audit } from './audit/index.ts';
 import { costs } from './costs/index.ts';
 import { dashboard } from './dashboard/index.ts';
 import { delegations } from './delegations/index.ts';
+import { mcp } from './mcp/index.ts';
 import { permissions } from './permissions/index.ts';
 import type { Module } from './platform.ts';
 import { sessions } from './sessions/index.ts';
@@ -24,6 +25,7 @@ export const modules: readonly Module[] = [
   delegations,
   approvals,
   audit,
+  mcp,
   costs,
   dashboard,
   system,

@@ -27,6 +27,10 @@ export interface Platform {
   readonly config: Config;
   /** Public address without a trailing slash. */
   readonly baseUrl: string;
+  /** Identifier of the authorization server, byte for byte as it stands in metadata, tokens and challenges (RFC 8414, section 2). */
+  readonly issuer: string;
+  /** Identifier of our own protected resource: what access tokens for our REST API are issued for (RFC 8707). */
+  readonly audience: string;
   readonly production: boolean;
   readonly clock: Clock;
   readonly log: Log;

@@ -19,6 +19,7 @@ import { Counts } from './lib/counts.ts';
 import { openDataFolder, type Secrets } from './lib/data-folder.ts';
 import { redactedKeys } from './lib/redact.ts';
 import { createMailer, type Mail } from './mail/index.ts';
+import { type McpApi, mcpApi } from './mcp/index.ts';
 import { modules } from './modules.ts';
 import { type DecisionsApi, decisionsApi, PolicyCache } from './permissions/index.ts';
 import type { Gate, Log, Platform } from './platform.ts';
@@ -55,6 +56,8 @@ export interface Legate extends DecisionsApi {
   readonly delegations: DelegationsApi;
   /** The endpoints under /audit as functions, with the power of an admin. */
   readonly audit: AuditApi;
+  /** MCP servers: registration. */
+  readonly mcp: McpApi;
   /** Accounts, with the power of an admin. */
   readonly users: UsersApi;
   /** API tokens of any user. */
@@ -122,6 +125,8 @@ export async function createLegate(
   const platform: Platform = {
     config: values,
     baseUrl,
+    issuer: values.mcp.issuer ?? baseUrl,
+    audience: values.mcp.audience ?? baseUrl,
     production,
     clock,
     log,
@@ -159,6 +164,7 @@ export async function createLegate(
     agents: agentsApi(platform),
     delegations: delegationsApi(platform),
     audit: auditApi(platform),
+    mcp: mcpApi(platform),
     users: usersApi(platform),
     apiTokens: apiTokensApi(platform),
     baseUrl: platform.baseUrl,

@@ -12,6 +12,7 @@ import type { Module, Platform } from '../platform.ts';
 import { withHeaders } from '../rate-limit/index.ts';
 import type { Db } from '../storage/index.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
+import { preflight, readableFromEverywhere } from './cross-origin.ts';
 import { assertAllowedOrigin } from './origin.ts';
 import { reachOf } from './reach.ts';
 import { JSON_HEADERS, renderError, toKnownError } from './render-error.ts';
@@ -53,9 +54,14 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
   const paths = [...byPath.keys()].sort((a, b) => Number(a.includes(':')) - Number(b.includes(':')));
   for (const path of paths) {
     const methods = byPath.get(path) as Map<string, Route<Platform>>;
-    const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : [])].join(', ');
+    const crossOrigin = [...methods.values()].some((route) => route.crossOrigin);
+    const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), ...(crossOrigin ? ['OPTIONS'] : [])].join(', ');
     app.all(path, async (c) => {
       const request = c.req.raw;
+      if (crossOrigin && request.method === 'OPTIONS') {
+        observe(`OPTIONS ${path}`, 204);
+        return preflight(allow);
+      }
       const head = request.method === 'HEAD';
       const route = methods.get(head ? 'GET' : request.method);
       let response: Response;
@@ -69,6 +75,7 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
         response = route?.page ? pageOfError(platform, request, error) : jsonOfError(platform, error);
       }
       if (limit) response = withHeaders(response, limit);
+      if (crossOrigin) readableFromEverywhere(response);
       observe(`${route ? request.method : 'other'} ${path}`, response.status);
       if (!head) return response;
       // A body that is written while it is read would wait for its reader for ever.

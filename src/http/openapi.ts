@@ -22,7 +22,7 @@ export function describeApi(mounted: readonly MountedRoute[], platform: Pick<Pla
   const components = new Components([[ErrorBody, 'output'], ...mounted.flatMap(({ route }) => schemasOf(route))]);
   const paths: Record<string, Json> = {};
   for (const { route, module, path } of mounted) {
-    const template = path.replace(/:(\w+)/g, '{$1}');
+    const template = path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}');
     (paths[template] ??= {})[route.method.toLowerCase()] = operation(route, path, module.name, components);
   }
   const tags = new Map(mounted.map(({ module }) => [module.name, module.description]));
@@ -76,7 +76,10 @@ function operation(route: Route<Platform>, path: string, tag: string, components
 
 /** `GET /agents/:id/permissions` -> `getAgentsByIdPermissions`. */
 function operationId(method: string, path: string): string {
-  const words = path.split(/[/_.-]/).filter((word) => word !== '');
+  const words = path
+    .replace(/\{[^}]*\}/g, '')
+    .split(/[/_.-]/)
+    .filter((word) => word !== '');
   return method.toLowerCase() + words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word))).join('');
 }
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

@@ -1,6 +1,8 @@
 import { CommonErrors, LegateError, validationFailed } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import type { Platform } from '../platform.ts';
+import { bearerChallenge } from '../protocol/bearer-challenge.ts';
+import { PROTECTED_RESOURCE_PATH } from '../protocol/protected-resource.ts';
 import { isUnavailable } from '../storage/index.ts';
 
 export interface Rendered {
@@ -15,15 +17,15 @@ export const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8',
 export function renderError(platform: Platform, thrown: unknown): Rendered {
   const error = toKnownError(platform, thrown);
   const body = error.toBody();
-  const invalidToken = error.status === 401 && error.details?.['error'] === 'invalid_token';
-  if (invalidToken) delete body.error.details;
+  const authenticate = challengeOf(platform, error);
+  if (error.status === 401 && error.details?.['error'] === 'invalid_token') delete body.error.details;
   return {
     status: error.status,
     // Specification 7 gives the media type of a 429 to the letter.
     headers: {
       ...JSON_HEADERS,
       ...(error.status === 429 ? { 'content-type': 'application/json' } : {}),
-      ...(error.status === 401 ? { 'www-authenticate': challenge(platform, invalidToken) } : {}),
+      ...(authenticate === undefined ? {} : { 'www-authenticate': authenticate }),
       ...error.headers,
     },
     body: JSON.stringify(body),
@@ -49,10 +51,14 @@ export function toKnownError(platform: Platform, thrown: unknown): LegateError {
   return CommonErrors.INTERNAL_ERROR({ details: { id } });
 }
 
-/** RFC 6750, section 3, and RFC 9728, section 5.1. */
-function challenge(platform: Platform, invalidToken: boolean): string {
-  const { baseUrl } = platform;
-  const parts = [`issuer="${baseUrl}"`, `resource="${baseUrl}"`, `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`];
-  if (invalidToken) parts.unshift('error="invalid_token"');
-  return `Bearer ${parts.join(', ')}`;
+/** Of a 401, and of a 403 for want of a scope (MCP 2026-07-28, authorization, scope challenge). */
+function challengeOf(platform: Platform, error: LegateError): string | undefined {
+  const { issuer, audience: resource, baseUrl } = platform;
+  const place = { issuer, resource, resourceMetadata: baseUrl + PROTECTED_RESOURCE_PATH };
+  if (error.status === 401) {
+    const invalid = error.details?.['error'] === 'invalid_token';
+    return bearerChallenge({ ...place, ...(invalid ? { error: 'invalid_token', errorDescription: error.message } : {}) });
+  }
+  const scope = error.status === 403 ? error.details?.['scope'] : undefined;
+  return typeof scope === 'string' ? bearerChallenge({ ...place, error: 'insufficient_scope', scope: [scope] }) : undefined;
 }

@@ -47,6 +47,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly summary: string;
   readonly description?: string;
   readonly who: Who;
+  /** Pages of any origin may call it, without credentials (CORS); preflight requests are answered. Counts for all methods of the path. */
+  readonly crossOrigin?: boolean;
   /** A secret of this route alone that opens it as well, sent as Bearer. */
   readonly ownSecret?: (platform: Platform) => string | undefined;
   /** Each request counts, before anything else is looked at, against the limit of this name for its client's address. Routes of one name share it. */

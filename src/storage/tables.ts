@@ -23,6 +23,7 @@ export interface Tables {
   setup_links: SetupLinksTable;
   costs: CostsTable;
   budgets: BudgetsTable;
+  mcp_servers: McpServersTable;
 }
 
 export const TABLE_NAMES: readonly (keyof Tables)[] = [
@@ -43,6 +44,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'setup_links',
   'costs',
   'budgets',
+  'mcp_servers',
 ];
 
 /** One row: the end of the ledger. Locked by every commit, so commits have one order across all instances. */
@@ -277,6 +279,23 @@ interface BudgetsTable {
   policy_epoch: number;
 }
 
+/** MCP servers that are protected: their resources can be asked for, and their tools decided on. */
+interface McpServersTable {
+  id: string;
+  /** Unique: the second segment of `mcp:<name>:<tool>`. */
+  name: string;
+  /** Resource identifier, byte for byte as it was registered. */
+  endpoint: string;
+  /** JSON array of names. */
+  tools: string;
+  auth_required: number;
+  /** Decisions allowed in a clock minute, or null. */
+  rpm: number | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export type McpServerRow = Selectable<McpServersTable>;
 export type ApprovalRow = Selectable<ApprovalsTable>;
 export type CostRow = Selectable<CostsTable>;
 export type BudgetRow = Selectable<BudgetsTable>;

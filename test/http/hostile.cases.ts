@@ -41,6 +41,8 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /costs': ({ agent }) => ({ agentId: agent.id, amount: 1.5, currency: 'EUR', tokens: 10, auditId: 'aud_x', metadata: { a: 1 } }),
   'POST /budgets': ({ agent }) => ({ agentId: agent.id, metric: 'cost', limit: 10, window: 'day', onExceed: 'deny', currency: 'EUR' }),
   'PATCH /budgets/:id': () => ({ limit: 10, window: 'day', onExceed: 'deny' }),
+  'POST /mcp/servers': () => ({ name: 'github', endpoint: 'https://mcp.example.com/mcp', tools: ['search'], authRequired: true, rateLimit: { rpm: 60 } }),
+  'PATCH /mcp/servers/:id': () => ({ name: 'gitlab', endpoint: 'https://mcp.example.com/mcp', tools: ['search'], authRequired: true, rateLimit: { rpm: 60 } }),
   'POST /approvals/:id/approve': () => ({ note: 'x' }),
   'POST /approvals/:id/deny': () => ({ note: 'x' }),
 };
@@ -49,6 +51,7 @@ const page = { limit: '10', cursor: Buffer.from('tnt_x').toString('base64url') }
 
 export const queries: Readonly<Record<string, Sample>> = {
   'GET /tenants': () => page,
+  'GET /mcp/servers': () => page,
   'GET /api-tokens': () => page,
   'GET /users': ({ owner }) => ({ ...page, role: 'user', tenantId: 'tnt_x', email: owner.email }),
   'GET /setup': () => ({ token: 'lgu_x' }),

@@ -249,7 +249,7 @@ describe('methods', () => {
     const methods = mounted.map((m) => m.route.method);
     const w = await world(`${methods[0]} ${path}`);
     const before = await stored(w);
-    const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])];
+    const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), ...(mounted.some((m) => m.route.crossOrigin) ? ['OPTIONS'] : [])];
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE'].filter((m) => !(allow as string[]).includes(m))) {
       for (const as of [w.admin, undefined]) {
         const r = await w.t.call(method, w.path, { as });
@@ -290,7 +290,7 @@ describe('a credential of an odd form is 401 with a challenge', () => {
     const r = await t.call('GET', '/agents', { headers: { authorization } });
     expectRefused(authorization, r, [401]);
     expect(r.headers.get('www-authenticate')).toBe(
-      `Bearer error="invalid_token", issuer="${t.legate.baseUrl}", resource="${t.legate.baseUrl}", resource_metadata="${t.legate.baseUrl}/.well-known/oauth-protected-resource"`,
+      `Bearer error="invalid_token", error_description="The credential is not valid, has expired or was revoked.", issuer="${t.legate.baseUrl}", resource="${t.legate.baseUrl}", resource_metadata="${t.legate.baseUrl}/.well-known/oauth-protected-resource"`,
     );
   });
 });

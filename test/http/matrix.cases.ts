@@ -59,6 +59,9 @@ const approval = async ({ t, agent }: Scene): Promise<string> => (await t.author
 const apiToken = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/api-tokens', { as: owner, body: { name: 'one' } })).body.id;
 const budget = async ({ t, owner, agent }: Scene): Promise<string> =>
   (await t.call('POST', '/budgets', { as: owner, body: { agentId: agent.id, metric: 'calls', limit: 1000, window: 'day' } })).body.id;
+let servers = 0;
+const mcpServer = (): Record<string, unknown> => ({ name: `server ${++servers}`, endpoint: `http://localhost:3000/servers/${servers}`, tools: ['search'] });
+const registered = async ({ t }: Scene): Promise<string> => (await t.legate.mcp.registerServer(mcpServer() as never)).id;
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
@@ -187,6 +190,25 @@ export const matrix: Readonly<Record<string, Row>> = {
     scope: 'audit:read',
     target: async (s) => ({ path: `/audit/${await decided(s)}/explain` }),
     want: '401 401 401 401 401 401  404 200 200 200 403  200 404 200 404  200',
+  },
+  'POST /mcp/servers': { target: () => ({ path: '/mcp/servers', body: mcpServer() }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  201' },
+  'GET /mcp/servers': { target: fixed('/mcp/servers'), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
+  'GET /mcp/servers/:id': { target: async (s) => ({ path: `/mcp/servers/${await registered(s)}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
+  'PATCH /mcp/servers/:id': {
+    target: async (s) => ({ path: `/mcp/servers/${await registered(s)}`, body: { tools: [] } }),
+    want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200',
+  },
+  'DELETE /mcp/servers/:id': { target: async (s) => ({ path: `/mcp/servers/${await registered(s)}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  204' },
+  'GET /.well-known/oauth-protected-resource': {
+    target: fixed('/.well-known/oauth-protected-resource'),
+    want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
+  },
+  'GET /.well-known/oauth-protected-resource/:path{.+}': {
+    target: async (s) => {
+      await registered(s);
+      return { path: `/.well-known/oauth-protected-resource/servers/${servers}` };
+    },
+    want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
   },
   'GET /dashboard/stats': { scope: 'audit:read', target: fixed('/dashboard/stats'), want: '401 401 401 401 401 401  200 200 200 200 403  403 403 200 403  200' },
   'GET /health/live': { target: fixed('/health/live'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },

@@ -20,6 +20,7 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
     const { method, url } = request;
     const response = await legate.fetch(request, connection);
     const path = new URL(url).pathname;
+    if (method === 'OPTIONS' && response.status === 204 && routesAt(mounted, path).some((m) => m.route.crossOrigin)) return response;
     const route = routeOf(mounted, method, path);
     const tell = (problem: string): void => report(`${method} ${path} (${response.status}): ${problem}`);
     if (response.status < 400 && mediaTypesOf(route, response.status)) {
@@ -93,13 +94,19 @@ function mediaTypesOf(route: Mounted['route'] | undefined, status: number): read
 
 const bareType = (response: Response): string => (response.headers.get('content-type') ?? '').split(';')[0] as string;
 
+/** Every route of this path, whatever its method. */
+function routesAt(mounted: readonly Mounted[], path: string): Mounted[] {
+  const fits = (pattern: string): boolean =>
+    new RegExp(`^${pattern.replace(/[.](?![+])/g, '\\.').replace(/:[a-z]+(\{[^}]*\})?/gi, (_, rest) => (rest ? '.+' : '[^/]+'))}$`).test(decode(path));
+  const candidates = mounted.filter((m) => fits(m.path));
+  const literal = candidates.filter((m) => !m.path.includes(':'));
+  return literal.length > 0 ? literal : candidates;
+}
+
 /** The route that the declarations give for a request; undefined: none has this path and method. */
 function routeOf(mounted: readonly Mounted[], method: string, path: string): Mounted['route'] | undefined {
   const wanted = method === 'HEAD' ? 'GET' : method;
-  const fits = (pattern: string): boolean => new RegExp(`^${pattern.replace(/[.]/g, '\\.').replace(/:[a-z]+/gi, '[^/]+')}$`).test(decode(path));
-  const candidates = mounted.filter((m) => fits(m.path));
-  const literal = candidates.filter((m) => !m.path.includes(':'));
-  return (literal.length > 0 ? literal : candidates).find((m) => m.route.method === wanted)?.route;
+  return routesAt(mounted, path).find((m) => m.route.method === wanted)?.route;
 }
 
 function decode(path: string): string {

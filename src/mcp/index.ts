@@ -1,0 +1,15 @@
+import { defineModule } from '../platform.ts';
+import { McpErrors } from './errors.ts';
+import { metadataRoutes } from './metadata-routes.ts';
+import { rateGate } from './rate-gate.ts';
+import { serverRoutes } from './routes.ts';
+
+export { type McpApi, mcpApi } from './api.ts';
+
+export const mcp = defineModule({
+  name: 'mcp',
+  description: 'MCP servers: their registration, metadata, limits and guard.',
+  routes: [...serverRoutes, ...metadataRoutes],
+  errors: McpErrors,
+  gate: rateGate,
+});

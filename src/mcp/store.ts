@@ -1,0 +1,32 @@
+import { isoTime } from '../lib/clock.ts';
+import { isId } from '../lib/ids.ts';
+import type { Db, McpServerRow } from '../storage/index.ts';
+import { McpErrors } from './errors.ts';
+import type { McpServer } from './schema.ts';
+
+export const toServer = (row: McpServerRow): McpServer => ({
+  id: row.id,
+  name: row.name,
+  endpoint: row.endpoint,
+  tools: JSON.parse(row.tools) as string[],
+  authRequired: row.auth_required === 1,
+  ...(row.rpm === null ? {} : { rateLimit: { rpm: row.rpm } }),
+  createdAt: isoTime(row.created_at),
+  updatedAt: isoTime(row.updated_at),
+});
+
+/** 404 MCP_SERVER_NOT_FOUND. */
+export async function findServer(db: Db, id: string): Promise<McpServerRow> {
+  const row = isId('mcpServer', id) ? await db.selectFrom('mcp_servers').selectAll().where('id', '=', id).executeTakeFirst() : undefined;
+  if (!row) throw McpErrors.MCP_SERVER_NOT_FOUND();
+  return row;
+}
+
+export const findServerByName = (db: Db, name: string): Promise<McpServerRow | undefined> => db.selectFrom('mcp_servers').selectAll().where('name', '=', name).executeTakeFirst();
+
+/** Oldest first, at most `limit`, behind the id `after`. */
+export async function listServers(db: Db, page: { limit: number; after?: string | undefined }): Promise<McpServerRow[]> {
+  let query = db.selectFrom('mcp_servers').selectAll();
+  if (page.after !== undefined) query = query.where('id', '>', page.after);
+  return query.orderBy('id').limit(page.limit).execute();
+}

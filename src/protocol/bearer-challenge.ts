@@ -1,0 +1,30 @@
+/**
+ * WWW-Authenticate of a protected resource: RFC 6750, section 3, with `resource_metadata` of RFC 9728, section 5.1. `issuer` and
+ * `resource` tell what the metadata would; a client that does not know them ignores them (RFC 9110, section 11.2).
+ */
+export interface BearerChallenge {
+  /** Absent when no credential was sent (RFC 6750, section 3.1). */
+  readonly error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope' | undefined;
+  readonly errorDescription?: string | undefined;
+  /** Everything that is needed, at once. */
+  readonly scope?: readonly string[] | undefined;
+  readonly issuer: string;
+  readonly resource: string;
+  readonly resourceMetadata: string;
+}
+
+/** The header's value, every parameter quoted. */
+export function bearerChallenge(c: BearerChallenge): string {
+  const parameters: [name: string, value: string | undefined][] = [
+    ['error', c.error],
+    ['error_description', c.error === undefined ? undefined : c.errorDescription],
+    ['scope', c.scope && c.scope.length > 0 ? c.scope.join(' ') : undefined],
+    ['issuer', c.issuer],
+    ['resource', c.resource],
+    ['resource_metadata', c.resourceMetadata],
+  ];
+  return `Bearer ${parameters.flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${quotable(value)}"`])).join(', ')}`;
+}
+
+/** What RFC 6750, section 3, allows between quotes: printable ASCII without quote and backslash. */
+const quotable = (value: string): string => value.replace(/[^\x20-\x7e]|["\\]/g, ' ');
