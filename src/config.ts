@@ -5,8 +5,8 @@ import { auditConfig } from './audit/config.ts';
 import { httpConfig } from './http/config.ts';
 import { ConfigError, type Loaded, loadConfig, option, type PartialValuesOf, type Section, type Sources, type ValuesOf } from './lib/config.ts';
 import { mailConfig } from './mail/config.ts';
-import { rateLimitConfig, redisUrlOption } from './rate-limit/config.ts';
 import { mcpConfig } from './mcp/config.ts';
+import { rateLimitConfig, redisUrlOption } from './rate-limit/config.ts';
 import { adminConfig, usersConfig } from './users/config.ts';
 
 /** Every option there is. Environment names, docs/config.md and `legate config` are made from this. */

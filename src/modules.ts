@@ -8,6 +8,7 @@ import { delegations } from './delegations/index.ts';
 import { mcp } from './mcp/index.ts';
 import { permissions } from './permissions/index.ts';
 import type { Module } from './platform.ts';
+import { secondFactor } from './second-factor/index.ts';
 import { sessions } from './sessions/index.ts';
 import { system } from './system/index.ts';
 import { tenants } from './tenants/index.ts';
@@ -20,6 +21,7 @@ export const modules: readonly Module[] = [
   tenants,
   sessions,
   users,
+  secondFactor,
   apiTokens,
   agents,
   delegations,

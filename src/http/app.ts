@@ -224,7 +224,9 @@ function toResponse(route: Route<Platform>, answer: Answer): Response {
   if (answer instanceof Response) return answer;
   const schema = route.answers[answer.status];
   if (schema === undefined) throw new Error(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`);
-  if (schema === null) return new Response(null, { status: answer.status, headers: { 'cache-control': 'no-store', ...answer.headers } });
+  const headers = new Headers({ ...(schema === null ? { 'cache-control': 'no-store' } : JSON_HEADERS), ...answer.headers });
+  for (const cookie of answer.cookies ?? []) headers.append('set-cookie', cookie);
+  if (schema === null) return new Response(null, { status: answer.status, headers });
   const body = 'mediaTypes' in schema ? answer.body : schema.parse(answer.body);
-  return new Response(JSON.stringify(body), { status: answer.status, headers: { ...JSON_HEADERS, ...answer.headers } });
+  return new Response(JSON.stringify(body), { status: answer.status, headers });
 }

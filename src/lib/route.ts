@@ -36,7 +36,8 @@ export interface Call<Params, Query, Body> {
   readonly url: URL;
 }
 
-export type Answer = Response | { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> };
+/** `cookies`: values of Set-Cookie, of which there may be several. */
+export type Answer = Response | { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string>; readonly cookies?: readonly string[] };
 
 export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
   readonly method: Method;

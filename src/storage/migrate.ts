@@ -3,6 +3,7 @@ import { type Database, type Db, onConnection } from './database.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { delegations } from './migrations/0002-delegations.ts';
 import { approvals } from './migrations/0003-approvals.ts';
+import { signIn } from './migrations/0004-sign-in.ts';
 import { mcp } from './migrations/0006-mcp.ts';
 import { costs } from './migrations/0009-costs.ts';
 
@@ -16,6 +17,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0001-foundation': foundation,
   '0002-delegations': delegations,
   '0003-approvals': approvals,
+  '0004-sign-in': signIn,
   '0006-mcp': mcp,
   '0009-costs': costs,
 };

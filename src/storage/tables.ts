@@ -24,6 +24,12 @@ export interface Tables {
   costs: CostsTable;
   budgets: BudgetsTable;
   mcp_servers: McpServersTable;
+  one_time_tokens: OneTimeTokensTable;
+  email_codes: EmailCodesTable;
+  totp_secrets: TotpSecretsTable;
+  backup_codes: BackupCodesTable;
+  trusted_devices: TrustedDevicesTable;
+  invites: InvitesTable;
 }
 
 export const TABLE_NAMES: readonly (keyof Tables)[] = [
@@ -45,6 +51,12 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'costs',
   'budgets',
   'mcp_servers',
+  'one_time_tokens',
+  'email_codes',
+  'totp_secrets',
+  'backup_codes',
+  'trusted_devices',
+  'invites',
 ];
 
 /** One row: the end of the ledger. Locked by every commit, so commits have one order across all instances. */
@@ -296,6 +308,69 @@ interface McpServersTable {
 }
 
 export type McpServerRow = Selectable<McpServersTable>;
+
+/** Secrets of links, and of sign-ins that wait for a second factor. */
+interface OneTimeTokensTable {
+  token_hash: string;
+  purpose: 'two-factor' | 'magic-link' | 'password-reset' | 'verify-email';
+  user_id: string;
+  /** JSON object. */
+  data: string;
+  /** Wrong codes that were sent with it. */
+  failures: number;
+  created_at: number;
+  expires_at: number;
+}
+
+/** The one code that a person was sent last. */
+interface EmailCodesTable {
+  user_id: string;
+  code_hash: string;
+  tries_left: number;
+  created_at: number;
+  expires_at: number;
+}
+
+interface TotpSecretsTable {
+  user_id: string;
+  /** Encrypted: it has to be read to check a code. */
+  secret: string;
+  /** null until the first code was right. */
+  enabled_at: number | null;
+  /** The newest time step of which a code was used; -1: none. */
+  last_step: number;
+  /** Wrong codes since the last right one. */
+  failures: number;
+  locked_until: number;
+  created_at: number;
+}
+
+interface BackupCodesTable {
+  user_id: string;
+  code_hash: string;
+}
+
+/** Browsers that need no second factor. */
+interface TrustedDevicesTable {
+  token_hash: string;
+  user_id: string;
+  created_at: number;
+  expires_at: number;
+}
+
+/** Accounts that an administrator offered. */
+interface InvitesTable {
+  id: string;
+  token_hash: string;
+  email: string;
+  email_key: string;
+  role: 'user' | 'admin';
+  tenant_id: string | null;
+  invited_by: string;
+  created_at: number;
+  expires_at: number;
+}
+
 export type ApprovalRow = Selectable<ApprovalsTable>;
 export type CostRow = Selectable<CostsTable>;
 export type BudgetRow = Selectable<BudgetsTable>;
@@ -304,6 +379,9 @@ export type AgentRow = Selectable<AgentsTable>;
 export type UserRow = Selectable<UsersTable>;
 export type SessionRow = Selectable<SessionsTable>;
 export type ApiTokenRow = Selectable<ApiTokensTable>;
+export type OneTimeTokenRow = Selectable<OneTimeTokensTable>;
+export type TotpSecretRow = Selectable<TotpSecretsTable>;
+export type InviteRow = Selectable<InvitesTable>;
 export type TenantRow = Selectable<TenantsTable>;
 export type StreamEventRow = Selectable<StreamEventsTable>;
 export type NewStreamEventRow = Insertable<StreamEventsTable>;

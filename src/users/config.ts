@@ -8,6 +8,10 @@ export const usersConfig = {
     defaultText: 'open in development, closed in production',
     description: 'Who may create an account.',
   }),
+  requireEmailVerification: option.boolean({
+    default: false,
+    description: 'Nobody signs in with a password before the e-mail address is verified, and sign-up does not tell whether an address is taken. Needs mail.url in production.',
+  }),
   allowExternalOwners: option.boolean({ default: false, description: 'An admin may name an ownerId that is not known yet; it becomes a bare user record.' }),
 } satisfies Section;
 

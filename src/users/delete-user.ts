@@ -13,7 +13,8 @@ export async function deleteUser(platform: Platform, id: string): Promise<void> 
     if (user.role === 'admin') await assertAnotherAdmin(db, id);
     change.invalidate();
     await endSessionsOf(change, id);
-    await db.deleteFrom('api_tokens').where('user_id', '=', id).execute();
+    for (const table of ['api_tokens', 'one_time_tokens', 'email_codes', 'totp_secrets', 'backup_codes', 'trusted_devices'] as const)
+      await db.deleteFrom(table).where('user_id', '=', id).execute();
     const revoked = await db
       .updateTable('agents')
       .set({ revoked_at: now, updated_at: now, policy_epoch: change.epoch })

@@ -1,3 +1,4 @@
+import { domainToASCII, domainToUnicode } from 'node:url';
 import { z } from 'zod';
 import { text } from '../lib/json.ts';
 
@@ -16,11 +17,20 @@ function isEmail(address: string): boolean {
 /** An e-mail address, international ones included, without the blanks around it. */
 export const Email = text(MAX_EMAIL_CHARS)
   .transform((address) => address.trim().normalize('NFC'))
-  .refine(isEmail, { message: 'must be an e-mail address' })
+  .refine((address) => isEmail(address) && isEmail(address.normalize('NFKC')), { message: 'must be an e-mail address' })
   .meta({ format: 'email', examples: ['ada@example.com'] });
 
-/** What two spellings of one address have in common: unique in the table of users. */
-export const emailKey = (address: string): string => address.trim().normalize('NFC').toLowerCase().normalize('NFC');
+/**
+ * What two spellings of one address have in common: unique in the table of users. Case, full-width and other compatibility forms
+ * and the two ways of writing an international domain make no difference; letters of different scripts that look alike do.
+ */
+export function emailKey(address: string): string {
+  const key = address.trim().normalize('NFKC').toLowerCase().normalize('NFKC');
+  const at = key.lastIndexOf('@');
+  if (at === -1) return key;
+  const domain = key.slice(at + 1);
+  return `${key.slice(0, at)}@${domainToUnicode(domainToASCII(domain)) || domain}`;
+}
 
 /** For signing in: any text, since what is no address is nobody's. */
 export const AnyEmail = z.string().max(1024).meta({ format: 'email' });

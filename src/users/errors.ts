@@ -2,6 +2,9 @@ import { defineErrors } from '../lib/error.ts';
 
 export const UserErrors = defineErrors({
   INVALID_EMAIL_OR_PASSWORD: [401, 'The e-mail address or the password is not right.'],
+  INVALID_PASSWORD: [401, 'The password is not right.'],
+  INVALID_TOKEN: [401, 'This link is not valid, was used, or is too old.'],
+  EMAIL_NOT_VERIFIED: [403, 'The e-mail address has to be verified first. POST /verify-email/send sends the link again.'],
   SIGN_UP_CLOSED: [403, 'Accounts are made by an administrator here.'],
   USER_NOT_FOUND: [404, 'No such user.'],
   LAST_ADMIN: [409, 'This is the last administrator. Make another one first.'],

@@ -6,7 +6,14 @@ import { setupRoutes } from './setup-routes.ts';
 export { type UsersApi, usersApi } from './api.ts';
 export { ensureFirstAdmin, type FirstAdmin } from './ensure-first-admin.ts';
 export { UserErrors } from './errors.ts';
-export { ensureExternalUser, findUser } from './store.ts';
+export { answerSignIn, type FirstStep, finishSignIn, type SignedInResult, type SignInDevice, type SignInResult, signInDevice, startSession } from './finish-sign-in.ts';
+export { createOneTimeToken, endOneTimeTokens, findOneTimeToken, takeOneTimeToken } from './one-time-token.ts';
+export { type PersonCalling, provingPassword } from './prove-password.ts';
+export { attempting, type Refusal, refuse } from './refusal.ts';
+export { SignedIn, SignInAnswer, type User } from './schema.ts';
+export { sessionIdOf } from './session-only.ts';
+export { ensureExternalUser, findUser, findUserByEmail, toUser } from './store.ts';
+export { endTrustedDevices, trustDevice } from './trusted-device.ts';
 
 export const users = defineModule({
   name: 'users',

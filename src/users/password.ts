@@ -14,8 +14,8 @@ export const DUMMY_HASH = '$argon2id$v=19$m=19456,t=2,p=1$bGVnYXRlLWR1bW15LXNsdA
 /** Two at a time use two cores and 38 MiB; behind them the longest wait is a few seconds. */
 const pool = new BoundedPool(2, 256, () => UserErrors.PASSWORD_CHECKS_BUSY({ headers: { 'retry-after': '1' } }));
 
-/** Different ways of typing the same characters are one password (NIST SP 800-63B, section 3.1.1.2). */
-const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFC'), 'utf8');
+/** Different ways of typing the same characters are one password (NIST SP 800-63B-4, section 3.1.1.2). What counts is the length of this. */
+const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFKC'), 'utf8');
 
 const fits = (password: string): boolean => {
   const { byteLength } = bytesOf(password);

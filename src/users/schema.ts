@@ -45,6 +45,17 @@ export const SignedIn = z
   .object({ token: z.string().meta({ description: 'The session token, also set as cookie; as Bearer it is the same credential.' }), user: User })
   .meta({ id: 'SignedIn' });
 
+/** The first step was right, and the second one follows: POST /totp/verify with this token and a code. */
+export const TwoFactorRequired = z
+  .object({
+    twoFactorRequired: z.literal(true),
+    twoFactorMethods: z.array(z.enum(['totp'])).meta({ description: 'What POST /totp/verify takes; a backup code can take the place of a code.' }),
+    twoFactorToken: z.string().meta({ description: 'For POST /totp/verify: good for 10 minutes, 5 tries and one sign-in. No session yet.' }),
+  })
+  .meta({ id: 'TwoFactorRequired' });
+
+export const SignInAnswer = z.union([SignedIn, TwoFactorRequired]);
+
 export const SessionAndUser = z
   .object({ session: Session.nullable().meta({ description: 'null when something other than a session proves the caller.' }), user: User })
   .meta({ id: 'SessionAndUser' });

@@ -1,12 +1,13 @@
 import { MINUTE_MS } from '../lib/clock.ts';
 import { newSecret, secretHash } from '../lib/secrets.ts';
 import type { Platform } from '../platform.ts';
-import { createSession, type Device } from '../sessions/index.ts';
+import type { Device } from '../sessions/index.ts';
 import type { Db } from '../storage/index.ts';
 import { UserErrors } from './errors.ts';
+import { type SignedInResult, startSession } from './finish-sign-in.ts';
 import { hashPassword } from './password.ts';
-import type { SignUp, User } from './schema.ts';
-import { insertUser, toUser } from './store.ts';
+import type { SignUp } from './schema.ts';
+import { insertUser } from './store.ts';
 
 const LIFETIME_MS = 15 * MINUTE_MS;
 
@@ -33,7 +34,7 @@ export async function assertSetupLink(platform: Platform, token: string, db: Db 
  * Uses a set-up link: makes the administrator and signs in. Of many at once exactly one gets it; all other links end with it.
  * 410 SETUP_LINK_INVALID; 422 EMAIL_IN_USE, after which the link can still be used.
  */
-export async function completeSetup(platform: Platform, input: SignUp & { token: string }, device: Device): Promise<{ token: string; user: User }> {
+export async function completeSetup(platform: Platform, input: SignUp & { token: string }, device: Device): Promise<SignedInResult> {
   // Before any expensive work is done for somebody without a link.
   await assertSetupLink(platform, input.token);
   const passwordHash = await hashPassword(input.password);
@@ -43,7 +44,6 @@ export async function completeSetup(platform: Platform, input: SignUp & { token:
     if (numDeletedRows !== 1n) throw UserErrors.SETUP_LINK_INVALID();
     await db.deleteFrom('setup_links').execute();
     const row = await insertUser(db, now, { email: input.email, name: input.name, role: 'admin', passwordHash });
-    const { token } = await createSession(change, row.id, device);
-    return { token, user: toUser(row) };
+    return startSession(change, row, 'setup', true, device);
   });
 }

@@ -1,21 +1,26 @@
 import type { Platform } from '../platform.ts';
-import { createSession, type Device } from '../sessions/index.ts';
 import { UserErrors } from './errors.ts';
+import { finishSignIn, type SignInDevice, type SignInResult } from './finish-sign-in.ts';
 import { verifyPassword } from './password.ts';
-import type { SignIn, User } from './schema.ts';
-import { findUser, findUserByEmail, toUser } from './store.ts';
+import { attempting, refuse } from './refusal.ts';
+import type { SignIn } from './schema.ts';
+import { findUser, findUserByEmail } from './store.ts';
 
-/** Starts a new session. 401 INVALID_EMAIL_OR_PASSWORD, after the same work, for whatever of the two is wrong. */
-export async function signIn(platform: Platform, input: SignIn, device: Device): Promise<{ token: string; user: User }> {
+/**
+ * Signs in with a password, always into a new session. 401 INVALID_EMAIL_OR_PASSWORD, after the same work, for whatever of the
+ * two is wrong; 403 EMAIL_NOT_VERIFIED, for who knows the password, where addresses have to be verified.
+ */
+export async function signIn(platform: Platform, input: SignIn, device: SignInDevice): Promise<SignInResult> {
   const found = await findUserByEmail(platform.database.read, input.email);
   const passwordHash = found?.password_hash ?? null;
   const right = await verifyPassword(passwordHash, input.password);
-  if (!found || !right) throw UserErrors.INVALID_EMAIL_OR_PASSWORD();
-  return platform.ledger.change(async (change) => {
+  const attempt = { method: 'password', email: input.email, userId: found?.id, ip: device.ip };
+  return attempting<SignInResult>(platform, async (change) => {
+    if (!found || !right) return refuse(change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD());
     // The password may have been changed, or the user deleted, while it was being checked.
     const row = await findUser(change.db, found.id);
-    if (row?.password_hash !== passwordHash || row?.email_key !== found.email_key) throw UserErrors.INVALID_EMAIL_OR_PASSWORD();
-    const { token } = await createSession(change, row.id, device);
-    return { token, user: toUser(row) };
+    if (row?.password_hash !== passwordHash || row?.email_key !== found.email_key) return refuse(change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD());
+    if (platform.config.users.requireEmailVerification && row.email_verified !== 1) return refuse(change, attempt, UserErrors.EMAIL_NOT_VERIFIED());
+    return finishSignIn(change, row, { method: 'password', rememberMe: input.rememberMe }, device);
   });
 }

@@ -1,11 +1,22 @@
-import type { Principal } from '../lib/access.ts';
-import { CommonErrors } from '../lib/error.ts';
+import { asUser, type Principal } from '../lib/access.ts';
 import type { Platform } from '../platform.ts';
 import { endSession } from '../sessions/index.ts';
+import { sessionIdOf } from './session-only.ts';
+
+interface Caller {
+  readonly principal: Principal;
+  readonly confirm: (db: unknown) => Promise<unknown>;
+  readonly ip: string | null;
+}
 
 /** Ends the session of this call at once, on every instance. 403 FORBIDDEN when no session proves the call: there is nothing to end. */
-export async function signOut(platform: Platform, principal: Principal): Promise<void> {
-  const sessionId = principal.kind === 'user' && principal.via === 'session' ? principal.credentialId : null;
-  if (sessionId === null) throw CommonErrors.FORBIDDEN({ message: 'Only a session can sign out. An API token is ended by DELETE /api-tokens/:id.' });
-  await platform.ledger.change((change) => endSession(change, sessionId));
+export async function signOut(platform: Platform, { principal, confirm, ip }: Caller): Promise<void> {
+  const sessionId = sessionIdOf(principal, 'Only a session can sign out. An API token is ended by DELETE /api-tokens/:id.');
+  const { userId } = asUser(principal);
+  await platform.ledger.change(async (change) => {
+    // Of two sign-outs at once one signs out.
+    await confirm(change.db);
+    await endSession(change, sessionId);
+    change.emit({ type: 'auth.signout', userId, data: { userId, sessionId, method: 'sign-out', ipAddress: ip } });
+  });
 }

@@ -1,17 +1,17 @@
 import type { Platform } from '../platform.ts';
-import { createSession, type Device } from '../sessions/index.ts';
+import type { Device } from '../sessions/index.ts';
 import { UserErrors } from './errors.ts';
+import { type SignedInResult, startSession } from './finish-sign-in.ts';
 import { hashPassword } from './password.ts';
-import type { SignUp, User } from './schema.ts';
-import { insertUser, toUser } from './store.ts';
+import type { SignUp } from './schema.ts';
+import { insertUser } from './store.ts';
 
 /** Makes an account and signs it in. 403 SIGN_UP_CLOSED, 422 EMAIL_IN_USE. */
-export async function signUp(platform: Platform, input: SignUp, device: Device): Promise<{ token: string; user: User }> {
+export async function signUp(platform: Platform, input: SignUp, device: Device): Promise<SignedInResult> {
   if (platform.config.users.signUp === 'closed') throw UserErrors.SIGN_UP_CLOSED();
   const passwordHash = await hashPassword(input.password);
   return platform.ledger.change(async (change) => {
     const row = await insertUser(change.db, change.now, { email: input.email, name: input.name, role: 'user', passwordHash });
-    const { token } = await createSession(change, row.id, device);
-    return { token, user: toUser(row) };
+    return startSession(change, row, 'sign-up', true, device);
   });
 }

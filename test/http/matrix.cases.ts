@@ -93,6 +93,10 @@ export const matrix: Readonly<Record<string, Row>> = {
   // An API token is no session that could end.
   'POST /sign-out': { target: fixed('/sign-out'), want: '401 401 401 401 401 401  403 403 204 403 403  403 403 403 403  403' },
   'GET /auth/session': { target: fixed('/auth/session'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
+  // Of people with a session; whoever the owner is, they have no password here.
+  'POST /totp/enable': { target: fixed('/totp/enable', { password: 'long enough' }), want: '401 401 401 401 401 401  403 403 401 403 403  403 403 403 403  403' },
+  'POST /totp/verify': { target: fixed('/totp/verify', { code: '123456' }), want: '401 401 401 401 401 401  403 403 409 403 403  403 403 403 403  403' },
+  'POST /totp/disable': { target: fixed('/totp/disable', { password: 'long enough' }), want: '401 401 401 401 401 401  403 403 401 403 403  403 403 403 403  403' },
   'GET /users': { target: fixed('/users'), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
   'GET /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
   'PATCH /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}`, body: { name: 'x' } }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },

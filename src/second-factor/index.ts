@@ -1,0 +1,16 @@
+import { defineModule } from '../platform.ts';
+import { SecondFactorErrors } from './errors.ts';
+import { secondFactorRoutes } from './routes.ts';
+
+export { completeSignIn, type SecondStepResult } from './complete-sign-in.ts';
+export { confirmTotp } from './confirm-totp.ts';
+export { disableTotp } from './disable-totp.ts';
+export { enableTotp } from './enable-totp.ts';
+export { SecondFactorErrors } from './errors.ts';
+
+export const secondFactor = defineModule({
+  name: 'second-factor',
+  description: 'Second factors: authenticator apps (TOTP), backup codes, trusted devices.',
+  routes: secondFactorRoutes,
+  errors: SecondFactorErrors,
+});

@@ -1,0 +1,76 @@
+import { asUser } from '../lib/access.ts';
+import { readCookie, sessionCookieName } from '../lib/session-cookie.ts';
+import { defineRoute, type Platform } from '../platform.ts';
+import { startCookie } from '../sessions/index.ts';
+import { SignedIn, sessionIdOf, signInDevice, UserErrors } from '../users/index.ts';
+import { completeSignIn } from './complete-sign-in.ts';
+import { confirmTotp } from './confirm-totp.ts';
+import { disableTotp } from './disable-totp.ts';
+import { enableTotp } from './enable-totp.ts';
+import { SecondFactorErrors } from './errors.ts';
+import { Done, ProvePassword, TotpEnabling, VerifyTotp } from './schema.ts';
+
+const { INVALID_PASSWORD, PASSWORD_CHECKS_BUSY } = UserErrors;
+const { INVALID_CODE, TOO_MANY_TRIES, TOTP_ALREADY_ENABLED, TOTP_NOT_SET_UP } = SecondFactorErrors;
+
+/** The session token that proved the call. */
+const tokenOf = ({ baseUrl, config }: Platform, { headers }: Request): string =>
+  headers.get('authorization')?.slice(7).trim() ?? readCookie(headers.get('cookie'), sessionCookieName(baseUrl, config.service.name)) ?? '';
+
+/** Contract, section 10. */
+export const secondFactorRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/totp/enable',
+    summary: 'Begin a second factor',
+    description: 'It is on after the first right code at POST /totp/verify. Until then, beginning again replaces secret and backup codes.',
+    who: 'user',
+    body: ProvePassword,
+    answers: { 200: TotpEnabling },
+    errors: [INVALID_PASSWORD, TOTP_ALREADY_ENABLED, PASSWORD_CHECKS_BUSY],
+    handle: async (call, platform) => {
+      sessionIdOf(call.principal);
+      return { status: 200, body: await enableTotp(platform, { principal: asUser(call.principal), confirm: call.confirm, ip: call.ip }, call.body.password) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/totp/verify',
+    summary: 'Send a code of the second factor',
+    description:
+      'With a twoFactorToken: the second step of a sign-in, which starts the session. Without: from somebody who is signed in, whose first right code switches the second factor on; the answer has the token of this very session.',
+    who: 'public',
+    rateLimit: 'totpVerify',
+    body: VerifyTotp,
+    answers: { 200: SignedIn },
+    errors: [INVALID_CODE, TOTP_NOT_SET_UP, TOO_MANY_TRIES],
+    handle: async (call, platform) => {
+      const { twoFactorToken } = call.body;
+      if (twoFactorToken !== undefined) {
+        const { token, user, rememberMe, deviceCookie } = await completeSignIn(platform, { ...call.body, twoFactorToken }, signInDevice(platform, call));
+        return { status: 200, body: { token, user }, headers: startCookie(platform, token, rememberMe), ...cookies(deviceCookie) };
+      }
+      const { principal, confirm } = await call.person();
+      sessionIdOf(principal);
+      const { user, deviceCookie } = await confirmTotp(platform, call.body, { principal, confirm, ip: call.ip });
+      return { status: 200, body: { token: tokenOf(platform, call.request), user }, ...cookies(deviceCookie) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/totp/disable',
+    summary: 'Switch the second factor off',
+    description: 'With it go its backup codes and trusted devices.',
+    who: 'user',
+    body: ProvePassword,
+    answers: { 200: Done },
+    errors: [INVALID_PASSWORD, PASSWORD_CHECKS_BUSY],
+    handle: async (call, platform) => {
+      sessionIdOf(call.principal);
+      await disableTotp(platform, { principal: asUser(call.principal), confirm: call.confirm, ip: call.ip }, call.body.password);
+      return { status: 200, body: { status: true } };
+    },
+  }),
+];
+
+const cookies = (cookie: string | undefined): { cookies?: string[] } => (cookie === undefined ? {} : { cookies: [cookie] });
