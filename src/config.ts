@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentsConfig } from './agents/config.ts';
+import { anomaliesConfig } from './anomalies/config.ts';
 import { approvalsConfig } from './approvals/config.ts';
 import { auditConfig } from './audit/config.ts';
 import { httpConfig } from './http/config.ts';
@@ -34,6 +35,7 @@ export const configSection = {
   http: httpConfig,
   admin: adminConfig,
   agents: agentsConfig,
+  anomalies: anomaliesConfig,
   approvals: approvalsConfig,
   users: usersConfig,
   mail: mailConfig,

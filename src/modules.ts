@@ -1,4 +1,5 @@
 import { agents } from './agents/index.ts';
+import { anomalies } from './anomalies/index.ts';
 import { apiTokens } from './api-tokens/index.ts';
 import { approvals } from './approvals/index.ts';
 import { audit } from './audit/index.ts';
@@ -29,6 +30,7 @@ export const modules: readonly Module[] = [
   audit,
   mcp,
   costs,
+  anomalies,
   dashboard,
   system,
 ];

@@ -112,6 +112,10 @@ export interface Module {
   readonly upkeep?: (platform: Platform) => Promise<void>;
   /** Makes the module's limit on decisions. */
   readonly gate?: (platform: Platform) => Gate;
+  /** Begins what the module does by itself, once the service is wired. */
+  readonly start?: (platform: Platform) => void;
+  /** Ends what the module does by itself; called once, before the ledger closes. */
+  readonly stop?: (platform: Platform) => Promise<void>;
   /** What follows in the same change when an event of a type is emitted, by whichever module. */
   readonly reactions?: Readonly<Partial<Record<EventType, Reaction>>>;
 }

@@ -155,6 +155,7 @@ export async function createLegate(
   const fetch = createApp(platform, mounted, authenticator, observe);
   const hot = hotAuthorize(platform, authenticator, `${values.http.restPath.replace(/\/$/, '')}/authorize`, observe);
 
+  for (const module of modules) module.start?.(platform);
   const upkeep = startUpkeep(platform);
 
   return {
@@ -171,6 +172,7 @@ export async function createLegate(
     platform,
     close: async () => {
       await upkeep.stop();
+      for (const module of modules) await module.stop?.(platform);
       await background.idle();
       await mailer.close();
       limits.close();

@@ -5,6 +5,7 @@ export const EVENT_TYPES = {
   'agent.updated': 'An agent was changed.',
   'agent.revoked': 'An agent was permanently revoked.',
   'agent.rotated': 'An agent token was rotated.',
+  'anomaly.detected': 'The anomaly detector flagged unusual behaviour.',
   'approval.requested': 'A decision waits for a person.',
   'approval.resolved': 'A person approved or denied a call.',
   'auth.signin': 'A person signed in.',

@@ -3,6 +3,7 @@ export { type Database, type Db, lease, onConnection, openDatabase, type Postgre
 export { isSchemaCurrent, migrate, type SchemaState, schemaState } from './migrate.ts';
 export type {
   AgentRow,
+  AnomalyRow,
   ApiTokenRow,
   ApprovalRow,
   BudgetRow,

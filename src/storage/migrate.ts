@@ -6,6 +6,7 @@ import { approvals } from './migrations/0003-approvals.ts';
 import { signIn } from './migrations/0004-sign-in.ts';
 import { mcp } from './migrations/0006-mcp.ts';
 import { costs } from './migrations/0009-costs.ts';
+import { anomalies } from './migrations/0010-anomalies.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -20,6 +21,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0004-sign-in': signIn,
   '0006-mcp': mcp,
   '0009-costs': costs,
+  '0010-anomalies': anomalies,
 };
 
 export interface SchemaState {

@@ -30,6 +30,8 @@ export interface Tables {
   backup_codes: BackupCodesTable;
   trusted_devices: TrustedDevicesTable;
   invites: InvitesTable;
+  anomalies: AnomaliesTable;
+  anomaly_states: AnomalyStatesTable;
 }
 
 export const TABLE_NAMES: readonly (keyof Tables)[] = [
@@ -57,6 +59,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'backup_codes',
   'trusted_devices',
   'invites',
+  'anomalies',
+  'anomaly_states',
 ];
 
 /** One row: the end of the ledger. Locked by every commit, so commits have one order across all instances. */
@@ -372,6 +376,33 @@ interface InvitesTable {
 }
 
 export type ApprovalRow = Selectable<ApprovalsTable>;
+/** Unusual behaviour of an agent. */
+interface AnomaliesTable {
+  id: string;
+  agent_id: string;
+  /** Owner of the agent: who may see it. */
+  user_id: string;
+  kind: string;
+  severity: string;
+  /** JSON: a number or a text. */
+  observed: string;
+  expected: string;
+  /** JSON array of audit ids. */
+  evidence: string;
+  detected_at: number;
+  acknowledged_at: number | null;
+  acknowledged_by: string | null;
+  note: string | null;
+}
+
+/** What the detector remembers of an agent, true up to its projection's `upto`. */
+interface AnomalyStatesTable {
+  agent_id: string;
+  /** JSON. */
+  state: string;
+}
+
+export type AnomalyRow = Selectable<AnomaliesTable>;
 export type CostRow = Selectable<CostsTable>;
 export type BudgetRow = Selectable<BudgetsTable>;
 export type DelegationRow = Selectable<DelegationsTable>;

@@ -46,6 +46,7 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'PATCH /budgets/:id': () => ({ limit: 10, window: 'day', onExceed: 'deny' }),
   'POST /mcp/servers': () => ({ name: 'github', endpoint: 'https://mcp.example.com/mcp', tools: ['search'], authRequired: true, rateLimit: { rpm: 60 } }),
   'PATCH /mcp/servers/:id': () => ({ name: 'gitlab', endpoint: 'https://mcp.example.com/mcp', tools: ['search'], authRequired: true, rateLimit: { rpm: 60 } }),
+  'POST /anomalies/:id/acknowledge': () => ({ note: 'x' }),
   'POST /approvals/:id/approve': () => ({ note: 'x' }),
   'POST /approvals/:id/deny': () => ({ note: 'x' }),
 };
@@ -63,6 +64,7 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /costs': ({ agent }) => ({ ...page, agentId: agent.id, since: '2029-01-01T00:00:00Z', until: LATER }),
   'GET /costs/summary': ({ agent }) => ({ agentId: agent.id, since: '2029-01-01T00:00:00Z', until: LATER }),
   'GET /budgets': ({ agent }) => ({ ...page, agentId: agent.id }),
+  'GET /anomalies': ({ agent }) => ({ ...page, agentId: agent.id, kind: 'denial_burst', severity: 'low', status: 'open', since: '2029-01-01T00:00:00Z', until: LATER }),
   'GET /approvals': ({ agent }) => ({ ...page, status: 'pending', agentId: agent.id }),
   'GET /audit': ({ agent, owner }) => ({
     agentId: agent.id,

@@ -41,7 +41,7 @@ const send = (w: World, o: Sent = {}, path = w.path): Promise<Answered> => w.t.c
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** Made from the ledger, now or a little later. */
-const DERIVED: readonly string[] = ['projections', 'agent_hours', 'event_postings'];
+const DERIVED: readonly string[] = ['anomaly_states', 'projections', 'agent_hours', 'event_postings'];
 
 /** Everything that is stored. */
 async function stored({ t }: World): Promise<unknown> {

@@ -128,6 +128,10 @@ export const matrix: Readonly<Record<string, Row>> = {
     want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200',
   },
   'DELETE /budgets/:id': { target: async (s) => ({ path: `/budgets/${await budget(s)}` }), want: '401 401 401 401 401 401  404 204 204 403 403  403 403 204 403  204' },
+  'GET /anomalies': { scope: 'audit:read', target: fixed('/anomalies'), want: '401 401 401 401 401 401  200 200 200 200 403  403 403 200 403  200' },
+  // Nothing unusual has happened: no anomaly has this id.
+  'GET /anomalies/:id': { scope: 'audit:read', target: fixed('/anomalies/ano_x'), want: '401 401 401 401 401 401  404 404 404 404 403  403 403 404 403  404' },
+  'POST /anomalies/:id/acknowledge': { target: fixed('/anomalies/ano_x/acknowledge'), want: '401 401 401 401 401 401  404 404 404 403 403  403 403 403 403  404' },
   'POST /agents': {
     scope: 'agents:write',
     target: ({ owner }) => ({ path: '/agents', body: { ownerId: owner.id, name: 'n', type: 'service' } }),

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { afterCursor, cutPage, nextPage } from '../lib/page.ts';
+import { defineRoute } from '../platform.ts';
+import { acknowledgeAnomaly } from './acknowledge-anomaly.ts';
+import { detectorOf } from './detector.ts';
+import { AnomalyErrors } from './errors.ts';
+import { Acknowledgement, Anomaly, ListAnomalies } from './schema.ts';
+import { findAnomalies, findAnomaly, toAnomaly } from './store.ts';
+
+const MayRead = { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: false } as const;
+const Id = z.object({ id: z.string() });
+const { ANOMALY_NOT_FOUND } = AnomalyErrors;
+
+/** Contract 14. */
+export const anomalyRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/anomalies',
+    summary: 'List unusual behaviour of agents',
+    description: 'Newest first, every decision that is recorded by now considered. A Link header with rel="next" leads to the next page.',
+    who: MayRead,
+    query: ListAnomalies,
+    answers: { 200: z.array(Anomaly) },
+    handle: async (call, platform) => {
+      await detectorOf(platform).look();
+      const { limit, cursor, ...filter } = call.query;
+      const { rows, next } = cutPage(await findAnomalies(platform.database.read, call.reach, filter, { after: afterCursor(cursor), limit: limit + 1 }), limit);
+      return { status: 200, body: rows.map(toAnomaly), ...nextPage(call.url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/anomalies/:id',
+    summary: 'Read an anomaly',
+    who: MayRead,
+    params: Id,
+    answers: { 200: Anomaly },
+    errors: [ANOMALY_NOT_FOUND],
+    handle: async (call, platform) => ({ status: 200, body: toAnomaly(await findAnomaly(platform.database.read, call.reach, call.params.id)) }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/anomalies/:id/acknowledge',
+    summary: 'Note that a person has seen an anomaly',
+    description: 'The first acknowledgement stays.',
+    who: 'user',
+    params: Id,
+    body: Acknowledgement,
+    bodyOptional: true,
+    answers: { 200: Anomaly },
+    errors: [ANOMALY_NOT_FOUND],
+    handle: async (call, platform) => ({ status: 200, body: await acknowledgeAnomaly(platform, call, call.params.id, call.body.note) }),
+  }),
+];
