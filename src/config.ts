@@ -3,6 +3,7 @@ import { agentsConfig } from './agents/config.ts';
 import { anomaliesConfig } from './anomalies/config.ts';
 import { approvalsConfig } from './approvals/config.ts';
 import { auditConfig } from './audit/config.ts';
+import { breachConfig } from './breach/config.ts';
 import { httpConfig } from './http/config.ts';
 import { ConfigError, type Loaded, loadConfig, option, type PartialValuesOf, type Section, type Sources, type ValuesOf } from './lib/config.ts';
 import { mailConfig } from './mail/config.ts';
@@ -38,6 +39,7 @@ export const configSection = {
   anomalies: anomaliesConfig,
   approvals: approvalsConfig,
   users: usersConfig,
+  breach: breachConfig,
   mail: mailConfig,
   rateLimit: rateLimitConfig,
   mcp: mcpConfig,

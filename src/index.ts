@@ -1,10 +1,12 @@
 export type { AgentsApi } from './agents/index.ts';
 export type { ApiTokensApi } from './api-tokens/index.ts';
 export type { AuditApi } from './audit/index.ts';
+export { type BreachCheck, type BreachCheckOptions, type BreachResult, createBreachCheck } from './breach/index.ts';
 export type { ConfigInput } from './config.ts';
 export type { DelegationsApi } from './delegations/index.ts';
 export type { AuthenticateHook, ExternalUser } from './http/authenticate.ts';
 export { LegateError } from './lib/error.ts';
+export type { PasswordContext, PasswordVerdict, ValidatePassword } from './lib/password-rule.ts';
 export type { AuthorizeAnswer, AuthorizeInput, CheckAnswer, Permission, Question, Reason } from './permissions/index.ts';
 export { createRateLimiter, type RateLimiter, type RateLimiterOptions, type RequestOrigin, type Verdict, type WebHandler, withRateLimit } from './rate-limit/index.ts';
 export { createLegate, type Legate, type LegateOptions } from './service.ts';

@@ -3,6 +3,7 @@ import { anomalies } from './anomalies/index.ts';
 import { apiTokens } from './api-tokens/index.ts';
 import { approvals } from './approvals/index.ts';
 import { audit } from './audit/index.ts';
+import { breach } from './breach/index.ts';
 import { costs } from './costs/index.ts';
 import { dashboard } from './dashboard/index.ts';
 import { delegations } from './delegations/index.ts';
@@ -20,6 +21,7 @@ import { users } from './users/index.ts';
 export const modules: readonly Module[] = [
   permissions,
   tenants,
+  breach,
   sessions,
   users,
   secondFactor,

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { BreachCheck } from './breach/breach-check.ts';
 import type { Config } from './config.ts';
 import type { Ledger, LedgerReader, NewEvent, Reaction, Turn } from './ledger/index.ts';
 import type { Principal } from './lib/access.ts';
@@ -8,6 +9,7 @@ import type { Counts } from './lib/counts.ts';
 import type { Secrets } from './lib/data-folder.ts';
 import type { ErrorFactory } from './lib/error.ts';
 import type { EventType } from './lib/event.ts';
+import type { ValidatePassword } from './lib/password-rule.ts';
 import type { Call, Route, RouteDeclaration } from './lib/route.ts';
 import type { SecretKind } from './lib/secrets.ts';
 import type { Mailer } from './mail/index.ts';
@@ -48,6 +50,10 @@ export interface Platform {
   readonly limits: EndpointLimits;
   /** Limits that a decision has to pass beside permissions, in the order of modules.ts. */
   readonly gates: readonly Gate[];
+  /** Whether a password is known from data breaches. */
+  readonly breach: BreachCheck;
+  /** The embedder's own rule for new passwords. */
+  readonly validatePassword: ValidatePassword | undefined;
   /** Further keys whose values are redacted before storage (`audit.redact`), normalised. */
   readonly redactedKeys: ReadonlySet<string>;
   /** What is counted for GET /metrics: requests by route and status, decisions by result. */

@@ -6,6 +6,7 @@ import { type AgentsApi, agentsApi } from './agents/index.ts';
 import { type ApiTokensApi, apiTokensApi } from './api-tokens/index.ts';
 import { type Approval, notifyOfApprovals } from './approvals/index.ts';
 import { type AuditApi, auditApi } from './audit/index.ts';
+import { type BreachCheck, createBreachCheck } from './breach/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
 import { type DelegationsApi, delegationsApi } from './delegations/index.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
@@ -17,6 +18,7 @@ import { Background } from './lib/background.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { Counts } from './lib/counts.ts';
 import { openDataFolder, type Secrets } from './lib/data-folder.ts';
+import type { ValidatePassword } from './lib/password-rule.ts';
 import { redactedKeys } from './lib/redact.ts';
 import { createMailer, type Mail } from './mail/index.ts';
 import { type McpApi, mcpApi } from './mcp/index.ts';
@@ -32,6 +34,8 @@ export interface LegateOptions {
   authenticate?: AuthenticateHook;
   /** Told of each call that waits for a person, after it is recorded: notify somebody. What it throws is logged. */
   onApprovalRequested?: (approval: Approval) => Promise<void> | void;
+  /** A rule for new passwords; `users.validatePassword` of the configuration is the same. */
+  validatePassword?: ValidatePassword;
   clock?: Clock;
   log?: Log;
   /** Where mail goes in development while there is no `mail.url`; the log when not given. */
@@ -62,19 +66,26 @@ export interface Legate extends DecisionsApi {
   readonly users: UsersApi;
   /** API tokens of any user. */
   readonly apiTokens: ApiTokensApi;
+  /** Whether a password is known from data breaches, as `breach.*` is configured; works while `breach.enabled` is off, too. */
+  readonly breach: BreachCheck;
   readonly baseUrl: string;
   readonly platform: Platform;
   close(): Promise<void>;
 }
 
+/** What `createLegate` is given first: the configuration, and functions of the application. */
+export type LegateInput = Omit<ConfigInput, 'users'> &
+  Pick<LegateOptions, 'authenticate' | 'onApprovalRequested'> & {
+    users?: (NonNullable<ConfigInput['users']> & Pick<LegateOptions, 'validatePassword'>) | undefined;
+  };
+
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Wires a service together: the only place that does. Opens and migrates the database. */
-export async function createLegate(
-  { authenticate, onApprovalRequested, ...config }: ConfigInput & Pick<LegateOptions, 'authenticate' | 'onApprovalRequested'> = {},
-  options: LegateOptions = {},
-): Promise<Legate> {
+export async function createLegate({ authenticate, onApprovalRequested, users, ...rest }: LegateInput = {}, options: LegateOptions = {}): Promise<Legate> {
   const production = options.production ?? false;
+  const { validatePassword, ...usersConfig } = users ?? {};
+  const config: ConfigInput = { ...rest, users: usersConfig };
   const { values } = readConfig({ code: config, file: options.file, env: options.env ?? {}, production, readFile: (path) => readFileSync(path, 'utf8') });
   const log = options.log ?? silent;
   const clock = options.clock ?? systemClock;
@@ -139,6 +150,12 @@ export async function createLegate(
     policy,
     limits,
     gates,
+    breach: createBreachCheck({
+      ...values.breach,
+      now: () => clock.now(),
+      onUnavailable: (reason) => log.warn({ reason }, 'a password could not be compared with known data breaches'),
+    }),
+    validatePassword: validatePassword ?? options.validatePassword,
     redactedKeys: redactedKeys(values.audit.redact),
     counts,
     describeApi: () => (description ??= JSON.stringify(describeApi(mounted, platform))),
@@ -168,6 +185,7 @@ export async function createLegate(
     mcp: mcpApi(platform),
     users: usersApi(platform),
     apiTokens: apiTokensApi(platform),
+    breach: platform.breach,
     baseUrl: platform.baseUrl,
     platform,
     close: async () => {

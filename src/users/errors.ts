@@ -11,5 +11,6 @@ export const UserErrors = defineErrors({
   SETUP_LINK_INVALID: [410, 'This set-up link is not valid, was used, or is older than 15 minutes. A restart prints a new one while there is no user yet.'],
   EMAIL_IN_USE: [422, 'There is an account with this e-mail address already.'],
   TENANT_UNKNOWN: [422, 'tenantId names no known tenant.'],
+  PASSWORD_REJECTED: [422, 'This password is not accepted. Choose another one.'],
   PASSWORD_CHECKS_BUSY: [503, 'Too many passwords are being checked at once. Try again in a moment.'],
 });

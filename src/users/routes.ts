@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BreachErrors } from '../breach/index.ts';
 import { asUser } from '../lib/access.ts';
 import { afterCursor, cutPage, nextPage } from '../lib/page.ts';
 import { defineRoute } from '../platform.ts';
@@ -17,6 +18,9 @@ import { updateUser } from './update-user.ts';
 const Id = z.object({ id: z.string() });
 const { EMAIL_IN_USE, EMAIL_NOT_VERIFIED, INVALID_EMAIL_OR_PASSWORD, LAST_ADMIN, PASSWORD_CHECKS_BUSY, SIGN_UP_CLOSED, TENANT_UNKNOWN, USER_NOT_FOUND } = UserErrors;
 
+/** What a new password can be refused for (password-policy.ts). */
+const passwordErrors = [BreachErrors.PASSWORD_BREACHED, UserErrors.PASSWORD_REJECTED, BreachErrors.PASSWORD_CHECK_UNAVAILABLE];
+
 /** Contract, section 10. */
 export const userRoutes = [
   defineRoute({
@@ -27,10 +31,10 @@ export const userRoutes = [
     rateLimit: 'signUp',
     body: SignUp,
     answers: { 200: SignedIn },
-    errors: [SIGN_UP_CLOSED, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY],
+    errors: [SIGN_UP_CLOSED, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, ...passwordErrors],
     handle: async (call, platform) => {
-      const body = await signUp(platform, call.body, call);
-      return { status: 200, body, headers: startCookie(platform, body.token, true) };
+      const { advice, ...body } = await signUp(platform, call.body, call);
+      return { status: 200, body, headers: { ...startCookie(platform, body.token, true), ...advice } };
     },
   }),
   defineRoute({

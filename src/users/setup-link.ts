@@ -6,6 +6,7 @@ import type { Db } from '../storage/index.ts';
 import { UserErrors } from './errors.ts';
 import { type SignedInResult, startSession } from './finish-sign-in.ts';
 import { hashPassword } from './password.ts';
+import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
 import type { SignUp } from './schema.ts';
 import { insertUser } from './store.ts';
 
@@ -34,9 +35,10 @@ export async function assertSetupLink(platform: Platform, token: string, db: Db 
  * Uses a set-up link: makes the administrator and signs in. Of many at once exactly one gets it; all other links end with it.
  * 410 SETUP_LINK_INVALID; 422 EMAIL_IN_USE, after which the link can still be used.
  */
-export async function completeSetup(platform: Platform, input: SignUp & { token: string }, device: Device): Promise<SignedInResult> {
+export async function completeSetup(platform: Platform, input: SignUp & { token: string }, device: Device): Promise<SignedInResult & { advice: PasswordAdvice }> {
   // Before any expensive work is done for somebody without a link.
   await assertSetupLink(platform, input.token);
+  const advice = await assertPasswordAllowed(platform, input.password, { action: 'set-up', userId: null, email: input.email });
   const passwordHash = await hashPassword(input.password);
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
@@ -44,6 +46,6 @@ export async function completeSetup(platform: Platform, input: SignUp & { token:
     if (numDeletedRows !== 1n) throw UserErrors.SETUP_LINK_INVALID();
     await db.deleteFrom('setup_links').execute();
     const row = await insertUser(db, now, { email: input.email, name: input.name, role: 'admin', passwordHash });
-    return startSession(change, row, 'setup', true, device);
+    return { ...(await startSession(change, row, 'setup', true, device)), advice };
   });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BreachErrors } from '../breach/index.ts';
 import { LegateError } from '../lib/error.ts';
 import { parseWith } from '../lib/json.ts';
 import { errorPage } from '../pages/index.ts';
@@ -9,7 +10,8 @@ import { SetupForm, SetupInput, SignedIn } from './schema.ts';
 import { assertSetupLink, completeSetup } from './setup-link.ts';
 import { setupDonePage, setupFormPage } from './setup-page.ts';
 
-const { EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, SETUP_LINK_INVALID } = UserErrors;
+const { EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, PASSWORD_REJECTED, SETUP_LINK_INVALID } = UserErrors;
+const { PASSWORD_BREACHED, PASSWORD_CHECK_UNAVAILABLE } = BreachErrors;
 const HTML = { mediaTypes: ['text/html'] } as const;
 
 /** The page behind the link that is printed at the first start (contract 1). */
@@ -44,12 +46,12 @@ export const setupRoutes = [
     body: SetupForm,
     form: true,
     answers: { 200: SignedIn },
-    errors: [SETUP_LINK_INVALID, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY],
+    errors: [SETUP_LINK_INVALID, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, PASSWORD_BREACHED, PASSWORD_REJECTED, PASSWORD_CHECK_UNAVAILABLE],
     handle: async (call, platform) => {
       const fromPage = !call.request.headers.get('content-type')?.toLowerCase().startsWith('application/json');
       try {
-        const { token, user } = await completeSetup(platform, parseWith(SetupInput, call.body), call);
-        const cookie = startCookie(platform, token, true);
+        const { token, user, advice } = await completeSetup(platform, parseWith(SetupInput, call.body), call);
+        const cookie = { ...startCookie(platform, token, true), ...advice };
         return fromPage ? setupDonePage(platform, call.request, user.email ?? '', cookie) : { status: 200, body: { token, user }, headers: cookie };
       } catch (error) {
         if (!fromPage || !(error instanceof LegateError)) throw error;

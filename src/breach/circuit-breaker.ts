@@ -1,0 +1,55 @@
+/** What an outage may cost: the time of one look-up, and then one more look-up each time `restMs` have passed. */
+export interface CircuitBreakerOptions {
+  readonly restMs: number;
+  /** Quick failures in a row until it opens. A slow one opens it at once. */
+  readonly failures: number;
+  readonly now: () => number;
+}
+
+/**
+ * Keeps calls away from a service that does not answer. While it is open, calls fail at once; when the rest is over one call goes
+ * through as a probe, and its success closes it. Calls under way when it opens are told by `signal`, so that they wait no longer.
+ */
+export class CircuitBreaker {
+  readonly #options: CircuitBreakerOptions;
+  #failures = 0;
+  #openUntil: number | undefined;
+  #probing = false;
+  #abort = new AbortController();
+
+  constructor(options: CircuitBreakerOptions) {
+    this.#options = options;
+  }
+
+  get open(): boolean {
+    return this.#openUntil !== undefined;
+  }
+
+  /** Runs the call, or gives undefined at once. A call that throws has failed; `isSlow` tells whether it had cost its whole time. */
+  async run<T>(call: (signal: AbortSignal) => Promise<T>, isSlow: (error: unknown) => boolean): Promise<T | undefined> {
+    const probe = this.#openUntil !== undefined;
+    if (probe) {
+      if (this.#probing || this.#options.now() < (this.#openUntil as number)) return undefined;
+      this.#probing = true;
+    }
+    const { signal } = this.#abort;
+    try {
+      const result = await call(signal);
+      this.#failures = 0;
+      this.#openUntil = undefined;
+      return result;
+    } catch (error) {
+      if (!signal.aborted && (probe || isSlow(error) || ++this.#failures >= this.#options.failures)) this.#trip();
+      throw error;
+    } finally {
+      if (probe) this.#probing = false;
+    }
+  }
+
+  #trip(): void {
+    this.#failures = 0;
+    this.#openUntil = this.#options.now() + this.#options.restMs;
+    this.#abort.abort();
+    this.#abort = new AbortController();
+  }
+}
