@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /** What an outage may cost: the time of one look-up, and then one more look-up each time `restMs` have passed. */
 export interface CircuitBreakerOptions {
   readonly restMs: number;
@@ -15,7 +17,7 @@ export class CircuitBreaker {
   #failures = 0;
   #openUntil: number | undefined;
   #probing = false;
-  #abort = new AbortController();
+  #abort = newAbort();
 
   constructor(options: CircuitBreakerOptions) {
     this.#options = options;
@@ -50,6 +52,13 @@ export class CircuitBreaker {
     this.#failures = 0;
     this.#openUntil = this.#options.now() + this.#options.restMs;
     this.#abort.abort();
-    this.#abort = new AbortController();
+    this.#abort = newAbort();
   }
+}
+
+/** Any number of calls may wait for one. */
+function newAbort(): AbortController {
+  const abort = new AbortController();
+  setMaxListeners(0, abort.signal);
+  return abort;
 }

@@ -21,17 +21,17 @@ const MAX_BYTES = 262_144;
  */
 export async function fetchRange({ baseUrl, apiKey, fetch, timeout }: RangeService, prefix: string, signal: AbortSignal): Promise<string> {
   const over = new AbortController();
-  const stop = (): void => over.abort();
-  signal.addEventListener('abort', stop);
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let giveUp: (why: Error) => void = () => {};
   // Raced and not only aborted: a fetch that was passed in may not listen to its signal.
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new SlowRange(`no answer within ${timeout} ms`));
-      stop();
-    }, timeout);
-    signal.addEventListener('abort', () => reject(new Error('the service does not answer')));
+    giveUp = (why) => {
+      reject(why);
+      over.abort();
+    };
   });
+  const timer = setTimeout(() => giveUp(new SlowRange(`no answer within ${timeout} ms`)), timeout);
+  const stop = (): void => giveUp(new Error('the service does not answer'));
+  signal.addEventListener('abort', stop);
   const headers = { accept: 'text/plain', 'add-padding': 'true', 'user-agent': `legate/${packageVersion()}`, ...(apiKey === undefined ? {} : { 'hibp-api-key': apiKey }) };
   const answer = (async () => {
     const response = await fetch(`${baseUrl}/range/${prefix}`, { headers, redirect: 'manual', signal: over.signal });

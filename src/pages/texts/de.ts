@@ -40,6 +40,9 @@ export const de: Texts = {
     EMAIL_IN_USE: 'Zu dieser E-Mail-Adresse gibt es schon ein Konto.',
     INVALID_EMAIL_OR_PASSWORD: 'Die E-Mail-Adresse oder das Passwort stimmt nicht.',
     SETUP_LINK_INVALID: 'Dieser Link ist nicht gültig: Er gilt 15 Minuten lang und nur einmal. Solange es noch kein Konto gibt, zeigt ein Neustart des Dienstes einen neuen.',
+    PASSWORD_BREACHED: 'Dieses Passwort ist aus Datenlecks bekannt, andere können es also erraten. Wählen Sie ein anderes.',
+    PASSWORD_REJECTED: 'Dieses Passwort wird nicht angenommen. Wählen Sie ein anderes.',
+    PASSWORD_CHECK_UNAVAILABLE: 'Das Passwort konnte nicht mit bekannten Datenlecks verglichen werden. Bitte versuchen Sie es gleich noch einmal.',
     PASSWORD_CHECKS_BUSY: 'Gerade melden sich zu viele zugleich an. Bitte versuchen Sie es gleich noch einmal.',
   },
   fields: {

@@ -39,6 +39,9 @@ export const en = {
     EMAIL_IN_USE: 'There is an account with this e-mail address already.',
     INVALID_EMAIL_OR_PASSWORD: 'The e-mail address or the password is not right.',
     SETUP_LINK_INVALID: 'This set-up link is not valid, was used, or is older than 15 minutes. A restart prints a new one while there is no user yet.',
+    PASSWORD_BREACHED: 'This password is known from data breaches, so others can guess it. Choose another one.',
+    PASSWORD_REJECTED: 'This password is not accepted. Choose another one.',
+    PASSWORD_CHECK_UNAVAILABLE: 'The password could not be compared with known data breaches. Please try again in a moment.',
     PASSWORD_CHECKS_BUSY: 'Too many people are signing in at once. Please try again in a moment.',
   },
   fields: {
