@@ -9,6 +9,7 @@ import { ConfigError, type Loaded, loadConfig, option, type PartialValuesOf, typ
 import { mailConfig } from './mail/config.ts';
 import { mcpConfig } from './mcp/config.ts';
 import { rateLimitConfig, redisUrlOption } from './rate-limit/config.ts';
+import { multiSessionConfig } from './sessions/config.ts';
 import { adminConfig, usersConfig } from './users/config.ts';
 
 /** Every option there is. Environment names, docs/config.md and `legate config` are made from this. */
@@ -41,6 +42,7 @@ export const configSection = {
   users: usersConfig,
   breach: breachConfig,
   mail: mailConfig,
+  multiSession: multiSessionConfig,
   rateLimit: rateLimitConfig,
   mcp: mcpConfig,
   ledger: {

@@ -10,4 +10,5 @@ export type { PasswordContext, PasswordVerdict, ValidatePassword } from './lib/p
 export type { AuthorizeAnswer, AuthorizeInput, CheckAnswer, Permission, Question, Reason } from './permissions/index.ts';
 export { createRateLimiter, type RateLimiter, type RateLimiterOptions, type RequestOrigin, type Verdict, type WebHandler, withRateLimit } from './rate-limit/index.ts';
 export { createLegate, type Legate, type LegateOptions } from './service.ts';
+export type { SessionsApi } from './sessions/index.ts';
 export type { UsersApi } from './users/index.ts';

@@ -67,6 +67,8 @@ export interface Credential {
   readonly kind: SecretKind;
   /** The principal behind the hash of a secret, or null when it proves nothing (any more). Reads from `db`. */
   readonly verify: (platform: Platform, db: Db, tokenHash: string, now: number) => Promise<Principal | null>;
+  /** True: `verify` has to see each use, so what it gave is not remembered. */
+  readonly everyUse?: (platform: Platform) => boolean;
 }
 
 /** A call that permissions allow, on its way past the gates. */

@@ -26,6 +26,7 @@ import { modules } from './modules.ts';
 import { type DecisionsApi, decisionsApi, PolicyCache } from './permissions/index.ts';
 import type { Gate, Log, Platform } from './platform.ts';
 import { EndpointLimits, steadyClock } from './rate-limit/index.ts';
+import { type SessionsApi, sessionsApi } from './sessions/index.ts';
 import { migrate, openDatabase } from './storage/index.ts';
 import { type UsersApi, usersApi } from './users/index.ts';
 
@@ -64,6 +65,8 @@ export interface Legate extends DecisionsApi {
   readonly mcp: McpApi;
   /** Accounts, with the power of an admin. */
   readonly users: UsersApi;
+  /** Where people are signed in, with the power of an admin. */
+  readonly sessions: SessionsApi;
   /** API tokens of any user. */
   readonly apiTokens: ApiTokensApi;
   /** Whether a password is known from data breaches, as `breach.*` is configured; works while `breach.enabled` is off, too. */
@@ -184,6 +187,7 @@ export async function createLegate({ authenticate, onApprovalRequested, users, .
     audit: auditApi(platform),
     mcp: mcpApi(platform),
     users: usersApi(platform),
+    sessions: sessionsApi(platform),
     apiTokens: apiTokensApi(platform),
     breach: platform.breach,
     baseUrl: platform.baseUrl,

@@ -125,7 +125,7 @@ export class Authenticator {
     const epoch = policy.epoch;
     const principal = await this.#credentials.get(kind)?.verify(this.#platform, db, tokenHash, clock.now());
     if (!principal) throw invalidCredential();
-    if (principal.kind !== 'agent') {
+    if (principal.kind !== 'agent' && !this.#credentials.get(kind)?.everyUse?.(this.#platform)) {
       if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
       this.#cache.set(tokenHash, { principal, epoch, provedAt: clock.now() });
     }

@@ -43,7 +43,7 @@ export async function completeSignIn(platform: Platform, input: VerifyTotp & { t
     await takeOneTimeToken(change, 'two-factor', input.twoFactorToken);
     const step = JSON.parse(pending.data) as FirstStep;
     const deviceCookie = input.trustDevice ? await trustDevice(platform, change, row.id) : undefined;
-    return { ...(await startSession(change, row, `${step.method}+${used}`, step.rememberMe, device)), deviceCookie };
+    return { ...(await startSession(platform, change, row, `${step.method}+${used}`, step.rememberMe, device)), deviceCookie };
   });
 }
 

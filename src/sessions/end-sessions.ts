@@ -1,13 +1,28 @@
 import type { Change } from '../ledger/index.ts';
 
-/** Ends one session at once, on every instance. */
-export async function endSession(change: Change, sessionId: string): Promise<void> {
-  change.invalidate();
-  await change.db.deleteFrom('sessions').where('id', '=', sessionId).execute();
+/** Why a session ended before its time. */
+export type EndReason = 'sign-out' | 'revoked' | 'revoked-by-admin' | 'evicted' | 'password-changed' | 'password-reset' | 'user-deleted';
+
+interface Ending {
+  readonly reason: EndReason;
+  /** Of whoever ended it, where a request did. */
+  readonly ip?: string | null;
+  /** These alone; none: all of the user. */
+  readonly only?: readonly string[];
+  readonly except?: string | null;
 }
 
-/** Ends every session of a user at once. */
-export async function endSessionsOf(change: Change, userId: string): Promise<void> {
-  change.invalidate();
-  await change.db.deleteFrom('sessions').where('user_id', '=', userId).execute();
+/**
+ * Ends sessions of a user at once, on every instance, each that was alive with its `auth.signout` event. Gives how many were alive:
+ * of several at once, each session is counted by one.
+ */
+export async function endSessions(change: Change, userId: string, { reason, ip, only, except }: Ending): Promise<number> {
+  if (only?.length === 0) return 0;
+  let query = change.db.deleteFrom('sessions').where('user_id', '=', userId);
+  if (only) query = query.where('id', 'in', only);
+  if (typeof except === 'string') query = query.where('id', '<>', except);
+  const ended = (await query.returning(['id', 'expires_at']).execute()).filter((row) => row.expires_at > change.now);
+  if (ended.length > 0) change.invalidate();
+  for (const { id } of ended) change.emit({ type: 'auth.signout', userId, data: { userId, sessionId: id, reason, ipAddress: ip ?? null } });
+  return ended.length;
 }

@@ -40,9 +40,8 @@ export interface SecondFactorRequired {
 export type SignInResult = SignedInResult | SecondFactorRequired;
 
 /** A new session with its `auth.signin` in the same change, whatever proved the person. `method` as in the event: `password`, `password+totp`. */
-export async function startSession(change: Change, row: UserRow, method: string, rememberMe: boolean, device: Device): Promise<SignedInResult> {
-  const { token, session } = await createSession(change, row.id, device);
-  change.emit({ type: 'auth.signin', userId: row.id, data: { userId: row.id, sessionId: session.id, method, ipAddress: session.ip } });
+export async function startSession(platform: Platform, change: Change, row: UserRow, method: string, rememberMe: boolean, device: Device): Promise<SignedInResult> {
+  const { token } = await createSession(platform, change, row.id, device, method);
   return { token, user: toUser(row), rememberMe };
 }
 
@@ -50,12 +49,12 @@ export async function startSession(change: Change, row: UserRow, method: string,
  * What follows on a first step that was right: a session, or, where the person has a second factor and the browser is not
  * trusted, a token for the second step and no session yet.
  */
-export async function finishSignIn(change: Change, row: UserRow, step: FirstStep, device: SignInDevice): Promise<SignInResult> {
+export async function finishSignIn(platform: Platform, change: Change, row: UserRow, step: FirstStep, device: SignInDevice): Promise<SignInResult> {
   if (row.two_factor_enabled === 1 && !(await isTrustedDevice(change.db, change.now, row.id, device.deviceToken))) {
     const twoFactorToken = await createOneTimeToken(change, 'two-factor', row.id, SECOND_STEP_MS, { ...step });
     return { twoFactorRequired: true, twoFactorMethods: ['totp'], twoFactorToken };
   }
-  return startSession(change, row, step.method, step.rememberMe, device);
+  return startSession(platform, change, row, step.method, step.rememberMe, device);
 }
 
 /** What a request says about where a sign-in comes from. */

@@ -3,7 +3,7 @@ import { BreachErrors } from '../breach/index.ts';
 import { asUser } from '../lib/access.ts';
 import { afterCursor, cutPage, nextPage } from '../lib/page.ts';
 import { defineRoute } from '../platform.ts';
-import { endCookie, startCookie } from '../sessions/index.ts';
+import { endCookie, SessionErrors, startCookie } from '../sessions/index.ts';
 import { deleteUser } from './delete-user.ts';
 import { UserErrors } from './errors.ts';
 import { answerSignIn, signInDevice } from './finish-sign-in.ts';
@@ -46,7 +46,7 @@ export const userRoutes = [
     rateLimit: 'signIn',
     body: SignIn,
     answers: { 200: SignInAnswer },
-    errors: [INVALID_EMAIL_OR_PASSWORD, EMAIL_NOT_VERIFIED, PASSWORD_CHECKS_BUSY],
+    errors: [INVALID_EMAIL_OR_PASSWORD, EMAIL_NOT_VERIFIED, SessionErrors.SESSION_LIMIT_REACHED, PASSWORD_CHECKS_BUSY],
     handle: async (call, platform) => answerSignIn(platform, await signIn(platform, call.body, signInDevice(platform, call))),
   }),
   defineRoute({

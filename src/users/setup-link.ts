@@ -46,6 +46,6 @@ export async function completeSetup(platform: Platform, input: SignUp & { token:
     if (numDeletedRows !== 1n) throw UserErrors.SETUP_LINK_INVALID();
     await db.deleteFrom('setup_links').execute();
     const row = await insertUser(db, now, { email: input.email, name: input.name, role: 'admin', passwordHash });
-    return { ...(await startSession(change, row, 'setup', true, device)), advice };
+    return { ...(await startSession(platform, change, row, 'setup', true, device)), advice };
   });
 }

@@ -119,7 +119,14 @@ describe('GET /auth/session', () => {
     const r = await t.call('GET', '/auth/session', { as: token });
     expect(r.status).toBe(200);
     expect(r.body).toEqual({
-      session: { id: expect.stringMatching(/^ses_[0-9a-z]{26}$/), current: true, createdAt: '2030-01-15T10:10:00.000Z', expiresAt: '2030-01-22T10:10:00.000Z' },
+      session: {
+        id: expect.stringMatching(/^ses_[0-9a-z]{26}$/),
+        current: true,
+        createdAt: '2030-01-15T10:10:00.000Z',
+        expiresAt: '2030-01-22T10:10:00.000Z',
+        device: { browser: 'unknown', os: 'unknown', type: 'unknown' },
+        ipAddress: '192.0.2.1',
+      },
       user: expect.objectContaining({ email: ada.email, role: 'user' }),
     });
   });

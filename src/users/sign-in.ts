@@ -21,6 +21,6 @@ export async function signIn(platform: Platform, input: SignIn, device: SignInDe
     const row = await findUser(change.db, found.id);
     if (row?.password_hash !== passwordHash || row?.email_key !== found.email_key) return refuse(change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD());
     if (platform.config.users.requireEmailVerification && row.email_verified !== 1) return refuse(change, attempt, UserErrors.EMAIL_NOT_VERIFIED());
-    return finishSignIn(change, row, { method: 'password', rememberMe: input.rememberMe }, device);
+    return finishSignIn(platform, change, row, { method: 'password', rememberMe: input.rememberMe }, device);
   });
 }

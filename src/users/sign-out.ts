@@ -1,6 +1,6 @@
 import { asUser, type Principal } from '../lib/access.ts';
 import type { Platform } from '../platform.ts';
-import { endSession } from '../sessions/index.ts';
+import { endSessions } from '../sessions/index.ts';
 import { sessionIdOf } from './session-only.ts';
 
 interface Caller {
@@ -16,7 +16,6 @@ export async function signOut(platform: Platform, { principal, confirm, ip }: Ca
   await platform.ledger.change(async (change) => {
     // Of two sign-outs at once one signs out.
     await confirm(change.db);
-    await endSession(change, sessionId);
-    change.emit({ type: 'auth.signout', userId, data: { userId, sessionId, method: 'sign-out', ipAddress: ip } });
+    await endSessions(change, userId, { reason: 'sign-out', ip, only: [sessionId] });
   });
 }

@@ -14,6 +14,6 @@ export async function signUp(platform: Platform, input: SignUp, device: Device):
   const passwordHash = await hashPassword(input.password);
   return platform.ledger.change(async (change) => {
     const row = await insertUser(change.db, change.now, { email: input.email, name: input.name, role: 'user', passwordHash });
-    return { ...(await startSession(change, row, 'sign-up', true, device)), advice };
+    return { ...(await startSession(platform, change, row, 'sign-up', true, device)), advice };
   });
 }

@@ -1,3 +1,4 @@
+import { createSession } from '../../src/sessions/index.ts';
 import type { TestAgent, TestService, TestUser } from '../support/service.ts';
 
 /** Everybody who may call, in the order of the columns. */
@@ -62,6 +63,8 @@ const budget = async ({ t, owner, agent }: Scene): Promise<string> =>
 let servers = 0;
 const mcpServer = (): Record<string, unknown> => ({ name: `server ${++servers}`, endpoint: `http://localhost:3000/servers/${servers}`, tools: ['search'] });
 const registered = async ({ t }: Scene): Promise<string> => (await t.legate.mcp.registerServer(mcpServer() as never)).id;
+const session = async ({ t, owner }: Scene): Promise<string> =>
+  t.legate.platform.ledger.change(async (change) => (await createSession(t.legate.platform, change, owner.id, { ip: null, userAgent: null }, 'test')).session.id);
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
@@ -97,6 +100,25 @@ export const matrix: Readonly<Record<string, Row>> = {
   'POST /totp/enable': { target: fixed('/totp/enable', { password: 'long enough' }), want: '401 401 401 401 401 401  403 403 401 403 403  403 403 403 403  403' },
   'POST /totp/verify': { target: fixed('/totp/verify', { code: '123456' }), want: '401 401 401 401 401 401  403 403 409 403 403  403 403 403 403  403' },
   'POST /totp/disable': { target: fixed('/totp/disable', { password: 'long enough' }), want: '401 401 401 401 401 401  403 403 401 403 403  403 403 403 403  403' },
+  // An API token has the sessions of its user, and none of them is its own. Those of others are for administrators.
+  'GET /auth/sessions': { target: fixed('/auth/sessions'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
+  'DELETE /auth/sessions/:id': {
+    target: async (s) => ({ path: `/auth/sessions/${await session(s)}` }),
+    want: '401 401 401 401 401 401  404 204 204 403 403  403 403 403 403  404',
+  },
+  'DELETE /auth/sessions': { target: fixed('/auth/sessions'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
+  'GET /users/:id/sessions': {
+    target: ({ owner }) => ({ path: `/users/${owner.id}/sessions` }),
+    want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200',
+  },
+  'DELETE /users/:id/sessions': {
+    target: ({ owner }) => ({ path: `/users/${owner.id}/sessions` }),
+    want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200',
+  },
+  'DELETE /users/:id/sessions/:sid': {
+    target: async (s) => ({ path: `/users/${s.owner.id}/sessions/${await session(s)}` }),
+    want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  204',
+  },
   'GET /users': { target: fixed('/users'), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
   'GET /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
   'PATCH /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}`, body: { name: 'x' } }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },

@@ -1,0 +1,14 @@
+import Bowser from 'bowser';
+import type { DeviceInfo } from './schema.ts';
+
+const UNKNOWN = 'unknown';
+
+/** Programs name themselves before a slash: `curl/8.5.0`. */
+const program = (userAgent: string): string | undefined => /^([A-Za-z][A-Za-z0-9._-]{0,39})(?:\/|$)/.exec(userAgent)?.[1];
+
+/** What a User-Agent header says of browser, system and type of device; `unknown` where it does not. Never throws. */
+export function parseDevice(userAgent: string | null): DeviceInfo {
+  if (!userAgent) return { browser: UNKNOWN, os: UNKNOWN, type: UNKNOWN };
+  const { browser, os, platform } = Bowser.parse(userAgent);
+  return { browser: browser.name || program(userAgent) || UNKNOWN, os: os.name || UNKNOWN, type: platform.type || UNKNOWN };
+}
