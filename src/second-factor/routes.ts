@@ -1,7 +1,7 @@
 import { asUser } from '../lib/access.ts';
 import { readCookie, sessionCookieName } from '../lib/session-cookie.ts';
 import { defineRoute, type Platform } from '../platform.ts';
-import { startCookie } from '../sessions/index.ts';
+import { SessionErrors, startCookie } from '../sessions/index.ts';
 import { SignedIn, sessionIdOf, signInDevice, UserErrors } from '../users/index.ts';
 import { completeSignIn } from './complete-sign-in.ts';
 import { confirmTotp } from './confirm-totp.ts';
@@ -43,7 +43,7 @@ export const secondFactorRoutes = [
     rateLimit: 'totpVerify',
     body: VerifyTotp,
     answers: { 200: SignedIn },
-    errors: [INVALID_CODE, TOTP_NOT_SET_UP, TOO_MANY_TRIES],
+    errors: [INVALID_CODE, TOTP_NOT_SET_UP, TOO_MANY_TRIES, SessionErrors.SESSION_LIMIT_REACHED],
     handle: async (call, platform) => {
       const { twoFactorToken } = call.body;
       if (twoFactorToken !== undefined) {
