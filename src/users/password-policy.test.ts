@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openRangeServer, type RangeServer } from '../../test/support/range-server.ts';
-import { createTestService, type TestOptions, type TestService } from '../../test/support/service.ts';
+import { createTestService, newTestDatabase, type TestOptions, type TestService } from '../../test/support/service.ts';
 import { createLegate, LegateError } from '../index.ts';
 import { ensureFirstAdmin } from './index.ts';
 
@@ -112,8 +112,11 @@ describe('users.validatePassword', () => {
   it('may be part of the configuration, and may ask the breach check', async () => {
     const server = await openRangeServer({ [BREACHED]: 42 });
     let enforce: (password: string) => Promise<void>;
+    const place = newTestDatabase();
     const legate = await createLegate({
-      databaseUrl: 'sqlite::memory:',
+      dataDir: place.dir,
+      databaseUrl: place.url,
+      service: { name: place.name },
       breach: { baseUrl: server.url },
       users: { signUp: 'open', validatePassword: (password) => enforce(password) },
     });
