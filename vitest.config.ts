@@ -9,6 +9,7 @@ const project = (name: 'sqlite' | 'postgres') => ({
     alias: [
       { find: /^legate$/, replacement: at('src/index.ts') },
       { find: /^legate\/node$/, replacement: at('src/http/node.ts') },
+      { find: /^legate\/mcp$/, replacement: at('src/mcp/protect.ts') },
     ],
   },
   test: {

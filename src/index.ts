@@ -7,6 +7,7 @@ export type { DelegationsApi } from './delegations/index.ts';
 export type { AuthenticateHook, ExternalUser } from './http/authenticate.ts';
 export { LegateError } from './lib/error.ts';
 export type { PasswordContext, PasswordVerdict, ValidatePassword } from './lib/password-rule.ts';
+export { expressMcp, fastifyMcp, honoMcp, type McpApi, protectMcp } from './mcp/index.ts';
 export type { AuthorizeAnswer, AuthorizeInput, CheckAnswer, Permission, Question, Reason } from './permissions/index.ts';
 export { createRateLimiter, type RateLimiter, type RateLimiterOptions, type RequestOrigin, type Verdict, type WebHandler, withRateLimit } from './rate-limit/index.ts';
 export { createLegate, type Legate, type LegateOptions } from './service.ts';

@@ -5,6 +5,7 @@ import { rateGate } from './rate-gate.ts';
 import { serverRoutes } from './routes.ts';
 
 export { type McpApi, mcpApi } from './api.ts';
+export { expressMcp, fastifyMcp, honoMcp, protectMcp } from './protect.ts';
 
 export const mcp = defineModule({
   name: 'mcp',

@@ -34,7 +34,7 @@ beforeAll(() => {
 
 describe('the packed package', () => {
   it('carries what it needs and nothing else', () => {
-    for (const file of ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts', 'dist/cli.js', 'dist/http/node.js'])
+    for (const file of ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts', 'dist/cli.js', 'dist/http/node.js', 'dist/mcp/protect.js'])
       expect(files).toContain(file);
     expect(files.filter((file) => /\.test\.|\.cases\.|^(src|test|scripts|bench|examples)\//.test(file))).toEqual([]);
   });
@@ -55,7 +55,12 @@ describe('the packed package', () => {
 
   it('can be imported', () => {
     const source = "import('legate').then(async (m) => { const l = await m.createLegate({ dataDir: 'imported' }); await l.close(); console.log(Object.keys(m).sort().join()) })";
-    expect(run(process.execPath, ['-e', source], home).trim()).toBe('LegateError,createLegate');
+    expect(run(process.execPath, ['-e', source], home).trim()).toBe('LegateError,createLegate,createRateLimiter,expressMcp,fastifyMcp,honoMcp,protectMcp,withRateLimit');
+  });
+
+  it('has a guard for MCP servers that brings nothing of the service with it', () => {
+    const source = "import('legate/mcp').then((m) => console.log(Object.keys(m).sort().join()))";
+    expect(run(process.execPath, ['-e', source], home).trim()).toBe('expressMcp,fastifyMcp,honoMcp,protectMcp');
   });
 
   it('starts, decides, keeps its word over a restart, and stops', async () => {
