@@ -1,3 +1,4 @@
+import { account } from './account/index.ts';
 import { agents } from './agents/index.ts';
 import { anomalies } from './anomalies/index.ts';
 import { apiTokens } from './api-tokens/index.ts';
@@ -25,6 +26,7 @@ export const modules: readonly Module[] = [
   sessions,
   users,
   secondFactor,
+  account,
   apiTokens,
   agents,
   delegations,

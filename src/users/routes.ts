@@ -19,7 +19,7 @@ const Id = z.object({ id: z.string() });
 const { EMAIL_IN_USE, EMAIL_NOT_VERIFIED, INVALID_EMAIL_OR_PASSWORD, LAST_ADMIN, PASSWORD_CHECKS_BUSY, SIGN_UP_CLOSED, TENANT_UNKNOWN, USER_NOT_FOUND } = UserErrors;
 
 /** What a new password can be refused for (password-policy.ts). */
-const passwordErrors = [BreachErrors.PASSWORD_BREACHED, UserErrors.PASSWORD_REJECTED, BreachErrors.PASSWORD_CHECK_UNAVAILABLE];
+export const passwordErrors = [BreachErrors.PASSWORD_BREACHED, UserErrors.PASSWORD_REJECTED, BreachErrors.PASSWORD_CHECK_UNAVAILABLE];
 
 /** Contract, section 10. */
 export const userRoutes = [

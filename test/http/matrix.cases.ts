@@ -123,6 +123,26 @@ export const matrix: Readonly<Record<string, Row>> = {
   'GET /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
   'PATCH /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}`, body: { name: 'x' } }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
   'DELETE /users/:id': { target: ({ owner }) => ({ path: `/users/${owner.id}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  204' },
+  // Pages. Whoever has to be signed in, and sends no credential of another kind, is led to the sign-in page.
+  'GET /account/sign-in': { target: fixed('/account/sign-in'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'POST /account/sign-in': {
+    target: fixed('/account/sign-in', { email: 'nobody@example.com', password: 'long enough' }),
+    want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401',
+  },
+  'GET /account/sign-up': { target: fixed('/account/sign-up'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'POST /account/sign-up': {
+    target: ({ owner }) => ({ path: '/account/sign-up', body: { email: `page-${owner.email}`, password: 'long enough' } }),
+    want: '303 303 303 303 303 303 303 303 303 303 303 303 303 303 303 303',
+  },
+  // Nobody is between the two steps of a sign-in.
+  'GET /account/second-factor': { target: fixed('/account/second-factor'), want: '400 400 400 400 400 400 400 400 400 400 400 400 400 400 400 400' },
+  'POST /account/second-factor': {
+    target: fixed('/account/second-factor', { code: '123456' }),
+    want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401',
+  },
+  'GET /account/devices': { target: fixed('/account/devices'), want: '303 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
+  'POST /account/devices': { target: fixed('/account/devices', {}), want: '401 401 401 401 401 401  303 303 303 403 403  403 403 403 403  303' },
+  'POST /account/sign-out': { target: fixed('/account/sign-out', {}), want: '401 401 401 401 401 401  403 403 303 403 403  403 403 403 403  403' },
   // There are users, so no set-up link is valid.
   'GET /setup': { target: fixed('/setup?token=lgu_x'), want: '410 410 410 410 410 410 410 410 410 410 410 410 410 410 410 410' },
   'POST /setup': {

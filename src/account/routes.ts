@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { defineRoute } from '../platform.ts';
+import { SecondFactorErrors } from '../second-factor/index.ts';
+import { endCookie, SessionErrors } from '../sessions/index.ts';
+import { passwordErrors, signOut, UserErrors } from '../users/index.ts';
+import { devicesPage, EndSessionForm, endSessionForm } from './devices-page.ts';
+import { PATHS } from './form.ts';
+import { SecondFactorForm, secondFactorForm, secondFactorPage } from './second-factor-page.ts';
+import { SignInForm, signedOut, signInForm, signInPage } from './sign-in-page.ts';
+import { SignUpForm, signUpForm, signUpPage } from './sign-up-page.ts';
+
+const HTML = { mediaTypes: ['text/html'] } as const;
+const { EMAIL_IN_USE, EMAIL_NOT_VERIFIED, INVALID_EMAIL_OR_PASSWORD, PASSWORD_CHECKS_BUSY, SIGN_UP_CLOSED } = UserErrors;
+const { SESSION_LIMIT_REACHED } = SessionErrors;
+
+/** The pages of people. What a form did well is answered with 303, what was wrong with it on the page again. */
+export const accountRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: PATHS.signIn,
+    summary: 'The sign-in page',
+    description: '`returnTo`, a path of this origin, is where it leads.',
+    who: 'public',
+    page: true,
+    answers: { 200: HTML },
+    handle: (call, platform) => signInPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.signIn,
+    summary: 'The form of the sign-in page',
+    description: 'Shares its rate limit with POST /sign-in.',
+    who: 'public',
+    page: true,
+    rateLimit: 'signIn',
+    body: SignInForm,
+    form: true,
+    answers: { 303: null },
+    errors: [INVALID_EMAIL_OR_PASSWORD, EMAIL_NOT_VERIFIED, PASSWORD_CHECKS_BUSY, SESSION_LIMIT_REACHED],
+    handle: (call, platform) => signInForm(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: PATHS.signUp,
+    summary: 'The page that makes an account',
+    who: 'public',
+    page: true,
+    answers: { 200: HTML },
+    errors: [SIGN_UP_CLOSED],
+    handle: (call, platform) => signUpPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.signUp,
+    summary: 'The form of the page that makes an account',
+    description: 'Shares its rate limit with POST /sign-up.',
+    who: 'public',
+    page: true,
+    rateLimit: 'signUp',
+    body: SignUpForm,
+    form: true,
+    answers: { 303: null },
+    errors: [SIGN_UP_CLOSED, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, SESSION_LIMIT_REACHED, ...passwordErrors],
+    handle: (call, platform) => signUpForm(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: PATHS.secondFactor,
+    summary: 'The page of the second step of a sign-in',
+    who: 'public',
+    page: true,
+    answers: { 200: HTML, 400: HTML },
+    handle: (call, platform) => secondFactorPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.secondFactor,
+    summary: 'The form of the second step of a sign-in',
+    description: 'Shares its rate limit with POST /totp/verify.',
+    who: 'public',
+    page: true,
+    rateLimit: 'totpVerify',
+    body: SecondFactorForm,
+    form: true,
+    answers: { 303: null },
+    errors: [SecondFactorErrors.INVALID_CODE, SecondFactorErrors.TOO_MANY_TRIES, SESSION_LIMIT_REACHED],
+    handle: (call, platform) => secondFactorForm(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: PATHS.devices,
+    summary: 'The page of the devices on which the caller is signed in',
+    who: 'user',
+    page: true,
+    answers: { 200: HTML },
+    handle: (call, platform) => devicesPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.devices,
+    summary: "End one of the caller's sessions, or all others",
+    who: 'user',
+    page: true,
+    body: EndSessionForm,
+    form: true,
+    answers: { 303: null },
+    handle: (call, platform) => endSessionForm(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.signOut,
+    summary: 'Sign out from a page',
+    who: 'user',
+    page: true,
+    body: z.strictObject({}),
+    bodyOptional: true,
+    form: true,
+    answers: { 303: null },
+    handle: async (call, platform) => {
+      await signOut(platform, call);
+      return signedOut(platform, endCookie(platform));
+    },
+  }),
+];

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { LegateError } from '../lib/error.ts';
+import { parseWith } from '../lib/json.ts';
+import { readCookie, serviceCookie, serviceCookieName } from '../lib/session-cookie.ts';
+import { actions, button, checkbox, errorSummary, field, form, html, notice, page, pathOf, seeOther, textsFor } from '../pages/index.ts';
+import type { Platform } from '../platform.ts';
+import { startCookie } from '../sessions/index.ts';
+import { formProblems, SignIn, type SignInResult, signIn, signInDevice } from '../users/index.ts';
+import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
+
+/** Loose on purpose: the page shows what is wrong, so values are looked at by the use case. */
+export const SignInForm = z.strictObject({ email: z.string().max(4096), password: z.string().max(16_384), rememberMe: z.string().max(10).optional() }).meta({ id: 'SignInForm' });
+type SignInForm = z.output<typeof SignInForm>;
+
+/** GET: the form, with what happened before (`?done=`). */
+export function signInPage(platform: Platform, call: AnyCall, tried?: { error: LegateError; form: SignInForm }): Response {
+  const t = textsFor(call.request);
+  const problems = tried ? formProblems(t, tried.error) : [];
+  const done = { 'signed-out': t.signIn.signedOut, 'password-changed': t.signIn.passwordChanged }[call.url.searchParams.get('done') ?? ''];
+  return page(platform, call.request, {
+    title: t.signIn.title,
+    status: tried?.error.status ?? 200,
+    failed: tried !== undefined,
+    formTargets: formTargets(platform, call),
+    ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
+    body: html`${errorSummary(t, problems)}${done !== undefined && !tried && notice('good', done)}${form(
+      html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email, autofocus: true }, problems)}
+${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}
+${checkbox({ name: 'rememberMe', label: t.signIn.remember, checked: tried ? tried.form.rememberMe !== undefined : true })}
+${actions(button({ label: t.signIn.submit }))}`,
+    )}${platform.config.users.signUp === 'open' && html`<p>${t.signIn.noAccount} <a href="${onward(platform, call, PATHS.signUp)}">${t.signIn.signUp}</a></p>`}`,
+  });
+}
+
+/** POST: signs in and leads on, to the second step where there is one. */
+export const signInForm = (platform: Platform, call: AnyCall & { readonly body: SignInForm }): Promise<Response> =>
+  answerForm(
+    call,
+    async () => {
+      const { email, password, rememberMe } = call.body;
+      return finish(platform, call, await signIn(platform, parseWith(SignIn, { email, password, rememberMe: rememberMe !== undefined }), signInDevice(platform, call)));
+    },
+    (error) => signInPage(platform, call, { error, form: call.body }),
+  );
+
+const SECOND_STEP = 'second_step';
+const SECOND_STEP_SECONDS = 600;
+
+/** After a first step that was right: on to where the person wanted to go, or to the second step, whose token waits in a cookie. */
+export function finish(platform: Platform, call: AnyCall, result: SignInResult): Response {
+  const { baseUrl, config } = platform;
+  if ('twoFactorRequired' in result) {
+    const cookie = serviceCookie(baseUrl, config.service.name, SECOND_STEP, result.twoFactorToken, SECOND_STEP_SECONDS);
+    return seeOther(onward(platform, call, PATHS.secondFactor), {}, [cookie]);
+  }
+  return seeOther(destination(platform, call), startCookie(platform, result.token, result.rememberMe));
+}
+
+export const secondStepToken = ({ baseUrl, config }: Platform, { headers }: Request): string | undefined =>
+  readCookie(headers.get('cookie'), serviceCookieName(baseUrl, config.service.name, SECOND_STEP));
+
+export const endSecondStep = ({ baseUrl, config }: Platform): string => serviceCookie(baseUrl, config.service.name, SECOND_STEP, '', 0);
+
+/** After signing out. */
+export const signedOut = (platform: Platform, headers: Readonly<Record<string, string>>): Response => seeOther(`${pathOf(platform, PATHS.signIn)}?done=signed-out`, headers);

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import type { LegateError } from '../lib/error.ts';
+import { parseWith } from '../lib/json.ts';
+import { actions, button, errorSummary, field, form, html, page, seeOther, textsFor } from '../pages/index.ts';
+import type { Platform } from '../platform.ts';
+import { startCookie } from '../sessions/index.ts';
+import { formProblems, SignUp, signUp, UserErrors } from '../users/index.ts';
+import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
+
+export const SignUpForm = z.strictObject({ name: z.string().max(4096).optional(), email: z.string().max(4096), password: z.string().max(16_384) }).meta({ id: 'SignUpForm' });
+type SignUpForm = z.output<typeof SignUpForm>;
+
+/** GET: the form. 403 SIGN_UP_CLOSED where accounts are made by an administrator. */
+export function signUpPage(platform: Platform, call: AnyCall, tried?: { error: LegateError; form: SignUpForm }): Response {
+  if (platform.config.users.signUp === 'closed') throw UserErrors.SIGN_UP_CLOSED();
+  const t = textsFor(call.request);
+  const problems = tried ? formProblems(t, tried.error) : [];
+  return page(platform, call.request, {
+    title: t.signUp.title,
+    status: tried?.error.status ?? 200,
+    failed: tried !== undefined,
+    formTargets: formTargets(platform, call),
+    ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
+    body: html`${errorSummary(t, problems)}${form(
+      html`${field(t, { name: 'name', label: t.common.name, autocomplete: 'name', value: tried?.form.name, required: false }, problems)}
+${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email }, problems)}
+${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}
+${actions(button({ label: t.signUp.submit }))}`,
+    )}<p>${t.signUp.haveAccount} <a href="${onward(platform, call, PATHS.signIn)}">${t.signUp.signIn}</a></p>`,
+  });
+}
+
+/** POST: makes the account, signs in and leads on. */
+export const signUpForm = (platform: Platform, call: AnyCall & { readonly body: SignUpForm }): Promise<Response> =>
+  answerForm(
+    call,
+    async () => {
+      const { name, ...rest } = call.body;
+      const { token, advice } = await signUp(platform, parseWith(SignUp, { ...rest, ...(name?.trim() ? { name: name.trim() } : {}) }), call);
+      return seeOther(destination(platform, call), { ...startCookie(platform, token, true), ...advice });
+    },
+    (error) => signUpPage(platform, call, { error, form: call.body }),
+  );

@@ -1,0 +1,34 @@
+import type { Answered, TestService } from './service.ts';
+
+/** A browser without a window: keeps cookies, sends forms and follows nothing by itself. */
+export class FormClient {
+  readonly cookies = new Map<string, string>();
+  readonly #t: TestService;
+  readonly #headers: Record<string, string>;
+
+  constructor(t: TestService, headers: Record<string, string> = {}) {
+    this.#t = t;
+    this.#headers = headers;
+  }
+
+  get(path: string): Promise<Answered> {
+    return this.#send('GET', path, {});
+  }
+
+  post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answered> {
+    const form = { 'content-type': 'application/x-www-form-urlencoded', origin: new URL(this.#t.legate.baseUrl).origin, 'sec-fetch-site': 'same-origin', ...headers };
+    return this.#send('POST', path, { raw: new URLSearchParams(fields).toString(), headers: form });
+  }
+
+  async #send(method: string, path: string, { raw, headers }: { raw?: string; headers?: Record<string, string> }): Promise<Answered> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const all = { accept: 'text/html', ...this.#headers, ...(cookie ? { cookie } : {}), ...headers };
+    const r = await this.#t.call(method, path, { headers: all, ...(raw === undefined ? {} : { raw }) });
+    for (const set of r.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      if (/Max-Age=0\b/.test(set)) this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    return r;
+  }
+}
