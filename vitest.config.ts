@@ -16,7 +16,7 @@ const project = (name: 'sqlite' | 'postgres') => ({
     name,
     env: { LEGATE_TEST_DATABASE: name },
     include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts', 'test/http/**/*.test.ts'],
-    globalSetup: name === 'postgres' ? ['test/support/postgres-server.ts'] : [],
+    globalSetup: ['test/support/redis-server.ts', ...(name === 'postgres' ? ['test/support/postgres-server.ts'] : [])],
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

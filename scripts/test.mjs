@@ -17,6 +17,9 @@ if (noPostgres) {
   projects.splice(projects.indexOf('postgres'), 1);
 }
 
+const noRedis = whyNoRedis();
+if (noRedis) notRun.push(`what needs Redis: ${noRedis}`);
+
 if (run('scripts/build.mjs', []) !== 0) {
   console.log('the build failed\n0 passed, 1 failed');
   process.exit(1);
@@ -53,6 +56,19 @@ function whyNoPostgres() {
   if (process.getuid?.() !== 0) return undefined;
   const known = ['postgres', 'nobody'].some((user) => spawnSync('id', ['-u', user]).status === 0);
   return known ? undefined : 'PostgreSQL does not run as root, and there is no user "postgres" or "nobody" to run it as';
+}
+
+/** LEGATE_TEST_REDIS_URL, or the program on the PATH, where it is put from Debian's package when that needs no questions (as root). */
+function whyNoRedis() {
+  if (process.env.LEGATE_TEST_REDIS_URL) return undefined;
+  const found = () => ['redis-server', 'valkey-server'].some((name) => spawnSync(name, ['--version']).status === 0);
+  if (found()) return undefined;
+  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0) return 'no LEGATE_TEST_REDIS_URL, and no redis-server or valkey-server on the PATH';
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  const apt = (...args) => spawnSync('apt-get', args, { env, stdio: 'ignore', timeout: 180_000 }).status === 0;
+  const install = () => apt('install', '-y', '--no-install-recommends', 'redis-server');
+  if (!install()) apt('update') && install();
+  return found() ? undefined : "Debian's package redis-server could not be installed";
 }
 
 function read(file) {

@@ -22,6 +22,8 @@ export type Passage = { readonly headers: Record<string, string>; readonly refus
 
 /** The limits of the endpoints, one counter for each client address and name (specification 8.1). */
 export class EndpointLimits {
+  /** Requests refused so far, by name. */
+  readonly refusals = new Map<LimitedEndpoint, number>();
   readonly #o: EndpointLimitsOptions;
   readonly #memory = new MemoryStore();
   readonly #shared: SharedStore | undefined;
@@ -37,7 +39,9 @@ export class EndpointLimits {
     const { limit, window } = this.#o.endpoints[name];
     const taken = this.#take(`${name}:${addressGroup(address)}`, limit, window * 1000);
     const verdict: Verdict = verdictOf(limit, window, taken instanceof Promise ? await taken : taken);
-    return verdict.allowed ? { headers: limitHeaders(name, verdict) } : { refusal: rateLimitExceeded(name, verdict) };
+    if (verdict.allowed) return { headers: limitHeaders(name, verdict) };
+    this.refusals.set(name, (this.refusals.get(name) ?? 0) + 1);
+    return { refusal: rateLimitExceeded(name, verdict) };
   }
 
   #take(key: string, limit: number, windowMs: number): Outcome | Promise<Outcome> {

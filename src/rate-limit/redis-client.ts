@@ -29,6 +29,7 @@ export class RedisClient {
       maxRetriesPerRequest: 0,
       commandTimeout: PATIENCE_MS,
       connectTimeout: CONNECT_MS,
+      disconnectTimeout: PATIENCE_MS,
       retryStrategy: (attempt) => Math.min(attempt * 100, 1000),
       scripts: { legateTake: { lua: SCRIPT, numberOfKeys: 1 } },
     }) as WithScript;
@@ -56,6 +57,11 @@ export class RedisClient {
       () => true,
       () => false,
     );
+  }
+
+  /** Gives up a connection that does not answer: what it may still say would be the answer to something else. */
+  renew(): void {
+    if (this.#redis.status !== 'reconnecting') this.#redis.disconnect(true);
   }
 
   close(): void {

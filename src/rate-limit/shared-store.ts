@@ -5,6 +5,8 @@ import { RedisClient } from './redis-client.ts';
 
 /** How often a Redis that failed is asked whether it is back. No request waits for that. */
 const PROBE_MS = 500;
+/** A new connection gets this many probes to answer before another one is tried. */
+const PROBES_PER_CONNECTION = 6;
 
 export interface SharedStoreOptions {
   readonly url: string;
@@ -86,7 +88,12 @@ export class SharedStore {
     if (this.#lostAt !== undefined || this.#closed) return;
     this.#lostAt = this.#o.clock.now();
     this.#o.onChange(false, error);
-    this.#probe = setInterval(() => void this.#look(), PROBE_MS);
+    this.#client?.renew();
+    let probes = 0;
+    this.#probe = setInterval(() => {
+      if (++probes % PROBES_PER_CONNECTION === 0) this.#client?.renew();
+      else void this.#look();
+    }, PROBE_MS);
     this.#probe.unref();
   }
 

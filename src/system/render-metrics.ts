@@ -16,7 +16,7 @@ async function processRegistry(): Promise<Registry> {
 }
 
 /** Everything that is counted, in Prometheus' text format 0.0.4. */
-export async function renderMetrics({ counts, ledger, database }: Platform): Promise<{ text: string; contentType: string }> {
+export async function renderMetrics({ counts, ledger, limits, database }: Platform): Promise<{ text: string; contentType: string }> {
   const { Counter, Gauge, Registry } = await load();
   const register = new Registry();
   const registers = [register];
@@ -29,6 +29,15 @@ export async function renderMetrics({ counts, ledger, database }: Platform): Pro
 
   const decisions = new Counter({ name: 'legate_decisions_total', help: 'Recorded decisions by result and reason.', labelNames: ['result', 'reason'], registers });
   for (const [result, reason, count] of counts.decisions.entries()) decisions.inc({ result, reason: String(reason) }, count);
+
+  const refused = new Counter({ name: 'legate_rate_limited_total', help: 'Requests that were answered 429, by the limit they met.', labelNames: ['limit'], registers });
+  for (const [limit, count] of limits.refusals) refused.inc({ limit }, count);
+  if (limits.store) {
+    new Gauge({ name: 'legate_rate_limit_redis_up', help: '1: Redis counts for all instances. 0: each process counts alone.', registers }).set(limits.store.up ? 1 : 0);
+    new Counter({ name: 'legate_rate_limit_fallbacks_total', help: 'Requests that were counted in this process because Redis did not answer.', registers }).inc(
+      limits.store.fallbacks,
+    );
+  }
 
   const { batches, records, failures, queued } = ledger.stats;
   new Counter({ name: 'legate_ledger_batches_total', help: 'Transactions that recorded decisions.', registers }).inc(batches);

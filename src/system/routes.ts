@@ -20,7 +20,7 @@ export const systemRoutes = [
     method: 'GET',
     path: '/health/ready',
     summary: 'Requests can be served',
-    description: 'The database answers and its schema is that of this version; otherwise 503.',
+    description: 'The database answers and its schema is that of this version, and Redis answers when it is used; otherwise 503.',
     who: 'public',
     answers: { 200: Ready, 503: Ready },
     handle: async (_, platform) => {

@@ -7,6 +7,7 @@ export const Ready = z
     status: z.enum(['ready', 'unavailable']),
     checks: z.object({
       database: z.enum(['ok', 'unreachable']),
+      redis: z.enum(['ok', 'unreachable']).optional().meta({ description: 'Only where Redis is used. unreachable: limits are counted in each process until it answers.' }),
       schema: z.enum(['ok', 'behind', 'unknown']).meta({ description: 'behind: the database lacks migrations that this version needs.' }),
     }),
   })

@@ -1,45 +1,279 @@
-import { describe, expect, it } from 'vitest';
-import { type Answered, createTestService, type TestService } from '../support/service.ts';
+import { randomInt } from 'node:crypto';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ConfigInput } from '../../src/config.ts';
+import { mountRoutes } from '../../src/http/app.ts';
+import { LIMITED_ENDPOINTS } from '../../src/lib/rate-limit.ts';
+import { modules } from '../../src/modules.ts';
+import type { Log } from '../../src/platform.ts';
+import { redisUrl, type Wire, wireTo } from '../support/redis-server.ts';
+import { type Answered, createTestService, type TestOptions, type TestService } from '../support/service.ts';
 
-/** What is limited, how often (specification 8.1), and a request of which the body is never looked at. */
-const limits: [path: string, name: string, limit: number][] = [
-  ['/sign-in', 'signIn', 10],
-  ['/sign-up', 'signUp', 5],
-];
+/** Specification 8.1, to the letter. */
+const SPECIFIED: Record<string, number> = {
+  '/sign-in': 10,
+  '/sign-up': 5,
+  '/magic-link': 3,
+  '/email-otp': 5,
+  '/totp/verify': 10,
+  '/token': 20,
+  '/oauth/token': 20,
+  '/mcp/token': 20,
+};
 
-/** `n` requests with a body that no schema fits. */
-async function send(t: TestService, path: string, n: number, o: { ip?: string; headers?: Record<string, string> } = {}): Promise<Answered[]> {
+/** An address that no other test uses: a Redis may outlive its tests. */
+const anyAddress = (): string => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
+
+interface From {
+  readonly ip?: string;
+  readonly headers?: Record<string, string>;
+}
+
+/** A request whose body no schema fits. */
+const knock = (t: TestService, path: string, { ip = '192.0.2.1', headers }: From = {}): Promise<Answered> =>
+  t.call('POST', path, { raw: '{', headers: { 'content-type': 'application/json', ...headers }, ip });
+async function knocks(t: TestService, path: string, n: number, from?: From): Promise<Answered[]> {
   const answers: Answered[] = [];
-  for (let i = 0; i < n; i++) answers.push(await t.call('POST', path, { raw: '{', headers: { 'content-type': 'application/json', ...o.headers }, ...(o.ip ? { ip: o.ip } : {}) }));
+  for (let i = 0; i < n; i++) answers.push(await knock(t, path, from));
   return answers;
 }
-const statuses = (answers: Answered[]): number[] => answers.map((a) => a.status);
-const times = <T>(n: number, value: T): T[] => Array.from({ length: n }, () => value);
+const refused = (answers: readonly Answered[]): boolean[] => answers.map((a) => a.status === 429);
+const times = (n: number, m: number): boolean[] => [...Array.from({ length: n }, () => false), ...Array.from({ length: m }, () => true)];
+const limited = (rateLimit: ConfigInput['rateLimit'] = {}, o: TestOptions & { http?: ConfigInput['http'] } = {}): Promise<TestService> =>
+  createTestService({ ...o, config: { rateLimit, ...(o.http ? { http: o.http } : {}) } });
 
-describe('the limit of an endpoint', () => {
-  it.each(limits)('POST %s: %s, %i a minute for a client address, counted before the body is read', async (path, name, limit) => {
-    const t = await createTestService({ config: { rateLimit: {} } });
-    const answers = await send(t, path, limit);
-    expect(statuses(answers)).toEqual(times(limit, 400));
-    expect(answers.map((a) => a.headers.get('ratelimit'))).toEqual(Array.from({ length: limit }, (_, i) => `"${name}";r=${limit - 1 - i};t=60`));
+describe('every endpoint with a limit', () => {
+  let t: TestService;
+  beforeAll(async () => {
+    t = await createTestService({ lasting: true, config: { rateLimit: {} } });
+  });
+  const config = { http: { restPath: '/', basePath: '/api/legate' } } as Parameters<typeof mountRoutes>[1];
+  const routes = mountRoutes(modules, config).flatMap(({ route, path }) => (route.rateLimit && route.method === 'POST' ? [{ path, name: route.rateLimit }] : []));
+
+  it('is one of the specification, or one of our own', () => {
+    expect(routes.map((r) => r.path)).toEqual(expect.arrayContaining(['/sign-in', '/sign-up', '/totp/verify']));
+    expect(Object.keys(t.legate.platform.config.rateLimit.endpoints)).toEqual(expect.arrayContaining(['signIn', 'signUp', 'magicLink', 'emailOtp', 'totpVerify', 'token']));
+  });
+
+  it.each(routes)('POST $path: $name, a minute, for a client address, counted before the body is read', async ({ path, name }) => {
+    const { limit, window } = { ...LIMITED_ENDPOINTS[name], ...(SPECIFIED[path] ? { limit: SPECIFIED[path], window: 60 } : {}) };
+    const ip = anyAddress();
+    const answers = await knocks(t, path, limit, { ip });
+    expect(refused(answers)).toEqual(times(limit, 0));
+    expect(answers.map((a) => a.headers.get('ratelimit'))).toEqual(Array.from({ length: limit }, (_, i) => `"${name}";r=${limit - 1 - i};t=${window}`));
     t.clock.advance(20_500);
-    const [refused] = await send(t, path, 1);
-    expect(refused?.status).toBe(429);
-    expect(refused?.body).toEqual({ error: { code: 'RATE_LIMIT_EXCEEDED', message: expect.any(String), details: { limit, window: 60, retryAfter: 40 } } });
-    expect(Object.fromEntries(refused?.headers ?? [])).toMatchObject({
+    const r = await knock(t, path, { ip });
+    expect(r.status).toBe(429);
+    expect(r.body).toEqual({ error: { code: 'RATE_LIMIT_EXCEEDED', message: expect.any(String), details: { limit, window, retryAfter: window - 20 } } });
+    expect(Object.fromEntries(r.headers)).toMatchObject({
       'content-type': 'application/json',
-      'retry-after': '40',
-      'ratelimit-policy': `"${name}";q=${limit};w=60`,
-      ratelimit: `"${name}";r=0;t=40`,
+      'retry-after': String(window - 20),
+      'ratelimit-policy': `"${name}";q=${limit};w=${window}`,
+      ratelimit: `"${name}";r=0;t=${window - 20}`,
       'cache-control': 'no-store',
     });
-    // Another client has a limit of its own, and what is not this endpoint is not limited by it.
-    expect(statuses(await send(t, path, 1, { ip: '192.0.2.2' }))).toEqual([400]);
-    expect((await t.call('GET', '/health/live')).status).toBe(200);
-    // At the instant the first request is a window old, and not a millisecond before.
-    t.clock.advance(39_499);
-    expect(statuses(await send(t, path, 1))).toEqual([429]);
+    // Another client has a limit of its own.
+    expect(refused([await knock(t, path, { ip: anyAddress() })])).toEqual([false]);
+    // Open again at the instant at which the first request is a window old, and not a millisecond before.
+    t.clock.advance(window * 1000 - 20_501);
+    expect(refused([await knock(t, path, { ip })])).toEqual([true]);
     t.clock.advance(1);
-    expect(statuses(await send(t, path, limit + 1))).toEqual([...times(limit, 400), 429]);
+    expect(refused(await knocks(t, path, limit + 1, { ip }))).toEqual(times(limit, 1));
+  });
+
+  it('shares its counter with those of the same name, and with no other', async () => {
+    for (const name of new Set(routes.map((r) => r.name))) {
+      const same = routes.filter((r) => r.name === name);
+      const ip = anyAddress();
+      const { limit } = LIMITED_ENDPOINTS[name];
+      for (let i = 0; i < limit; i++) expect((await knock(t, (same[i % same.length] as { path: string }).path, { ip })).status).not.toBe(429);
+      for (const { path } of same) expect((await knock(t, path, { ip })).status).toBe(429);
+      const other = routes.find((r) => r.name !== name);
+      if (other) expect((await knock(t, other.path, { ip })).status).not.toBe(429);
+    }
+  });
+
+  it('is not limited by what is not a request to it: another method, another path', async () => {
+    const ip = anyAddress();
+    for (let i = 0; i < 30; i++) expect((await t.call('GET', '/sign-in', { ip })).status).not.toBe(429);
+    for (let i = 0; i < 30; i++) expect((await t.call('GET', '/health/live', { ip })).status).toBe(200);
+    expect((await knock(t, '/sign-in', { ip })).headers.get('ratelimit')).toBe('"signIn";r=9;t=60');
+  });
+
+  it('counts right and wrong passwords alike, and says what is left with either', async () => {
+    const ip = anyAddress();
+    const password = 'correct horse battery';
+    await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password } });
+    const signIn = (right: boolean) => t.call('POST', '/sign-in', { ip, body: { email: 'ada@example.com', password: right ? password : `${password}!` } });
+    const answers = [await signIn(true), await signIn(false)];
+    expect(answers.map((a) => [a.status, a.headers.get('ratelimit')])).toEqual([
+      [200, '"signIn";r=9;t=60'],
+      [401, '"signIn";r=8;t=60'],
+    ]);
+    await knocks(t, '/sign-in', 8, { ip });
+    expect((await signIn(true)).status).toBe(429);
+  });
+
+  it('is counted for GET /metrics', async () => {
+    const ip = anyAddress();
+    await knocks(t, '/sign-up', 7, { ip });
+    const text = (await t.call('GET', '/metrics', { as: await t.admin() })).text;
+    expect(Number(/^legate_rate_limited_total\{limit="signUp"\} (\d+)$/m.exec(text)?.[1])).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe('the client that is counted', () => {
+  const spent = async (t: TestService, from: From): Promise<void> => expect(refused(await knocks(t, '/sign-up', 6, from))).toEqual(times(5, 1));
+
+  it('is the peer, whatever headers it sends', async () => {
+    const t = await limited();
+    await spent(t, {});
+    for (const headers of [{ 'x-forwarded-for': '203.0.113.7' }, { forwarded: 'for=203.0.113.7' }, { 'x-real-ip': '203.0.113.7' }, { 'cf-connecting-ip': '203.0.113.7' }])
+      expect((await knock(t, '/sign-up', { headers })).status).toBe(429);
+  });
+
+  it('is named by a trusted proxy, from the right', async () => {
+    const t = await limited({}, { http: { trustedProxies: ['10.0.0.0/8'] } });
+    const by = (forwarded: string): From => ({ ip: '10.0.0.1', headers: { 'x-forwarded-for': forwarded } });
+    await spent(t, by('203.0.113.7'));
+    // What the client itself put before its address changes nothing.
+    for (const forwarded of ['1.2.3.4, 203.0.113.7', '203.0.113.7, 10.0.0.2', `${'9.9.9.9,'.repeat(100)}203.0.113.7`, '::ffff:203.0.113.7'])
+      expect((await knock(t, '/sign-up', by(forwarded))).status).toBe(429);
+    expect((await knock(t, '/sign-up', by('203.0.113.8'))).status).toBe(400);
+    // Garbage counts for the proxy.
+    await spent(t, by('what is this'));
+    expect((await knock(t, '/sign-up', by('something else'))).status).toBe(429);
+  });
+
+  it('by IPv6 is a /64, by IPv4-mapped IPv6 the IPv4 address', async () => {
+    const t = await limited();
+    await spent(t, { ip: '2001:db8:1:2::1' });
+    expect((await knock(t, '/sign-up', { ip: '2001:db8:1:2:ffff:ffff:ffff:ffff' })).status).toBe(429);
+    expect((await knock(t, '/sign-up', { ip: '2001:db8:1:3::1' })).status).toBe(400);
+    await spent(t, { ip: '::ffff:198.51.100.1' });
+    expect((await knock(t, '/sign-up', { ip: '198.51.100.1' })).status).toBe(429);
+  });
+});
+
+describe('the configuration of limits', () => {
+  it('a limit and a window of one endpoint; the others keep theirs', async () => {
+    const t = await limited({ endpoints: { signIn: { limit: 2, window: 5 } } });
+    expect(refused(await knocks(t, '/sign-in', 3))).toEqual(times(2, 1));
+    expect((await knock(t, '/sign-in')).body.error.details).toEqual({ limit: 2, window: 5, retryAfter: 5 });
+    t.clock.advance(5000);
+    expect((await knock(t, '/sign-in')).status).toBe(400);
+    expect(refused(await knocks(t, '/sign-up', 6))).toEqual(times(5, 1));
+  });
+
+  it('a limit above 64 holds for any 200 requests at once', async () => {
+    const t = await limited({ endpoints: { signIn: { limit: 100 } } });
+    expect(refused(await Promise.all(Array.from({ length: 200 }, () => knock(t, '/sign-in')))).filter(Boolean)).toHaveLength(100);
+  });
+
+  it.each([
+    [{ store: 'redis' }, /rateLimit\.redisUrl \(LEGATE_RATE_LIMIT_REDIS_URL\).*LEGATE_REDIS_URL/],
+    [{ store: 'disk' }, /rateLimit\.store/],
+    [{ store: 'redis', redisUrl: 'http://x' }, /rateLimit\.redisUrl.*redis:\/\//],
+    [{ endpoints: { signIn: { limit: 0 } } }, /rateLimit\.endpoints\.signIn\.limit/],
+    [{ endpoints: { signIn: { window: 0.5 } } }, /rateLimit\.endpoints\.signIn\.window/],
+    [{ endpoints: { signin: { limit: 1 } } }, /rateLimit\.endpoints\.signin is not a known option/],
+  ])('%j is an error at start that names it', async (rateLimit, message) => {
+    await expect(limited(rateLimit as never)).rejects.toThrow(message);
+  });
+});
+
+const url = redisUrl();
+describe.skipIf(!url)('with the counters in Redis', () => {
+  const open: Wire[] = [];
+  afterEach(async () => {
+    for (const wire of open.splice(0)) await wire.close();
+  });
+  const wire = async (): Promise<Wire> => {
+    const made = await wireTo(url as string);
+    open.push(made);
+    return made;
+  };
+  const inRedis = (redisUrl = url as string, o: TestOptions = {}) => limited({ store: 'redis', redisUrl }, o);
+
+  it('body and headers are the same, and top-level redisUrl does', async () => {
+    const t = await createTestService({ config: { rateLimit: { store: 'redis' }, redisUrl: url } });
+    const ip = anyAddress();
+    const answers = await knocks(t, '/sign-up', 6, { ip });
+    expect(refused(answers)).toEqual(times(5, 1));
+    const last = answers.at(-1);
+    const { retryAfter } = last?.body.error.details ?? {};
+    expect(retryAfter).toBeGreaterThanOrEqual(58);
+    expect(retryAfter).toBeLessThanOrEqual(60);
+    expect(last?.body).toEqual({ error: { code: 'RATE_LIMIT_EXCEEDED', message: expect.any(String), details: { limit: 5, window: 60, retryAfter } } });
+    expect(last?.headers.get('retry-after')).toBe(String(retryAfter));
+    expect(last?.headers.get('content-type')).toBe('application/json');
+    expect((await knock(t, '/sign-up', { ip: anyAddress() })).status).toBe(400);
+  });
+
+  it('of 200 requests at once exactly 10 pass, on two instances', async () => {
+    const one = await inRedis();
+    const two = await inRedis(undefined, { sameDatabaseAs: one });
+    const ip = anyAddress();
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => knock(i % 2 ? one : two, '/sign-in', { ip })));
+    expect(refused(answers).filter((r) => !r)).toHaveLength(10);
+    expect(refused([await knock(one, '/sign-in', { ip }), await knock(two, '/sign-in', { ip })])).toEqual([true, true]);
+  });
+
+  it('one request to a limited endpoint is one command; others are none', async () => {
+    const redis = await wire();
+    const t = await inRedis(redis.url);
+    await knock(t, '/sign-in', { ip: anyAddress() });
+    const before = redis.commands();
+    await knocks(t, '/sign-in', 4, { ip: anyAddress() });
+    expect(redis.commands() - before).toBe(4);
+    await t.call('GET', '/health/live');
+    expect(redis.commands() - before).toBe(4);
+  });
+
+  it.each(['cut', 'freeze'] as const)(
+    'when Redis is lost (%s) the limit holds in this process, says so, and costs no waiting; when it is back, it is shared again',
+    async (how) => {
+      const said: string[] = [];
+      const note = (_: object, message: string): void => void said.push(message);
+      const log: Log = { debug: () => {}, info: note, warn: () => {}, error: note };
+      const redis = await wire();
+      const t = await inRedis(redis.url, { log });
+      const ip = anyAddress();
+      const ready = async () => (await t.call('GET', '/health/ready')).body;
+      expect(await ready()).toEqual({ status: 'ready', checks: { database: 'ok', schema: 'ok', redis: 'ok' } });
+      // Seven are counted in Redis, and remembered here.
+      expect(refused(await knocks(t, '/sign-in', 7, { ip }))).toEqual(times(7, 0));
+
+      await redis[how]();
+      const answers = await Promise.all(Array.from({ length: 50 }, () => knock(t, '/sign-in', { ip })));
+      expect(refused(answers).filter((r) => !r)).toHaveLength(3);
+      const started = performance.now();
+      const stranger = anyAddress();
+      expect(refused(await knocks(t, '/sign-in', 30, { ip: stranger }))).toEqual(times(10, 20));
+      expect((performance.now() - started) / 30).toBeLessThan(10);
+      expect(said).toEqual([expect.stringContaining('counted in this process alone')]);
+      expect(await ready()).toEqual({ status: 'unavailable', checks: { database: 'ok', schema: 'ok', redis: 'unreachable' } });
+      const metrics = (await t.call('GET', '/metrics', { as: await t.admin() })).text;
+      expect(metrics).toMatch(/^legate_rate_limit_redis_up 0$/m);
+      expect(Number(/^legate_rate_limit_fallbacks_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThanOrEqual(80);
+
+      await redis.mend();
+      await expect.poll(() => t.legate.platform.limits.store?.up, { timeout: 10_000 }).toBe(true);
+      expect(said.at(-1)).toContain('Redis answers again');
+      // Redis knows of seven and, of the stranger, of nothing: what was counted here meanwhile holds for its window.
+      expect(refused([await knock(t, '/sign-in', { ip }), await knock(t, '/sign-in', { ip: stranger })])).toEqual([true, true]);
+      expect((await ready()).status).toBe('ready');
+      const other = await inRedis();
+      const fresh = anyAddress();
+      await knocks(t, '/sign-in', 4, { ip: fresh });
+      expect(refused(await knocks(other, '/sign-in', 7, { ip: fresh }))).toEqual(times(6, 1));
+    },
+  );
+
+  it('a service starts without Redis, and counts for itself', async () => {
+    const redis = await wire();
+    await redis.cut();
+    const t = await inRedis(redis.url);
+    expect(refused(await knocks(t, '/sign-up', 6))).toEqual(times(5, 1));
+    expect((await t.call('GET', '/health/ready')).status).toBe(503);
   });
 });
