@@ -19,7 +19,7 @@ async function bundleProgram() {
   const external = ['@node-rs/argon2', 'libsql', 'pg', 'pino', 'prom-client'];
   const program = await rolldown({ input: join(beside, 'cli.js'), platform: 'node', external });
   await program.write({ dir: join(beside, 'program'), format: 'esm' });
-  for (const bundled of ['cli', 'cli.js.map', 'tour']) rmSync(join(beside, bundled), { recursive: true });
+  for (const bundled of ['cli', 'cli.js.map', 'doctor', 'tour']) rmSync(join(beside, bundled), { recursive: true });
   writeFileSync(join(beside, 'cli.js'), "#!/usr/bin/env node\nimport './program/cli.js';\n", { mode: 0o755 });
 }
 

@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   check: { meaning: 'what production would refuse, without starting', load: () => import('./cli/check.ts') },
   config: { meaning: 'the values in force and where each is from', load: () => import('./cli/config.ts') },
   openapi: { meaning: 'the description of the API (OpenAPI 3.1)', load: () => import('./cli/openapi.ts') },
+  doctor: { meaning: 'what an MCP client meets on its way from 401 to a call, against any server', load: () => import('./cli/doctor.ts') },
   tour: { meaning: 'a tour of a running service, each answer explained', load: () => import('./cli/tour.ts') },
   'admin create': { meaning: 'make an administrator', load: () => import('./cli/admin-create.ts') },
   'admin token': { meaning: "print a fresh API token with an administrator's power", load: () => import('./cli/admin-token.ts') },
@@ -47,16 +48,27 @@ async function main(args: readonly string[]): Promise<void> {
   const options = command.options ?? {};
   let values: Record<string, unknown>;
   try {
-    ({ values } = parseArgs({ args: args.slice(name.split(' ').length), options: { ...options, help: { type: 'boolean', short: 'h' } }, strict: true, allowPositionals: false }));
+    const { argument } = command;
+    const parsed = parseArgs({
+      args: args.slice(name.split(' ').length),
+      options: { ...options, help: { type: 'boolean', short: 'h' } },
+      strict: true,
+      allowPositionals: argument !== undefined,
+    });
+    if (parsed.positionals.length > 1) throw new Error(`There is one ${argument?.name}, and ${parsed.positionals.length} were given.`);
+    values = { ...parsed.values, ...(argument ? { [argument.name]: parsed.positionals[0] } : {}) };
   } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n\n${usageOf(name, entry.meaning, options)}`, EXIT_USAGE);
+    throw new UsageError(`${(error as Error).message}\n\n${usageOf(name, entry.meaning, command)}`, EXIT_USAGE);
   }
-  if (values['help'] === true) return void process.stdout.write(usageOf(name, entry.meaning, options));
+  if (values['help'] === true) return void process.stdout.write(usageOf(name, entry.meaning, command));
   await command.run(values as never);
 }
 
-function usageOf(name: string, meaning: string, options: NonNullable<Command['options']>): string {
-  const rows = Object.entries(options).map(([option, { value, meaning: text }]) => [`--${option}${value ? ` <${value}>` : ''}`, text] as const);
+function usageOf(name: string, meaning: string, { argument, options = {} }: Pick<Command, 'argument' | 'options'>): string {
+  const rows = [
+    ...(argument ? [[`<${argument.name}>`, argument.meaning] as const] : []),
+    ...Object.entries(options).map(([option, { value, meaning: text }]) => [`--${option}${value ? ` <${value}>` : ''}`, text] as const),
+  ];
   const column = Math.max(0, ...rows.map(([option]) => option.length));
   return `legate ${name}: ${meaning}\n${rows.map(([option, text]) => `\n  ${option.padEnd(column)}  ${text}`).join('')}${rows.length > 0 ? '\n' : ''}`;
 }

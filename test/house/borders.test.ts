@@ -20,6 +20,7 @@ const borders: readonly Border[] = [
   { file: 'src/lib/x.ts', may: ['./ids.ts', 'zod', 'node:crypto'], mayNot: ['../storage/index.ts', '../platform.ts', '../protocol/scope.ts', '../agents/index.ts'] },
   { file: 'src/protocol/x.ts', may: ['./scope.ts'], mayNot: ['../lib/ids.ts', '../http/app.ts'] },
   { file: 'src/tour/x.ts', may: ['./steps.ts'], mayNot: ['../lib/ids.ts', '../service.ts'] },
+  { file: 'src/doctor/x.ts', may: ['./report.ts'], mayNot: ['../lib/ids.ts', '../mcp/index.ts', '../service.ts'] },
   { file: 'src/storage/x.ts', may: ['./tables.ts', '../lib/ids.ts', 'kysely'], mayNot: ['../ledger/index.ts', '../platform.ts', '../agents/index.ts', '../http/app.ts'] },
   { file: 'src/storage/migrations/x.ts', may: ['../migrate.ts', '../../lib/ids.ts'], mayNot: ['../../ledger/index.ts', '../../agents/index.ts'] },
   { file: 'src/ledger/x.ts', may: ['../lib/ids.ts', '../storage/index.ts'], mayNot: ['../storage/tables.ts', '../permissions/index.ts', '../platform.ts', '../http/app.ts'] },

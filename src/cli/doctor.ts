@@ -1,0 +1,57 @@
+import { examine } from '../doctor/examine.ts';
+import { openLoopback } from '../doctor/loopback.ts';
+import { renderStep } from '../doctor/report.ts';
+import { type Command, EXIT_USAGE, UsageError } from './command.ts';
+
+interface Values {
+  url?: string;
+  token?: string;
+  'client-id'?: string;
+  'client-secret'?: string;
+  'no-login'?: boolean;
+  wait?: string;
+}
+
+const WAIT_S = 300;
+
+/** `legate doctor <url>`: the way of an MCP client from 401 to a call, step by step, against any server. */
+export const command: Command<Values> = {
+  argument: { name: 'url', meaning: 'address of the MCP server, as clients are given it' },
+  options: {
+    token: { type: 'string', value: 'token', meaning: 'an access token that is there already: nobody has to log in' },
+    'client-id': { type: 'string', value: 'id', meaning: 'a client that is registered already' },
+    'client-secret': { type: 'string', value: 'secret', meaning: 'its secret, if it has one' },
+    'no-login': { type: 'boolean', meaning: 'leave out what needs a person' },
+    wait: { type: 'string', value: 'seconds', meaning: `how long a person may take (${WAIT_S})` },
+  },
+  run: async ({ url, token, 'client-id': clientId, 'client-secret': clientSecret, 'no-login': noLogin, wait }) => {
+    if (url === undefined || !URL.canParse(url) || !/^https?:\/\//.test(url))
+      throw new UsageError('legate doctor needs the address of an MCP server, such as https://mcp.example.com/mcp', EXIT_USAGE);
+    const seconds = wait === undefined ? WAIT_S : Number(wait);
+    if (!Number.isInteger(seconds) || seconds < 1) throw new UsageError('--wait must be a whole number of seconds', EXIT_USAGE);
+    const say = (text: string): void => void process.stdout.write(`${text}\n`);
+    const loopback = await openLoopback();
+    try {
+      const login = async (address: string): Promise<URLSearchParams> => {
+        say(`\n  Open this in a browser, sign in, and allow:\n  ${address}\n`);
+        return loopback.wait(seconds * 1000).catch((error: Error) => {
+          throw new UsageError(error.message);
+        });
+      };
+      const reports = await examine({
+        server: url,
+        token,
+        clientId,
+        clientSecret,
+        redirectUri: loopback.redirectUri,
+        login: noLogin ? undefined : login,
+        say: (report) => say(renderStep(report)),
+      });
+      const broken = reports.filter((report) => report.outcome === 'broken').length;
+      if (broken > 0) throw new UsageError(`\n${broken === 1 ? 'One step is' : `${broken} steps are`} broken.`);
+      say(reports.some((report) => report.outcome === 'skipped' && report.step === 'call') ? '\nNothing broken as far as was looked.' : '\nAn MCP client gets from 401 to a call.');
+    } finally {
+      await loopback.close();
+    }
+  },
+};
