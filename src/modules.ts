@@ -9,6 +9,7 @@ import { costs } from './costs/index.ts';
 import { dashboard } from './dashboard/index.ts';
 import { delegations } from './delegations/index.ts';
 import { mcp } from './mcp/index.ts';
+import { passwordless } from './passwordless/index.ts';
 import { permissions } from './permissions/index.ts';
 import type { Module } from './platform.ts';
 import { secondFactor } from './second-factor/index.ts';
@@ -27,6 +28,7 @@ export const modules: readonly Module[] = [
   users,
   secondFactor,
   account,
+  passwordless,
   apiTokens,
   agents,
   delegations,

@@ -10,7 +10,7 @@ import { SignInForm, signedOut, signInForm, signInPage } from './sign-in-page.ts
 import { SignUpForm, signUpForm, signUpPage } from './sign-up-page.ts';
 
 const HTML = { mediaTypes: ['text/html'] } as const;
-const { EMAIL_IN_USE, EMAIL_NOT_VERIFIED, INVALID_EMAIL_OR_PASSWORD, PASSWORD_CHECKS_BUSY, SIGN_UP_CLOSED } = UserErrors;
+const { EMAIL_IN_USE, EMAIL_NOT_VERIFIED, INVALID_EMAIL_OR_PASSWORD, INVITE_INVALID, INVITE_REQUIRED, MAIL_NOT_CONFIGURED, PASSWORD_CHECKS_BUSY, SIGN_UP_CLOSED } = UserErrors;
 const { SESSION_LIMIT_REACHED } = SessionErrors;
 
 /** The pages of people. What a form did well is answered with 303, what was wrong with it on the page again. */
@@ -46,7 +46,7 @@ export const accountRoutes = [
     who: 'public',
     page: true,
     answers: { 200: HTML },
-    errors: [SIGN_UP_CLOSED],
+    errors: [SIGN_UP_CLOSED, INVITE_REQUIRED],
     handle: (call, platform) => signUpPage(platform, call),
   }),
   defineRoute({
@@ -59,8 +59,8 @@ export const accountRoutes = [
     rateLimit: 'signUp',
     body: SignUpForm,
     form: true,
-    answers: { 303: null },
-    errors: [SIGN_UP_CLOSED, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, SESSION_LIMIT_REACHED, ...passwordErrors],
+    answers: { 200: HTML, 303: null },
+    errors: [SIGN_UP_CLOSED, INVITE_REQUIRED, INVITE_INVALID, MAIL_NOT_CONFIGURED, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, SESSION_LIMIT_REACHED, ...passwordErrors],
     handle: (call, platform) => signUpForm(platform, call),
   }),
   defineRoute({
@@ -83,7 +83,7 @@ export const accountRoutes = [
     body: SecondFactorForm,
     form: true,
     answers: { 303: null },
-    errors: [SecondFactorErrors.INVALID_CODE, SecondFactorErrors.TOO_MANY_TRIES, SESSION_LIMIT_REACHED],
+    errors: [UserErrors.INVALID_CODE, SecondFactorErrors.TOO_MANY_TRIES, SESSION_LIMIT_REACHED],
     handle: (call, platform) => secondFactorForm(platform, call),
   }),
   defineRoute({

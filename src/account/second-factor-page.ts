@@ -2,11 +2,10 @@ import { z } from 'zod';
 import type { LegateError } from '../lib/error.ts';
 import { actions, button, buttonLink, checkbox, errorSummary, field, form, html, messageOf, notice, page, seeOther, textsFor } from '../pages/index.ts';
 import type { Platform } from '../platform.ts';
-import { completeSignIn, SecondFactorErrors } from '../second-factor/index.ts';
+import { completeSignIn } from '../second-factor/index.ts';
 import { startCookie } from '../sessions/index.ts';
-import { signInDevice } from '../users/index.ts';
+import { endSecondStep, secondStepToken, signInDevice, UserErrors } from '../users/index.ts';
 import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
-import { endSecondStep, secondStepToken } from './sign-in-page.ts';
 
 export const SecondFactorForm = z.strictObject({ code: z.string().max(100), trustDevice: z.string().max(10).optional() }).meta({ id: 'SecondFactorForm' });
 
@@ -20,7 +19,7 @@ export function secondFactorPage(platform: Platform, call: AnyCall, error?: Lega
       body: html`${notice('warning', t.secondFactor.gone)}${buttonLink(t.secondFactor.again, onward(platform, call, PATHS.signIn))}`,
     });
   }
-  const about = error?.code === SecondFactorErrors.INVALID_CODE.code ? { field: 'code' } : {};
+  const about = error?.code === UserErrors.INVALID_CODE.code ? { field: 'code' } : {};
   const problems = error ? [{ ...about, message: messageOf(t, error) }] : [];
   return page(platform, call.request, {
     title: t.secondFactor.title,
@@ -43,7 +42,7 @@ export const secondFactorForm = (platform: Platform, call: AnyCall & { readonly 
     async () => {
       const twoFactorToken = secondStepToken(platform, call.request);
       const code = call.body.code.replace(/\s/g, '');
-      if (twoFactorToken === undefined || code === '') throw SecondFactorErrors.INVALID_CODE();
+      if (twoFactorToken === undefined || code === '') throw UserErrors.INVALID_CODE();
       const { token, rememberMe, deviceCookie } = await completeSignIn(
         platform,
         { code, twoFactorToken, trustDevice: call.body.trustDevice !== undefined },

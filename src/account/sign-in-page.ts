@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { LegateError } from '../lib/error.ts';
 import { parseWith } from '../lib/json.ts';
-import { readCookie, serviceCookie, serviceCookieName } from '../lib/session-cookie.ts';
 import { actions, button, checkbox, errorSummary, field, form, html, notice, page, pathOf, seeOther, textsFor } from '../pages/index.ts';
 import type { Platform } from '../platform.ts';
 import { startCookie } from '../sessions/index.ts';
-import { formProblems, SignIn, type SignInResult, signIn, signInDevice } from '../users/index.ts';
+import { formProblems, SignIn, type SignInResult, secondStepCookie, signIn, signInDevice } from '../users/index.ts';
 import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
 
 /** Loose on purpose: the page shows what is wrong, so values are looked at by the use case. */
@@ -43,23 +42,13 @@ export const signInForm = (platform: Platform, call: AnyCall & { readonly body: 
     (error) => signInPage(platform, call, { error, form: call.body }),
   );
 
-const SECOND_STEP = 'second_step';
-const SECOND_STEP_SECONDS = 600;
-
 /** After a first step that was right: on to where the person wanted to go, or to the second step, whose token waits in a cookie. */
 export function finish(platform: Platform, call: AnyCall, result: SignInResult): Response {
-  const { baseUrl, config } = platform;
   if ('twoFactorRequired' in result) {
-    const cookie = serviceCookie(baseUrl, config.service.name, SECOND_STEP, result.twoFactorToken, SECOND_STEP_SECONDS);
-    return seeOther(onward(platform, call, PATHS.secondFactor), {}, [cookie]);
+    return seeOther(onward(platform, call, PATHS.secondFactor), {}, [secondStepCookie(platform, result.twoFactorToken)]);
   }
   return seeOther(destination(platform, call), startCookie(platform, result.token, result.rememberMe));
 }
-
-export const secondStepToken = ({ baseUrl, config }: Platform, { headers }: Request): string | undefined =>
-  readCookie(headers.get('cookie'), serviceCookieName(baseUrl, config.service.name, SECOND_STEP));
-
-export const endSecondStep = ({ baseUrl, config }: Platform): string => serviceCookie(baseUrl, config.service.name, SECOND_STEP, '', 0);
 
 /** After signing out. */
 export const signedOut = (platform: Platform, headers: Readonly<Record<string, string>>): Response => seeOther(`${pathOf(platform, PATHS.signIn)}?done=signed-out`, headers);

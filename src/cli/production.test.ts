@@ -7,7 +7,8 @@ import { findings } from './production.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'legate-production-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
-const of = (env: Record<string, string>) => findings(readConfig({ env: { LEGATE_DATA_DIR: '/srv/legate', ...env }, production: true }));
+const of = (env: Record<string, string | undefined>) =>
+  findings(readConfig({ env: { LEGATE_DATA_DIR: '/srv/legate', LEGATE_MAIL_URL: 'smtps://mail.example.com', ...env }, production: true }));
 
 describe('what production refuses', () => {
   const refused: [string, Record<string, string>][] = [
@@ -25,6 +26,11 @@ describe('what production refuses', () => {
     const { refused: found } = of(env);
     expect(found).toEqual([expect.stringContaining(name)]);
     expect(found.join()).not.toContain(env['LEGATE_METRICS_TOKEN'] ?? 'no secret');
+  });
+
+  it('addresses that have to be verified, and no mail', () => {
+    expect(of({ LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION: 'true', LEGATE_MAIL_URL: undefined }).refused).toEqual([expect.stringContaining('LEGATE_MAIL_URL')]);
+    expect(of({ LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION: 'true' }).refused).toEqual([]);
   });
 
   it('a data folder that others can read', () => {
@@ -53,7 +59,8 @@ describe('what production refuses', () => {
 });
 
 describe('what production warns of', () => {
-  const warned: [string, Record<string, string>][] = [
+  const warned: [string, Record<string, string | undefined>][] = [
+    ['LEGATE_MAIL_URL', { LEGATE_MAIL_URL: undefined }],
     ['temporary', { LEGATE_DATA_DIR: join(scratch, 'x') }],
     ['temporary', { LEGATE_DATABASE_URL: 'sqlite:/tmp/x.db' }],
     ['LEGATE_USERS_SIGN_UP', { LEGATE_USERS_SIGN_UP: 'open' }],

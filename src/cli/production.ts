@@ -37,8 +37,12 @@ export function findings({ values, sources }: Pick<Settings, 'values' | 'sources
   if (values.metrics.token !== undefined && values.metrics.token.length < 16)
     refused.push('LEGATE_METRICS_TOKEN has fewer than 16 characters: node -p "crypto.randomBytes(32).toString(\'base64url\')" makes one.');
 
+  if (values.users.requireEmailVerification && values.mail.url === undefined)
+    refused.push('LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION is on without LEGATE_MAIL_URL: nobody could verify an address. Set smtp://user:password@host:587.');
+
   if (isTemporary(values)) warnings.push('The database is in a folder for temporary files: set LEGATE_DATA_DIR or LEGATE_DATABASE_URL.');
   if (values.users.signUp === 'open' && sources.get('users.signUp') !== 'default') warnings.push('LEGATE_USERS_SIGN_UP is open: anyone may create an account.');
+  if (values.mail.url === undefined) warnings.push('LEGATE_MAIL_URL is not set: no links or codes are mailed, and a forgotten password cannot be reset.');
   if (values.log.level === 'silent') warnings.push('LEGATE_LOG_LEVEL is silent: failures leave no trace.');
   return { refused, warnings };
 }

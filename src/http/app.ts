@@ -4,6 +4,7 @@ import { clientAddress, parseTrustedProxies } from '../lib/client-address.ts';
 import { CommonErrors, validationFailed } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, parseWith } from '../lib/json.ts';
+import { isForm } from '../lib/media-type.ts';
 import type { LimitedEndpoint } from '../lib/rate-limit.ts';
 import type { Answer, Call, Route } from '../lib/route.ts';
 import { secretsEqual } from '../lib/secrets.ts';
@@ -202,8 +203,6 @@ async function readBody(platform: Platform, route: Route<Platform>, request: Req
 }
 
 export const isJson = (contentType: string | null | undefined): boolean => contentType !== null && contentType !== undefined && /^application\/json\s*(;|$)/i.test(contentType);
-
-const isForm = (contentType: string | null): boolean => contentType !== null && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType);
 
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   const stated = Number(request.headers.get('content-length') ?? 0);

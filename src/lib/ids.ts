@@ -10,6 +10,7 @@ export const ID_PREFIXES = {
   event: 'evt',
   session: 'ses',
   apiToken: 'tok',
+  invite: 'inv',
   mcpServer: 'mcp',
   client: 'cli',
   grant: 'grt',

@@ -8,6 +8,10 @@ export const LIMITED_ENDPOINTS = {
   magicLink: { limit: 3, window: 60, what: 'POST /magic-link' },
   emailOtp: { limit: 5, window: 60, what: 'POST /email-otp' },
   totpVerify: { limit: 10, window: 60, what: 'POST /totp/verify' },
+  passwordForgot: { limit: 3, window: 60, what: 'POST /password/forgot' },
+  verifyEmail: { limit: 3, window: 60, what: 'POST /verify-email/send' },
+  emailOtpVerify: { limit: 10, window: 60, what: 'POST /email-otp/verify' },
+  magicLinkVerify: { limit: 10, window: 60, what: 'POST /magic-link/verify' },
   token: { limit: 20, window: 60, what: 'the OAuth token endpoint, by whichever of its paths' },
   registration: { limit: 60, window: 60, what: 'dynamic client registration' },
 } as const;

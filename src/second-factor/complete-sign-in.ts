@@ -12,8 +12,8 @@ import {
   startSession,
   takeOneTimeToken,
   trustDevice,
+  UserErrors,
 } from '../users/index.ts';
-import { SecondFactorErrors } from './errors.ts';
 import type { VerifyTotp } from './schema.ts';
 import { useCode } from './use-code.ts';
 
@@ -34,7 +34,7 @@ export async function completeSignIn(platform: Platform, input: VerifyTotp & { t
     const { db, now } = change;
     const pending = await findOneTimeToken(db, now, 'two-factor', input.twoFactorToken);
     const row = pending && (await findUser(db, pending.user_id));
-    if (!row) return refuse(change, { method: 'totp', ip: device.ip }, SecondFactorErrors.INVALID_CODE());
+    if (!row) return refuse(change, { method: 'totp', ip: device.ip }, UserErrors.INVALID_CODE());
     const used = await useCode(platform, change, row.id, input.code);
     if (typeof used === 'object') {
       if (used.counts) await countFailure(change, input.twoFactorToken, pending.failures + 1);

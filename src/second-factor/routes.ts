@@ -2,16 +2,16 @@ import { asUser } from '../lib/access.ts';
 import { readCookie, sessionCookieName } from '../lib/session-cookie.ts';
 import { defineRoute, type Platform } from '../platform.ts';
 import { SessionErrors, startCookie } from '../sessions/index.ts';
-import { SignedIn, sessionIdOf, signInDevice, UserErrors } from '../users/index.ts';
+import { Done, SignedIn, sessionIdOf, signInDevice, UserErrors } from '../users/index.ts';
 import { completeSignIn } from './complete-sign-in.ts';
 import { confirmTotp } from './confirm-totp.ts';
 import { disableTotp } from './disable-totp.ts';
 import { enableTotp } from './enable-totp.ts';
 import { SecondFactorErrors } from './errors.ts';
-import { Done, ProvePassword, TotpEnabling, VerifyTotp } from './schema.ts';
+import { ProvePassword, TotpEnabling, VerifyTotp } from './schema.ts';
 
-const { INVALID_PASSWORD, PASSWORD_CHECKS_BUSY } = UserErrors;
-const { INVALID_CODE, TOO_MANY_TRIES, TOTP_ALREADY_ENABLED, TOTP_NOT_SET_UP } = SecondFactorErrors;
+const { INVALID_CODE, INVALID_PASSWORD, PASSWORD_CHECKS_BUSY } = UserErrors;
+const { TOO_MANY_TRIES, TOTP_ALREADY_ENABLED, TOTP_NOT_SET_UP } = SecondFactorErrors;
 
 /** The session token that proved the call. */
 const tokenOf = ({ baseUrl, config }: Platform, { headers }: Request): string =>

@@ -21,5 +21,3 @@ export const VerifyTotp = z
   })
   .meta({ id: 'VerifyTotpRequest' });
 export type VerifyTotp = z.output<typeof VerifyTotp>;
-
-export const Done = z.object({ status: z.literal(true) }).meta({ id: 'Done' });

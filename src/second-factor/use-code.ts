@@ -3,6 +3,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/clock.ts';
 import type { LegateError } from '../lib/error.ts';
 import { unseal } from '../lib/seal.ts';
 import type { Platform } from '../platform.ts';
+import { UserErrors } from '../users/index.ts';
 import { takeBackupCode } from './backup-codes.ts';
 import { SecondFactorErrors } from './errors.ts';
 import { TOTP_PURPOSE } from './store.ts';
@@ -13,7 +14,8 @@ const FAILURES_UNTIL_LOCK = 10;
 const FIRST_LOCK_MS = 15 * MINUTE_MS;
 const LONGEST_LOCK_MS = 24 * HOUR_MS;
 
-const { INVALID_CODE, TOO_MANY_TRIES } = SecondFactorErrors;
+const { INVALID_CODE } = UserErrors;
+const { TOO_MANY_TRIES } = SecondFactorErrors;
 
 export interface NotUsed {
   readonly method: 'totp' | 'backup-code';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { parseWith } from '../lib/json.ts';
 import type { Platform } from '../platform.ts';
 import { createUser } from './create-user.ts';
@@ -7,7 +7,7 @@ import { getUser, listUsers } from './list-users.ts';
 import { ListUsers, Role, SignUp, UpdateUser, type User } from './schema.ts';
 import { updateUser } from './update-user.ts';
 
-const CreateUser = SignUp.extend({ role: Role.optional() });
+const CreateUser = SignUp.extend({ role: Role.optional(), emailVerified: z.boolean().optional() });
 const Filter = ListUsers.omit({ limit: true, cursor: true });
 const PAGE = 1000;
 

@@ -3,10 +3,10 @@ import { Email } from './email.ts';
 import { NewPassword } from './password.ts';
 
 export const usersConfig = {
-  signUp: option.oneOf(['open', 'closed'], {
+  signUp: option.oneOf(['open', 'invite', 'closed'], {
     default: (c) => (c.production ? 'closed' : 'open'),
     defaultText: 'open in development, closed in production',
-    description: 'Who may create an account.',
+    description: 'Who may create an account: anyone, who was invited by an administrator, nobody.',
   }),
   requireEmailVerification: option.boolean({
     default: false,

@@ -23,7 +23,7 @@ export async function ensureFirstAdmin(platform: Platform): Promise<FirstAdmin> 
   const passwordHash = await hashPassword(password);
   return platform.ledger.change(async ({ db, now }) => {
     if (await hasUsers(db)) return { kind: 'exists' };
-    await insertUser(db, now, { email, role: 'admin', passwordHash });
+    await insertUser(db, now, { email, role: 'admin', passwordHash, emailVerified: true });
     await db.deleteFrom('setup_links').execute();
     return { kind: 'created', email };
   });

@@ -1,16 +1,13 @@
 import type { Change } from '../ledger/index.ts';
-import { MINUTE_MS } from '../lib/clock.ts';
 import type { Answer } from '../lib/route.ts';
 import type { Platform } from '../platform.ts';
 import { createSession, type Device, startCookie } from '../sessions/index.ts';
 import type { UserRow } from '../storage/index.ts';
 import { createOneTimeToken } from './one-time-token.ts';
 import type { User } from './schema.ts';
+import { SECOND_STEP_MS } from './second-step.ts';
 import { toUser } from './store.ts';
 import { isTrustedDevice, readDeviceToken } from './trusted-device.ts';
-
-/** Time that a person has for the second step. */
-const SECOND_STEP_MS = 10 * MINUTE_MS;
 
 /** Where a sign-in comes from, and what its browser may already have proved. */
 export interface SignInDevice extends Device {
@@ -65,7 +62,7 @@ export const signInDevice = (platform: Platform, call: Device & { readonly reque
 });
 
 /** 200, with the session as cookie when there is one already. */
-export function answerSignIn(platform: Platform, result: SignInResult): Answer {
+export function answerSignIn(platform: Platform, result: SignInResult, headers: Readonly<Record<string, string>> = {}): Answer {
   if ('twoFactorRequired' in result) return { status: 200, body: result };
-  return { status: 200, body: { token: result.token, user: result.user }, headers: startCookie(platform, result.token, result.rememberMe) };
+  return { status: 200, body: { token: result.token, user: result.user }, headers: { ...startCookie(platform, result.token, result.rememberMe), ...headers } };
 }

@@ -15,6 +15,19 @@ export async function createOneTimeToken({ db, now }: Change, purpose: Purpose, 
   return token;
 }
 
+/** How many of a kind a person has that can still be used. */
+export async function countOneTimeTokens({ db, now }: Change, purpose: Purpose, userId: string): Promise<number> {
+  const rows = await db
+    .selectFrom('one_time_tokens')
+    .select('token_hash')
+    .where('user_id', '=', userId)
+    .where('purpose', '=', purpose)
+    .where('expires_at', '>', now)
+    .limit(100)
+    .execute();
+  return rows.length;
+}
+
 /** The token if it can still be used. Does not use it. */
 export async function findOneTimeToken(db: Db, now: number, purpose: Purpose, token: string): Promise<OneTimeTokenRow | undefined> {
   if (secretKind(token) !== 'oneTimeToken') return undefined;

@@ -1,7 +1,11 @@
+import { BreachErrors } from '../breach/index.ts';
 import { LegateError } from '../lib/error.ts';
 import type { PasswordContext } from '../lib/password-rule.ts';
 import type { Platform } from '../platform.ts';
 import { UserErrors } from './errors.ts';
+
+/** What a new password can be refused for. */
+export const passwordErrors = [BreachErrors.PASSWORD_BREACHED, UserErrors.PASSWORD_REJECTED, BreachErrors.PASSWORD_CHECK_UNAVAILABLE];
 
 /** Headers for the answer: what is to be said about a password that is accepted all the same. */
 export type PasswordAdvice = Readonly<Record<string, string>>;

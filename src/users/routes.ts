@@ -1,25 +1,35 @@
 import { z } from 'zod';
-import { BreachErrors } from '../breach/index.ts';
 import { asUser } from '../lib/access.ts';
 import { afterCursor, cutPage, nextPage } from '../lib/page.ts';
+import { languageOf } from '../pages/index.ts';
 import { defineRoute } from '../platform.ts';
-import { endCookie, SessionErrors, startCookie } from '../sessions/index.ts';
+import { endCookie, SessionErrors } from '../sessions/index.ts';
 import { deleteUser } from './delete-user.ts';
 import { UserErrors } from './errors.ts';
 import { answerSignIn, signInDevice } from './finish-sign-in.ts';
 import { getSession } from './get-session.ts';
 import { getUser, listUsers } from './list-users.ts';
-import { ListUsers, SessionAndUser, SignedIn, SignIn, SignInAnswer, SignUp, UpdateUser, User } from './schema.ts';
+import { passwordErrors } from './password-policy.ts';
+import { ListUsers, SessionAndUser, SignIn, SignInAnswer, SignUpAnswer, SignUpRequest, UpdateUser, User } from './schema.ts';
 import { signIn } from './sign-in.ts';
 import { signOut } from './sign-out.ts';
 import { signUp } from './sign-up.ts';
 import { updateUser } from './update-user.ts';
 
 const Id = z.object({ id: z.string() });
-const { EMAIL_IN_USE, EMAIL_NOT_VERIFIED, INVALID_EMAIL_OR_PASSWORD, LAST_ADMIN, PASSWORD_CHECKS_BUSY, SIGN_UP_CLOSED, TENANT_UNKNOWN, USER_NOT_FOUND } = UserErrors;
-
-/** What a new password can be refused for (password-policy.ts). */
-export const passwordErrors = [BreachErrors.PASSWORD_BREACHED, UserErrors.PASSWORD_REJECTED, BreachErrors.PASSWORD_CHECK_UNAVAILABLE];
+const {
+  EMAIL_IN_USE,
+  EMAIL_NOT_VERIFIED,
+  INVALID_EMAIL_OR_PASSWORD,
+  INVITE_INVALID,
+  INVITE_REQUIRED,
+  LAST_ADMIN,
+  MAIL_NOT_CONFIGURED,
+  PASSWORD_CHECKS_BUSY,
+  SIGN_UP_CLOSED,
+  TENANT_UNKNOWN,
+  USER_NOT_FOUND,
+} = UserErrors;
 
 /** Contract, section 10. */
 export const userRoutes = [
@@ -29,12 +39,13 @@ export const userRoutes = [
     summary: 'Make an account and sign in',
     who: 'public',
     rateLimit: 'signUp',
-    body: SignUp,
-    answers: { 200: SignedIn },
-    errors: [SIGN_UP_CLOSED, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, ...passwordErrors],
+    description: 'Where addresses have to be verified, the answer is {"status":true} whether the address is free or not, and a mail says how to go on.',
+    body: SignUpRequest,
+    answers: { 200: SignUpAnswer },
+    errors: [SIGN_UP_CLOSED, INVITE_REQUIRED, INVITE_INVALID, EMAIL_IN_USE, MAIL_NOT_CONFIGURED, PASSWORD_CHECKS_BUSY, ...passwordErrors],
     handle: async (call, platform) => {
-      const { advice, ...body } = await signUp(platform, call.body, call);
-      return { status: 200, body, headers: { ...startCookie(platform, body.token, true), ...advice } };
+      const { advice, ...result } = await signUp(platform, call.body, call, languageOf(call.request));
+      return 'status' in result ? { status: 200, body: result, headers: advice } : answerSignIn(platform, result, advice);
     },
   }),
   defineRoute({

@@ -29,8 +29,52 @@ export const User = z
   .meta({ id: 'User' });
 export type User = z.output<typeof User>;
 
-export const SignUp = z.strictObject({ email: Email, password: NewPassword, name: Name.optional() }).meta({ id: 'SignUpRequest' });
+export const SignUp = z.strictObject({ email: Email, password: NewPassword, name: Name.optional() });
 export type SignUp = z.output<typeof SignUp>;
+
+const Token = z.string().max(1024);
+const CallbackUrl = z.string().max(16_384).optional().meta({ format: 'uri-reference', description: 'Where the link of the mail leads in the end; on a trusted origin.' });
+
+export const SignUpRequest = SignUp.extend({
+  inviteToken: Token.optional().meta({ description: 'From the link of an invitation; the address has to be the invited one.' }),
+  callbackURL: CallbackUrl,
+}).meta({ id: 'SignUpRequest' });
+export type SignUpRequest = z.output<typeof SignUpRequest>;
+
+/** For endpoints that send a mail if there is somebody to send it to. */
+export const AskForMail = z.strictObject({ email: Email, callbackURL: CallbackUrl }).meta({ id: 'AskForMailRequest' });
+export type AskForMail = z.output<typeof AskForMail>;
+
+/** The same answer whatever there is. */
+export const Done = z.object({ status: z.literal(true) }).meta({ id: 'Done' });
+
+export const UseLink = z.strictObject({ token: Token }).meta({ id: 'UseLinkRequest' });
+export const LinkQuery = z.object({ token: Token.default('') });
+
+export const ChangePassword = z
+  .strictObject({ currentPassword: z.string().max(16_384).meta({ format: 'password' }), newPassword: NewPassword })
+  .meta({ id: 'ChangePasswordRequest' });
+/** Loose on purpose: the page's form shows what is wrong with the password. */
+export const UseReset = z.strictObject({ token: Token, newPassword: z.string().max(16_384).meta({ format: 'password' }) }).meta({ id: 'ResetPasswordRequest' });
+export const ResetPassword = z.strictObject({ token: Token, newPassword: NewPassword });
+
+export const CreateInvite = z.strictObject({ email: Email, role: Role.default('user'), tenantId: UserId.optional() }).meta({ id: 'CreateInviteRequest' });
+export type CreateInvite = z.output<typeof CreateInvite>;
+
+export const Invite = z
+  .object({
+    id: z.string(),
+    email: z.string(),
+    role: Role,
+    tenantId: z.string().nullable(),
+    invitedBy: z.string().meta({ description: 'The administrator who invited.' }),
+    createdAt: isoTimestamp,
+    expiresAt: isoTimestamp,
+  })
+  .meta({ id: 'Invite' });
+export type Invite = z.output<typeof Invite>;
+/** With the link, which is shown only here. */
+export const NewInvite = Invite.extend({ url: z.string() }).meta({ id: 'NewInvite' });
 
 export const SignIn = z
   .strictObject({
@@ -54,6 +98,7 @@ export const TwoFactorRequired = z
   })
   .meta({ id: 'TwoFactorRequired' });
 
+export const SignUpAnswer = z.union([SignedIn, Done]);
 export const SignInAnswer = z.union([SignedIn, TwoFactorRequired]);
 
 export const SessionAndUser = z

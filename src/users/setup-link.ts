@@ -45,7 +45,7 @@ export async function completeSetup(platform: Platform, input: SignUp & { token:
     const { numDeletedRows } = await db.deleteFrom('setup_links').where('token_hash', '=', secretHash(input.token)).where('expires_at', '>', now).executeTakeFirstOrThrow();
     if (numDeletedRows !== 1n) throw UserErrors.SETUP_LINK_INVALID();
     await db.deleteFrom('setup_links').execute();
-    const row = await insertUser(db, now, { email: input.email, name: input.name, role: 'admin', passwordHash });
+    const row = await insertUser(db, now, { email: input.email, name: input.name, role: 'admin', passwordHash, emailVerified: true });
     return { ...(await startSession(platform, change, row, 'setup', true, device)), advice };
   });
 }

@@ -24,6 +24,7 @@ export interface NewUser {
   readonly name?: string | null | undefined;
   readonly role: UserRow['role'];
   readonly tenantId?: string | null | undefined;
+  readonly emailVerified?: boolean;
 }
 
 /** 422 EMAIL_IN_USE when the address is taken, however it is spelt. At most one of many at once gets it. */
@@ -35,7 +36,7 @@ export async function insertUser(db: Db, now: number, user: NewUser): Promise<Us
     name: user.name ?? null,
     role: user.role,
     password_hash: user.passwordHash,
-    email_verified: 0,
+    email_verified: user.emailVerified ? 1 : 0,
     two_factor_enabled: 0,
     tenant_id: user.tenantId ?? null,
     created_at: now,

@@ -65,6 +65,7 @@ const mcpServer = (): Record<string, unknown> => ({ name: `server ${++servers}`,
 const registered = async ({ t }: Scene): Promise<string> => (await t.legate.mcp.registerServer(mcpServer() as never)).id;
 const session = async ({ t, owner }: Scene): Promise<string> =>
   t.legate.platform.ledger.change(async (change) => (await createSession(t.legate.platform, change, owner.id, { ip: null, userAgent: null }, 'test')).session.id);
+const invite = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/invites', { as: await t.admin(), body: { email: `invited-${owner.email}` } })).body.id;
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
@@ -96,6 +97,34 @@ export const matrix: Readonly<Record<string, Row>> = {
   // An API token is no session that could end.
   'POST /sign-out': { target: fixed('/sign-out'), want: '401 401 401 401 401 401  403 403 204 403 403  403 403 403 403  403' },
   'GET /auth/session': { target: fixed('/auth/session'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
+  // Public; the same answer whoever is known.
+  'POST /magic-link': { target: fixed('/magic-link', { email: 'nobody@example.com' }), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'GET /magic-link/verify': { target: fixed('/magic-link/verify?token=lgo_x'), want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401' },
+  'POST /magic-link/verify': { target: fixed('/magic-link/verify', { token: 'lgo_x' }), want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401' },
+  'POST /email-otp': { target: fixed('/email-otp', { email: 'nobody@example.com' }), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'POST /email-otp/verify': {
+    target: fixed('/email-otp/verify', { email: 'nobody@example.com', otp: '123456' }),
+    want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401',
+  },
+  'POST /password/forgot': { target: fixed('/password/forgot', { email: 'nobody@example.com' }), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'GET /password/reset': { target: fixed('/password/reset?token=lgo_x'), want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401' },
+  'POST /password/reset': {
+    target: fixed('/password/reset', { token: 'lgo_x', newPassword: 'long enough' }),
+    want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401',
+  },
+  'POST /verify-email/send': { target: fixed('/verify-email/send', { email: 'nobody@example.com' }), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'GET /verify-email': { target: fixed('/verify-email?token=lgo_x'), want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401' },
+  'POST /verify-email': { target: fixed('/verify-email', { token: 'lgo_x' }), want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401' },
+  'POST /invites': {
+    target: ({ owner }) => ({ path: '/invites', body: { email: `invited-${owner.email}` } }),
+    want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  201',
+  },
+  'GET /invites': { target: fixed('/invites'), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
+  'DELETE /invites/:id': { target: async (s) => ({ path: `/invites/${await invite(s)}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  204' },
+  'POST /password/change': {
+    target: fixed('/password/change', { currentPassword: 'long enough', newPassword: 'longer enough' }),
+    want: '401 401 401 401 401 401  403 403 401 403 403  403 403 403 403  403',
+  },
   // Of people with a session; whoever the owner is, they have no password here.
   'POST /totp/enable': { target: fixed('/totp/enable', { password: 'long enough' }), want: '401 401 401 401 401 401  403 403 401 403 403  403 403 403 403  403' },
   'POST /totp/verify': { target: fixed('/totp/verify', { code: '123456' }), want: '401 401 401 401 401 401  403 403 409 403 403  403 403 403 403  403' },

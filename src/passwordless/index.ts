@@ -1,0 +1,11 @@
+import { defineModule } from '../platform.ts';
+import { passwordlessRoutes } from './routes.ts';
+
+export { sendEmailCode, useEmailCode } from './email-code.ts';
+export { peekMagicLink, sendMagicLink, useMagicLink } from './magic-link.ts';
+
+export const passwordless = defineModule({
+  name: 'passwordless',
+  description: 'Signing in by mail: links and codes.',
+  routes: passwordlessRoutes,
+});

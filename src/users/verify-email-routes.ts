@@ -1,0 +1,68 @@
+import { LegateError } from '../lib/error.ts';
+import { isForm } from '../lib/media-type.ts';
+import { errorPage, languageOf, seeOther, textsFor } from '../pages/index.ts';
+import { defineRoute } from '../platform.ts';
+import { UserErrors } from './errors.ts';
+import { confirmPage, donePage } from './password-pages.ts';
+import { AskForMail, Done, LinkQuery, UseLink } from './schema.ts';
+import { askForVerification, peekVerification, verifyEmail } from './verify-email.ts';
+
+const { INVALID_TOKEN, MAIL_NOT_CONFIGURED } = UserErrors;
+const HTML = { mediaTypes: ['text/html'] } as const;
+
+export const verifyEmailRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/verify-email/send',
+    summary: 'Mail a link that verifies an e-mail address',
+    description: 'The same answer whether there is an account to verify or not. The link is good for 24 hours.',
+    who: 'public',
+    rateLimit: 'verifyEmail',
+    body: AskForMail,
+    answers: { 200: Done },
+    errors: [MAIL_NOT_CONFIGURED],
+    handle: async (call, platform) => {
+      await askForVerification(platform, call.body, languageOf(call.request));
+      return { status: 200, body: { status: true } };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/verify-email',
+    summary: 'The page behind the link: asks for the confirmation',
+    description: 'Looking at it verifies nothing.',
+    who: 'public',
+    page: true,
+    query: LinkQuery,
+    answers: { 200: HTML, 401: HTML },
+    handle: async ({ query: { token }, request }, platform) => {
+      const found = await peekVerification(platform, token);
+      if (!found) return errorPage(platform, request, INVALID_TOKEN());
+      return confirmPage(platform, request, textsFor(request).verifyEmail, token, found.callbackUrl ? [found.callbackUrl] : []);
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/verify-email',
+    summary: 'Verify an e-mail address with the token of a mail',
+    description: 'A form is answered with a page, or 303 to callbackURL; JSON with JSON.',
+    who: 'public',
+    page: true,
+    form: true,
+    body: UseLink,
+    answers: { 200: Done, 303: null },
+    errors: [INVALID_TOKEN],
+    handle: async (call, platform) => {
+      const { request } = call;
+      const fromPage = isForm(request.headers.get('content-type'));
+      try {
+        const { callbackUrl } = await verifyEmail(platform, call.body.token);
+        if (!fromPage) return { status: 200, body: { status: true } };
+        return callbackUrl === undefined ? donePage(platform, request, textsFor(request).verifyEmail, { signIn: true }) : seeOther(callbackUrl);
+      } catch (error) {
+        if (fromPage && error instanceof LegateError) return errorPage(platform, request, error);
+        throw error;
+      }
+    },
+  }),
+];
