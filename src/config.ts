@@ -8,6 +8,7 @@ import { httpConfig } from './http/config.ts';
 import { ConfigError, type Loaded, loadConfig, option, type PartialValuesOf, type Section, type Sources, type ValuesOf } from './lib/config.ts';
 import { mailConfig } from './mail/config.ts';
 import { mcpConfig } from './mcp/config.ts';
+import { oauthConfig } from './oauth/config.ts';
 import { rateLimitConfig, redisUrlOption } from './rate-limit/config.ts';
 import { multiSessionConfig } from './sessions/config.ts';
 import { adminConfig, usersConfig } from './users/config.ts';
@@ -44,7 +45,7 @@ export const configSection = {
   mail: mailConfig,
   multiSession: multiSessionConfig,
   rateLimit: rateLimitConfig,
-  mcp: mcpConfig,
+  mcp: { ...mcpConfig, ...oauthConfig },
   ledger: {
     mode: option.oneOf(['strict'], { default: 'strict', description: 'strict: no answer leaves before its record is durable.' }),
   },

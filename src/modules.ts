@@ -10,6 +10,7 @@ import { dashboard } from './dashboard/index.ts';
 import { delegations } from './delegations/index.ts';
 import { mcp } from './mcp/index.ts';
 import { passwordless } from './passwordless/index.ts';
+import { oauth } from './oauth/index.ts';
 import { permissions } from './permissions/index.ts';
 import type { Module } from './platform.ts';
 import { secondFactor } from './second-factor/index.ts';
@@ -35,6 +36,7 @@ export const modules: readonly Module[] = [
   approvals,
   audit,
   mcp,
+  oauth,
   costs,
   anomalies,
   dashboard,

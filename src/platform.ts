@@ -62,11 +62,16 @@ export interface Platform {
   readonly describeApi: () => string;
 }
 
+/** What a request can carry as proof: a secret of ours, or an access token. */
+export type CredentialKind = SecretKind | 'accessToken';
+
 /** How one kind of secret is recognised and turned into a principal. */
 export interface Credential {
-  readonly kind: SecretKind;
+  readonly kind: CredentialKind;
+  /** Of what is no secret with a prefix of ours: whether it is worth asking `verify`. */
+  readonly recognises?: (platform: Platform, credential: string) => boolean;
   /** The principal behind the hash of a secret, or null when it proves nothing (any more). Reads from `db`. */
-  readonly verify: (platform: Platform, db: Db, tokenHash: string, now: number) => Promise<Principal | null>;
+  readonly verify: (platform: Platform, db: Db, tokenHash: string, now: number, credential: string) => Promise<Principal | null>;
   /** True: `verify` has to see each use, so what it gave is not remembered. */
   readonly everyUse?: (platform: Platform) => boolean;
 }

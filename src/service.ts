@@ -21,9 +21,10 @@ import { openDataFolder, type Secrets } from './lib/data-folder.ts';
 import type { ValidatePassword } from './lib/password-rule.ts';
 import { redactedKeys } from './lib/redact.ts';
 import { createMailer, type Mail } from './mail/index.ts';
-import { type McpApi, mcpApi } from './mcp/index.ts';
+import { type McpApi, mcpApi, type TokenValidation } from './mcp/index.ts';
 import { modules } from './modules.ts';
 import { type DecisionsApi, decisionsApi, PolicyCache } from './permissions/index.ts';
+import { validateToken } from './oauth/index.ts';
 import type { Gate, Log, Platform } from './platform.ts';
 import { EndpointLimits, steadyClock } from './rate-limit/index.ts';
 import { type SessionsApi, sessionsApi } from './sessions/index.ts';
@@ -62,7 +63,10 @@ export interface Legate extends DecisionsApi {
   /** The endpoints under /audit as functions, with the power of an admin. */
   readonly audit: AuditApi;
   /** MCP servers: registration. */
-  readonly mcp: McpApi;
+  readonly mcp: McpApi & {
+    /** Whether an access token is good at this moment, for a resource (our own unless `audience` says which) and with these scopes (specification 2.9). */
+    validateToken(token: string, options?: { readonly scopes?: readonly string[]; readonly audience?: string }): Promise<TokenValidation>;
+  };
   /** Accounts, with the power of an admin. */
   readonly users: UsersApi;
   /** Where people are signed in, with the power of an admin. */
@@ -185,7 +189,7 @@ export async function createLegate({ authenticate, onApprovalRequested, users, .
     agents: agentsApi(platform),
     delegations: delegationsApi(platform),
     audit: auditApi(platform),
-    mcp: mcpApi(platform),
+    mcp: { ...mcpApi(platform), validateToken: (token, o) => validateToken(platform, token, o) },
     users: usersApi(platform),
     sessions: sessionsApi(platform),
     apiTokens: apiTokensApi(platform),

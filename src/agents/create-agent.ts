@@ -1,3 +1,4 @@
+import type { Change } from '../ledger/index.ts';
 import { CommonErrors } from '../lib/error.ts';
 import { newId } from '../lib/ids.ts';
 import { newSecret, secretHash } from '../lib/secrets.ts';
@@ -20,29 +21,45 @@ export async function createAgent(platform: Platform, caller: Caller, input: Cre
     const reach = await caller.confirm(db);
     if (reach.kind !== 'all' && input.ownerId !== reach.userId) throw CommonErrors.FORBIDDEN({ message: 'ownerId must be your own id.' });
     const tenantId = await takeOwner(platform, db, { reach, principal: caller.principal }, input.ownerId, now);
-    const expiresAt = input.expiresAt ?? null;
-    assertInFuture(expiresAt, now);
-    await assertRoomForAgent(platform, db, input.ownerId, now);
-    const row: AgentRow = {
-      id: newId('agent', now),
-      owner_id: input.ownerId,
-      tenant_id: tenantId,
-      name: input.name,
-      type: input.type,
-      token_hash: secretHash(token),
-      revoked_at: null,
-      expires_at: expiresAt,
-      permissions: JSON.stringify(input.permissions),
-      metadata: JSON.stringify(input.metadata ?? {}),
-      created_at: now,
-      updated_at: now,
-      // Nobody can hold anything old about a new agent, so nothing is invalidated and the epoch stays what it is.
-      policy_epoch: change.epoch - 1,
-    };
-    await db.insertInto('agents').values(row).execute();
-    change.emit({ type: 'agent.created', agentId: row.id, userId: row.owner_id, data: { agentId: row.id, name: row.name, ownerId: row.owner_id, type: row.type } });
+    const row = await insert(platform, change, input, tenantId, token);
     return { ...toAgent(row, now), token };
   });
+}
+
+/**
+ * Registers an agent of a known user within a change; nobody learns its token. Emits `agent.created`. 422 OWNER_NOT_FOUND,
+ * EXPIRES_AT_IN_PAST, AGENT_LIMIT_EXCEEDED.
+ */
+export async function insertAgent(platform: Platform, change: Change, input: CreateAgent): Promise<AgentRow> {
+  const owner = await findUser(change.db, input.ownerId);
+  if (!owner) throw AgentErrors.OWNER_NOT_FOUND();
+  return insert(platform, change, input, owner.tenant_id, newSecret('agentToken'));
+}
+
+async function insert(platform: Platform, change: Change, input: CreateAgent, tenantId: string | null, token: string): Promise<AgentRow> {
+  const { db, now } = change;
+  const expiresAt = input.expiresAt ?? null;
+  assertInFuture(expiresAt, now);
+  await assertRoomForAgent(platform, db, input.ownerId, now);
+  const row: AgentRow = {
+    id: newId('agent', now),
+    owner_id: input.ownerId,
+    tenant_id: tenantId,
+    name: input.name,
+    type: input.type,
+    token_hash: secretHash(token),
+    revoked_at: null,
+    expires_at: expiresAt,
+    permissions: JSON.stringify(input.permissions),
+    metadata: JSON.stringify(input.metadata ?? {}),
+    created_at: now,
+    updated_at: now,
+    // Nobody can hold anything old about a new agent, so nothing is invalidated and the epoch stays what it is.
+    policy_epoch: change.epoch - 1,
+  };
+  await db.insertInto('agents').values(row).execute();
+  change.emit({ type: 'agent.created', agentId: row.id, userId: row.owner_id, data: { agentId: row.id, name: row.name, ownerId: row.owner_id, type: row.type } });
+  return row;
 }
 
 /**

@@ -5,8 +5,9 @@ import { agentRoutes } from './routes.ts';
 
 export type { Caller } from './agent.ts';
 export { type AgentsApi, agentsApi } from './api.ts';
+export { insertAgent } from './create-agent.ts';
 export { AgentErrors } from './errors.ts';
-export { findAgent, findChangeable } from './store.ts';
+export { findAgent, findAgents, findChangeable } from './store.ts';
 
 export const agents = defineModule({
   name: 'agents',

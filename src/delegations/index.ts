@@ -4,6 +4,8 @@ import { endDelegationsOfAgent } from './revoke-delegation.ts';
 import { delegationRoutes } from './routes.ts';
 
 export { type DelegationsApi, delegationsApi } from './api.ts';
+export { createDelegation } from './create-delegation.ts';
+export { endDelegations } from './revoke-delegation.ts';
 
 export const delegations = defineModule({
   name: 'delegations',

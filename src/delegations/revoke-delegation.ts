@@ -45,7 +45,7 @@ export async function endDelegationsOfAgent(change: Change, agentId: string): Pr
 }
 
 /** Ends these, then what descends from them, generation by generation. */
-async function endDelegations(change: Change, ids: readonly string[], reason: EndReason): Promise<void> {
+export async function endDelegations(change: Change, ids: readonly string[], reason: EndReason): Promise<void> {
   let wave = [...ids];
   let why = reason;
   while (wave.length > 0) {

@@ -47,6 +47,8 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
   const byPath = new Map<string, Map<string, Route<Platform>>>();
   for (const { route, path } of mounted) {
     const methods = byPath.get(path) ?? new Map<string, Route<Platform>>();
+    // One route may have several paths, which fall together when mounts do.
+    if (methods.get(route.method)?.handle === route.handle) continue;
     if (methods.has(route.method)) throw new Error(`${route.method} ${path} is declared twice.`);
     byPath.set(path, methods.set(route.method, route));
   }
@@ -73,7 +75,7 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
         if (route.rateLimit) limit = await passLimit(platform, route.rateLimit, ip);
         response = await serve(platform, authenticator, route, request, ip, c.req.param() as Record<string, string>);
       } catch (error) {
-        response = route?.page ? pageOfError(platform, request, error) : jsonOfError(platform, error);
+        response = route?.page ? pageOfError(platform, request, error) : jsonOfError(platform, error, route?.failure);
       }
       if (limit) response = withHeaders(response, limit);
       if (crossOrigin) readableFromEverywhere(response);
@@ -92,9 +94,16 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
   return async (request, connection) => app.fetch(request, { connection });
 }
 
-function jsonOfError(platform: Platform, error: unknown): Response {
+function jsonOfError(platform: Platform, thrown: unknown, failure?: Route<Platform>['failure']): Response {
+  if (!failure) {
+    const { status, headers, body } = renderError(platform, thrown);
+    return new Response(body, { status, headers });
+  }
+  const error = toKnownError(platform, thrown);
   const { status, headers, body } = renderError(platform, error);
-  return new Response(body, { status, headers });
+  // Our own challenge is for credentials of ours; what else these routes answer 401 to brings its own.
+  if (error.code !== CommonErrors.UNAUTHORIZED.code && error.headers?.['www-authenticate'] === undefined) delete headers['www-authenticate'];
+  return new Response(status === 429 ? body : JSON.stringify(failure(error)), { status, headers });
 }
 
 /** Whoever is not signed in is led to the sign-in page, and from there back to the page. Programs are answered as everywhere. */
@@ -194,8 +203,8 @@ async function readBody(platform: Platform, route: Route<Platform>, request: Req
   const limit = route.bodyLimit ?? platform.config.http.bodyLimit;
   const type = request.headers.get('content-type');
   if (type === null && route.bodyOptional && (request.body === null || request.headers.get('content-length') === '0')) return parseWith(route.body, {});
-  const form = route.form === true && isForm(type);
-  if (!(form || isJson(type)) || request.headers.has('content-encoding')) throw CommonErrors.UNSUPPORTED_MEDIA_TYPE();
+  const form = route.form !== undefined && route.form !== false && isForm(type);
+  if (!(form || (isJson(type) && route.form !== 'only')) || request.headers.has('content-encoding')) throw CommonErrors.UNSUPPORTED_MEDIA_TYPE();
   const bytes = await readBytes(request, limit);
   const text = decodeBody(bytes);
   if (form) return parseWith(route.body, fieldsOf(new URLSearchParams(text)));

@@ -2,9 +2,9 @@ import { ANONYMOUS, type Principal } from '../lib/access.ts';
 import { SECOND_MS } from '../lib/clock.ts';
 import { invalidCredential } from '../lib/error.ts';
 import { text } from '../lib/json.ts';
-import { type SecretKind, secretHash, secretKind, secretKindByPrefix } from '../lib/secrets.ts';
+import { secretHash, secretKind, secretKindByPrefix } from '../lib/secrets.ts';
 import { readCookie, sessionCookieName } from '../lib/session-cookie.ts';
-import type { Credential, Platform } from '../platform.ts';
+import type { Credential, CredentialKind, Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 
 /** The embedder's own sign-in, asked when no credential of ours is present (contract 4). */
@@ -40,14 +40,14 @@ const MAX_CACHED = 20_000;
 interface KnownHeader {
   readonly header: string;
   readonly token: string;
-  readonly kind: SecretKind | undefined;
+  readonly kind: CredentialKind | undefined;
   readonly tokenHash: string;
 }
 
 /** Turns whatever a request carries into a principal. Knows no kind of credential by name: modules declare theirs. */
 export class Authenticator {
   readonly #platform: Platform;
-  readonly #credentials: ReadonlyMap<SecretKind, Credential>;
+  readonly #credentials: ReadonlyMap<CredentialKind, Credential>;
   readonly #hook: AuthenticateHook | undefined;
   readonly cookieName: string;
   readonly #cache = new Map<string, CachedUser>();
@@ -79,7 +79,17 @@ export class Authenticator {
 
   /** False: this Authorization header is for the embedder's own sign-in to judge. */
   isOurs(header: string): boolean {
-    return this.#hook === undefined || (isBearer(header) && secretKindByPrefix(bearerToken(header)) !== undefined);
+    return this.#hook === undefined || (isBearer(header) && this.#kindByLooks(bearerToken(header)) !== undefined);
+  }
+
+  /** Enough to pick who verifies. */
+  #kindByLooks(token: string): CredentialKind | undefined {
+    return secretKindByPrefix(token) ?? this.#recognised(token);
+  }
+
+  #recognised(token: string): CredentialKind | undefined {
+    for (const { kind, recognises } of this.#credentials.values()) if (recognises?.(this.#platform, token)) return kind;
+    return undefined;
   }
 
   /**
@@ -92,7 +102,7 @@ export class Authenticator {
     let known = this.#lastOf.get(connection);
     if (known?.header !== header) {
       const token = bearerToken(header);
-      known = { header, token, kind: secretKindByPrefix(token), tokenHash: secretHash(token) };
+      known = { header, token, kind: this.#kindByLooks(token), tokenHash: secretHash(token) };
       this.#lastOf.set(connection, known);
     }
     const { token, kind, tokenHash } = known;
@@ -100,30 +110,30 @@ export class Authenticator {
       const agent = policy.peekByTokenHash(tokenHash);
       if (agent) {
         const principal: Principal = { kind: 'agent', agentId: agent.id, ownerId: agent.ownerId, tenantId: agent.tenantId, tokenHash };
-        return { principal, epoch: -1, reauthenticate: (db) => this.#prove(kind, tokenHash, db), byCookie: false };
+        return { principal, epoch: -1, reauthenticate: (db) => this.#prove(kind, tokenHash, token, db), byCookie: false };
       }
     } else if (kind) {
       const hit = this.#cache.get(tokenHash);
       if (hit && hit.epoch === policy.epoch && this.#platform.clock.now() - hit.provedAt < PROVE_AGAIN_MS)
-        return { principal: hit.principal, epoch: hit.epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, db), byCookie: false };
+        return { principal: hit.principal, epoch: hit.epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, token, db), byCookie: false };
     }
     return this.#bySecret(token, false);
   }
 
   async #bySecret(secret: string, byCookie: boolean): Promise<Proof> {
-    const kind = secret.length > MAX_CREDENTIAL_CHARS ? undefined : secretKind(secret);
+    const kind = secret.length > MAX_CREDENTIAL_CHARS ? undefined : (secretKind(secret) ?? this.#recognised(secret));
     if (!kind) throw invalidCredential();
     const tokenHash = secretHash(secret);
     const { policy, database } = this.#platform;
     const epoch = policy.epoch;
-    const principal = await this.#prove(kind, tokenHash, database.read);
-    return { principal, epoch: principal.kind === 'agent' ? -1 : epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, db), byCookie };
+    const principal = await this.#prove(kind, tokenHash, secret, database.read);
+    return { principal, epoch: principal.kind === 'agent' ? -1 : epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, secret, db), byCookie };
   }
 
-  async #prove(kind: SecretKind, tokenHash: string, db: Db): Promise<Principal> {
+  async #prove(kind: CredentialKind, tokenHash: string, credential: string, db: Db): Promise<Principal> {
     const { policy, clock } = this.#platform;
     const epoch = policy.epoch;
-    const principal = await this.#credentials.get(kind)?.verify(this.#platform, db, tokenHash, clock.now());
+    const principal = await this.#credentials.get(kind)?.verify(this.#platform, db, tokenHash, clock.now(), credential);
     if (!principal) throw invalidCredential();
     if (principal.kind !== 'agent' && !this.#credentials.get(kind)?.everyUse?.(this.#platform)) {
       if (this.#cache.size >= MAX_CACHED) this.#cache.clear();

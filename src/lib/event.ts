@@ -14,6 +14,8 @@ export const EVENT_TYPES = {
   'budget.exceeded': 'An agent exceeded its budget.',
   'cost.recorded': 'A cost was attributed to an agent.',
   'delegation.created': 'A delegation chain was created.',
+  'grant.created': 'A person, or an agent for itself, granted a client access.',
+  'grant.revoked': 'A grant ended.',
   'delegation.revoked': 'A delegation was revoked, or ended with what it stood on.',
 } as const;
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Principal, Reach, UserPrincipal, Who } from './access.ts';
-import type { ErrorFactory } from './error.ts';
+import type { ErrorFactory, LegateError } from './error.ts';
 import type { LimitedEndpoint } from './rate-limit.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -57,8 +57,13 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
-  /** The body may also come as application/x-www-form-urlencoded, from a page of ours; then every field is a text. */
-  readonly form?: boolean;
+  /** The body may also come as application/x-www-form-urlencoded, from a page of ours; then every field is a text. `only`: JSON is refused. */
+  readonly form?: boolean | 'only';
+  /**
+   * Body of an error, where a standard demands another form than ours; status and headers stay. A refusal by rate limit keeps the
+   * body of specification 7.
+   */
+  readonly failure?: (error: LegateError) => object;
   /**
    * For people in a browser (src/pages): 401 leads to the sign-in page and back, other errors are pages for whoever accepts HTML
    * or sends a form, and a form from another site is refused.

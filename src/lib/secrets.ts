@@ -10,6 +10,9 @@ export const SECRET_PREFIXES = {
   apiToken: 'lgk',
   sessionToken: 'lgs',
   setupToken: 'lgu',
+  clientSecret: 'lgc',
+  authorizationCode: 'lga',
+  refreshToken: 'lgr',
   /** In links, and between the two steps of a sign-in: good once. */
   oneTimeToken: 'lgo',
   /** A browser that needs no second factor for a while. */
@@ -24,8 +27,11 @@ const CHECKSUM_CHARS = 6;
 const checksum = (text: string): string => createHash('sha256').update('legate-checksum').update(text).digest('hex').slice(0, CHECKSUM_CHARS);
 
 /** A fresh secret. Hand it out once and keep only {@link secretHash}. */
-export function newSecret(kind: SecretKind): string {
-  const text = `${SECRET_PREFIXES[kind]}_${randomBytes(32).toString('base64url')}`;
+export const newSecret = (kind: SecretKind): string => secretFrom(kind, randomBytes(32));
+
+/** The secret that stands for 32 bytes which nobody else can know. */
+export function secretFrom(kind: SecretKind, bytes: Uint8Array): string {
+  const text = `${SECRET_PREFIXES[kind]}_${Buffer.from(bytes).toString('base64url')}`;
   return text + checksum(text);
 }
 

@@ -2,7 +2,7 @@ import { isoTime } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import type { Db, McpServerRow } from '../storage/index.ts';
 import { McpErrors } from './errors.ts';
-import type { McpServer } from './schema.ts';
+import { MAX_SERVERS, type McpServer } from './schema.ts';
 
 export const toServer = (row: McpServerRow): McpServer => ({
   id: row.id,
@@ -30,3 +30,7 @@ export async function listServers(db: Db, page: { limit: number; after?: string 
   if (page.after !== undefined) query = query.where('id', '>', page.after);
   return query.orderBy('id').limit(page.limit).execute();
 }
+
+/** All of them: there are at most {@link MAX_SERVERS}. */
+export const findServers = (db: Db): Promise<Pick<McpServerRow, 'name' | 'endpoint'>[]> =>
+  db.selectFrom('mcp_servers').select(['name', 'endpoint']).orderBy('id').limit(MAX_SERVERS).execute();

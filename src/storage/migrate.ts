@@ -7,6 +7,7 @@ import { signIn } from './migrations/0004-sign-in.ts';
 import { mcp } from './migrations/0006-mcp.ts';
 import { costs } from './migrations/0009-costs.ts';
 import { anomalies } from './migrations/0010-anomalies.ts';
+import { oauth } from './migrations/0012-oauth.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -22,6 +23,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0006-mcp': mcp,
   '0009-costs': costs,
   '0010-anomalies': anomalies,
+  '0012-oauth': oauth,
 };
 
 export interface SchemaState {

@@ -30,6 +30,12 @@ export interface Tables {
   backup_codes: BackupCodesTable;
   trusted_devices: TrustedDevicesTable;
   invites: InvitesTable;
+  oauth_clients: OAuthClientsTable;
+  oauth_consents: OAuthConsentsTable;
+  oauth_grants: OAuthGrantsTable;
+  oauth_codes: OAuthCodesTable;
+  oauth_refresh_tokens: OAuthRefreshTokensTable;
+  oauth_revoked_tokens: OAuthRevokedTokensTable;
   anomalies: AnomaliesTable;
   anomaly_states: AnomalyStatesTable;
 }
@@ -59,6 +65,12 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'backup_codes',
   'trusted_devices',
   'invites',
+  'oauth_clients',
+  'oauth_consents',
+  'oauth_grants',
+  'oauth_codes',
+  'oauth_refresh_tokens',
+  'oauth_revoked_tokens',
   'anomalies',
   'anomaly_states',
 ];
@@ -376,6 +388,100 @@ interface InvitesTable {
 }
 
 export type ApprovalRow = Selectable<ApprovalsTable>;
+/** A client of the authorization server (RFC 7591). */
+interface OAuthClientsTable {
+  id: string;
+  secret_hash: string | null;
+  /** `optional`: none was stated, so a secret was issued and need not be sent. */
+  auth_method: 'none' | 'optional' | 'client_secret_basic' | 'client_secret_post';
+  name: string | null;
+  /** JSON array. */
+  redirect_uris: string;
+  /** JSON array. */
+  grant_types: string;
+  /** What it may ask for, space-separated; null: anything. */
+  scope: string | null;
+  /** JSON object: further accepted members of its registration. */
+  metadata: string;
+  /** `document`: kept for what hangs on it; its metadata are read from its client_id. */
+  origin: 'self' | 'admin' | 'document';
+  created_at: number;
+  last_used_at: number | null;
+}
+
+/** What a person agreed to for good: asked again only when something of it differs. */
+interface OAuthConsentsTable {
+  user_id: string;
+  client_id: string;
+  redirect_uri: string;
+  resource: string;
+  /** Space-separated, sorted. */
+  scope: string;
+  agent_id: string;
+  created_at: number;
+}
+
+/** What a client may do as an agent for a person, until one of them ends. */
+interface OAuthGrantsTable {
+  id: string;
+  client_id: string;
+  user_id: string;
+  agent_id: string;
+  /** Agent that acts with an exchanged token. */
+  actor_id: string | null;
+  /** Delegation behind an exchanged token. */
+  delegation_id: string | null;
+  /** Grant of the token that was exchanged: it ends with that. */
+  parent_id: string | null;
+  /** The very token that was exchanged. */
+  parent_jti: string | null;
+  kind: 'authorization_code' | 'client_credentials' | 'token_exchange';
+  scope: string;
+  resource: string;
+  created_at: number;
+  last_used_at: number;
+  expires_at: number;
+  revoked_at: number | null;
+  reason: string | null;
+}
+
+/** Authorization codes. A used one is kept until it expires, so that a second use is seen. */
+interface OAuthCodesTable {
+  code_hash: string;
+  client_id: string;
+  user_id: string;
+  agent_id: string;
+  /** null: the request named none. */
+  redirect_uri: string | null;
+  /** PKCE, S256. */
+  challenge: string;
+  scope: string;
+  resource: string;
+  expires_at: number;
+  used_at: number | null;
+  grant_id: string | null;
+}
+
+/** Refresh tokens. Used ones are kept as long as their grant may live, so that a second use is seen. */
+interface OAuthRefreshTokensTable {
+  token_hash: string;
+  grant_id: string;
+  created_at: number;
+  expires_at: number;
+  used_at: number | null;
+  /** The token that this one replaced. */
+  previous_hash: string | null;
+}
+
+/** Access tokens that were revoked one by one, until they would have expired. */
+interface OAuthRevokedTokensTable {
+  jti: string;
+  expires_at: number;
+}
+
+export type OAuthClientRow = Selectable<OAuthClientsTable>;
+export type OAuthGrantRow = Selectable<OAuthGrantsTable>;
+export type OAuthCodeRow = Selectable<OAuthCodesTable>;
 /** Unusual behaviour of an agent. */
 interface AnomaliesTable {
   id: string;

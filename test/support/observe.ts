@@ -68,7 +68,16 @@ function check(route: Mounted['route'] | undefined, method: string, response: Re
     const parsed = (schema as z.ZodType).safeParse(body);
     if (!parsed.success) tell(`does not fit its schema: ${parsed.error.message}`);
     else if (!isDeepStrictEqual(JSON.parse(JSON.stringify(parsed.data)), body)) tell('has fields that are not declared');
-  } else checkError(route, status, body, tell);
+  } else if (route?.failure && status !== 429) checkFailure(route, route.failure, status, body, tell);
+  else checkError(route, status, body, tell);
+}
+
+/** An error in the form of a standard: one of those that the route declares, whatever it says about this case. */
+function checkFailure(route: Mounted['route'], failure: NonNullable<Mounted['route']['failure']>, status: number, body: unknown, tell: (problem: string) => void): void {
+  const known = [...Object.values(CommonErrors), ...(route.errors ?? [])].filter((e) => e.status === status).map((e) => failure(e()));
+  const keys = (value: object): string => Object.keys(value).sort().join();
+  const { error } = (body ?? {}) as { error?: unknown };
+  if (!known.some((e) => keys(e) === keys(body as object) && (e as { error?: unknown }).error === error)) tell(`${JSON.stringify(body)} is not declared by the route`);
 }
 
 function checkError(route: Mounted['route'] | undefined, status: number, body: unknown, tell: (problem: string) => void): void {

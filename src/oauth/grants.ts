@@ -1,0 +1,86 @@
+import { endDelegations } from '../delegations/index.ts';
+import type { Change } from '../ledger/index.ts';
+import type { Reach } from '../lib/access.ts';
+import { isoTime } from '../lib/clock.ts';
+import { isId } from '../lib/ids.ts';
+import type { Platform } from '../platform.ts';
+import type { Db, OAuthGrantRow } from '../storage/index.ts';
+import { ClientErrors } from './errors.ts';
+
+export type EndReason =
+  | 'revoked'
+  | 'client-revoked'
+  | 'client-deleted'
+  | 'agent-revoked'
+  | 'delegation-revoked'
+  | 'refresh-token-reused'
+  | 'code-reused'
+  | 'parent-ended'
+  | 'superseded';
+
+type Which = Partial<Pick<OAuthGrantRow, 'id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id'>>;
+
+/**
+ * Ends every living grant that fits, and those that were made from them, in this very change: from the next look on, none of
+ * their tokens is good anywhere. Emits `grant.revoked` for each.
+ */
+export async function endGrants(change: Change, which: Which, reason: EndReason): Promise<number> {
+  const { db, now } = change;
+  let query = db.updateTable('oauth_grants').set({ revoked_at: now, reason }).where('revoked_at', 'is', null);
+  for (const [column, value] of Object.entries(which) as [keyof Which, string][]) query = query.where(column, '=', value);
+  const ended = await query.returning(['id', 'client_id', 'agent_id', 'user_id', 'delegation_id']).execute();
+  if (ended.length === 0) return 0;
+  change.invalidate();
+  for (const grant of ended) {
+    change.emit({
+      type: 'grant.revoked',
+      agentId: grant.agent_id,
+      userId: grant.user_id,
+      data: { grantId: grant.id, clientId: grant.client_id, agentId: grant.agent_id, reason },
+    });
+    if (grant.delegation_id !== null) await endDelegations(change, [grant.delegation_id], 'revoked');
+    await endGrants(change, { parent_id: grant.id }, 'parent-ended');
+  }
+  return ended.length;
+}
+
+function within(db: Db, reach: Reach) {
+  const query = db.selectFrom('oauth_grants').leftJoin('oauth_clients', 'oauth_clients.id', 'oauth_grants.client_id').leftJoin('agents', 'agents.id', 'oauth_grants.agent_id');
+  const living = query.selectAll('oauth_grants').select(['oauth_clients.name as client_name', 'agents.name as agent_name']).where('oauth_grants.revoked_at', 'is', null);
+  return reach.kind === 'all' ? living : living.where('oauth_grants.user_id', '=', reach.userId);
+}
+
+type Shown = OAuthGrantRow & { client_name: string | null; agent_name: string | null };
+
+/** Living grants, newest first. */
+export function findGrants(db: Db, reach: Reach, now: number, page: { after: string | undefined; limit: number }): Promise<Shown[]> {
+  let query = within(db, reach).where('oauth_grants.expires_at', '>', now);
+  if (page.after !== undefined) query = query.where('oauth_grants.id', '<', page.after);
+  return query.orderBy('oauth_grants.id', 'desc').limit(page.limit).execute();
+}
+
+/** A person ends what they granted, and is asked again when the client comes back. 404 GRANT_NOT_FOUND. */
+export async function endGrant(platform: Platform, confirm: (db: unknown) => Promise<Reach>, id: string): Promise<void> {
+  await platform.ledger.change(async (change) => {
+    const reach = await confirm(change.db);
+    const row = isId('grant', id) ? await within(change.db, reach).where('oauth_grants.id', '=', id).executeTakeFirst() : undefined;
+    if (!row) throw ClientErrors.GRANT_NOT_FOUND();
+    await change.db.deleteFrom('oauth_consents').where('user_id', '=', row.user_id).where('client_id', '=', row.client_id).execute();
+    await endGrants(change, { id }, 'revoked');
+  });
+}
+
+export const toGrant = (row: Shown) => ({
+  id: row.id,
+  clientId: row.client_id,
+  clientName: row.client_name,
+  userId: row.user_id,
+  agentId: row.agent_id,
+  agentName: row.agent_name,
+  kind: row.kind,
+  scopes: row.scope.split(' ').filter((s) => s !== ''),
+  resource: row.resource,
+  createdAt: isoTime(row.created_at),
+  lastUsedAt: isoTime(row.last_used_at),
+  expiresAt: isoTime(row.expires_at),
+});

@@ -1,0 +1,420 @@
+import { z } from 'zod';
+import { AgentErrors } from '../agents/index.ts';
+import type { Principal } from '../lib/access.ts';
+import { CommonErrors } from '../lib/error.ts';
+import { isoTimestamp } from '../lib/json.ts';
+import { afterCursor, cutPage, nextPage, PageQuery } from '../lib/page.ts';
+import type { Call } from '../lib/route.ts';
+import { secretsEqual } from '../lib/secrets.ts';
+import { defineRoute, type Platform } from '../platform.ts';
+import { APPS_PATH, appsPage, endOnPage } from './apps-page.ts';
+import { authenticateClient, clientCredentials, refused } from './authenticate-client.ts';
+import { RedirectedError, readAuthorizationRequest } from './authorization-request.ts';
+import { approvalBy, authorizePage, decideOnPage } from './authorize.ts';
+import { requireClientRow, toClientRecord } from './client.ts';
+import { ConsentDecision, ConsentDetails, consentDetails, decideByApi } from './consent-api.ts';
+import { deleteClient, listClients } from './delete-client.ts';
+import { ClientErrors, OAuthErrors, oauthFailure } from './errors.ts';
+import { endGrant, findGrants, toGrant } from './grants.ts';
+import { introspect } from './introspect.ts';
+import { keyRing } from './keys.ts';
+import { SERVER_METADATA_PATH, ServerMetadata, serverMetadata } from './metadata.ts';
+import { ClientMetadata, registerClient } from './register-client.ts';
+import { revokeToken } from './revoke-token.ts';
+import { TokenAnswer, TokenRequest, token } from './token.ts';
+
+const HTML = { mediaTypes: ['text/html'] } as const;
+const BODY_LIMIT = 65_536;
+const Id = z.object({ id: z.string() });
+const Loose = z.record(z.string(), z.string());
+
+/** Every endpoint answers under both names of the specification, at both mounts (specification 4, contract 12). */
+const everywhere = <T>(make: (path: string, mount: 'base' | 'rest') => T): ((name: string) => T[]) => {
+  return (name) => (['base', 'rest'] as const).flatMap((mount) => [make(`/oauth/${name}`, mount), make(`/mcp/${name}`, mount)]);
+};
+
+const Registered = z.looseObject({ client_id: z.string(), client_id_issued_at: z.number(), redirect_uris: z.array(z.string()) }).meta({ id: 'ClientRegistration' });
+
+const handleAuthorize = (call: Call<undefined, undefined, undefined>, platform: Platform): Promise<Response> => authorizePage(platform, call);
+const authorizeErrors = [ClientErrors.AUTHORIZATION_REQUEST_INVALID];
+
+const authorizeGet = everywhere((path, mount) =>
+  defineRoute({
+    method: 'GET',
+    path,
+    mount,
+    summary: 'Ask a person to let a client act for them',
+    description:
+      'The authorization endpoint (OAuth 2.1, section 4.1; PKCE with S256 only). The query is that of the standard: response_type=code, client_id, redirect_uri, code_challenge, code_challenge_method=S256, scope, state, resource. It answers with a redirect or a page.',
+    who: 'public',
+    page: true,
+    answers: { 200: HTML, 302: null },
+    errors: authorizeErrors,
+    handle: handleAuthorize,
+  }),
+);
+
+const handleDecide = (call: Call<undefined, undefined, Record<string, string>>, platform: Platform): Promise<Response> => decideOnPage(platform, call, call.body);
+const authorizePost = everywhere((path, mount) =>
+  defineRoute({
+    method: 'POST',
+    path,
+    mount,
+    summary: 'The form of the consent page',
+    who: 'public',
+    page: true,
+    form: 'only',
+    body: Loose,
+    bodyLimit: BODY_LIMIT,
+    answers: { 303: null, 400: HTML },
+    errors: authorizeErrors,
+    handle: handleDecide,
+  }),
+);
+
+const handleToken = async (call: Call<undefined, undefined, TokenRequest>, platform: Platform) => ({ status: 200, body: await token(platform, call.request, call.body) });
+const tokenRoute = (path: string, mount: 'base' | 'rest') =>
+  defineRoute({
+    method: 'POST',
+    path,
+    mount,
+    summary: 'Exchange a code, a refresh token or another token for an access token',
+    description: 'The token endpoint (OAuth 2.1, section 3.2; RFC 8693 for token exchange). All its paths share one limit.',
+    who: 'public',
+    crossOrigin: true,
+    rateLimit: 'token',
+    form: 'only',
+    body: TokenRequest,
+    bodyLimit: BODY_LIMIT,
+    answers: { 200: TokenAnswer },
+    failure: oauthFailure,
+    errors: [
+      OAuthErrors.OAUTH_INVALID_REQUEST,
+      OAuthErrors.OAUTH_INVALID_CLIENT,
+      OAuthErrors.OAUTH_INVALID_GRANT,
+      OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT,
+      OAuthErrors.OAUTH_UNSUPPORTED_GRANT_TYPE,
+      OAuthErrors.OAUTH_INVALID_SCOPE,
+      OAuthErrors.OAUTH_INVALID_TARGET,
+    ],
+    handle: handleToken,
+  });
+
+const mayRegister = async (platform: Platform, call: Call<undefined, undefined, unknown>): Promise<void> => {
+  const { registration, registrationToken } = platform.config.mcp;
+  if (registration === 'open') return;
+  if (registration === 'closed') throw OAuthErrors.OAUTH_ACCESS_DENIED({ message: 'Clients cannot register themselves here.' });
+  const bearer = /^bearer +(.+)$/i.exec(call.request.headers.get('authorization') ?? '')?.[1];
+  if (bearer !== undefined && registrationToken !== undefined && secretsEqual(bearer, registrationToken)) return;
+  if (bearer === undefined) throw CommonErrors.UNAUTHORIZED();
+  const { principal } = await call.person();
+  if (principal.role !== 'admin') throw OAuthErrors.OAUTH_ACCESS_DENIED();
+};
+
+const handleRegister = async (call: Call<undefined, undefined, unknown>, platform: Platform) => {
+  await mayRegister(platform, call);
+  return { status: 201, body: await registerClient(platform, call.body, 'self'), headers: { pragma: 'no-cache' } };
+};
+const register = everywhere((path, mount) =>
+  defineRoute({
+    method: 'POST',
+    path,
+    mount,
+    summary: 'Register a client',
+    description: 'Dynamic client registration (RFC 7591). Open unless mcp.registration says otherwise. Unknown members are ignored.',
+    who: 'public',
+    crossOrigin: true,
+    rateLimit: 'registration',
+    body: z.unknown().meta({ description: 'Client metadata of RFC 7591, section 2.' }),
+    bodyLimit: BODY_LIMIT,
+    answers: { 201: Registered },
+    failure: oauthFailure,
+    errors: [OAuthErrors.OAUTH_INVALID_REDIRECT_URI, OAuthErrors.OAUTH_INVALID_CLIENT_METADATA, OAuthErrors.OAUTH_ACCESS_DENIED, CommonErrors.UNAUTHORIZED],
+    handle: handleRegister,
+  }),
+);
+
+const TokenForm = z.object({
+  token: z.string().max(8192).optional(),
+  token_type_hint: z.string().max(100).optional(),
+  client_id: z.string().max(2048).optional(),
+  client_secret: z.string().max(512).optional(),
+});
+
+const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof TokenForm>>, platform: Platform) => {
+  const { client } = await authenticateClient(platform, clientCredentials(call.request, call.body));
+  if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
+  await revokeToken(platform, client, call.body.token);
+  return { status: 200 };
+};
+const revoke = everywhere((path, mount) =>
+  defineRoute({
+    method: 'POST',
+    path,
+    mount,
+    summary: 'Revoke a token',
+    description: 'RFC 7009. A refresh token ends its whole grant. Always 200 for a client that proved itself, whatever the token was.',
+    who: 'public',
+    crossOrigin: true,
+    form: 'only',
+    body: TokenForm.meta({ id: 'RevocationRequest' }),
+    bodyLimit: BODY_LIMIT,
+    answers: { 200: null },
+    failure: oauthFailure,
+    errors: [OAuthErrors.OAUTH_INVALID_REQUEST, OAuthErrors.OAUTH_INVALID_CLIENT],
+    handle: handleRevoke,
+  }),
+);
+
+const handleIntrospect = async (call: Call<undefined, undefined, z.output<typeof TokenForm>>, platform: Platform) => {
+  const bearer = /^bearer /i.test(call.request.headers.get('authorization') ?? '');
+  let client = null;
+  if (bearer) {
+    if (!(await isAdmin(call))) throw OAuthErrors.OAUTH_ACCESS_DENIED();
+  } else {
+    if (!call.request.headers.has('authorization') && call.body.client_secret === undefined) throw CommonErrors.UNAUTHORIZED();
+    const proved = await authenticateClient(platform, clientCredentials(call.request, call.body));
+    if (!proved.confidential) throw refused(false);
+    client = proved.client;
+  }
+  if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
+  return { status: 200, body: await introspect(platform, client, call.body.token) };
+};
+const introspection = everywhere((path, mount) =>
+  defineRoute({
+    method: 'POST',
+    path,
+    mount,
+    summary: 'Ask what a token is worth at this moment',
+    description: 'RFC 7662. For administrators (Bearer) and clients that have a secret. What is not a live token is exactly {"active":false}.',
+    who: 'public',
+    form: 'only',
+    body: TokenForm.meta({ id: 'IntrospectionRequest' }),
+    bodyLimit: BODY_LIMIT,
+    answers: { 200: z.looseObject({ active: z.boolean() }).meta({ id: 'Introspection' }) },
+    failure: oauthFailure,
+    errors: [OAuthErrors.OAUTH_INVALID_REQUEST, OAuthErrors.OAUTH_INVALID_CLIENT, OAuthErrors.OAUTH_ACCESS_DENIED, CommonErrors.UNAUTHORIZED],
+    handle: handleIntrospect,
+  }),
+);
+
+const isAdmin = async (call: Call<undefined, undefined, unknown>): Promise<boolean> => {
+  const { principal }: { principal: Principal } = await call.person();
+  return principal.kind === 'user' && principal.role === 'admin';
+};
+
+const handleKeys = (_call: unknown, platform: Platform) => ({ status: 200, body: { keys: [...keyRing(platform).byId.values()].flatMap(({ jwk }) => (jwk ? [jwk] : [])) } });
+const jwks = everywhere((path, mount) =>
+  defineRoute({
+    method: 'GET',
+    path,
+    mount,
+    summary: 'Public keys of access tokens',
+    description: 'RFC 7517. Empty while mcp.signing is HS256, whose key is nobody else’s.',
+    who: 'public',
+    crossOrigin: true,
+    answers: { 200: z.object({ keys: z.array(z.looseObject({})) }).meta({ id: 'JsonWebKeySet' }) },
+    handle: handleKeys,
+  }),
+);
+
+const CORS_METADATA = { 'cache-control': 'public, max-age=60' } as const;
+
+/** Specification 4.5, contract 12. */
+export const oauthRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: SERVER_METADATA_PATH,
+    mount: 'root',
+    summary: 'Metadata of the authorization server',
+    description: 'RFC 8414.',
+    who: 'public',
+    crossOrigin: true,
+    answers: { 200: ServerMetadata },
+    handle: (_call, platform) => ({ status: 200, body: serverMetadata(platform), headers: CORS_METADATA }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${SERVER_METADATA_PATH}/:path{.+}`,
+    mount: 'root',
+    summary: 'Metadata of the authorization server whose issuer has this path',
+    description: 'RFC 8414, section 3.1.',
+    who: 'public',
+    crossOrigin: true,
+    params: z.object({ path: z.string() }),
+    answers: { 200: ServerMetadata },
+    errors: [CommonErrors.NOT_FOUND],
+    handle: ({ url }, platform) => {
+      const path = new URL(platform.issuer).pathname.replace(/\/$/, '');
+      if (path === '' || url.pathname.slice(SERVER_METADATA_PATH.length) !== path) throw CommonErrors.NOT_FOUND();
+      return { status: 200, body: serverMetadata(platform), headers: CORS_METADATA };
+    },
+  }),
+  ...authorizeGet('authorize'),
+  ...authorizePost('authorize'),
+  ...everywhere(tokenRoute)('token'),
+  tokenRoute('/token', 'rest'),
+  ...register('register'),
+  ...revoke('revoke'),
+  ...introspection('introspect'),
+  ...jwks('jwks'),
+  defineRoute({
+    method: 'GET',
+    path: '/oauth/consent',
+    summary: 'What a consent page of your own has to show',
+    description: 'The query is that of the authorization request, as it came to the page (mcp.consentPage).',
+    who: 'user',
+    answers: { 200: ConsentDetails, 422: z.object({ redirectTo: z.string() }) },
+    errors: authorizeErrors,
+    handle: async (call, platform) => {
+      try {
+        const asked = await readAuthorizationRequest(platform, call.url.searchParams);
+        return { status: 200, body: await consentDetails(platform, (await call.person()).principal.userId, asked) };
+      } catch (error) {
+        if (error instanceof RedirectedError) return { status: 422, body: { redirectTo: error.location } };
+        throw error;
+      }
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/oauth/consent',
+    summary: 'Allow or deny an authorization request',
+    description: 'The query is that of the authorization request. Send the browser to `redirectTo`.',
+    who: 'user',
+    body: ConsentDecision,
+    answers: { 200: z.object({ redirectTo: z.string() }) },
+    errors: [...authorizeErrors, OAuthErrors.OAUTH_INVALID_SCOPE, OAuthErrors.OAUTH_INVALID_REQUEST, AgentErrors.AGENT_LIMIT_EXCEEDED, AgentErrors.OWNER_NOT_FOUND],
+    handle: async (call, platform) => {
+      try {
+        const asked = await readAuthorizationRequest(platform, call.url.searchParams);
+        return { status: 200, body: { redirectTo: await decideByApi(platform, approvalBy(platform, await call.person()), asked, call.body) } };
+      } catch (error) {
+        if (error instanceof RedirectedError) return { status: 200, body: { redirectTo: error.location } };
+        throw error;
+      }
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/oauth/grants',
+    summary: 'List what was granted to clients',
+    description: 'A person sees their own, an admin all. Newest first. A Link header with rel="next" leads to the next page.',
+    who: 'user',
+    query: PageQuery,
+    answers: {
+      200: z.array(
+        z
+          .object({
+            id: z.string(),
+            clientId: z.string(),
+            clientName: z.string().nullable(),
+            userId: z.string(),
+            agentId: z.string(),
+            agentName: z.string().nullable(),
+            kind: z.enum(['authorization_code', 'client_credentials', 'token_exchange']),
+            scopes: z.array(z.string()),
+            resource: z.string(),
+            createdAt: isoTimestamp,
+            lastUsedAt: isoTimestamp,
+            expiresAt: isoTimestamp,
+          })
+          .meta({ id: 'Grant' }),
+      ),
+    },
+    handle: async (call, platform) => {
+      const { limit, cursor } = call.query;
+      const { rows, next } = cutPage(await findGrants(platform.database.read, call.reach, platform.clock.now(), { after: afterCursor(cursor), limit: limit + 1 }), limit);
+      return { status: 200, body: rows.map(toGrant), ...nextPage(call.url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/oauth/grants/:id',
+    summary: 'End a grant',
+    description: 'All its tokens end at once, and the person is asked again when the client comes back.',
+    who: 'user',
+    params: Id,
+    answers: { 204: null },
+    errors: [ClientErrors.GRANT_NOT_FOUND],
+    handle: async (call, platform) => {
+      await endGrant(platform, call.confirm, call.params.id);
+      return { status: 204 };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/oauth/clients',
+    summary: 'Make a client',
+    description: 'For clients that an administrator vouches for. The body is that of a registration (RFC 7591).',
+    who: 'admin',
+    body: ClientMetadata,
+    bodyLimit: BODY_LIMIT,
+    answers: { 201: Registered },
+    errors: [OAuthErrors.OAUTH_INVALID_REDIRECT_URI, OAuthErrors.OAUTH_INVALID_CLIENT_METADATA],
+    handle: async (call, platform) => ({ status: 201, body: await registerClient(platform, call.body, 'admin', (change) => call.confirm(change.db)) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/oauth/clients',
+    summary: 'List clients',
+    description: 'Newest first. A Link header with rel="next" leads to the next page.',
+    who: 'admin',
+    query: PageQuery,
+    answers: { 200: z.array(Registered) },
+    handle: async (call, platform) => {
+      const { limit, cursor } = call.query;
+      const { rows, next } = cutPage(await listClients(platform, { after: afterCursor(cursor), limit: limit + 1 }), limit);
+      return { status: 200, body: rows.map(toClientRecord), ...nextPage(call.url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/oauth/clients/:id',
+    summary: 'Read a client',
+    who: 'admin',
+    params: Id,
+    answers: { 200: Registered },
+    errors: [ClientErrors.CLIENT_NOT_FOUND],
+    handle: async (call, platform) => ({ status: 200, body: toClientRecord(await requireClientRow(platform.database.read, call.params.id)) }),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/oauth/clients/:id',
+    summary: 'Delete a client',
+    description: 'Every grant of it ends at once.',
+    who: 'admin',
+    params: Id,
+    answers: { 204: null },
+    errors: [ClientErrors.CLIENT_NOT_FOUND],
+    handle: async (call, platform) => {
+      await deleteClient(platform, call.confirm, call.params.id);
+      return { status: 204 };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: APPS_PATH,
+    summary: 'The page of connected applications',
+    who: 'public',
+    page: true,
+    query: z.object({ ended: z.string().max(10).optional(), lang: z.string().max(10).optional() }),
+    answers: { 200: HTML },
+    handle: async (call, platform) => appsPage(platform, call.request, (await call.person()).principal.userId, call.query.ended !== undefined),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: APPS_PATH,
+    summary: 'End the access of an application, from its page',
+    who: 'public',
+    page: true,
+    form: 'only',
+    body: z.object({ grant: z.string().max(100) }),
+    answers: { 303: null },
+    errors: [ClientErrors.GRANT_NOT_FOUND],
+    handle: async (call, platform) => {
+      const { principal, confirm } = await call.person();
+      return endOnPage(platform, principal.userId, confirm, call.body.grant);
+    },
+  }),
+];

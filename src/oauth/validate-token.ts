@@ -1,0 +1,20 @@
+import { missingScopes, type TokenValidation } from '../mcp/index.ts';
+import type { Platform } from '../platform.ts';
+import { findLiveToken } from './live-token.ts';
+import { scopeNames } from './scope.ts';
+
+/**
+ * Checks signature, issuer, expiry, audience binding, required scopes, and that grant and agent are still alive (specification 5.5).
+ * `audience`: the resource that asks; our own API when it is left out. Never throws for a bad token.
+ */
+export async function validateToken(
+  platform: Platform,
+  token: string,
+  o: { scopes?: readonly string[] | undefined; audience?: string | undefined } = {},
+): Promise<TokenValidation> {
+  const claims = typeof token === 'string' ? await findLiveToken(platform, platform.database.read, token, platform.clock.now()) : undefined;
+  if (!claims || claims.aud !== (o.audience ?? platform.audience)) return { valid: false };
+  const scopes = scopeNames(claims.scope);
+  if (missingScopes(scopes, o.scopes ?? []).length > 0) return { valid: false };
+  return { valid: true, agentId: claims.sub, userId: claims.user_id, clientId: claims.client_id, scopes, expiresAt: new Date(claims.exp * 1000) };
+}

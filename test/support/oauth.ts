@@ -1,0 +1,100 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Answered, Json, TestService } from './service.ts';
+
+const REDIRECT_URI = 'https://app.example/callback';
+
+export const pkce = (): { verifier: string; challenge: string } => {
+  const verifier = randomBytes(32).toString('base64url');
+  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
+};
+
+/** A signed-in person, with the session token as Bearer. */
+export interface Person {
+  readonly id: string;
+  readonly email: string;
+  readonly token: string;
+}
+
+let count = 0;
+export async function signUp(t: TestService): Promise<Person> {
+  const email = `person-${++count}-${randomBytes(4).toString('hex')}@example.com`;
+  const r = await t.call('POST', '/sign-up', { body: { email, password: 'correct horse battery' } });
+  if (r.status !== 200) throw new Error(`POST /sign-up answered ${r.status}: ${r.text}`);
+  return { id: r.body.user.id, email, token: r.body.token };
+}
+
+export async function register(t: TestService, metadata: Json = {}): Promise<Json> {
+  const r = await t.call('POST', '/oauth/register', { body: { redirect_uris: [REDIRECT_URI], client_name: 'Test client', ...metadata } });
+  if (r.status !== 201) throw new Error(`POST /oauth/register answered ${r.status}: ${r.text}`);
+  return r.body;
+}
+
+export const form = (t: TestService, path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answered> =>
+  t.call('POST', path, { raw: new URLSearchParams(fields).toString(), headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers } });
+
+export interface Asked {
+  readonly client: Json;
+  readonly query: Record<string, string>;
+  readonly verifier: string;
+}
+
+/** An authorization request of a client, with further or other parameters (undefined takes one away). */
+export function ask(client: Json, more: Record<string, string | undefined> = {}): Asked {
+  const { verifier, challenge } = pkce();
+  const all: Record<string, string | undefined> = {
+    response_type: 'code',
+    client_id: client.client_id,
+    redirect_uri: client.redirect_uris[0],
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+    scope: 'mcp:read mcp:execute',
+    state: 'the state',
+    ...more,
+  };
+  return { client, verifier, query: Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined)) };
+}
+
+export const authorizePath = (asked: Asked, prefix = '/oauth'): string => `${prefix}/authorize?${new URLSearchParams(asked.query)}`;
+
+/** The person allows it on the consent page: its own fields, as they stand there ticked. Gives the answer, a redirect. */
+export async function consent(t: TestService, person: Person, asked: Asked, fields: Record<string, string> = {}): Promise<Answered> {
+  const path = authorizePath(asked);
+  const authorization = { authorization: `Bearer ${person.token}` };
+  const page = await t.call('GET', path, { headers: authorization });
+  if (page.status !== 200) return page;
+  const ticked = [...page.text.matchAll(/<input type="checkbox" id="([^"]+)" name="[^"]+"[^>]* checked/g)].map((m) => [m[1] as string, 'on']);
+  const agent = /name="agent" value="([^"]+)" checked/.exec(page.text)?.[1] ?? 'new';
+  return form(t, path, { ...Object.fromEntries(ticked), agent, decision: 'allow', ...fields }, authorization);
+}
+
+export const locationOf = (r: Answered): URL => new URL(r.headers.get('location') ?? 'missing:');
+
+export async function code(t: TestService, person: Person, asked: Asked): Promise<string> {
+  const r = await consent(t, person, asked);
+  const found = locationOf(r).searchParams.get('code');
+  if (found === null) throw new Error(`no code: ${r.status} ${r.headers.get('location')} ${r.text.slice(0, 300)}`);
+  return found;
+}
+
+export const exchange = (t: TestService, asked: Asked, codeValue: string, more: Record<string, string> = {}): Promise<Answered> =>
+  form(t, '/oauth/token', {
+    grant_type: 'authorization_code',
+    code: codeValue,
+    client_id: asked.client.client_id,
+    redirect_uri: asked.query['redirect_uri'] ?? '',
+    code_verifier: asked.verifier,
+    ...more,
+  });
+
+/** From consent to tokens. */
+export async function tokens(t: TestService, person: Person, client: Json, more: Record<string, string | undefined> = {}): Promise<Json> {
+  const asked = ask(client, more);
+  const r = await exchange(t, asked, await code(t, person, asked));
+  if (r.status !== 200) throw new Error(`the token endpoint answered ${r.status}: ${r.text}`);
+  return r.body;
+}
+
+export const refreshWith = (t: TestService, client: Json, refreshToken: string, more: Record<string, string> = {}): Promise<Answered> =>
+  form(t, '/oauth/token', { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: client.client_id, ...more });
+
+export const claimsOf = (token: string): Json => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
