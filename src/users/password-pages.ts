@@ -6,7 +6,7 @@ import { formProblems } from './form-problems.ts';
 /** The form for a new password, with what was wrong with the last try. The token in it is what proves the sender. */
 export function resetFormPage(platform: Platform, request: Request, token: string, error?: LegateError): Response {
   const t = textsFor(request);
-  const problems = error ? formProblems(t, error) : [];
+  const problems = error ? formProblems(t, error, 'newPassword') : [];
   return page(platform, request, {
     title: t.passwordReset.title,
     status: error?.status ?? 200,
