@@ -29,7 +29,7 @@ describe('GET /account/sign-in', () => {
   it('200: a form without scripts, that posts to where it is', async () => {
     const r = await new FormClient(t).get('/account/sign-in?returnTo=%2Fdocs');
     expect(r.status).toBe(200);
-    expect(r.text).toMatch(/<form method="post" novalidate>/);
+    expect(r.text).toMatch(/<form method="post" action="\/account\/sign-in\?returnTo=%2Fdocs" novalidate>/);
     expect(r.text).toContain('autocomplete="current-password"');
     expect(r.text).toContain('href="/account/sign-up?returnTo=%2Fdocs"');
     expect(r.text).not.toMatch(/<script|style=| on[a-z]+=/);

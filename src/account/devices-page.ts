@@ -15,6 +15,7 @@ const currentOf = (principal: Principal): string | null => (principal.kind === '
 /** GET: where the person is signed in, the session of this browser first. */
 export async function devicesPage(platform: Platform, call: AnyCall): Promise<Response> {
   const t = textsFor(call.request);
+  const here = pathOf(platform, PATHS.devices);
   const language = languageOf(call.request);
   const sessions = await listSessions(platform, asUser(call.principal).userId, currentOf(call.principal));
   sessions.sort((a, b) => Number(b.current) - Number(a.current));
@@ -23,14 +24,13 @@ export async function devicesPage(platform: Platform, call: AnyCall): Promise<Re
     title: t.devices.title,
     wide: true,
     body: html`${done !== undefined && notice('good', done)}<p>${t.devices.intro}</p>
-${sessions.length === 0 ? html`<p>${t.devices.none}</p>` : list(sessions.map((session) => deviceCard(t, language, session)))}
-${sessions.some((s) => !s.current) && form(actions(button({ label: t.devices.endOthers, kind: 'danger' })))}
-<p class="quiet">${t.devices.apps}</p>
-${form(actions(button({ label: t.common.signOut, kind: 'secondary' })), { action: pathOf(platform, PATHS.signOut) })}`,
+${sessions.length === 0 ? html`<p>${t.devices.none}</p>` : list(sessions.map((session) => deviceCard(t, language, here, session)))}
+${sessions.some((s) => !s.current) && form(here, actions(button({ label: t.devices.endOthers, kind: 'danger' })))}
+<p class="quiet">${t.devices.apps}</p>`,
   });
 }
 
-function deviceCard(t: Texts, language: Language, { id, current, createdAt, device, ipAddress }: Session): ReturnType<typeof card> {
+function deviceCard(t: Texts, language: Language, here: string, { id, current, createdAt, device, ipAddress }: Session): ReturnType<typeof card> {
   const what = nameOf(t, device);
   const kind = t.devices.kinds[(device?.type ?? 'unknown') as keyof Texts['devices']['kinds']] ?? '';
   const when = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(new Date(createdAt));
@@ -40,8 +40,8 @@ function deviceCard(t: Texts, language: Language, { id, current, createdAt, devi
     lines: [kind, html`<time datetime="${createdAt}">${t.devices.signedIn(`${when} UTC`)}</time>`, ipAddress !== undefined && t.devices.address(ipAddress)].filter(
       (line) => line !== '' && line !== false,
     ),
-    actions: form(current ? button({ label: t.devices.endThis, kind: 'danger' }) : button({ label: t.devices.end, kind: 'danger', spoken: t.devices.endSpoken(what) }), {
-      hidden: { id },
+    actions: form(here, current ? button({ label: t.devices.endThis, kind: 'danger' }) : button({ label: t.devices.end, kind: 'danger', spoken: t.devices.endSpoken(what) }), {
+      id,
     }),
   });
 }

@@ -28,6 +28,7 @@ export function secondFactorPage(platform: Platform, call: AnyCall, error?: Lega
     formTargets: formTargets(platform, call),
     ...(error?.headers ? { headers: error.headers } : {}),
     body: html`${errorSummary(t, problems)}<p>${t.secondFactor.intro}</p>${form(
+      call.url,
       html`${field(t, { name: 'code', label: t.secondFactor.code, hint: t.secondFactor.hint, autocomplete: 'one-time-code', code: true, maxlength: 64, autofocus: true }, problems)}
 ${checkbox({ name: 'trustDevice', label: t.secondFactor.trust })}
 ${actions(button({ label: t.secondFactor.submit }))}`,

@@ -23,6 +23,7 @@ export function signInPage(platform: Platform, call: AnyCall, tried?: { error: L
     formTargets: formTargets(platform, call),
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}${done !== undefined && !tried && notice('good', done)}${form(
+      call.url,
       html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email, autofocus: true }, problems)}
 ${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}
 ${checkbox({ name: 'rememberMe', label: t.signIn.remember, checked: tried ? tried.form.rememberMe !== undefined : true })}

@@ -25,6 +25,7 @@ export function signUpPage(platform: Platform, call: AnyCall, tried?: { error: L
     secretAddress: inviteIn(call) !== undefined,
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}${form(
+      call.url,
       html`${field(t, { name: 'name', label: t.common.name, autocomplete: 'name', value: tried?.form.name, required: false }, problems)}
 ${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email ?? call.url.searchParams.get('email') ?? undefined }, problems)}
 ${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}

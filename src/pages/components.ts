@@ -100,11 +100,12 @@ export const buttonLink = (label: string, href: string): Html => html`<a class="
 export const actions = (...buttons: Html[]): Html => html`<div class="actions">${buttons}</div>`;
 
 /**
- * A form that posts to `action`, or where none is given to the address of the page itself, query included. What is wrong is shown by
- * the page, in its own language, and not by the browser.
+ * A form that posts to `action`: a path of ours, or the address of the page itself (`call.url`), query included. What is wrong is shown
+ * by the page, in its own language, and not by the browser. Stated always: an address without it would keep the fragment to
+ * which a line of the error summary led, and carry it over every redirect.
  */
-export const form = (content: Value, o: { action?: string; hidden?: Readonly<Record<string, string | undefined>> } = {}): Html =>
-  html`<form${attributes({ method: 'post', action: o.action, novalidate: true })}>${Object.entries(o.hidden ?? {}).map(
+export const form = (action: string | URL, content: Value, hidden: Readonly<Record<string, string | undefined>> = {}): Html =>
+  html`<form${attributes({ method: 'post', action: typeof action === 'string' ? action : action.pathname + action.search, novalidate: true })}>${Object.entries(hidden).map(
     ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
   )}${content}</form>`;
 

@@ -13,9 +13,9 @@
  *         failed: problems.length > 0,
  *         status: problems.length > 0 ? 400 : 200,
  *         formTargets: [redirectUri],
- *         body: html`${errorSummary(t, problems)}${form(html`
+ *         body: html`${errorSummary(t, problems)}${form(call.url, html`
  *           ${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: typed.email }, problems)}
- *           ${actions(button({ label: t.x.deny, kind: 'secondary', name: 'decision', value: 'deny' }), button({ label: t.x.allow, name: 'decision', value: 'allow' }))}`, { hidden: { handle } })}`,
+ *           ${actions(button({ label: t.x.deny, kind: 'secondary', name: 'decision', value: 'deny' }), button({ label: t.x.allow, name: 'decision', value: 'allow' }))}`, { handle })}`,
  *       });
  *     }
  *

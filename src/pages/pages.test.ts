@@ -50,7 +50,7 @@ describe('html', () => {
       checkbox({ name: EVIL, value: EVIL, label: EVIL, hint: EVIL }),
       radios(EVIL, 'r', [{ value: EVIL, label: EVIL, hint: EVIL }]),
       button({ label: EVIL, name: EVIL, value: EVIL, spoken: EVIL }),
-      form('', { action: EVIL, hidden: { a: EVIL } }),
+      form(EVIL, '', { a: EVIL }),
       errorSummary(t, [{ message: EVIL }, { field: EVIL, message: EVIL }]),
       notice('error', EVIL),
       list([card({ title: EVIL, badge: EVIL, lines: [EVIL], actions: actions(button({ label: EVIL })) })]),
@@ -141,7 +141,10 @@ describe('language', () => {
         typeof item === 'object' ? leaves(item as object, `${path}.${key}`) : [[`${path}.${key}`, String(item)] as [string, string]],
       );
     const same = leaves(en).filter(([path, text]) => leaves(de).find(([other]) => other === path)?.[1] === text);
-    expect(same.map(([path]) => path)).toEqual(['.common.name']);
+    expect(same).toEqual([
+      ['.common.name', 'Name'],
+      ['.devices.kinds.unknown', ''],
+    ]);
   });
 });
 

@@ -6,6 +6,8 @@ export const STYLE = `:root{color-scheme:light dark;--ground:#f6f7f9;--card:#fff
 *,*::before,*::after{box-sizing:border-box}
 body{margin:0;min-height:100vh;display:flex;flex-direction:column;align-items:center;padding:2rem 1rem;background:var(--ground);color:var(--text);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;overflow-wrap:anywhere}
 header,main,footer{width:100%;max-width:27rem}
+form+p{margin-top:1rem}
+.wide .actions{grid-template-columns:repeat(auto-fit,minmax(9rem,16rem))}
 .wide header,.wide main,.wide footer{max-width:44rem}
 header{font-weight:700;letter-spacing:.01em;padding:0 .25rem .75rem}
 main{background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.5rem}

@@ -14,9 +14,10 @@ export function resetFormPage(platform: Platform, request: Request, token: strin
     secretAddress: true,
     ...(error?.headers ? { headers: error.headers } : {}),
     body: html`${errorSummary(t, problems)}${form(
+      new URL(request.url),
       html`${field(t, { name: 'newPassword', label: t.passwordReset.newPassword, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}
 ${actions(button({ label: t.passwordReset.submit }))}`,
-      { hidden: { token } },
+      { token },
     )}`,
   });
 }
@@ -43,7 +44,7 @@ export function confirmPage(
     title: texts.title,
     secretAddress: true,
     formTargets,
-    body: html`<p>${texts.text}</p>${form(actions(button({ label: texts.submit })), { hidden: { token } })}`,
+    body: html`<p>${texts.text}</p>${form(new URL(request.url), actions(button({ label: texts.submit })), { token })}`,
   });
 }
 

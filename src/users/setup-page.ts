@@ -19,10 +19,11 @@ export function setupFormPage(platform: Platform, request: Request, token: strin
     secretAddress: true,
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}${form(
+      new URL(request.url),
       html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.email }, problems)}
 ${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}
 ${actions(button({ label: t.setup.submit }))}`,
-      { hidden: { token } },
+      { token },
     )}`,
   });
 }

@@ -1,0 +1,56 @@
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+/** Chromium or a relative of it on the PATH; undefined: there is none, and what needs it is reported as not run. */
+export const chromiumPath: string | undefined = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .flatMap((dir) => ['chromium', 'chromium-browser', 'google-chrome'].map((name) => join(dir, name)))
+  .find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+
+export const openChromium = (): Promise<Browser> => chromium.launch({ executablePath: chromiumPath as string, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+
+/** The window of a telephone. */
+export const PHONE = { width: 320, height: 640 } as const;
+
+/** Complaints of the browser about a page: refused by its policy, not found. */
+export function complaintsOf(context: BrowserContext): string[] {
+  const complaints: string[] = [];
+  context.on('console', (message) => {
+    // A form that is refused is answered with its status, which the console tells as well.
+    if (message.type() === 'error' && !/the server responded with a status of (4\d\d|503)/.test(message.text())) complaints.push(message.text());
+  });
+  return complaints;
+}
+
+/**
+ * A page is readable and usable for everybody: no violation of WCAG 2.2 A and AA that axe knows, nothing wider than the window,
+ * every target at least 24 px high. Axe needs a context in which scripts are on. With LEGATE_TEST_SCREENSHOTS a picture is left in that folder.
+ */
+export async function expectGoodPage(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
+    expect(violations.map(({ id, nodes }) => `${name}, ${colorScheme}: ${id}: ${nodes.map((n) => n.html).join(' ')}`)).toEqual([]);
+    const folder = process.env['LEGATE_TEST_SCREENSHOTS'];
+    if (folder) {
+      mkdirSync(folder, { recursive: true });
+      await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`), fullPage: true });
+    }
+  }
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  expect(wide, `${name} is wider than the window`).toBe(0);
+  const low = await page.evaluate(() =>
+    [...document.querySelectorAll('button, input:not([type=hidden]), .button')].filter((e) => e.getBoundingClientRect().height < 24).map((e) => e.outerHTML),
+  );
+  expect(low, `${name} has targets that are too low`).toEqual([]);
+}
