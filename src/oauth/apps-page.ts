@@ -28,7 +28,7 @@ export async function appsPage(platform: Platform, request: Request, userId: str
             t.apps.resource(row.resource),
             t.apps.since(day(row.created_at), day(row.last_used_at)),
           ],
-          actions: form(actions(button({ label: t.apps.end, kind: 'danger', name: 'grant', value: row.id, spoken: `${t.apps.end}: ${name}` }))),
+          actions: form(pathOf(platform, APPS_PATH), actions(button({ label: t.apps.end, kind: 'danger', name: 'grant', value: row.id, spoken: `${t.apps.end}: ${name}` }))),
         });
       }),
     )}`,

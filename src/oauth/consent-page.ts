@@ -51,6 +51,7 @@ export async function consentPage(
       [t.consent.sentTo, html`<strong>${redirectHost(redirectUri)}</strong>${isLoopback(redirectUri) ? html` (${t.consent.thisComputer})` : undefined}`],
       [t.consent.resource, target.server ?? target.resource],
     ])}${form(
+      new URL(request.url),
       html`${group(
         t.consent.wants(name),
         scopes.map((scope) => checkbox({ name: scopeField(scope), label: t.scopes[scope] ?? t.consent.otherScope(scope), checked: ticked.has(scope) })),
