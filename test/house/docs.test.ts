@@ -4,14 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { renderConfig } from '../../scripts/docs/config.ts';
 import { renderErrors } from '../../scripts/docs/errors.ts';
 import { readConfig } from '../../src/config.ts';
-import { mountRoutes } from '../../src/http/app.ts';
-import { modules } from '../../src/modules.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
 import { renderTourMarkdown } from '../../src/tour/render.ts';
+import { distinctRoutes } from '../support/endpoints.ts';
 import { createTestService } from '../support/service.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const mounted = mountRoutes(modules, readConfig({}).values);
+const mounted = distinctRoutes(readConfig({}).values);
 const docs = (name: string): string => resolve(root, 'docs', name);
 
 /** Text between `<!-- name:begin ... -->` and `<!-- name:end -->` replaced. */

@@ -3,6 +3,23 @@ import type { Scene } from './matrix.cases.ts';
 /** A body or query that is right and names every field that the schema knows: what the mutants are made from. */
 type Sample = (scene: Scene) => unknown;
 
+const registration = {
+  redirect_uris: ['https://app.example/callback'],
+  client_name: 'x',
+  token_endpoint_auth_method: 'none',
+  grant_types: ['authorization_code'],
+  response_types: ['code'],
+  scope: 'mcp:read',
+  client_uri: 'https://app.example/',
+  logo_uri: 'https://app.example/logo.png',
+  tos_uri: 'https://app.example/tos',
+  policy_uri: 'https://app.example/policy',
+  contacts: ['someone@app.example'],
+  software_id: 'x',
+  software_version: '1',
+  application_type: 'web',
+};
+
 const LATER = '2031-01-01T00:00:00.000Z';
 
 const constraints = {
@@ -62,6 +79,8 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /mcp/servers': () => ({ name: 'github', endpoint: 'https://mcp.example.com/mcp', tools: ['search'], authRequired: true, rateLimit: { rpm: 60 } }),
   'PATCH /mcp/servers/:id': () => ({ name: 'gitlab', endpoint: 'https://mcp.example.com/mcp', tools: ['search'], authRequired: true, rateLimit: { rpm: 60 } }),
   'POST /anomalies/:id/acknowledge': () => ({ note: 'x' }),
+  'POST /oauth/consent': () => ({ decision: 'deny', scopes: ['mcp:read'], agent: 'new' }),
+  'POST /oauth/clients': () => registration,
   'POST /approvals/:id/approve': () => ({ note: 'x' }),
   'POST /approvals/:id/deny': () => ({ note: 'x' }),
 };
@@ -83,6 +102,9 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /costs': ({ agent }) => ({ ...page, agentId: agent.id, since: '2029-01-01T00:00:00Z', until: LATER }),
   'GET /costs/summary': ({ agent }) => ({ agentId: agent.id, since: '2029-01-01T00:00:00Z', until: LATER }),
   'GET /budgets': ({ agent }) => ({ ...page, agentId: agent.id }),
+  'GET /oauth/grants': () => page,
+  'GET /oauth/clients': () => page,
+  'GET /account/apps': () => ({ ended: '1', lang: 'en' }),
   'GET /anomalies': ({ agent }) => ({ ...page, agentId: agent.id, kind: 'denial_burst', severity: 'low', status: 'open', since: '2029-01-01T00:00:00Z', until: LATER }),
   'GET /approvals': ({ agent }) => ({ ...page, status: 'pending', agentId: agent.id }),
   'GET /audit': ({ agent, owner }) => ({

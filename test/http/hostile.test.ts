@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { mountRoutes } from '../../src/http/app.ts';
-import { modules } from '../../src/modules.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
+import { distinctRoutes, type Mounted } from '../support/endpoints.ts';
 import { inputSchema, mutants } from '../support/mutants.ts';
 import { type Answered, createTestService, type TestService, type TestUser } from '../support/service.ts';
 import { bodies, injections, queries } from './hostile.cases.ts';
 import { matrix, newScene, type Scene } from './matrix.cases.ts';
-
-type Mounted = ReturnType<typeof mountRoutes>[number];
 
 interface World extends Scene {
   readonly admin: TestUser;
@@ -18,8 +15,8 @@ interface World extends Scene {
 }
 
 const { values: config } = readConfig({ code: {}, env: {}, production: false, readFile: () => '' });
-const endpoints = mountRoutes(modules, config).map((m) => [`${m.route.method} ${m.path}`, m] as const);
-const withBody = endpoints.filter(([, m]) => m.route.body !== undefined);
+const endpoints = distinctRoutes(config).map((m) => [`${m.route.method} ${m.path}`, m] as const);
+const withBody = endpoints.filter(([, m]) => m.route.body !== undefined && m.route.form !== 'only' && m.route.failure === undefined);
 const withQuery = endpoints.filter(([, m]) => m.route.query !== undefined);
 const withId = endpoints.filter(([, m]) => m.path.includes(':id'));
 

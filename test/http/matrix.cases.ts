@@ -1,3 +1,4 @@
+import { newId } from '../../src/lib/ids.ts';
 import { createSession } from '../../src/sessions/index.ts';
 import type { TestAgent, TestService, TestUser } from '../support/service.ts';
 
@@ -41,6 +42,7 @@ export async function newScene(t: TestService): Promise<Scene> {
 /** What the row addresses: made anew for each caller, and always the owner's. */
 export interface Target {
   readonly path: string;
+  /** URLSearchParams are sent as a form. */
   readonly body?: unknown;
 }
 
@@ -66,6 +68,28 @@ const registered = async ({ t }: Scene): Promise<string> => (await t.legate.mcp.
 const session = async ({ t, owner }: Scene): Promise<string> =>
   t.legate.platform.ledger.change(async (change) => (await createSession(t.legate.platform, change, owner.id, { ip: null, userAgent: null }, 'test')).session.id);
 const invite = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/invites', { as: await t.admin(), body: { email: `invited-${owner.email}` } })).body.id;
+const client = async ({ t }: Scene): Promise<string> => (await t.call('POST', '/oauth/register', { body: { redirect_uris: ['https://app.example/callback'] } })).body.client_id;
+/** Of the owner, to an agent of its own: put straight into the database. */
+const grant = async ({ t, owner, agent }: Scene): Promise<string> => {
+  const now = t.clock.now();
+  const row = {
+    client_id: 'cli_x',
+    user_id: owner.id,
+    agent_id: agent.id,
+    actor_id: null,
+    delegation_id: null,
+    parent_id: null,
+    parent_jti: null,
+    scope: 'mcp:read',
+    resource: t.legate.baseUrl,
+  };
+  const id = newId('grant', now);
+  await t.legate.platform.database.write
+    .insertInto('oauth_grants')
+    .values({ ...row, id, kind: 'authorization_code', created_at: now, last_used_at: now, expires_at: now + 1e6, revoked_at: null, reason: null })
+    .execute();
+  return id;
+};
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
@@ -199,6 +223,54 @@ export const matrix: Readonly<Record<string, Row>> = {
     want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200',
   },
   'DELETE /budgets/:id': { target: async (s) => ({ path: `/budgets/${await budget(s)}` }), want: '401 401 401 401 401 401  404 204 204 403 403  403 403 204 403  204' },
+  // The authorization server: public endpoints judge clients, not callers. Of its paths the first stands for all.
+  'GET /.well-known/oauth-authorization-server': {
+    target: fixed('/.well-known/oauth-authorization-server'),
+    want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
+  },
+  'GET /.well-known/oauth-authorization-server/:path{.+}': {
+    target: fixed('/.well-known/oauth-authorization-server/x'),
+    want: '404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404',
+  },
+  'GET /api/legate/oauth/authorize': { target: fixed('/api/legate/oauth/authorize'), want: '400 400 400 400 400 400 400 400 400 400 400 400 400 400 400 400' },
+  'POST /api/legate/oauth/authorize': {
+    target: fixed('/api/legate/oauth/authorize', new URLSearchParams({ decision: 'allow' })),
+    want: '400 400 400 400 400 400 400 400 400 400 400 400 400 400 400 400',
+  },
+  'POST /api/legate/oauth/token': {
+    target: fixed('/api/legate/oauth/token', new URLSearchParams({ code: 'x' })),
+    want: '400 400 400 400 400 400 400 400 400 400 400 400 400 400 400 400',
+  },
+  'POST /api/legate/oauth/register': {
+    target: fixed('/api/legate/oauth/register', { redirect_uris: ['https://app.example/callback'] }),
+    want: '201 201 201 201 201 201 201 201 201 201 201 201 201 201 201 201',
+  },
+  'POST /api/legate/oauth/revoke': {
+    target: fixed('/api/legate/oauth/revoke', new URLSearchParams({ token: 'x' })),
+    want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401',
+  },
+  'POST /api/legate/oauth/introspect': {
+    target: fixed('/api/legate/oauth/introspect', new URLSearchParams({ token: 'x' })),
+    want: '401 401 401 401 401 401  403 403 401 403 403  403 403 403 403  200',
+  },
+  'GET /api/legate/oauth/jwks': { target: fixed('/api/legate/oauth/jwks'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  // The request that is asked about names no client.
+  'GET /oauth/consent': { target: fixed('/oauth/consent'), want: '401 401 401 401 401 401  400 400 400 403 403  403 403 403 403  400' },
+  'POST /oauth/consent': { target: fixed('/oauth/consent', { decision: 'deny' }), want: '401 401 401 401 401 401  400 400 400 403 403  403 403 403 403  400' },
+  'GET /oauth/grants': { target: fixed('/oauth/grants'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
+  'DELETE /oauth/grants/:id': { target: async (s) => ({ path: `/oauth/grants/${await grant(s)}` }), want: '401 401 401 401 401 401  404 204 204 403 403  403 403 403 403  204' },
+  'POST /oauth/clients': {
+    target: fixed('/oauth/clients', { redirect_uris: ['https://app.example/callback'] }),
+    want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  201',
+  },
+  'GET /oauth/clients': { target: fixed('/oauth/clients'), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
+  'GET /oauth/clients/:id': { target: async (s) => ({ path: `/oauth/clients/${await client(s)}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  200' },
+  'DELETE /oauth/clients/:id': { target: async (s) => ({ path: `/oauth/clients/${await client(s)}` }), want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  204' },
+  'GET /account/apps': { target: fixed('/account/apps'), want: '303 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
+  'POST /account/apps': {
+    target: async (s) => ({ path: '/account/apps', body: new URLSearchParams({ grant: await grant(s) }) }),
+    want: '303 401 401 401 401 401  404 303 303 403 403  403 403 403 403  404',
+  },
   'GET /anomalies': { scope: 'audit:read', target: fixed('/anomalies'), want: '401 401 401 401 401 401  200 200 200 200 403  403 403 200 403  200' },
   // Nothing unusual has happened: no anomaly has this id.
   'GET /anomalies/:id': { scope: 'audit:read', target: fixed('/anomalies/ano_x'), want: '401 401 401 401 401 401  404 404 404 404 403  403 403 404 403  404' },
