@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { asUser } from '../lib/access.ts';
 import { readCookie, sessionCookieName } from '../lib/session-cookie.ts';
 import { defineRoute, type Platform } from '../platform.ts';
@@ -8,6 +9,7 @@ import { confirmTotp } from './confirm-totp.ts';
 import { disableTotp } from './disable-totp.ts';
 import { enableTotp } from './enable-totp.ts';
 import { SecondFactorErrors } from './errors.ts';
+import { resetTotp } from './reset-totp.ts';
 import { ProvePassword, TotpEnabling, VerifyTotp } from './schema.ts';
 
 const { INVALID_CODE, INVALID_PASSWORD, PASSWORD_CHECKS_BUSY } = UserErrors;
@@ -69,6 +71,20 @@ export const secondFactorRoutes = [
       sessionIdOf(call.principal);
       await disableTotp(platform, { principal: asUser(call.principal), confirm: call.confirm, ip: call.ip }, call.body.password);
       return { status: 200, body: { status: true } };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/users/:id/second-factor',
+    summary: 'Switch the second factor of a user off',
+    description: 'For who lost both the authenticator app and the backup codes.',
+    who: 'admin',
+    params: z.object({ id: z.string() }),
+    answers: { 204: null },
+    errors: [UserErrors.USER_NOT_FOUND],
+    handle: async (call, platform) => {
+      await resetTotp(platform, call.params.id, call.confirm);
+      return { status: 204 };
     },
   }),
 ];

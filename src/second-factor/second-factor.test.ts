@@ -288,3 +288,15 @@ describe('POST /totp/disable', () => {
     expect((await signIn(p)).body.twoFactorRequired).toBe(true);
   });
 });
+
+describe('DELETE /users/:id/second-factor', () => {
+  it('204: an administrator switches it off for who lost everything; 404 for nobody', async () => {
+    const p = await withTotp();
+    const admin = await p.t.admin();
+    const off = (id: string, as: { token: string } | string = admin) => p.t.call('DELETE', `/users/${id}/second-factor`, { as });
+    expect((await off(p.id, p.session)).status).toBe(403);
+    expect((await off('usr_x')).body.error.code).toBe('USER_NOT_FOUND');
+    expect((await off(p.id)).status).toBe(204);
+    expect((await signIn(p)).body.user.twoFactorEnabled).toBe(false);
+  });
+});

@@ -101,3 +101,28 @@ describe('deleting a user', () => {
       expect([table, await read.selectFrom(table).select('user_id').where('user_id', '=', id).execute()]).toEqual([table, []]);
   });
 });
+
+describe('the time of a refusal', () => {
+  it('is that of a wrong password, for an unknown address, a user without a password and what is no password', async () => {
+    const { t, email } = await person();
+    const passwordless = await t.user();
+    const tries = {
+      wrong: { email, password: 'wrong horse battery' },
+      unknown: { email: 'nobody@example.com', password },
+      none: { email: passwordless.email, password },
+      odd: { email, password: '\ud800' },
+    };
+    const times: Record<string, number[]> = {};
+    for (let i = 0; i < 11; i++)
+      for (const [name, body] of Object.entries(tries)) {
+        const from = performance.now();
+        expect((await t.call('POST', '/sign-in', { body })).status).toBe(401);
+        (times[name] ??= []).push(performance.now() - from);
+      }
+    const median = (name: string): number => (times[name] ?? []).sort((a, b) => a - b)[5] as number;
+    for (const name of ['unknown', 'none', 'odd']) {
+      expect(median(name) / median('wrong'), name).toBeGreaterThan(0.5);
+      expect(median(name) / median('wrong'), name).toBeLessThan(2);
+    }
+  });
+});

@@ -152,6 +152,10 @@ export const matrix: Readonly<Record<string, Row>> = {
   // Of people with a session; whoever the owner is, they have no password here.
   'POST /totp/enable': { target: fixed('/totp/enable', { password: 'long enough' }), want: '401 401 401 401 401 401  403 403 401 403 403  403 403 403 403  403' },
   'POST /totp/verify': { target: fixed('/totp/verify', { code: '123456' }), want: '401 401 401 401 401 401  403 403 409 403 403  403 403 403 403  403' },
+  'DELETE /users/:id/second-factor': {
+    target: ({ owner }) => ({ path: `/users/${owner.id}/second-factor` }),
+    want: '401 401 401 401 401 401  403 403 403 403 403  403 403 403 403  204',
+  },
   'POST /totp/disable': { target: fixed('/totp/disable', { password: 'long enough' }), want: '401 401 401 401 401 401  403 403 401 403 403  403 403 403 403  403' },
   // An API token has the sessions of its user, and none of them is its own. Those of others are for administrators.
   'GET /auth/sessions': { target: fixed('/auth/sessions'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
