@@ -26,7 +26,7 @@ export async function devicesPage(platform: Platform, call: AnyCall): Promise<Re
     body: html`${done !== undefined && notice('good', done)}<p>${t.devices.intro}</p>
 ${sessions.length === 0 ? html`<p>${t.devices.none}</p>` : list(sessions.map((session) => deviceCard(t, language, here, session)))}
 ${sessions.some((s) => !s.current) && form(here, actions(button({ label: t.devices.endOthers, kind: 'danger' })))}
-<p class="quiet">${t.devices.apps}</p>`,
+<p class="quiet">${t.devices.apps} <a href="${pathOf(platform, PATHS.apps)}">${t.devices.toApps}</a></p>`,
   });
 }
 

@@ -1,5 +1,5 @@
 import { type LegateError, LegateError as LegateErrorClass } from '../lib/error.ts';
-import { pathOf, safeReturnTo } from '../pages/index.ts';
+import { pathOf, safeReturnTo, targetsBehind } from '../pages/index.ts';
 import type { Call, Platform } from '../platform.ts';
 
 export type AnyCall = Call<unknown, unknown, unknown>;
@@ -11,6 +11,11 @@ export const PATHS = {
   signUp: '/account/sign-up',
   secondFactor: '/account/second-factor',
   devices: '/account/devices',
+  magicLink: '/account/magic-link',
+  forgotPassword: '/account/forgot-password',
+  verifyEmail: '/account/verify-email',
+  /** Of the authorization server: what acts for the person. */
+  apps: '/account/apps',
 } as const;
 
 /** Does what a form asks for. What was wrong with it is shown on the page again; a program that sends JSON gets the error itself. */
@@ -32,13 +37,5 @@ export function onward(platform: Platform, { url }: AnyCall, path: string): stri
   return pathOf(platform, path) + (returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`);
 }
 
-/**
- * Where the browser may be sent by the form, beyond our own pages: an authorization request that somebody has to sign in for may
- * lead straight on to its redirect_uri. That it is one of the client's is decided there.
- */
-export function formTargets(platform: Platform, { url }: AnyCall): string[] {
-  const returnTo = safeReturnTo(platform, url.searchParams.get('returnTo'));
-  const address = returnTo === undefined ? null : new URL(returnTo, platform.baseUrl).searchParams.get('redirect_uri');
-  if (address === null || !URL.canParse(address)) return [];
-  return /^(javascript|data|blob|about|file|view-source):$/.test(new URL(address).protocol) ? [] : [address];
-}
+/** Where the form may lead beyond our own pages. */
+export const formTargets = (platform: Platform, { url }: AnyCall): string[] => targetsBehind(platform, safeReturnTo(platform, url.searchParams.get('returnTo')));

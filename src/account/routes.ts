@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import type { LimitedEndpoint } from '../lib/rate-limit.ts';
 import { defineRoute } from '../platform.ts';
 import { SecondFactorErrors } from '../second-factor/index.ts';
 import { endCookie, SessionErrors } from '../sessions/index.ts';
 import { passwordErrors, signOut, UserErrors } from '../users/index.ts';
 import { devicesPage, EndSessionForm, endSessionForm } from './devices-page.ts';
 import { PATHS } from './form.ts';
+import { forgotPasswordPage, MailForm, type MailPage, magicLinkPage, mailErrors, mailForm, mailPage, verifyEmailPage } from './mail-page.ts';
 import { SecondFactorForm, secondFactorForm, secondFactorPage } from './second-factor-page.ts';
 import { SignInForm, signedOut, signInForm, signInPage } from './sign-in-page.ts';
 import { SignUpForm, signUpForm, signUpPage } from './sign-up-page.ts';
@@ -13,8 +15,38 @@ const HTML = { mediaTypes: ['text/html'] } as const;
 const { EMAIL_IN_USE, EMAIL_NOT_VERIFIED, INVALID_EMAIL_OR_PASSWORD, INVITE_INVALID, INVITE_REQUIRED, MAIL_NOT_CONFIGURED, PASSWORD_CHECKS_BUSY, SIGN_UP_CLOSED } = UserErrors;
 const { SESSION_LIMIT_REACHED } = SessionErrors;
 
+/** The page that has something mailed, and its form. */
+const mailRoutes = (path: string, rateLimit: LimitedEndpoint, kind: MailPage, what: string) => [
+  defineRoute({
+    method: 'GET',
+    path,
+    summary: `The page that mails ${what}`,
+    who: 'public',
+    page: true,
+    answers: { 200: HTML },
+    handle: (call, platform) => mailPage(kind, platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path,
+    summary: `The form of the page that mails ${what}`,
+    description: 'The same answer whether there is an account or not.',
+    who: 'public',
+    page: true,
+    rateLimit,
+    body: MailForm,
+    form: true,
+    answers: { 200: HTML },
+    errors: mailErrors,
+    handle: (call, platform) => mailForm(kind, platform, call),
+  }),
+];
+
 /** The pages of people. What a form did well is answered with 303, what was wrong with it on the page again. */
 export const accountRoutes = [
+  ...mailRoutes(PATHS.magicLink, 'magicLink', magicLinkPage, 'a link that signs in'),
+  ...mailRoutes(PATHS.forgotPassword, 'passwordForgot', forgotPasswordPage, 'a link for setting a new password'),
+  ...mailRoutes(PATHS.verifyEmail, 'verifyEmail', verifyEmailPage, 'a link that verifies an address'),
   defineRoute({
     method: 'GET',
     path: PATHS.signIn,

@@ -4,7 +4,7 @@ import { parseWith } from '../lib/json.ts';
 import { actions, button, checkbox, errorSummary, field, form, html, notice, page, pathOf, seeOther, textsFor } from '../pages/index.ts';
 import type { Platform } from '../platform.ts';
 import { startCookie } from '../sessions/index.ts';
-import { formProblems, SignIn, type SignInResult, secondStepCookie, signIn, signInDevice } from '../users/index.ts';
+import { formProblems, SignIn, type SignInResult, secondStepCookie, signIn, signInDevice, UserErrors } from '../users/index.ts';
 import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
 
 /** Loose on purpose: the page shows what is wrong, so values are looked at by the use case. */
@@ -28,7 +28,9 @@ export function signInPage(platform: Platform, call: AnyCall, tried?: { error: L
 ${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}
 ${checkbox({ name: 'rememberMe', label: t.signIn.remember, checked: tried ? tried.form.rememberMe !== undefined : true })}
 ${actions(button({ label: t.signIn.submit }))}`,
-    )}${platform.config.users.signUp === 'open' && html`<p>${t.signIn.noAccount} <a href="${onward(platform, call, PATHS.signUp)}">${t.signIn.signUp}</a></p>`}`,
+    )}${platform.mailer.available && html`<p><a href="${onward(platform, call, PATHS.magicLink)}">${t.signIn.link}</a></p><p><a href="${pathOf(platform, PATHS.forgotPassword)}">${t.signIn.forgot}</a></p>`}${
+      tried?.error.code === UserErrors.EMAIL_NOT_VERIFIED.code && platform.mailer.available && html`<p><a href="${pathOf(platform, PATHS.verifyEmail)}">${t.signIn.verify}</a></p>`
+    }${platform.config.users.signUp === 'open' && html`<p>${t.signIn.noAccount} <a href="${onward(platform, call, PATHS.signUp)}">${t.signIn.signUp}</a></p>`}`,
   });
 }
 

@@ -27,5 +27,5 @@ export { errorPage, messageOf } from './error-page.ts';
 export { type Html, html } from './html.ts';
 export { type Language, languageOf, textsFor } from './language.ts';
 export { brandOf, type Page, page, type Site, seeOther } from './page.ts';
-export { pathOf, safeReturnTo, signInLocation } from './return-to.ts';
+export { pathOf, safeReturnTo, signInLocation, targetsBehind } from './return-to.ts';
 export type { Texts } from './texts/en.ts';

@@ -26,3 +26,17 @@ export function signInLocation(site: Site, from: URL): string {
   const returnTo = safeReturnTo(site, from.pathname + from.search);
   return pathOf(site, SIGN_IN) + (returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`);
 }
+
+/**
+ * Where a form may lead whose answer redirects to `address`, beyond our own pages: an authorization request that somebody had to
+ * sign in for may lead straight on to its redirect_uri. Whether that is one of the client's is decided there.
+ */
+export function targetsBehind(site: Site, address: string | undefined): string[] {
+  if (address === undefined) return [];
+  const url = new URL(address, site.baseUrl);
+  const next = url.searchParams.get('redirect_uri');
+  const own = url.origin === new URL(site.baseUrl).origin;
+  return [...(own ? [] : [url.href]), ...(own && next !== null && URL.canParse(next) && !UNSAFE.test(new URL(next).protocol) ? [next] : [])];
+}
+
+const UNSAFE = /^(javascript|data|blob|about|file|view-source|filesystem):$/;

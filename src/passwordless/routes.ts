@@ -1,6 +1,6 @@
 import { LegateError } from '../lib/error.ts';
 import { isForm } from '../lib/media-type.ts';
-import { errorPage, languageOf, seeOther, textsFor } from '../pages/index.ts';
+import { errorPage, languageOf, seeOther, targetsBehind, textsFor } from '../pages/index.ts';
 import { defineRoute } from '../platform.ts';
 import { SessionErrors, startCookie } from '../sessions/index.ts';
 import { AskForMail, answerSignIn, confirmPage, Done, donePage, LinkQuery, SignInAnswer, signInDevice, UseLink, UserErrors } from '../users/index.ts';
@@ -42,7 +42,7 @@ export const passwordlessRoutes = [
     handle: async ({ query: { token }, request }, platform) => {
       const found = await peekMagicLink(platform, token);
       if (!found) return errorPage(platform, request, INVALID_TOKEN());
-      return confirmPage(platform, request, textsFor(request).magicLink, token, found.callbackUrl ? [found.callbackUrl] : []);
+      return confirmPage(platform, request, textsFor(request).magicLink, token, targetsBehind(platform, found.callbackUrl));
     },
   }),
   defineRoute({

@@ -20,6 +20,7 @@ export { confirmPage, donePage } from './password-pages.ts';
 export { passwordErrors } from './password-policy.ts';
 export { type PersonCalling, provingPassword } from './prove-password.ts';
 export { attempting, type Refusal, refuse } from './refusal.ts';
+export { forgotPassword } from './reset-password.ts';
 export { AskForMail, Done, LinkQuery, SignedIn, SignIn, SignInAnswer, SignUp, SignUpRequest, UseLink, type User } from './schema.ts';
 export { endSecondStep, secondStepCookie, secondStepToken } from './second-step.ts';
 export { assertMail, MAX_LINKS } from './send-mail.ts';
@@ -29,6 +30,7 @@ export { signOut } from './sign-out.ts';
 export { signUp } from './sign-up.ts';
 export { ensureExternalUser, findUser, findUserByEmail, toUser } from './store.ts';
 export { endTrustedDevices, trustDevice } from './trusted-device.ts';
+export { askForVerification } from './verify-email.ts';
 
 export const users = defineModule({
   name: 'users',

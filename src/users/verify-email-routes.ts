@@ -1,6 +1,6 @@
 import { LegateError } from '../lib/error.ts';
 import { isForm } from '../lib/media-type.ts';
-import { errorPage, languageOf, seeOther, textsFor } from '../pages/index.ts';
+import { errorPage, languageOf, seeOther, targetsBehind, textsFor } from '../pages/index.ts';
 import { defineRoute } from '../platform.ts';
 import { UserErrors } from './errors.ts';
 import { confirmPage, donePage } from './password-pages.ts';
@@ -38,7 +38,7 @@ export const verifyEmailRoutes = [
     handle: async ({ query: { token }, request }, platform) => {
       const found = await peekVerification(platform, token);
       if (!found) return errorPage(platform, request, INVALID_TOKEN());
-      return confirmPage(platform, request, textsFor(request).verifyEmail, token, found.callbackUrl ? [found.callbackUrl] : []);
+      return confirmPage(platform, request, textsFor(request).verifyEmail, token, targetsBehind(platform, found.callbackUrl));
     },
   }),
   defineRoute({

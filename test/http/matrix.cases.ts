@@ -197,6 +197,18 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/account/second-factor', { code: '123456' }),
     want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401',
   },
+  'GET /account/magic-link': { target: fixed('/account/magic-link'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'POST /account/magic-link': { target: fixed('/account/magic-link', { email: 'nobody@example.com' }), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'GET /account/forgot-password': { target: fixed('/account/forgot-password'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'POST /account/forgot-password': {
+    target: fixed('/account/forgot-password', { email: 'nobody@example.com' }),
+    want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
+  },
+  'GET /account/verify-email': { target: fixed('/account/verify-email'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'POST /account/verify-email': {
+    target: fixed('/account/verify-email', { email: 'nobody@example.com' }),
+    want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
+  },
   'GET /account/devices': { target: fixed('/account/devices'), want: '303 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200' },
   'POST /account/devices': { target: fixed('/account/devices', {}), want: '401 401 401 401 401 401  303 303 303 403 403  403 403 403 403  303' },
   'POST /account/sign-out': { target: fixed('/account/sign-out', {}), want: '401 401 401 401 401 401  403 403 303 403 403  403 403 403 403  403' },

@@ -48,6 +48,7 @@ export const de: Texts = {
     INVITE_INVALID: 'Diese Einladung gilt nicht (mehr) oder ist für eine andere E-Mail-Adresse.',
     MAIL_NOT_CONFIGURED: 'E-Mail ist hier nicht eingerichtet; deshalb ist das nicht möglich.',
     SESSION_LIMIT_REACHED: 'Sie sind auf so vielen Geräten angemeldet, wie erlaubt sind. Melden Sie sich zuerst auf einem anderen ab.',
+    GRANT_NOT_FOUND: 'Diese App hat keinen Zugang (mehr).',
     SETUP_LINK_INVALID: 'Dieser Link ist nicht gültig: Er gilt 15 Minuten lang und nur einmal. Solange es noch kein Konto gibt, zeigt ein Neustart des Dienstes einen neuen.',
     PASSWORD_BREACHED: 'Dieses Passwort ist aus Datenlecks bekannt, andere können es also erraten. Wählen Sie ein anderes.',
     PASSWORD_REJECTED: 'Dieses Passwort wird nicht angenommen. Wählen Sie ein anderes.',
@@ -70,6 +71,7 @@ export const de: Texts = {
     link: 'Mit einem Link per E-Mail anmelden',
     noAccount: 'Noch kein Konto?',
     signUp: 'Konto anlegen',
+    verify: 'Den Link zum Bestätigen der Adresse noch einmal senden',
     signedOut: 'Sie sind abgemeldet.',
     passwordChanged: 'Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.',
     signedInAlready: (who) => `Sie sind als ${who} angemeldet.`,
@@ -109,6 +111,7 @@ export const de: Texts = {
     none: 'Es gibt keine Sitzung: Etwas anderes als eine Anmeldung hier belegt, wer Sie sind.',
     ended: 'Die Sitzung wurde beendet.',
     othersEnded: 'Alle anderen Sitzungen wurden beendet.',
+    toApps: 'Verbundene Apps',
     apps: 'Wenn Sie eine Sitzung beenden, bleibt bestehen, was Sie Apps erlaubt haben.',
   },
   scopes: {
@@ -160,6 +163,24 @@ export const de: Texts = {
     refused: 'Einrichtung',
     done: 'Sie sind angemeldet',
     doneText: (email) => `Der Administrator ${email} wurde angelegt. Dieser Link kann nicht noch einmal verwendet werden.`,
+  },
+  askMagicLink: {
+    title: 'Anmelden per E-Mail',
+    text: 'Wir schicken Ihnen einen Link, der Sie anmeldet. Er gilt einmal und 5 Minuten lang.',
+    submit: 'Link senden',
+    sent: (email) => `Wenn es ein Konto für ${email} gibt, ist ein Link unterwegs. Er gilt einmal und 5 Minuten lang.`,
+  },
+  forgotPassword: {
+    title: 'Passwort vergessen?',
+    text: 'Wir schicken Ihnen einen Link, mit dem Sie ein neues setzen können.',
+    submit: 'Link senden',
+    sent: (email) => `Wenn es ein Konto für ${email} gibt, ist ein Link zum Setzen eines neuen Passworts unterwegs. Er gilt einmal und eine Stunde lang.`,
+  },
+  askVerification: {
+    title: 'E-Mail-Adresse bestätigen',
+    text: 'Wir schicken Ihnen einen Link, mit dem Sie bestätigen, dass die Adresse Ihnen gehört.',
+    submit: 'Link senden',
+    sent: (email) => `Wenn es ein Konto für ${email} gibt, das noch nicht bestätigt ist, ist ein Link unterwegs.`,
   },
   magicLink: {
     title: 'Anmelden',

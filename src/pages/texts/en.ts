@@ -47,6 +47,7 @@ export const en = {
     INVITE_INVALID: 'This invitation is not valid (any more), or is for another e-mail address.',
     MAIL_NOT_CONFIGURED: 'Mail is not set up here, so this is not possible.',
     SESSION_LIMIT_REACHED: 'You are signed in on as many devices as are allowed. Sign out on another one first.',
+    GRANT_NOT_FOUND: 'This app has no access (any more).',
     SETUP_LINK_INVALID: 'This set-up link is not valid, was used, or is older than 15 minutes. A restart prints a new one while there is no user yet.',
     PASSWORD_BREACHED: 'This password is known from data breaches, so others can guess it. Choose another one.',
     PASSWORD_REJECTED: 'This password is not accepted. Choose another one.',
@@ -69,6 +70,7 @@ export const en = {
     link: 'Sign in with a link by e-mail',
     noAccount: 'No account yet?',
     signUp: 'Create an account',
+    verify: 'Send the link for verifying the address again',
     signedOut: 'You are signed out.',
     passwordChanged: 'Your password was changed. Sign in with the new one.',
     signedInAlready: (who: string) => `You are signed in as ${who}.`,
@@ -109,6 +111,7 @@ export const en = {
     ended: 'The session was ended.',
     othersEnded: 'All other sessions were ended.',
     apps: 'Ending a session does not end what you allowed apps to do.',
+    toApps: 'Connected apps',
   },
   scopes: {
     'agents:read': 'See your agents and what they may do',
@@ -158,6 +161,24 @@ export const en = {
     refused: 'Set-up',
     done: 'You are signed in',
     doneText: (email: string) => `The administrator ${email} was created. This link cannot be used again.`,
+  },
+  askMagicLink: {
+    title: 'Sign in by e-mail',
+    text: 'We send you a link that signs you in. It works once, for 5 minutes.',
+    submit: 'Send the link',
+    sent: (email: string) => `If there is an account for ${email}, a link is on its way. It works once, for 5 minutes.`,
+  },
+  forgotPassword: {
+    title: 'Forgot your password?',
+    text: 'We send you a link with which you can set a new one.',
+    submit: 'Send the link',
+    sent: (email: string) => `If there is an account for ${email}, a link for setting a new password is on its way. It works once, for an hour.`,
+  },
+  askVerification: {
+    title: 'Verify your e-mail address',
+    text: 'We send you a link with which you confirm that the address is yours.',
+    submit: 'Send the link',
+    sent: (email: string) => `If there is an account for ${email} that is not verified yet, a link is on its way.`,
   },
   magicLink: {
     title: 'Sign in',
