@@ -1,9 +1,15 @@
-// The yardstick: the least that a JSON service on node:http does. It reads a POST body, parses it and answers a small JSON object.
+// The yardstick: the least that a JSON service on node:http does. It reads a POST body, parses it and answers a small JSON object; GET it answers at once.
 import { createServer } from 'node:http';
 
 const server = createServer({ keepAliveTimeout: 65_000 }, (req, res) => {
   if (req.url === '/health/ready') {
     res.end();
+    return;
+  }
+  if (req.method === 'GET') {
+    const body = JSON.stringify({ allowed: true });
+    res.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
+    res.end(body);
     return;
   }
   const chunks = [];

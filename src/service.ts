@@ -12,6 +12,7 @@ import { type DelegationsApi, delegationsApi } from './delegations/index.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
 import { hotAuthorize } from './http/hot-authorize.ts';
+import { lightRoutes } from './http/light-routes.ts';
 import { describeApi } from './http/openapi.ts';
 import { Ledger, LedgerReader, Postings, type Reaction } from './ledger/index.ts';
 import { Background } from './lib/background.ts';
@@ -54,7 +55,7 @@ export interface LegateOptions {
 export interface Legate extends DecisionsApi {
   /** The whole HTTP surface. */
   readonly fetch: Fetch;
-  /** Takes the hottest route straight from node:http; false when the request is for `fetch`. */
+  /** Takes the hottest routes straight from node:http; false when the request is for `fetch`. */
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
   /** The endpoints under /agents as functions, with the power of an admin. */
   readonly agents: AgentsApi;
@@ -177,14 +178,15 @@ export async function createLegate({ authenticate, onApprovalRequested, users, .
   );
   const observe = (route: string, status: number): void => counts.requests.add(route, status);
   const fetch = createApp(platform, mounted, authenticator, observe);
-  const hot = hotAuthorize(platform, authenticator, `${values.http.restPath.replace(/\/$/, '')}/authorize`, observe);
+  const light = lightRoutes(platform, mounted, authenticator, observe);
+  const authorizing = hotAuthorize(platform, authenticator, `${values.http.restPath.replace(/\/$/, '')}/authorize`, observe);
 
   for (const module of modules) module.start?.(platform);
   const upkeep = startUpkeep(platform);
 
   return {
     fetch,
-    hot,
+    hot: (req, res) => authorizing(req, res) || light(req, res),
     ...decisionsApi(platform),
     agents: agentsApi(platform),
     delegations: delegationsApi(platform),

@@ -1,4 +1,4 @@
--- Sends the bodies of a file (one JSON object a line) in turn and prints exact sums when done.
+-- Sends the bodies of a file (one JSON object a line) in turn, or GET when the file is `-`, and prints exact sums when done.
 local requests = {}
 local at = 0
 
@@ -7,6 +7,11 @@ function init(args)
   wrk.headers['Content-Type'] = 'application/json'
   wrk.headers['User-Agent'] = 'legate-bench/1'
   wrk.headers['Authorization'] = 'Bearer ' .. args[2]
+  if args[1] == '-' then
+    wrk.method = 'GET'
+    requests[1] = wrk.format()
+    return
+  end
   for body in io.lines(args[1]) do
     requests[#requests + 1] = wrk.format(nil, nil, nil, body)
   end

@@ -7,13 +7,13 @@ import { median } from './numbers.mjs';
 const here = import.meta.dirname;
 
 /**
- * @typedef {{ url: string, token: string, bodies: string }} Target `bodies` is a file with one JSON body a line, sent in turn.
+ * @typedef {{ url: string, token: string, bodies?: string }} Target `bodies` is a file with one JSON body a line, sent in turn; without it GET is sent.
  * @typedef {{ requests: number, rps: number, p50: number, p99: number, bytesEach: number }} Load latencies in ms
  */
 
 /** Sends as fast as `connections` allow. Any answer other than 200 is an error. @returns {Promise<Load>} */
 export async function load(generator, target, connections, seconds) {
-  const { url, token, bodies } = target;
+  const { url, token, bodies = '-' } = target;
   const command =
     generator === 'wrk'
       ? ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', join(here, 'load.lua'), url, '--', bodies, token]

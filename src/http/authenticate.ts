@@ -37,9 +37,11 @@ interface CachedUser {
 const PROVE_AGAIN_MS = 30 * SECOND_MS;
 const MAX_CACHED = 20_000;
 
+/** What a credential's header was made into. */
 interface KnownHeader {
   readonly header: string;
   readonly token: string;
+  /** undefined: no secret of ours, by its checksum too. */
   readonly kind: CredentialKind | undefined;
   readonly tokenHash: string;
 }
@@ -52,6 +54,7 @@ export class Authenticator {
   readonly cookieName: string;
   readonly #cache = new Map<string, CachedUser>();
   readonly #lastOf = new WeakMap<object, KnownHeader>();
+  readonly #lastCookieOf = new WeakMap<object, KnownHeader>();
 
   constructor(platform: Platform, credentials: readonly Credential[], hook: AuthenticateHook | undefined) {
     this.#platform = platform;
@@ -99,12 +102,7 @@ export class Authenticator {
    */
   cachedBearer(header: string, connection: object): Proof | Promise<Proof> {
     const { policy } = this.#platform;
-    let known = this.#lastOf.get(connection);
-    if (known?.header !== header) {
-      const token = bearerToken(header);
-      known = { header, token, kind: this.#kindByLooks(token), tokenHash: secretHash(token) };
-      this.#lastOf.set(connection, known);
-    }
+    const known = this.#known(header, connection, bearerToken);
     const { token, kind, tokenHash } = known;
     if (kind === 'agentToken') {
       const agent = policy.peekByTokenHash(tokenHash);
@@ -117,17 +115,47 @@ export class Authenticator {
       if (hit && hit.epoch === policy.epoch && this.#platform.clock.now() - hit.provedAt < PROVE_AGAIN_MS)
         return { principal: hit.principal, epoch: hit.epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, token, db), byCookie: false };
     }
-    return this.#bySecret(token, false);
+    return this.#byKnown(known, false);
+  }
+
+  /**
+   * Proves the Bearer token or session cookie of a request on `connection`, from the database as {@link authenticate} does, without
+   * a Request. undefined: there is neither, or it is for the embedder's own sign-in to judge.
+   */
+  provenOn(connection: object, authorization: string | undefined, cookies: string | undefined): Promise<Proof> | undefined {
+    if (authorization !== undefined) {
+      if (!this.isOurs(authorization)) return undefined;
+      return this.#byKnown(this.#known(authorization, connection, bearerToken), false);
+    }
+    if (cookies === undefined || readCookie(cookies, this.cookieName) === undefined) return undefined;
+    const secretIn = (header: string): string => readCookie(header, this.cookieName) ?? '';
+    return this.#byKnown(this.#known(cookies, connection, secretIn, this.#lastCookieOf), true);
+  }
+
+  #known(header: string, connection: object, secretIn: (header: string) => string, last = this.#lastOf): KnownHeader {
+    let known = last.get(connection);
+    if (known?.header !== header) {
+      known = this.#look(header, secretIn(header));
+      last.set(connection, known);
+    }
+    return known;
+  }
+
+  #look(header: string, token: string): KnownHeader {
+    const kind = token.length > MAX_CREDENTIAL_CHARS ? undefined : (secretKind(token) ?? this.#recognised(token));
+    return { header, token, kind, tokenHash: kind ? secretHash(token) : '' };
   }
 
   async #bySecret(secret: string, byCookie: boolean): Promise<Proof> {
-    const kind = secret.length > MAX_CREDENTIAL_CHARS ? undefined : (secretKind(secret) ?? this.#recognised(secret));
+    return this.#byKnown(this.#look(secret, secret), byCookie);
+  }
+
+  async #byKnown({ token, kind, tokenHash }: KnownHeader, byCookie: boolean): Promise<Proof> {
     if (!kind) throw invalidCredential();
-    const tokenHash = secretHash(secret);
     const { policy, database } = this.#platform;
     const epoch = policy.epoch;
-    const principal = await this.#prove(kind, tokenHash, secret, database.read);
-    return { principal, epoch: principal.kind === 'agent' ? -1 : epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, secret, db), byCookie };
+    const principal = await this.#prove(kind, tokenHash, token, database.read);
+    return { principal, epoch: principal.kind === 'agent' ? -1 : epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, token, db), byCookie };
   }
 
   async #prove(kind: CredentialKind, tokenHash: string, credential: string, db: Db): Promise<Principal> {

@@ -54,6 +54,11 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly ownSecret?: (platform: Platform) => string | undefined;
   /** Each request counts, before anything else is looked at, against the limit of this name for its client's address. Routes of one name share it. */
   readonly rateLimit?: LimitedEndpoint;
+  /**
+   * GET at a fixed address, asked with each page of an application: answered on node:http itself, without a Request, where the
+   * credential is a Bearer token or the session cookie. Its handler gives no Response of its own and has no parameters.
+   */
+  readonly light?: boolean;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;

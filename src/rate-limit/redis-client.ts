@@ -3,7 +3,7 @@ import type { Outcome } from './outcome.ts';
 import { SCRIPT } from './script.ts';
 
 /** Longest that a request waits for Redis before it is counted here. */
-const PATIENCE_MS = 100;
+const PATIENCE_MS = 250;
 /** Longest that a start waits for the first connection. */
 const CONNECT_MS = 1000;
 

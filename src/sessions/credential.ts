@@ -1,18 +1,31 @@
+import { sql } from 'kysely';
 import type { UserPrincipal } from '../lib/access.ts';
 import type { Credential, Platform } from '../platform.ts';
-import type { Db, SessionRow } from '../storage/index.ts';
+import { type Db, prepared, type SessionRow, type UserRow } from '../storage/index.ts';
 import { TOUCH_EVERY_MS } from './lifetime.ts';
 import { touchSession } from './touch-session.ts';
 import { keepsUseOrder } from './use-order.ts';
+
+/** What is known of the person with the session. */
+export type SignedInUser = Pick<UserRow, 'id' | 'email' | 'name' | 'role' | 'email_verified' | 'two_factor_enabled' | 'tenant_id' | 'created_at' | 'updated_at'>;
+
+interface Found extends SessionRow, Pick<UserRow, 'email' | 'name' | 'role' | 'email_verified' | 'two_factor_enabled' | 'tenant_id'> {
+  readonly user_created_at: number;
+  readonly user_updated_at: number;
+  /** 1: another session of the user was used since. */
+  readonly overtaken: number;
+}
+
+const found = new WeakMap<UserPrincipal, Found>();
 
 /** The session token, from the cookie or as Bearer: the whole power of its user until sign-out or expiry. */
 export const sessionToken: Credential = {
   kind: 'sessionToken',
   everyUse: keepsUseOrder,
   verify: async (platform, db, tokenHash, now) => {
-    const row = await findSession(platform, db, tokenHash);
+    const [row] = await (keepsUseOrder(platform) ? findInOrder : find)(platform.database, db, tokenHash);
     if (!row || row.expires_at <= now) return null;
-    await noteUse(platform, db, row, now);
+    if (row.overtaken === 1 || now - row.last_used_at >= TOUCH_EVERY_MS) await noteUse(platform, db, row);
     const principal: UserPrincipal = {
       kind: 'user',
       userId: row.user_id,
@@ -23,51 +36,52 @@ export const sessionToken: Credential = {
       scopes: undefined,
       expiresAt: row.expires_at,
     };
+    found.set(principal, row);
     return principal;
   },
 };
 
-interface Found extends Pick<SessionRow, 'id' | 'user_id' | 'expires_at' | 'last_used_at'> {
-  readonly role: 'user' | 'admin';
-  readonly tenant_id: string | null;
-  /** 1: another session of the user was used since. */
-  readonly overtaken: number;
+/** Session and person as they were when the principal was proved; undefined when no session proved it. */
+export function signedIn(principal: UserPrincipal): { session: SessionRow; user: SignedInUser } | undefined {
+  const row = found.get(principal);
+  return row && { session: row, user: { ...row, id: row.user_id, created_at: row.user_created_at, updated_at: row.user_updated_at } };
 }
 
-async function findSession(platform: Platform, db: Db, tokenHash: string): Promise<Found | undefined> {
-  return db
+const query = (db: Db, tokenHash: string) =>
+  db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
-    .select(['sessions.id', 'sessions.user_id', 'sessions.expires_at', 'sessions.last_used_at', 'users.role', 'users.tenant_id'])
+    .selectAll('sessions')
+    .select(['users.email', 'users.name', 'users.role', 'users.email_verified', 'users.two_factor_enabled', 'users.tenant_id'])
+    .select(['users.created_at as user_created_at', 'users.updated_at as user_updated_at'])
+    .where('sessions.token_hash', '=', tokenHash);
+
+const find = prepared<[string], Found>((db, tokenHash) => query(db, tokenHash).select(sql<number>`0`.as('overtaken')).compile());
+
+const findInOrder = prepared<[string], Found>((db, tokenHash) =>
+  query(db, tokenHash)
     .select((eb) =>
-      keepsUseOrder(platform)
-        ? eb
-            .case()
-            .when(
-              eb.exists(
-                eb
-                  .selectFrom('sessions as other')
-                  .select('other.id')
-                  .whereRef('other.user_id', '=', 'sessions.user_id')
-                  .whereRef('other.last_used_at', '>', 'sessions.last_used_at'),
-              ),
-            )
-            .then(1)
-            .else(0)
-            .end()
-            .as('overtaken')
-        : eb.lit(0).as('overtaken'),
+      eb
+        .case()
+        .when(
+          eb.exists(
+            eb.selectFrom('sessions as other').select('other.id').whereRef('other.user_id', '=', 'sessions.user_id').whereRef('other.last_used_at', '>', 'sessions.last_used_at'),
+          ),
+        )
+        .then(sql<number>`1`)
+        .else(sql<number>`0`)
+        .end()
+        .as('overtaken'),
     )
-    .where('sessions.token_hash', '=', tokenHash)
-    .executeTakeFirst() as Promise<Found | undefined>;
-}
+    .compile(),
+);
 
 /**
  * A use is written down once a minute, and whenever it changes which session was used last, where that decides who is evicted:
  * then before the call goes on, so that no later sign-in, wherever it is, can miss it.
  */
-async function noteUse(platform: Platform, db: Db, row: Found, now: number): Promise<void> {
+async function noteUse(platform: Platform, db: Db, row: Found): Promise<void> {
   if (row.overtaken === 1 && db === platform.database.read) await touchSession(platform, row.id, true);
   // Not awaited: this may run under the ledger's lock, and whether the use gets written down decides nothing for the call.
-  else if (now - row.last_used_at >= TOUCH_EVERY_MS) void touchSession(platform, row.id, false);
+  else void touchSession(platform, row.id, false);
 }

@@ -6,11 +6,13 @@ import { sessionRoutes } from './routes.ts';
 export { type SessionsApi, sessionsApi } from './api.ts';
 export { endCookie, startCookie } from './cookie.ts';
 export { createSession, type Device, type NewSession } from './create-session.ts';
+export { signedIn } from './credential.ts';
 export { type EndReason, endSessions } from './end-sessions.ts';
 export { SessionErrors } from './errors.ts';
-export { getCurrentSession, listSessions } from './list-sessions.ts';
+export { listSessions } from './list-sessions.ts';
 export { revokeSession, revokeSessions } from './revoke-sessions.ts';
 export { Session } from './schema.ts';
+export { toSession } from './session.ts';
 
 export const sessions = defineModule({
   name: 'sessions',

@@ -1,5 +1,5 @@
 import type { Platform } from '../platform.ts';
-import type { Db, SessionRow } from '../storage/index.ts';
+import type { Db } from '../storage/index.ts';
 import type { Session } from './schema.ts';
 import { toSession } from './session.ts';
 
@@ -12,10 +12,4 @@ const liveSessions = (platform: Platform, db: Db, userId: string) => db.selectFr
 export async function listSessions(platform: Platform, userId: string, currentId: string | null): Promise<Session[]> {
   const rows = await liveSessions(platform, platform.database.read, userId).selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc').limit(MAX_SHOWN).execute();
   return rows.map((row) => toSession(platform, row, currentId));
-}
-
-/** The session that proves the call; undefined when it ended meanwhile. */
-export async function getCurrentSession(platform: Platform, sessionId: string): Promise<Session | undefined> {
-  const row: SessionRow | undefined = await platform.database.read.selectFrom('sessions').selectAll().where('id', '=', sessionId).executeTakeFirst();
-  return row ? toSession(platform, row, row.id) : undefined;
 }

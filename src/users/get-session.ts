@@ -1,7 +1,7 @@
 import type { UserPrincipal } from '../lib/access.ts';
 import { invalidCredential } from '../lib/error.ts';
 import type { Platform } from '../platform.ts';
-import { getCurrentSession } from '../sessions/index.ts';
+import { signedIn, toSession } from '../sessions/index.ts';
 import type { SessionAndUser } from './schema.ts';
 import { ensureExternalUser, findUser, requireUser, toUser } from './store.ts';
 
@@ -17,9 +17,10 @@ export async function getSession(platform: Platform, principal: UserPrincipal): 
       }));
     return { session: null, user: { ...toUser(row), role: principal.role, tenantId: principal.tenantId ?? row.tenant_id } };
   }
+  const known = signedIn(principal);
+  if (known) return { session: toSession(platform, known.session, known.session.id), user: toUser(known.user) };
   const row = await findUser(read, principal.userId);
-  const session = principal.via === 'session' && principal.credentialId !== null ? await getCurrentSession(platform, principal.credentialId) : null;
   // Ended between the proof and now.
-  if (!row || session === undefined) throw invalidCredential();
-  return { session, user: toUser(row) };
+  if (!row) throw invalidCredential();
+  return { session: null, user: toUser(row) };
 }

@@ -74,6 +74,7 @@ export const userRoutes = [
   defineRoute({
     method: 'GET',
     path: '/auth/session',
+    light: true,
     summary: 'Who is calling',
     who: 'user',
     answers: { 200: SessionAndUser },

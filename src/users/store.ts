@@ -6,7 +6,7 @@ import { emailKey } from './email.ts';
 import { UserErrors } from './errors.ts';
 import { isUserId, type User, type UserFilter } from './schema.ts';
 
-export const toUser = (row: UserRow): User => ({
+export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash'>): User => ({
   id: row.id,
   email: row.email,
   name: row.name,

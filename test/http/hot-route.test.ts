@@ -1,34 +1,7 @@
-import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { listen } from '../../src/http/node.ts';
+import { BY_NATURE, type Raw, send } from '../support/over-socket.ts';
 import { createTestService } from '../support/service.ts';
-
-interface Raw {
-  readonly status: number;
-  readonly headers: Record<string, string>;
-  readonly text: string;
-}
-
-/** What differs by nature: the time, and what the connection adds. */
-const BY_NATURE = new Set(['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding']);
-
-const send = (port: number, method: string, path: string, headers: Record<string, string>, body: Buffer | undefined): Promise<Raw> =>
-  new Promise((resolve, reject) => {
-    const req = request(
-      { port, host: '127.0.0.1', method, path, headers: { ...headers, ...(body && !('transfer-encoding' in headers) ? { 'content-length': String(body.length) } : {}) } },
-      (res) => {
-        const chunks: Buffer[] = [];
-        res.on('data', (c: Buffer) => chunks.push(c));
-        res.on('end', () => {
-          const kept = Object.entries(res.headers).filter(([name]) => !BY_NATURE.has(name));
-          resolve({ status: res.statusCode ?? 0, headers: Object.fromEntries(kept) as Record<string, string>, text: Buffer.concat(chunks).toString() });
-        });
-        res.on('error', reject);
-      },
-    );
-    req.on('error', reject);
-    req.end(body);
-  });
 
 describe('POST /authorize over a socket and through fetch', () => {
   it('are the same, answer for answer', async () => {

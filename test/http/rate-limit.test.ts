@@ -5,7 +5,8 @@ import { mountRoutes } from '../../src/http/app.ts';
 import { LIMITED_ENDPOINTS } from '../../src/lib/rate-limit.ts';
 import { modules } from '../../src/modules.ts';
 import type { Log } from '../../src/platform.ts';
-import { redisUrl, type Wire, wireTo } from '../support/redis-server.ts';
+import { redisUrl } from '../support/redis-server.ts';
+import { type Wire, wireTo } from '../support/redis-wire.ts';
 import { type Answered, createTestService, type TestOptions, type TestService } from '../support/service.ts';
 
 /** Specification 8.1, to the letter. */
@@ -46,7 +47,9 @@ describe('every endpoint with a limit', () => {
   beforeAll(async () => {
     t = await createTestService({ lasting: true, config: { rateLimit: {} } });
   });
-  const config = { http: { restPath: '/', basePath: '/api/legate' } } as Parameters<typeof mountRoutes>[1];
+  // The base path has the name of the service in it, which differs from run to run.
+  const config = { http: { restPath: '/', basePath: '/{base}' } } as Parameters<typeof mountRoutes>[1];
+  const at = (path: string): string => path.replace('/{base}', t.legate.platform.config.http.basePath);
   const routes = mountRoutes(modules, config).flatMap(({ route, path }) => (route.rateLimit && route.method === 'POST' ? [{ path, name: route.rateLimit }] : []));
 
   it('is one of the specification, or one of our own', () => {
@@ -54,9 +57,11 @@ describe('every endpoint with a limit', () => {
     expect(Object.keys(t.legate.platform.config.rateLimit.endpoints)).toEqual(expect.arrayContaining(['signIn', 'signUp', 'magicLink', 'emailOtp', 'totpVerify', 'token']));
   });
 
-  it.each(routes)('POST $path: $name, a minute, for a client address, counted before the body is read', async ({ path, name }) => {
-    const { limit, window } = { ...LIMITED_ENDPOINTS[name], ...(SPECIFIED[path] ? { limit: SPECIFIED[path], window: 60 } : {}) };
+  it.each(routes)('POST $path: $name, a minute, for a client address, counted before the body is read', async ({ path: declared, name }) => {
+    const specified = SPECIFIED[declared.replace('/{base}', '')];
+    const { limit, window } = { ...LIMITED_ENDPOINTS[name], ...(specified ? { limit: specified, window: 60 } : {}) };
     const ip = anyAddress();
+    const path = at(declared);
     const answers = await knocks(t, path, limit, { ip });
     expect(refused(answers)).toEqual(times(limit, 0));
     expect(answers.map((a) => a.headers.get('ratelimit'))).toEqual(Array.from({ length: limit }, (_, i) => `"${name}";r=${limit - 1 - i};t=${window}`));
@@ -85,10 +90,10 @@ describe('every endpoint with a limit', () => {
       const same = routes.filter((r) => r.name === name);
       const ip = anyAddress();
       const { limit } = LIMITED_ENDPOINTS[name];
-      for (let i = 0; i < limit; i++) expect((await knock(t, (same[i % same.length] as { path: string }).path, { ip })).status).not.toBe(429);
-      for (const { path } of same) expect((await knock(t, path, { ip })).status).toBe(429);
+      for (let i = 0; i < limit; i++) expect((await knock(t, at((same[i % same.length] as { path: string }).path), { ip })).status).not.toBe(429);
+      for (const { path } of same) expect((await knock(t, at(path), { ip })).status).toBe(429);
       const other = routes.find((r) => r.name !== name);
-      if (other) expect((await knock(t, other.path, { ip })).status).not.toBe(429);
+      if (other) expect((await knock(t, at(other.path), { ip })).status).not.toBe(429);
     }
   });
 
@@ -262,7 +267,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
       // Redis knows of seven and, of the stranger, of nothing: what was counted here meanwhile holds for its window.
       expect(refused([await knock(t, '/sign-in', { ip }), await knock(t, '/sign-in', { ip: stranger })])).toEqual([true, true]);
       expect((await ready()).status).toBe('ready');
-      const other = await inRedis();
+      const other = await inRedis(undefined, { sameDatabaseAs: t });
       const fresh = anyAddress();
       await knocks(t, '/sign-in', 4, { ip: fresh });
       expect(refused(await knocks(other, '/sign-in', 7, { ip: fresh }))).toEqual(times(6, 1));

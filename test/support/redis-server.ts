@@ -1,8 +1,6 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import type { AddressInfo } from 'node:net';
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
+import { startRedis } from './redis-wire.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -11,113 +9,13 @@ declare module 'vitest' {
   }
 }
 
-const PROGRAMS = ['redis-server', 'valkey-server'];
-const START_TIMEOUT_MS = 10_000;
-
 /** For whole suites: LEGATE_TEST_REDIS_URL, or a server of our own from the program on the PATH. */
 export default async function setup(project: TestProject): Promise<() => void> {
   const given = process.env['LEGATE_TEST_REDIS_URL'];
-  const program = given ? undefined : PROGRAMS.find((name) => spawnSync(name, ['--version']).status === 0);
-  if (given || !program) {
-    project.provide('redisUrl', given ?? '');
-    return () => {};
-  }
-  const port = await freePort();
-  const server = await start(program, port);
-  project.provide('redisUrl', `redis://127.0.0.1:${port}`);
-  return () => {
-    server.kill('SIGKILL');
-  };
+  const server = given ? undefined : await startRedis();
+  project.provide('redisUrl', given ?? server?.url ?? '');
+  return () => server?.stop();
 }
 
 /** The Redis of this run; undefined: there is none. */
 export const redisUrl = (): string | undefined => inject('redisUrl') || undefined;
-
-function start(program: string, port: number): Promise<ChildProcess> {
-  return new Promise((resolve, reject) => {
-    const server = spawn(program, ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', '/tmp'], { stdio: ['ignore', 'pipe', 'ignore'] });
-    const timer = setTimeout(() => reject(new Error(`${program} did not start within ${START_TIMEOUT_MS} ms`)), START_TIMEOUT_MS);
-    server.stdout.on('data', (chunk: Buffer) => {
-      if (!chunk.toString().includes('Ready to accept connections')) return;
-      clearTimeout(timer);
-      resolve(server);
-    });
-    server.once('error', reject);
-    server.once('exit', (code) => reject(new Error(`${program} ended with ${code}`)));
-    // A test run that is interrupted leaves no server behind.
-    process.once('exit', () => server.kill('SIGKILL'));
-  });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listening(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-const listening = (server: Server, port = 0): Promise<number> => new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)));
-
-/** A way to a Redis that can break. */
-export interface Wire {
-  readonly url: string;
-  /** Breaks every connection and takes no new ones. */
-  cut(): Promise<void>;
-  /** Connections stay and are taken, and nothing comes through until it is mended. */
-  freeze(): void;
-  /** All is well again. */
-  mend(): Promise<void>;
-  /** Requests to Redis so far, by their count of commands. */
-  readonly commands: () => number;
-  close(): Promise<void>;
-}
-
-export async function wireTo(url: string): Promise<Wire> {
-  const { hostname, port, pathname } = new URL(url);
-  const open = new Set<Socket>();
-  let frozen = false;
-  let commands = 0;
-  const make = (): Server =>
-    createServer((near) => {
-      const far = connect(Number(port || 6379), hostname);
-      for (const socket of [near, far]) {
-        open.add(socket);
-        socket.on('error', () => {});
-        socket.on('close', () => {
-          open.delete(socket);
-          near.destroy();
-          far.destroy();
-        });
-      }
-      near.on('data', (chunk) => {
-        commands += chunk.toString('latin1').match(/^\*\d+\r$/gm)?.length ?? 0;
-        far.write(chunk);
-      });
-      far.on('data', (chunk) => near.write(chunk));
-      if (frozen) for (const socket of [near, far]) socket.pause();
-    });
-  let server = make();
-  const own = await listening(server);
-  const cut = async (): Promise<void> => {
-    const closed = new Promise((resolve) => server.close(resolve));
-    for (const socket of open) socket.destroy();
-    await closed;
-  };
-  return {
-    url: `redis://127.0.0.1:${own}${pathname}`,
-    cut,
-    freeze: () => {
-      frozen = true;
-      for (const socket of open) socket.pause();
-    },
-    mend: async () => {
-      frozen = false;
-      for (const socket of open) socket.resume();
-      if (server.listening) return;
-      server = make();
-      await listening(server, own);
-    },
-    commands: () => commands,
-    close: cut,
-  };
-}

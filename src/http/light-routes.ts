@@ -1,0 +1,129 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { asUser, type Reach } from '../lib/access.ts';
+import { clientAddress, parseTrustedProxies } from '../lib/client-address.ts';
+import { newId } from '../lib/ids.ts';
+import type { Call, Route } from '../lib/route.ts';
+import type { Platform } from '../platform.ts';
+import type { Db } from '../storage/index.ts';
+import type { MountedRoute } from './app.ts';
+import type { Authenticator, Proof } from './authenticate.ts';
+import { reachOf } from './reach.ts';
+import { JSON_HEADERS, renderError } from './render-error.ts';
+
+const HEADERS = [...Object.entries(JSON_HEADERS).flat(), 'content-length'];
+
+/**
+ * Routes that are declared `light`, straight on node:http. It skips the Request and Response objects and the router, which cost
+ * more than the answer; credential, right, handler, schema and errors are those of the declared route. Whatever does not fit here
+ * is left to that route.
+ */
+export function lightRoutes(
+  platform: Platform,
+  mounted: readonly MountedRoute[],
+  authenticator: Authenticator,
+  observe: (route: string, status: number) => void,
+): (req: IncomingMessage, res: ServerResponse) => boolean {
+  const trusted = parseTrustedProxies(platform.config.http.trustedProxies);
+  const routes = new Map(mounted.filter(({ route }) => route.light && route.method === 'GET').map(({ route, path }) => [path, route]));
+
+  const answer = async (req: IncomingMessage, res: ServerResponse, route: Route<Platform>, proving: Promise<Proof>): Promise<void> => {
+    const startedAt = performance.now();
+    try {
+      const proof = await proving;
+      const reach = await reachOf(platform, proof.principal, route.who);
+      const ip = clientAddress(req.socket.remoteAddress ?? null, (req.headers['x-forwarded-for'] as string | undefined) ?? null, trusted);
+      const given = await route.handle(new LightCall(platform, route, req, proof, reach, ip, startedAt) as never, platform);
+      if (given instanceof Response) throw new Error(`${route.method} ${route.path} is light, and gave a Response.`);
+      const schema = route.answers[given.status];
+      if (!schema || 'mediaTypes' in schema) throw new Error(`${route.method} ${route.path} answered ${given.status}, which it does not declare.`);
+      const text = JSON.stringify(schema.parse(given.body));
+      res.writeHead(given.status, [...HEADERS, String(Buffer.byteLength(text))]);
+      res.end(text);
+      observe(`GET ${req.url}`, given.status);
+    } catch (error) {
+      const { status, headers, body } = renderError(platform, error);
+      res.writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(body)) });
+      res.end(body);
+      observe(`GET ${req.url}`, status);
+    }
+  };
+
+  return (req, res) => {
+    if (req.method !== 'GET') return false;
+    const route = routes.get(req.url as string);
+    if (!route || !isPlain(req)) return false;
+    const proving = authenticatorSays(authenticator, req);
+    if (!proving) return false;
+    void answer(req, res, route, proving);
+    return true;
+  };
+}
+
+/** A credential that is broken is an answer, too. */
+function authenticatorSays(authenticator: Authenticator, req: IncomingMessage): Promise<Proof> | undefined {
+  try {
+    return authenticator.provenOn(req.socket, req.headers.authorization, req.headers.cookie);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** No body, a Host that is one, and each credential once. */
+function isPlain({ headers, rawHeaders }: IncomingMessage): boolean {
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined || !/^[\w.:[\]-]+$/.test(headers.host ?? '')) return false;
+  let credentials = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if ((name.length === 13 && name.toLowerCase() === 'authorization') || (name.length === 6 && name.toLowerCase() === 'cookie')) credentials++;
+  }
+  return credentials <= 1;
+}
+
+/** What the handler is given; what few handlers look at is made when they do. */
+class LightCall implements Call<unknown, unknown, unknown> {
+  readonly principal: Proof['principal'];
+  readonly proof: Call<unknown, unknown, unknown>['proof'];
+  readonly params = {};
+  readonly query = undefined;
+  readonly body = undefined;
+  readonly reach: Reach;
+  readonly ip: string | null;
+  readonly startedAt: number;
+  readonly #platform: Platform;
+  readonly #route: Route<Platform>;
+  readonly #req: IncomingMessage;
+  readonly #proof: Proof;
+
+  constructor(platform: Platform, route: Route<Platform>, req: IncomingMessage, proof: Proof, reach: Reach, ip: string | null, startedAt: number) {
+    this.#platform = platform;
+    this.#route = route;
+    this.#req = req;
+    this.#proof = proof;
+    this.reach = reach;
+    this.ip = ip;
+    this.startedAt = startedAt;
+    this.principal = proof.principal;
+    this.proof = proof;
+  }
+
+  confirm = async (db: unknown): Promise<Reach> => reachOf(this.#platform, await this.#proof.reauthenticate(db as Db), this.#route.who, db as Db);
+
+  person = async () => {
+    const again = async (db: unknown): Promise<Reach> => reachOf(this.#platform, await this.#proof.reauthenticate(db as Db), 'user', db as Db);
+    await reachOf(this.#platform, this.#proof.principal, 'user');
+    return { principal: asUser(this.#proof.principal), confirm: again };
+  };
+
+  get userAgent(): string | null {
+    return this.#req.headers['user-agent']?.slice(0, 512) ?? null;
+  }
+  get requestId(): string {
+    return newId('request', this.#platform.clock.now());
+  }
+  get url(): URL {
+    return new URL(this.#req.url as string, `http://${this.#req.headers.host}`);
+  }
+  get request(): Request {
+    return new Request(this.url, { headers: Object.entries(this.#req.headers).map(([name, value]) => [name, String(value)]) as [string, string][] });
+  }
+}
