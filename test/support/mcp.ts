@@ -20,7 +20,8 @@ export function notesServer(): McpServer {
   return server;
 }
 
-const webAnswer = async (request: Request, authInfo: McpAuth | undefined, json: boolean): Promise<Response> => {
+/** One request, by a server of its own. */
+export const webAnswer = async (request: Request, authInfo: McpAuth | undefined, json: boolean): Promise<Response> => {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: json });
   await notesServer().connect(transport);
   return transport.handleRequest(request, authInfo ? { authInfo } : {});

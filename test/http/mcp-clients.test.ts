@@ -1,0 +1,282 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import * as v2 from '@modelcontextprotocol/client';
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Hono } from 'hono';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { examine } from '../../src/doctor/examine.ts';
+import { honoMcp, type McpAuth } from '../../src/mcp/protect.ts';
+import { webAnswer } from '../support/mcp.ts';
+import { createTestService, type TestService } from '../support/service.ts';
+import { WebPerson } from '../support/web-person.ts';
+
+/** A service with a guarded MCP server on the same origin, listening on loopback. */
+let t: TestService;
+let http: Server;
+let base: string;
+let endpoint: string;
+/** Streams that clients have opened. */
+let streams = 0;
+
+beforeAll(async () => {
+  let handle: RequestListener | undefined;
+  http = createServer((req, res) => handle?.(req, res));
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  endpoint = `${base}/notes`;
+  t = await createTestService({ lasting: true, config: { baseUrl: base } });
+  const server = await t.legate.mcp.registerServer({ name: 'notes', endpoint, tools: ['search', 'delete', 'who'] });
+  await t.legate.mcp.registerServer({ name: 'other', endpoint: `${base}/other` });
+  const app = new Hono<{ Variables: { authInfo: McpAuth | undefined } }>();
+  app.use(honoMcp({ legate: t.legate, server }));
+  app.all('*', (c) => {
+    if (c.req.path !== '/notes') return t.legate.fetch(c.req.raw, { remoteAddress: '127.0.0.1' });
+    if (c.req.method === 'GET') streams++;
+    return webAnswer(c.req.raw, c.get('authInfo'), false);
+  });
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  handle = (req, res) => void listener(req, res);
+});
+afterAll(
+  () =>
+    new Promise<void>((resolve) => {
+      http.close(() => resolve());
+      http.closeAllConnections();
+    }),
+);
+
+const REDIRECT = 'http://127.0.0.1:7777/callback';
+
+/** What both generations of the SDK ask of an application: to keep things, and to open an address. */
+function provider(more: { scope?: string } = {}) {
+  const kept: { client?: unknown; tokens?: { access_token: string; refresh_token?: string } | undefined; verifier?: string; opened?: URL; discovered?: unknown } = {};
+  const metadata = {
+    client_name: 'Note taker',
+    redirect_uris: [REDIRECT],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    ...more,
+  };
+  return {
+    kept,
+    redirectUrl: REDIRECT,
+    clientMetadata: metadata,
+    clientInformation: () => kept.client as never,
+    saveClientInformation: (client: unknown) => {
+      kept.client = client;
+    },
+    tokens: () => kept.tokens as never,
+    saveTokens: (tokens: { access_token: string; refresh_token?: string }) => {
+      kept.tokens = tokens;
+    },
+    codeVerifier: () => kept.verifier as string,
+    saveCodeVerifier: (verifier: string) => {
+      kept.verifier = verifier;
+    },
+    // Version 2 binds the answer to the server that was asked.
+    discoveryState: () => kept.discovered as never,
+    saveDiscoveryState: (state: unknown) => {
+      kept.discovered = state;
+    },
+    redirectToAuthorization: (address: URL) => {
+      kept.opened = address;
+    },
+  };
+}
+type Provider = ReturnType<typeof provider>;
+
+interface Caller {
+  call(tool: string, args?: Record<string, unknown>): Promise<unknown>;
+  tools(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** Connects; when the server wants a login, the person sees to it. */
+type Connect = (auth: Provider, person: WebPerson) => Promise<Caller>;
+
+const clients: Readonly<Record<string, Connect>> = {
+  'the MCP SDK, version 1': async (auth, person) => {
+    const connect = async (): Promise<Client> => {
+      const transport = new StreamableHTTPClientTransport(new URL(endpoint), { authProvider: auth as never });
+      const client = new Client({ name: 'v1', version: '1' });
+      try {
+        await client.connect(transport as never);
+        return client;
+      } catch (error) {
+        if (!(error instanceof UnauthorizedError)) throw error;
+        const back = await person.decide(String(auth.kept.opened));
+        await transport.finishAuth(back.searchParams.get('code') as string);
+        return connect();
+      }
+    };
+    const client = await connect();
+    return {
+      call: async (name, args = {}) => (await client.callTool({ name, arguments: args })).content,
+      tools: async () => (await client.listTools()).tools.map((tool) => tool.name),
+      close: () => client.close(),
+    };
+  },
+  'the MCP client package, version 2': async (auth, person) => {
+    const connect = async (): Promise<v2.Client> => {
+      const transport = new v2.StreamableHTTPClientTransport(new URL(endpoint), { authProvider: auth as never });
+      const client = new v2.Client({ name: 'v2', version: '1' });
+      try {
+        await client.connect(transport);
+        return client;
+      } catch (error) {
+        if (!(error instanceof v2.UnauthorizedError)) throw error;
+        await transport.finishAuth((await person.decide(String(auth.kept.opened))).searchParams);
+        return connect();
+      }
+    };
+    const client = await connect();
+    return {
+      call: async (name, args = {}) => (await client.callTool({ name, arguments: args })).content,
+      tools: async () => (await client.listTools()).tools.map((tool) => tool.name),
+      close: () => client.close(),
+    };
+  },
+};
+
+const status = async (token: string): Promise<number> =>
+  (
+    await fetch(endpoint, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+    })
+  ).status;
+
+describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
+  it('gets from 401 to a tool call: registration, sign-in, consent, token', async () => {
+    const person = new WebPerson();
+    const { id, token: session } = await person.signUp(base);
+    const auth = provider();
+    const client = await connect(auth, person);
+    expect(await client.tools()).toEqual(['search', 'delete', 'who']);
+    expect(await client.call('search', { query: 'milk' })).toMatchObject([{ text: 'found milk' }]);
+    const [who] = (await client.call('who')) as { text: string }[];
+    const { agentId, userId } = JSON.parse(who?.text ?? '') as { agentId: string; userId: string };
+    expect(userId).toBe(id);
+    const agent = (await t.call('GET', `/agents/${agentId}`, { as: session })).body;
+    expect(agent).toMatchObject({ type: 'delegated', ownerId: id, status: 'active' });
+    const entries = (await t.call('GET', `/audit?agentId=${agentId}`, { as: session })).body;
+    expect(entries.map((e: { resource: string; result: string }) => [e.resource, e.result])).toEqual([
+      ['mcp:notes:who', 'allowed'],
+      ['mcp:notes:search', 'allowed'],
+    ]);
+    await client.close();
+  });
+
+  it('is bound to what the agent may do: a tool that is taken from it is gone from its list, and refused', async () => {
+    const person = new WebPerson();
+    const { token: session } = await person.signUp(base);
+    const client = await connect(provider(), person);
+    const { agentId } = JSON.parse(((await client.call('who')) as { text: string }[])[0]?.text ?? '') as { agentId: string };
+    const permissions = ['search', 'who'].map((tool) => ({ resource: `mcp:notes:${tool}`, actions: ['execute'] }));
+    expect((await t.call('PATCH', `/agents/${agentId}`, { as: session, body: { permissions } })).status).toBe(200);
+    expect(await client.tools()).toEqual(['search', 'who']);
+    await expect(client.call('delete', { id: '1' })).rejects.toThrow('NO_PERMISSION');
+    await client.close();
+  });
+
+  it('is 401 at once when the grant, the agent or the account ends', async () => {
+    const admin = await t.admin();
+    const ends: Record<string, (o: { session: string; agentId: string; userId: string }) => Promise<unknown>> = {
+      grant: async ({ session }) => {
+        const [grant] = (await t.call('GET', '/oauth/grants', { as: session })).body;
+        return t.call('DELETE', `/oauth/grants/${grant.id}`, { as: session });
+      },
+      agent: ({ session, agentId }) => t.call('DELETE', `/agents/${agentId}`, { as: session }),
+      account: ({ userId }) => t.call('DELETE', `/users/${userId}`, { as: admin }),
+    };
+    for (const [what, end] of Object.entries(ends)) {
+      const person = new WebPerson();
+      const { token: session } = await person.signUp(base);
+      const auth = provider();
+      const client = await connect(auth, person);
+      const { agentId, userId } = JSON.parse(((await client.call('who')) as { text: string }[])[0]?.text ?? '') as { agentId: string; userId: string };
+      const token = auth.kept.tokens?.access_token as string;
+      expect([what, await status(token)]).toEqual([what, 200]);
+      await end({ session, agentId, userId });
+      expect([what, await status(token)]).toEqual([what, 401]);
+      await client.close();
+    }
+  });
+
+  it('goes on by its refresh token once the access token has expired', async () => {
+    const person = new WebPerson();
+    await person.signUp(base);
+    const auth = provider();
+    const before = streams;
+    const client = await connect(auth, person);
+    // The stream that a client opens behind its connection would else refresh at the same time, and end the grant by it.
+    while (streams === before) await new Promise((resolve) => setImmediate(resolve));
+    const first = auth.kept.tokens?.access_token as string;
+    t.clock.advance(3601_000);
+    expect(await status(first)).toBe(401);
+    expect(await client.call('search', { query: 'eggs' })).toMatchObject([{ text: 'found eggs' }]);
+    expect(auth.kept.tokens?.access_token).not.toBe(first);
+    await client.close();
+  });
+
+  it('is refused when the person denies', async () => {
+    const person = new WebPerson();
+    await person.signUp(base);
+    const auth = provider();
+    const denying = Object.assign(Object.create(person) as WebPerson, { decide: (address: string) => person.decide(address, 'deny') });
+    await expect(connect(auth, denying)).rejects.toThrow();
+    expect(auth.kept.tokens).toBeUndefined();
+  });
+});
+
+describe('a token of one server', () => {
+  it('is none at another, and none at our own API', async () => {
+    const person = new WebPerson();
+    await person.signUp(base);
+    const auth = provider();
+    await (await (clients['the MCP SDK, version 1'] as Connect)(auth, person)).close();
+    const token = auth.kept.tokens?.access_token as string;
+    expect((await t.legate.mcp.validateToken(token, { audience: endpoint })).valid).toBe(true);
+    for (const audience of [`${base}/other`, `${endpoint}/`, base, undefined])
+      expect(await t.legate.mcp.validateToken(token, audience === undefined ? {} : { audience })).toEqual({ valid: false });
+    expect((await t.call('GET', '/agents', { as: token })).status).toBe(401);
+  });
+});
+
+describe('mcp.validateToken', () => {
+  it('gives what specification 2.9 names, and nothing for a scope that was not granted', async () => {
+    const person = new WebPerson();
+    const { id } = await person.signUp(base);
+    const auth = provider({ scope: 'mcp:read' });
+    const client = await (clients['the MCP SDK, version 1'] as Connect)(auth, person);
+    await client.close();
+    const token = auth.kept.tokens?.access_token as string;
+    const validation = await t.legate.mcp.validateToken(token, { audience: endpoint, scopes: ['mcp:read'] });
+    expect(validation).toMatchObject({
+      valid: true,
+      agentId: expect.stringMatching(/^agt_/),
+      userId: id,
+      scopes: expect.arrayContaining(['mcp:read']),
+      expiresAt: expect.any(Date),
+    });
+    expect(await t.legate.mcp.validateToken(token, { audience: endpoint, scopes: ['agents:write'] })).toEqual({ valid: false });
+    for (const bad of ['', 'x', `${token}x`, token.slice(0, -4), token.replace(/^[^.]+/, Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url'))])
+      expect(await t.legate.mcp.validateToken(bad, { audience: endpoint })).toEqual({ valid: false });
+  });
+});
+
+describe('the doctor, at a server that is guarded', () => {
+  it('finds nothing broken on the whole way', async () => {
+    const person = new WebPerson();
+    await person.signUp(base);
+    const reports = await examine({ server: endpoint, redirectUri: REDIRECT, login: async (address) => (await person.decide(address)).searchParams, say: () => {} });
+    expect(reports.map((r) => [r.step, r.outcome, r.findings])).toEqual(
+      ['reach', 'challenge', 'resource metadata', 'issuer metadata', 'registration', 'authorize', 'token', 'call'].map((step) => [step, 'fine', []]),
+    );
+  });
+});
