@@ -20,6 +20,9 @@ if (noPostgres) {
 const noRedis = whyNoRedis();
 if (noRedis) notRun.push(`what needs Redis: ${noRedis}`);
 
+const noBrowser = whyNoProgram(['chromium', 'chromium-browser', 'google-chrome'], 'chromium');
+if (noBrowser) notRun.push(`the pages in a browser: ${noBrowser}`);
+
 if (run('scripts/build.mjs', []) !== 0) {
   console.log('the build failed\n0 passed, 1 failed');
   process.exit(1);
@@ -58,17 +61,23 @@ function whyNoPostgres() {
   return known ? undefined : 'PostgreSQL does not run as root, and there is no user "postgres" or "nobody" to run it as';
 }
 
-/** LEGATE_TEST_REDIS_URL, or the program on the PATH, where it is put from Debian's package when that needs no questions (as root). */
+/** LEGATE_TEST_REDIS_URL, or the program on the PATH. */
 function whyNoRedis() {
   if (process.env.LEGATE_TEST_REDIS_URL) return undefined;
-  const found = () => ['redis-server', 'valkey-server'].some((name) => spawnSync(name, ['--version']).status === 0);
+  const why = whyNoProgram(['redis-server', 'valkey-server'], 'redis-server');
+  return why && `no LEGATE_TEST_REDIS_URL, and ${why}`;
+}
+
+/** One of the programs is on the PATH, or is put there from Debian's package where that needs no questions (as root). */
+function whyNoProgram(names, debianPackage) {
+  const found = () => names.some((name) => spawnSync(name, ['--version']).status === 0);
   if (found()) return undefined;
-  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0) return 'no LEGATE_TEST_REDIS_URL, and no redis-server or valkey-server on the PATH';
+  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0) return `no ${names.join(' or ')} on the PATH`;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  const apt = (...args) => spawnSync('apt-get', args, { env, stdio: 'ignore', timeout: 180_000 }).status === 0;
-  const install = () => apt('install', '-y', '--no-install-recommends', 'redis-server');
+  const apt = (...args) => spawnSync('apt-get', args, { env, stdio: 'ignore', timeout: 300_000 }).status === 0;
+  const install = () => apt('install', '-y', '--no-install-recommends', debianPackage);
   if (!install()) apt('update') && install();
-  return found() ? undefined : "Debian's package redis-server could not be installed";
+  return found() ? undefined : `Debian's package ${debianPackage} could not be installed`;
 }
 
 function read(file) {
