@@ -61,7 +61,9 @@ export function readAccessToken(platform: Platform, token: string, now: number):
   if (!header || !payload || !signature || more !== undefined || !BASE64URL.test(header) || !BASE64URL.test(payload) || !BASE64URL.test(signature)) return undefined;
   const ring = keyRing(platform);
   const key = header === headerOf(ring.current) ? ring.current : keyNamedBy(header, ring.byId);
-  if (!key?.verify(`${header}.${payload}`, Buffer.from(signature, 'base64url'))) return undefined;
+  const bytes = Buffer.from(signature, 'base64url');
+  // One signature has one spelling: the bits that base64url leaves over must be zero.
+  if (!key?.verify(`${header}.${payload}`, bytes) || bytes.toString('base64url') !== signature) return undefined;
   const claims = parse(payload) as Partial<Claims> | undefined;
   if (!claims || claims.iss !== platform.issuer || typeof claims.sub !== 'string' || typeof claims.jti !== 'string' || typeof claims.aud !== 'string') return undefined;
   if (typeof claims.exp !== 'number' || now >= claims.exp * 1000 || typeof claims.scope !== 'string' || typeof claims.client_id !== 'string') return undefined;

@@ -1,5 +1,8 @@
+import { isId } from '../lib/ids.ts';
 import { secretHash, secretsEqual } from '../lib/secrets.ts';
+import { agentStatus } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
+import type { AgentRow, Db } from '../storage/index.ts';
 import type { Client } from './client.ts';
 import { OAuthErrors } from './errors.ts';
 import { resolveClient } from './resolve-client.ts';
@@ -50,4 +53,23 @@ export async function authenticateClient(platform: Platform, { id, secret, byBas
   if (secret !== undefined && !(client.secretHash !== null && secretsEqual(secretHash(secret), client.secretHash))) throw refused(byBasic);
   if (secret === undefined && client.authMethod !== 'none' && client.authMethod !== 'optional') throw refused(byBasic);
   return { client, confidential: secret !== undefined };
+}
+
+/** An active agent that proves itself with its id and its agent token (contract 12.9); of whatever type. */
+export async function serviceAgent(db: Db, { id, secret }: ClientCredentials, now: number): Promise<AgentRow | undefined> {
+  if (secret === undefined || !isId('agent', id)) return undefined;
+  const row = await db.selectFrom('agents').selectAll().where('id', '=', id).executeTakeFirst();
+  if (!row || !secretsEqual(secretHash(secret), row.token_hash)) return undefined;
+  return agentStatus({ revoked: row.revoked_at !== null, expiresAt: row.expires_at }, now) === 'active' ? row : undefined;
+}
+
+/** Whoever holds tokens and proves itself: a client, or an agent with tokens of its own. Throws OAUTH_INVALID_CLIENT. */
+export async function authenticateHolder(platform: Platform, by: ClientCredentials): Promise<{ id: string; confidential: boolean }> {
+  if (!isId('agent', by.id)) {
+    const { client, confidential } = await authenticateClient(platform, by);
+    return { id: client.id, confidential };
+  }
+  const agent = await serviceAgent(platform.database.read, by, platform.clock.now());
+  if (!agent) throw refused(by.byBasic);
+  return { id: agent.id, confidential: true };
 }

@@ -12,9 +12,9 @@ import { askedScopes } from './scope.ts';
 const MAX_STATE_CHARS = 4096;
 
 /** Query of the authorization endpoint (OAuth 2.1, section 4.1.1). Unknown parameters are ignored. */
+const Addressee = z.object({ client_id: text(2048), redirect_uri: text(2048).optional() });
+const ADDRESSEE: ReadonlySet<string> = new Set(Object.keys(Addressee.shape));
 const Parameters = z.object({
-  client_id: text(2048),
-  redirect_uri: text(2048).optional(),
   response_type: text(100).optional(),
   code_challenge: text(256).optional(),
   code_challenge_method: text(50).optional(),
@@ -49,20 +49,25 @@ export class RedirectedError extends Error {
 }
 
 /**
- * Reads and checks an authorization request. An unknown client or redirect URI, or a parameter that comes twice, is 400
+ * Reads and checks an authorization request. An unknown client or redirect URI, or one that comes twice, is 400
  * AUTHORIZATION_REQUEST_INVALID for the person, never a redirect; every later problem is a {@link RedirectedError}.
  */
 export async function readAuthorizationRequest(platform: Platform, query: URLSearchParams): Promise<AuthorizationRequest> {
-  const p = readParameters(query);
-  const client = await resolveClient(platform, p.client_id).catch((error: LegateError) => {
+  const { client_id, redirect_uri } = readParameters(Addressee, onlyThose(query, ADDRESSEE), refuse);
+  const client = await resolveClient(platform, client_id).catch((error: LegateError) => {
     throw refuse(error.message);
   });
   if (!client) throw refuse('client_id names no known client.');
-  const redirectUri = registeredUri(client, p.redirect_uri);
+  const redirectUri = registeredUri(client, redirect_uri);
   if (redirectUri === undefined) throw refuse('redirect_uri is not registered for this client.');
+  const states = query.getAll('state');
+  const state = states.length === 1 && (states[0] as string).length <= MAX_STATE_CHARS ? states[0] : undefined;
   const fail = (error: LegateError): never => {
-    throw new RedirectedError(answerLocation(platform, { redirectUri, state: p.state }, { ...oauthFailure(error) }));
+    throw new RedirectedError(answerLocation(platform, { redirectUri, state }, { ...oauthFailure(error) }));
   };
+  // Several resources may be asked for (RFC 8707, section 2); a token of ours is for one.
+  if (query.getAll('resource').length > 1) fail(OAuthErrors.OAUTH_INVALID_TARGET({ message: 'Only one resource can be asked for at a time.' }));
+  const p = readParameters(Parameters, query, (message) => fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message })));
   if (p.request !== undefined) fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'request is not supported.' }));
   if (p.request_uri !== undefined) fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'request_uri is not supported.' }));
   if (p.response_type === undefined) fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'response_type is missing.' }));
@@ -76,8 +81,8 @@ export async function readAuthorizationRequest(platform: Platform, query: URLSea
     return {
       client,
       redirectUri,
-      statedRedirectUri: p.redirect_uri,
-      state: p.state,
+      statedRedirectUri: redirect_uri,
+      state,
       challenge,
       scopes: askedScopes(platform, p.scope, client.scope),
       target: await targetOf(platform, p.resource),
@@ -90,17 +95,21 @@ export async function readAuthorizationRequest(platform: Platform, query: URLSea
 
 const refuse = (message: string): LegateError => ClientErrors.AUTHORIZATION_REQUEST_INVALID({ message });
 
-function readParameters(query: URLSearchParams): z.output<typeof Parameters> {
+const onlyThose = (query: URLSearchParams, names: ReadonlySet<string>): URLSearchParams => new URLSearchParams([...query].filter(([name]) => names.has(name)));
+
+/** What is not of the shape, or comes twice, goes to `refuseWith`. Parameters that the shape does not know are ignored. */
+function readParameters<T extends z.ZodObject>(shape: T, query: URLSearchParams, refuseWith: (message: string) => Error): z.output<T> {
   const fields: Record<string, string> = {};
   for (const [name, value] of query) {
-    if (name in Parameters.shape && Object.hasOwn(fields, name)) throw refuse(`${name} is given more than once.`);
-    if (name in Parameters.shape) fields[name] = value;
+    if (!Object.hasOwn(shape.shape, name)) continue;
+    if (Object.hasOwn(fields, name)) throw refuseWith(`${name} is given more than once.`);
+    fields[name] = value;
   }
   try {
-    return parseWith(Parameters, fields);
+    return parseWith(shape, fields);
   } catch (error) {
     const issue = (error as ReturnType<typeof validationFailed>).details?.['issues'] as { path: string; message: string }[] | undefined;
-    throw refuse(`${issue?.[0]?.path ?? 'a parameter'} ${issue?.[0]?.message ?? 'is not valid'}.`);
+    throw refuseWith(`${issue?.[0]?.path ?? 'a parameter'} ${issue?.[0]?.message ?? 'is not valid'}.`);
   }
 }
 

@@ -1,7 +1,5 @@
-import { secretHash, secretsEqual } from '../lib/secrets.ts';
-import { agentStatus } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
-import { type ClientCredentials, refused } from './authenticate-client.ts';
+import { type ClientCredentials, refused, serviceAgent } from './authenticate-client.ts';
 import { OAuthErrors } from './errors.ts';
 import { accessToken, insertGrant, type TokenResponse } from './issue-tokens.ts';
 import { targetOf } from './resource.ts';
@@ -21,9 +19,8 @@ export async function clientCredentialsGrant(
   const ttl = platform.config.mcp.accessTokenTtl * 1000;
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
-    const agent = by.id.startsWith('agt_') && by.id.length < 64 ? await db.selectFrom('agents').selectAll().where('id', '=', by.id).executeTakeFirst() : undefined;
-    if (!agent || by.secret === undefined || !secretsEqual(secretHash(by.secret), agent.token_hash)) throw refused(by.byBasic);
-    if (agentStatus({ revoked: agent.revoked_at !== null, expiresAt: agent.expires_at }, now) !== 'active') throw refused(by.byBasic);
+    const agent = await serviceAgent(db, by, now);
+    if (!agent) throw refused(by.byBasic);
     if (agent.type !== 'service') throw OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT({ message: 'Only an agent of type service may use client_credentials.' });
     const grant = await insertGrant(platform, change, {
       client_id: agent.id,

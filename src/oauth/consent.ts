@@ -7,7 +7,6 @@ import type { Platform } from '../platform.ts';
 import type { AgentRow, Db } from '../storage/index.ts';
 import { type AuthorizationRequest, answerLocation } from './authorization-request.ts';
 import { OAuthErrors } from './errors.ts';
-import { isLoopbackOnly } from './metadata-document.ts';
 import { permissionsOfScopes } from './scope.ts';
 
 const CODE_TTL_MS = 60 * SECOND_MS;
@@ -43,11 +42,12 @@ async function usualAgent(db: Db, userId: string, clientId: string, now: number)
 }
 
 /**
- * The agent of a consent that still holds for exactly this: same client, redirect URI, resource, and no scope beyond it. Never for
- * a client that registered itself with loopback addresses alone: any program on the machine could pretend to be it (contract 12.7).
+ * The agent of a consent that still holds for exactly this: same client, redirect URI, resource and scopes. Never where nobody vouches
+ * for the client and the answer goes to a program on the person's machine, by loopback or a scheme of its own: any other program
+ * there could pretend to be it (contract 12.7; RFC 8252, section 8.6).
  */
 export async function rememberedConsent(platform: Platform, userId: string, request: AuthorizationRequest): Promise<string | undefined> {
-  if (request.prompt.has('consent') || (request.client.origin !== 'admin' && isLoopbackOnly(request.client))) return undefined;
+  if (request.prompt.has('consent') || (request.client.origin !== 'admin' && !request.redirectUri.startsWith('https:'))) return undefined;
   const row = await platform.database.read
     .selectFrom('oauth_consents')
     .innerJoin('agents', 'agents.id', 'oauth_consents.agent_id')

@@ -39,7 +39,7 @@ export async function exchangeCode(platform: Platform, client: Client, input: Co
       if (used?.grant_id) await endGrants(change, { id: used.grant_id }, 'code-reused');
       return 'refused';
     }
-    if (now >= row.expires_at || (row.redirect_uri ?? undefined) !== input.redirect_uri || !provesPossession(verifier, row.challenge)) return 'refused';
+    if (now >= row.expires_at || !fitsRedirect(client, row.redirect_uri, input.redirect_uri) || !provesPossession(verifier, row.challenge)) return 'refused';
     if (target && target.resource !== row.resource) return 'refused';
     await assertLiveAgent(db, row.agent_id, now);
     const grant = await insertGrant(platform, change, {
@@ -58,6 +58,10 @@ export async function exchangeCode(platform: Platform, client: Client, input: Co
   if (done === 'refused') throw OAuthErrors.OAUTH_INVALID_GRANT({ message: 'The code is not valid, has expired, was used, or does not fit this request.' });
   return done;
 }
+
+/** As the authorization request had it; where that left it out, so may this one, or name the only one (RFC 6749, section 4.1.3). */
+const fitsRedirect = (client: Client, stated: string | null, asked: string | undefined): boolean =>
+  stated === null ? asked === undefined || asked === client.redirectUris[0] : asked === stated;
 
 /** S256 (RFC 7636, section 4.6); a verifier of 43 to 128 unreserved characters (4.1). */
 const provesPossession = (verifier: string, challenge: string): boolean =>

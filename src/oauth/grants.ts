@@ -16,9 +16,9 @@ export type EndReason =
   | 'refresh-token-reused'
   | 'code-reused'
   | 'parent-ended'
-  | 'superseded';
+  | 'agent-rotated';
 
-type Which = Partial<Pick<OAuthGrantRow, 'id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id'>>;
+type Which = Partial<Pick<OAuthGrantRow, 'id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id' | 'kind'>>;
 
 /**
  * Ends every living grant that fits, and those that were made from them, in this very change: from the next look on, none of
@@ -65,6 +65,8 @@ export async function endGrant(platform: Platform, confirm: (db: unknown) => Pro
     const reach = await confirm(change.db);
     const row = isId('grant', id) ? await within(change.db, reach).where('oauth_grants.id', '=', id).executeTakeFirst() : undefined;
     if (!row) throw ClientErrors.GRANT_NOT_FOUND();
+    // A code on its way would be a grant again in a minute.
+    await change.db.deleteFrom('oauth_codes').where('user_id', '=', row.user_id).where('client_id', '=', row.client_id).where('used_at', 'is', null).execute();
     await change.db.deleteFrom('oauth_consents').where('user_id', '=', row.user_id).where('client_id', '=', row.client_id).execute();
     await endGrants(change, { id }, 'revoked');
   });

@@ -20,6 +20,12 @@ export const oauth = defineModule({
       await endGrants(change, { agent_id: agentId }, 'agent-revoked');
       await endGrants(change, { actor_id: agentId }, 'agent-revoked');
     },
+    // Tokens that the agent token before opened end with it.
+    'agent.rotated': async (change, { agentId }) => {
+      if (agentId === undefined) return;
+      await endGrants(change, { agent_id: agentId, kind: 'client_credentials' }, 'agent-rotated');
+      await endGrants(change, { actor_id: agentId }, 'agent-rotated');
+    },
     'delegation.revoked': async (change, { data }) => {
       await endGrants(change, { delegation_id: String(data['delegationId']) }, 'delegation-revoked');
     },

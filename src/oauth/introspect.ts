@@ -1,7 +1,6 @@
 import { SECOND_MS } from '../lib/clock.ts';
 import { secretHash } from '../lib/secrets.ts';
 import type { Platform } from '../platform.ts';
-import type { Client } from './client.ts';
 import { findLiveToken } from './live-token.ts';
 
 const INACTIVE = { active: false } as const;
@@ -10,9 +9,9 @@ const INACTIVE = { active: false } as const;
  * Token introspection (RFC 7662, contract 12.8). Any live access token, to whoever holds it and may ask; a refresh token to its own
  * client and to administrators only. Everything else is exactly `{"active":false}`.
  *
- * @param by the confidential client that asks; null: an administrator.
+ * @param by id of the confidential client that asks; null: an administrator.
  */
-export async function introspect(platform: Platform, by: Client | null, token: string): Promise<Record<string, unknown>> {
+export async function introspect(platform: Platform, by: string | null, token: string): Promise<Record<string, unknown>> {
   const now = platform.clock.now();
   const db = platform.database.read;
   const claims = await findLiveToken(platform, db, token, now);
@@ -26,7 +25,7 @@ export async function introspect(platform: Platform, by: Client | null, token: s
     .where('used_at', 'is', null)
     .where('oauth_grants.revoked_at', 'is', null)
     .executeTakeFirst();
-  if (!row || now >= row.token_expires_at || (by !== null && by.id !== row.client_id)) return INACTIVE;
+  if (!row || now >= row.token_expires_at || (by !== null && by !== row.client_id)) return INACTIVE;
   return {
     active: true,
     token_type: 'refresh_token',

@@ -18,8 +18,7 @@ const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 const derive = (secret: Buffer, use: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', `legate ${use}`, 32));
 
-function hs256(kid: string, secret: Buffer): SigningKey {
-  const key = derive(secret, 'access-token HS256');
+function hs256(kid: string, key: Buffer): SigningKey {
   const mac = (input: string): Buffer => createHmac('sha256', key).update(input).digest();
   return {
     kid,
@@ -79,7 +78,8 @@ const rings = new WeakMap<Platform, KeyRing>();
 
 /**
  * The keys of access tokens, of the configured algorithm only: the newest signs, all verify. They are made from
- * `mcp.signingSecret` or from the signing keys of the data folder, so that both kinds rotate in the same way.
+ * `mcp.signingSecret` or from the signing keys of the data folder, so that both kinds rotate in the same way. With HS256 a
+ * configured secret is the key as it stands: whoever is given it can verify.
  */
 export function keyRing(platform: Platform): KeyRing {
   let ring = rings.get(platform);
@@ -89,7 +89,8 @@ export function keyRing(platform: Platform): KeyRing {
       signingSecret === undefined
         ? platform.secrets().signing.map(({ id, key }) => ({ id, secret: Buffer.from(key, 'base64url') }))
         : [{ id: createHash('sha256').update(`kid ${signingSecret}`).digest('base64url').slice(0, 8), secret: Buffer.from(signingSecret) }];
-    const keys = sources.map(({ id, secret }) => MAKE[signing](id, secret));
+    const raw = signing === 'HS256' && signingSecret !== undefined;
+    const keys = sources.map(({ id, secret }) => (signing === 'HS256' && !raw ? hs256(id, derive(secret, 'access-token HS256')) : MAKE[signing](id, secret)));
     ring = { current: keys[0] as SigningKey, byId: new Map(keys.map((key) => [key.kid, key])) };
     rings.set(platform, ring);
   }

@@ -5,7 +5,6 @@ import { createGuardedFetch, type GuardedFetch, GuardedFetchError } from '../net
 import type { Platform } from '../platform.ts';
 import type { Client } from './client.ts';
 import { OAuthErrors } from './errors.ts';
-import { isLoopback } from './redirect-uri.ts';
 import { parseClientMetadata } from './register-client.ts';
 import { scopeNames } from './scope.ts';
 
@@ -48,7 +47,7 @@ export const isDocumentId = (id: string): boolean => /^https?:/i.test(id);
 function assertDocumentId(platform: Platform, id: string): URL {
   const url = id.length <= 2048 && /^[\x21-\x7e]+$/.test(id) && URL.canParse(id) ? new URL(id) : undefined;
   const secure = url?.protocol === 'https:' || (platform.config.mcp.allowPrivateNetworks && url?.protocol === 'http:');
-  if (!url || !secure || url.pathname === '/' || url.username !== '' || url.password !== '' || id.includes('#') || /\/\.{1,2}(\/|$|\?)/.test(id))
+  if (!url || !secure || url.pathname === '/' || url.username !== '' || url.password !== '' || id.includes('#') || /\/(\.|%2e){1,2}(\/|$|\?)/i.test(id))
     throw unusable('client_id is not the address of a client ID metadata document.');
   return url;
 }
@@ -132,6 +131,3 @@ function maxAge(cacheControl: string | null): number {
   if (seconds === undefined || /no-store|no-cache/i.test(cacheControl ?? '')) return MIN_AGE_MS;
   return Math.min(MAX_AGE_MS, Math.max(MIN_AGE_MS, Number(seconds) * SECOND_MS));
 }
-
-/** Anybody can pretend to be this client on the person's own machine: it is always asked again. */
-export const isLoopbackOnly = (client: Client): boolean => client.redirectUris.every(isLoopback);

@@ -37,18 +37,16 @@ export async function refresh(platform: Platform, client: Client, input: Refresh
     // The client comes first: another client's token is not even judged, and nothing happens to its grant.
     if (!known || known.client_id !== client.id || known.revoked_at !== null) return 'refused';
     const { used_at, token_expires_at, ...grant } = known;
-    if (used_at !== null) {
-      const again = await withinGrace(platform, change, token, used_at);
-      if (again === undefined) {
-        await endGrants(change, { id: grant.id }, 'refresh-token-reused');
-        return 'refused';
-      }
-      return { ...accessToken(platform, grant, now), refresh_token: again };
+    const again = used_at === null ? undefined : await withinGrace(platform, change, token, used_at);
+    if (used_at !== null && again === undefined) {
+      await endGrants(change, { id: grant.id }, 'refresh-token-reused');
+      return 'refused';
     }
     if (now >= token_expires_at || now >= grant.expires_at) return 'refused';
     if (target && target.resource !== grant.resource) throw OAuthErrors.OAUTH_INVALID_TARGET({ message: 'The grant is for another resource.' });
     const scope = narrowed(scopeNames(grant.scope), input.scope).join(' ');
     await assertLiveAgent(db, grant.agent_id, now);
+    if (again !== undefined) return { ...accessToken(platform, grant, now, { scope }), refresh_token: again };
     const { numUpdatedRows } = await db
       .updateTable('oauth_refresh_tokens')
       .set({ used_at: now })

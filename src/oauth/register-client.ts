@@ -25,9 +25,12 @@ const Kept = z.object({
   application_type: z.enum(['web', 'native']).optional(),
 });
 
+/** No control characters, and nothing that turns the direction of the text around it on a page. */
+const SHOWABLE = /^[^\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
+
 export const ClientMetadata = Kept.extend({
   redirect_uris: z.array(z.string()).max(MAX_REDIRECT_URIS, `must be at most ${MAX_REDIRECT_URIS}`).default([]),
-  client_name: text(200).optional(),
+  client_name: text(200).regex(SHOWABLE, 'must not contain control or direction characters').optional(),
   token_endpoint_auth_method: z.enum(AUTH_METHODS).optional(),
   grant_types: z.array(text(100)).max(10).optional(),
   response_types: z.array(text(100)).max(10).optional(),

@@ -2,14 +2,13 @@ import { SECOND_MS } from '../lib/clock.ts';
 import { secretHash } from '../lib/secrets.ts';
 import type { Platform } from '../platform.ts';
 import { grantOfJti, readAccessToken } from './access-token.ts';
-import type { Client } from './client.ts';
 import { endGrants } from './grants.ts';
 
 /**
  * Token revocation (RFC 7009). A refresh token takes its whole grant with it, an access token ends alone. A token that is unknown, or
  * another client's, changes nothing, and nothing is said about it (section 2.2).
  */
-export async function revokeToken(platform: Platform, client: Client, token: string): Promise<void> {
+export async function revokeToken(platform: Platform, clientId: string, token: string): Promise<void> {
   await platform.ledger.change(async (change) => {
     const { db, now } = change;
     const refresh = await db
@@ -17,14 +16,14 @@ export async function revokeToken(platform: Platform, client: Client, token: str
       .innerJoin('oauth_grants', 'oauth_grants.id', 'oauth_refresh_tokens.grant_id')
       .select('oauth_grants.id')
       .where('token_hash', '=', secretHash(token))
-      .where('oauth_grants.client_id', '=', client.id)
+      .where('oauth_grants.client_id', '=', clientId)
       .executeTakeFirst();
     if (refresh) {
       await endGrants(change, { id: refresh.id }, 'client-revoked');
       return;
     }
     const claims = readAccessToken(platform, token, now);
-    if (claims?.client_id !== client.id) return;
+    if (claims?.client_id !== clientId) return;
     await db
       .insertInto('oauth_revoked_tokens')
       .values({ jti: claims.jti, expires_at: claims.exp * SECOND_MS })

@@ -8,7 +8,7 @@ import type { Call } from '../lib/route.ts';
 import { secretsEqual } from '../lib/secrets.ts';
 import { defineRoute, type Platform } from '../platform.ts';
 import { APPS_PATH, appsPage, endOnPage } from './apps-page.ts';
-import { authenticateClient, clientCredentials, refused } from './authenticate-client.ts';
+import { authenticateHolder, clientCredentials, refused } from './authenticate-client.ts';
 import { RedirectedError, readAuthorizationRequest } from './authorization-request.ts';
 import { approvalBy, authorizePage, decideOnPage } from './authorize.ts';
 import { requireClientRow, toClientRecord } from './client.ts';
@@ -142,9 +142,9 @@ const TokenForm = z.object({
 });
 
 const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof TokenForm>>, platform: Platform) => {
-  const { client } = await authenticateClient(platform, clientCredentials(call.request, call.body));
+  const holder = await authenticateHolder(platform, clientCredentials(call.request, call.body));
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
-  await revokeToken(platform, client, call.body.token);
+  await revokeToken(platform, holder.id, call.body.token);
   return { status: 200 };
 };
 const revoke = everywhere((path, mount) =>
@@ -168,17 +168,17 @@ const revoke = everywhere((path, mount) =>
 
 const handleIntrospect = async (call: Call<undefined, undefined, z.output<typeof TokenForm>>, platform: Platform) => {
   const bearer = /^bearer /i.test(call.request.headers.get('authorization') ?? '');
-  let client = null;
+  let asker: string | null = null;
   if (bearer) {
     if (!(await isAdmin(call))) throw OAuthErrors.OAUTH_ACCESS_DENIED();
   } else {
     if (!call.request.headers.has('authorization') && call.body.client_secret === undefined) throw CommonErrors.UNAUTHORIZED();
-    const proved = await authenticateClient(platform, clientCredentials(call.request, call.body));
+    const proved = await authenticateHolder(platform, clientCredentials(call.request, call.body));
     if (!proved.confidential) throw refused(false);
-    client = proved.client;
+    asker = proved.id;
   }
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
-  return { status: 200, body: await introspect(platform, client, call.body.token) };
+  return { status: 200, body: await introspect(platform, asker, call.body.token) };
 };
 const introspection = everywhere((path, mount) =>
   defineRoute({
@@ -186,7 +186,8 @@ const introspection = everywhere((path, mount) =>
     path,
     mount,
     summary: 'Ask what a token is worth at this moment',
-    description: 'RFC 7662. For administrators (Bearer) and clients that have a secret. What is not a live token is exactly {"active":false}.',
+    description:
+      'RFC 7662. For administrators (Bearer), clients that have a secret, and agents with their id and token as such. What is not a live token is exactly {"active":false}.',
     who: 'public',
     form: 'only',
     body: TokenForm.meta({ id: 'IntrospectionRequest' }),
