@@ -4,6 +4,7 @@ import { anomalies } from './anomalies/index.ts';
 import { apiTokens } from './api-tokens/index.ts';
 import { approvals } from './approvals/index.ts';
 import { audit } from './audit/index.ts';
+import { authzen } from './authzen/index.ts';
 import { breach } from './breach/index.ts';
 import { costs } from './costs/index.ts';
 import { dashboard } from './dashboard/index.ts';
@@ -37,6 +38,7 @@ export const modules: readonly Module[] = [
   audit,
   mcp,
   oauth,
+  authzen,
   costs,
   anomalies,
   dashboard,

@@ -204,7 +204,8 @@ async function readBody(platform: Platform, route: Route<Platform>, request: Req
   const type = request.headers.get('content-type');
   if (type === null && route.bodyOptional && (request.body === null || request.headers.get('content-length') === '0')) return parseWith(route.body, {});
   const form = route.form !== undefined && route.form !== false && isForm(type);
-  if (!(form || (isJson(type) && route.form !== 'only')) || request.headers.has('content-encoding')) throw CommonErrors.UNSUPPORTED_MEDIA_TYPE();
+  if (!(form || (isJson(type) && route.form !== 'only')) || request.headers.has('content-encoding'))
+    throw (route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE)({ message: CommonErrors.UNSUPPORTED_MEDIA_TYPE.message });
   const bytes = await readBytes(request, limit);
   const text = decodeBody(bytes);
   if (form) return parseWith(route.body, fieldsOf(new URLSearchParams(text)));

@@ -74,6 +74,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
    * or sends a form, and a form from another site is refused.
    */
   readonly page?: boolean;
+  /** Thrown instead of 415 for a body of another media type, where a standard wants it so. */
+  readonly wrongMediaType?: ErrorFactory;
   /** The body may be left out. */
   readonly bodyOptional?: boolean;
   /** Largest body in bytes; http.bodyLimit when not stated. */

@@ -34,3 +34,9 @@ export async function listServers(db: Db, page: { limit: number; after?: string 
 /** All of them: there are at most {@link MAX_SERVERS}. */
 export const findServers = (db: Db): Promise<Pick<McpServerRow, 'name' | 'endpoint'>[]> =>
   db.selectFrom('mcp_servers').select(['name', 'endpoint']).orderBy('id').limit(MAX_SERVERS).execute();
+
+/** Every registered tool as a resource: `mcp:<server>:<tool>`. */
+export async function findTools(db: Db): Promise<string[]> {
+  const rows = await db.selectFrom('mcp_servers').select(['name', 'tools']).orderBy('id').limit(MAX_SERVERS).execute();
+  return rows.flatMap(({ name, tools }) => (JSON.parse(tools) as string[]).map((tool) => `mcp:${name}:${tool}`));
+}

@@ -3,16 +3,18 @@ import { AgentLookupErrors } from './errors.ts';
 import { permissionRoutes } from './routes.ts';
 
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
-export { type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
+export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { type AgentStatus, agentStatus } from './compile.ts';
 export type { Reason } from './decide.ts';
 export { effectivePermissions } from './effective.ts';
 export { AgentLookupErrors } from './errors.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
+export { findSubjects } from './find-subjects.ts';
 export { mayUseOwnResource } from './own-resources.ts';
+export { patternMatches } from './pattern.ts';
 export { plainQuestion } from './plain-question.ts';
 export { PolicyCache, readChains } from './policy.ts';
-export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, assertAgentNamed, DecisionTrace } from './routes.ts';
+export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, assertAgentNamed, DecisionTrace } from './routes.ts';
 export { Permission, Permissions } from './schema.ts';
 export { type Supply, supplyOf } from './supply.ts';
 

@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { CommonErrors, LegateError, validationFailed } from '../lib/error.ts';
 import { parseIp } from '../lib/ip.ts';
 import { jsonObject, text } from '../lib/json.ts';
+import { afterCursor, nextPage, PageQuery } from '../lib/page.ts';
 import { type Call, defineRoute } from '../platform.ts';
 import { type Asker, authorize } from './authorize.ts';
 import { REASONS } from './decide.ts';
 import { AgentLookupErrors } from './errors.ts';
 import { ENTRY_OUTCOMES } from './explain.ts';
+import { findSubjects } from './find-subjects.ts';
 import { Action, Resource } from './schema.ts';
 
 /** Body of /authorize, and so of what `arguments` may hold. */
@@ -90,6 +92,20 @@ export function assertAgentNamed(kind: string | undefined, body: { agentId?: str
 
 const MayCheck = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
 
+const MAX_FILTERED = 1000;
+/** A refusal that ends, or that a person or other arguments can lift: the agent may call, though not in every way or at every moment. */
+const CAN_BE_LIFTED: ReadonlySet<string> = new Set(['APPROVAL_REQUIRED', 'ARGUMENTS_NOT_ALLOWED', 'RATE_LIMITED']);
+
+const FilterBody = z
+  .strictObject({
+    resources: z.array(Resource).max(MAX_FILTERED, `must have at most ${MAX_FILTERED} entries`),
+    action: Action,
+    context: AuthorizeBody.shape.context,
+  })
+  .meta({ id: 'FilterRequest' });
+
+const SubjectsQuery = PageQuery.extend({ action: Action, resource: Resource });
+
 const BatchResult = z.union([AuthorizeDecision, z.object({ error: z.object({ code: z.string(), message: z.string() }) })]);
 
 export const permissionRoutes = [
@@ -131,6 +147,43 @@ export const permissionRoutes = [
         ),
       );
       return { status: 200, body: { results } };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/agents/:id/permissions/filter',
+    summary: 'Of these resources, those on which an agent may perform an action',
+    description:
+      'For the tools of an MCP server: which of them to show. Nothing is counted or recorded. What an agent may do only with approval, with other arguments, or again when its hour is over, is among them.',
+    who: MayCheck,
+    params: z.object({ id: z.string() }),
+    body: FilterBody,
+    answers: { 200: z.object({ resources: z.array(z.string()).meta({ description: 'In the order asked.' }) }) },
+    errors: [AgentLookupErrors.AGENT_NOT_FOUND],
+    handle: async (call, platform) => {
+      const { resources, action, context } = call.body;
+      const asker = askerOf(call);
+      const question = { agentId: call.params.id, action, context, dryRun: true };
+      // An agent that cannot be seen is 404, whatever is asked about it.
+      if (resources.length === 0) await authorize(platform, asker, { ...question, resource: 'none' });
+      const answers = await Promise.all(resources.map((resource) => authorize(platform, asker, { ...question, resource })));
+      return { status: 200, body: { resources: resources.filter((_, i) => answers[i]?.allowed || CAN_BE_LIFTED.has(answers[i]?.reason ?? '')) } };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/permissions/subjects',
+    summary: 'Which agents may perform an action on a resource',
+    description:
+      'At this moment, among those that the caller owns; chains, caps, conditions and budgets considered. Nothing is counted or recorded. A Link header with rel="next" leads to the next page, which may hold fewer than `limit`.',
+    who: MayCheck,
+    query: SubjectsQuery,
+    answers: { 200: z.array(z.object({ agentId: z.string(), name: z.string(), ownerId: z.string() })) },
+    handle: async (call, platform) => {
+      const { action, resource, limit, cursor } = call.query;
+      const { agents, next } = await findSubjects(platform, askerOf(call), call.reach, { action, resource }, { limit, after: afterCursor(cursor) });
+      const link = nextPage(call.url, next === undefined ? undefined : Buffer.from(next).toString('base64url'));
+      return { status: 200, body: agents.map(({ id, name, ownerId }) => ({ agentId: id, name, ownerId })), ...link };
     },
   }),
 ];

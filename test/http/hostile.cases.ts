@@ -84,6 +84,7 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /anomalies/:id/acknowledge': () => ({ note: 'x' }),
   'POST /oauth/consent': () => ({ decision: 'deny', scopes: ['mcp:read'], agent: 'new' }),
   'POST /oauth/clients': () => registration,
+  'POST /agents/:id/permissions/filter': () => ({ resources: ['db:x'], action: 'read', context: { ip: '192.0.2.1', userAgent: 'test' } }),
   'POST /approvals/:id/approve': () => ({ note: 'x' }),
   'POST /approvals/:id/deny': () => ({ note: 'x' }),
 };
@@ -108,6 +109,7 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /oauth/grants': () => page,
   'GET /oauth/clients': () => page,
   'GET /account/apps': () => ({ ended: '1', lang: 'en' }),
+  'GET /permissions/subjects': () => ({ ...page, action: 'read', resource: 'db:x' }),
   'GET /anomalies': ({ agent }) => ({ ...page, agentId: agent.id, kind: 'denial_burst', severity: 'low', status: 'open', since: '2029-01-01T00:00:00Z', until: LATER }),
   'GET /approvals': ({ agent }) => ({ ...page, status: 'pending', agentId: agent.id }),
   'GET /audit': ({ agent, owner }) => ({

@@ -16,7 +16,7 @@ interface World extends Scene {
 
 const { values: config } = readConfig({ code: {}, env: {}, production: false, readFile: () => '' });
 const endpoints = distinctRoutes(config).map((m) => [`${m.route.method} ${m.path}`, m] as const);
-const withBody = endpoints.filter(([, m]) => m.route.body !== undefined && m.route.form !== 'only' && m.route.failure === undefined);
+const withBody = endpoints.filter(([, m]) => m.route.body !== undefined && m.route.form !== 'only' && m.route.failure === undefined && m.route.wrongMediaType === undefined);
 const withQuery = endpoints.filter(([, m]) => m.route.query !== undefined);
 const withId = endpoints.filter(([, m]) => m.path.includes(':id'));
 

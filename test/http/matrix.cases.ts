@@ -287,6 +287,46 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: '/account/apps', body: new URLSearchParams({ grant: await grant(s) }) }),
     want: '303 401 401 401 401 401  404 303 303 403 403  403 403 403 403  404',
   },
+  // An agent that the caller cannot see is a false decision, or not among what is found.
+  'POST /access/v1/evaluation': {
+    scope: 'authorize',
+    target: ({ agent }) => ({ path: '/access/v1/evaluation', body: { subject: { type: 'agent', id: agent.id }, action: { name: 'read' }, resource: { type: 'db', id: 'x' } } }),
+    want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200',
+  },
+  'POST /access/v1/evaluations': {
+    scope: 'authorize',
+    target: ({ agent }) => ({ path: '/access/v1/evaluations', body: { subject: { type: 'agent', id: agent.id }, action: { name: 'read' }, resource: { type: 'db', id: 'x' } } }),
+    want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200',
+  },
+  'POST /access/v1/search/subject': {
+    scope: 'authorize',
+    target: ({ agent }) => ({ path: '/access/v1/search/subject', body: { subject: { type: 'agent', id: agent.id }, action: { name: 'read' }, resource: { type: 'db', id: 'x' } } }),
+    want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200',
+  },
+  'POST /access/v1/search/resource': {
+    scope: 'authorize',
+    target: ({ agent }) => ({
+      path: '/access/v1/search/resource',
+      body: { subject: { type: 'agent', id: agent.id }, action: { name: 'read' }, resource: { type: 'db', id: 'x' } },
+    }),
+    want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200',
+  },
+  'POST /access/v1/search/action': {
+    scope: 'authorize',
+    target: ({ agent }) => ({ path: '/access/v1/search/action', body: { subject: { type: 'agent', id: agent.id }, action: { name: 'read' }, resource: { type: 'db', id: 'x' } } }),
+    want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200',
+  },
+  'GET /.well-known/authzen-configuration': { target: fixed('/.well-known/authzen-configuration'), want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200' },
+  'POST /agents/:id/permissions/filter': {
+    scope: 'authorize',
+    target: ({ agent }) => ({ path: `/agents/${agent.id}/permissions/filter`, body: { resources: ['db:x'], action: 'read' } }),
+    want: '401 401 401 401 401 401  404 200 200 200 403  200 404 200 404  200',
+  },
+  'GET /permissions/subjects': {
+    scope: 'authorize',
+    target: fixed('/permissions/subjects?action=read&resource=db:x'),
+    want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200',
+  },
   'GET /anomalies': { scope: 'audit:read', target: fixed('/anomalies'), want: '401 401 401 401 401 401  200 200 200 200 403  403 403 200 403  200' },
   // Nothing unusual has happened: no anomaly has this id.
   'GET /anomalies/:id': { scope: 'audit:read', target: fixed('/anomalies/ano_x'), want: '401 401 401 401 401 401  404 404 404 404 403  403 403 404 403  404' },

@@ -1,0 +1,56 @@
+import type { Reach } from '../lib/access.ts';
+import type { Platform } from '../platform.ts';
+import { type Asker, type AuthorizeInput, authorize } from './authorize.ts';
+
+/** Agents that are asked about in one piece, and at most for one page. */
+const SLICE = 250;
+const MAX_LOOKED_AT = 5000;
+
+type Question = Pick<AuthorizeInput, 'action' | 'resource' | 'arguments' | 'context'>;
+
+export interface SubjectFound {
+  readonly id: string;
+  readonly name: string;
+  readonly ownerId: string;
+}
+
+/**
+ * Which agents within reach may do this at this moment: each is decided as a dry run, so caps, conditions, budgets and chains all
+ * count, and nothing is recorded. In the order of creation. A page ends early when 5,000 agents were looked at: `next` then leads on,
+ * though it holds fewer than `limit`.
+ */
+export async function findSubjects(
+  platform: Platform,
+  asker: Asker,
+  reach: Reach,
+  question: Question,
+  page: { limit: number; after: string | undefined },
+): Promise<{ agents: SubjectFound[]; next: string | undefined }> {
+  const found: SubjectFound[] = [];
+  let after = page.after;
+  for (let looked = 0; looked < MAX_LOOKED_AT; looked += SLICE) {
+    const slice = await activeAgents(platform, reach, after, SLICE);
+    const answers = await Promise.all(slice.map(({ id }) => authorize(platform, asker, { ...question, agentId: id, dryRun: true }).catch(() => undefined)));
+    for (const [i, agent] of slice.entries()) {
+      if (answers[i]?.allowed !== true) continue;
+      found.push(agent);
+      if (found.length === page.limit) return { agents: found, next: i < slice.length - 1 || slice.length === SLICE ? agent.id : undefined };
+    }
+    if (slice.length < SLICE) return { agents: found, next: undefined };
+    after = slice.at(-1)?.id;
+  }
+  return { agents: found, next: after };
+}
+
+async function activeAgents(platform: Platform, reach: Reach, after: string | undefined, limit: number): Promise<SubjectFound[]> {
+  const now = platform.clock.now();
+  let query = platform.database.read
+    .selectFrom('agents')
+    .select(['id', 'name', 'owner_id as ownerId'])
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]));
+  if (reach.kind === 'owner') query = query.where('owner_id', '=', reach.userId);
+  if (reach.kind === 'agent') query = query.where('id', '=', reach.agentId);
+  if (after !== undefined) query = query.where('id', '>', after);
+  return query.orderBy('id').limit(limit).execute();
+}
