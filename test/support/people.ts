@@ -62,6 +62,7 @@ export const FOREIGN_URLS: readonly string[] = [
   'http://localhost:3000@elsewhere.example/',
   'http://user@localhost:3000/',
   'http://localhost:3001/',
+  'http://localhost:30001/',
   'https://localhost:3000/',
   'javascript:alert(1)',
   'data:text/html,x',
