@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { BoundedPool } from './bounded-pool.ts';
 import { UserErrors } from './errors.ts';
@@ -11,8 +12,9 @@ const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 /** A hash of nothing anybody knows: checking against it costs what checking a real one costs. */
 export const DUMMY_HASH = '$argon2id$v=19$m=19456,t=2,p=1$bGVnYXRlLWR1bW15LXNsdA$1WbUuYHf7mOaNm5Nw5wqA2a7Q8vXrT0kYd3eHj9sZLE';
 
-/** Two at a time use two cores and 38 MiB; behind them the longest wait is a few seconds. */
-const pool = new BoundedPool(2, 256, () => UserErrors.PASSWORD_CHECKS_BUSY({ headers: { 'retry-after': '1' } }));
+/** A core stays with the event loop, so that decisions do not wait for passwords; at 5 ms each the longest wait is a few seconds. */
+const WIDTH = Math.max(1, Math.min(4, availableParallelism() - 1));
+const pool = new BoundedPool(WIDTH, 256, () => UserErrors.PASSWORD_CHECKS_BUSY({ headers: { 'retry-after': '1' } }));
 
 /** Different ways of typing the same characters are one password (NIST SP 800-63B-4, section 3.1.1.2). What counts is the length of this. */
 const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFKC'), 'utf8');
