@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { describeMachine, loadGenerator, measureFsync } from './support/machine.mjs';
 import { ms } from './support/numbers.mjs';
 
-const PARTS = ['authorize', 'records', 'history', 'postgres', 'decide', 'sign-in', 'pages', 'export', 'sessions', 'limits', 'start'];
+const PARTS = ['authorize', 'records', 'history', 'postgres', 'decide', 'pages', 'export', 'sessions', 'limits', 'start'];
 const HISTORY_ROWS = 1_000_000;
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } });
 const only = values.only?.split(',') ?? PARTS;
@@ -31,7 +31,6 @@ const { measureDecide } = await import('./figures/decide.mjs');
 const { measurePostgres } = await import('./figures/postgres.mjs');
 const { measureLimits } = await import('./figures/limits.mjs');
 const { measureSessions } = await import('./figures/sessions.mjs');
-const { measureSignIn } = await import('./figures/sign-in.mjs');
 const { measureStart } = await import('./figures/start.mjs');
 
 const generator = loadGenerator();
@@ -52,7 +51,6 @@ const parts = {
   history: measureHistory,
   postgres: measurePostgres,
   decide: measureDecide,
-  'sign-in': measureSignIn,
   pages: measurePages,
   export: measureExport,
   sessions: measureSessions,
