@@ -1,0 +1,149 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { distinctRoutes } from '../support/endpoints.ts';
+import { type Answered, createTestService, type TestService } from '../support/service.ts';
+
+const OWN = 'http://localhost:3000';
+const EVIL = 'https://evil.example';
+const password = 'correct horse battery';
+const email = 'ada@example.com';
+
+const { values } = readConfig({ code: {}, env: {}, production: false, readFile: () => '' });
+const unsafe = distinctRoutes(values).filter(({ route }) => route.method !== 'GET');
+const name = ({ route, path }: (typeof unsafe)[number]): string => `${route.method} ${path}`;
+/** An address of the route, of nothing that is there. */
+const addressOf = (path: string): string => path.replace(/:\w+(\{[^}]*\})?/g, 'none_00000000000000000000000000');
+
+let t: TestService;
+let cookie: string;
+let token: string;
+beforeAll(async () => {
+  t = await createTestService({ lasting: true, config: { http: { trustedOrigins: ['https://console.example'], basePath: '/api/legate' } } });
+  const r = await t.call('POST', '/sign-up', { body: { email, password } });
+  token = r.body.token;
+  cookie = `${t.database.name}_session=${token}`;
+});
+const byCookie = (method: string, path: string, headers: Record<string, string>, body?: unknown): Promise<Answered> =>
+  t.call(method, path, { headers: { cookie, ...headers }, ...(body === undefined ? {} : { body }) });
+const isCrossSite = (r: Answered): boolean => r.status === 403 && /allowed origin|another site/.test(r.text);
+
+/** What a browser says of where a request comes from, and whether it is believed to be a page of ours. */
+const places: [string, Record<string, string>, boolean][] = [
+  ['our own origin', { origin: OWN }, true],
+  ['our own origin, by fetch', { origin: OWN, 'sec-fetch-site': 'same-origin' }, true],
+  ['a trusted origin', { origin: 'https://console.example', 'sec-fetch-site': 'cross-site' }, true],
+  ['another origin', { origin: EVIL }, false],
+  ['another origin that calls itself the same', { origin: EVIL, 'sec-fetch-site': 'same-origin' }, false],
+  ['another origin with a Referer of ours', { origin: EVIL, referer: `${OWN}/account` }, false],
+  ['another scheme', { origin: 'https://localhost:3000' }, false],
+  ['another port', { origin: 'http://localhost:3001' }, false],
+  ['no port', { origin: 'http://localhost' }, false],
+  ['a name that begins like ours', { origin: `${OWN}.evil.example` }, false],
+  ['a name that ends like a trusted one', { origin: 'https://evil-console.example' }, false],
+  ['a path behind it', { origin: `${OWN}/` }, false],
+  ['capitals', { origin: 'HTTP://LOCALHOST:3000' }, false],
+  ['two origins', { origin: `${EVIL} ${OWN}` }, false],
+  ['an empty origin', { origin: '' }, false],
+  ['null, and the same origin', { origin: 'null', 'sec-fetch-site': 'same-origin' }, true],
+  ['null, and a sandboxed frame', { origin: 'null', 'sec-fetch-site': 'cross-site' }, false],
+  ['null, and a neighbour of our site', { origin: 'null', 'sec-fetch-site': 'same-site' }, false],
+  ['null, and a Referer of ours', { origin: 'null', referer: `${OWN}/account` }, false],
+  ['null alone', { origin: 'null' }, false],
+  ['no origin, the same origin', { 'sec-fetch-site': 'same-origin' }, true],
+  ['no origin, a neighbour of our site', { 'sec-fetch-site': 'same-site' }, false],
+  ['no origin, another site', { 'sec-fetch-site': 'cross-site', referer: `${OWN}/` }, false],
+  ['no origin, a person who typed', { 'sec-fetch-site': 'none' }, false],
+  ['a Referer of ours alone', { referer: `${OWN}/account?x=1` }, true],
+  ['a Referer of a trusted origin alone', { referer: 'https://console.example/page' }, true],
+  ['a Referer of another', { referer: `${EVIL}/?${OWN}` }, false],
+  ['a Referer that only looks like ours', { referer: `${OWN}@evil.example/` }, false],
+  ['a Referer that is none', { referer: 'localhost:3000' }, false],
+  ['nothing', {}, false],
+];
+
+describe('a change by cookie', () => {
+  it.each(places)('from %s', async (_, headers, allowed) => {
+    const r = await byCookie('PATCH', '/agents/agt_00000000000000000000000000', headers, {});
+    expect([isCrossSite(r), r.status]).toEqual(allowed ? [false, 404] : [true, 403]);
+  });
+
+  it.each(unsafe.filter(({ route }) => route.who !== 'public').map((m) => [name(m), m] as const))(
+    '%s is refused from another site, whatever it says',
+    async (_, { route, path }) => {
+      for (const headers of [{ origin: EVIL }, { origin: 'null' }, {}]) expect(isCrossSite(await byCookie(route.method, addressOf(path), headers, {}))).toBe(true);
+      expect(isCrossSite(await byCookie(route.method, addressOf(path), { origin: OWN, 'sec-fetch-site': 'same-origin' }, { none: 1 }))).toBe(false);
+      // The session is there still.
+      expect((await byCookie('GET', '/auth/session', {})).status).toBe(path.startsWith('/sign-out') ? 401 : 200);
+      if (path.startsWith('/sign-out')) cookie = `${t.database.name}_session=${(token = (await t.call('POST', '/sign-in', { body: { email, password } })).body.token)}`;
+    },
+  );
+
+  it('with a Bearer token needs no origin, with a cookie beside it too', async () => {
+    for (const headers of [{}, { cookie }, { cookie, origin: EVIL }]) expect((await t.call('DELETE', '/agents/agt_x', { as: token, headers })).status).toBe(404);
+  });
+
+  it('reading needs none, and no answer lets another site read it', async () => {
+    for (const path of ['/auth/session', '/auth/sessions', '/agents', '/api-tokens']) {
+      const r = await byCookie('GET', path, { origin: EVIL, 'sec-fetch-site': 'cross-site' });
+      expect([r.status, r.headers.get('access-control-allow-origin'), r.headers.get('access-control-allow-credentials')]).toEqual([200, null, null]);
+      const preflight = await byCookie('OPTIONS', path, { origin: EVIL, 'access-control-request-method': 'DELETE' });
+      expect([preflight.headers.get('access-control-allow-origin'), preflight.headers.get('access-control-allow-methods')]).toEqual([null, null]);
+    }
+  });
+});
+
+describe('signing somebody in from another site (login CSRF)', () => {
+  /** All that a page of another site can send without asking first. */
+  const forms: [string, string][] = [
+    ['application/x-www-form-urlencoded', `email=${encodeURIComponent(email)}&password=${encodeURIComponent(password)}`],
+    ['text/plain', `{"email":"${email}","password":"${password}","x":"="}`],
+    ['multipart/form-data; boundary=x', `--x\r\nContent-Disposition: form-data; name="email"\r\n\r\n${email}\r\n--x--\r\n`],
+  ];
+  const open = unsafe.filter(({ route }) => route.who === 'public' && (route.body !== undefined || route.form));
+  it.each(open.map((m) => [name(m), m] as const))('%s sets no session cookie', async (_, { route, path }) => {
+    for (const [type, raw] of forms) {
+      const r = await t.call(route.method, addressOf(path), { raw, headers: { 'content-type': type, origin: EVIL, 'sec-fetch-site': 'cross-site' } });
+      expect(r.headers.getSetCookie().filter((c) => c.includes('_session=') && !c.includes('_session=;'))).toEqual([]);
+      expect(r.status, type).toBeGreaterThanOrEqual(400);
+    }
+  });
+});
+
+describe('a session cookie that was there before (session fixation)', () => {
+  it('is never the one that a sign-in gives, and gets nothing from it', async () => {
+    const planted = (await t.call('POST', '/sign-up', { body: { email: 'mallory@example.com', password } })).body;
+    const ways: [string, unknown][] = [
+      ['/sign-in', { email, password }],
+      ['/sign-up', { email: 'fresh@example.com', password }],
+    ];
+    for (const [path, body] of ways) {
+      const r = await t.call('POST', path, { body, headers: { cookie: `${t.database.name}_session=${planted.token}`, origin: OWN } });
+      expect(r.status).toBe(200);
+      expect(r.body.token).not.toBe(planted.token);
+      expect(r.headers.get('set-cookie')).toContain(`_session=${r.body.token};`);
+      expect((await t.call('GET', '/auth/session', { as: planted.token })).body.user.email).toBe('mallory@example.com');
+    }
+  });
+
+  it('a made-up one is worth nothing, before and after', async () => {
+    const made = `lgs_${'A'.repeat(43)}000000`;
+    await t.call('POST', '/sign-in', { body: { email, password }, headers: { cookie: `${t.database.name}_session=${made}`, origin: OWN } });
+    expect((await t.call('GET', '/auth/session', { as: made })).status).toBe(401);
+  });
+});
+
+describe('the cookie on https', () => {
+  it('is __Host-, Secure, HttpOnly, SameSite=Lax, for the whole host and no other; one without the prefix counts for nothing', async () => {
+    const https = await createTestService({ config: { baseUrl: 'https://id.example' } });
+    const r = await https.call('POST', '/sign-up', { body: { email, password } });
+    expect(r.headers.getSetCookie()).toEqual([`__Host-${https.database.name}_session=${r.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=2592000`]);
+    const asked = (cookie: string) => https.call('GET', '/auth/session', { headers: { cookie } });
+    expect((await asked(`__Host-${https.database.name}_session=${r.body.token}`)).status).toBe(200);
+    expect((await asked(`${https.database.name}_session=${r.body.token}`)).status).toBe(401);
+    const from = (origin: string) => https.call('DELETE', '/auth/sessions', { headers: { cookie: `__Host-${https.database.name}_session=${r.body.token}`, origin } });
+    expect([(await from('http://id.example')).status, (await from('https://id.example')).status]).toEqual([403, 200]);
+    // For as long as the browser is open, where nobody is to be remembered.
+    const brief = await https.call('POST', '/sign-in', { body: { email, password, rememberMe: false } });
+    expect(brief.headers.getSetCookie()).toEqual([`__Host-${https.database.name}_session=${brief.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure`]);
+  });
+});
