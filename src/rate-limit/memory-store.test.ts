@@ -38,6 +38,17 @@ describe('the store in memory', () => {
     expect(store.take('kept', 2, WINDOW, later).allowed).toBe(false);
   });
 
+  it('what is used up stays before what is only in use', () => {
+    const store = new MemoryStore(100);
+    const twice = (key: string): void => {
+      for (let n = 0; n < 2; n++) store.take(key, 10, WINDOW, NOW);
+    };
+    for (let i = 0; i < 60; i++) twice(`before-${i}`);
+    for (let n = 0; n < 10; n++) store.take('used up', 10, WINDOW, NOW);
+    for (let i = 0; i < 1000; i++) twice(`behind-${i}`);
+    expect(store.take('used up', 10, WINDOW, NOW).allowed).toBe(false);
+  });
+
   it('where more keys are used up than there is room for, new keys are counted still', () => {
     const store = new MemoryStore(100);
     for (let i = 0; i < 1000; i++) for (let n = 0; n < 3; n++) expect(store.take(`key-${i}`, 2, WINDOW, NOW).allowed).toBe(n < 2);
