@@ -44,6 +44,16 @@ describe('GET /account/sign-in', () => {
     expect(r.text).not.toMatch(/<script|style=| on[a-z]+=/);
   });
 
+  it('whoever is signed in may go on, or sign in as somebody else', async () => {
+    await signUp();
+    const browser = await signedIn();
+    const page = (await browser.get('/account/sign-in?returnTo=%2Fdocs')).text;
+    expect(page).toContain(`You are signed in as ${email}. <a href="/docs">`);
+    expect(page).toContain('name="password"');
+    await browser.post('/account/sign-out', {});
+    expect((await browser.get('/account/sign-in')).text).not.toContain(email);
+  });
+
   it('in German for whoever wants that', async () => {
     expect((await new FormClient(t, { 'accept-language': 'de-AT' }).get('/account/sign-in')).text).toContain('<h1>Anmelden</h1>');
   });

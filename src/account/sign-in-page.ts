@@ -1,18 +1,39 @@
 import { z } from 'zod';
-import type { LegateError } from '../lib/error.ts';
+import { LegateError } from '../lib/error.ts';
 import { parseWith } from '../lib/json.ts';
 import { actions, button, checkbox, errorSummary, field, form, html, notice, page, pathOf, seeOther, textsFor } from '../pages/index.ts';
 import type { Platform } from '../platform.ts';
 import { startCookie } from '../sessions/index.ts';
-import { formProblems, SignIn, type SignInResult, secondStepCookie, signIn, signInDevice, UserErrors } from '../users/index.ts';
+import { findUser, formProblems, SignIn, type SignInResult, secondStepCookie, signIn, signInDevice, UserErrors } from '../users/index.ts';
 import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
 
 /** Loose on purpose: the page shows what is wrong, so values are looked at by the use case. */
 export const SignInForm = z.strictObject({ email: z.string().max(4096), password: z.string().max(16_384), rememberMe: z.string().max(10).optional() }).meta({ id: 'SignInForm' });
 type SignInForm = z.output<typeof SignInForm>;
 
-/** GET: the form, with what happened before (`?done=`). */
-export function signInPage(platform: Platform, call: AnyCall, tried?: { error: LegateError; form: SignInForm }): Response {
+/** GET: the form. Whoever is signed in already may go on as that person. */
+export async function signInPage(platform: Platform, call: AnyCall): Promise<Response> {
+  return render(platform, call, { already: await whoIsSignedIn(platform, call) });
+}
+
+async function whoIsSignedIn(platform: Platform, call: AnyCall): Promise<string | undefined> {
+  try {
+    const { userId } = (await call.person()).principal;
+    return (await findUser(platform.database.read, userId))?.email ?? userId;
+  } catch (error) {
+    if (error instanceof LegateError) return undefined;
+    throw error;
+  }
+}
+
+interface Shown {
+  readonly tried?: { readonly error: LegateError; readonly form: SignInForm };
+  /** Who is signed in. */
+  readonly already?: string | undefined;
+}
+
+/** The form, with what happened before (`?done=`) or what was wrong with the last try. */
+function render(platform: Platform, call: AnyCall, { tried, already }: Shown): Response {
   const t = textsFor(call.request);
   const problems = tried ? formProblems(t, tried.error) : [];
   const done = { 'signed-out': t.signIn.signedOut, 'password-changed': t.signIn.passwordChanged }[call.url.searchParams.get('done') ?? ''];
@@ -22,7 +43,9 @@ export function signInPage(platform: Platform, call: AnyCall, tried?: { error: L
     failed: tried !== undefined,
     formTargets: formTargets(platform, call),
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
-    body: html`${errorSummary(t, problems)}${done !== undefined && !tried && notice('good', done)}${form(
+    body: html`${errorSummary(t, problems)}${done !== undefined && !tried && notice('good', done)}${
+      already !== undefined && notice('info', html`${t.signIn.signedInAlready(already)} <a href="${destination(platform, call)}">${t.signIn.goOn}</a>`)
+    }${form(
       call.url,
       html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email, autofocus: true }, problems)}
 ${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}
@@ -42,7 +65,7 @@ export const signInForm = (platform: Platform, call: AnyCall & { readonly body: 
       const { email, password, rememberMe } = call.body;
       return finish(platform, call, await signIn(platform, parseWith(SignIn, { email, password, rememberMe: rememberMe !== undefined }), signInDevice(platform, call)));
     },
-    (error) => signInPage(platform, call, { error, form: call.body }),
+    (error) => render(platform, call, { tried: { error, form: call.body } }),
   );
 
 /** After a first step that was right: on to where the person wanted to go, or to the second step, whose token waits in a cookie. */

@@ -1,4 +1,4 @@
-import { actions, button, checkbox, errorSummary, facts, form, group, html, notice, type Problem, page, radios, textsFor } from '../pages/index.ts';
+import { actions, button, checkbox, errorSummary, facts, form, group, html, notice, type Problem, page, radios, signInLocation, textsFor } from '../pages/index.ts';
 import type { Platform } from '../platform.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { agentsToChoose } from './consent.ts';
@@ -62,6 +62,6 @@ export async function consentPage(
         button({ label: t.consent.deny, kind: 'secondary', name: 'decision', value: 'deny' }),
         button({ label: t.consent.allow, kind: 'secondary', name: 'decision', value: 'allow' }),
       )}`,
-    )}<p class="quiet">${t.common.signedInAs(person.email ?? person.userId)}</p>`,
+    )}<p class="quiet">${t.common.signedInAs(person.email ?? person.userId)}. <a href="${signInLocation(platform, new URL(request.url))}">${t.common.notYou}</a></p>`,
   });
 }

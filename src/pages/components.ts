@@ -130,6 +130,3 @@ export const list = (items: readonly Html[]): Html => html`<ul class="cards">${i
 
 /** Names and values. */
 export const facts = (pairs: readonly (readonly [name: Value, value: Value])[]): Html => html`<dl>${pairs.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
-
-/** Something that is folded away until it is asked for. */
-export const disclosure = (label: Value, content: Value): Html => html`<details><summary>${label}</summary>${content}</details>`;

@@ -21,11 +21,11 @@
  *
  * After a change: `seeOther(path)`. Texts are in texts/en.ts and texts/de.ts; a text that is missing in one does not compile.
  */
-export { actions, button, buttonLink, card, checkbox, disclosure, errorSummary, type Field, facts, field, form, group, list, notice, type Problem, radios } from './components.ts';
+export { actions, button, buttonLink, card, checkbox, errorSummary, facts, field, form, group, list, notice, type Problem, radios } from './components.ts';
 export { assertOwnForm } from './cross-site.ts';
 export { errorPage, messageOf } from './error-page.ts';
-export { type Html, html } from './html.ts';
+export { html } from './html.ts';
 export { type Language, languageOf, textsFor } from './language.ts';
-export { brandOf, type Page, page, type Site, seeOther } from './page.ts';
+export { brandOf, page, type Site, seeOther } from './page.ts';
 export { pathOf, safeReturnTo, signInLocation, targetsBehind } from './return-to.ts';
 export type { Texts } from './texts/en.ts';

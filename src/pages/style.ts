@@ -6,7 +6,7 @@ export const STYLE = `:root{color-scheme:light dark;--ground:#f6f7f9;--card:#fff
 *,*::before,*::after{box-sizing:border-box}
 body{margin:0;min-height:100vh;display:flex;flex-direction:column;align-items:center;padding:2rem 1rem;background:var(--ground);color:var(--text);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;overflow-wrap:anywhere}
 header,main,footer{width:100%;max-width:27rem}
-form+p{margin-top:1rem}
+form+p,form+p.quiet{margin-top:1rem}
 .wide .actions{grid-template-columns:repeat(auto-fit,minmax(9rem,16rem))}
 .wide header,.wide main,.wide footer{max-width:44rem}
 header{font-weight:700;letter-spacing:.01em;padding:0 .25rem .75rem}
@@ -23,7 +23,7 @@ a{color:var(--accent)}
 .field{margin:1rem 0}
 .field>label,legend{display:block;font-weight:600;padding:0}
 fieldset{border:0;margin:1rem 0;padding:0;min-width:0}
-input:not([type=checkbox]):not([type=radio]),select{display:block;width:100%;min-height:2.75rem;padding:.5rem .75rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--edge);border-radius:.375rem}
+input:not([type=checkbox]):not([type=radio]),select{display:block;width:100%;margin-top:.25rem;min-height:2.75rem;padding:.5rem .75rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--edge);border-radius:.375rem}
 input.code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;letter-spacing:.15em}
 [aria-invalid=true]{border:2px solid var(--danger)!important}
 .wrong{color:var(--danger);font-weight:600;font-size:.875rem;margin:.125rem 0 .375rem}
@@ -57,8 +57,6 @@ dl{margin:.75rem 0}
 dt{color:var(--quiet);font-size:.875rem}
 dd{margin:0 0 .5rem}
 code,.mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9375em}
-details{margin:.5rem 0}
-summary{cursor:pointer;min-height:1.75rem}
 hr{border:0;border-top:1px solid var(--line);margin:1.5rem 0}
 @media(max-width:24rem){body{padding:1rem .5rem}main{padding:1rem}}
 @media print{body{display:block;background:none}main{border:0}button,footer{display:none}}`;

@@ -3,6 +3,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Listening, listen } from '../../src/http/node.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { LIMITED_ENDPOINTS } from '../../src/lib/rate-limit.ts';
+import type { Mail } from '../../src/mail/index.ts';
 import { createLegate, type Legate } from '../../src/service.ts';
 import { ensureFirstAdmin } from '../../src/users/index.ts';
 import { chromiumPath, complaintsOf, expectGoodPage, openChromium, PHONE } from '../support/chromium.ts';
@@ -10,6 +12,7 @@ import { freePort } from '../support/process.ts';
 import { newTestDatabase } from '../support/service.ts';
 
 const password = 'correct horse battery';
+const mails: Mail[] = [];
 
 describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scripts, 320 px wide', () => {
   let legate: Legate;
@@ -23,10 +26,15 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     const port = await freePort();
     url = `http://localhost:${port}`;
     const place = newTestDatabase(undefined, closers);
-    const limit = { limit: 1000, window: 60 };
     legate = await createLegate(
-      { dataDir: place.dir, databaseUrl: place.url, baseUrl: url, http: { port }, rateLimit: { endpoints: { signIn: limit, signUp: limit, totpVerify: limit } } },
-      { clock: systemClock },
+      {
+        dataDir: place.dir,
+        databaseUrl: place.url,
+        baseUrl: url,
+        http: { port },
+        rateLimit: { endpoints: Object.fromEntries(Object.keys(LIMITED_ENDPOINTS).map((name) => [name, { limit: 1000 }])) },
+      },
+      { clock: systemClock, printMail: (mail) => void mails.push(mail) },
     );
     const first = await ensureFirstAdmin(legate.platform);
     setupUrl = first.kind === 'setupLink' ? first.url : '';
@@ -50,7 +58,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
   const api = async (path: string, body: unknown, token?: string) => {
     const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
     const r = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    return (await r.json()) as { token: string; secret: string };
+    return (await r.json()) as { token: string; secret: string; client_id: string };
   };
   const focused = (page: Page): Promise<string> =>
     page.evaluate(() => document.activeElement?.className || document.activeElement?.getAttribute('name') || document.activeElement?.tagName || '');
@@ -155,6 +163,91 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await expectGoodPage(page, 'devices');
     await page.setViewportSize({ width: 1280, height: 800 });
     await expectGoodPage(page, 'devices-wide');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('the pages behind the links of mails', async () => {
+    const email = newEmail();
+    await api('/sign-up', { email, password });
+    const { page, context, complaints } = await open({ javaScriptEnabled: true });
+    const mailed = async (path: string, name: string): Promise<string> => {
+      mails.length = 0;
+      await page.goto(`${url}${path}`);
+      await expectGoodPage(page, name);
+      await page.fill('#email', email);
+      await page.press('#email', 'Enter');
+      await page.waitForSelector('[role=status]');
+      await expectGoodPage(page, `${name}-sent`);
+      await legate.platform.background.idle();
+      return mails[0]?.link ?? '';
+    };
+    await page.goto(await mailed('/account/forgot-password', 'forgot-password'));
+    await expectGoodPage(page, 'reset-password');
+    await page.fill('#newPassword', 'short');
+    await page.press('#newPassword', 'Enter');
+    await page.waitForSelector('.summary');
+    await expectGoodPage(page, 'reset-password-wrong');
+    await page.fill('#newPassword', `${password} anew`);
+    await page.press('#newPassword', 'Enter');
+    await page.waitForSelector('[role=status]');
+    await expectGoodPage(page, 'reset-password-done');
+
+    const link = await mailed('/account/magic-link', 'magic-link');
+    await page.goto(link);
+    await expectGoodPage(page, 'magic-link-confirm');
+    await page.getByRole('button').click();
+    await page.waitForURL('**/account/devices');
+    await page.goto(link);
+    await expectGoodPage(page, 'link-used');
+    expect(await page.textContent('main')).toContain('This link is not valid');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('from an application over sign-in and consent back to it, although the policy of the page holds redirects as well', async () => {
+    const email = newEmail();
+    await api('/sign-up', { email, password });
+    const callback = `http://127.0.0.1:${server.port}/callback`;
+    const client = await api('/oauth/register', { redirect_uris: [callback], client_name: 'Agent of <b>Ada</b>' });
+    const query = {
+      response_type: 'code',
+      client_id: client.client_id,
+      redirect_uri: callback,
+      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      code_challenge_method: 'S256',
+      scope: 'mcp:read mcp:execute agents:read',
+    };
+    const { page, context, complaints } = await open({ javaScriptEnabled: true });
+    await page.route(`${callback}*`, (route) => route.fulfill({ contentType: 'text/html', body: '<title>back</title>' }));
+    await page.goto(`${url}/api/legate/oauth/authorize?${new URLSearchParams(query)}`);
+    await page.fill('#email', email);
+    await page.fill('#password', password);
+    await page.press('#password', 'Enter');
+    await page.waitForURL('**/oauth/authorize?*');
+    await expectGoodPage(page, 'consent');
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await expectGoodPage(page, 'consent-wide');
+    // Saying no weighs as much as saying yes, and comes first.
+    const buttons = await page
+      .getByRole('button')
+      .evaluateAll((all) => all.map((b) => [b.getBoundingClientRect().width, getComputedStyle(b).backgroundColor, getComputedStyle(b).color].join()));
+    expect(new Set(buttons).size).toBe(1);
+    await page.setViewportSize(PHONE);
+    await page.getByRole('button').last().click();
+    await page.waitForURL(`${callback}?*`);
+    const code = new URL(page.url()).searchParams.get('code') ?? '';
+    const grant = { grant_type: 'authorization_code', code, redirect_uri: callback, client_id: client.client_id, code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' };
+    expect((await fetch(`${url}/oauth/token`, { method: 'POST', body: new URLSearchParams(grant) })).status).toBe(200);
+
+    await page.goto(`${url}/account/apps`);
+    await expectGoodPage(page, 'apps');
+    expect(await page.textContent('main')).toContain('Agent of <b>Ada</b>');
+    await page.getByRole('button').first().click();
+    await page.waitForURL('**/account/apps?*');
+    await expectGoodPage(page, 'apps-ended');
+    await page.goto(`${url}/api/legate/oauth/authorize?client_id=unknown`);
+    await expectGoodPage(page, 'error');
     expect(complaints).toEqual([]);
     await context.close();
   });

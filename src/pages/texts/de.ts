@@ -17,6 +17,7 @@ export const de: Texts = {
     backToSignIn: 'Zurück zur Anmeldung',
     signOut: 'Abmelden',
     newPasswordHint: 'Mindestens 8 Zeichen; empfohlen sind 15 oder mehr.',
+    notYou: 'Das sind nicht Sie?',
     signedInAs: (who) => `Angemeldet als ${who}`,
   },
   errors: {

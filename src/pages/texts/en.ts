@@ -15,6 +15,7 @@ export const en = {
     backToSignIn: 'Back to sign-in',
     signOut: 'Sign out',
     newPasswordHint: 'At least 8 characters; 15 or more are recommended.',
+    notYou: 'Not you?',
     signedInAs: (who: string) => `Signed in as ${who}`,
   },
   errors: {
