@@ -5,6 +5,7 @@ import type { EventType } from '../lib/event.ts';
 import { newId } from '../lib/ids.ts';
 import { type Database, type Db, isUnavailable, type NewStreamEventRow, type Tables } from '../storage/index.ts';
 import { HourCounters } from './counters.ts';
+import { CurrentEpoch } from './current-epoch.ts';
 import { type AuditRecord, type Batch, type BatchStore, type CounterState, type Head, type NewEvent, NotReady } from './entry.ts';
 import { Mutex } from './mutex.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
@@ -89,6 +90,8 @@ export interface LedgerStats {
   records: number;
   failures: number;
   queued: number;
+  /** Changes that were committed, or may have been. */
+  changes: number;
 }
 
 interface LedgerOptions {
@@ -112,7 +115,8 @@ const MAX_QUEUE = 20_000;
  * next decision, on this instance and on every other.
  */
 export class Ledger {
-  readonly stats: LedgerStats = { batches: 0, records: 0, failures: 0, queued: 0 };
+  readonly stats: LedgerStats = { batches: 0, records: 0, failures: 0, queued: 0, changes: 0 };
+  readonly epoch: CurrentEpoch;
   readonly #o: LedgerOptions;
   readonly #store: BatchStore;
   readonly #mutex = new Mutex();
@@ -124,6 +128,7 @@ export class Ledger {
 
   constructor(options: LedgerOptions) {
     this.#o = options;
+    this.epoch = new CurrentEpoch(options.database, () => this.stats.changes);
     this.#store = options.database.dialect === 'sqlite' ? new SqliteBatchStore(options.database) : new PostgresBatchStore(options.database);
   }
 
@@ -209,9 +214,11 @@ export class Ledger {
           }
           return result;
         });
+        this.stats.changes++;
         if (events.length > 0) this.#announce({ firstSeq, records: [], events, timestamp });
         return result;
       } catch (error) {
+        this.stats.changes++;
         if (isUnavailable(error)) throw CommonErrors.STORAGE_UNAVAILABLE({ cause: error });
         throw error;
       }

@@ -7,4 +7,3 @@ export {
   type GuardedRequest,
   type GuardedResponse,
 } from './guarded-fetch.ts';
-export { whyNotPublic } from './public-address.ts';

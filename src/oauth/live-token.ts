@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { agentStatus } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
@@ -5,16 +6,49 @@ import { type Claims, grantOfJti, readAccessToken } from './access-token.ts';
 
 /**
  * The claims of an access token that is good at this moment: signed by us and not expired, its grant, agent (and actor) alive, not
- * revoked by itself. One query: revocation is known to the very next look. undefined for everything else.
+ * revoked by itself, its resource still registered. One query: revocation is known to the very next look. undefined for everything else.
  */
 export async function findLiveToken(platform: Platform, db: Db, token: string, now: number): Promise<Claims | undefined> {
   const claims = readAccessToken(platform, token, now);
+  return claims && isGood(platform, await readGround(db, claims.jti), claims, now) ? claims : undefined;
+}
+
+/** Grounds that are kept, each for a token that was asked about. */
+const MAX_KEPT = 20_000;
+const kept = new WeakMap<Platform, LRUCache<string, { readonly epoch: number; readonly ground: Ground }>>();
+
+/**
+ * The same, for whoever verifies one token after the other: the signature is verified each time, and what the token stands on is read
+ * again as soon as anything has changed that could end it (the epoch has moved), on whichever instance.
+ */
+export async function findLiveTokenAgain(platform: Platform, token: string, now: number): Promise<Claims | undefined> {
+  const claims = readAccessToken(platform, token, now);
   if (!claims) return undefined;
-  const row = await db
+  let grounds = kept.get(platform);
+  if (!grounds) {
+    grounds = new LRUCache({ max: MAX_KEPT });
+    kept.set(platform, grounds);
+  }
+  // The epoch is read first: what changes meanwhile is read, and is read once more at the next look.
+  const current = platform.ledger.epoch.get();
+  const epoch = typeof current === 'number' ? current : await current;
+  const known = grounds.get(claims.jti);
+  if (known?.epoch === epoch) return isGood(platform, known.ground, claims, now) ? claims : undefined;
+  const ground = await readGround(platform.database.read, claims.jti);
+  if (ground) grounds.set(claims.jti, { epoch, ground });
+  return isGood(platform, ground, claims, now) ? claims : undefined;
+}
+
+type Ground = NonNullable<Awaited<ReturnType<typeof readGround>>>;
+
+/** What a token stands on; undefined when its grant has ended. */
+const readGround = (db: Db, jti: string) =>
+  db
     .selectFrom('oauth_grants')
     .innerJoin('agents', 'agents.id', 'oauth_grants.agent_id')
     .leftJoin('agents as actors', 'actors.id', 'oauth_grants.actor_id')
-    .leftJoin('oauth_revoked_tokens', (on) => on.on('oauth_revoked_tokens.jti', '=', claims.jti))
+    .leftJoin('oauth_revoked_tokens', (on) => on.on('oauth_revoked_tokens.jti', '=', jti))
+    .leftJoin('mcp_servers', 'mcp_servers.endpoint', 'oauth_grants.resource')
     .select([
       'oauth_grants.agent_id',
       'oauth_grants.client_id',
@@ -26,13 +60,16 @@ export async function findLiveToken(platform: Platform, db: Db, token: string, n
       'actors.expires_at as actor_expires_at',
       'actors.revoked_at as actor_revoked_at',
       'oauth_revoked_tokens.jti as revoked_jti',
+      'mcp_servers.id as server_id',
     ])
-    .where('oauth_grants.id', '=', grantOfJti(claims.jti))
+    .where('oauth_grants.id', '=', grantOfJti(jti))
     .where('oauth_grants.revoked_at', 'is', null)
     .executeTakeFirst();
-  if (!row || row.revoked_jti !== null || now >= row.grant_expires_at) return undefined;
-  if (row.agent_id !== claims.sub || row.client_id !== claims.client_id || row.resource !== claims.aud) return undefined;
-  if (agentStatus({ revoked: row.revoked_at !== null, expiresAt: row.expires_at }, now) !== 'active') return undefined;
-  if (row.actor_id !== null && agentStatus({ revoked: row.actor_revoked_at !== null, expiresAt: row.actor_expires_at }, now) !== 'active') return undefined;
-  return claims;
+
+function isGood(platform: Platform, ground: Ground | undefined, claims: Claims, now: number): boolean {
+  if (!ground || ground.revoked_jti !== null || now >= ground.grant_expires_at) return false;
+  if (ground.agent_id !== claims.sub || ground.client_id !== claims.client_id || ground.resource !== claims.aud) return false;
+  if (ground.server_id === null && ground.resource !== platform.audience) return false;
+  if (agentStatus({ revoked: ground.revoked_at !== null, expiresAt: ground.expires_at }, now) !== 'active') return false;
+  return ground.actor_id === null || agentStatus({ revoked: ground.actor_revoked_at !== null, expiresAt: ground.actor_expires_at }, now) === 'active';
 }

@@ -1,6 +1,6 @@
 import { missingScopes, type TokenValidation } from '../mcp/index.ts';
 import type { Platform } from '../platform.ts';
-import { findLiveToken } from './live-token.ts';
+import { findLiveTokenAgain } from './live-token.ts';
 import { scopeNames } from './scope.ts';
 
 /**
@@ -12,7 +12,7 @@ export async function validateToken(
   token: string,
   o: { scopes?: readonly string[] | undefined; audience?: string | undefined } = {},
 ): Promise<TokenValidation> {
-  const claims = typeof token === 'string' ? await findLiveToken(platform, platform.database.read, token, platform.clock.now()) : undefined;
+  const claims = typeof token === 'string' ? await findLiveTokenAgain(platform, token, platform.clock.now()) : undefined;
   if (!claims || claims.aud !== (o.audience ?? platform.audience)) return { valid: false };
   const scopes = scopeNames(claims.scope);
   if (missingScopes(scopes, o.scopes ?? []).length > 0) return { valid: false };

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { createTestService, type TestService } from '../../test/support/service.ts';
+
+const epochOf = async (t: TestService): Promise<number> => t.legate.platform.ledger.epoch.get();
+const invalidate = (t: TestService): Promise<void> => t.legate.platform.ledger.change(async (change) => change.invalidate());
+
+describe('the current epoch', () => {
+  it('is known to whoever asks next, on this instance and on another, however often it was asked before', async () => {
+    const one = await createTestService();
+    const two = await createTestService({ sameDatabaseAs: one });
+    let last = await epochOf(one);
+    for (let i = 0; i < 20; i++) {
+      const [by, other] = i % 2 ? [one, two] : [two, one];
+      await Promise.all([epochOf(one), epochOf(two)]);
+      await invalidate(by);
+      // Another instance may answer from the turn of its event loop; here both share one, so the next one is waited for.
+      if (other.legate.platform.database.dialect === 'sqlite') await new Promise((resolve) => setImmediate(resolve));
+      const now = await Promise.all([epochOf(by), epochOf(other), epochOf(by)]);
+      expect(now).toEqual([last + 1, last + 1, last + 1]);
+      last++;
+    }
+  });
+
+  it('is known at once where the change was made, within the same turn', async () => {
+    const t = await createTestService();
+    const before = await epochOf(t);
+    await invalidate(t);
+    expect(await epochOf(t)).toBe(before + 1);
+  });
+
+  it('moves with no change that ends nothing', async () => {
+    const t = await createTestService();
+    const before = await epochOf(t);
+    await t.legate.platform.ledger.change(async () => {});
+    expect(await epochOf(t)).toBe(before);
+  });
+});
