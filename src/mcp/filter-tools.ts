@@ -5,15 +5,23 @@ export type Callable = (tools: readonly string[]) => Promise<ReadonlySet<string>
 
 /** Cuts `tools/list` in an answer that is passed on piece by piece. What is no list goes through unchanged. */
 export interface AnswerFilter {
-  push(chunk: Uint8Array): Promise<string | Uint8Array>;
+  /** null: the answer ends here. */
+  push(chunk: Uint8Array): Promise<string | Uint8Array | null>;
   end(): Promise<string | Uint8Array>;
 }
 
-/** undefined: an answer of this media type holds no messages. */
-export function answerFilter(contentType: string | null | undefined, callable: Callable): AnswerFilter | undefined {
+export interface AnswerRules {
+  /** undefined: lists stay as they are. */
+  readonly callable: Callable | undefined;
+  /** Whether the token still holds: a stream ends before its next event when it does not. */
+  readonly alive: () => Promise<boolean>;
+}
+
+/** undefined: an answer of this media type goes through as it is. */
+export function answerFilter(contentType: string | null | undefined, { callable, alive }: AnswerRules): AnswerFilter | undefined {
   const type = contentType?.split(';')[0]?.trim().toLowerCase();
-  if (type === 'application/json') return wholeFilter(callable);
-  return type === 'text/event-stream' ? eventFilter(callable) : undefined;
+  if (type === 'application/json') return callable && wholeFilter(callable);
+  return type === 'text/event-stream' ? eventFilter(callable, alive) : undefined;
 }
 
 const EMPTY = new Uint8Array();
@@ -33,7 +41,7 @@ function wholeFilter(callable: Callable): AnswerFilter {
 }
 
 /** Event streams: an event is passed on once it is whole (HTML, section 9.2.6). */
-function eventFilter(callable: Callable): AnswerFilter {
+function eventFilter(callable: Callable | undefined, alive: () => Promise<boolean>): AnswerFilter {
   const decoder = new TextDecoder();
   let rest = '';
   return {
@@ -43,9 +51,10 @@ function eventFilter(callable: Callable): AnswerFilter {
       for (;;) {
         const end = /\r\n\r\n|\n\n|\r\r/.exec(rest);
         if (!end) return out;
+        if (!(await alive())) return null;
         const event = rest.slice(0, end.index + end[0].length);
         rest = rest.slice(event.length);
-        out += await cutEvent(event, callable);
+        out += callable ? await cutEvent(event, callable) : event;
       }
     },
     end: async () => rest + decoder.decode(),

@@ -1,7 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import { type BearerChallenge, bearerChallenge } from '../protocol/bearer-challenge.ts';
 import { metadataAddress, originOfResource, PROTECTED_RESOURCE_PATH, pathOfResource } from '../protocol/protected-resource.ts';
 import { type Origin, type ToolDecisions, toolDecisions } from './decide-tools.ts';
-import type { Callable } from './filter-tools.ts';
+import type { AnswerRules } from './filter-tools.ts';
 import type { McpAuth, ProtectMcpOptions, ToolDecision } from './guard-options.ts';
 import { VerifierUnavailable } from './issuer-metadata.ts';
 import { errorAnswer, parseBody, type ToolCall, toolCalls, UnreadableBody } from './json-rpc.ts';
@@ -19,8 +20,8 @@ export interface GuardAnswer {
 export interface Passed {
   /** undefined: no token came, and none is required. */
   readonly auth: McpAuth | undefined;
-  /** For the answer: which tools to leave in a list. undefined: all. */
-  readonly callable: Callable | undefined;
+  /** For the answer; undefined: it is passed on as it is. */
+  readonly rules: AnswerRules | undefined;
 }
 
 export type Verdict = { readonly answer: GuardAnswer } | { readonly passed: Passed };
@@ -29,6 +30,8 @@ export type Verdict = { readonly answer: GuardAnswer } | { readonly passed: Pass
 export interface GuardedRequest {
   readonly method: string;
   readonly authorization: string | null;
+  /** Mcp-Session-Id. */
+  readonly session: string | null;
   readonly origin: Origin;
   /** The body as parsed already by somebody, or its bytes; null: there is none. Throws {@link UnreadableBody}, {@link BodyTooLarge}. */
   readonly body: () => Promise<{ readonly parsed: unknown } | { readonly bytes: Uint8Array } | null>;
@@ -39,10 +42,13 @@ export class BodyTooLarge extends Error {}
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_CALLS = 100;
+const MAX_SESSIONS = 20_000;
+const ASK_AGAIN_MS = 5000;
 /** Of JSON-RPC 2.0, section 5.1: parse error, invalid request; and one of the implementation's own for a refusal. */
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const REFUSED = -32003;
+const NO_SESSION = -32001;
 
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
@@ -55,6 +61,8 @@ export class Guard {
   readonly #scopes: readonly string[];
   readonly #issuer: string;
   readonly #cors: Readonly<Record<string, string>>;
+  /** Which agent opened a session: knowing its id is not enough (MCP security best practices, session hijacking). */
+  readonly #sessions = new LRUCache<string, string>({ max: MAX_SESSIONS });
 
   constructor(options: ProtectMcpOptions) {
     const { server } = options;
@@ -69,6 +77,11 @@ export class Guard {
       (options.cors ?? server.authRequired !== false)
         ? { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version' }
         : {};
+  }
+
+  /** Told of the Mcp-Session-Id of an answer: from then on it is this agent's. */
+  bindSession(session: string | null | undefined, auth: McpAuth | undefined): void {
+    if (session && auth && !this.#sessions.has(session)) this.#sessions.set(session, auth.agentId);
   }
 
   /** Headers that every answer gets, the handler's too. */
@@ -103,7 +116,7 @@ export class Guard {
     try {
       const { authorization } = request;
       if (authorization === null) {
-        if (this.#options.server.authRequired === false) return { passed: { auth: undefined, callable: undefined } };
+        if (this.#options.server.authRequired === false) return { passed: { auth: undefined, rules: undefined } };
         return { answer: this.#refusal(401, undefined, 'A token is required.', this.#allScopes()) };
       }
       const token = BEARER.exec(authorization)?.[1];
@@ -121,6 +134,8 @@ export class Guard {
         userId,
         extra: { agentId, userId },
       };
+      const opener = request.session === null ? undefined : this.#sessions.get(request.session);
+      if (opener !== undefined && opener !== agentId) return { answer: this.#json(404, errorAnswer(null, { code: NO_SESSION, message: 'Session not found' })) };
       return await this.#judgeCalls(auth, request);
     } catch (error) {
       return { answer: this.#failure(error) };
@@ -135,13 +150,31 @@ export class Guard {
     if (missingScopes(auth.scopes, needed, this.#options.scopeHierarchy).length > 0)
       return { answer: this.#refusal(403, 'insufficient_scope', 'The token lacks a scope that this request needs.', needed) };
     const decisions = this.#decisions;
-    if (!decisions) return { passed: { auth, callable: undefined } };
+    const alive = this.#stillGood(auth);
+    if (!decisions) return { passed: { auth, rules: { callable: undefined, alive } } };
     if (calls.length > MAX_CALLS) return { answer: this.#json(400, errorAnswer(body, { code: INVALID_REQUEST, message: `A batch may have at most ${MAX_CALLS} tool calls.` })) };
     for (const call of calls) {
       const decision = await decisions.decide(auth, call, request.origin);
       if (!decision.allowed) return { answer: this.#refusedCall(body, call, decision) };
     }
-    return { passed: { auth, callable: (tools) => decisions.callable(auth, tools) } };
+    return { passed: { auth, rules: { callable: (tools) => decisions.callable(auth, tools), alive } } };
+  }
+
+  /** In process each event is asked for; elsewhere, where asking may be a request, every few seconds. */
+  #stillGood({ token }: McpAuth): () => Promise<boolean> {
+    const pause = 'legate' in this.#options ? 0 : ASK_AGAIN_MS;
+    let good = true;
+    let askedAt = performance.now();
+    return async () => {
+      if (!good || performance.now() - askedAt < pause) return good;
+      askedAt = performance.now();
+      // Who cannot be asked has not said no.
+      good = await this.#verify(token).then(
+        (validation) => validation.valid,
+        () => true,
+      );
+      return good;
+    };
   }
 
   /** A refusal is an answer of JSON-RPC, so that it reaches whoever called the tool. A batch is refused as a whole. */

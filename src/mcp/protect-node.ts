@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answerFilter, type Callable } from './filter-tools.ts';
+import { type AnswerRules, answerFilter } from './filter-tools.ts';
 import { BodyTooLarge, Guard, type GuardAnswer, type GuardedRequest } from './guard.ts';
 import type { McpAuth, ProtectMcpOptions } from './guard-options.ts';
 import { UnreadableBody } from './json-rpc.ts';
@@ -23,8 +23,12 @@ export function expressMcp(options: ProtectMcpOptions): (req: IncomingMessage, r
   };
 }
 
-/** The part of Fastify that is used. */
+/** The part of Fastify that is used: whatever an instance is, it has these. */
 interface FastifyInstanceLike {
+  readonly decorateRequest: (...args: never[]) => unknown;
+  readonly addHook: (...args: never[]) => unknown;
+}
+interface Hooks {
   decorateRequest(name: string, value: unknown): unknown;
   addHook(name: 'onRequest' | 'preHandler', hook: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>): unknown;
 }
@@ -42,7 +46,8 @@ interface FastifyReplyLike {
 /** A plugin for Fastify: guards the path of the resource and what is below for the whole server, `request.authInfo` says who calls. */
 export function fastifyMcp(options: ProtectMcpOptions): (fastify: FastifyInstanceLike) => Promise<void> {
   const guard = new Guard(options);
-  const plugin = async (fastify: FastifyInstanceLike): Promise<void> => {
+  const plugin = async (instance: FastifyInstanceLike): Promise<void> => {
+    const fastify = instance as unknown as Hooks;
     fastify.decorateRequest('authInfo', null);
     // The body is parsed between the two: a request that brings a token and a body is judged with it, every other one at once.
     const judge = async (request: FastifyRequestLike, reply: FastifyReplyLike, body: GuardedRequest['body']): Promise<unknown> => {
@@ -73,6 +78,7 @@ async function pass(guard: Guard, req: IncomingMessage, res: ServerResponse, tar
   const verdict = await guard.judge({
     method,
     authorization: req.headers.authorization ?? null,
+    session: req.headers['mcp-session-id']?.toString() ?? null,
     origin: { ip: req.socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, ''), userAgent: req.headers['user-agent'] },
     body,
   });
@@ -80,9 +86,9 @@ async function pass(guard: Guard, req: IncomingMessage, res: ServerResponse, tar
     send(res, verdict.answer);
     return 'answered';
   }
-  const { auth, callable } = verdict.passed;
+  const { auth, rules } = verdict.passed;
   for (const [name, value] of Object.entries(guard.corsHeaders)) if (!res.hasHeader(name)) res.setHeader(name, value);
-  if (callable) filterAnswer(res, callable);
+  if (rules) filterAnswer(res, rules, (session) => guard.bindSession(session, auth));
   return auth;
 }
 
@@ -147,7 +153,7 @@ function peekBody(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
 }
 
 /** Whatever is written to the answer passes the filter first, in order. */
-function filterAnswer(res: ServerResponse, callable: Callable): void {
+function filterAnswer(res: ServerResponse, rules: AnswerRules, bindSession: (session: string | undefined) => void): void {
   const { writeHead, write, end } = res;
   let filter: ReturnType<typeof answerFilter>;
   let begun = false;
@@ -155,8 +161,14 @@ function filterAnswer(res: ServerResponse, callable: Callable): void {
   const begin = (): void => {
     if (begun) return;
     begun = true;
-    filter = answerFilter(String(res.getHeader('content-type') ?? ''), callable);
+    bindSession(res.getHeader('mcp-session-id')?.toString());
+    filter = answerFilter(String(res.getHeader('content-type') ?? ''), rules);
     if (filter) res.removeHeader('content-length');
+  };
+  let ended = false;
+  const finish = (callback?: () => void): void => {
+    ended = true;
+    (end as (callback?: () => void) => ServerResponse).call(res, callback);
   };
   const inOrder = (step: () => Promise<void>): void => {
     work = work.then(step).catch((error: unknown) => {
@@ -183,8 +195,9 @@ function filterAnswer(res: ServerResponse, callable: Callable): void {
     if (!through) return write.call(res, chunk as string, encoding as BufferEncoding, callback as () => void);
     if (!res.headersSent) res.flushHeaders();
     inOrder(async () => {
-      const piece = await through.push(bytesOf(chunk, encoding));
-      if (piece.length > 0 && !res.destroyed) write.call(res, piece, 'utf8');
+      const piece = ended ? '' : await through.push(bytesOf(chunk, encoding));
+      if (piece === null) finish();
+      else if (piece.length > 0 && !res.destroyed) write.call(res, piece, 'utf8');
       callbackOf(encoding, callback)?.();
     });
     return true;
@@ -195,10 +208,15 @@ function filterAnswer(res: ServerResponse, callable: Callable): void {
     const through = filter;
     if (!through) return end.call(res, chunk as string, encoding as BufferEncoding, callback as () => void);
     inOrder(async () => {
-      const pieces = chunk === undefined || chunk === null || typeof chunk === 'function' ? [] : [await through.push(bytesOf(chunk, encoding))];
-      pieces.push(await through.end());
-      for (const piece of pieces) if (piece.length > 0 && !res.destroyed) write.call(res, piece, 'utf8');
-      (end as (callback?: () => void) => ServerResponse).call(res, callbackOf(chunk, encoding, callback));
+      if (ended) return;
+      if (chunk !== undefined && chunk !== null && typeof chunk !== 'function') {
+        const piece = await through.push(bytesOf(chunk, encoding));
+        if (piece === null) return finish();
+        if (piece.length > 0 && !res.destroyed) write.call(res, piece, 'utf8');
+      }
+      const rest = await through.end();
+      if (rest.length > 0 && !res.destroyed) write.call(res, rest, 'utf8');
+      finish(callbackOf(chunk, encoding, callback));
     });
     return res;
   } as ServerResponse['end'];

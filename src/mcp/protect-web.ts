@@ -1,4 +1,4 @@
-import { answerFilter, type Callable } from './filter-tools.ts';
+import { type AnswerRules, answerFilter } from './filter-tools.ts';
 import { BodyTooLarge, Guard, type GuardAnswer } from './guard.ts';
 import type { McpAuth, ProtectMcpOptions } from './guard-options.ts';
 import { UnreadableBody } from './json-rpc.ts';
@@ -71,13 +71,15 @@ async function guarded(guard: Guard, request: Request, go: (auth: McpAuth | unde
   const verdict = await guard.judge({
     method: request.method,
     authorization: request.headers.get('authorization'),
+    session: request.headers.get('mcp-session-id'),
     origin: { userAgent: request.headers.get('user-agent') ?? undefined },
     body: () => readBody(guard, request, readAgain),
   });
   if ('answer' in verdict) return respond(verdict.answer);
-  const { auth, callable } = verdict.passed;
+  const { auth, rules } = verdict.passed;
   const response = await go(auth);
-  return callable ? filtered(guard, response, callable) : withCors(guard, response);
+  guard.bindSession(response.headers.get('mcp-session-id'), auth);
+  return rules ? filtered(guard, response, rules) : withCors(guard, response);
 }
 
 const respond = ({ status, headers, body }: GuardAnswer, head = false): Response => new Response(head || status === 204 ? null : body, { status, headers });
@@ -118,8 +120,8 @@ function withCors(guard: Guard, response: Response): Response {
   return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
 }
 
-function filtered(guard: Guard, response: Response, callable: Callable): Response {
-  const filter = response.body === null ? undefined : answerFilter(response.headers.get('content-type'), callable);
+function filtered(guard: Guard, response: Response, rules: AnswerRules): Response {
+  const filter = response.body === null ? undefined : answerFilter(response.headers.get('content-type'), rules);
   const open = withCors(guard, response);
   if (!filter || !open.body) return open;
   const headers = new Headers(open.headers);
@@ -130,7 +132,11 @@ function filtered(guard: Guard, response: Response, callable: Callable): Respons
     if (bytes.byteLength > 0) controller.enqueue(bytes);
   };
   const through = new TransformStream<Uint8Array, Uint8Array>({
-    transform: async (chunk, controller) => put(controller, await filter.push(chunk)),
+    transform: async (chunk, controller) => {
+      const piece = await filter.push(chunk);
+      if (piece === null) controller.terminate();
+      else put(controller, piece);
+    },
     flush: async (controller) => put(controller, await filter.end()),
   });
   return new Response(open.body.pipeThrough(through), { status: open.status, statusText: open.statusText, headers });

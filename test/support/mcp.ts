@@ -96,7 +96,7 @@ export const adapters: Readonly<Record<string, StartGuarded>> = {
   Fastify: (options, json = false) =>
     later(async (endpoint) => {
       const app = fastify();
-      await app.register(fastifyMcp(options(endpoint)) as never);
+      await app.register(fastifyMcp(options(endpoint)));
       app.get('/open', async () => 'open');
       app.all('/mcp', async (request, reply) => {
         reply.hijack();
