@@ -1,8 +1,7 @@
 import { defineModule } from '../platform.ts';
 import { passwordlessRoutes } from './routes.ts';
 
-export { sendEmailCode, useEmailCode } from './email-code.ts';
-export { peekMagicLink, sendMagicLink, useMagicLink } from './magic-link.ts';
+export { sendMagicLink } from './magic-link.ts';
 
 export const passwordless = defineModule({
   name: 'passwordless',

@@ -2,10 +2,7 @@ import { defineModule } from '../platform.ts';
 import { SecondFactorErrors } from './errors.ts';
 import { secondFactorRoutes } from './routes.ts';
 
-export { completeSignIn, type SecondStepResult } from './complete-sign-in.ts';
-export { confirmTotp } from './confirm-totp.ts';
-export { disableTotp } from './disable-totp.ts';
-export { enableTotp } from './enable-totp.ts';
+export { completeSignIn } from './complete-sign-in.ts';
 export { SecondFactorErrors } from './errors.ts';
 
 export const secondFactor = defineModule({

@@ -8,7 +8,6 @@ import { verifyEmailRoutes } from './verify-email-routes.ts';
 
 export { type UsersApi, usersApi } from './api.ts';
 export { checkCallbackUrl, linkTo } from './callback-url.ts';
-export { changePassword } from './change-password.ts';
 export { AnyEmail, Email } from './email.ts';
 export { ensureFirstAdmin, type FirstAdmin } from './ensure-first-admin.ts';
 export { UserErrors } from './errors.ts';
@@ -19,9 +18,9 @@ export { countOneTimeTokens, createOneTimeToken, endOneTimeTokens, findOneTimeTo
 export { confirmPage, donePage } from './password-pages.ts';
 export { passwordErrors } from './password-policy.ts';
 export { type PersonCalling, provingPassword } from './prove-password.ts';
-export { attempting, type Refusal, refuse } from './refusal.ts';
+export { attempting, refuse } from './refusal.ts';
 export { forgotPassword } from './reset-password.ts';
-export { AskForMail, Done, LinkQuery, SignedIn, SignIn, SignInAnswer, SignUp, SignUpRequest, UseLink, type User } from './schema.ts';
+export { AskForMail, Done, LinkQuery, SignedIn, SignIn, SignInAnswer, SignUp, UseLink, type User } from './schema.ts';
 export { endSecondStep, secondStepCookie, secondStepToken } from './second-step.ts';
 export { assertMail, MAX_LINKS } from './send-mail.ts';
 export { sessionIdOf } from './session-only.ts';
