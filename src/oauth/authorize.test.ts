@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FormClient } from '../../test/support/browser-like.ts';
-import { ask, authorizePath, claimsOf, code, consent, exchange, form, locationOf, type Person, register, signUp, tokens } from '../../test/support/oauth.ts';
+import { ask, authorizePath, claimsOf, code, consent, exchange, form, inPlace, locationOf, type Person, register, signUp, tokens } from '../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../test/support/service.ts';
 
 const ISSUER = 'http://localhost:3000';
@@ -14,7 +14,8 @@ beforeAll(async () => {
   person = await signUp(t);
   client = await register(t);
 });
-const get = (query: Record<string, string | undefined>, as: Person | undefined = person, prefix?: string) => t.call('GET', authorizePath(ask(client, query), prefix), { as });
+const get = (query: Record<string, string | undefined>, as: Person | undefined = person, prefix?: string) =>
+  t.call('GET', inPlace(t, authorizePath(ask(client, query), prefix)), { as });
 
 describe('GET /oauth/authorize', () => {
   it.each(['/api/legate/oauth', '/api/legate/mcp', '/oauth', '/mcp'])('asks the person, at %s', async (prefix) => {
@@ -308,7 +309,7 @@ describe('POST /oauth/authorize', () => {
   const signedIn = async (): Promise<FormClient> => {
     const someone = await signUp(t);
     const browser = new FormClient(t);
-    browser.cookies.set('legate_session', someone.token);
+    browser.cookies.set(`${t.database.name}_session`, someone.token);
     return browser;
   };
   const fields = { 'scope:mcp:read': 'on', agent: 'new', decision: 'allow' };
@@ -332,7 +333,7 @@ describe('POST /oauth/authorize', () => {
     const plain = Object.fromEntries(Object.entries({ 'sec-fetch-site': '', ...headers }).filter(([, value]) => value !== ''));
     const r = await t.call('POST', authorizePath(ask(client)), {
       raw: new URLSearchParams(fields).toString(),
-      headers: { 'content-type': 'application/x-www-form-urlencoded', cookie: `legate_session=${browser.cookies.get('legate_session')}`, ...plain },
+      headers: { 'content-type': 'application/x-www-form-urlencoded', cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; '), ...plain },
     });
     expect([r.status, r.headers.has('location')]).toEqual([403, false]);
   });

@@ -213,13 +213,13 @@ describe('the page of connected applications', () => {
     const app = await register(t, { client_name: '<b>App</b>' });
     const got = await tokens(t, someone, app, { scope: 'agents:read' });
     const browser = new FormClient(t);
-    browser.cookies.set('legate_session', someone.token);
+    browser.cookies.set(`${t.database.name}_session`, someone.token);
     const page = await browser.get('/account/apps');
     expect(page.status).toBe(200);
     expect(page.text).toContain('&lt;b&gt;App&lt;/b&gt;');
     const id = /name="grant" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
     const other = new FormClient(t);
-    other.cookies.set('legate_session', person.token);
+    other.cookies.set(`${t.database.name}_session`, person.token);
     expect((await other.get('/account/apps')).text).not.toContain(id);
     expect((await other.post('/account/apps', { grant: id })).status).toBe(404);
     expect((await browser.post('/account/apps', { grant: id }, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' })).status).toBe(403);
