@@ -47,6 +47,11 @@ interface Common {
   readonly action?: string | ((tool: string) => string);
   /** Pages of other origins may call (CORS, without credentials). Default: true, unless requests without a token pass. */
   readonly cors?: boolean;
+  /**
+   * Where requests arrive, when a proxy in front changes the path. What is guarded is this path and everything below; `/` is everything.
+   * Default: the path of `server.endpoint`.
+   */
+  readonly path?: string;
   /** Largest body in bytes. Default: 4 MiB. */
   readonly maxBodyBytes?: number;
 }

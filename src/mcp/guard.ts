@@ -60,6 +60,9 @@ export class Guard {
   readonly #decisions: ToolDecisions | undefined;
   readonly #scopes: readonly string[];
   readonly #issuer: string;
+  /** Of the resource, as clients know it and as requests arrive. */
+  readonly #paths: readonly string[];
+  readonly #prefix: string;
   readonly #cors: Readonly<Record<string, string>>;
   /** Which agent opened a session: knowing its id is not enough (MCP security best practices, session hijacking). */
   readonly #sessions = new LRUCache<string, string>({ max: MAX_SESSIONS });
@@ -73,6 +76,10 @@ export class Guard {
     this.#decisions = toolDecisions(options);
     this.#scopes = options.scopes ?? ['mcp:read'];
     this.#issuer = 'legate' in options ? options.legate.platform.issuer : options.issuer;
+    const { path = pathOfResource(server.endpoint) } = options;
+    if (path !== '' && !path.startsWith('/')) throw new TypeError(`protectMcp: path must begin with a slash, and is ${JSON.stringify(path)}`);
+    this.#paths = [pathOfResource(server.endpoint), path === '/' ? '' : path];
+    this.#prefix = simplest(path.replace(/\?.*/, ''));
     this.#cors =
       (options.cors ?? server.authRequired !== false)
         ? { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version' }
@@ -91,7 +98,7 @@ export class Guard {
 
   /** The metadata document (RFC 9728) and preflight requests; undefined: it is another request. `target` is path and query as they came. */
   publicAnswer(method: string, target: string, preflight: boolean): GuardAnswer | undefined {
-    const isMetadata = target === PROTECTED_RESOURCE_PATH + pathOfResource(this.#options.server.endpoint);
+    const isMetadata = this.#paths.some((path) => target === PROTECTED_RESOURCE_PATH + path);
     if (method === 'OPTIONS' && preflight && (isMetadata || this.covers(target)) && 'access-control-allow-origin' in this.#cors)
       return { status: 204, headers: { ...this.#cors, ...PREFLIGHT }, body: '' };
     if (!isMetadata || (method !== 'GET' && method !== 'HEAD')) return undefined;
@@ -108,7 +115,7 @@ export class Guard {
 
   /** Whether a path is the resource's or below it, however a router may read it: rather one too many than one too few. */
   covers(target: string): boolean {
-    const prefix = simplest(pathOfResource(this.#options.server.endpoint).replace(/\?.*/, ''));
+    const prefix = this.#prefix;
     return prefix === '' || readings(target).some((path) => path === prefix || path.startsWith(`${prefix}/`));
   }
 

@@ -58,7 +58,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
 
   const place = () => `issuer="${ISSUER}", resource="${server.endpoint}", resource_metadata="${server.url}/.well-known/oauth-protected-resource/mcp"`;
 
-  it('401 without a token: the challenge says where to go and what to ask for, and no error', async () => {
+  it('[RFC 9728 5.1] 401 without a token: the challenge says where to go and what to ask for, and no error', async () => {
     for (const response of [await post(server.endpoint, call('search')), await fetch(server.endpoint), await fetch(server.endpoint, { method: 'DELETE' })]) {
       expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, `Bearer scope="mcp:read mcp:execute", ${place()}`]);
       expect(response.headers.get('content-type')).toContain('application/json');
@@ -66,7 +66,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
   });
 
   it.each([['Bearer unknown'], ['Bearer '], ['Bearer a b'], ['Bearer all, Bearer all'], ['Basic YWxsOmFsbA=='], ['all'], [`Bearer ${'x'.repeat(9000)}`]])(
-    '401 invalid_token for %s',
+    '[RFC 6750 3.1] 401 invalid_token for %s',
     async (authorization) => {
       const response = await post(server.endpoint, call('search'), { authorization });
       expect(response.status).toBe(401);
@@ -74,12 +74,12 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     },
   );
 
-  it('401 for a token in the address', async () => {
+  it('[MCP 2025-03-26 authorization] 401 for a token in the address', async () => {
     const response = await post(`${server.endpoint}?access_token=all&token=all`, call('search'));
     expect([response.status, response.headers.get('www-authenticate')?.includes('error=')]).toEqual([401, false]);
   });
 
-  it('403 names every scope that the request needs, at once; a broader scope will do', async () => {
+  it('[RFC 6750 3.1] 403 names every scope that the request needs, at once; a broader scope will do', async () => {
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const lacking = await post(server.endpoint, call('search'), as('read'));
     expect([lacking.status, lacking.headers.get('www-authenticate')]).toEqual([
@@ -91,7 +91,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     expect((await post(server.endpoint, call('search'), as('execute'))).status).toBe(200);
   });
 
-  it('serves its own metadata (RFC 9728), readable from every origin', async () => {
+  it('[RFC 9728 3] serves its own metadata, readable from every origin', async () => {
     const response = await fetch(`${server.url}/.well-known/oauth-protected-resource/mcp`);
     expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
     expect(await response.json()).toEqual({
@@ -212,6 +212,19 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
       else expect(large.status).toBe(200);
     } finally {
       await small.close();
+    }
+  });
+
+  it('guards the path at which requests arrive, where a proxy changes it', async () => {
+    const endpoint = 'https://mcp.example.com/public/notes';
+    const behind = await adapter(() => ({ legate: legate(endpoint), server: { name: 'notes', endpoint }, path: '/mcp' }));
+    try {
+      expect((await post(behind.endpoint, call('search'))).status).toBe(401);
+      expect((await post(behind.endpoint, call('search'), as('all'))).status).toBe(200);
+      for (const path of ['/mcp', '/public/notes'])
+        expect(await (await fetch(`${behind.url}/.well-known/oauth-protected-resource${path}`)).json()).toMatchObject({ resource: endpoint });
+    } finally {
+      await behind.close();
     }
   });
 

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 
 describe('GET /.well-known/oauth-protected-resource', () => {
-  it('200: our own audience, what RFC 9728 names, and the registered servers', async () => {
+  it('[RFC 9728 2] 200: our own audience, what the standard names, and the registered servers', async () => {
     const { id } = await t.legate.mcp.registerServer({ name: 'github', endpoint: 'https://mcp.example.com/github', tools: ['search'], authRequired: true });
     const r = await t.call('GET', ROOT);
     expect(r.status).toBe(200);
@@ -44,7 +44,7 @@ describe('GET /.well-known/oauth-protected-resource', () => {
 });
 
 describe('GET /.well-known/oauth-protected-resource/<path>', () => {
-  it.each(['/mcp', '/mcp/', '/a/b/mcp', '/mcp%20x', '/MCP', '/q?tenant=1'])('200 for the path %s, with `resource` equal to what was asked', async (path) => {
+  it.each(['/mcp', '/mcp/', '/a/b/mcp', '/mcp%20x', '/MCP', '/q?tenant=1'])('[RFC 9728 3.3] 200 for the path %s, with `resource` equal to what was asked', async (path) => {
     const endpoint = `http://localhost:3000${path}`;
     await t.legate.mcp.registerServer({ name: `at ${path.replaceAll('*', '')}`, endpoint });
     const r = await t.call('GET', ROOT + path);
@@ -65,10 +65,13 @@ describe('GET /.well-known/oauth-protected-resource/<path>', () => {
     expect((await t.call('GET', `${ROOT}/same`)).body.resource).toBe('http://localhost:3000/same');
   });
 
-  it.each(['/unknown', '/mcp//', '/mcp/x', '/same/', '/same?x=1', '/same%2F', '/%00', '/..%2fsame', '/agents'])('404 as JSON for %s, which nothing has', async (path) => {
-    const r = await t.call('GET', ROOT + path);
-    expect([r.status, r.headers.get('content-type'), r.body.error.code]).toEqual([404, 'application/json; charset=utf-8', 'NOT_FOUND']);
-  });
+  it.each(['/unknown', '/mcp//', '/mcp/x', '/same/', '/same?x=1', '/same%2F', '/%00', '/..%2fsame', '/agents'])(
+    '[RFC 9728 3.1] 404 as JSON for %s, which nothing has',
+    async (path) => {
+      const r = await t.call('GET', ROOT + path);
+      expect([r.status, r.headers.get('content-type'), r.body.error.code]).toEqual([404, 'application/json; charset=utf-8', 'NOT_FOUND']);
+    },
+  );
 
   it('404 as JSON for other well-known addresses', async () => {
     const r = await t.call('GET', '/.well-known/openid-configuration');
@@ -109,7 +112,7 @@ describe('pages of other origins (CORS)', () => {
 });
 
 describe('a token that lacks a scope', () => {
-  it('403 names it in the challenge', async () => {
+  it('[RFC 6750 3.1] 403 names it in the challenge', async () => {
     const alice = await t.user({ scopes: ['audit:read'] });
     const r = await t.call('GET', '/agents', { as: alice });
     expect([r.status, r.headers.get('www-authenticate')]).toEqual([

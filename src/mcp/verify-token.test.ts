@@ -69,7 +69,7 @@ const sign = ({ claims = {}, header = {}, key = ed.privateKey }: Wanted = {}): P
     .sign(key);
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-describe('by the keys of the issuer', () => {
+describe('[RFC 9068 4] by the keys of the issuer', () => {
   const verify = (token: string, more: Partial<RemoteOptions> = {}) => verifierOf({ issuer, server, ...more })(token);
 
   it('gives what specification 2.9 names', async () => {
@@ -147,7 +147,7 @@ describe('by the keys of the issuer', () => {
   });
 });
 
-describe('by introspection', () => {
+describe('[RFC 7662 2] by introspection', () => {
   const verifier = (o: RemoteOptions['introspection'] = { token: 'lgk_x' }) => verifierOf({ issuer, server, introspection: o });
 
   it('asks with the credential it was given, each time', async () => {

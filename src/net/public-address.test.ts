@@ -25,7 +25,7 @@ const within = (address: string): string | undefined =>
     return parsed.kind() === range.kind() && (parsed as ipaddr.IPv4).match(range as ipaddr.IPv4, bits);
   })?.name;
 
-describe('special-use addresses', () => {
+describe('[RFC 6890 2.2] special-use addresses', () => {
   it.each(SPECIAL_USE_V4)('IPv4 $block ($name): first and last address are refused, the neighbours judged for themselves', ({ block }) => {
     const { first, last, outside } = edges(block);
     expect([whyNotPublic(first), whyNotPublic(last)]).toEqual([within(first), within(last)]);
