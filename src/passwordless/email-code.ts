@@ -58,7 +58,7 @@ export async function useEmailCode(platform: Platform, input: VerifyCode, device
         .returning('code_hash')
         .executeTakeFirst());
     const right = open !== undefined && keyedHashes(platform.secrets().pepper, PURPOSE, row?.id ?? '', code).some((hash) => secretsEqual(hash, open.code_hash));
-    if (!row || !right) return refuse(change, { method: 'email-otp', email: input.email, userId: row?.id, ip: device.ip }, UserErrors.INVALID_CODE());
+    if (!row || !right) return refuse(platform, change, { method: 'email-otp', email: input.email, userId: row?.id, ip: device.ip }, UserErrors.INVALID_CODE());
     await db.deleteFrom('email_codes').where('user_id', '=', row.id).execute();
     return finishSignIn(platform, change, await proveAddress(change, row), { method: 'email-otp', rememberMe: input.rememberMe }, device);
   });

@@ -56,7 +56,7 @@ export async function useMagicLink(platform: Platform, token: string, device: Si
   return attempting(platform, async (change) => {
     const used = await takeOneTimeToken(change, 'magic-link', token);
     const row = used && (await findUser(change.db, used.user_id));
-    if (!used || !row) return refuse(change, { method: 'magic-link', ip: device.ip }, UserErrors.INVALID_TOKEN());
+    if (!used || !row) return refuse(platform, change, { method: 'magic-link', ip: device.ip }, UserErrors.INVALID_TOKEN());
     const result = await finishSignIn(platform, change, await proveAddress(change, row), { method: 'magic-link', rememberMe: true }, device);
     return { result, callbackUrl: callbackOf(used.data) };
   });

@@ -34,11 +34,11 @@ export async function completeSignIn(platform: Platform, input: VerifyTotp & { t
     const { db, now } = change;
     const pending = await findOneTimeToken(db, now, 'two-factor', input.twoFactorToken);
     const row = pending && (await findUser(db, pending.user_id));
-    if (!row) return refuse(change, { method: 'totp', ip: device.ip }, UserErrors.INVALID_CODE());
+    if (!row) return refuse(platform, change, { method: 'totp', ip: device.ip }, UserErrors.INVALID_CODE());
     const used = await useCode(platform, change, row.id, input.code);
     if (typeof used === 'object') {
       if (used.counts) await countFailure(change, input.twoFactorToken, pending.failures + 1);
-      return refuse(change, { method: used.method, email: row.email, userId: row.id, ip: device.ip }, used.error);
+      return refuse(platform, change, { method: used.method, email: row.email, userId: row.id, ip: device.ip }, used.error);
     }
     await takeOneTimeToken(change, 'two-factor', input.twoFactorToken);
     const step = JSON.parse(pending.data) as FirstStep;

@@ -23,7 +23,7 @@ export async function confirmTotp(
     const known = await db.selectFrom('totp_secrets').select('enabled_at').where('user_id', '=', userId).executeTakeFirst();
     if (!known) throw SecondFactorErrors.TOTP_NOT_SET_UP();
     const used = await useCode(platform, change, userId, code);
-    if (typeof used === 'object') return refuse(change, { method: used.method, email: row.email, userId, ip: person.ip }, used.error);
+    if (typeof used === 'object') return refuse(platform, change, { method: used.method, email: row.email, userId, ip: person.ip }, used.error);
     const deviceCookie = trusts ? await trustDevice(platform, change, userId) : undefined;
     if (known.enabled_at !== null) return { user: toUser(row), deviceCookie };
     await db.updateTable('totp_secrets').set({ enabled_at: now }).where('user_id', '=', userId).execute();

@@ -27,7 +27,7 @@ export async function provingPassword<T>(platform: Platform, person: PersonCalli
     const row = await findUser(change.db, person.principal.userId);
     if (!row) throw invalidCredential();
     if (!right || row.password_hash !== found?.password_hash)
-      return refuse(change, { method: 'password', email: row.email, userId: row.id, ip: person.ip }, UserErrors.INVALID_PASSWORD()) as Refusal;
+      return refuse(platform, change, { method: 'password', email: row.email, userId: row.id, ip: person.ip }, UserErrors.INVALID_PASSWORD()) as Refusal;
     return work(change, row);
   });
 }

@@ -26,8 +26,8 @@ export class Refusal {
 /** Who signs in does not learn whether an address is known; who reads the ledger can tell one address from another, and find a known one. */
 const emailHash = (email: string): string => hash('sha256', emailKey(email.toWellFormed()), 'hex');
 
-/** Puts `auth.failed` into the ledger: the person is told, an unknown address is not named. */
-export function refuse(change: Change, { method, email, userId, ip }: Attempt, error: LegateError): Refusal {
+/** Puts `auth.failed` into the ledger: the person is told, an unknown address is not named, the client's only where `multiSession.trackIp` allows. */
+export function refuse(platform: Platform, change: Change, { method, email, userId, ip }: Attempt, error: LegateError): Refusal {
   change.emit({
     type: 'auth.failed',
     ...(userId === undefined ? {} : { userId }),
@@ -36,7 +36,7 @@ export function refuse(change: Change, { method, email, userId, ip }: Attempt, e
       ...(email === null || email === undefined ? {} : { emailHash: emailHash(email) }),
       method,
       reason: error.code,
-      ipAddress: ip,
+      ipAddress: platform.config.multiSession.trackIp ? ip : null,
     },
   });
   return new Refusal(error);

@@ -54,7 +54,7 @@ async function signUpQuietly(platform: Platform, user: Wanted, device: Device, c
   try {
     await attempting<UserRow>(platform, async (change) => {
       const owner = await findUserByEmail(change.db, user.email);
-      if (owner) return refuse(change, { method: 'sign-up', email: user.email, userId: owner.id, ip: device.ip }, UserErrors.EMAIL_IN_USE());
+      if (owner) return refuse(platform, change, { method: 'sign-up', email: user.email, userId: owner.id, ip: device.ip }, UserErrors.EMAIL_IN_USE());
       return makeUnverified(change, user);
     });
   } catch (error) {
