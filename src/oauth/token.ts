@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Platform } from '../platform.ts';
-import { authenticateClient, clientCredentials, refused } from './authenticate-client.ts';
+import { authenticateClient, authenticateHolder, clientCredentials, refused } from './authenticate-client.ts';
 import { clientCredentialsGrant } from './client-credentials.ts';
 import { OAuthErrors } from './errors.ts';
 import { exchangeCode } from './exchange-code.ts';
@@ -63,8 +63,8 @@ export async function token(platform: Platform, request: Request, raw: TokenRequ
       if (!by) throw refused(false);
       return clientCredentialsGrant(platform, by, body);
     case EXCHANGE:
-      // The actor proves itself with its own token; a client that names itself has to prove itself as well.
-      if (by) await authenticateClient(platform, by);
+      // The actor proves itself with its own token; a client or agent that names itself has to prove itself as well.
+      if (by) await authenticateHolder(platform, by);
       return exchangeToken(platform, body);
     default:
       throw OAuthErrors.OAUTH_UNSUPPORTED_GRANT_TYPE();
