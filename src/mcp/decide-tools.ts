@@ -1,4 +1,4 @@
-import type { LocalOptions, McpAuth, RemoteOptions, ToolDecision } from './guard-options.ts';
+import type { GuardOptions, McpAuth, ToolDecision } from './guard-options.ts';
 import { fetchJson } from './issuer-metadata.ts';
 
 interface ToolQuestion {
@@ -25,7 +25,7 @@ const BATCH = 100;
 const isCallable = ({ allowed, reason }: ToolDecision): boolean => allowed || (reason !== undefined && !NEVER.has(reason));
 
 /** undefined: decisions are not wanted. */
-export function toolDecisions(options: LocalOptions | RemoteOptions): ToolDecisions | undefined {
+export function toolDecisions(options: GuardOptions): ToolDecisions | undefined {
   const { server, action = 'execute' } = options;
   const question = (auth: McpAuth, { tool, arguments: args }: ToolQuestion, { ip, userAgent }: Origin = {}) => ({
     agentId: auth.agentId,

@@ -12,7 +12,7 @@ export interface GuardedServer {
 
 /** What the guard needs of a service in the same process: `createLegate()` gives it. */
 export interface GuardingLegate {
-  readonly platform: { readonly issuer: string };
+  readonly platform: { readonly issuer: string; readonly audience: string };
   readonly mcp: { validateToken(token: string, options: { readonly audience: string }): Promise<TokenValidation> };
   authorize(question: {
     readonly agentId: string;
@@ -57,7 +57,9 @@ interface Common {
 }
 
 /** In the process of the service: a revocation holds from the next request on. */
-export interface LocalOptions extends Common {
+export interface LocalOptions extends Omit<Common, 'server'> {
+  /** Default: the service's own resource, without decisions: tokens for our own API are taken. */
+  readonly server?: GuardedServer;
   readonly legate: GuardingLegate;
   /** Each tool call is decided (and recorded) as `mcp:<server>:<tool>`, and `tools/list` is cut to what may be called. Default: true. */
   readonly decisions?: boolean;
@@ -86,6 +88,15 @@ export interface RemoteOptions extends Common {
 }
 
 export type ProtectMcpOptions = LocalOptions | RemoteOptions;
+
+/** With the server filled in. */
+export type GuardOptions = (LocalOptions & Pick<Common, 'server'>) | RemoteOptions;
+
+export function withServer(options: ProtectMcpOptions): GuardOptions {
+  if (options.server) return options as GuardOptions;
+  if (!('legate' in options)) throw new TypeError('protectMcp: server { name, endpoint } is needed, unless legate is given');
+  return { ...options, server: { name: '', endpoint: options.legate.platform.audience }, decisions: false };
+}
 
 /** Who calls. Has the members of the MCP SDK's `AuthInfo`, so it can be handed to a transport. */
 export interface McpAuth {

@@ -3,7 +3,7 @@ import { type BearerChallenge, bearerChallenge } from '../protocol/bearer-challe
 import { metadataAddress, originOfResource, PROTECTED_RESOURCE_PATH, pathOfResource } from '../protocol/protected-resource.ts';
 import { type Origin, type ToolDecisions, toolDecisions } from './decide-tools.ts';
 import type { AnswerRules } from './filter-tools.ts';
-import type { McpAuth, ProtectMcpOptions, ToolDecision } from './guard-options.ts';
+import { type GuardOptions, type McpAuth, type ProtectMcpOptions, type ToolDecision, withServer } from './guard-options.ts';
 import { VerifierUnavailable } from './issuer-metadata.ts';
 import { errorAnswer, parseBody, type ToolCall, toolCalls, UnreadableBody } from './json-rpc.ts';
 import { missingScopes } from './scope-check.ts';
@@ -55,7 +55,7 @@ const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 /** What the guard decides, apart from frameworks: metadata, challenges, verification, tool decisions. */
 export class Guard {
   readonly maxBodyBytes: number;
-  readonly #options: ProtectMcpOptions;
+  readonly #options: GuardOptions;
   readonly #verify: VerifyToken;
   readonly #decisions: ToolDecisions | undefined;
   readonly #scopes: readonly string[];
@@ -67,7 +67,8 @@ export class Guard {
   /** Which agent opened a session: knowing its id is not enough (MCP security best practices, session hijacking). */
   readonly #sessions = new LRUCache<string, string>({ max: MAX_SESSIONS });
 
-  constructor(options: ProtectMcpOptions) {
+  constructor(given: ProtectMcpOptions) {
+    const options = withServer(given);
     const { server } = options;
     if (originOfResource(server.endpoint) === '') throw new TypeError(`protectMcp: server.endpoint must be an absolute address, and is ${JSON.stringify(server.endpoint)}`);
     this.#options = options;
@@ -108,7 +109,7 @@ export class Guard {
       authorization_servers: [this.#issuer],
       bearer_methods_supported: ['header'],
       scopes_supported: this.#allScopes(),
-      resource_name: server.name,
+      ...(server.name === '' ? {} : { resource_name: server.name }),
     };
     return { status: 200, headers: { 'content-type': 'application/json', 'access-control-allow-origin': '*', 'cache-control': 'no-store' }, body: JSON.stringify(metadata) };
   }

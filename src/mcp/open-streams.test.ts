@@ -7,7 +7,7 @@ import { expressMcp, type GuardingLegate, protectMcp, type TokenValidation } fro
 /** Tokens that hold at the moment, by agent. */
 let holding: Map<string, string>;
 const legate = (): GuardingLegate => ({
-  platform: { issuer: 'https://legate.example' },
+  platform: { issuer: 'https://legate.example', audience: 'https://legate.example' },
   mcp: {
     validateToken: async (token): Promise<TokenValidation> => {
       const agentId = holding.get(token);

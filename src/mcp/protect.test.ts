@@ -22,7 +22,7 @@ const decisionOn = (resource: string): ToolDecision => {
   return { allowed: true, auditId: 'aud_3' };
 };
 const legate = (audience: string): GuardingLegate => ({
-  platform: { issuer: ISSUER },
+  platform: { issuer: ISSUER, audience: ISSUER },
   mcp: { validateToken: async (token, options) => (options.audience === audience ? (tokens[token] ?? { valid: false }) : { valid: false }) },
   authorize: async (question) => {
     asked.push(question);
@@ -212,6 +212,20 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
       else expect(large.status).toBe(200);
     } finally {
       await small.close();
+    }
+  });
+
+  it('without a server, takes tokens for the resource of the service itself', async () => {
+    const own = await adapter(() => ({ legate: legate(ISSUER) }));
+    try {
+      const response = await post(own.endpoint, call('delete'));
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([
+        401,
+        `Bearer scope="mcp:read mcp:execute", issuer="${ISSUER}", resource="${ISSUER}", resource_metadata="${ISSUER}/.well-known/oauth-protected-resource"`,
+      ]);
+      expect(await (await post(own.endpoint, call('delete'), as('all'))).text()).toContain('deleted');
+    } finally {
+      await own.close();
     }
   });
 

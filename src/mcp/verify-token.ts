@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { LocalOptions, RemoteOptions } from './guard-options.ts';
+import type { GuardOptions, RemoteOptions } from './guard-options.ts';
 import { fetchJson, issuerMetadata, VerifierUnavailable } from './issuer-metadata.ts';
 import type { TokenValidation } from './token-validation.ts';
 
@@ -14,7 +14,7 @@ const MAX_CACHED = 10_000;
 
 const INVALID: TokenValidation = { valid: false };
 
-export function verifierOf(options: LocalOptions | RemoteOptions): VerifyToken {
+export function verifierOf(options: GuardOptions): VerifyToken {
   const audience = options.server.endpoint;
   const verify =
     'legate' in options
