@@ -33,7 +33,7 @@ const signed = (h: unknown, c: unknown): string => {
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
 describe('an access token', () => {
-  it('[RFC 7515 3; RFC 7518 3.2] is HS256 with the configured secret: another library verifies it', async () => {
+  it('[RFC 7515 3; RFC 7518 3.2] an access token is HS256 with the configured secret: another library verifies it', async () => {
     expect(signed(header, claims)).toBe(good);
     const { payload } = await jwtVerify(good, new TextEncoder().encode(SECRET), {
       algorithms: ['HS256'],
@@ -46,7 +46,7 @@ describe('an access token', () => {
     expect((await t.call('GET', '/agents', { as: good })).status).toBe(200);
   });
 
-  it('[RFC 9068 2.1] may be of type application/at+jwt', async () => {
+  it('[RFC 9068 2.1] an access token may be of type application/at+jwt', async () => {
     expect((await t.call('GET', '/agents', { as: signed({ ...header, typ: 'application/at+jwt' }, claims) })).status).toBe(200);
   });
 
@@ -127,7 +127,7 @@ describe('an access token', () => {
     ['a space within', () => good.replace('.', '. ')],
     ['a megabyte', () => `${good}${'A'.repeat(1_000_000)}`],
     ['nothing', () => ''],
-  ])('[RFC 8725 3.1, 3.8 and 3.11; RFC 9068 4] is refused with %s', async (_what, make) => {
+  ])('[RFC 8725 3.1, 3.8 and 3.11; RFC 9068 4] an access token is refused with %s', async (_what, make) => {
     const token = make();
     expect((await t.legate.mcp.validateToken(token)).valid).toBe(false);
     const r = await t.call('GET', '/agents', { headers: { authorization: `Bearer ${token}` } });
@@ -136,12 +136,12 @@ describe('an access token', () => {
     expect((await t.call('GET', '/agents', { as: good })).status).toBe(200);
   });
 
-  it('[RFC 8725 3.11] of another kind is none: agent, session and API tokens are not valid as such', async () => {
+  it('[RFC 8725 3.11] a token of another kind is none: agent, session and API tokens are not valid as such', async () => {
     const user = await t.user();
     for (const token of [(await t.agent(user)).token, person.token, user.token]) expect((await t.legate.mcp.validateToken(token)).valid).toBe(false);
   });
 
-  it('[RFC 9700 4.3.2] is not taken from the query', async () => {
+  it('[RFC 9700 4.3.2] an access token is not taken from the query', async () => {
     expect((await t.call('GET', `/agents?access_token=${good}`)).status).toBe(401);
   });
 });

@@ -141,7 +141,7 @@ describe('redirect URIs on loopback', () => {
   });
 
   it.each([...uris, 'http://localhost:5123/callback', 'http://127.0.0.1:65535/callback', 'http://[::1]:1/callback', 'http://127.0.0.1:1024/'])(
-    '[RFC 8252 7.3] %s is the registered one, whatever the port',
+    '[RFC 8252 7.3] on loopback the port may differ: %s is registered',
     async (uri) => {
       const asked = ask(native, { redirect_uri: uri });
       const r = await consent(t, person, asked);
@@ -169,7 +169,7 @@ describe('redirect URIs on loopback', () => {
     'cursor://anysphere.cursor-mcp:80/oauth/callback',
     'cursor://evil/oauth/callback',
     'cursor://anysphere.cursor-mcp/oauth/callback?x',
-  ])('[RFC 8252 7.3; RFC 9700 4.1.3] %s is not', async (uri) => {
+  ])('[RFC 8252 7.3; RFC 9700 4.1.3] nothing but the port may differ: %s is not registered', async (uri) => {
     const r = await t.call('GET', authorizePath(ask(native, { redirect_uri: uri })), { as: person });
     expect([r.status, r.headers.has('location')]).toEqual([400, false]);
   });
@@ -186,7 +186,7 @@ describe('the consent page', () => {
     expect(buttons[0]).toBe(buttons[1]);
   });
 
-  it('[RFC 9700 4.16] cannot be framed, loads nothing, runs nothing and is not kept', async () => {
+  it('[RFC 9700 4.16] the consent page cannot be framed, loads nothing, runs nothing and is not kept', async () => {
     const r = await get({}, await signUp(t));
     const csp = r.headers.get('content-security-policy') ?? '';
     expect(csp).toContain("default-src 'none'");
@@ -225,7 +225,7 @@ describe('the consent page', () => {
     expect((await t.call('GET', authorizePath(asked), { as: someone })).status).toBe(200);
   });
 
-  it('[RFC 9700 4.12; RFC 9207 2] allows by 303, with code, state and iss', async () => {
+  it('[RFC 9700 4.12; RFC 9207 2] consent is answered by 303, with code, state and iss', async () => {
     const r = await consent(t, await signUp(t), ask(client));
     expect(r.status).toBe(303);
     expect(Object.fromEntries(locationOf(r).searchParams)).toEqual({ code: expect.stringMatching(/^lga_/), state: 'the state', iss: ISSUER });
@@ -233,7 +233,7 @@ describe('the consent page', () => {
     expect(r.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('[ASVS 5.0 10.4.11] grants what stayed ticked, nothing more, and at least one', async () => {
+  it('[ASVS 5.0 10.4.11] consent grants what stayed ticked, nothing more, and at least one', async () => {
     const someone = await signUp(t);
     const authorization = { authorization: `Bearer ${someone.token}` };
     const asked = ask(client, { scope: 'mcp:read mcp:execute agents:write' });
@@ -284,7 +284,7 @@ describe('consent that is remembered', () => {
     expect(await asks(await signUp(t), two)).toBe(true);
   });
 
-  it('[RFC 8252 8.6; MCP 2026-07-28 security] is never that of a client on the person’s own machine', async () => {
+  it('[RFC 8252 8.6; MCP 2026-07-28 security] consent is never remembered for a client on the person’s own machine', async () => {
     const someone = await signUp(t);
     const uris = ['https://vscode.dev/redirect', 'http://127.0.0.1:33418/', 'cursor://anysphere/callback'];
     const mixed = await register(t, { redirect_uris: uris });
@@ -328,7 +328,7 @@ describe('POST /oauth/authorize', () => {
     ['a sandboxed frame', { origin: 'null' }],
     ['a subdomain', { origin: 'http://evil.localhost:3000', 'sec-fetch-site': 'same-site' }],
     ['another origin of an old browser', { origin: 'https://evil.example' }],
-  ])('[ASVS 5.0 10.7.1; MCP security] refuses the form of %s', async (_what, headers) => {
+  ])('[ASVS 5.0 10.7.1; MCP security] consent is not taken from the form of %s', async (_what, headers) => {
     const browser = await signedIn();
     const plain = Object.fromEntries(Object.entries({ 'sec-fetch-site': '', ...headers }).filter(([, value]) => value !== ''));
     const r = await t.call('POST', authorizePath(ask(client)), {

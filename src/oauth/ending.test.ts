@@ -165,7 +165,7 @@ describe('what ends a grant', () => {
     ['the person is deleted', ({ someone }) => t.call('DELETE', `/users/${someone.id}`, { as: admin })],
     ['an admin ends it', async ({ someone }) => t.call('DELETE', `/oauth/grants/${(await t.call('GET', '/oauth/grants', { as: someone })).body[0].id}`, { as: admin })],
   ];
-  it.each(ways)('[ASVS 5.0 10.4.9] %s', async (_what, end) => {
+  it.each(ways)('[ASVS 5.0 10.4.9] a grant and its tokens end when %s', async (_what, end) => {
     const someone = await signUp(t);
     const app = await register(t);
     const got = await tokens(t, someone, app, { scope: 'agents:read' });

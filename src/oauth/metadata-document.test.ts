@@ -46,7 +46,7 @@ beforeEach(() => {
 });
 
 describe('a client ID metadata document', () => {
-  it('[CIMD 3 and 5] describes a client at authorize, token, refresh and revoke alike', async () => {
+  it('[CIMD 3 and 5] a document describes a client at authorize, token, refresh and revoke alike', async () => {
     const client = newClient();
     publishOf(client);
     const request = ask(client);
@@ -106,7 +106,7 @@ describe('a client ID metadata document', () => {
         answer = (_req, res) => void res.writeHead(200, { 'content-length': '100' }).write('{', () => res.destroy());
       },
     ],
-  ])('[CIMD 4 and 6] is refused when it %s, and asked for again the next time', async (_what, publishBad) => {
+  ])('[CIMD 4 and 6] a document is refused when it %s, and asked for again the next time', async (_what, publishBad) => {
     const client = newClient();
     publishBad(client);
     const r = await open(client);
@@ -118,7 +118,7 @@ describe('a client ID metadata document', () => {
     expect((await open(client)).status).toBe(200);
   });
 
-  it('[CIMD 6] is given a few seconds', async () => {
+  it('[CIMD 6] a document is given a few seconds', async () => {
     answer = () => {};
     const client = newClient();
     const started = Date.now();
@@ -126,7 +126,7 @@ describe('a client ID metadata document', () => {
     expect(Date.now() - started).toBeLessThan(6000);
   });
 
-  it('[CIMD 4.4] is kept as long as it says, between a minute and a day', async () => {
+  it('[CIMD 4.4] a document is kept as long as it says, between a minute and a day', async () => {
     for (const [cacheControl, keptMs] of [
       ['no-store', 60_000],
       ['max-age=0', 60_000],
@@ -147,7 +147,7 @@ describe('a client ID metadata document', () => {
     }
   });
 
-  it('[CIMD 6] is fetched once for many requests at the same time', async () => {
+  it('[CIMD 6] a document is fetched once for many requests at the same time', async () => {
     const client = newClient();
     publishOf(client);
     const all = await Promise.all(Array.from({ length: 20 }, () => open(client)));
@@ -155,7 +155,7 @@ describe('a client ID metadata document', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('[CIMD 6] does not let anybody make us ask one host without end', async () => {
+  it('[CIMD 6] one host is not asked without end', async () => {
     publish('', 404);
     await Promise.all(Array.from({ length: 60 }, () => open(newClient())));
     expect(asked.length).toBeLessThanOrEqual(30);
@@ -171,7 +171,7 @@ describe('a client ID metadata document', () => {
     ['a space', () => `${origin}/a b`],
     ['3,000 characters', () => `${origin}/${'x'.repeat(3000)}`],
     ['no host', () => 'https:///client'],
-  ])('[CIMD 3] is not at an address with %s', async (_what, make) => {
+  ])('[CIMD 3] a client is not at an address with %s', async (_what, make) => {
     const client = newClient({ client_id: make() });
     publishOf(client);
     expect((await open(client)).status).toBe(400);

@@ -22,7 +22,7 @@ describe('POST /oauth/register', () => {
     expect(r.headers.get('access-control-allow-origin')).toBe('*');
   });
 
-  it('[RFC 7591 3.2.1] echoes what it accepted, with when it was issued, and 0 for a secret that does not expire', async () => {
+  it('[RFC 7591 3.2.1] a registration echoes what it accepted, with when it was issued, and 0 for a secret that does not expire', async () => {
     const metadata = {
       redirect_uris: [CALLBACK, 'cursor://anysphere.cursor-mcp/oauth/callback', 'http://localhost/callback'],
       client_name: 'Everything',
@@ -87,7 +87,7 @@ describe('POST /oauth/register', () => {
     ['an array', [], 'invalid_client_metadata'],
     ['a text', 'x', 'invalid_client_metadata'],
     ['null', null, 'invalid_client_metadata'],
-  ])('[RFC 7591 3.2.2; RFC 9700 2.1] 400 for %s', async (_what, body, error) => {
+  ])('[RFC 7591 3.2.2; RFC 9700 2.1] refuses a registration with %s', async (_what, body, error) => {
     const r = await post(body);
     expect(r.status, r.text).toBe(400);
     expect(r.body.error).toBe(error);
@@ -108,14 +108,14 @@ describe('POST /oauth/register', () => {
     expect(r.body).toEqual({ error: expect.stringMatching(/^[a-z_]+$/), error_description: expect.any(String) });
   });
 
-  it('[RFC 9700 4.15] never lets a client choose its id', async () => {
+  it('[RFC 9700 4.15] a client never chooses its id', async () => {
     const alice = await t.user();
     const agent = await t.agent(alice);
     const { body } = await post({ redirect_uris: [CALLBACK], client_id: agent.id, client_name: agent.id });
     expect(body.client_id).toMatch(/^cli_/);
   });
 
-  it('[ASVS 5.0 10.4.7] has a limit for each address', async () => {
+  it('[ASVS 5.0 10.4.7] registration has a limit for each address', async () => {
     const own = await createTestService({ config: { rateLimit: {} } });
     const statuses = await Promise.all(Array.from({ length: 70 }, async () => (await own.call('POST', '/oauth/register', { body: { redirect_uris: [CALLBACK] } })).status));
     expect(statuses.filter((s) => s === 201)).toHaveLength(60);
@@ -123,7 +123,7 @@ describe('POST /oauth/register', () => {
     expect((await own.call('POST', '/mcp/register', { body: { redirect_uris: [CALLBACK] }, ip: '192.0.2.9' })).status).toBe(201);
   });
 
-  it('[ASVS 5.0 10.4.7] forgets what registered itself and was never used, and keeps the others', async () => {
+  it('[ASVS 5.0 10.4.7] a client that registered itself and was never used is forgotten, the others are kept', async () => {
     const own = await createTestService();
     const unused = await register(own);
     const used = await register(own);
@@ -141,7 +141,7 @@ describe('POST /oauth/register', () => {
 });
 
 describe('mcp.registration', () => {
-  it('[RFC 7591 3] token: takes the initial access token, or an admin, and refuses others', async () => {
+  it('[RFC 7591 3] registration by token takes the initial access token, or an admin, and refuses others', async () => {
     const registrationToken = 'an initial access token';
     const own = await createTestService({ config: { mcp: { registration: 'token', registrationToken } } });
     const body = { redirect_uris: [CALLBACK] };

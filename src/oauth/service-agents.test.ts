@@ -46,7 +46,7 @@ describe('grant_type=client_credentials', () => {
     ['a scope over what people own', () => [{ scope: 'agents:write' }, {}], 400, 'invalid_scope'],
     ['an unknown scope', () => [{ scope: 'x' }, {}], 400, 'invalid_scope'],
     ['an unknown resource', () => [{ resource: 'https://elsewhere.example' }, {}], 400, 'invalid_target'],
-  ])('[RFC 6749 5.2] refuses %s', async (_what, change, status, error) => {
+  ])('[RFC 6749 5.2] refuses client credentials with %s', async (_what, change, status, error) => {
     const [fields, headers] = change(await service(), await service());
     const agent = await service();
     const r = await form(t, '/oauth/token', { grant_type: 'client_credentials', client_id: agent.id, client_secret: agent.token, ...fields }, headers);
@@ -72,7 +72,7 @@ describe('grant_type=client_credentials', () => {
     expect((await ask({ id: agent.id, token })).status).toBe(200);
   });
 
-  it('[RFC 7009 2.1; RFC 7662 2.1] is revoked and looked at by the agent itself', async () => {
+  it('[RFC 7009 2.1; RFC 7662 2.1] a service agent revokes and looks at its tokens itself', async () => {
     const agent = await service();
     const other = await service();
     const { access_token } = (await ask(agent)).body;
@@ -97,7 +97,7 @@ describe('token exchange', () => {
   const exchange = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
     form(t, '/oauth/token', { grant_type: EXCHANGE, subject_token: subject.access_token, subject_token_type: ACCESS_TOKEN_TYPE, ...fields }, headers);
 
-  it('[RFC 8693 2.2.1 and 4.1] keeps the subject, names the actor, and has a delegation behind it', async () => {
+  it('[RFC 8693 2.2.1 and 4.1] an exchange keeps the subject, names the actor, and has a delegation behind it', async () => {
     const actor = await actorOf();
     const r = await exchange({ actor_token: actor.token, actor_token_type: AGENT_TOKEN_TYPE, scope: 'mcp:read' });
     expect(r.status, r.text).toBe(200);
@@ -110,7 +110,7 @@ describe('token exchange', () => {
     expect((await t.authorize(actor.token, { agentId: actor.id, action: 'execute', resource: 'mcp:notes:search' })).body.allowed).toBe(false);
   });
 
-  it('[RFC 8693 4.1] nests the actors of a chain, and never gives more than there was', async () => {
+  it('[RFC 8693 4.1] an exchange nests the actors of a chain, and never gives more than there was', async () => {
     const [b, c] = [await actorOf(), await actorOf()];
     const first = (await exchange({ actor_token: b.token, scope: 'mcp:read' })).body;
     const second = await exchange({ subject_token: first.access_token, actor_token: c.token });
@@ -134,7 +134,7 @@ describe('token exchange', () => {
     ['more scope', () => ({ scope: 'mcp:read agents:write' }), 'invalid_scope'],
     ['another resource', () => ({ resource: NOTES }), 'invalid_target'],
     ['an unknown audience', () => ({ audience: 'https://elsewhere.example' }), 'invalid_target'],
-  ])('[RFC 8693 2.2.2] 400 for %s', async (_what, change, error) => {
+  ])('[RFC 8693 2.2.2] refuses an exchange with 400 for %s', async (_what, change, error) => {
     const actor = await actorOf();
     const r = await exchange({ actor_token: actor.token, ...(await change(actor)) });
     expect([r.status, r.body.error], r.text).toEqual([400, error]);

@@ -34,7 +34,7 @@ const codeFields = async (of: Json = client, more: Record<string, string | undef
 const without = (fields: Record<string, string>, name: string): Record<string, string> => Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
 
 describe('POST /oauth/token, grant_type=authorization_code', () => {
-  it.each(PATHS)('[RFC 6749 5.1] 200 at %s', async (path) => {
+  it.each(PATHS)('[RFC 6749 5.1] answers a code with a token response that is not to be kept, at %s', async (path) => {
     const r = await form(t, path, await codeFields());
     expect(r.status, r.text).toBe(200);
     expect(r.body).toEqual({
@@ -49,7 +49,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     expect(r.headers.get('access-control-allow-origin')).toBe('*');
   });
 
-  it('[RFC 9068 2.2] gives a JWT of type at+jwt with the specified claims', async () => {
+  it('[RFC 9068 2.2] an access token is a JWT of type at+jwt with the specified claims', async () => {
     const { access_token } = await tokens(t, person, client);
     expect(JSON.parse(Buffer.from(access_token.split('.')[0], 'base64url').toString())).toEqual({ alg: 'HS256', typ: 'at+jwt', kid: expect.any(String) });
     const iat = Math.floor(t.clock.now() / 1000);
@@ -83,7 +83,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     ['another grant type', (f) => ({ ...f, grant_type: 'password' }), 'unsupported_grant_type'],
     ['a code of 1,000 characters', (f) => ({ ...f, code: 'x'.repeat(1000) }), 'invalid_request'],
     ['a code with a NUL', (f) => ({ ...f, code: 'lga_\u0000' }), 'invalid_grant'],
-  ])('[RFC 6749 5.2; RFC 7636 4.6] 400 for %s', async (_what, change, error) => {
+  ])('[RFC 6749 5.2; RFC 7636 4.6] refuses a code with 400 for %s', async (_what, change, error) => {
     const r = await form(t, '/oauth/token', change(await codeFields()));
     expect([r.status, r.body.error], r.text).toEqual([400, error]);
     expect(r.body.error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
@@ -106,7 +106,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     expect((await refreshWith(t, client, first.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('[RFC 6749 4.1.3] is for the client that asked: another one learns and ends nothing', async () => {
+  it('[RFC 6749 4.1.3] a code is for the client that asked: another one learns and ends nothing', async () => {
     const fields = await codeFields();
     const other = await register(t);
     expect((await form(t, '/oauth/token', { ...fields, client_id: other.client_id })).body.error).toBe('invalid_grant');
@@ -114,7 +114,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     expect((await form(t, '/oauth/token', { ...fields, client_id: other.client_id })).body.error).toBe('invalid_grant');
   });
 
-  it('[RFC 6749 4.1.2] lasts a minute', async () => {
+  it('[RFC 6749 4.1.2] a code lasts a minute', async () => {
     const own = await createTestService();
     const someone = await signUp(own);
     const app = await register(own);
@@ -168,7 +168,7 @@ describe('the client of a token request', () => {
     ['Basic that is no base64', {}, () => [{}, { authorization: 'Basic %%%' }], 401],
     ['Basic of another client', {}, () => [{}, basic('cli_x', 'y')], 400],
     ['Basic and a secret in the body', {}, (c) => [{ client_secret: c.client_secret }, basic(c.client_id, c.client_secret)], 400],
-  ])('[RFC 6749 2.3.1 and 5.2] %s', async (_what, metadata, sent, status) => {
+  ])('[RFC 6749 2.3.1 and 5.2] a client proves itself as it registered: %s', async (_what, metadata, sent, status) => {
     const of = await register(t, metadata);
     const [fields, headers] = sent(of);
     const r = await form(t, '/oauth/token', { ...(await codeFields(of)), ...fields }, headers);
@@ -178,7 +178,7 @@ describe('the client of a token request', () => {
     expect(r.headers.get('www-authenticate')).toEqual(status === 401 && headers['authorization'] ? expect.stringMatching(/^Basic realm=/) : null);
   });
 
-  it('[RFC 6749 5.2] that is not known, or not named, is 401 invalid_client, for the SDK to register anew', async () => {
+  it('[RFC 6749 5.2] a client that is not known, or not named, is 401 invalid_client, for the SDK to register anew', async () => {
     for (const client_id of ['cli_00000000000000000000000000', 'cli_\u0000', 'agt_00000000000000000000000000', '']) {
       const r = await form(t, '/oauth/token', { grant_type: 'refresh_token', refresh_token: 'x', client_id });
       expect([r.status, r.body.error], client_id).toEqual([401, 'invalid_client']);
@@ -192,13 +192,13 @@ describe('the client of a token request', () => {
     ['a code twice', 400, { raw: 'grant_type=authorization_code&client_id=a&code=b&code=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
     ['an empty body', 400, { raw: '', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
     ['100 KB', 413, { raw: `grant_type=x&y=${'x'.repeat(100_000)}`, headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
-  ])('[RFC 6749 3.2] %s is refused with %i', async (_what, status, request) => {
+  ])('[RFC 6749 3.2] a token request of %s is refused with %i', async (_what, status, request) => {
     const r = await t.call('POST', '/oauth/token', request);
     expect(r.status).toBe(status);
     expect(r.body).toEqual({ error: 'invalid_request', error_description: expect.any(String) });
   });
 
-  it('[RFC 6749 3.2] cannot ask by GET', async () => {
+  it('[RFC 6749 3.2] the token endpoint is not asked by GET', async () => {
     const r = await t.call('GET', '/oauth/token?grant_type=refresh_token');
     expect([r.status, r.headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);
   });
@@ -215,7 +215,7 @@ describe('the client of a token request', () => {
 });
 
 describe('grant_type=refresh_token', () => {
-  it('[OAuth 2.1 4.3.1] rotates: a new token each time, the same scope without one asked for', async () => {
+  it('[OAuth 2.1 4.3.1] refreshing rotates: a new token each time, the same scope without one asked for', async () => {
     const first = await tokens(t, person, client);
     const second = await refreshWith(t, client, first.refresh_token);
     expect(second.status).toBe(200);
@@ -225,7 +225,7 @@ describe('grant_type=refresh_token', () => {
     expect((await refreshWith(t, client, second.body.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 9700 4.14.2; ASVS 5.0 10.4.5] ends the whole grant when an old one comes again, two generations later too', async () => {
+  it('[RFC 9700 4.14.2; ASVS 5.0 10.4.5] ends the whole grant when an old refresh token comes again, two generations later too', async () => {
     const first = await tokens(t, person, client);
     const second = (await refreshWith(t, client, first.refresh_token)).body;
     const third = (await refreshWith(t, client, second.refresh_token)).body;
@@ -236,7 +236,7 @@ describe('grant_type=refresh_token', () => {
     expect((await refreshWith(t, client, third.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('[RFC 6749 6] narrows the scope for one access token, and never widens it', async () => {
+  it('[RFC 6749 6] refreshing narrows the scope for one access token, and never widens it', async () => {
     const first = await tokens(t, person, client, { scope: 'mcp:read mcp:execute' });
     const narrow = await refreshWith(t, client, first.refresh_token, { scope: 'mcp:read' });
     expect([narrow.body.scope, claimsOf(narrow.body.access_token).scope]).toEqual(['mcp:read', 'mcp:read']);
@@ -245,7 +245,7 @@ describe('grant_type=refresh_token', () => {
     expect((await refreshWith(t, client, narrow.body.refresh_token)).body.scope).toBe('mcp:read mcp:execute');
   });
 
-  it('[RFC 6749 6 and 10.4] is for its client: another one is refused, and ends nothing', async () => {
+  it('[RFC 6749 6 and 10.4] a refresh token is for its client: another one is refused, and ends nothing', async () => {
     const first = await tokens(t, person, client);
     const other = await register(t);
     expect((await refreshWith(t, other, first.refresh_token)).body.error).toBe('invalid_grant');
@@ -285,7 +285,7 @@ describe('grant_type=refresh_token', () => {
 });
 
 describe('mcp.reuseGraceSeconds', () => {
-  it('[RFC 9700 4.14.2] gives the same successor once more to the same client, of one generation, for so long', async () => {
+  it('[RFC 9700 4.14.2] a configured grace gives the same successor once more to the same client, of one generation, for so long', async () => {
     const own = await createTestService({ config: { mcp: { reuseGraceSeconds: 30 } } });
     const app = await register(own);
     const someone = await signUp(own);
@@ -338,7 +338,7 @@ describe('the resource of a token', () => {
 });
 
 describe('an access token at our own API', () => {
-  it('[RFC 6750 3.1] opens what its scopes name, of what the person owns: 403 insufficient_scope beyond', async () => {
+  it('[RFC 6750 3.1] an access token opens what its scopes name, of what the person owns: 403 insufficient_scope beyond', async () => {
     const someone = await signUp(t);
     const { access_token } = await tokens(t, someone, client, { scope: 'agents:read' });
     expect((await t.call('GET', '/agents', { as: access_token })).status).toBe(200);

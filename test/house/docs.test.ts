@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderConfig } from '../../scripts/docs/config.ts';
 import { renderErrors } from '../../scripts/docs/errors.ts';
+import { renderStandards, requirementsIn } from '../../scripts/docs/standards.ts';
 import { readConfig } from '../../src/config.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
 import { renderTourMarkdown } from '../../src/tour/render.ts';
@@ -33,6 +34,12 @@ describe('the docs that are made from the code', () => {
     await expect(renderErrors()).toMatchFileSnapshot(docs('errors.md'));
   });
 
+  it('docs/standards.md has every requirement that the title of a test names', async () => {
+    const standards = readFileSync(docs('standards.md'), 'utf8');
+    expect(standards).toContain('<!-- requirements:begin');
+    await expect(withBlock(standards, 'requirements', renderStandards())).toMatchFileSnapshot(docs('standards.md'));
+  });
+
   it('README.md has the tour that the command line runs', async () => {
     const readme = readFileSync(resolve(root, 'README.md'), 'utf8');
     expect(readme).toContain('<!-- tour:begin');
@@ -57,6 +64,15 @@ describe('docs/map.md', () => {
 });
 
 describe('docs/standards.md', () => {
+  it('takes document, section and requirement from a title, and refuses a document it does not know', () => {
+    const source = "it.each([1])('[RFC 7636 4.6; MCP 2026-07-28 security] burns %s', () => {})";
+    expect(requirementsIn(source, 'a.test.ts')).toEqual([
+      { document: 'RFC 7636', section: '4.6', what: 'burns …', file: 'a.test.ts' },
+      { document: 'MCP', section: '2026-07-28 security', what: 'burns …', file: 'a.test.ts' },
+    ]);
+    expect(() => requirementsIn("it('[RFC 76366 4.6] x')", 'a.test.ts')).toThrow('RFC 76366');
+  });
+
   it('names tests that exist, one or more for each requirement', () => {
     const requirements = readFileSync(docs('standards.md'), 'utf8')
       .split('\n')
