@@ -63,5 +63,5 @@ async function makeRoom(platform: Platform, change: Change, userId: string): Pro
   if (over <= 0) return;
   if (overflow === 'reject') throw SessionErrors.SESSION_LIMIT_REACHED({ details: { maxSessions } });
   const evicted = live.slice(0, over).map((row) => row.id);
-  await endSessions(change, userId, { reason: 'evicted', only: evicted });
+  await endSessions(platform, change, userId, { reason: 'evicted', only: evicted });
 }

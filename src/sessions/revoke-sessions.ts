@@ -16,7 +16,7 @@ export async function revokeSession(platform: Platform, userId: string, sessionI
   if (!isId('session', sessionId)) throw SessionErrors.SESSION_NOT_FOUND();
   await platform.ledger.change(async (change) => {
     await confirm?.(change.db);
-    const ended = await endSessions(change, userId, { reason, ip, only: [sessionId] });
+    const ended = await endSessions(platform, change, userId, { reason, ip, only: [sessionId] });
     if (ended === 0) throw SessionErrors.SESSION_NOT_FOUND();
   });
 }
@@ -25,7 +25,7 @@ export async function revokeSession(platform: Platform, userId: string, sessionI
 export async function revokeSessions(platform: Platform, userId: string, { confirm, reason, ip, except }: Revoking & { readonly except: string | null }): Promise<number> {
   return platform.ledger.change(async (change) => {
     await confirm?.(change.db);
-    return endSessions(change, userId, { reason, ip, except });
+    return endSessions(platform, change, userId, { reason, ip, except });
   });
 }
 

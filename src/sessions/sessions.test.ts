@@ -117,6 +117,8 @@ describe('what a session shows of its sign-in', () => {
     const { sessions } = (await list(quiet, r.body)).body;
     expect(Object.keys(sessions[0])).toEqual(['id', 'current', 'createdAt', 'expiresAt']);
     expect(await told(quiet, r.body.user.id)).toEqual([{ type: 'auth.signin', userId: r.body.user.id, sessionId: sessions[0].id, method: 'sign-up', ipAddress: null }]);
+    await quiet.call('DELETE', `/auth/sessions/${(await signIn(quiet, r.body.user.id)).id}`, { as: r.body });
+    expect((await told(quiet, r.body.user.id)).at(-1)).toMatchObject({ type: 'auth.signout', ipAddress: null });
     const row = await quiet.legate.platform.database.read.selectFrom('sessions').select(['ip', 'user_agent']).executeTakeFirstOrThrow();
     expect(row).toEqual({ ip: null, user_agent: null });
   });

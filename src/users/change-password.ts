@@ -27,7 +27,7 @@ export async function changePassword(
   const passwordHash = await hashPassword(input.newPassword);
   const row = await provingPassword(platform, person, input.currentPassword, async (change, user) => {
     await change.db.updateTable('users').set({ password_hash: passwordHash, updated_at: change.now }).where('id', '=', user.id).execute();
-    await endSessions(change, user.id, { reason: 'password-changed', ip: person.ip, except: sessionId });
+    await endSessions(platform, change, user.id, { reason: 'password-changed', ip: person.ip, except: sessionId });
     await endTrustedDevices(change, user.id);
     await endOneTimeTokens(change, user.id, ['two-factor', 'magic-link', 'password-reset']);
     return user;

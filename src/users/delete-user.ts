@@ -12,7 +12,7 @@ export async function deleteUser(platform: Platform, id: string): Promise<void> 
     const user = await requireUser(db, id);
     if (user.role === 'admin') await assertAnotherAdmin(db, id);
     change.invalidate();
-    await endSessions(change, id, { reason: 'user-deleted' });
+    await endSessions(platform, change, id, { reason: 'user-deleted' });
     for (const table of ['api_tokens', 'one_time_tokens', 'email_codes', 'totp_secrets', 'backup_codes', 'trusted_devices'] as const)
       await db.deleteFrom(table).where('user_id', '=', id).execute();
     const revoked = await db

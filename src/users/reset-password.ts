@@ -58,7 +58,7 @@ export async function resetPassword(platform: Platform, input: { token: string; 
     const user = used && (await findUser(change.db, used.user_id));
     if (!user) throw UserErrors.INVALID_TOKEN();
     await change.db.updateTable('users').set({ password_hash: passwordHash, email_verified: 1, updated_at: change.now }).where('id', '=', user.id).execute();
-    await endSessions(change, user.id, { reason: 'password-reset', ip });
+    await endSessions(platform, change, user.id, { reason: 'password-reset', ip });
     await endTrustedDevices(change, user.id);
     await endOneTimeTokens(change, user.id);
     return user;

@@ -16,6 +16,6 @@ export async function signOut(platform: Platform, { principal, confirm, ip }: Ca
   await platform.ledger.change(async (change) => {
     // Of two sign-outs at once one signs out.
     await confirm(change.db);
-    await endSessions(change, userId, { reason: 'sign-out', ip, only: [sessionId] });
+    await endSessions(platform, change, userId, { reason: 'sign-out', ip, only: [sessionId] });
   });
 }
