@@ -8,9 +8,9 @@ import { decodeBody, isJson } from './app.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { reachOf } from './reach.ts';
 import { renderError } from './render-error.ts';
+import { sendWhole } from './send-whole.ts';
 
 const MAY_CHECK = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
-const HEADERS = ['content-type', 'application/json; charset=utf-8', 'cache-control', 'no-store', 'x-content-type-options', 'nosniff', 'content-length'];
 
 /**
  * POST /authorize straight on node:http, for a Bearer credential and a JSON body of stated length. It skips the Request and
@@ -47,7 +47,7 @@ export function hotAuthorize(
         startedAt,
       };
       const decided = await authorize(platform, asker, body);
-      send(res, render(decided));
+      sendWhole(res, 200, render(decided));
       observe(routeName, 200);
     } catch (error) {
       const { status, headers, body } = renderError(platform, proof ? await overruled(error, proof) : error);
@@ -114,15 +114,6 @@ function repeatsHeader(raw: readonly string[]): boolean {
     else if (name.length === 12 && name.toLowerCase() === 'content-type') types++;
   }
   return credentials > 1 || types > 1;
-}
-
-/** Head and body in one write: the length is stated, so there are no chunks, and the socket is given one piece, not two. */
-function send(res: ServerResponse, text: string): void {
-  res.writeHead(200, [...HEADERS, String(Buffer.byteLength(text))]);
-  res.socket?.cork();
-  res.write(text);
-  res.socket?.uncork();
-  res.end();
 }
 
 /** The common answers hold nothing that JSON would escape. */

@@ -8,9 +8,8 @@ import type { Db } from '../storage/index.ts';
 import type { MountedRoute } from './app.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { reachOf } from './reach.ts';
-import { JSON_HEADERS, renderError } from './render-error.ts';
-
-const HEADERS = [...Object.entries(JSON_HEADERS).flat(), 'content-length'];
+import { renderError } from './render-error.ts';
+import { sendWhole } from './send-whole.ts';
 
 /**
  * Routes that are declared `light`, straight on node:http. It skips the Request and Response objects and the router, which cost
@@ -37,8 +36,7 @@ export function lightRoutes(
       const schema = route.answers[given.status];
       if (!schema || 'mediaTypes' in schema) throw new Error(`${route.method} ${route.path} answered ${given.status}, which it does not declare.`);
       const text = JSON.stringify(schema.parse(given.body));
-      res.writeHead(given.status, [...HEADERS, String(Buffer.byteLength(text))]);
-      res.end(text);
+      sendWhole(res, given.status, text);
       observe(`GET ${req.url}`, given.status);
     } catch (error) {
       const { status, headers, body } = renderError(platform, error);

@@ -44,7 +44,9 @@ export const sessionToken: Credential = {
 /** Session and person as they were when the principal was proved; undefined when no session proved it. */
 export function signedIn(principal: UserPrincipal): { session: SessionRow; user: SignedInUser } | undefined {
   const row = found.get(principal);
-  return row && { session: row, user: { ...row, id: row.user_id, created_at: row.user_created_at, updated_at: row.user_updated_at } };
+  if (!row) return undefined;
+  const { user_id: id, email, name, role, email_verified, two_factor_enabled, tenant_id, user_created_at, user_updated_at } = row;
+  return { session: row, user: { id, email, name, role, email_verified, two_factor_enabled, tenant_id, created_at: user_created_at, updated_at: user_updated_at } };
 }
 
 const query = (db: Db, tokenHash: string) =>
