@@ -4,6 +4,7 @@ import { foundation } from './migrations/0001-foundation.ts';
 import { delegations } from './migrations/0002-delegations.ts';
 import { approvals } from './migrations/0003-approvals.ts';
 import { signIn } from './migrations/0004-sign-in.ts';
+import { sessionOrder } from './migrations/0005-session-order.ts';
 import { mcp } from './migrations/0006-mcp.ts';
 import { costs } from './migrations/0009-costs.ts';
 import { anomalies } from './migrations/0010-anomalies.ts';
@@ -20,6 +21,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0002-delegations': delegations,
   '0003-approvals': approvals,
   '0004-sign-in': signIn,
+  '0005-session-order': sessionOrder,
   '0006-mcp': mcp,
   '0009-costs': costs,
   '0010-anomalies': anomalies,
