@@ -23,7 +23,7 @@ describe('the store in memory', () => {
       if (i % 250_000 === 0) store.take('active', 10, WINDOW, NOW + 1);
       if (store.size > most) most = store.size;
     }
-    expect(most).toBeLessThanOrEqual(100_000);
+    expect(most).toBeLessThanOrEqual(65_536);
     for (const key of [...usedUp, 'many']) expect(store.take(key, key === 'many' ? 100 : 10, WINDOW, NOW + 2).allowed).toBe(false);
     expect(store.take('half', 10, WINDOW, NOW + 2).remaining).toBe(4);
     expect(store.take('active', 10, WINDOW, NOW + 2).remaining).toBe(0);

@@ -2,12 +2,12 @@ import type { Outcome } from './outcome.ts';
 import { newWindow, type Window } from './window.ts';
 
 /** Keys of one generation. Two are kept. */
-const GENERATION = 50_000;
+const GENERATION = 32_768;
 
 /**
  * Windows by key, in memory that is bounded however many keys there are: at most twice {@link GENERATION}. A key that is asked
  * about stays. When room is needed, those go first that have not been asked about for a generation and have used least: to have
- * one request forgotten takes 50,000 others from as many addresses, and a key that is used up is not forgotten by a flood at all.
+ * one request forgotten takes 32,768 others from as many addresses, and a key that is used up is not forgotten by a flood at all.
  */
 export class MemoryStore {
   readonly #generation: number;

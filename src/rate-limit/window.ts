@@ -15,7 +15,8 @@ export const newWindow = (limit: number): Window => (limit <= EXACT_UP_TO ? new 
 
 /** Exact: a request counts from its time on, for one window. Holds at most `limit` times, as a ring once it is full. */
 export class SlidingLog implements Window {
-  readonly #times: number[] = [];
+  /** Made with the first time in it: most keys of a flood have no second one, and a growing array takes room for many. */
+  #times: number[] | undefined;
   /** Place of the oldest time. */
   #first = 0;
   /** How many, from there on, are held. */
@@ -28,6 +29,13 @@ export class SlidingLog implements Window {
   }
 
   take(limit: number, windowMs: number, now: number): Outcome {
+    if (this.#times === undefined) {
+      this.#times = [now];
+      this.#count = 1;
+      this.endsAt = now + windowMs;
+      this.full = limit === 1;
+      return { allowed: true, remaining: limit - 1, waitMs: windowMs };
+    }
     const times = this.#times;
     // A clock that is set back must not make a window longer.
     const last = this.endsAt - windowMs;
