@@ -6,6 +6,7 @@ import { isId, newId } from '../lib/ids.ts';
 import { AgentLookupErrors, agentStatus, readChains, type Supply, supplyOf } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
 import type { AgentRow, Db, DelegationRow } from '../storage/index.ts';
+import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
 import { type CreateDelegation, DEFAULT_MAX_DEPTH, type Delegation } from './schema.ts';
 import { toDelegation } from './store.ts';
@@ -102,14 +103,14 @@ async function isAncestor(db: Db, ancestor: string, agent: string, now: number):
         .select('from_agent as id')
         .where('to_agent', '=', agent)
         .where('revoked_at', 'is', null)
-        .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+        .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', now)]))
         .union(
           cte
             .selectFrom('delegations as d')
             .innerJoin('up', 'up.id', 'd.to_agent')
             .select('d.from_agent as id')
             .where('d.revoked_at', 'is', null)
-            .where((eb) => eb.or([eb('d.expires_at', 'is', null), eb('d.expires_at', '>', now)])),
+            .where((eb) => eb.or([eb('d.ends_at', 'is', null), eb('d.ends_at', '>', now)])),
         ),
     )
     .selectFrom('up')
@@ -134,12 +135,5 @@ async function suppliesOf(db: Db, input: CreateDelegation, maxDepth: number, now
 /** When the last of these ends; null: one of them has no end. */
 async function lastEnd(db: Db, ids: readonly string[]): Promise<number | null> {
   const rows = await db.selectFrom('delegations').select('ends_at').where('id', 'in', ids).execute();
-  let last = 0;
-  for (const { ends_at } of rows) {
-    if (ends_at === null) return null;
-    last = Math.max(last, ends_at);
-  }
-  return last;
+  return rows.reduce<number | null>((last, row) => latest(last, row.ends_at), 0);
 }
-
-const earliest = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.min(a, b));

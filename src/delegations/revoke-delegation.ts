@@ -4,6 +4,7 @@ import { CommonErrors } from '../lib/error.ts';
 import { isId } from '../lib/ids.ts';
 import type { Platform } from '../platform.ts';
 import type { Db, DelegationRow } from '../storage/index.ts';
+import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
 
 export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked';
@@ -44,11 +45,12 @@ export async function endDelegationsOfAgent(change: Change, agentId: string): Pr
   );
 }
 
-/** Ends these, then what descends from them, generation by generation. */
+/** Ends these, then what descends from them, generation by generation. What has ended already stays as it is. */
 export async function endDelegations(change: Change, ids: readonly string[], reason: EndReason): Promise<void> {
   let wave = [...ids];
+  let shortened: string[] = [];
   let why = reason;
-  while (wave.length > 0) {
+  while (wave.length + shortened.length > 0) {
     const ended: DelegationRow[] = [];
     for (const chunk of chunks(wave)) {
       ended.push(
@@ -57,11 +59,12 @@ export async function endDelegations(change: Change, ids: readonly string[], rea
           .set({ revoked_at: change.now, policy_epoch: change.epoch })
           .where('id', 'in', chunk)
           .where('revoked_at', 'is', null)
+          .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', change.now)]))
           .returningAll()
           .execute()),
       );
     }
-    if (ended.length > 0) change.invalidate();
+    if (ended.length + shortened.length > 0) change.invalidate();
     for (const d of ended) {
       change.emit({
         type: 'delegation.revoked',
@@ -70,43 +73,47 @@ export async function endDelegations(change: Change, ids: readonly string[], rea
         data: { delegationId: d.id, fromAgent: d.from_agent, toAgent: d.to_agent, reason: why },
       });
     }
-    wave = await orphans(
-      change.db,
-      ended.map((d) => d.id),
-      change.now,
-    );
+    const affected = await dependents(change.db, [...ended.map((d) => d.id), ...shortened], change.now);
+    wave = affected.filter((d) => d.nowEnds !== null && d.nowEnds <= change.now).map((d) => d.id);
+    shortened = [];
+    for (const { id, nowEnds, ends_at } of affected) {
+      if (nowEnds === ends_at || wave.includes(id)) continue;
+      await change.db.updateTable('delegations').set({ ends_at: nowEnds, policy_epoch: change.epoch }).where('id', '=', id).execute();
+      shortened.push(id);
+    }
     why = 'ancestor-revoked';
   }
 }
 
-/** What stood on the ended ones and has nothing else to stand on: neither a permission of the source's own, nor another living parent. */
-async function orphans(db: Db, ended: readonly string[], now: number): Promise<string[]> {
-  const found = new Set<string>();
-  for (const chunk of chunks(ended)) {
+interface Dependent {
+  readonly id: string;
+  readonly ends_at: number | null;
+  /** When it ends with the parents that it still has; 0: it has none. */
+  readonly nowEnds: number | null;
+}
+
+/** The active ones that stand on these, unless their source held something itself. */
+async function dependents(db: Db, parents: readonly string[], now: number): Promise<Dependent[]> {
+  const found = new Map<string, Dependent>();
+  for (const chunk of chunks(parents)) {
     const rows = await db
       .selectFrom('delegations as d')
-      .innerJoin('delegation_parents as p', 'p.delegation_id', 'd.id')
-      .select('d.id')
-      .where('p.parent_id', 'in', chunk)
+      .innerJoin('delegation_parents as all', 'all.delegation_id', 'd.id')
+      .innerJoin('delegations as parent', 'parent.id', 'all.parent_id')
+      .select(['d.id', 'd.expires_at', 'd.ends_at', 'parent.ends_at as parent_ends_at', 'parent.revoked_at as parent_revoked_at'])
+      .where('d.id', 'in', (eb) => eb.selectFrom('delegation_parents as p').select('p.delegation_id').where('p.parent_id', 'in', chunk))
       .where('d.revoked_at', 'is', null)
       .where('d.self_supplied', '=', 0)
-      .where((eb) =>
-        eb.not(
-          eb.exists(
-            eb
-              .selectFrom('delegation_parents as other')
-              .innerJoin('delegations as parent', 'parent.id', 'other.parent_id')
-              .select('other.parent_id')
-              .whereRef('other.delegation_id', '=', 'd.id')
-              .where('parent.revoked_at', 'is', null)
-              .where((or) => or.or([or('parent.ends_at', 'is', null), or('parent.ends_at', '>', now)])),
-          ),
-        ),
-      )
+      .where((eb) => eb.or([eb('d.ends_at', 'is', null), eb('d.ends_at', '>', now)]))
       .execute();
-    for (const { id } of rows) found.add(id);
+    const last = new Map<string, number | null>();
+    for (const { id, parent_ends_at, parent_revoked_at } of rows) {
+      const before = last.get(id);
+      last.set(id, latest(before === undefined ? 0 : before, parent_revoked_at === null ? parent_ends_at : 0));
+    }
+    for (const { id, expires_at, ends_at } of rows) found.set(id, { id, ends_at, nowEnds: earliest(expires_at, last.get(id) as number | null) });
   }
-  return [...found].sort();
+  return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 function* chunks(ids: readonly string[]): Generator<string[]> {

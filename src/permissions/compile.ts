@@ -8,7 +8,8 @@ import type { Permission } from './schema.ts';
 export interface Link {
   readonly delegationId: string;
   readonly fromAgent: string;
-  readonly expiresAt: number | null;
+  /** Its own expiry, or the end of the last delegation that it was made from. */
+  readonly endsAt: number | null;
   /** Greatest depth that any delegation of the chain may have. */
   readonly maxDepth: number;
 }
@@ -79,7 +80,7 @@ function compileEntries(holderId: string, permissions: readonly Permission[], fi
 export function compileAgent(row: AgentRow, inbound: readonly DelegationRow[] = []): CompiledAgent {
   const entries = compileEntries(row.id, JSON.parse(row.permissions) as Permission[], 0, undefined);
   for (const d of inbound) {
-    const link: Link = { delegationId: d.id, fromAgent: d.from_agent, expiresAt: d.expires_at, maxDepth: d.max_depth };
+    const link: Link = { delegationId: d.id, fromAgent: d.from_agent, endsAt: d.ends_at, maxDepth: d.max_depth };
     for (const entry of compileEntries(d.id, JSON.parse(d.permissions) as Permission[], entries.length, link)) entries.push(entry);
   }
   const index = new PatternIndex<CompiledEntry>();

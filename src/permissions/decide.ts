@@ -160,7 +160,7 @@ class Search {
     const { now } = this.#ask;
     let above: Decision | undefined;
     if (link) {
-      if (link.expiresAt !== null && now >= link.expiresAt) return 'delegation-expired';
+      if (link.endsAt !== null && now >= link.endsAt) return 'delegation-expired';
       const least = Math.min(maxDepth, link.maxDepth);
       if (below + 1 > least) return 'depth-exceeded';
       const source = this.#world.agent(link.fromAgent);

@@ -41,7 +41,7 @@ function held(agent: CompiledAgent, now: number, below: number, maxDepth: number
       continue;
     }
     const least = Math.min(maxDepth, link.maxDepth);
-    if (below + 1 > least || (link.expiresAt !== null && now >= link.expiresAt)) continue;
+    if (below + 1 > least || (link.endsAt !== null && now >= link.endsAt)) continue;
     const key = `${link.fromAgent} ${least}`;
     let source = above.get(key);
     if (!source) {

@@ -3,11 +3,11 @@ import type { Permission } from './schema.ts';
 
 /** Where a permission that an agent wants to pass on comes from. */
 export interface Supply {
-  /** The agent holds it itself. */
+  /** The agent holds some of it itself. */
   readonly own: boolean;
   /** Delegations to the agent that supply it and let it be passed on. */
   readonly parents: readonly string[];
-  /** Links of the longest chain among these; 0 when the agent holds it itself. */
+  /** Links of the longest chain among these; 0 when the agent holds all of it itself. */
   readonly length: number;
   /** It is held, but every chain that supplies it has reached its greatest depth. */
   readonly tooDeep: boolean;
@@ -16,14 +16,16 @@ export interface Supply {
 /** undefined: the agent does not hold all of the permission. Only what covers the whole pattern counts, action by action. */
 export function supplyOf(agent: CompiledAgent, permission: Permission, now: number, maxDepth: number, lookup: (id: string) => CompiledAgent): Supply | undefined {
   const parents = new Set<string>();
-  let own = true;
+  let own = false;
   let length = 0;
   let tooDeep = false;
   for (const action of permission.actions) {
     const way = new Ways(permission.resource, action, now, lookup);
     const entries = way.covering(agent);
-    if (entries.some((e) => !e.link)) continue;
-    own = false;
+    if (entries.some((e) => !e.link)) {
+      own = true;
+      continue;
+    }
     let longest: number | undefined;
     let held = false;
     for (const entry of entries) {
@@ -70,7 +72,7 @@ class Ways {
     const { link } = entry;
     if (!link) return 0;
     const least = Math.min(maxDepth, link.maxDepth);
-    if (below + 1 > least || (link.expiresAt !== null && this.#now >= link.expiresAt)) return undefined;
+    if (below + 1 > least || (link.endsAt !== null && this.#now >= link.endsAt)) return undefined;
     const above = this.#from(link.fromAgent, below + 1, least);
     return above === undefined ? undefined : above + 1;
   }
