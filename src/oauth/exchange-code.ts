@@ -4,7 +4,7 @@ import type { Platform } from '../platform.ts';
 import type { Client } from './client.ts';
 import { OAuthErrors } from './errors.ts';
 import { endGrants } from './grants.ts';
-import { accessToken, insertGrant, nextRefreshToken, type TokenResponse } from './issue-tokens.ts';
+import { accessToken, insertGrant, newRefreshToken, type TokenResponse } from './issue-tokens.ts';
 import { assertLiveAgent } from './live-agent.ts';
 import { targetOf } from './resource.ts';
 
@@ -52,7 +52,10 @@ export async function exchangeCode(platform: Platform, client: Client, input: Co
     });
     await db.updateTable('oauth_codes').set({ grant_id: grant.id }).where('code_hash', '=', row.code_hash).execute();
     const response = accessToken(platform, grant, now);
-    return client.grantTypes.includes('refresh_token') ? { ...response, refresh_token: await nextRefreshToken(platform, change, grant) } : response;
+    if (!client.grantTypes.includes('refresh_token')) return response;
+    const { token, row: tokenRow } = newRefreshToken(platform, now, grant);
+    await db.insertInto('oauth_refresh_tokens').values(tokenRow).execute();
+    return { ...response, refresh_token: token };
   });
   // What was taken stays taken: the error is thrown outside the change.
   if (done === 'refused') throw OAuthErrors.OAUTH_INVALID_GRANT({ message: 'The code is not valid, has expired, was used, or does not fit this request.' });

@@ -67,24 +67,21 @@ export function accessToken(platform: Platform, grant: OAuthGrantRow, now: numbe
 }
 
 /**
- * Stores the next refresh token of a grant. Where a grace is configured it is made from the one it replaces, so that the same
+ * The next refresh token of a grant, and its row. Where a grace is configured it is made from the one it replaces, so that the same
  * successor can be given once more; otherwise it is random.
  */
-export async function nextRefreshToken(platform: Platform, change: Change, grant: OAuthGrantRow, previous?: string): Promise<string> {
+export function newRefreshToken(platform: Platform, now: number, grant: Pick<OAuthGrantRow, 'id' | 'expires_at'>, previous?: string) {
   const { refreshTokenTtl, reuseGraceSeconds } = platform.config.mcp;
   const token = previous !== undefined && reuseGraceSeconds > 0 ? successorOf(platform, previous) : newSecret('refreshToken');
-  await change.db
-    .insertInto('oauth_refresh_tokens')
-    .values({
-      token_hash: secretHash(token),
-      grant_id: grant.id,
-      created_at: change.now,
-      expires_at: Math.min(change.now + refreshTokenTtl * SECOND_MS, grant.expires_at),
-      used_at: null,
-      previous_hash: previous === undefined ? null : secretHash(previous),
-    })
-    .execute();
-  return token;
+  const row = {
+    token_hash: secretHash(token),
+    grant_id: grant.id,
+    created_at: now,
+    expires_at: Math.min(now + refreshTokenTtl * SECOND_MS, grant.expires_at),
+    used_at: null,
+    previous_hash: previous === undefined ? null : secretHash(previous),
+  };
+  return { token, row };
 }
 
 export const successorOf = (platform: Platform, token: string): string => {

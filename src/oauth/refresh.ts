@@ -1,13 +1,17 @@
 import type { Change } from '../ledger/index.ts';
 import { SECOND_MS } from '../lib/clock.ts';
+import { LegateError } from '../lib/error.ts';
+import { Groups } from '../lib/groups.ts';
 import { secretHash } from '../lib/secrets.ts';
+import { agentStatus } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
+import type { Db, OAuthGrantRow } from '../storage/index.ts';
 import type { Client } from './client.ts';
 import { OAuthErrors } from './errors.ts';
 import { endGrants } from './grants.ts';
-import { accessToken, nextRefreshToken, successorOf, type TokenResponse } from './issue-tokens.ts';
-import { assertLiveAgent } from './live-agent.ts';
-import { targetOf } from './resource.ts';
+import { accessToken, newRefreshToken, successorOf, type TokenResponse } from './issue-tokens.ts';
+import { inactiveAgent } from './live-agent.ts';
+import { type Target, targetOf } from './resource.ts';
 import { narrowed, scopeNames } from './scope.ts';
 
 export interface Refresh {
@@ -16,56 +20,149 @@ export interface Refresh {
   readonly resource?: string | undefined;
 }
 
+interface Asked {
+  readonly clientId: string;
+  readonly token: string;
+  readonly hash: string;
+  readonly scope: string | undefined;
+  readonly target: Target | undefined;
+}
+
+/** Texts of statements go by the size of a group, and they are kept. */
+const MOST_AT_ONCE = 32;
+const groups = new WeakMap<Platform, Groups<Asked, TokenResponse>>();
+
 /**
- * `grant_type=refresh_token` with rotation (specification 3.4, contract 12.2): the token is taken by compare-and-swap, so of many
- * parallel calls one gets the successor. A second use ends the whole grant, except that within `mcp.reuseGraceSeconds` the token just
- * replaced gives its unused successor again. Scope may narrow for the access token, and never widens.
+ * `grant_type=refresh_token` with rotation (specification 3.4, contract 12.2): of many calls with one token, one gets the successor. A
+ * second use ends the whole grant, except that within `mcp.reuseGraceSeconds` the token just replaced gives its unused successor
+ * again. Scope may narrow for the access token, and never widens. Calls at the same time share a commit.
  */
 export async function refresh(platform: Platform, client: Client, input: Refresh): Promise<TokenResponse> {
   const token = input.refresh_token;
   if (token === undefined) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'refresh_token is missing.' });
   const target = input.resource === undefined ? undefined : await targetOf(platform, input.resource);
-  const done = await platform.ledger.change(async (change): Promise<TokenResponse | 'refused'> => {
-    const { db, now } = change;
-    const known = await db
-      .selectFrom('oauth_refresh_tokens')
-      .innerJoin('oauth_grants', 'oauth_grants.id', 'oauth_refresh_tokens.grant_id')
-      .selectAll('oauth_grants')
-      .select(['oauth_refresh_tokens.used_at', 'oauth_refresh_tokens.expires_at as token_expires_at'])
-      .where('oauth_refresh_tokens.token_hash', '=', secretHash(token))
-      .executeTakeFirst();
-    // The client comes first: another client's token is not even judged, and nothing happens to its grant.
-    if (!known || known.client_id !== client.id || known.revoked_at !== null) return 'refused';
-    const { used_at, token_expires_at, ...grant } = known;
-    const again = used_at === null ? undefined : await withinGrace(platform, change, token, used_at);
-    if (used_at !== null && again === undefined) {
-      await endGrants(change, { id: grant.id }, 'refresh-token-reused');
-      return 'refused';
-    }
-    if (now >= token_expires_at || now >= grant.expires_at) return 'refused';
-    if (target && target.resource !== grant.resource) throw OAuthErrors.OAUTH_INVALID_TARGET({ message: 'The grant is for another resource.' });
-    const scope = narrowed(scopeNames(grant.scope), input.scope).join(' ');
-    await assertLiveAgent(db, grant.agent_id, now);
-    if (again !== undefined) return { ...accessToken(platform, grant, now, { scope }), refresh_token: again };
-    const { numUpdatedRows } = await db
-      .updateTable('oauth_refresh_tokens')
-      .set({ used_at: now })
-      .where('token_hash', '=', secretHash(token))
-      .where('used_at', 'is', null)
-      .executeTakeFirst();
-    if (numUpdatedRows === 0n) return 'refused';
-    await db.updateTable('oauth_grants').set({ last_used_at: now }).where('id', '=', grant.id).execute();
-    return { ...accessToken(platform, grant, now, { scope }), refresh_token: await nextRefreshToken(platform, change, grant, token) };
-  });
-  if (done === 'refused') throw OAuthErrors.OAUTH_INVALID_GRANT();
-  return done;
+  let group = groups.get(platform);
+  if (!group) {
+    group = new Groups(MOST_AT_ONCE, (asked) => platform.ledger.change((change) => refreshAll(platform, change, asked)));
+    groups.set(platform, group);
+  }
+  return group.add({ clientId: client.id, token, hash: secretHash(token), scope: input.scope, target });
 }
 
-/** The successor, when it was made within the grace and is itself unused: never more than one generation. */
+type Known = Awaited<ReturnType<typeof readTokens>>[number];
+
+const readTokens = (db: Db, hashes: readonly string[]) =>
+  db
+    .selectFrom('oauth_refresh_tokens')
+    .innerJoin('oauth_grants', 'oauth_grants.id', 'oauth_refresh_tokens.grant_id')
+    .leftJoin('agents', 'agents.id', 'oauth_grants.agent_id')
+    .selectAll('oauth_grants')
+    .select([
+      'oauth_refresh_tokens.token_hash',
+      'oauth_refresh_tokens.used_at',
+      'oauth_refresh_tokens.expires_at as token_expires_at',
+      'agents.id as agent_known',
+      'agents.revoked_at as agent_revoked_at',
+      'agents.expires_at as agent_expires_at',
+    ])
+    .where('oauth_refresh_tokens.token_hash', 'in', hashes)
+    .execute();
+
+/** Tokens that were not used are taken first and together; whatever comes a second time is judged after that. */
+async function refreshAll(platform: Platform, change: Change, asked: readonly Asked[]): Promise<(TokenResponse | Error)[]> {
+  const { db, now } = change;
+  const known = new Map<string, Known>();
+  for (const row of await readTokens(db, [...new Set(asked.map((one) => one.hash))])) known.set(row.token_hash, row);
+  const results: (TokenResponse | Error)[] = asked.map(() => OAuthErrors.OAUTH_INVALID_GRANT());
+  const taken: { place: number; row: Known; scope: string }[] = [];
+  const again: { place: number; row: Known }[] = [];
+  for (const [place, one] of asked.entries()) {
+    const row = known.get(one.hash);
+    // The client comes first: another client's token is not even judged, and nothing happens to its grant.
+    if (!row || row.client_id !== one.clientId || row.revoked_at !== null) continue;
+    if (row.used_at !== null || taken.some((other) => other.row === row)) again.push({ place, row });
+    else {
+      const scope = grantedScope(row, one, now);
+      if (typeof scope === 'string') taken.push({ place, row, scope });
+      else results[place] = scope;
+    }
+  }
+  if (taken.length > 0) await rotate(platform, change, asked, taken, results);
+  for (const { place, row } of again) results[place] = await useAgain(platform, change, asked[place] as Asked, row);
+  return results;
+}
+
+/** What the access token is for, or why there is none. */
+function grantedScope(row: Known, { scope, target }: Asked, now: number): string | Error {
+  if (now >= row.token_expires_at || now >= row.expires_at) return OAuthErrors.OAUTH_INVALID_GRANT();
+  if (target && target.resource !== row.resource) return OAuthErrors.OAUTH_INVALID_TARGET({ message: 'The grant is for another resource.' });
+  if (row.agent_known === null || agentStatus({ revoked: row.agent_revoked_at !== null, expiresAt: row.agent_expires_at }, now) !== 'active') return inactiveAgent();
+  try {
+    return narrowed(scopeNames(row.scope), scope).join(' ');
+  } catch (error) {
+    if (error instanceof LegateError) return error;
+    throw error;
+  }
+}
+
+async function rotate(
+  platform: Platform,
+  { db, now }: Change,
+  asked: readonly Asked[],
+  taken: readonly { place: number; row: Known; scope: string }[],
+  results: (TokenResponse | Error)[],
+): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('oauth_refresh_tokens')
+    .set({ used_at: now })
+    .where(
+      'token_hash',
+      'in',
+      taken.map(({ row }) => row.token_hash),
+    )
+    .where('used_at', 'is', null)
+    .executeTakeFirst();
+  // Read and taken under one lock: anything else would be a second family of tokens.
+  if (numUpdatedRows !== BigInt(taken.length)) throw new Error('a refresh token was taken by another writer');
+  await db
+    .updateTable('oauth_grants')
+    .set({ last_used_at: now })
+    .where(
+      'id',
+      'in',
+      taken.map(({ row }) => row.id),
+    )
+    .execute();
+  const made = taken.map(({ place, row, scope }) => {
+    const next = newRefreshToken(platform, now, row, asked[place]?.token);
+    results[place] = { ...accessToken(platform, row, now, { scope }), refresh_token: next.token };
+    return next.row;
+  });
+  await db.insertInto('oauth_refresh_tokens').values(made).execute();
+}
+
+/** Within the grace the successor once more; otherwise it ends the grant, with the tokens that were given just now. */
+async function useAgain(platform: Platform, change: Change, one: Asked, row: Known): Promise<TokenResponse | Error> {
+  const successor = await withinGrace(platform, change, one.token, row.used_at ?? change.now);
+  if (successor === undefined) {
+    await endGrants(change, { id: row.id }, 'refresh-token-reused');
+    return OAuthErrors.OAUTH_INVALID_GRANT();
+  }
+  const scope = grantedScope(row, one, change.now);
+  return typeof scope === 'string' ? { ...accessToken(platform, row satisfies OAuthGrantRow, change.now, { scope }), refresh_token: successor } : scope;
+}
+
+/** The successor, when it was made within the grace, is itself unused and its grant still lives: never more than one generation. */
 async function withinGrace(platform: Platform, { db, now }: Change, token: string, usedAt: number): Promise<string | undefined> {
   const { reuseGraceSeconds } = platform.config.mcp;
   if (reuseGraceSeconds === 0 || now - usedAt >= reuseGraceSeconds * SECOND_MS) return undefined;
   const successor = successorOf(platform, token);
-  const row = await db.selectFrom('oauth_refresh_tokens').select('used_at').where('token_hash', '=', secretHash(successor)).executeTakeFirst();
+  const row = await db
+    .selectFrom('oauth_refresh_tokens')
+    .innerJoin('oauth_grants', 'oauth_grants.id', 'oauth_refresh_tokens.grant_id')
+    .select('oauth_refresh_tokens.used_at')
+    .where('token_hash', '=', secretHash(successor))
+    .where('oauth_grants.revoked_at', 'is', null)
+    .executeTakeFirst();
   return row?.used_at === null ? successor : undefined;
 }

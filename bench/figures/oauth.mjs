@@ -1,0 +1,98 @@
+// The authorization server on SQLite: refreshing with rotation, authorizing with a consent that is remembered, exchanging codes.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { fillPeople } from '../support/data.mjs';
+import { load } from '../support/load.mjs';
+import { pinned } from '../support/machine.mjs';
+import { median, ms, ratio, thousands } from '../support/numbers.mjs';
+import { startReference, startService } from '../support/service.mjs';
+import { ownQuestion, target } from './authorize.mjs';
+
+const CONNECTIONS = 16;
+const REDIRECT_URI = 'https://app.example/callback';
+const VERIFIER = 'v'.repeat(43);
+const CHALLENGE = '7w_YNF9DSfIdPf_pRjSq646_kPr-2-o9NAl16JGghdM';
+
+export async function measureOAuth({ scratch, generator, rounds, seconds, report }) {
+  const databaseUrl = `sqlite:${join(scratch, 'oauth/legate.db')}`;
+  const people = await fillPeople(databaseUrl, 10);
+  const service = await startService(databaseUrl, join(scratch, 'oauth'), { env: { LEGATE_RATE_LIMIT_ENDPOINTS_TOKEN_LIMIT: '1000000' } });
+  const reference = await startReference();
+  try {
+    const client = await register(service);
+    const asked = { url: service.url, connections: CONNECTIONS, seconds, clientId: client.client_id, redirectUri: REDIRECT_URI, ownerToken: people.ownerToken };
+    const raw = [];
+    const runs = { refresh: [], authorize: [], exchange: [] };
+    await consent(service, client, people.ownerToken);
+    for (let round = 0; round <= rounds; round++) {
+      const yardstick = await load(generator, target(reference, people.small.token, ownQuestion(scratch)), CONNECTIONS, seconds);
+      const refreshTokens = [];
+      for (let i = 0; i < CONNECTIONS; i++) refreshTokens.push(await grant(service, client, people.ownerToken));
+      const figures = { ...(await clientRun({ ...asked, kind: 'refresh', refreshTokens })), ...(await clientRun({ ...asked, kind: 'authorize' })) };
+      // The first round warms up.
+      if (round === 0) continue;
+      raw.push(yardstick.rps);
+      for (const kind of Object.keys(runs)) runs[kind].push({ ...figures[kind], ratio: figures[kind].rps / yardstick.rps });
+    }
+    const middle = (kind, key) => median(runs[kind].map((run) => run[key]));
+    const measured = (kind) =>
+      `${ratio(middle(kind, 'ratio'))} of raw (${thousands(middle(kind, 'rps'))}/s of ${thousands(median(raw))}/s), p50 ${ms(middle(kind, 'p50'))}, p99 ${ms(middle(kind, 'p99'))}`;
+    report(`refresh with rotation, stored durably, ${CONNECTIONS} connections`, { measured: measured('refresh'), bar: '>= 0.10 of raw', ok: middle('refresh', 'ratio') >= 0.1 });
+    report('code exchange, the same', { measured: measured('exchange'), bar: '>= 0.05 of raw', ok: middle('exchange', 'ratio') >= 0.05 });
+    report('authorize with a remembered consent, the same', { measured: measured('authorize'), bar: '>= 0.05 of raw', ok: middle('authorize', 'ratio') >= 0.05 });
+  } finally {
+    await service.stop();
+    await reference.stop();
+  }
+}
+
+async function ask(service, path, init, status) {
+  const response = await fetch(service.url + path, { redirect: 'manual', ...init });
+  if (response.status !== status) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+  return response;
+}
+
+const register = async (service) =>
+  (
+    await ask(
+      service,
+      '/oauth/register',
+      { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ redirect_uris: [REDIRECT_URI], token_endpoint_auth_method: 'none' }) },
+      201,
+    )
+  ).json();
+
+const authorizePath = (client) =>
+  `/oauth/authorize?${new URLSearchParams({ response_type: 'code', client_id: client.client_id, redirect_uri: REDIRECT_URI, code_challenge: CHALLENGE, code_challenge_method: 'S256', scope: 'mcp:read mcp:execute' })}`;
+
+const consent = (service, client, token) =>
+  ask(
+    service,
+    authorizePath(client),
+    {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: new URLSearchParams({ 'scope:mcp:read': 'on', 'scope:mcp:execute': 'on', agent: 'new', decision: 'allow' }),
+    },
+    303,
+  );
+
+/** A refresh token of a grant of its own. */
+async function grant(service, client, token) {
+  const answer = await ask(service, authorizePath(client), { headers: { authorization: `Bearer ${token}` } }, 302);
+  const code = new URL(answer.headers.get('location')).searchParams.get('code');
+  const body = new URLSearchParams({ grant_type: 'authorization_code', code, client_id: client.client_id, redirect_uri: REDIRECT_URI, code_verifier: VERIFIER });
+  return (await (await ask(service, '/oauth/token', { method: 'POST', body }, 200)).json()).refresh_token;
+}
+
+function clientRun(input) {
+  const [program, ...args] = pinned(1, [process.execPath, join(import.meta.dirname, '../support/oauth-load.mjs')]);
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    let text = '';
+    child.stdout.on('data', (chunk) => (text += chunk));
+    child.once('error', reject);
+    child.once('exit', (code) => (code === 0 ? resolve(JSON.parse(text)) : reject(new Error(`the OAuth client ended with ${code}`))));
+    child.stdin.end(JSON.stringify(input));
+  });
+}
