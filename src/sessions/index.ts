@@ -5,9 +5,9 @@ import { sessionRoutes } from './routes.ts';
 
 export { type SessionsApi, sessionsApi } from './api.ts';
 export { endCookie, startCookie } from './cookie.ts';
-export { createSession, type Device, type NewSession } from './create-session.ts';
+export { createSession, type Device } from './create-session.ts';
 export { signedIn } from './credential.ts';
-export { type EndReason, endSessions } from './end-sessions.ts';
+export { endSessions } from './end-sessions.ts';
 export { SessionErrors } from './errors.ts';
 export { listSessions } from './list-sessions.ts';
 export { revokeSession, revokeSessions } from './revoke-sessions.ts';
