@@ -1,5 +1,5 @@
 import { isoTime, SECOND_MS } from '../lib/clock.ts';
-import type { Db, OAuthClientRow } from '../storage/index.ts';
+import { type Database, type Db, type OAuthClientRow, prepared } from '../storage/index.ts';
 import { ClientErrors } from './errors.ts';
 
 export const GRANT_TYPES = ['authorization_code', 'refresh_token', 'client_credentials', 'urn:ietf:params:oauth:grant-type:token-exchange'] as const;
@@ -34,11 +34,19 @@ export const toClient = (row: OAuthClientRow): Client => ({
 });
 
 const MAX_CLIENT_ID_CHARS = 2048;
+const canBeId = (id: string): boolean => id.length <= MAX_CLIENT_ID_CHARS && !id.includes('\u0000') && id.isWellFormed();
 
 /** undefined for what cannot be the id of a stored client. */
 export async function findClientRow(db: Db, id: string): Promise<OAuthClientRow | undefined> {
-  if (id.length > MAX_CLIENT_ID_CHARS || id.includes('\u0000') || !id.isWellFormed()) return undefined;
+  if (!canBeId(id)) return undefined;
   return db.selectFrom('oauth_clients').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+const byId = prepared((db, id: string) => db.selectFrom('oauth_clients').selectAll().where('id', '=', id).compile());
+
+/** The same outside of a change, as every token request asks it. */
+export async function readClientRow(database: Database, id: string): Promise<OAuthClientRow | undefined> {
+  return canBeId(id) ? (await byId(database, database.read, id))[0] : undefined;
 }
 
 /** 404 CLIENT_NOT_FOUND. */

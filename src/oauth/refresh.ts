@@ -73,14 +73,14 @@ async function refreshAll(platform: Platform, change: Change, asked: readonly As
   const { db, now } = change;
   const known = new Map<string, Known>();
   for (const row of await readTokens(db, [...new Set(asked.map((one) => one.hash))])) known.set(row.token_hash, row);
-  const results: (TokenResponse | Error)[] = asked.map(() => OAuthErrors.OAUTH_INVALID_GRANT());
+  const results: (TokenResponse | Error)[] = [];
   const taken: { place: number; row: Known; scope: string }[] = [];
   const again: { place: number; row: Known }[] = [];
   for (const [place, one] of asked.entries()) {
     const row = known.get(one.hash);
     // The client comes first: another client's token is not even judged, and nothing happens to its grant.
-    if (!row || row.client_id !== one.clientId || row.revoked_at !== null) continue;
-    if (row.used_at !== null || taken.some((other) => other.row === row)) again.push({ place, row });
+    if (!row || row.client_id !== one.clientId || row.revoked_at !== null) results[place] = OAuthErrors.OAUTH_INVALID_GRANT();
+    else if (row.used_at !== null || taken.some((other) => other.row === row)) again.push({ place, row });
     else {
       const scope = grantedScope(row, one, now);
       if (typeof scope === 'string') taken.push({ place, row, scope });
