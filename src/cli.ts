@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   check: { meaning: 'what production would refuse, without starting', load: () => import('./cli/check.ts') },
   config: { meaning: 'the values in force and where each is from', load: () => import('./cli/config.ts') },
   openapi: { meaning: 'the description of the API (OpenAPI 3.1)', load: () => import('./cli/openapi.ts') },
+  test: { meaning: 'decisions as they should be, against a policy or a running service', load: () => import('./cli/test.ts') },
   doctor: { meaning: 'what an MCP client meets on its way from 401 to a call, against any server', load: () => import('./cli/doctor.ts') },
   tour: { meaning: 'a tour of a running service, each answer explained', load: () => import('./cli/tour.ts') },
   'admin create': { meaning: 'make an administrator', load: () => import('./cli/admin-create.ts') },

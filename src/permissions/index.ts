@@ -5,7 +5,7 @@ import { permissionRoutes } from './routes.ts';
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { type AgentStatus, agentStatus } from './compile.ts';
-export type { Reason } from './decide.ts';
+export { REASONS, type Reason } from './decide.ts';
 export { effectivePermissions } from './effective.ts';
 export { AgentLookupErrors } from './errors.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
