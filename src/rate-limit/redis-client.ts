@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Outcome } from './outcome.ts';
-import { SCRIPT } from './script.ts';
+import { counterKey, SCRIPT } from './script.ts';
 
 /** Longest that a request waits for Redis before it is counted here. */
 const PATIENCE_MS = 250;
@@ -46,7 +46,7 @@ export class RedisClient {
   }
 
   async take(key: string, limit: number, windowMs: number): Promise<Outcome> {
-    const [allowed, remaining, waitMs] = await this.#redis.legateTake(key, limit, windowMs);
+    const [allowed, remaining, waitMs] = await this.#redis.legateTake(counterKey(key, limit), limit, windowMs);
     return { allowed: allowed === 1, remaining, waitMs };
   }
 

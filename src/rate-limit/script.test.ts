@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisUrl } from '../../test/support/redis-server.ts';
-import { SCRIPT } from './script.ts';
+import { counterKey, SCRIPT } from './script.ts';
 import { newWindow } from './window.ts';
 
 const url = redisUrl();
@@ -29,13 +29,13 @@ describe.skipIf(!url)('the script in Redis', () => {
         const calls = redis.pipeline();
         const wanted = gaps.map((pause) => {
           now += pause;
-          calls.eval(timed, 1, key, limit, 1000, Math.floor(now / 1000), (now % 1000) * 1000);
+          calls.eval(timed, 1, counterKey(key, limit), limit, 1000, Math.floor(now / 1000), (now % 1000) * 1000);
           const { allowed, remaining, waitMs } = window.take(limit, 1000, now);
           return [allowed ? 1 : 0, remaining, waitMs];
         });
         const said = (await calls.exec())?.map(([, answer]) => answer);
         expect(said).toEqual(wanted);
-        await redis.del(`${key}:log`, `${key}:sum`);
+        await redis.del(counterKey(key, limit));
       }),
       { numRuns: 60 },
     );
@@ -47,7 +47,7 @@ describe.skipIf(!url)('the script in Redis', () => {
       [100, 'sum', 120_000],
     ] as const) {
       const key = `test:${randomUUID()}`;
-      await redis.eval(SCRIPT, 1, key, limit, 60_000);
+      await redis.eval(SCRIPT, 1, counterKey(key, limit), limit, 60_000);
       const left = await redis.pttl(`${key}:${suffix}`);
       expect(left).toBeGreaterThan(most - 10_000);
       expect(left).toBeLessThanOrEqual(most);

@@ -2,15 +2,15 @@ import { EXACT_UP_TO } from './outcome.ts';
 
 /**
  * One request, counted in one atomic step by the server's own clock. The same arithmetic as window.ts.
- * KEYS[1]: the counter. ARGV: limit, window in ms. Answers: allowed (0 or 1), remaining, wait in ms.
+ * KEYS[1]: the counter, see {@link counterKey}. ARGV: limit, window in ms. Answers: allowed (0 or 1), remaining, wait in ms.
  */
 export const SCRIPT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local key = KEYS[1]
 
 if limit <= ${EXACT_UP_TO} then
-  local key = KEYS[1] .. ':log'
   local last = tonumber(redis.call('LINDEX', key, -1) or 0)
   if last > now then now = last end
   local first = tonumber(redis.call('LINDEX', key, 0) or now)
@@ -26,7 +26,6 @@ if limit <= ${EXACT_UP_TO} then
   return {1, limit - used - 1, first + window - now}
 end
 
-local key = KEYS[1] .. ':sum'
 local bucket = math.floor(now / window)
 local elapsed = now - bucket * window
 local held = redis.call('HMGET', key, 'bucket', 'current', 'previous')
@@ -49,3 +48,6 @@ if current < limit then
 end
 return {0, 0, window - elapsed + math.ceil(window - (limit - 1) * window / current)}
 `;
+
+/** The two kinds of counter are of different types, so that a limit may be changed from one kind to the other. */
+export const counterKey = (key: string, limit: number): string => `${key}:${limit <= EXACT_UP_TO ? 'log' : 'sum'}`;

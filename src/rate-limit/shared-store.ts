@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { MemoryStore } from './memory-store.ts';
-import type { Outcome } from './outcome.ts';
+import { EXACT_UP_TO, type Outcome } from './outcome.ts';
 import { RedisClient } from './redis-client.ts';
 
 /** How often a Redis that failed is asked whether it is back. No request waits for that. */
@@ -98,7 +98,12 @@ export class SharedStore {
   }
 
   async #look(): Promise<void> {
-    if (!(await this.#client?.ping()) || this.#lostAt === undefined || this.#closed) return;
+    // A Redis that answers may still refuse to count: full, or a replica.
+    const counts = await this.#client?.take(`${this.#o.prefix}probe`, EXACT_UP_TO, PROBE_MS).then(
+      () => true,
+      () => false,
+    );
+    if (!counts || this.#lostAt === undefined || this.#closed) return;
     clearInterval(this.#probe);
     this.#lostAt = undefined;
     this.#foundAt = this.#o.clock.now();

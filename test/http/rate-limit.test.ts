@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { Redis } from 'ioredis';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config.ts';
 import { mountRoutes } from '../../src/http/app.ts';
@@ -285,6 +286,29 @@ describe.skipIf(!url)('with the counters in Redis', () => {
       expect(refused(await knocks(other, '/sign-in', 7, { ip: fresh }))).toEqual(times(6, 1));
     },
   );
+
+  it('a Redis that answers and does not count is as good as none, and is not taken back before it counts', async () => {
+    const redis = new Redis(url as string);
+    const user = `limiter-${randomInt(1e9)}`;
+    const rights = (...rules: string[]) => redis.acl('SETUSER', user, ...rules);
+    await rights('on', 'nopass', '~*', '+@all');
+    const said: string[] = [];
+    const log: Log = { debug: () => {}, info: (_, message) => void said.push(message), warn: () => {}, error: (_, message) => void said.push(message) };
+    const t = await inRedis(`redis://${user}:x@${new URL(url as string).host}`, { log });
+    const ip = anyAddress();
+    await knocks(t, '/sign-up', 3, { ip });
+    await rights('-rpush');
+    expect(refused(await knocks(t, '/sign-up', 3, { ip }))).toEqual(times(2, 1));
+    // Whether it is back has been asked meanwhile, and Redis has refused that.
+    const refusals = async (): Promise<number> =>
+      ((await redis.acl('LOG')) as unknown[][]).filter((entry) => entry.includes(user)).reduce((sum, entry) => sum + Number(entry[entry.indexOf('count') + 1]), 0);
+    await expect.poll(refusals, { timeout: 5000 }).toBeGreaterThanOrEqual(2);
+    expect(said).toEqual([expect.stringContaining('counted in this process alone')]);
+    await rights('+rpush');
+    await expect.poll(() => t.legate.platform.limits.store?.up, { timeout: 5000 }).toBe(true);
+    await redis.acl('DELUSER', user);
+    redis.disconnect();
+  });
 
   it('a service starts without Redis, and counts for itself', async () => {
     const redis = await wire();
