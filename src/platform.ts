@@ -72,7 +72,12 @@ export interface Credential {
   readonly recognises?: (platform: Platform, credential: string) => boolean;
   /** The principal behind the hash of a secret, or null when it proves nothing (any more). Reads from `db`. */
   readonly verify: (platform: Platform, db: Db, tokenHash: string, now: number, credential: string) => Promise<Principal | null>;
-  /** True: `verify` has to see each use, so what it gave is not remembered. */
+  /**
+   * Told of a use, once for each request that was proved by `verify` and never when a principal is proved again, which may be under
+   * the ledger's lock: so this may make changes, and the request waits for it.
+   */
+  readonly used?: (platform: Platform, principal: Principal, now: number) => Promise<void> | undefined;
+  /** True: `used` has to be told of each use, so what `verify` gave is not remembered. */
   readonly everyUse?: (platform: Platform) => boolean;
 }
 

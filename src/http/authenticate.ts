@@ -155,6 +155,7 @@ export class Authenticator {
     const { policy, database } = this.#platform;
     const epoch = policy.epoch;
     const principal = await this.#prove(kind, tokenHash, token, database.read);
+    await this.#credentials.get(kind)?.used?.(this.#platform, principal, this.#platform.clock.now());
     return { principal, epoch: principal.kind === 'agent' ? -1 : epoch, reauthenticate: (db) => this.#prove(kind, tokenHash, token, db), byCookie };
   }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { UserPrincipal } from '../lib/access.ts';
-import type { Credential, Platform } from '../platform.ts';
+import type { Credential } from '../platform.ts';
 import { type Db, prepared, type SessionRow, type UserRow } from '../storage/index.ts';
 import { TOUCH_EVERY_MS } from './lifetime.ts';
 import { touchSession } from './touch-session.ts';
@@ -25,7 +25,6 @@ export const sessionToken: Credential = {
   verify: async (platform, db, tokenHash, now) => {
     const [row] = await (keepsUseOrder(platform) ? findInOrder : find)(platform.database, db, tokenHash);
     if (!row || row.expires_at <= now) return null;
-    if (row.overtaken === 1 || now - row.last_used_at >= TOUCH_EVERY_MS) await noteUse(platform, db, row);
     const principal: UserPrincipal = {
       kind: 'user',
       userId: row.user_id,
@@ -38,6 +37,17 @@ export const sessionToken: Credential = {
     };
     found.set(principal, row);
     return principal;
+  },
+  /**
+   * A use is written down once a minute, and whenever it changes which session was used last, where that decides who is evicted:
+   * then before the call goes on, so that no later sign-in, wherever it is, can miss it.
+   */
+  used: (platform, principal, now) => {
+    const row = principal.kind === 'user' ? found.get(principal) : undefined;
+    if (row?.overtaken === 1) return touchSession(platform, row.id, true);
+    // Not waited for: whether this gets written down decides nothing for the call.
+    if (row && now - row.last_used_at >= TOUCH_EVERY_MS) void touchSession(platform, row.id, false);
+    return undefined;
   },
 };
 
@@ -77,13 +87,3 @@ const findInOrder = prepared<[string], Found>((db, tokenHash) =>
     )
     .compile(),
 );
-
-/**
- * A use is written down once a minute, and whenever it changes which session was used last, where that decides who is evicted:
- * then before the call goes on, so that no later sign-in, wherever it is, can miss it.
- */
-async function noteUse(platform: Platform, db: Db, row: Found): Promise<void> {
-  if (row.overtaken === 1 && db === platform.database.read) await touchSession(platform, row.id, true);
-  // Not awaited: this may run under the ledger's lock, and whether the use gets written down decides nothing for the call.
-  else void touchSession(platform, row.id, false);
-}

@@ -284,6 +284,18 @@ describe('multiSession.maxSessions', () => {
     expect([await alive(one, a), await alive(one, b)]).toEqual([false, true]);
   });
 
+  it('uses that change the order, decisions and changes of policy at once do not wait for each other', async () => {
+    const one = await capped({ maxSessions: 2 });
+    const user = await one.user();
+    const agent = await one.agent(user);
+    const sessions = [await signIn(one, user.id), await signIn(one, user.id)];
+    for (let round = 0; round < 15; round++) {
+      const asks = Array.from({ length: 8 }, (_, i) => one.authorize(sessions[i % 2] as SignedIn, { agentId: agent.id, action: 'read', resource: 'db:x' }));
+      const changes = Array.from({ length: 4 }, () => one.call('POST', `/agents/${agent.id}/rotate`, { as: user }));
+      for (const r of await Promise.all([...asks, ...changes])) expect(r.status).toBe(200);
+    }
+  });
+
   it('reject: 429 SESSION_LIMIT_REACHED and no session, until one is free', async () => {
     const t = await capped({ maxSessions: 2, overflow: 'reject' });
     const signUp = await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password } });
