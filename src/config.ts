@@ -4,6 +4,7 @@ import { anomaliesConfig } from './anomalies/config.ts';
 import { approvalsConfig } from './approvals/config.ts';
 import { auditConfig } from './audit/config.ts';
 import { breachConfig } from './breach/config.ts';
+import { eventsConfig } from './events/config.ts';
 import { httpConfig } from './http/config.ts';
 import { ConfigError, type Loaded, loadConfig, option, type PartialValuesOf, type Section, type Sources, type ValuesOf } from './lib/config.ts';
 import { mailConfig } from './mail/config.ts';
@@ -36,6 +37,7 @@ export const configSection = {
   }),
   redisUrl: redisUrlOption('none', 'A Redis for what instances share. What uses it says so by its own store option.'),
   http: httpConfig,
+  events: eventsConfig,
   admin: adminConfig,
   agents: agentsConfig,
   anomalies: anomaliesConfig,

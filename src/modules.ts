@@ -9,6 +9,7 @@ import { breach } from './breach/index.ts';
 import { costs } from './costs/index.ts';
 import { dashboard } from './dashboard/index.ts';
 import { delegations } from './delegations/index.ts';
+import { events } from './events/index.ts';
 import { mcp } from './mcp/index.ts';
 import { oauth } from './oauth/index.ts';
 import { passwordless } from './passwordless/index.ts';
@@ -39,6 +40,7 @@ export const modules: readonly Module[] = [
   mcp,
   oauth,
   authzen,
+  events,
   costs,
   anomalies,
   dashboard,

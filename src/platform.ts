@@ -48,6 +48,8 @@ export interface Platform {
   readonly policy: PolicyCache;
   /** What routes with a `rateLimit` count against. */
   readonly limits: EndpointLimits;
+  /** The application's own check of stream tokens: a user id or an agent id, or null (specification 5.7). */
+  readonly validateStreamToken: ((token: string) => Promise<string | null | undefined> | string | null | undefined) | undefined;
   /** Limits that a decision has to pass beside permissions, in the order of modules.ts. */
   readonly gates: readonly Gate[];
   /** Whether a password is known from data breaches. */

@@ -9,6 +9,7 @@ import { type AuditApi, auditApi } from './audit/index.ts';
 import { type BreachCheck, createBreachCheck } from './breach/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
 import { type DelegationsApi, delegationsApi } from './delegations/index.ts';
+import { type EventsApi, eventsApi } from './events/index.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
 import { hotAuthorize } from './http/hot-authorize.ts';
@@ -39,6 +40,8 @@ export interface LegateOptions {
   onApprovalRequested?: (approval: Approval) => Promise<void> | void;
   /** A rule for new passwords; `users.validatePassword` of the configuration is the same. */
   validatePassword?: ValidatePassword;
+  /** Checks tokens of the event stream that are not ours: gives a user id or an agent id, or null (specification 5.7). `events.validateToken` of the configuration is the same. */
+  validateStreamToken?: Platform['validateStreamToken'];
   clock?: Clock;
   log?: Log;
   /** Where mail goes in development while there is no `mail.url`; the log when not given. */
@@ -68,6 +71,8 @@ export interface Legate extends DecisionsApi {
     /** Whether an access token is good at this moment, for a resource (our own unless `audience` says which) and with these scopes (specification 2.9). */
     validateToken(token: string, options?: { readonly scopes?: readonly string[]; readonly audience?: string }): Promise<TokenValidation>;
   };
+  /** The event stream as functions. */
+  readonly events: EventsApi;
   /** Accounts, with the power of an admin. */
   readonly users: UsersApi;
   /** Where people are signed in, with the power of an admin. */
@@ -82,18 +87,20 @@ export interface Legate extends DecisionsApi {
 }
 
 /** What `createLegate` is given first: the configuration, and functions of the application. */
-export type LegateInput = Omit<ConfigInput, 'users'> &
+export type LegateInput = Omit<ConfigInput, 'users' | 'events'> &
   Pick<LegateOptions, 'authenticate' | 'onApprovalRequested'> & {
     users?: (NonNullable<ConfigInput['users']> & Pick<LegateOptions, 'validatePassword'>) | undefined;
+    events?: (NonNullable<ConfigInput['events']> & { validateToken?: Platform['validateStreamToken'] }) | undefined;
   };
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Wires a service together: the only place that does. Opens and migrates the database. */
-export async function createLegate({ authenticate, onApprovalRequested, users, ...rest }: LegateInput = {}, options: LegateOptions = {}): Promise<Legate> {
+export async function createLegate({ authenticate, onApprovalRequested, users, events, ...rest }: LegateInput = {}, options: LegateOptions = {}): Promise<Legate> {
   const production = options.production ?? false;
   const { validatePassword, ...usersConfig } = users ?? {};
-  const config: ConfigInput = { ...rest, users: usersConfig };
+  const { validateToken: validateStreamToken, ...eventsConfig } = events ?? {};
+  const config: ConfigInput = { ...rest, users: usersConfig, events: eventsConfig };
   const { values } = readConfig({ code: config, file: options.file, env: options.env ?? {}, production, readFile: (path) => readFileSync(path, 'utf8') });
   const log = options.log ?? silent;
   const clock = options.clock ?? systemClock;
@@ -158,6 +165,7 @@ export async function createLegate({ authenticate, onApprovalRequested, users, .
     policy,
     limits,
     gates,
+    validateStreamToken: validateStreamToken ?? options.validateStreamToken,
     breach: createBreachCheck({
       ...values.breach,
       now: () => clock.now(),
@@ -192,6 +200,7 @@ export async function createLegate({ authenticate, onApprovalRequested, users, .
     delegations: delegationsApi(platform),
     audit: auditApi(platform),
     mcp: { ...mcpApi(platform), validateToken: (token, o) => validateToken(platform, token, o) },
+    events: eventsApi(platform, fetch),
     users: usersApi(platform),
     sessions: sessionsApi(platform),
     apiTokens: apiTokensApi(platform),

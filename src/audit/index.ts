@@ -3,6 +3,7 @@ import { AuditErrors } from './errors.ts';
 import { auditRoutes } from './routes.ts';
 
 export { type AuditApi, auditApi } from './api.ts';
+export { toJsonText } from './entry.ts';
 
 export const audit = defineModule({
   name: 'audit',

@@ -37,6 +37,7 @@ export function findings({ values, sources }: Pick<Settings, 'values' | 'sources
   if (values.metrics.token !== undefined && values.metrics.token.length < 16)
     refused.push('LEGATE_METRICS_TOKEN has fewer than 16 characters: node -p "crypto.randomBytes(32).toString(\'base64url\')" makes one.');
 
+  if (!values.events.requireAuth) refused.push('LEGATE_EVENTS_REQUIRE_AUTH is false: anyone could follow everything that happens.');
   if (values.users.requireEmailVerification && values.mail.url === undefined)
     refused.push('LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION is on without LEGATE_MAIL_URL: nobody could verify an address. Set smtp://user:password@host:587.');
 

@@ -154,6 +154,11 @@ async function serve(
       await reachOf(platform, found.principal, 'user');
       return { principal: asUser(found.principal), confirm: again };
     },
+    proveAs: async (who, credential) => {
+      const found = credential === undefined ? (proof ?? (await authenticate())) : await authenticator.bySecret(credential);
+      const again = async (db: unknown): Promise<Reach> => reachOf(platform, await found.reauthenticate(db as Db), who, db as Db);
+      return { principal: found.principal, reach: await reachOf(platform, found.principal, who), confirm: again };
+    },
     params: route.params ? parseWith(route.params, params, 'path') : params,
     query: readQuery(route, url),
     body: await readBody(platform, route, request),

@@ -80,6 +80,11 @@ export class Authenticator {
     return { principal, epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => principal, byCookie };
   }
 
+  /** By a credential that came another way than in the Authorization header. Throws 401. */
+  bySecret(secret: string): Promise<Proof> {
+    return this.#bySecret(secret, false);
+  }
+
   /** False: this Authorization header is for the embedder's own sign-in to judge. */
   isOurs(header: string): boolean {
     return this.#hook === undefined || (isBearer(header) && this.#kindByLooks(bearerToken(header)) !== undefined);

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { asUser, type Reach } from '../lib/access.ts';
+import { asUser, type Reach, type Who } from '../lib/access.ts';
 import { clientAddress, parseTrustedProxies } from '../lib/client-address.ts';
 import { newId } from '../lib/ids.ts';
 import type { Call, Route } from '../lib/route.ts';
@@ -110,6 +110,11 @@ class LightCall implements Call<unknown, unknown, unknown> {
     const again = async (db: unknown): Promise<Reach> => reachOf(this.#platform, await this.#proof.reauthenticate(db as Db), 'user', db as Db);
     await reachOf(this.#platform, this.#proof.principal, 'user');
     return { principal: asUser(this.#proof.principal), confirm: again };
+  };
+
+  proveAs = async (who: Who) => {
+    const again = async (db: unknown): Promise<Reach> => reachOf(this.#platform, await this.#proof.reauthenticate(db as Db), who, db as Db);
+    return { principal: this.#proof.principal, reach: await reachOf(this.#platform, this.#proof.principal, who), confirm: again };
   };
 
   get userAgent(): string | null {

@@ -56,6 +56,8 @@ export async function listen(legate: Legate, options: { port: number; host: stri
     port: (server.address() as AddressInfo).port,
     stop: async (graceMs = 8000) => {
       stopping = true;
+      // An open stream would keep the server waiting; its client comes back.
+      legate.events.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       const idle = setInterval(() => server.closeIdleConnections(), 50);

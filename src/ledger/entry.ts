@@ -33,6 +33,9 @@ export interface NewEvent {
   readonly data: Record<string, unknown>;
 }
 
+/** An event as it stands in the ledger. */
+export type CommittedEvent = NewEvent & { /** `evt_...` */ readonly id: string };
+
 /**
  * Thrown while deciding when something that the decision stands on is not in memory: it is loaded, and the candidate is
  * evaluated again.

@@ -6,7 +6,7 @@ import { newId } from '../lib/ids.ts';
 import { type Database, type Db, isUnavailable, type NewStreamEventRow, type Tables } from '../storage/index.ts';
 import { HourCounters } from './counters.ts';
 import { CurrentEpoch } from './current-epoch.ts';
-import { type AuditRecord, type Batch, type BatchStore, type CounterState, type Head, type NewEvent, NotReady } from './entry.ts';
+import { type AuditRecord, type Batch, type BatchStore, type CommittedEvent, type CounterState, type Head, type NewEvent, NotReady } from './entry.ts';
 import { Mutex } from './mutex.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
 import { SqliteBatchStore } from './sqlite-store.ts';
@@ -41,7 +41,7 @@ export interface Outcome<T> {
 export interface Commit {
   readonly firstSeq: number;
   readonly records: readonly AuditRecord[];
-  readonly events: readonly NewEvent[];
+  readonly events: readonly CommittedEvent[];
   readonly timestamp: number;
 }
 
@@ -122,6 +122,7 @@ export class Ledger {
   readonly #mutex = new Mutex();
   readonly #counters = new HourCounters();
   readonly #listeners = new Set<(commit: Commit) => void>();
+  readonly #invalidated = new Set<() => void>();
   #queue: Waiting[] = [];
   #turning = false;
   #closed = false;
@@ -149,6 +150,11 @@ export class Ledger {
     this.#listeners.add(listener);
   }
 
+  /** Calls `listener` after each change of this instance by which a credential or right may have ended. Other instances change things too. */
+  onInvalidate(listener: () => void): void {
+    this.#invalidated.add(listener);
+  }
+
   #announce(commit: Commit): void {
     for (const listener of this.#listeners) listener(commit);
   }
@@ -171,15 +177,16 @@ export class Ledger {
     return this.#mutex.run(async () => {
       const { database, clock, policy, reactions } = this.#o;
       const events: NewEvent[] = [];
+      let committed: CommittedEvent[] = [];
       let firstSeq = 0;
       let timestamp = 0;
+      let invalidated = false;
       try {
         const result = await database.write.transaction().execute(async (db) => {
           let query = db.selectFrom('head').select(['seq', 'epoch', 'clock', 'writer']).where('id', '=', 1);
           if (database.dialect === 'postgres') query = query.forUpdate();
           const head: Head = await query.executeTakeFirstOrThrow();
           const now = Math.max(clock.now(), head.clock);
-          let invalidated = false;
           const change: Change = {
             db,
             now,
@@ -203,7 +210,7 @@ export class Ledger {
           if (events.length > 0) {
             firstSeq = head.seq + 1;
             timestamp = now;
-            await appendEvents(db, events, firstSeq, now);
+            committed = await appendEvents(db, events, firstSeq, now);
           }
           if (events.length > 0 || invalidated) {
             await db
@@ -215,7 +222,8 @@ export class Ledger {
           return result;
         });
         this.stats.changes++;
-        if (events.length > 0) this.#announce({ firstSeq, records: [], events, timestamp });
+        if (committed.length > 0) this.#announce({ firstSeq, records: [], events: committed, timestamp });
+        if (invalidated) for (const listener of this.#invalidated) listener();
         return result;
       } catch (error) {
         this.stats.changes++;
@@ -284,14 +292,14 @@ export class Ledger {
       const firstSeq = head.seq + 1;
       if (records.length > 0) {
         for (const write of writes) await write(this.#store.db());
-        if (events.length > 0) await appendEvents(this.#store.db(), events, firstSeq + records.length, now);
+        const committed = events.length > 0 ? await appendEvents(this.#store.db(), events, firstSeq + records.length, now) : [];
         const lastSeq = head.seq + records.length + events.length;
         const written = this.#store.commit({ firstSeq, lastSeq, timestamp: now, records, counters: this.#counters.drain(), writer: instance } satisfies Batch);
         if (written instanceof Promise) await written;
         this.stats.batches++;
         this.stats.records += records.length;
         settled.push(() => {
-          this.#announce({ firstSeq, records, events, timestamp: now });
+          this.#announce({ firstSeq, records, events: committed, timestamp: now });
         });
       } else {
         const undone = this.#store.rollback();
@@ -364,12 +372,13 @@ export class Ledger {
   }
 }
 
-async function appendEvents(db: Db, events: readonly NewEvent[], firstSeq: number, now: number): Promise<void> {
+async function appendEvents(db: Db, events: readonly NewEvent[], firstSeq: number, now: number): Promise<CommittedEvent[]> {
   const rows = events.map((e, i) => eventRow(e, firstSeq + i, now));
   for (let at = 0; at < rows.length; at += 100) {
     const chunk = rows.slice(at, at + 100);
     await db.insertInto('stream_events').values(chunk).execute();
   }
+  return events.map((event, i) => ({ ...event, id: (rows[i] as NewStreamEventRow).id }));
 }
 
 function eventRow(event: NewEvent, seq: number, now: number): NewStreamEventRow {

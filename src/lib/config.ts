@@ -77,7 +77,7 @@ export const option = {
   boolean: (o: Common & Default<boolean>): Option<boolean> => make(z.boolean('must be true or false'), booleanFromText, o),
   oneOf: <const T extends readonly [string, ...string[]]>(values: T, o: Common & Default<T[number]>): Option<T[number]> =>
     make(z.enum(values) as unknown as z.ZodType<T[number]>, (t) => t, o),
-  list: (o: Common & Default<string[]> & { item?: z.ZodType<string> }): Option<string[]> => make(z.array(o.item ?? z.string()), listFromText, o),
+  list: (o: Common & Default<string[]> & { defaultText?: string; item?: z.ZodType<string> }): Option<string[]> => make(z.array(o.item ?? z.string()), listFromText, o),
 };
 
 const isOption = (value: unknown): value is Option<unknown> => typeof value === 'object' && value !== null && (value as { option?: unknown }).option === true;

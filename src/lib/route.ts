@@ -22,6 +22,8 @@ export interface Call<Params, Query, Body> {
    * `confirm` proves the same again inside a change.
    */
   readonly person: () => Promise<{ readonly principal: UserPrincipal; readonly confirm: (db: unknown) => Promise<Reach> }>;
+  /** On a public route: whoever calls, proved as on a route for `who`; by this credential instead of the request's own when one is given. Throws 401 or 403. */
+  readonly proveAs: (who: Who, credential?: string) => Promise<{ readonly principal: Principal; readonly reach: Reach; readonly confirm: (db: unknown) => Promise<Reach> }>;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;

@@ -13,6 +13,7 @@ export const SECRET_PREFIXES = {
   clientSecret: 'lgc',
   authorizationCode: 'lga',
   refreshToken: 'lgr',
+  streamTicket: 'lge',
   /** In links, and between the two steps of a sign-in: good once. */
   oneTimeToken: 'lgo',
   /** A browser that needs no second factor for a while. */

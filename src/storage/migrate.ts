@@ -6,6 +6,7 @@ import { approvals } from './migrations/0003-approvals.ts';
 import { signIn } from './migrations/0004-sign-in.ts';
 import { sessionOrder } from './migrations/0005-session-order.ts';
 import { mcp } from './migrations/0006-mcp.ts';
+import { events } from './migrations/0008-events.ts';
 import { costs } from './migrations/0009-costs.ts';
 import { anomalies } from './migrations/0010-anomalies.ts';
 import { oauth } from './migrations/0012-oauth.ts';
@@ -23,6 +24,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0004-sign-in': signIn,
   '0005-session-order': sessionOrder,
   '0006-mcp': mcp,
+  '0008-events': events,
   '0009-costs': costs,
   '0010-anomalies': anomalies,
   '0012-oauth': oauth,

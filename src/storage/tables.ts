@@ -21,6 +21,7 @@ export interface Tables {
   sessions: SessionsTable;
   api_tokens: ApiTokensTable;
   setup_links: SetupLinksTable;
+  stream_tickets: StreamTicketsTable;
   costs: CostsTable;
   budgets: BudgetsTable;
   mcp_servers: McpServersTable;
@@ -56,6 +57,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'sessions',
   'api_tokens',
   'setup_links',
+  'stream_tickets',
   'costs',
   'budgets',
   'mcp_servers',
@@ -266,6 +268,14 @@ interface ApiTokensTable {
 interface SetupLinksTable {
   token_hash: string;
   created_at: number;
+  expires_at: number;
+}
+
+/** Tickets for one event stream each. */
+interface StreamTicketsTable {
+  token_hash: string;
+  /** JSON of the credential that it stands for, encrypted with the key `cookie` of secrets.json. */
+  sealed: string;
   expires_at: number;
 }
 

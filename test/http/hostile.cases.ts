@@ -110,6 +110,14 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /oauth/clients': () => page,
   'GET /account/apps': () => ({ ended: '1', lang: 'en' }),
   'GET /permissions/subjects': () => ({ ...page, action: 'read', resource: 'db:x' }),
+  'GET /events': ({ agent }) => ({
+    ...page,
+    cursor: Buffer.from('1').toString('base64url'),
+    types: 'audit,agent.created',
+    agentId: agent.id,
+    since: '2029-01-01T00:00:00Z',
+    until: LATER,
+  }),
   'GET /anomalies': ({ agent }) => ({ ...page, agentId: agent.id, kind: 'denial_burst', severity: 'low', status: 'open', since: '2029-01-01T00:00:00Z', until: LATER }),
   'GET /approvals': ({ agent }) => ({ ...page, status: 'pending', agentId: agent.id }),
   'GET /audit': ({ agent, owner }) => ({

@@ -15,7 +15,11 @@ interface World extends Scene {
 }
 
 const { values: config } = readConfig({ code: {}, env: {}, production: false, readFile: () => '' });
-const endpoints = distinctRoutes(config).map((m) => [`${m.route.method} ${m.path}`, m] as const);
+/** A stream has no end to wait for: src/events/stream.test.ts sends it what is wrong. */
+const endsByItself = ({ route }: Mounted): boolean => !Object.values(route.answers).some((a) => a && 'mediaTypes' in a && a.mediaTypes.includes('text/event-stream'));
+const endpoints = distinctRoutes(config)
+  .filter(endsByItself)
+  .map((m) => [`${m.route.method} ${m.path}`, m] as const);
 const withBody = endpoints.filter(([, m]) => m.route.body !== undefined && m.route.form !== 'only' && m.route.failure === undefined && m.route.wrongMediaType === undefined);
 const withQuery = endpoints.filter(([, m]) => m.route.query !== undefined);
 const withId = endpoints.filter(([, m]) => m.path.includes(':id'));

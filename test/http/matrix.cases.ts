@@ -327,6 +327,10 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/permissions/subjects?action=read&resource=db:x'),
     want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200',
   },
+  // What is wrong with the query is said before anybody is asked who they are; who sees what: src/events/stream.test.ts.
+  'GET /api/legate/events/stream': { target: fixed('/api/legate/events/stream?types=nonsense'), want: '400 400 400 400 400 400 400 400 400 400 400 400 400 400 400 400' },
+  'POST /events/ticket': { scope: 'events:read', target: fixed('/events/ticket'), want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
+  'GET /events': { scope: 'events:read', target: fixed('/events'), want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
   'GET /anomalies': { scope: 'audit:read', target: fixed('/anomalies'), want: '401 401 401 401 401 401  200 200 200 200 403  403 403 200 403  200' },
   // Nothing unusual has happened: no anomaly has this id.
   'GET /anomalies/:id': { scope: 'audit:read', target: fixed('/anomalies/ano_x'), want: '401 401 401 401 401 401  404 404 404 404 403  403 403 404 403  404' },

@@ -53,6 +53,7 @@ function check(route: Mounted['route'] | undefined, method: string, response: Re
     if (schema === undefined && !allowedErrors(route).some((e) => e.status === status)) tell('is a status that is not declared');
     return;
   }
+  if (mediaTypesOf(route, status)?.includes(bareType(response))) return;
   if (bareType(response) !== 'application/json') {
     tell(`answers ${bareType(response)}`);
     return;

@@ -94,7 +94,9 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
   const own = newTestDatabase(options.sameDatabaseAs?.database, closers);
   const place = options.databaseUrl ? { ...own, url: options.databaseUrl } : own;
   const { config, sameDatabaseAs: _, databaseUrl: __, lasting: ___, ...rest } = options;
-  const bare = await createLegate({ rateLimit: unlimited, ...config, dataDir: place.dir, databaseUrl: place.url, service: { name: place.name } }, { ...rest, clock });
+  // Named after the service by default, which on PostgreSQL each run names anew: tests address it by its usual name.
+  const http = { basePath: '/api/legate', ...config?.http };
+  const bare = await createLegate({ rateLimit: unlimited, ...config, http, dataDir: place.dir, databaseUrl: place.url, service: { name: place.name } }, { ...rest, clock });
   const legate = { ...bare, fetch: observed(bare, (problem) => undeclared.push(problem)) };
   const service = new TestService(legate, clock, place);
   closers.push(() => legate.close());

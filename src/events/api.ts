@@ -1,0 +1,40 @@
+import { EVENT_TYPES, type EventType } from '../lib/event.ts';
+import { parseWith } from '../lib/json.ts';
+import type { Platform } from '../platform.ts';
+import { listEvents } from './list-events.ts';
+import { ListEvents, type StreamEvent } from './schema.ts';
+import { acceptsStream, closeStreams, streamsOf } from './stream.ts';
+
+const MAX_REPLAY = 1000;
+
+/** `legate.events`: the event stream as functions, with the power of an admin (contract 15). */
+export interface EventsApi {
+  /** Answers a request for the stream; null for what is none: another path, another method, another Accept (specification 4.7). */
+  handleRequest(request: Request): Promise<Response | null>;
+  /** Records an event and pushes it to the streams that may see it. */
+  emit(event: { readonly type: Exclude<EventType, 'audit'>; readonly data: Record<string, unknown>; readonly agentId?: string; readonly userId?: string }): Promise<void>;
+  /** Events from `since` on, at most 1,000, newest first (specification 6.2.2). */
+  replay(since: Date | string, types?: readonly EventType[]): Promise<StreamEvent[]>;
+  connectionCount(): number;
+  /** Ends every stream and opens none any more. */
+  close(): void;
+}
+
+export function eventsApi(platform: Platform, fetch: (request: Request) => Promise<Response>): EventsApi {
+  const path = `${platform.config.http.basePath.replace(/\/$/, '')}/events/stream`;
+  return {
+    handleRequest: async (request) => (request.method === 'GET' && new URL(request.url).pathname === path && acceptsStream(request) ? fetch(request) : null),
+    emit: async ({ type, data, agentId, userId }) => {
+      if (!Object.hasOwn(EVENT_TYPES, type) || (type as string) === 'audit') throw new TypeError(`${String(type)} is not a type of event that can be emitted`);
+      await platform.ledger.change(async (change) => {
+        change.emit({ type, data, ...(agentId === undefined ? {} : { agentId }), ...(userId === undefined ? {} : { userId }) });
+      });
+    },
+    replay: async (since, types) => {
+      const query = parseWith(ListEvents, { since: new Date(since).toISOString(), limit: String(MAX_REPLAY), ...(types ? { types: types.join() } : {}) });
+      return (await listEvents(platform, { kind: 'all' }, query)).events;
+    },
+    connectionCount: () => streamsOf(platform).taken,
+    close: () => closeStreams(platform),
+  };
+}

@@ -1,0 +1,17 @@
+import { defineModule } from '../platform.ts';
+import { EventErrors } from './errors.ts';
+import { forgetOldEvents } from './forget-old.ts';
+import { eventRoutes } from './routes.ts';
+import { closeStreams } from './stream.ts';
+
+export { type EventsApi, eventsApi } from './api.ts';
+export { type Frame, toFrame } from './record.ts';
+
+export const events = defineModule({
+  name: 'events',
+  description: 'What happens, as it happens: a stream to follow, and pages to look back.',
+  routes: eventRoutes,
+  errors: EventErrors,
+  upkeep: forgetOldEvents,
+  stop: async (platform) => closeStreams(platform),
+});

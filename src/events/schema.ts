@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { EVENT_TYPES } from '../lib/event.ts';
+import { isoInstant, isoTimestamp, storedObject, text } from '../lib/json.ts';
+import { PageQuery } from '../lib/page.ts';
+
+/** Comma-separated names of types. */
+const Types = z
+  .string()
+  .max(2000)
+  .transform((list) =>
+    list
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+  )
+  .superRefine((names, ctx) => {
+    if (names.length === 0) ctx.addIssue({ code: 'custom', message: 'must name at least one type' });
+    for (const name of names) if (!Object.hasOwn(EVENT_TYPES, name)) ctx.addIssue({ code: 'custom', message: `${name.slice(0, 50)} is not a type of event` });
+  })
+  .meta({ type: 'string', description: 'Comma-separated types of events.' });
+
+/** Specification 4.7. */
+export const StreamQuery = z.object({
+  token: z.string().max(16_384).optional().meta({ description: 'The Bearer token, for clients that cannot send the header. It appears in addresses: a ticket is better.' }),
+  ticket: z.string().max(512).optional().meta({ description: 'From POST /events/ticket: good for one stream.' }),
+  types: Types.optional(),
+  since: isoInstant.optional().meta({ description: 'Replays from this moment on, inclusive.' }),
+  lastEventId: z.string().max(200).optional().meta({ description: 'As the header Last-Event-ID, which wins.' }),
+});
+export type StreamQuery = z.output<typeof StreamQuery>;
+
+/** Specification 2.7. */
+export const StreamEvent = z
+  .object({
+    id: z.string(),
+    type: z.string(),
+    timestamp: isoTimestamp,
+    data: storedObject,
+    agentId: z.string().optional(),
+    userId: z.string().optional(),
+  })
+  .meta({ id: 'StreamEvent' });
+export type StreamEvent = z.output<typeof StreamEvent>;
+
+export const ListEvents = PageQuery.extend({ types: Types.optional(), agentId: text(64).optional(), since: isoInstant.optional(), until: isoInstant.optional() });
+export type ListEvents = z.output<typeof ListEvents>;
+
+export const Ticket = z.object({ ticket: z.string(), expiresAt: isoTimestamp }).meta({ id: 'StreamTicket' });
