@@ -15,7 +15,7 @@ const Types = z
   )
   .superRefine((names, ctx) => {
     if (names.length === 0) ctx.addIssue({ code: 'custom', message: 'must name at least one type' });
-    for (const name of names) if (!Object.hasOwn(EVENT_TYPES, name)) ctx.addIssue({ code: 'custom', message: `${name.slice(0, 50)} is not a type of event` });
+    for (const name of names) if (!Object.hasOwn(EVENT_TYPES, name)) ctx.addIssue({ code: 'custom', message: 'names a type of event that does not exist' });
   })
   .meta({ type: 'string', description: 'Comma-separated types of events.' });
 
