@@ -75,7 +75,7 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
         if (route.rateLimit) limit = await passLimit(platform, route.rateLimit, ip);
         response = await serve(platform, authenticator, route, request, ip, c.req.param() as Record<string, string>);
       } catch (error) {
-        response = route?.page ? pageOfError(platform, request, error) : jsonOfError(platform, error, route?.failure);
+        response = route?.page ? pageOfError(platform, request, error, route.failure) : jsonOfError(platform, error, route?.failure);
       }
       if (limit) response = withHeaders(response, limit);
       if (crossOrigin) readableFromEverywhere(response);
@@ -107,12 +107,12 @@ function jsonOfError(platform: Platform, thrown: unknown, failure?: Route<Platfo
 }
 
 /** Whoever is not signed in is led to the sign-in page, and from there back to the page. Programs are answered as everywhere. */
-function pageOfError(platform: Platform, request: Request, thrown: unknown): Response {
+function pageOfError(platform: Platform, request: Request, thrown: unknown, failure: Route<Platform>['failure']): Response {
   const { headers } = request;
   const type = headers.get('content-type');
   const error = toKnownError(platform, thrown);
   if (error.status === 401 && !headers.has('authorization') && !isJson(type)) return seeOther(signInLocation(platform, new URL(request.url)));
-  return isForm(type) || headers.get('accept')?.includes('text/html') ? errorPage(platform, request, error) : jsonOfError(platform, error);
+  return isForm(type) || headers.get('accept')?.includes('text/html') ? errorPage(platform, request, error) : jsonOfError(platform, error, failure);
 }
 
 /** Header fields for the answer. Throws 429. */

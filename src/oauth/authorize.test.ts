@@ -64,6 +64,11 @@ describe('GET /oauth/authorize', () => {
     expect(r.headers.get('content-type')).toMatch(/^text\/html/);
   });
 
+  it('answers programs in the form of OAuth errors', async () => {
+    const r = await t.call('GET', authorizePath(ask(client, { redirect_uri: 'https://evil.example/' })), { as: person });
+    expect([r.status, r.body]).toEqual([400, { error: 'invalid_request', error_description: 'redirect_uri is not registered for this client.' }]);
+  });
+
   it.each(['client_id', 'redirect_uri'])('[RFC 6749 3.1] redirects nowhere when %s comes twice', async (name) => {
     const asked = ask(client);
     const r = await t.call('GET', `${authorizePath(asked)}&${name}=${encodeURIComponent(asked.query[name] ?? '')}`, { as: person });

@@ -172,6 +172,8 @@ describe('what ends a grant', () => {
     expect(await isValid(got.access_token)).toBe(true);
     await end({ someone, app, agentId: claimsOf(got.access_token).sub });
     await expectEnded(app, got);
+    const consents = t.legate.platform.database.read.selectFrom('oauth_consents').selectAll().where('user_id', '=', someone.id);
+    expect(await consents.execute()).toEqual([]);
   });
 
   it('its agent expires, for as long as it is expired', async () => {

@@ -19,6 +19,7 @@ export const oauth = defineModule({
       if (agentId === undefined) return;
       await endGrants(change, { agent_id: agentId }, 'agent-revoked');
       await endGrants(change, { actor_id: agentId }, 'agent-revoked');
+      await change.db.deleteFrom('oauth_consents').where('agent_id', '=', agentId).execute();
     },
     // Tokens that the agent token before opened end with it.
     'agent.rotated': async (change, { agentId }) => {
