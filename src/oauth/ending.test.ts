@@ -191,6 +191,16 @@ describe('what ends a grant', () => {
     expect((await refreshWith(own, app, got.refresh_token)).status).toBe(200);
   });
 
+  it('leaves no way to exchange a code that was on its way when the agent was revoked', async () => {
+    const someone = await signUp(t);
+    const { sub } = claimsOf((await tokens(t, someone, client)).access_token);
+    const asked = ask(client);
+    const pending = await code(t, someone, asked);
+    await t.call('DELETE', `/agents/${sub}`, { as: someone });
+    const r = await exchange(t, asked, pending);
+    expect([r.status, r.body]).toEqual([400, { error: 'invalid_grant', error_description: 'The agent of this grant is not active.' }]);
+  });
+
   it('does not include signing out', async () => {
     const someone = await signUp(t);
     const got = await tokens(t, someone, client);

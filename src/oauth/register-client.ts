@@ -36,6 +36,9 @@ export const ClientMetadata = Kept.extend({
   response_types: z.array(text(100)).max(10).optional(),
   scope: text(2000, 0).optional(),
 }).meta({ id: 'ClientMetadata' });
+
+/** Answer to a registration. */
+export const Registered = z.looseObject({ client_id: z.string(), client_id_issued_at: z.number(), redirect_uris: z.array(z.string()) }).meta({ id: 'ClientRegistration' });
 export type ClientMetadata = z.output<typeof ClientMetadata>;
 
 /** Checks client metadata beyond their form. Throws OAUTH_INVALID_REDIRECT_URI or OAUTH_INVALID_CLIENT_METADATA. */

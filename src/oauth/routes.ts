@@ -1,39 +1,29 @@
 import { z } from 'zod';
-import { AgentErrors } from '../agents/index.ts';
 import type { Principal } from '../lib/access.ts';
 import { CommonErrors } from '../lib/error.ts';
-import { isoTimestamp } from '../lib/json.ts';
-import { afterCursor, cutPage, nextPage, PageQuery } from '../lib/page.ts';
 import type { Call } from '../lib/route.ts';
 import { secretsEqual } from '../lib/secrets.ts';
 import { defineRoute, type Platform } from '../platform.ts';
-import { APPS_PATH, appsPage, endOnPage } from './apps-page.ts';
 import { authenticateHolder, clientCredentials, refused } from './authenticate-client.ts';
-import { RedirectedError, readAuthorizationRequest } from './authorization-request.ts';
-import { approvalBy, authorizePage, decideOnPage } from './authorize.ts';
-import { requireClientRow, toClientRecord } from './client.ts';
-import { ConsentDecision, ConsentDetails, consentDetails, decideByApi } from './consent-api.ts';
-import { deleteClient, listClients } from './delete-client.ts';
+import { authorizePage, decideOnPage } from './authorize.ts';
 import { ClientErrors, OAuthErrors, oauthFailure } from './errors.ts';
-import { endGrant, findGrants, toGrant } from './grants.ts';
 import { introspect } from './introspect.ts';
 import { keyRing } from './keys.ts';
+import { managementRoutes } from './management-routes.ts';
 import { SERVER_METADATA_PATH, ServerMetadata, serverMetadata } from './metadata.ts';
-import { ClientMetadata, registerClient } from './register-client.ts';
+import { Registered, registerClient } from './register-client.ts';
 import { revokeToken } from './revoke-token.ts';
 import { TokenAnswer, TokenRequest, token } from './token.ts';
 
 const HTML = { mediaTypes: ['text/html'] } as const;
 const BODY_LIMIT = 65_536;
-const Id = z.object({ id: z.string() });
+const _Id = z.object({ id: z.string() });
 const Loose = z.record(z.string(), z.string());
 
 /** Every endpoint answers under both names of the specification, at both mounts (specification 4, contract 12). */
 const everywhere = <T>(make: (path: string, mount: 'base' | 'rest') => T): ((name: string) => T[]) => {
   return (name) => (['base', 'rest'] as const).flatMap((mount) => [make(`/oauth/${name}`, mount), make(`/mcp/${name}`, mount)]);
 };
-
-const Registered = z.looseObject({ client_id: z.string(), client_id_issued_at: z.number(), redirect_uris: z.array(z.string()) }).meta({ id: 'ClientRegistration' });
 
 const handleAuthorize = (call: Call<undefined, undefined, undefined>, platform: Platform): Promise<Response> => authorizePage(platform, call);
 const authorizeErrors = [ClientErrors.AUTHORIZATION_REQUEST_INVALID];
@@ -261,163 +251,5 @@ export const oauthRoutes = [
   ...revoke('revoke'),
   ...introspection('introspect'),
   ...jwks('jwks'),
-  defineRoute({
-    method: 'GET',
-    path: '/oauth/consent',
-    summary: 'What a consent page of your own has to show',
-    description: 'The query is that of the authorization request, as it came to the page (mcp.consentPage).',
-    who: 'user',
-    answers: { 200: ConsentDetails, 422: z.object({ redirectTo: z.string() }) },
-    errors: authorizeErrors,
-    handle: async (call, platform) => {
-      try {
-        const asked = await readAuthorizationRequest(platform, call.url.searchParams);
-        return { status: 200, body: await consentDetails(platform, (await call.person()).principal.userId, asked) };
-      } catch (error) {
-        if (error instanceof RedirectedError) return { status: 422, body: { redirectTo: error.location } };
-        throw error;
-      }
-    },
-  }),
-  defineRoute({
-    method: 'POST',
-    path: '/oauth/consent',
-    summary: 'Allow or deny an authorization request',
-    description: 'The query is that of the authorization request. Send the browser to `redirectTo`.',
-    who: 'user',
-    body: ConsentDecision,
-    answers: { 200: z.object({ redirectTo: z.string() }) },
-    errors: [...authorizeErrors, OAuthErrors.OAUTH_INVALID_SCOPE, OAuthErrors.OAUTH_INVALID_REQUEST, AgentErrors.AGENT_LIMIT_EXCEEDED, AgentErrors.OWNER_NOT_FOUND],
-    handle: async (call, platform) => {
-      try {
-        const asked = await readAuthorizationRequest(platform, call.url.searchParams);
-        return { status: 200, body: { redirectTo: await decideByApi(platform, approvalBy(platform, await call.person()), asked, call.body) } };
-      } catch (error) {
-        if (error instanceof RedirectedError) return { status: 200, body: { redirectTo: error.location } };
-        throw error;
-      }
-    },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/oauth/grants',
-    summary: 'List what was granted to clients',
-    description: 'A person sees their own, an admin all. Newest first. A Link header with rel="next" leads to the next page.',
-    who: 'user',
-    query: PageQuery,
-    answers: {
-      200: z.array(
-        z
-          .object({
-            id: z.string(),
-            clientId: z.string(),
-            clientName: z.string().nullable(),
-            userId: z.string(),
-            agentId: z.string(),
-            agentName: z.string().nullable(),
-            kind: z.enum(['authorization_code', 'client_credentials', 'token_exchange']),
-            scopes: z.array(z.string()),
-            resource: z.string(),
-            createdAt: isoTimestamp,
-            lastUsedAt: isoTimestamp,
-            expiresAt: isoTimestamp,
-          })
-          .meta({ id: 'Grant' }),
-      ),
-    },
-    handle: async (call, platform) => {
-      const { limit, cursor } = call.query;
-      const { rows, next } = cutPage(await findGrants(platform.database.read, call.reach, platform.clock.now(), { after: afterCursor(cursor), limit: limit + 1 }), limit);
-      return { status: 200, body: rows.map(toGrant), ...nextPage(call.url, next) };
-    },
-  }),
-  defineRoute({
-    method: 'DELETE',
-    path: '/oauth/grants/:id',
-    summary: 'End a grant',
-    description: 'All its tokens end at once, and the person is asked again when the client comes back.',
-    who: 'user',
-    params: Id,
-    answers: { 204: null },
-    errors: [ClientErrors.GRANT_NOT_FOUND],
-    handle: async (call, platform) => {
-      await endGrant(platform, call.confirm, call.params.id);
-      return { status: 204 };
-    },
-  }),
-  defineRoute({
-    method: 'POST',
-    path: '/oauth/clients',
-    summary: 'Make a client',
-    description: 'For clients that an administrator vouches for. The body is that of a registration (RFC 7591).',
-    who: 'admin',
-    body: ClientMetadata,
-    bodyLimit: BODY_LIMIT,
-    answers: { 201: Registered },
-    errors: [OAuthErrors.OAUTH_INVALID_REDIRECT_URI, OAuthErrors.OAUTH_INVALID_CLIENT_METADATA],
-    handle: async (call, platform) => ({ status: 201, body: await registerClient(platform, call.body, 'admin', (change) => call.confirm(change.db)) }),
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/oauth/clients',
-    summary: 'List clients',
-    description: 'Newest first. A Link header with rel="next" leads to the next page.',
-    who: 'admin',
-    query: PageQuery,
-    answers: { 200: z.array(Registered) },
-    handle: async (call, platform) => {
-      const { limit, cursor } = call.query;
-      const { rows, next } = cutPage(await listClients(platform, { after: afterCursor(cursor), limit: limit + 1 }), limit);
-      return { status: 200, body: rows.map(toClientRecord), ...nextPage(call.url, next) };
-    },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/oauth/clients/:id',
-    summary: 'Read a client',
-    who: 'admin',
-    params: Id,
-    answers: { 200: Registered },
-    errors: [ClientErrors.CLIENT_NOT_FOUND],
-    handle: async (call, platform) => ({ status: 200, body: toClientRecord(await requireClientRow(platform.database.read, call.params.id)) }),
-  }),
-  defineRoute({
-    method: 'DELETE',
-    path: '/oauth/clients/:id',
-    summary: 'Delete a client',
-    description: 'Every grant of it ends at once.',
-    who: 'admin',
-    params: Id,
-    answers: { 204: null },
-    errors: [ClientErrors.CLIENT_NOT_FOUND],
-    handle: async (call, platform) => {
-      await deleteClient(platform, call.confirm, call.params.id);
-      return { status: 204 };
-    },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: APPS_PATH,
-    summary: 'The page of connected applications',
-    who: 'public',
-    page: true,
-    query: z.object({ ended: z.string().max(10).optional(), lang: z.string().max(10).optional() }),
-    answers: { 200: HTML },
-    handle: async (call, platform) => appsPage(platform, call.request, (await call.person()).principal.userId, call.query.ended !== undefined),
-  }),
-  defineRoute({
-    method: 'POST',
-    path: APPS_PATH,
-    summary: 'End the access of an application, from its page',
-    who: 'public',
-    page: true,
-    form: 'only',
-    body: z.object({ grant: z.string().max(100) }),
-    answers: { 303: null },
-    errors: [ClientErrors.GRANT_NOT_FOUND],
-    handle: async (call, platform) => {
-      const { principal, confirm } = await call.person();
-      return endOnPage(platform, principal.userId, confirm, call.body.grant);
-    },
-  }),
+  ...managementRoutes,
 ];
