@@ -17,7 +17,6 @@ import { TokenAnswer, TokenRequest, token } from './token.ts';
 
 const HTML = { mediaTypes: ['text/html'] } as const;
 const BODY_LIMIT = 65_536;
-const _Id = z.object({ id: z.string() });
 const Loose = z.record(z.string(), z.string());
 
 /** Every endpoint answers under both names of the specification, at both mounts (specification 4, contract 12). */
