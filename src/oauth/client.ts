@@ -46,7 +46,7 @@ const byId = prepared((db, id: string) => db.selectFrom('oauth_clients').selectA
 
 /** The same outside of a change, as every token request asks it. */
 export async function readClientRow(database: Database, id: string): Promise<OAuthClientRow | undefined> {
-  return canBeId(id) ? (await byId(database, database.read, id))[0] : undefined;
+  return canBeId(id) ? byId(database, database.read, id) : undefined;
 }
 
 /** 404 CLIENT_NOT_FOUND. */

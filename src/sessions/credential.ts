@@ -23,7 +23,7 @@ export const sessionToken: Credential = {
   kind: 'sessionToken',
   everyUse: keepsUseOrder,
   verify: async (platform, db, tokenHash, now) => {
-    const [row] = await (keepsUseOrder(platform) ? findInOrder : find)(platform.database, db, tokenHash);
+    const row = await (keepsUseOrder(platform) ? findInOrder : find)(platform.database, db, tokenHash);
     if (!row || row.expires_at <= now) return null;
     const principal: UserPrincipal = {
       kind: 'user',

@@ -2,12 +2,12 @@ import { CompiledQuery } from 'kysely';
 import type { Database, Db } from './database.ts';
 import type { SqliteValue } from './sqlite-handle.ts';
 
-/** Runs a prepared query, on `database.read` or inside a change. */
-export type Prepared<A extends readonly SqliteValue[], R> = (database: Database, db: Db, ...args: A) => Promise<R[]> | R[];
+/** Runs a prepared query, on `database.read` or inside a change. Gives its row, if there is one. */
+export type Prepared<A extends readonly SqliteValue[], R> = (database: Database, db: Db, ...args: A) => Promise<R | undefined> | R | undefined;
 
 /**
- * A query that is compiled once for each database: for what every request asks. `build` uses each of its arguments once, in their
- * order, and nothing else that varies.
+ * A query of at most one row that is compiled once for each database: for what every request asks. `build` uses each of its
+ * arguments once, in their order, and nothing else that varies.
  */
 export function prepared<A extends readonly SqliteValue[], R>(build: (db: Db, ...args: A) => CompiledQuery<R>): Prepared<A, R> {
   const texts = new WeakMap<Database, string>();
@@ -17,8 +17,8 @@ export function prepared<A extends readonly SqliteValue[], R>(build: (db: Db, ..
       text = build(database.read, ...args).sql;
       texts.set(database, text);
     }
-    if (db !== database.read) return db.executeQuery<R>(CompiledQuery.raw(text, [...args])).then(({ rows }) => rows);
-    if (database.dialect === 'sqlite') return database.reader.prepare(text).all(args) as R[];
-    return database.pool.query(text, [...args]).then(({ rows }) => rows as R[]);
+    if (db !== database.read) return db.executeQuery<R>(CompiledQuery.raw(text, [...args])).then(({ rows }) => rows[0]);
+    if (database.dialect === 'sqlite') return database.reader.prepare(text).first(args) as R | undefined;
+    return database.pool.query(text, [...args]).then(({ rows }) => rows[0] as R | undefined);
   };
 }
