@@ -84,7 +84,7 @@ export async function readAuthorizationRequest(platform: Platform, query: URLSea
       statedRedirectUri: redirect_uri,
       state,
       challenge,
-      scopes: askedScopes(platform, p.scope, client.scope),
+      scopes: askedScopes(platform, p.scope, client),
       target: await targetOf(platform, p.resource),
       prompt: new Set((p.prompt ?? '').split(' ')),
     };

@@ -112,6 +112,21 @@ describe('GET /oauth/authorize', () => {
     expect([r.status, locationOf(r).searchParams.get('error')]).toEqual([302, error]);
   });
 
+  it('[MCP 2026-07-28 authorization] a client asks for more than it registered, as after a challenge; one that an administrator bound does not', async () => {
+    const scope = 'mcp:read openid';
+    const errorOf = async (of: Json, asked: string | undefined) => {
+      const r = await t.call('GET', authorizePath(ask(of, { scope: asked })), { as: await signUp(t) });
+      return r.status === 200 ? [...r.text.matchAll(/name="scope:([^"]+)"/g)].map((m) => m[1]) : locationOf(r).searchParams.get('error');
+    };
+    const own = await register(t, { scope });
+    expect(await errorOf(own, undefined)).toEqual(['mcp:read']);
+    expect(await errorOf(own, 'mcp:read mcp:execute')).toEqual(['mcp:read', 'mcp:execute']);
+    expect(await errorOf(await register(t, { scope: 'openid' }), undefined)).toEqual(['mcp:read', 'mcp:execute']);
+    const bound = (await t.call('POST', '/oauth/clients', { as: await t.admin(), body: { redirect_uris: [CALLBACK], scope } })).body;
+    expect(await errorOf(bound, 'mcp:read offline_access')).toEqual(['mcp:read', 'offline_access']);
+    expect(await errorOf(bound, 'mcp:read mcp:execute')).toBe('invalid_scope');
+  });
+
   it('[OIDC Core 3.1.2.1] answers prompt=none without asking anybody', async () => {
     expect(locationOf(await get({ prompt: 'none' })).searchParams.get('error')).toBe('consent_required');
     expect(locationOf(await t.call('GET', authorizePath(ask(client, { prompt: 'none' })))).searchParams.get('error')).toBe('login_required');

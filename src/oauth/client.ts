@@ -13,7 +13,7 @@ export interface Client {
   readonly name: string | null;
   readonly redirectUris: readonly string[];
   readonly grantTypes: readonly string[];
-  /** What it may ask for; null: anything. */
+  /** What an administrator lets it ask for, or what it asks for unless it says otherwise; null: neither. */
   readonly scope: readonly string[] | null;
   readonly authMethod: OAuthClientRow['auth_method'];
   readonly secretHash: string | null;

@@ -1,6 +1,7 @@
 import { SCOPE_NAMES } from '../lib/scopes.ts';
 import type { Permission } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
+import type { Client } from './client.ts';
 import { OAuthErrors } from './errors.ts';
 
 /** Asked for when a client names none and registered none. */
@@ -13,16 +14,22 @@ export const knownScopes = (platform: Platform): ReadonlySet<string> => new Set(
 
 export const scopeNames = (scope: string): string[] => [...new Set(scope.split(' ').filter((name) => name !== ''))];
 
-/** Scopes of a request (RFC 6749, section 3.3). Throws OAUTH_INVALID_SCOPE for one that is unknown, or that the client may not ask for. */
-export function askedScopes(platform: Platform, asked: string | undefined, registered: readonly string[] | null): string[] {
+/**
+ * Scopes of a request (RFC 6749, section 3.3). Throws OAUTH_INVALID_SCOPE for one that is unknown, or that the client may not ask for.
+ * What an administrator registered is a bound. What a client registered itself is what it asks for when it names nothing: clients
+ * register what their first challenge named, and ask for more when a later one does (MCP 2026-07-28, step-up).
+ */
+export function askedScopes(platform: Platform, asked: string | undefined, client: Pick<Client, 'scope' | 'origin'>): string[] {
   const known = knownScopes(platform);
-  if (asked === undefined || asked.trim() === '') return registered && registered.length > 0 ? [...registered] : [...DEFAULT_SCOPES];
+  const registered = client.scope?.filter((name) => known.has(name)) ?? [];
+  if (asked === undefined || asked.trim() === '') return registered.length > 0 ? registered : [...DEFAULT_SCOPES];
   const names = scopeNames(asked);
   const wrong = names.find((name) => !known.has(name));
   if (wrong !== undefined || names.length > MAX_SCOPES) throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: `The scope ${wrong?.slice(0, 100) ?? 'list'} is not known.` });
+  if (client.origin !== 'admin' || client.scope === null) return names;
   // offline_access stands for what every grant of a code has: a client need not have registered it (MCP 2026-07-28).
-  const refused = registered && names.find((name) => name !== 'offline_access' && !registered.includes(name));
-  if (refused) throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: `The client did not register the scope ${refused}.` });
+  const refused = names.find((name) => name !== 'offline_access' && !registered.includes(name));
+  if (refused !== undefined) throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: `The client did not register the scope ${refused}.` });
   return names;
 }
 
