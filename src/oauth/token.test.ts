@@ -10,7 +10,7 @@ let t: TestService;
 let person: Person;
 let client: Json;
 beforeAll(async () => {
-  t = await createTestService({ lasting: true });
+  t = await createTestService({ lasting: true, config: { http: { basePath: '/api/legate' } } });
   person = await signUp(t);
   client = await register(t);
   const admin = await t.admin();
@@ -204,7 +204,7 @@ describe('the client of a token request', () => {
   });
 
   it('has one limit for all paths, with the body of the specification', async () => {
-    const own = await createTestService({ config: { rateLimit: {} } });
+    const own = await createTestService({ config: { rateLimit: {}, http: { basePath: '/api/legate' } } });
     const statuses = [];
     for (let i = 0; i < 25; i++) statuses.push((await form(own, PATHS[i % PATHS.length] as string, { grant_type: 'x', client_id: 'y' })).status);
     expect(statuses.filter((s) => s === 429)).toHaveLength(5);
