@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FormClient } from '../../test/support/browser-like.ts';
-import { ask, authorizePath, claimsOf, code, consent, exchange, form, inPlace, locationOf, type Person, register, signUp, tokens } from '../../test/support/oauth.ts';
+import { ask, authorizePath, claimsOf, code, consent, exchange, form, locationOf, type Person, register, signUp, tokens } from '../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../test/support/service.ts';
 
 const ISSUER = 'http://localhost:3000';
@@ -14,8 +14,7 @@ beforeAll(async () => {
   person = await signUp(t);
   client = await register(t);
 });
-const get = (query: Record<string, string | undefined>, as: Person | undefined = person, prefix?: string) =>
-  t.call('GET', inPlace(t, authorizePath(ask(client, query), prefix)), { as });
+const get = (query: Record<string, string | undefined>, as: Person | undefined = person, prefix?: string) => t.call('GET', authorizePath(ask(client, query), prefix), { as });
 
 describe('GET /oauth/authorize', () => {
   it.each(['/api/legate/oauth', '/api/legate/mcp', '/oauth', '/mcp'])('asks the person, at %s', async (prefix) => {

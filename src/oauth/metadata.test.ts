@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { inPlace } from '../../test/support/oauth.ts';
 import { createTestService, type TestService } from '../../test/support/service.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
@@ -12,7 +11,7 @@ beforeAll(async () => {
 describe('GET /.well-known/oauth-authorization-server', () => {
   it('[RFC 8414 2] names issuer, endpoints and what they support', async () => {
     const r = await t.call('GET', WELL_KNOWN);
-    const at = inPlace(t, 'http://localhost:3000/api/legate/oauth');
+    const at = 'http://localhost:3000/api/legate/oauth';
     expect(r.status).toBe(200);
     expect(r.headers.get('content-type')).toMatch(/^application\/json/);
     expect(r.body).toMatchObject({
@@ -87,9 +86,9 @@ describe('CORS beside it', () => {
   it('[RFC 9700 2.6] opens token, revoke and register to pages of any origin, never authorize, consent or introspect', async () => {
     for (const prefix of endpoints) {
       for (const name of ['token', 'revoke', 'register'])
-        expect((await t.call('OPTIONS', inPlace(t, `${prefix}/${name}`))).headers.get('access-control-allow-origin'), `${prefix}/${name}`).toBe('*');
+        expect((await t.call('OPTIONS', `${prefix}/${name}`)).headers.get('access-control-allow-origin'), `${prefix}/${name}`).toBe('*');
       for (const name of ['authorize', 'introspect']) {
-        const r = await t.call('OPTIONS', inPlace(t, `${prefix}/${name}`), { headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' } });
+        const r = await t.call('OPTIONS', `${prefix}/${name}`, { headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' } });
         expect(r.headers.has('access-control-allow-origin'), `${prefix}/${name}`).toBe(false);
       }
     }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, authorizePath, form, inPlace, register, signUp } from '../../test/support/oauth.ts';
+import { ask, authorizePath, form, register, signUp } from '../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../test/support/service.ts';
 import { forgetStale } from './delete-client.ts';
 
@@ -10,7 +10,7 @@ let t: TestService;
 beforeAll(async () => {
   t = await createTestService({ lasting: true });
 });
-const post = (body: unknown, path = '/oauth/register', more: Json = {}) => t.call('POST', inPlace(t, path), { body, ...more });
+const post = (body: unknown, path = '/oauth/register', more: Json = {}) => t.call('POST', path, { body, ...more });
 
 describe('POST /oauth/register', () => {
   it.each(PATHS)('201 at %s: an id and a secret for the least that a client can say', async (path) => {

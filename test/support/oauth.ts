@@ -3,9 +3,6 @@ import type { Answered, Json, TestService } from './service.ts';
 
 const REDIRECT_URI = 'https://app.example/callback';
 
-/** A path under `/api/legate` where this run's service has it: its name is its own on PostgreSQL. */
-export const inPlace = (t: TestService, path: string): string => path.replace('/api/legate/', `/api/${t.database.name}/`);
-
 export const pkce = (): { verifier: string; challenge: string } => {
   const verifier = randomBytes(32).toString('base64url');
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
@@ -33,7 +30,7 @@ export async function register(t: TestService, metadata: Json = {}): Promise<Jso
 }
 
 export const form = (t: TestService, path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answered> =>
-  t.call('POST', inPlace(t, path), { raw: new URLSearchParams(fields).toString(), headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers } });
+  t.call('POST', path, { raw: new URLSearchParams(fields).toString(), headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers } });
 
 export interface Asked {
   readonly client: Json;
