@@ -74,10 +74,14 @@ export async function endDelegations(change: Change, ids: readonly string[], rea
       });
     }
     const affected = await dependents(change.db, [...ended.map((d) => d.id), ...shortened], change.now);
-    wave = affected.filter((d) => d.nowEnds !== null && d.nowEnds <= change.now).map((d) => d.id);
+    wave = [];
     shortened = [];
     for (const { id, nowEnds, ends_at } of affected) {
-      if (nowEnds === ends_at || wave.includes(id)) continue;
+      if (nowEnds === ends_at) continue;
+      if (nowEnds !== null && nowEnds <= change.now) {
+        wave.push(id);
+        continue;
+      }
       await change.db.updateTable('delegations').set({ ends_at: nowEnds, policy_epoch: change.epoch }).where('id', '=', id).execute();
       shortened.push(id);
     }
