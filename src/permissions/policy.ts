@@ -6,6 +6,8 @@ import { type CompiledAgent, compileAgent } from './compile.ts';
 const MAX_CACHED_PERMISSIONS = 400_000;
 /** Rows read at once. */
 const PAGE = 200;
+/** Ids read at once. */
+const ID_PAGE = 5000;
 
 /**
  * Agents with their compiled permissions, in memory, true up to `epoch`. The ledger refreshes it under the head row's lock
@@ -98,8 +100,9 @@ export class PolicyCache {
     this.#generation++;
     // On any failure the known epoch stays behind, and the next batch tries again.
     const held = new Set<string>();
-    for await (const { id } of changedAgents(db, this.#epoch)) if (this.#agents.has(id)) held.add(id);
-    for await (const { to_agent } of changedDelegations(db, this.#epoch)) if (this.#agents.has(to_agent)) held.add(to_agent);
+    // Of the time before the first refresh nothing is known: what is held is cheaper to read again than all changes there ever were.
+    if (this.#epoch === 0) this.#agents.clear();
+    else await this.#changed(db, held);
     const ids = [...held];
     for (let at = 0; at < ids.length; at += PAGE) {
       const rows = await db
@@ -115,6 +118,12 @@ export class PolicyCache {
     }
     this.#epoch = epoch;
     this.#generation++;
+  }
+
+  /** Adds those in memory that have changed, or have received or lost something, since the known epoch. */
+  async #changed(db: Db, held: Set<string>): Promise<void> {
+    for await (const { id } of changedAgents(db, this.#epoch)) if (this.#agents.has(id)) held.add(id);
+    for await (const { to_agent } of changedDelegations(db, this.#epoch)) if (this.#agents.has(to_agent)) held.add(to_agent);
   }
 }
 
@@ -156,35 +165,37 @@ async function inboundOf(db: Db, agentIds: readonly string[]): Promise<Map<strin
 }
 
 async function* changedAgents(db: Db, since: number): AsyncGenerator<{ id: string }> {
-  let query = db.selectFrom('agents').select(['id', 'policy_epoch']).where('policy_epoch', '>', since).orderBy('policy_epoch').orderBy('id').limit(PAGE);
+  let query = db.selectFrom('agents').select(['id', 'policy_epoch']).where('policy_epoch', '>', since).orderBy('policy_epoch').orderBy('id').limit(ID_PAGE);
   for (;;) {
     const page = await query.execute();
     yield* page;
     const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
+    if (!last || page.length < ID_PAGE) return;
     query = db
       .selectFrom('agents')
       .select(['id', 'policy_epoch'])
-      .where((eb) => eb.or([eb('policy_epoch', '>', last.policy_epoch), eb.and([eb('policy_epoch', '=', last.policy_epoch), eb('id', '>', last.id)])]))
+      .where('policy_epoch', '>=', last.policy_epoch)
+      .where((eb) => eb(eb.refTuple('policy_epoch', 'id'), '>', eb.tuple(last.policy_epoch, last.id)))
       .orderBy('policy_epoch')
       .orderBy('id')
-      .limit(PAGE);
+      .limit(ID_PAGE);
   }
 }
 
 async function* changedDelegations(db: Db, since: number): AsyncGenerator<{ id: string; to_agent: string }> {
-  let query = db.selectFrom('delegations').select(['id', 'to_agent', 'policy_epoch']).where('policy_epoch', '>', since).orderBy('policy_epoch').orderBy('id').limit(PAGE);
+  let query = db.selectFrom('delegations').select(['id', 'to_agent', 'policy_epoch']).where('policy_epoch', '>', since).orderBy('policy_epoch').orderBy('id').limit(ID_PAGE);
   for (;;) {
     const page = await query.execute();
     yield* page;
     const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
+    if (!last || page.length < ID_PAGE) return;
     query = db
       .selectFrom('delegations')
       .select(['id', 'to_agent', 'policy_epoch'])
-      .where((eb) => eb.or([eb('policy_epoch', '>', last.policy_epoch), eb.and([eb('policy_epoch', '=', last.policy_epoch), eb('id', '>', last.id)])]))
+      .where('policy_epoch', '>=', last.policy_epoch)
+      .where((eb) => eb(eb.refTuple('policy_epoch', 'id'), '>', eb.tuple(last.policy_epoch, last.id)))
       .orderBy('policy_epoch')
       .orderBy('id')
-      .limit(PAGE);
+      .limit(ID_PAGE);
   }
 }
