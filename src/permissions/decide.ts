@@ -60,6 +60,7 @@ export type Decision = Permit | Refusal;
 const APPROVAL_REQUIRED: Refusal = { allowed: false, reason: 'APPROVAL_REQUIRED' };
 const NO_PERMISSION: Refusal = { allowed: false, reason: 'NO_PERMISSION' };
 const NONE: readonly string[] = [];
+const NO_ENTRIES: readonly CompiledEntry[] = [];
 
 /**
  * The decision (contract 6 and 7): a pure function of the agents, the question, the time and the counters. All matching
@@ -99,18 +100,26 @@ export const delegationsOf = (permit: Permit): string[] => permit.chain.flatMap(
 export function counterKeys(agent: CompiledAgent, action: string, resource: string): readonly string[] {
   if (!agent.capped) return NONE;
   const keys: string[] = [];
-  for (const e of matching(agent, action, resource)) if (e.cap) keys.push(e.cap.counterKey);
+  for (const e of matching(agent, resource)) if (e.cap && acts(e, action)) keys.push(e.cap.counterKey);
   return keys;
 }
 
-function matching(agent: CompiledAgent, action: string, resource: string): CompiledEntry[] {
-  const entries: CompiledEntry[] = [];
+/** Entries that match the resource, in order; their actions are still to be looked at. */
+function matching(agent: CompiledAgent, resource: string): readonly CompiledEntry[] {
+  let first: readonly CompiledEntry[] | undefined;
+  let all: CompiledEntry[] | undefined;
   agent.index.match(resource, (found) => {
-    for (const e of found) if (e.actions === undefined || e.actions.has(action)) entries.push(e);
+    if (!first) first = found;
+    else {
+      all ??= [...first];
+      for (const entry of found) all.push(entry);
+    }
   });
-  if (entries.length > 1) entries.sort((a, b) => a.position - b.position);
-  return entries;
+  // Those of one pattern are in order already.
+  return all ? all.sort((a, b) => a.position - b.position) : (first ?? NO_ENTRIES);
 }
+
+const acts = (entry: CompiledEntry, action: string): boolean => entry.actions === undefined || entry.actions.has(action);
 
 /** Steps after which what was found of an agent is remembered, so that a dense graph costs no more than its size. */
 const STEPS_BEFORE_MEMORY = 64;
@@ -139,7 +148,8 @@ class Search {
     const known = key && this.#memory?.get(key);
     if (known) return known;
     let best: Decision = NO_PERMISSION;
-    for (const entry of matching(agent, action, resource)) {
+    for (const entry of matching(agent, resource)) {
+      if (!acts(entry, action)) continue;
       const found = this.through(entry, below, maxDepth);
       if (typeof found === 'string') continue;
       if (found.allowed) {
