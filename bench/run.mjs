@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { describeMachine, loadGenerator, measureFsync } from './support/machine.mjs';
 import { ms } from './support/numbers.mjs';
 
-const PARTS = ['authorize', 'records', 'history', 'postgres', 'decide', 'oauth', 'mcp', 'pages', 'export', 'sessions', 'limits', 'start'];
+const PARTS = ['authorize', 'records', 'history', 'postgres', 'decide', 'delegation', 'oauth', 'mcp', 'pages', 'export', 'sessions', 'limits', 'start'];
 const HISTORY_ROWS = 1_000_000;
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } });
 const only = values.only?.split(',') ?? PARTS;
@@ -29,6 +29,7 @@ const { checkRecords, fillHistory, measureAuthorize, measureHistory } = await im
 const { measureExport, measurePages } = await import('./figures/audit.mjs');
 const { measureDecide } = await import('./figures/decide.mjs');
 const { measureOAuth } = await import('./figures/oauth.mjs');
+const { measureDelegation } = await import('./figures/delegation.mjs');
 const { measureVerification } = await import('./figures/mcp.mjs');
 const { measurePostgres } = await import('./figures/postgres.mjs');
 const { measureLimits } = await import('./figures/limits.mjs');
@@ -54,6 +55,7 @@ const parts = {
   postgres: measurePostgres,
   decide: measureDecide,
   oauth: measureOAuth,
+  delegation: measureDelegation,
   mcp: measureVerification,
   pages: measurePages,
   export: measureExport,
