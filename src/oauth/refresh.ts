@@ -5,7 +5,7 @@ import { Groups } from '../lib/groups.ts';
 import { secretHash } from '../lib/secrets.ts';
 import { agentStatus } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
-import type { Db, OAuthGrantRow } from '../storage/index.ts';
+import { type OAuthGrantRow, preparedForMany } from '../storage/index.ts';
 import type { Client } from './client.ts';
 import { OAuthErrors } from './errors.ts';
 import { endGrants } from './grants.ts';
@@ -49,9 +49,17 @@ export async function refresh(platform: Platform, client: Client, input: Refresh
   return group.add({ clientId: client.id, token, hash: secretHash(token), scope: input.scope, target });
 }
 
-type Known = Awaited<ReturnType<typeof readTokens>>[number];
+type Known = OAuthGrantRow & {
+  token_hash: string;
+  used_at: number | null;
+  token_expires_at: number;
+  agent_known: string | null;
+  agent_revoked_at: number | null;
+  agent_expires_at: number | null;
+};
 
-const readTokens = (db: Db, hashes: readonly string[]) =>
+/** By their hashes. */
+const readTokens = preparedForMany<Known>((db, hashes) =>
   db
     .selectFrom('oauth_refresh_tokens')
     .innerJoin('oauth_grants', 'oauth_grants.id', 'oauth_refresh_tokens.grant_id')
@@ -65,14 +73,48 @@ const readTokens = (db: Db, hashes: readonly string[]) =>
       'agents.revoked_at as agent_revoked_at',
       'agents.expires_at as agent_expires_at',
     ])
-    .where('oauth_refresh_tokens.token_hash', 'in', hashes)
-    .execute();
+    .where('oauth_refresh_tokens.token_hash', 'in', hashes as string[])
+    .compile(),
+);
+
+/** The time, then hashes. Gives those that were taken. */
+const takeTokens = preparedForMany<{ token_hash: string }>((db, [now, ...hashes]) =>
+  db
+    .updateTable('oauth_refresh_tokens')
+    .set({ used_at: now as number })
+    .where('token_hash', 'in', hashes as string[])
+    .where('used_at', 'is', null)
+    .returning('token_hash')
+    .compile(),
+);
+
+/** The time, then ids of grants. */
+const touchGrants = preparedForMany((db, [now, ...ids]) =>
+  db
+    .updateTable('oauth_grants')
+    .set({ last_used_at: now as number })
+    .where('id', 'in', ids as string[])
+    .compile(),
+);
+
+/** Rows one after the other, five values each. */
+const insertTokens = preparedForMany((db, values) =>
+  db
+    .insertInto('oauth_refresh_tokens')
+    .values(
+      Array.from({ length: values.length / 5 }, (_, i) => {
+        const [token_hash, grant_id, created_at, expires_at, previous_hash] = values.slice(i * 5, i * 5 + 5) as [string, string, number, number, string | null];
+        return { token_hash, grant_id, created_at, expires_at, previous_hash };
+      }),
+    )
+    .compile(),
+);
 
 /** Tokens that were not used are taken first and together; whatever comes a second time is judged after that. */
 async function refreshAll(platform: Platform, change: Change, asked: readonly Asked[]): Promise<(TokenResponse | Error)[]> {
   const { db, now } = change;
   const known = new Map<string, Known>();
-  for (const row of await readTokens(db, [...new Set(asked.map((one) => one.hash))])) known.set(row.token_hash, row);
+  for (const row of await readTokens(platform.database, db, [...new Set(asked.map((one) => one.hash))])) known.set(row.token_hash, row);
   const results: (TokenResponse | Error)[] = [];
   const taken: { place: number; row: Known; scope: string }[] = [];
   const again: { place: number; row: Known }[] = [];
@@ -112,33 +154,17 @@ async function rotate(
   taken: readonly { place: number; row: Known; scope: string }[],
   results: (TokenResponse | Error)[],
 ): Promise<void> {
-  const { numUpdatedRows } = await db
-    .updateTable('oauth_refresh_tokens')
-    .set({ used_at: now })
-    .where(
-      'token_hash',
-      'in',
-      taken.map(({ row }) => row.token_hash),
-    )
-    .where('used_at', 'is', null)
-    .executeTakeFirst();
+  const { database } = platform;
+  const done = await takeTokens(database, db, [now, ...taken.map(({ row }) => row.token_hash)]);
   // Read and taken under one lock: anything else would be a second family of tokens.
-  if (numUpdatedRows !== BigInt(taken.length)) throw new Error('a refresh token was taken by another writer');
-  await db
-    .updateTable('oauth_grants')
-    .set({ last_used_at: now })
-    .where(
-      'id',
-      'in',
-      taken.map(({ row }) => row.id),
-    )
-    .execute();
-  const made = taken.map(({ place, row, scope }) => {
+  if (done.length !== taken.length) throw new Error('a refresh token was taken by another writer');
+  await touchGrants(database, db, [now, ...taken.map(({ row }) => row.id)]);
+  const values = taken.flatMap(({ place, row, scope }) => {
     const next = newRefreshToken(platform, now, row, asked[place]?.token);
     results[place] = { ...accessToken(platform, row, now, { scope }), refresh_token: next.token };
-    return next.row;
+    return [next.row.token_hash, next.row.grant_id, next.row.created_at, next.row.expires_at, next.row.previous_hash];
   });
-  await db.insertInto('oauth_refresh_tokens').values(made).execute();
+  await insertTokens(database, db, values);
 }
 
 /** Within the grace the successor once more; otherwise it ends the grant, with the tokens that were given just now. */

@@ -1,7 +1,7 @@
 export { selectArrays } from './arrays.ts';
 export { type Database, type Db, lease, onConnection, openDatabase, type PostgresDatabase, type SqliteDatabase } from './database.ts';
 export { isSchemaCurrent, migrate, type SchemaState, schemaState } from './migrate.ts';
-export { prepared } from './prepared.ts';
+export { prepared, preparedForMany } from './prepared.ts';
 export type {
   AgentRow,
   AnomalyRow,

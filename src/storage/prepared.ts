@@ -22,3 +22,14 @@ export function prepared<A extends readonly SqliteValue[], R>(build: (db: Db, ..
     return database.pool.query(text, [...args]).then(({ rows }) => rows[0] as R | undefined);
   };
 }
+
+/** The same for any number of arguments and rows, compiled once for each number: for statements on a group of rows, inside a change. */
+export function preparedForMany<R>(build: (db: Db, args: readonly SqliteValue[]) => CompiledQuery<R>): (database: Database, db: Db, args: readonly SqliteValue[]) => Promise<R[]> {
+  const texts = new WeakMap<Database, string[]>();
+  return async (database, db, args) => {
+    let known = texts.get(database);
+    if (!known) texts.set(database, (known = []));
+    const text = (known[args.length] ??= build(database.read, args).sql);
+    return (await db.executeQuery<R>(CompiledQuery.raw(text, [...args]))).rows;
+  };
+}
