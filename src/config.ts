@@ -14,6 +14,8 @@ import { rateLimitConfig, redisUrlOption } from './rate-limit/config.ts';
 import { multiSessionConfig } from './sessions/config.ts';
 import { adminConfig, usersConfig } from './users/config.ts';
 
+import { webhooksConfig } from './webhooks/config.ts';
+
 /** Every option there is. Environment names, docs/config.md and `legate config` are made from this. */
 export const configSection = {
   service: {
@@ -38,6 +40,7 @@ export const configSection = {
   redisUrl: redisUrlOption('none', 'A Redis for what instances share. What uses it says so by its own store option.'),
   http: httpConfig,
   events: eventsConfig,
+  webhooks: webhooksConfig,
   admin: adminConfig,
   agents: agentsConfig,
   anomalies: anomaliesConfig,

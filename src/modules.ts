@@ -20,6 +20,7 @@ import { sessions } from './sessions/index.ts';
 import { system } from './system/index.ts';
 import { tenants } from './tenants/index.ts';
 import { users } from './users/index.ts';
+import { webhooks } from './webhooks/index.ts';
 
 /** THE LIST. Router, OpenAPI, error and route docs, the permission matrix of the tests: all follow from it. */
 // biome-ignore format: a line each
@@ -41,6 +42,7 @@ export const modules: readonly Module[] = [
   oauth,
   authzen,
   events,
+  webhooks,
   costs,
   anomalies,
   dashboard,

@@ -32,6 +32,7 @@ import { EndpointLimits, steadyClock } from './rate-limit/index.ts';
 import { type SessionsApi, sessionsApi } from './sessions/index.ts';
 import { migrate, openDatabase } from './storage/index.ts';
 import { type UsersApi, usersApi } from './users/index.ts';
+import { type WebhooksApi, webhooksApi } from './webhooks/index.ts';
 
 export interface LegateOptions {
   /** Asked when a request carries no credential of ours (contract 4). */
@@ -73,6 +74,8 @@ export interface Legate extends DecisionsApi {
   };
   /** The event stream as functions. */
   readonly events: EventsApi;
+  /** Webhooks as functions, with the power of an admin. */
+  readonly webhooks: WebhooksApi;
   /** Accounts, with the power of an admin. */
   readonly users: UsersApi;
   /** Where people are signed in, with the power of an admin. */
@@ -201,6 +204,7 @@ export async function createLegate({ authenticate, onApprovalRequested, users, e
     audit: auditApi(platform),
     mcp: { ...mcpApi(platform), validateToken: (token, o) => validateToken(platform, token, o) },
     events: eventsApi(platform, fetch),
+    webhooks: webhooksApi(platform),
     users: usersApi(platform),
     sessions: sessionsApi(platform),
     apiTokens: apiTokensApi(platform),

@@ -77,6 +77,8 @@ export const option = {
   boolean: (o: Common & Default<boolean>): Option<boolean> => make(z.boolean('must be true or false'), booleanFromText, o),
   oneOf: <const T extends readonly [string, ...string[]]>(values: T, o: Common & Default<T[number]>): Option<T[number]> =>
     make(z.enum(values) as unknown as z.ZodType<T[number]>, (t) => t, o),
+  /** Comma-separated whole numbers. */
+  integers: (o: Common & Default<number[]>): Option<number[]> => make(z.array(z.int('must be whole numbers').min(0)), (t) => listFromText(t).map(numberFromText) as string[], o),
   list: (o: Common & Default<string[]> & { defaultText?: string; item?: z.ZodType<string> }): Option<string[]> => make(z.array(o.item ?? z.string()), listFromText, o),
 };
 

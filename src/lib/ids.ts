@@ -15,6 +15,7 @@ export const ID_PREFIXES = {
   client: 'cli',
   grant: 'grt',
   webhook: 'whk',
+  delivery: 'whd',
   approval: 'apr',
   budget: 'bdg',
   cost: 'cst',

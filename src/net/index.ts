@@ -7,3 +7,4 @@ export {
   type GuardedRequest,
   type GuardedResponse,
 } from './guarded-fetch.ts';
+export { whyNotPublic } from './public-address.ts';

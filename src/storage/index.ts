@@ -23,5 +23,7 @@ export type {
   TenantRow,
   TotpSecretRow,
   UserRow,
+  WebhookDeliveryRow,
+  WebhookRow,
 } from './tables.ts';
 export { isUnavailable } from './unavailable.ts';

@@ -10,6 +10,7 @@ import { events } from './migrations/0008-events.ts';
 import { costs } from './migrations/0009-costs.ts';
 import { anomalies } from './migrations/0010-anomalies.ts';
 import { oauth } from './migrations/0012-oauth.ts';
+import { webhooks } from './migrations/0013-webhooks.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -28,6 +29,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0009-costs': costs,
   '0010-anomalies': anomalies,
   '0012-oauth': oauth,
+  '0013-webhooks': webhooks,
 };
 
 export interface SchemaState {

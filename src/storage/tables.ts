@@ -22,6 +22,8 @@ export interface Tables {
   api_tokens: ApiTokensTable;
   setup_links: SetupLinksTable;
   stream_tickets: StreamTicketsTable;
+  webhooks: WebhooksTable;
+  webhook_deliveries: WebhookDeliveriesTable;
   costs: CostsTable;
   budgets: BudgetsTable;
   mcp_servers: McpServersTable;
@@ -58,6 +60,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'api_tokens',
   'setup_links',
   'stream_tickets',
+  'webhooks',
+  'webhook_deliveries',
   'costs',
   'budgets',
   'mcp_servers',
@@ -279,6 +283,49 @@ interface StreamTicketsTable {
   expires_at: number;
 }
 
+/** Addresses to which events are delivered. */
+interface WebhooksTable {
+  id: string;
+  /** Whose events are delivered; all events while this user is an admin. */
+  user_id: string;
+  url: string;
+  /** JSON array, or null for all. */
+  types: string | null;
+  /** Encrypted with the key `cookie` of secrets.json: it signs every message. */
+  secret: string;
+  previous_secret: string | null;
+  previous_until: number | null;
+  enabled: number;
+  disabled_reason: string | null;
+  /** In a row. */
+  failures: number;
+  /** Nothing is tried before. */
+  paused_until: number;
+  created_at: number;
+  updated_at: number;
+}
+
+/** One message to one address. */
+interface WebhookDeliveriesTable {
+  id: string;
+  webhook_id: string;
+  event_id: string;
+  type: string;
+  /** JSON, as it is signed and sent. */
+  body: string;
+  status: 'pending' | 'delivered' | 'dropped';
+  attempts: number;
+  next_at: number;
+  /** Until then a process is at it. */
+  lease_until: number;
+  last_status: number | null;
+  last_error: string | null;
+  created_at: number;
+  delivered_at: number | null;
+}
+
+export type WebhookRow = Selectable<WebhooksTable>;
+export type WebhookDeliveryRow = Selectable<WebhookDeliveriesTable>;
 /** What an agent has cost. */
 interface CostsTable {
   id: string;

@@ -9,7 +9,8 @@ describe('legate', () => {
   it('lists its commands', async () => {
     const { code, stdout } = await legate([]);
     expect(code).toBe(0);
-    for (const name of ['serve', 'migrate', 'check', 'config', 'openapi', 'tour', 'doctor', 'test', 'admin create', 'admin token']) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
+    for (const name of ['serve', 'migrate', 'check', 'config', 'openapi', 'tour', 'doctor', 'test', 'admin create', 'admin token'])
+      expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
   });
 
   it.each([[['nonsense']], [['admin', 'nonsense']], [['serve', '--prot', '1']], [['admin', 'create', 'a@example.com']], [['admin', 'create', '--password', 'x']]])(

@@ -85,6 +85,8 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /oauth/consent': () => ({ decision: 'deny', scopes: ['mcp:read'], agent: 'new' }),
   'POST /oauth/clients': () => registration,
   'POST /agents/:id/permissions/filter': () => ({ resources: ['db:x'], action: 'read', context: { ip: '192.0.2.1', userAgent: 'test' } }),
+  'POST /webhooks': () => ({ url: 'https://hooks.example/in', types: ['audit'] }),
+  'PATCH /webhooks/:id': () => ({ url: 'https://hooks.example/in', types: ['audit'], enabled: false }),
   'POST /approvals/:id/approve': () => ({ note: 'x' }),
   'POST /approvals/:id/deny': () => ({ note: 'x' }),
 };
@@ -118,6 +120,8 @@ export const queries: Readonly<Record<string, Sample>> = {
     since: '2029-01-01T00:00:00Z',
     until: LATER,
   }),
+  'GET /webhooks': () => page,
+  'GET /webhooks/:id/deliveries': () => ({ ...page, status: 'pending' }),
   'GET /anomalies': ({ agent }) => ({ ...page, agentId: agent.id, kind: 'denial_burst', severity: 'low', status: 'open', since: '2029-01-01T00:00:00Z', until: LATER }),
   'GET /approvals': ({ agent }) => ({ ...page, status: 'pending', agentId: agent.id }),
   'GET /audit': ({ agent, owner }) => ({

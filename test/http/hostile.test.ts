@@ -42,13 +42,14 @@ const send = (w: World, o: Sent = {}, path = w.path): Promise<Answered> => w.t.c
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** Made from the ledger, now or a little later. */
-const DERIVED: readonly string[] = ['anomaly_states', 'projections', 'agent_hours', 'event_postings'];
+const DERIVED: readonly string[] = ['anomaly_states', 'webhook_deliveries', 'projections', 'agent_hours', 'event_postings'];
 
 /** Everything that is stored. */
 async function stored({ t }: World): Promise<unknown> {
   const all: Record<string, unknown> = {};
   for (const table of TABLE_NAMES.filter((name) => !DERIVED.includes(name))) all[table] = await t.legate.platform.database.read.selectFrom(table).selectAll().execute();
-  return JSON.parse(JSON.stringify(all, (_, v) => (typeof v === 'bigint' ? String(v) : v)));
+  // What became of deliveries is noted at any time.
+  return JSON.parse(JSON.stringify(all, (key, v) => (key === 'failures' || key === 'paused_until' ? undefined : typeof v === 'bigint' ? String(v) : v)));
 }
 
 const LEAK = /\bat .+:\d+:\d+|node_modules|\/src\/|\/dist\/|\.ts:|SQLITE|sqlite|postgres|SELECT |INSERT |syntax error|constraint failed|ZodError|TypeError|RangeError/;
@@ -236,7 +237,8 @@ describe('an id', () => {
       const ids = [...IDS, ...injections.filter((s) => !/^\.\.?$/.test(s)).map(encodeURIComponent), real.toUpperCase(), `${real}%20`, `${real}%00`, real.slice(0, -1), `${real}0`];
       for (const id of ids) {
         const r = await send(w, body === undefined || route.body === undefined ? {} : { body }, path.replace(':id', id));
-        expectRefused(id.slice(0, 50), r, [404, 400]);
+        // Two dots may lead to another path, which knows other methods.
+        expectRefused(id.slice(0, 50), r, id.toLowerCase() === '%2e%2e' ? [404, 400, 405] : [404, 400]);
       }
     });
   });

@@ -90,6 +90,8 @@ const grant = async ({ t, owner, agent }: Scene): Promise<string> => {
     .execute();
   return id;
 };
+/** A name that never resolves: nothing is sent. */
+const webhook = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/webhooks', { as: owner, body: { url: 'https://hooks.invalid/in' } })).body.id;
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
@@ -331,6 +333,25 @@ export const matrix: Readonly<Record<string, Row>> = {
   'GET /api/legate/events/stream': { target: fixed('/api/legate/events/stream?types=nonsense'), want: '400 400 400 400 400 400 400 400 400 400 400 400 400 400 400 400' },
   'POST /events/ticket': { scope: 'events:read', target: fixed('/events/ticket'), want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
   'GET /events': { scope: 'events:read', target: fixed('/events'), want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
+  // No scope opens webhooks, and no agent has any without a permission for them.
+  'POST /webhooks': { target: fixed('/webhooks', { url: 'https://hooks.example/in' }), want: '401 401 401 401 401 401  201 201 201 403 403  403 403 201 403  201' },
+  'GET /webhooks': { target: fixed('/webhooks'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 200 403  200' },
+  'GET /webhooks/:id': { target: async (s) => ({ path: `/webhooks/${await webhook(s)}` }), want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200' },
+  'PATCH /webhooks/:id': {
+    target: async (s) => ({ path: `/webhooks/${await webhook(s)}`, body: { enabled: false } }),
+    want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200',
+  },
+  'DELETE /webhooks/:id': { target: async (s) => ({ path: `/webhooks/${await webhook(s)}` }), want: '401 401 401 401 401 401  404 204 204 403 403  403 403 204 403  204' },
+  'POST /webhooks/:id/test': { target: async (s) => ({ path: `/webhooks/${await webhook(s)}/test` }), want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200' },
+  'POST /webhooks/:id/rotate': {
+    target: async (s) => ({ path: `/webhooks/${await webhook(s)}/rotate` }),
+    want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200',
+  },
+  'GET /webhooks/:id/deliveries': {
+    target: async (s) => ({ path: `/webhooks/${await webhook(s)}/deliveries` }),
+    want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200',
+  },
+  'POST /webhooks/deliveries/:id/redeliver': { target: fixed('/webhooks/deliveries/whd_x/redeliver'), want: '401 401 401 401 401 401  404 404 404 403 403  403 403 404 403  404' },
   'GET /anomalies': { scope: 'audit:read', target: fixed('/anomalies'), want: '401 401 401 401 401 401  200 200 200 200 403  403 403 200 403  200' },
   // Nothing unusual has happened: no anomaly has this id.
   'GET /anomalies/:id': { scope: 'audit:read', target: fixed('/anomalies/ano_x'), want: '401 401 401 401 401 401  404 404 404 404 403  403 403 404 403  404' },

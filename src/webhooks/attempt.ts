@@ -1,0 +1,106 @@
+import { MINUTE_MS, SECOND_MS } from '../lib/clock.ts';
+import { unseal } from '../lib/seal.ts';
+import { createGuardedFetch, type GuardedFetch, GuardedFetchError } from '../net/index.ts';
+import type { Platform } from '../platform.ts';
+import type { WebhookDeliveryRow, WebhookRow } from '../storage/index.ts';
+import { sign } from './signature.ts';
+
+const TIMEOUT_MS = 15 * SECOND_MS;
+const MAX_ANSWER_BYTES = 16_384;
+const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
+/** After so many failures in a row an endpoint is left alone for a while, so that a dead one costs the others nothing. */
+const BREAKER_FAILURES = 10;
+const BREAKER_MS = 30 * SECOND_MS;
+const PURPOSE = 'webhook secret';
+
+interface Result {
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly retryAfterMs?: number;
+}
+
+const fetches = new WeakMap<Platform, GuardedFetch>();
+
+function fetchOf(platform: Platform): GuardedFetch {
+  let fetch = fetches.get(platform);
+  if (!fetch) {
+    fetch = createGuardedFetch({ allowPrivateNetworks: platform.config.webhooks.allowPrivateNetworks });
+    fetches.set(platform, fetch);
+  }
+  return fetch;
+}
+
+/**
+ * One attempt (contract 13; Standard Webhooks): only 2xx within 15 s is success, a redirect is a failure like any other. Writes down
+ * what became of it: delivered; to be tried again after its wait; or dropped, and kept visible. 410 disables the endpoint.
+ *
+ * @param last true: it is not tried again, whatever comes.
+ */
+export async function attempt(platform: Platform, delivery: WebhookDeliveryRow, last = false): Promise<WebhookDeliveryRow> {
+  const webhook = await platform.database.read.selectFrom('webhooks').selectAll().where('id', '=', delivery.webhook_id).executeTakeFirst();
+  if (!webhook) return delivery;
+  const result = await send(platform, webhook, delivery);
+  const now = platform.clock.now();
+  const attempts = delivery.attempts + 1;
+  const good = result.status !== null && result.status >= 200 && result.status < 300;
+  const wait = platform.config.webhooks.retryDelaysMs[attempts - 1];
+  const gone = result.status === 410;
+  const dropped = !good && (last || gone || wait === undefined);
+  const set = {
+    status: good ? ('delivered' as const) : dropped ? ('dropped' as const) : ('pending' as const),
+    attempts,
+    next_at: good || dropped ? delivery.next_at : now + Math.max(jittered(wait ?? 0), result.retryAfterMs ?? 0),
+    lease_until: 0,
+    last_status: result.status,
+    last_error: good ? null : result.error,
+    delivered_at: good ? now : null,
+  };
+  await platform.ledger.maintain(async (db) => {
+    await db.updateTable('webhook_deliveries').set(set).where('id', '=', delivery.id).execute();
+    const failures = good ? 0 : webhook.failures + 1;
+    if (gone) await db.updateTable('webhooks').set({ enabled: 0, disabled_reason: 'gone', updated_at: now }).where('id', '=', webhook.id).execute();
+    else if (failures !== webhook.failures)
+      await db
+        .updateTable('webhooks')
+        .set((eb) => ({ failures: good ? eb.lit(0) : eb('failures', '+', 1), paused_until: failures >= BREAKER_FAILURES ? now + BREAKER_MS : 0 }))
+        .where('id', '=', webhook.id)
+        .execute();
+  });
+  return { ...delivery, ...set };
+}
+
+const jittered = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 0.2));
+
+async function send(platform: Platform, webhook: WebhookRow, { event_id, body }: WebhookDeliveryRow): Promise<Result> {
+  const now = platform.clock.now();
+  const timestamp = Math.floor(now / SECOND_MS);
+  const keys = platform.secrets().cookie;
+  const sealed = [webhook.secret, ...(webhook.previous_secret !== null && now < (webhook.previous_until ?? 0) ? [webhook.previous_secret] : [])];
+  const secrets = sealed.map((each) => unseal(keys, PURPOSE, webhook.id, each));
+  try {
+    const response = await fetchOf(platform)(webhook.url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Legate-Webhooks/1',
+        'webhook-id': event_id,
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': sign(secrets, event_id, timestamp, body),
+      },
+      body,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_ANSWER_BYTES,
+      overflow: 'cut',
+    });
+    const seconds = /^\d{1,6}$/.exec(response.headers.get('retry-after') ?? '')?.[0];
+    return {
+      status: response.status,
+      error: `answered ${response.status}`,
+      ...(seconds === undefined ? {} : { retryAfterMs: Math.min(MAX_RETRY_AFTER_MS, Number(seconds) * SECOND_MS) }),
+    };
+  } catch (error) {
+    // Of an address that is refused no more is said than that: the rest would map the network for whoever named it.
+    if (error instanceof GuardedFetchError) return { status: null, error: error.problem };
+    throw error;
+  }
+}

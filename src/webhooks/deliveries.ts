@@ -1,0 +1,39 @@
+import type { Caller } from '../agents/index.ts';
+import type { Reach } from '../lib/access.ts';
+import { isoTime } from '../lib/clock.ts';
+import { isId, newId } from '../lib/ids.ts';
+import type { Platform } from '../platform.ts';
+import { attempt } from './attempt.ts';
+import { dispatcherOf, insertDeliveries, newDelivery } from './dispatcher.ts';
+import { WebhookErrors } from './errors.ts';
+import type { Delivery } from './schema.ts';
+import { findWebhook, toDelivery } from './store.ts';
+
+/** Sends one message of type `webhook.test` at once, and once. 404 WEBHOOK_NOT_FOUND. */
+export async function testWebhook(platform: Platform, reach: Reach, id: string): Promise<Delivery> {
+  await findWebhook(platform.database.read, reach, id);
+  const now = platform.clock.now();
+  const eventId = newId('event', now);
+  const body = JSON.stringify({ id: eventId, type: 'webhook.test', timestamp: isoTime(now), data: { webhookId: id } });
+  // Leased from the beginning: nobody else sends it.
+  const row = { ...newDelivery(now, id, eventId, 'webhook.test', body), lease_until: now + 60_000 };
+  await platform.ledger.maintain((db) => insertDeliveries(db, [row]));
+  return toDelivery(await attempt(platform, row, true));
+}
+
+/** Tries again from the beginning, with the same `webhook-id`. 404 DELIVERY_NOT_FOUND. */
+export async function redeliver(platform: Platform, caller: Pick<Caller, 'confirm'>, id: string): Promise<Delivery> {
+  const row = await platform.ledger.change(async ({ db, now }) => {
+    const reach = await caller.confirm(db);
+    const found = isId('delivery', id) ? await db.selectFrom('webhook_deliveries').selectAll().where('id', '=', id).executeTakeFirst() : undefined;
+    if (!found) throw WebhookErrors.DELIVERY_NOT_FOUND();
+    await findWebhook(db, reach, found.webhook_id).catch(() => {
+      throw WebhookErrors.DELIVERY_NOT_FOUND();
+    });
+    const set = { status: 'pending' as const, attempts: 0, next_at: now, lease_until: 0, delivered_at: null };
+    await db.updateTable('webhook_deliveries').set(set).where('id', '=', id).execute();
+    return { ...found, ...set };
+  });
+  dispatcherOf(platform).wake();
+  return toDelivery(row);
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { EVENT_TYPES } from '../lib/event.ts';
+import { isoTimestamp, text } from '../lib/json.ts';
+import { PageQuery } from '../lib/page.ts';
+
+const TypeName = z.enum(Object.keys(EVENT_TYPES) as [string, ...string[]]);
+const Url = text(2048);
+const Types = z.array(TypeName).min(1).max(50).nullable();
+
+/** Contract 13. */
+export const CreateWebhook = z
+  .strictObject({
+    url: Url.meta({ description: 'https, and not a private address, unless webhooks.allowPrivateNetworks is on.' }),
+    types: Types.optional().meta({ description: 'Types of events; all of them when left out or null.' }),
+  })
+  .meta({ id: 'CreateWebhookRequest' });
+export type CreateWebhook = z.output<typeof CreateWebhook>;
+
+export const UpdateWebhook = z
+  .strictObject({ url: Url.optional(), types: Types.optional(), enabled: z.boolean().optional().meta({ description: 'true enables again what 410 or an owner has disabled.' }) })
+  .meta({ id: 'UpdateWebhookRequest' });
+export type UpdateWebhook = z.output<typeof UpdateWebhook>;
+
+export const Webhook = z
+  .object({
+    id: z.string(),
+    ownerId: z.string(),
+    url: z.string(),
+    types: z.array(z.string()).nullable(),
+    enabled: z.boolean(),
+    disabledReason: z.string().nullable(),
+    createdAt: isoTimestamp,
+    updatedAt: isoTimestamp,
+  })
+  .meta({ id: 'Webhook' });
+export type Webhook = z.output<typeof Webhook>;
+
+export const WebhookWithSecret = Webhook.extend({ secret: z.string().meta({ description: '`whsec_...` of Standard Webhooks. Shown once.' }) }).meta({ id: 'WebhookWithSecret' });
+export type WebhookWithSecret = z.output<typeof WebhookWithSecret>;
+
+export const DeliveryStatus = z.enum(['pending', 'delivered', 'dropped']);
+
+export const Delivery = z
+  .object({
+    id: z.string(),
+    webhookId: z.string(),
+    eventId: z.string().meta({ description: '`webhook-id` of the message: the same on every attempt.' }),
+    type: z.string(),
+    status: DeliveryStatus.meta({ description: 'dropped: it failed as often as it is tried; POST .../redeliver tries again.' }),
+    attempts: z.int(),
+    lastStatus: z.int().nullable().meta({ description: 'Status of the last answer.' }),
+    lastError: z.string().nullable(),
+    nextAttemptAt: isoTimestamp.nullable(),
+    createdAt: isoTimestamp,
+    deliveredAt: isoTimestamp.nullable(),
+  })
+  .meta({ id: 'WebhookDelivery' });
+export type Delivery = z.output<typeof Delivery>;
+
+export const ListDeliveries = PageQuery.extend({ status: DeliveryStatus.optional() });

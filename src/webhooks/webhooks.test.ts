@@ -1,0 +1,311 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook as Verifier } from 'standardwebhooks';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createTestService, dialect, FakeClock, type Json, type TestService, type TestUser } from '../../test/support/service.ts';
+import { dispatcherOf } from './dispatcher.ts';
+
+interface Received {
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+let t: TestService;
+let owner: TestUser;
+let stranger: TestUser;
+let receiver: Server;
+let base: string;
+let received: Received[] = [];
+/** What a path answers; 204 when nothing is said. */
+const answers = new Map<string, (req: IncomingMessage, res: ServerResponse) => void>();
+
+beforeAll(async () => {
+  receiver = createServer((req, res) => {
+    const chunks: Buffer[] = [];
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('end', () => {
+      received.push({ path: req.url ?? '', headers: req.headers as Record<string, string>, body: Buffer.concat(chunks).toString() });
+      (answers.get(req.url ?? '') ?? ((_, r) => r.writeHead(204).end()))(req, res);
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  const clock = new FakeClock();
+  // The independent verifier knows no clock but its own.
+  clock.set(new Date().toISOString());
+  t = await createTestService({ lasting: true, clock, config: { webhooks: { allowPrivateNetworks: true } } });
+  owner = await t.user();
+  stranger = await t.user();
+});
+afterAll(() => {
+  receiver.closeAllConnections();
+  receiver.close();
+});
+beforeEach(() => {
+  received = [];
+});
+
+let paths = 0;
+const newPath = (): string => `/hook${++paths}`;
+const make = async (o: { as?: TestUser; path?: string; types?: string[] | null } = {}): Promise<Json> => {
+  const r = await t.call('POST', '/webhooks', { as: o.as ?? owner, body: { url: base + (o.path ?? newPath()), ...(o.types === undefined ? {} : { types: o.types }) } });
+  expect(r.status, r.text).toBe(201);
+  return r.body;
+};
+const settle = (on = t): Promise<void> => dispatcherOf(on.legate.platform).settle();
+const at = (path: string): Received[] => received.filter((r) => r.path === path);
+const deliveries = async (webhook: Json, query = ''): Promise<Json[]> => (await t.call('GET', `/webhooks/${webhook.id}/deliveries${query}`, { as: owner })).body;
+const pathOf = (webhook: Json): string => new URL(webhook.url).pathname;
+
+describe('secrets', () => {
+  it('POST /webhooks/:id/rotate: for a day both secrets verify; 409 within it', async () => {
+    const webhook = await make({ types: ['agent.created'] });
+    const rotated = await t.call('POST', `/webhooks/${webhook.id}/rotate`, { as: owner });
+    expect(rotated.status).toBe(200);
+    await t.agent(owner);
+    await settle();
+    const [one] = at(pathOf(webhook)) as [Received];
+    for (const secret of [webhook.secret, rotated.body.secret]) expect(() => new Verifier(secret).verify(one.body, one.headers)).not.toThrow();
+    expect((await t.call('POST', `/webhooks/${webhook.id}/rotate`, { as: owner })).body.error.code).toBe('WEBHOOK_ROTATING');
+  });
+});
+
+describe('delivery', () => {
+  it('the event as the stream has it, signed so that standardwebhooks verifies it', async () => {
+    const webhook = await make({ types: ['agent.created', 'audit'] });
+    expect(webhook).toMatchObject({
+      id: expect.stringMatching(/^whk_/),
+      secret: expect.stringMatching(/^whsec_/),
+      enabled: true,
+      types: ['agent.created', 'audit'],
+      ownerId: owner.id,
+    });
+    const agent = await t.agent(owner);
+    const { auditId } = (await t.authorize(agent, { action: 'read', resource: 'x' })).body;
+    await t.call('POST', `/agents/${agent.id}/rotate`, { as: owner });
+    await t.agent(stranger);
+    await settle();
+    const got = at(pathOf(webhook));
+    const messages = got.map((r) => new Verifier(webhook.secret).verify(r.body, r.headers) as Json);
+    expect(messages.map((m) => m.type).sort()).toEqual(['agent.created', 'audit']);
+    const audit = messages.find((m) => m.type === 'audit');
+    expect(audit).toMatchObject({ id: `evt_${auditId.slice(4)}`, agentId: agent.id, userId: owner.id, data: { id: auditId, result: 'denied' } });
+    expect(got.map((r) => r.headers['webhook-id']).sort()).toEqual(messages.map((m) => m.id).sort());
+    expect((await t.call('GET', `/events?types=audit&agentId=${agent.id}`, { as: owner })).body).toEqual([audit]);
+    expect(await deliveries(webhook)).toMatchObject([
+      { status: 'delivered', attempts: 1, lastStatus: 204, nextAttemptAt: null },
+      { status: 'delivered', attempts: 1 },
+    ]);
+    const row = await t.legate.platform.database.read.selectFrom('webhooks').selectAll().where('id', '=', webhook.id).executeTakeFirstOrThrow();
+    expect(JSON.stringify(row)).not.toContain(webhook.secret.slice(6));
+    expect((await t.call('GET', `/webhooks/${webhook.id}`, { as: owner })).body.secret).toBeUndefined();
+  });
+
+  it('one try and three retries after their waits, then dropped and visible; redelivered with the same webhook-id', async () => {
+    const path = newPath();
+    const webhook = await make({ path, types: ['agent.created'] });
+    answers.set(path, (_, res) => res.writeHead(500).end('no'));
+    await t.agent(owner);
+    await settle();
+    expect(at(path).length).toBe(1);
+    const [first] = await deliveries(webhook);
+    expect(first).toMatchObject({ status: 'pending', attempts: 1, lastStatus: 500, lastError: 'answered 500' });
+    const wait = Date.parse(first.nextAttemptAt) - t.clock.now();
+    expect(wait).toBeGreaterThanOrEqual(4500);
+    expect(wait).toBeLessThanOrEqual(5500);
+    for (const [ms, tries] of [
+      [4000, 1],
+      [1500, 2],
+      [200_000, 2],
+      [130_000, 3],
+      [2_000_000, 4],
+      [99_000_000, 4],
+    ] as const) {
+      t.clock.advance(ms);
+      await settle();
+      expect(at(path).length).toBe(tries);
+    }
+    expect(await deliveries(webhook, '?status=dropped')).toMatchObject([{ id: first.id, attempts: 4, nextAttemptAt: null }]);
+    answers.delete(path);
+    expect((await t.call('POST', `/webhooks/deliveries/${first.id}/redeliver`, { as: owner })).body).toMatchObject({ id: first.id, status: 'pending', attempts: 0 });
+    await settle();
+    expect(new Set(at(path).map((r) => r.headers['webhook-id']))).toEqual(new Set([first.eventId]));
+    expect((await deliveries(webhook))[0]).toMatchObject({ status: 'delivered', lastError: null });
+  });
+
+  it.each<[string, (req: IncomingMessage, res: ServerResponse) => void, Json]>([
+    ['a redirect is not followed', (_, res) => res.writeHead(302, { location: `${base}/elsewhere` }).end(), { lastStatus: 302 }],
+    ['a connection that breaks', (req) => req.socket.destroy(), { lastStatus: null, lastError: 'connection_failed' }],
+    ['Retry-After is honoured', (_, res) => res.writeHead(429, { 'retry-after': '600' }).end(), { lastStatus: 429 }],
+  ])('%s', async (name, answer, want) => {
+    const path = newPath();
+    answers.set(path, answer);
+    const webhook = await make({ path, types: ['agent.created'] });
+    await t.agent(owner);
+    await settle();
+    const [delivery] = await deliveries(webhook);
+    expect(delivery).toMatchObject({ status: 'pending', attempts: 1, ...want });
+    expect(at('/elsewhere')).toEqual([]);
+    if (name.startsWith('Retry')) expect(Date.parse(delivery.nextAttemptAt) - t.clock.now()).toBe(600_000);
+  });
+
+  it('an answer without end is cut, and counts by its status', async () => {
+    const path = newPath();
+    answers.set(path, (_, res) => {
+      res.writeHead(200);
+      const write = (): void => {
+        if (!res.destroyed) res.write(Buffer.alloc(65_536), write);
+      };
+      res.on('error', () => {});
+      write();
+    });
+    const webhook = await make({ path, types: ['agent.created'] });
+    await t.agent(owner);
+    await settle();
+    expect(await deliveries(webhook)).toMatchObject([{ status: 'delivered', lastStatus: 200 }]);
+  });
+
+  it('410 disables it until it is enabled again', async () => {
+    const path = newPath();
+    answers.set(path, (_, res) => res.writeHead(410).end());
+    const webhook = await make({ path, types: ['agent.created'] });
+    await t.agent(owner);
+    await settle();
+    expect((await t.call('GET', `/webhooks/${webhook.id}`, { as: owner })).body).toMatchObject({ enabled: false, disabledReason: 'gone' });
+    await t.agent(owner);
+    await settle();
+    expect(at(path).length).toBe(1);
+    answers.delete(path);
+    expect((await t.call('PATCH', `/webhooks/${webhook.id}`, { as: owner, body: { enabled: true } })).body).toMatchObject({ enabled: true, disabledReason: null });
+    await t.agent(owner);
+    await settle();
+    expect(at(path).length).toBe(2);
+  });
+
+  it('a dead endpoint does not hold the others up', async () => {
+    const dead = newPath();
+    answers.set(dead, () => {});
+    await make({ path: dead, types: ['agent.created'] });
+    const living = await make({ types: ['agent.created'] });
+    for (let i = 0; i < 20; i++) await t.agent(owner);
+    await dispatcherOf(t.legate.platform).run();
+    const deadline = performance.now() + 5000;
+    while (at(pathOf(living)).length < 20 && performance.now() < deadline) {
+      await dispatcherOf(t.legate.platform).run();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(at(pathOf(living)).length).toBe(20);
+    expect(at(dead).length).toBeLessThanOrEqual(5);
+    answers.set(dead, (_, res) => res.writeHead(204).end());
+    receiver.closeAllConnections();
+    await settle();
+  });
+
+  it('an admin gets everything, and only as long as they are one', async () => {
+    const admin = await t.admin();
+    await t.admin();
+    const webhook = await make({ as: admin, types: ['agent.created'] });
+    const seen = await t.agent(stranger);
+    await settle();
+    expect(at(pathOf(webhook)).map((r) => JSON.parse(r.body).agentId)).toEqual([seen.id]);
+    await t.call('PATCH', `/users/${admin.id}`, { as: admin, body: { role: 'user' } });
+    await t.agent(stranger);
+    await settle();
+    expect(at(pathOf(webhook)).length).toBe(1);
+  });
+
+  it('what was written before a stop is delivered after it, once, by whichever instance', async () => {
+    const path = newPath();
+    const webhook = await make({ path, types: ['agent.created'] });
+    const agents = [await t.agent(owner), await t.agent(owner), await t.agent(owner)];
+    const second = await createTestService({ sameDatabaseAs: t, config: { webhooks: { allowPrivateNetworks: true } } });
+    // Both processes hold the same secrets.json, as instances of one service do.
+    Object.assign(second.legate.platform, { secrets: t.legate.platform.secrets });
+    // On one SQLite file two services of one process would wait for each other.
+    if (dialect === 'postgres') await Promise.all([settle(), settle(second)]);
+    else await settle(second);
+    await settle();
+    expect(
+      at(path)
+        .map((r) => JSON.parse(r.body).agentId)
+        .sort(),
+    ).toEqual(agents.map((a) => a.id).sort());
+    expect((await deliveries(webhook)).every((d) => d.status === 'delivered')).toBe(true);
+  });
+});
+
+describe('POST /webhooks/:id/test', () => {
+  it('200: sent at once and once, and the answer says what became of it', async () => {
+    const path = newPath();
+    const webhook = await make({ path });
+    const r = await t.call('POST', `/webhooks/${webhook.id}/test`, { as: owner });
+    expect(r.body).toMatchObject({ type: 'webhook.test', status: 'delivered', attempts: 1 });
+    expect(JSON.parse(at(path)[0]?.body ?? '')).toMatchObject({ type: 'webhook.test', data: { webhookId: webhook.id } });
+    answers.set(path, (_, res) => res.writeHead(500).end());
+    expect((await t.call('POST', `/webhooks/${webhook.id}/test`, { as: owner })).body).toMatchObject({ status: 'dropped', lastStatus: 500 });
+  });
+});
+
+describe('what is refused', () => {
+  it('400: addresses that are no https address of the public network', async () => {
+    const strict = await createTestService();
+    const user = await strict.user();
+    const post = (url: unknown, more: Json = {}) => strict.call('POST', '/webhooks', { as: user, body: { url, ...more } });
+    for (const url of [
+      'http://hooks.example/in',
+      'ftp://hooks.example/in',
+      'https://user:password@hooks.example/in',
+      'https://127.0.0.1/in',
+      'https://10.0.0.1/in',
+      'https://169.254.169.254/latest/meta-data',
+      'https://[::1]/in',
+      'https://[::ffff:127.0.0.1]/in',
+      'https://2130706433/in',
+      'https://localhost/in',
+      'hooks',
+      '',
+      7,
+    ]) {
+      const r = await post(url);
+      expect(r.status, String(url)).toBe(400);
+      expect(r.body.error.details.issues).toMatchObject([{ path: 'url' }]);
+    }
+    expect((await post('https://hooks.example/in', { types: ['agent.eaten'] })).body.error.details.issues[0].path).toMatch(/^types/);
+    expect((await post('https://hooks.example/in', { secret: 'mine' })).status).toBe(400);
+    const made = await post('https://hooks.invalid/in');
+    expect(made.status).toBe(201);
+    expect((await strict.call('POST', `/webhooks/${made.body.id}/test`, { as: user })).body).toMatchObject({ status: 'dropped', lastError: 'name_not_resolved' });
+  });
+
+  it('404: what is not theirs, deliveries included', async () => {
+    const webhook = await make({ types: ['agent.created'] });
+    await t.agent(owner);
+    await settle();
+    const [delivery] = await deliveries(webhook);
+    for (const [method, path, body] of [
+      ['GET', ''],
+      ['PATCH', '', {}],
+      ['DELETE', ''],
+      ['POST', '/test'],
+      ['POST', '/rotate'],
+      ['GET', '/deliveries'],
+    ] as const)
+      expect((await t.call(method, `/webhooks/${webhook.id}${path}`, { as: stranger, ...(body ? { body } : {}) })).body.error.code).toBe('WEBHOOK_NOT_FOUND');
+    expect((await t.call('POST', `/webhooks/deliveries/${delivery.id}/redeliver`, { as: stranger })).body.error.code).toBe('DELIVERY_NOT_FOUND');
+    expect((await t.call('GET', '/webhooks', { as: stranger })).body).toEqual([]);
+    expect((await t.call('DELETE', `/webhooks/${webhook.id}`, { as: owner })).status).toBe(204);
+    expect((await t.call('GET', `/webhooks/${webhook.id}`, { as: owner })).status).toBe(404);
+  });
+});
+
+it('legate.webhooks does the same', async () => {
+  const { webhooks } = t.legate;
+  const made = await webhooks.create({ ownerId: owner.id, url: `${base}/api` });
+  expect(await webhooks.get(made.id)).toMatchObject({ id: made.id, ownerId: owner.id });
+  expect((await webhooks.test(made.id)).status).toBe('delivered');
+  expect((await webhooks.update(made.id, { enabled: false })).enabled).toBe(false);
+  expect((await webhooks.deliveries(made.id)).length).toBe(1);
+  await webhooks.delete(made.id);
+  await expect(webhooks.get(made.id)).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
+});
