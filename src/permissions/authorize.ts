@@ -2,7 +2,7 @@ import { type AuditRecord, type Candidate, NotReady, type Outcome, type Turn } f
 import type { Principal } from '../lib/access.ts';
 import { clockHour, isoTime, SECOND_MS } from '../lib/clock.ts';
 import { CommonErrors, invalidCredential } from '../lib/error.ts';
-import { newId } from '../lib/ids.ts';
+import { isId, newId } from '../lib/ids.ts';
 import { redact } from '../lib/redact.ts';
 import type { GatedCall, Passage, Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
@@ -108,7 +108,8 @@ class Question implements Candidate<AuthorizeAnswer> {
       this.#principal = await this.#asker.reauthenticate(db);
       this.#principalEpoch = epoch;
     }
-    if (!(await policy.load(db, this.#agentId))) throw AgentLookupErrors.AGENT_NOT_FOUND();
+    // What cannot be the id of an agent is never sent to the database: an error there would be every other decision's as well.
+    if (!isId('agent', this.#agentId) || !(await policy.load(db, this.#agentId))) throw AgentLookupErrors.AGENT_NOT_FOUND();
   }
 
   counterKeys(): readonly string[] {
