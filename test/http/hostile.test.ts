@@ -46,10 +46,15 @@ const DERIVED: readonly string[] = ['anomaly_states', 'webhook_deliveries', 'pro
 
 /** Everything that is stored. */
 async function stored({ t }: World): Promise<unknown> {
-  const all: Record<string, unknown> = {};
-  for (const table of TABLE_NAMES.filter((name) => !DERIVED.includes(name))) all[table] = await t.legate.platform.database.read.selectFrom(table).selectAll().execute();
   // What became of deliveries is noted at any time.
-  return JSON.parse(JSON.stringify(all, (key, v) => (key === 'failures' || key === 'paused_until' ? undefined : typeof v === 'bigint' ? String(v) : v)));
+  const plain = (key: string, v: unknown): unknown => (key === 'failures' || key === 'paused_until' ? undefined : typeof v === 'bigint' ? String(v) : v);
+  const all: Record<string, unknown> = {};
+  for (const table of TABLE_NAMES.filter((name) => !DERIVED.includes(name))) {
+    const rows = await t.legate.platform.database.read.selectFrom(table).selectAll().execute();
+    // No database promises an order.
+    all[table] = rows.map((row) => JSON.stringify(row, plain)).sort();
+  }
+  return all;
 }
 
 const LEAK = /\bat .+:\d+:\d+|node_modules|\/src\/|\/dist\/|\.ts:|SQLITE|sqlite|postgres|SELECT |INSERT |syntax error|constraint failed|ZodError|TypeError|RangeError/;
