@@ -5,7 +5,7 @@ import { eventRoutes } from './routes.ts';
 import { closeStreams } from './stream.ts';
 
 export { type EventsApi, eventsApi } from './api.ts';
-export { type Frame, toFrame } from './record.ts';
+export { toFrame } from './record.ts';
 
 export const events = defineModule({
   name: 'events',

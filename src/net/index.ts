@@ -3,8 +3,6 @@ export {
   type GuardedFetch,
   GuardedFetchError,
   type GuardedFetchOptions,
-  type GuardedFetchProblem,
   type GuardedRequest,
-  type GuardedResponse,
 } from './guarded-fetch.ts';
 export { whyNotPublic } from './public-address.ts';

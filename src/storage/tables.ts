@@ -538,7 +538,6 @@ interface OAuthRevokedTokensTable {
 
 export type OAuthClientRow = Selectable<OAuthClientsTable>;
 export type OAuthGrantRow = Selectable<OAuthGrantsTable>;
-export type OAuthCodeRow = Selectable<OAuthCodesTable>;
 /** Unusual behaviour of an agent. */
 interface AnomaliesTable {
   id: string;
@@ -574,7 +573,6 @@ export type UserRow = Selectable<UsersTable>;
 export type SessionRow = Selectable<SessionsTable>;
 export type ApiTokenRow = Selectable<ApiTokensTable>;
 export type OneTimeTokenRow = Selectable<OneTimeTokensTable>;
-export type TotpSecretRow = Selectable<TotpSecretsTable>;
 export type InviteRow = Selectable<InvitesTable>;
 export type TenantRow = Selectable<TenantsTable>;
 export type StreamEventRow = Selectable<StreamEventsTable>;
