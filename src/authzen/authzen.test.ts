@@ -87,6 +87,16 @@ describe('POST /access/v1/evaluation', () => {
     expect((await post('evaluation', evaluation('1', 'read', more))).status).toBe(400);
   });
 
+  it('400, 401, 403: the request id comes back with errors too', async () => {
+    const echo = async (body: unknown, as?: { token: string } | string): Promise<[number, string | null]> => {
+      const r = await t.call('POST', '/access/v1/evaluation', { ...(as ? { as } : {}), body, headers: { 'x-request-id': 'again' } });
+      return [r.status, r.headers.get('x-request-id')];
+    };
+    expect(await echo({}, owner)).toEqual([400, 'again']);
+    expect(await echo(evaluation('1'))).toEqual([401, 'again']);
+    expect(await echo(evaluation('1'), await t.apiToken(owner.id, ['audit:read']))).toEqual([403, 'again']);
+  });
+
   it('400: another media type, broken JSON; 401: nobody; 403: a token for something else', async () => {
     const raw = (text: string, type: string) => t.call('POST', '/access/v1/evaluation', { as: owner, raw: text, headers: { 'content-type': type } });
     expect((await raw(JSON.stringify(evaluation('1')), 'text/plain')).status).toBe(400);
@@ -121,12 +131,20 @@ describe('POST /access/v1/evaluations', () => {
   });
 
   it('200: an item overrides what stands above; one that is not valid is a denial that says so; without items it is one evaluation', async () => {
-    const r = await post('evaluations', { ...evaluation('2'), evaluations: [{ resource: { type: 'doc', id: '1' }, action: { name: 'write' } }, {}, { resource: { id: 'x' } }] });
+    const r = await post('evaluations', {
+      ...evaluation('2'),
+      evaluations: [{ resource: { type: 'doc', id: '1' }, action: { name: 'write' } }, {}, { resource: { id: '1' } }, { action: {} }, 'all', null],
+    });
     expect(r.body.evaluations).toMatchObject([
       { decision: true },
       { decision: false, context: { reason: 'NO_PERMISSION' } },
-      { decision: false, context: { error: { status: 400, message: expect.stringContaining('resource.type') } } },
+      { decision: true },
+      { decision: false, context: { error: { status: 400, message: expect.stringContaining('action.name') } } },
+      { decision: false, context: { error: { status: 400 } } },
+      { decision: false, context: { error: { status: 400 } } },
     ]);
+    const typed = { ...evaluation('2'), resource: { type: 'doc' }, evaluations: [{ resource: { id: '3' } }, { resource: { type: 'files', id: '3' } }, {}] };
+    expect((await post('evaluations', typed)).body.evaluations.map((e: Json) => e.decision)).toEqual([true, false, false]);
     expect((await post('evaluations', evaluation('1'))).body).toMatchObject({ decision: true });
     expect((await post('evaluations', { ...evaluation('1'), evaluations: [] })).body).toMatchObject({ decision: true });
   });
@@ -174,7 +192,13 @@ describe('POST /access/v1/search/*', () => {
 
   it('400: what is missing', async () => {
     for (const path of ['search/subject', 'search/resource', 'search/action']) expect((await post(path, {})).status).toBe(400);
-    expect((await post('search/subject', { ...evaluation('1'), page: { limit: 0 } })).status).toBe(400);
+    for (const path of ['search/subject', 'search/resource', 'search/action']) {
+      const paged = async (page: Json): Promise<number> => (await post(path, { ...evaluation('1'), page })).status;
+      expect(await paged({ limit: -1 })).toBe(400);
+      expect(await paged({ token: 'of somebody else' })).toBe(400);
+      expect(await paged({ limit: 100_000, token: '' })).toBe(200);
+      expect(await paged({ limit: 0 })).toBe(200);
+    }
   });
 });
 

@@ -46,16 +46,17 @@ export async function evaluate(platform: Platform, asker: Asker, evaluation: Eva
 const unknownSubject = (): Decision => ({ decision: false, context: { reason: 'SUBJECT_NOT_FOUND' } });
 
 /**
- * Access evaluations (section 7). Each item takes what it does not state from the top. With `execute_all` all are evaluated; the other
- * two stop at the first denial, or permit, and answer what was evaluated until then. An item that is not valid counts as a denial
- * and says so; without items the body is one evaluation.
+ * Access evaluations (section 7). Each item takes what it does not state from the top: a whole
+ * member, or the type or id that its own subject or resource lacks. With `execute_all` all are evaluated; the other two stop at
+ * the first denial, or permit, and answer what was evaluated until then. An item that is not valid counts as a denial and says so;
+ * without items the body is one evaluation.
  */
 export async function evaluateAll(platform: Platform, asker: Asker, body: Evaluations): Promise<Decision | { evaluations: Decision[] }> {
   const { evaluations: items, options, ...defaults } = body;
   if (items === undefined || items.length === 0) return evaluate(platform, asker, parseWith(Evaluation, defaults));
-  const one = async (item: Record<string, unknown>): Promise<Decision> => {
+  const one = async (item: unknown): Promise<Decision> => {
     try {
-      return await evaluate(platform, asker, parseWith(Evaluation, { ...defaults, ...item }));
+      return await evaluate(platform, asker, parseWith(Evaluation, isObject(item) ? withDefaults(item, defaults) : item));
     } catch (error) {
       if (error instanceof LegateError && error.status === 400) return { decision: false, context: { error: { status: 400, message: error.message } } };
       throw error;
@@ -72,3 +73,16 @@ export async function evaluateAll(platform: Platform, asker: Asker, body: Evalua
   }
   return { evaluations: done };
 }
+
+function withDefaults(item: Record<string, unknown>, defaults: Record<string, unknown>): Record<string, unknown> {
+  const merged = { ...defaults, ...item };
+  for (const member of ['subject', 'resource']) {
+    const [own, above] = [item[member], defaults[member]];
+    if (!isObject(own) || !isObject(above)) continue;
+    const { type, id } = above;
+    merged[member] = { ...(type === undefined ? {} : { type }), ...(id === undefined ? {} : { id }), ...own };
+  }
+  return merged;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -8,13 +8,6 @@ import { ActionSearch, ActionsFound, Configuration, Decision, Decisions, Evaluat
 import { searchActions, searchResources, searchSubjects } from './search.ts';
 
 const MayCheck = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
-const MAX_REQUEST_ID_CHARS = 200;
-
-/** A request id comes back as it came (section 10.1.2). */
-function requestId({ request }: Pick<Call<unknown, unknown, unknown>, 'request'>): { headers?: Record<string, string> } {
-  const id = request.headers.get('x-request-id');
-  return id === null || id.length > MAX_REQUEST_ID_CHARS ? {} : { headers: { 'x-request-id': id } };
-}
 
 const post = <B extends z.ZodType>(o: {
   path: string;
@@ -32,9 +25,10 @@ const post = <B extends z.ZodType>(o: {
     who: MayCheck,
     body: o.body,
     wrongMediaType: CommonErrors.VALIDATION_FAILED,
+    echoRequestId: true,
     answers: { 200: o.answer },
     errors: [CommonErrors.AUDIT_UNAVAILABLE],
-    handle: async (call, platform) => ({ status: 200, body: await o.work(call as never, platform), ...requestId(call) }),
+    handle: async (call, platform) => ({ status: 200, body: await o.work(call as never, platform) }),
   });
 
 /** Contract 6: AuthZEN as a thin layer over the same decision. */

@@ -4,6 +4,7 @@ import { AUTHORIZE_BODY_LIMIT } from '../permissions/index.ts';
 
 const MAX_EVALUATIONS = 100;
 const MAX_PAGE = 1000;
+export const DEFAULT_PAGE = 100;
 
 /** Free-form, and looked at only for what is named. */
 const Properties = jsonObject(AUTHORIZE_BODY_LIMIT).optional();
@@ -17,20 +18,30 @@ const Context = z.looseObject({ ip: z.string().max(64).optional(), userAgent: z.
 export const Evaluation = z.object({ subject: Subject, action: Action, resource: Resource, context: Context.optional() }).meta({ id: 'AuthZenEvaluation' });
 export type Evaluation = z.output<typeof Evaluation>;
 
-/** Section 7: defaults at the top, overridden member by member in each item. */
+/** Section 7: defaults at the top, overridden member by member in each item. An item is looked at when its turn comes. */
 export const Evaluations = z
   .object({
     subject: z.unknown().optional(),
     action: z.unknown().optional(),
     resource: z.unknown().optional(),
     context: z.unknown().optional(),
-    evaluations: z.array(z.record(z.string(), z.unknown())).max(MAX_EVALUATIONS).optional(),
+    evaluations: z.array(z.unknown()).max(MAX_EVALUATIONS).optional(),
     options: z.object({ evaluations_semantic: z.enum(['execute_all', 'deny_on_first_deny', 'permit_on_first_permit']).default('execute_all') }).optional(),
   })
   .meta({ id: 'AuthZenEvaluations' });
 export type Evaluations = z.output<typeof Evaluations>;
 
-const Page = z.object({ token: z.string().max(1024).optional(), limit: z.int().min(1).max(MAX_PAGE).optional() }).optional();
+/** A limit beyond ours is ours; 0 leaves it to us. */
+const Page = z
+  .object({
+    token: z.string().max(1024).optional(),
+    limit: z
+      .int()
+      .min(0)
+      .transform((limit) => Math.min(limit || DEFAULT_PAGE, MAX_PAGE))
+      .optional(),
+  })
+  .optional();
 const Sought = { properties: Properties };
 
 /** Section 8: the id of what is searched for is ignored. */

@@ -1,18 +1,19 @@
 import type { z } from 'zod';
 import type { Reach } from '../lib/access.ts';
-import { LegateError } from '../lib/error.ts';
+import { LegateError, validationFailed } from '../lib/error.ts';
+import { isId } from '../lib/ids.ts';
 import { findTools } from '../mcp/index.ts';
 import { AgentLookupErrors, type Asker, authorize, effectivePermissions, findSubjects, patternMatches, readChains } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
 import { questionOf, SUBJECT_TYPE } from './evaluate.ts';
-import type { ActionSearch, Evaluation, ResourceSearch, SubjectSearch } from './schema.ts';
-
-const PAGE = 100;
+import { type ActionSearch, DEFAULT_PAGE, type Evaluation, type ResourceSearch, type SubjectSearch } from './schema.ts';
 
 interface Found<T> {
   readonly results: T[];
   readonly page: { readonly next_token: string; readonly count: number };
 }
+
+const unknownToken = (): LegateError => validationFailed([{ path: 'page.token', message: 'is not a token of ours' }]);
 
 const whole = <T>(results: T[]): Found<T> => ({ results, page: { next_token: '', count: results.length } });
 
@@ -20,8 +21,10 @@ const whole = <T>(results: T[]): Found<T> => ({ results, page: { next_token: '',
 export async function searchSubjects(platform: Platform, asker: Asker, reach: Reach, body: z.output<typeof SubjectSearch>): Promise<Found<{ type: string; id: string }>> {
   if (body.subject.type !== SUBJECT_TYPE) return whole([]);
   const { action, resource, arguments: args, context } = questionOf({ ...body, subject: { type: SUBJECT_TYPE, id: 'x' } });
-  const limit = body.page?.limit ?? PAGE;
-  const after = body.page?.token ? Buffer.from(body.page.token, 'base64url').toString() : undefined;
+  const limit = body.page?.limit ?? DEFAULT_PAGE;
+  const token = body.page?.token;
+  const after = token ? Buffer.from(token, 'base64url').toString() : undefined;
+  if (after !== undefined && !isId('agent', after)) throw unknownToken();
   const { agents, next } = await findSubjects(platform, asker, reach, { action, resource, arguments: args, context }, { limit, after });
   const results = agents.map(({ id }) => ({ type: SUBJECT_TYPE, id }));
   return { results, page: { next_token: next === undefined ? '' : Buffer.from(next).toString('base64url'), count: results.length } };
@@ -76,8 +79,9 @@ async function page<T>(
   asked: { token?: string | undefined; limit?: number | undefined } | undefined,
   toEvaluation: (candidate: T) => Evaluation,
 ): Promise<Found<T>> {
-  const from = Math.max(0, Number(asked?.token ?? 0) || 0);
-  const limit = asked?.limit ?? PAGE;
+  const from = asked?.token ? Number(asked.token) : 0;
+  if (!(Number.isSafeInteger(from) && from >= 0)) throw unknownToken();
+  const limit = asked?.limit ?? DEFAULT_PAGE;
   const results: T[] = [];
   let at = from;
   for (; at < candidates.length && results.length === 0; at += limit) {

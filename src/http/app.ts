@@ -78,6 +78,8 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
         response = route?.page ? pageOfError(platform, request, error, route.failure) : jsonOfError(platform, error, route?.failure);
       }
       if (limit) response = withHeaders(response, limit);
+      const requestId = route?.echoRequestId ? request.headers.get('x-request-id') : null;
+      if (requestId !== null) response = withHeaders(response, { 'x-request-id': requestId });
       if (crossOrigin) readableFromEverywhere(response);
       observe(`${route ? request.method : 'other'} ${path}`, response.status);
       if (!head) return response;

@@ -78,6 +78,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly page?: boolean;
   /** Thrown instead of 415 for a body of another media type, where a standard wants it so. */
   readonly wrongMediaType?: ErrorFactory;
+  /** X-Request-ID comes back as it came, with errors too. */
+  readonly echoRequestId?: boolean;
   /** The body may be left out. */
   readonly bodyOptional?: boolean;
   /** Largest body in bytes; http.bodyLimit when not stated. */
