@@ -1,6 +1,8 @@
 import type { Reach } from '../lib/access.ts';
+import { LegateError } from '../lib/error.ts';
 import type { Platform } from '../platform.ts';
 import { type Asker, type AuthorizeInput, authorize } from './authorize.ts';
+import { AgentLookupErrors } from './errors.ts';
 
 /** Agents that are asked about in one piece, and at most for one page. */
 const SLICE = 250;
@@ -30,7 +32,7 @@ export async function findSubjects(
   let after = page.after;
   for (let looked = 0; looked < MAX_LOOKED_AT; looked += SLICE) {
     const slice = await activeAgents(platform, reach, after, SLICE);
-    const answers = await Promise.all(slice.map(({ id }) => authorize(platform, asker, { ...question, agentId: id, dryRun: true }).catch(() => undefined)));
+    const answers = await Promise.all(slice.map(({ id }) => authorize(platform, asker, { ...question, agentId: id, dryRun: true }).catch(ignoreGone)));
     for (const [i, agent] of slice.entries()) {
       if (answers[i]?.allowed !== true) continue;
       found.push(agent);
@@ -40,6 +42,12 @@ export async function findSubjects(
     after = slice.at(-1)?.id;
   }
   return { agents: found, next: after };
+}
+
+/** An agent that ended, or was moved out of reach, since it was listed. */
+function ignoreGone(error: unknown): undefined {
+  if (error instanceof LegateError && error.code === AgentLookupErrors.AGENT_NOT_FOUND.code) return undefined;
+  throw error;
 }
 
 async function activeAgents(platform: Platform, reach: Reach, after: string | undefined, limit: number): Promise<SubjectFound[]> {
