@@ -58,6 +58,23 @@ class Run {
       await this.#step(command);
       await this.#compare(command.do !== 'call' && command.do !== 'permit');
     }
+    await this.#compareHoldings();
+  }
+
+  /** What an agent is said to hold is what it is asked about: listed and decided by the same rules, constraints aside. */
+  async #compareHoldings(): Promise<void> {
+    for (const agent of this.#model.agents) {
+      const held = await this.#w.t.legate.agents.permissions(agent.id);
+      for (const ask of this.#h.questions) {
+        const decision = this.#model.decide(agent, ask);
+        const some = held.some((p) => matches(p.resource, ask.resource) && (p.actions.includes('*') || p.actions.includes(ask.action)));
+        this.#agree(
+          `does ${this.#name(agent.id)} hold ${ask.action} ${ask.resource}?`,
+          some,
+          decision.allowed || !(decision.reasons.has('NO_PERMISSION') || this.#model.status(agent) !== 'active'),
+        );
+      }
+    }
   }
 
   #agree(what: string, service: unknown, model: unknown): void {
