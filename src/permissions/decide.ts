@@ -94,7 +94,15 @@ export function countersOf(permit: Permit): readonly string[] {
 export const neededApproval = (permit: Permit): boolean => permit.chain.some((e) => e.requiresApproval);
 
 /** The delegations of the chain that allowed, from the root to the agent. */
-export const delegationsOf = (permit: Permit): string[] => permit.chain.flatMap((e) => (e.link ? [e.link.delegationId] : [])).reverse();
+export function delegationsOf({ chain }: Permit): readonly string[] {
+  if (chain.length === 1) return NONE;
+  const ids: string[] = [];
+  for (let i = chain.length - 1; i >= 0; i--) {
+    const link = chain[i]?.link;
+    if (link) ids.push(link.delegationId);
+  }
+  return ids;
+}
 
 /** Counters of the agent's own inbox that a decision on this question may ask for: to load those of a whole batch at once. */
 export function counterKeys(agent: CompiledAgent, action: string, resource: string): readonly string[] {
