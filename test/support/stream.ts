@@ -19,7 +19,8 @@ export class Stream {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #waiting: (() => void)[] = [];
 
-  constructor(response: Response, onChunk?: (bytes: number) => boolean) {
+  /** @param cutAfter bytes after which no more is read: what came of the event that is cut there is as if it had not come. */
+  constructor(response: Response, cutAfter = Number.POSITIVE_INFINITY) {
     this.status = response.status;
     this.headers = response.headers;
     this.#reader = response.body?.getReader();
@@ -28,16 +29,18 @@ export class Stream {
       onComment: (comment) => this.comments.push(comment),
     });
     const decoder = new TextDecoder();
+    let bytes = 0;
     void (async () => {
       try {
         for (;;) {
           const { done, value } = (await this.#reader?.read()) ?? { done: true, value: undefined };
           if (done || !value) break;
-          const text = decoder.decode(value, { stream: true });
+          const text = decoder.decode(value.subarray(0, cutAfter - bytes), { stream: true });
+          bytes += value.length;
           this.text += text;
           parser.feed(text);
           this.#told();
-          if (onChunk?.(value.length)) break;
+          if (bytes >= cutAfter) break;
         }
       } catch {
         // Broken off: ended all the same.

@@ -1,0 +1,81 @@
+import { EventSource } from 'eventsource';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from '../../test/support/service.ts';
+import { Stream } from '../../test/support/stream.ts';
+import { type Listening, listen } from '../http/node.ts';
+
+let t: TestService;
+let owner: TestUser;
+let agent: TestAgent;
+let listening: Listening;
+let base: string;
+beforeAll(async () => {
+  t = await createTestService({ lasting: true });
+  owner = await t.user();
+  agent = await t.agent(owner);
+  listening = await listen(t.legate, { port: 0, host: '127.0.0.1' });
+  base = `http://127.0.0.1:${listening.port}/api/legate/events/stream`;
+});
+afterAll(async () => {
+  await listening.stop();
+});
+
+const decide = async (): Promise<string> => `evt_${(await t.authorize(agent, { action: 'read', resource: 'x' })).body.auditId.slice(4)}`;
+
+it('a plain EventSource with a ticket reads what happens, as it happens', async () => {
+  const { ticket } = (await t.call('POST', '/events/ticket', { as: agent })).body;
+  const source = new EventSource(`${base}?ticket=${ticket}`);
+  const seen: Json[] = [];
+  source.addEventListener('audit', (event) => seen.push({ id: event.lastEventId, data: JSON.parse(event.data) }));
+  await new Promise((resolve, reject) => {
+    source.addEventListener('open', resolve, { once: true });
+    source.addEventListener('error', reject, { once: true });
+  });
+  const ids: string[] = [];
+  for (let i = 0; i < 20; i++) ids.push(await decide());
+  const deadline = performance.now() + 5000;
+  while (seen.length < 20 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+  source.close();
+  expect(seen.map((s) => s.id)).toEqual(ids);
+  expect(seen.map((s) => s.data.id)).toEqual(ids);
+});
+
+it('cut off at any byte while events are written, a reader that comes back with its last id has each once and in order', async () => {
+  const first = (await t.call('GET', '/events?limit=1', { as: agent })).body[0].id;
+  const wanted: string[] = [];
+  let writing = true;
+  const writer = (async () => {
+    for (let i = 0; i < 60; i++) {
+      for (const id of await Promise.all(Array.from({ length: 5 }, decide))) wanted.push(id);
+    }
+    writing = false;
+  })();
+  const received: string[] = [];
+  const seqs: number[] = [];
+  let last: string | undefined;
+  let cuts = 0;
+  const since = new Date(t.clock.now()).toISOString();
+  const deadline = performance.now() + 20_000;
+  while ((writing || received.length < 300) && performance.now() < deadline) {
+    const abort = new AbortController();
+    const response = await fetch(`${base}?types=audit&since=${since}`, {
+      headers: { authorization: `Bearer ${agent.token}`, 'last-event-id': last ?? first },
+      signal: abort.signal,
+    });
+    const stream = new Stream(response, 1 + Math.floor(Math.random() * 6000));
+    // When all is there, no further byte comes to cut at.
+    await stream.until(() => stream.ended || received.length + stream.seen.length >= 300);
+    abort.abort();
+    for (const { id, data } of stream.seen) {
+      received.push(id as string);
+      seqs.push(data.data.seq);
+      last = id;
+    }
+    cuts++;
+  }
+  await writer;
+  expect(cuts).toBeGreaterThan(10);
+  expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
+  expect(received.length).toBe(300);
+  expect(new Set(received)).toEqual(new Set(wanted));
+});
