@@ -30,7 +30,7 @@ const evaluation = (id: string, name = 'read', more: Json = {}): Json => ({
 });
 
 describe('POST /access/v1/evaluation', () => {
-  it('200: the decision of POST /authorize, recorded like any other', async () => {
+  it('[AuthZEN 6] 200: the decision of POST /authorize, recorded like any other', async () => {
     const yes = await post('evaluation', evaluation('1'), owner, { 'x-request-id': 'my request' });
     expect(yes.status).toBe(200);
     expect(yes.body).toEqual({ decision: true, context: { auditId: expect.stringMatching(/^aud_/) } });
@@ -45,7 +45,7 @@ describe('POST /access/v1/evaluation', () => {
     });
   });
 
-  it('200: action.properties are the arguments, context holds address and user agent, unknown members are ignored', async () => {
+  it('[AuthZEN 5] 200: action.properties are the arguments, context holds address and user agent, unknown members are ignored', async () => {
     const ask = (path: string) =>
       post('evaluation', {
         subject: { type: 'agent', id: agent.id, properties: { department: 'x' } },
@@ -83,11 +83,11 @@ describe('POST /access/v1/evaluation', () => {
     ['a resource without type', { resource: { id: '1' } }],
     ['a context that is a list', { context: [] }],
     ['an address that is none', { context: { ip: 'somewhere' } }],
-  ])('400: %s', async (_, more) => {
+  ])('[AuthZEN 6] 400: %s', async (_, more) => {
     expect((await post('evaluation', evaluation('1', 'read', more))).status).toBe(400);
   });
 
-  it('400, 401, 403: the request id comes back with errors too', async () => {
+  it('[AuthZEN 10] 400, 401, 403: the request id comes back with errors too', async () => {
     const echo = async (body: unknown, as?: { token: string } | string): Promise<[number, string | null]> => {
       const r = await t.call('POST', '/access/v1/evaluation', { ...(as ? { as } : {}), body, headers: { 'x-request-id': 'again' } });
       return [r.status, r.headers.get('x-request-id')];
@@ -97,7 +97,7 @@ describe('POST /access/v1/evaluation', () => {
     expect(await echo(evaluation('1'), await t.apiToken(owner.id, ['audit:read']))).toEqual([403, 'again']);
   });
 
-  it('400: another media type, broken JSON; 401: nobody; 403: a token for something else', async () => {
+  it('[AuthZEN 10] 400: another media type, broken JSON; 401: nobody; 403: a token for something else', async () => {
     const raw = (text: string, type: string) => t.call('POST', '/access/v1/evaluation', { as: owner, raw: text, headers: { 'content-type': type } });
     expect((await raw(JSON.stringify(evaluation('1')), 'text/plain')).status).toBe(400);
     expect((await raw('{', 'application/json')).status).toBe(400);
@@ -116,7 +116,7 @@ describe('POST /access/v1/evaluations', () => {
     return r.body.evaluations.map((e: Json) => e.decision);
   };
 
-  it('200: defaults from the top, in order, by each of the three semantics', async () => {
+  it('[AuthZEN 7] 200: defaults from the top, in order, by each of the three semantics', async () => {
     expect(await decisions(undefined, ['1', '2', '3'])).toEqual([true, false, true]);
     expect(await decisions('execute_all', ['2', '1'])).toEqual([false, true]);
     expect(await decisions('deny_on_first_deny', ['1', '2', '3'])).toEqual([true, false]);
@@ -130,7 +130,7 @@ describe('POST /access/v1/evaluations', () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it('200: an item overrides what stands above; one that is not valid is a denial that says so; without items it is one evaluation', async () => {
+  it('[AuthZEN 7] 200: an item overrides what stands above; one that is not valid is a denial that says so; without items it is one evaluation', async () => {
     const r = await post('evaluations', {
       ...evaluation('2'),
       evaluations: [{ resource: { type: 'doc', id: '1' }, action: { name: 'write' } }, {}, { resource: { id: '1' } }, { action: {} }, 'all', null],
@@ -158,7 +158,7 @@ describe('POST /access/v1/evaluations', () => {
 });
 
 describe('POST /access/v1/search/*', () => {
-  it('200: subjects, resources and actions that hold now; nothing is recorded', async () => {
+  it('[AuthZEN 8] 200: subjects, resources and actions that hold now; nothing is recorded', async () => {
     const admin = await t.admin();
     await t.call('POST', '/mcp/servers', { as: admin, body: { name: 'github', endpoint: 'https://github.example/mcp', tools: ['list', 'merge'], authRequired: true } });
     const count = async (): Promise<number> => (await t.call('GET', '/audit?limit=1000', { as: owner })).body.length;
@@ -190,7 +190,7 @@ describe('POST /access/v1/search/*', () => {
     expect(await count()).toBe(before);
   });
 
-  it('400: what is missing', async () => {
+  it('[AuthZEN 8] 400: what is missing', async () => {
     for (const path of ['search/subject', 'search/resource', 'search/action']) expect((await post(path, {})).status).toBe(400);
     for (const path of ['search/subject', 'search/resource', 'search/action']) {
       const paged = async (page: Json): Promise<number> => (await post(path, { ...evaluation('1'), page })).status;
@@ -202,7 +202,7 @@ describe('POST /access/v1/search/*', () => {
   });
 });
 
-it('GET /.well-known/authzen-configuration names every endpoint, for everybody', async () => {
+it('[AuthZEN 9] GET /.well-known/authzen-configuration names every endpoint, for everybody', async () => {
   const r = await t.call('GET', '/.well-known/authzen-configuration');
   const at = (path: string): string => `http://localhost:3000/access/v1/${path}`;
   expect(r.body).toEqual({
