@@ -13,6 +13,7 @@ beforeAll(async () => {
       { resource: 'mcp:github:*', actions: ['execute'] },
       { resource: 'mcp:bank:pay', actions: ['execute'], constraints: { requireApproval: true } },
       { resource: 'mcp:capped:*', actions: ['execute'], constraints: { maxCallsPerHour: 1 } },
+      { resource: 'mcp:never:*', actions: ['execute'], constraints: { maxCallsPerHour: 0 } },
       { resource: 'mcp:home:*', actions: ['execute'], constraints: { ipAllowlist: ['192.0.2.0/24'] } },
     ],
   });
@@ -24,7 +25,7 @@ describe('POST /agents/:id/permissions/filter', () => {
 
   it('200: those it may call, in the order asked, through chains too; what approval or another hour lifts is among them', async () => {
     await t.authorize(agent, { action: 'execute', resource: 'mcp:capped:x' });
-    const r = await filter(['mcp:slack:post', 'mcp:bank:pay', 'mcp:github:merge', 'mcp:capped:x', 'mcp:home:x', 'mcp:github:list']);
+    const r = await filter(['mcp:slack:post', 'mcp:bank:pay', 'mcp:github:merge', 'mcp:capped:x', 'mcp:never:x', 'mcp:home:x', 'mcp:github:list']);
     expect(r.body).toEqual({ resources: ['mcp:bank:pay', 'mcp:github:merge', 'mcp:capped:x', 'mcp:github:list'] });
     expect((await filter(['mcp:home:x'], { context: { ip: '192.0.2.9' } })).body.resources).toEqual(['mcp:home:x']);
     expect((await filter(['mcp:github:list'], { action: 'read' })).body.resources).toEqual([]);

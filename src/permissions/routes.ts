@@ -4,7 +4,7 @@ import { parseIp } from '../lib/ip.ts';
 import { jsonObject, text } from '../lib/json.ts';
 import { afterCursor, nextPage, PageQuery } from '../lib/page.ts';
 import { type Call, defineRoute } from '../platform.ts';
-import { type Asker, authorize } from './authorize.ts';
+import { type Asker, type AuthorizeAnswer, authorize } from './authorize.ts';
 import { REASONS } from './decide.ts';
 import { AgentLookupErrors } from './errors.ts';
 import { ENTRY_OUTCOMES } from './explain.ts';
@@ -96,6 +96,9 @@ const MAX_FILTERED = 1000;
 /** A refusal that ends, or that a person or other arguments can lift: the agent may call, though not in every way or at every moment. */
 const CAN_BE_LIFTED: ReadonlySet<string> = new Set(['APPROVAL_REQUIRED', 'ARGUMENTS_NOT_ALLOWED', 'RATE_LIMITED']);
 
+/** A cap of 0 never allows, in no other hour either. */
+const mayCall = ({ allowed, reason, limit }: AuthorizeAnswer): boolean => allowed || (reason !== undefined && CAN_BE_LIFTED.has(reason) && limit !== 0);
+
 const FilterBody = z
   .strictObject({
     resources: z.array(Resource).max(MAX_FILTERED, `must have at most ${MAX_FILTERED} entries`),
@@ -167,7 +170,7 @@ export const permissionRoutes = [
       // An agent that cannot be seen is 404, whatever is asked about it.
       if (resources.length === 0) await authorize(platform, asker, { ...question, resource: 'none' });
       const answers = await Promise.all(resources.map((resource) => authorize(platform, asker, { ...question, resource })));
-      return { status: 200, body: { resources: resources.filter((_, i) => answers[i]?.allowed || CAN_BE_LIFTED.has(answers[i]?.reason ?? '')) } };
+      return { status: 200, body: { resources: resources.filter((_, i) => mayCall(answers[i] as AuthorizeAnswer)) } };
     },
   }),
   defineRoute({
