@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Legate } from '../service.ts';
 import { renderBadAddress, renderError } from './render-error.ts';
@@ -44,6 +44,12 @@ export async function listen(legate: Legate, options: { port: number; host: stri
     if (stopping) res.shouldKeepAlive = false;
     handle(req, res);
   });
+  // Node counts a connection on which nothing was ever asked neither as idle nor as done with.
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, () => {
@@ -59,8 +65,12 @@ export async function listen(legate: Legate, options: { port: number; host: stri
       // An open stream would keep the server waiting; its client comes back.
       legate.events.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
-      const idle = setInterval(() => server.closeIdleConnections(), 50);
+      const closeIdle = (): void => {
+        server.closeIdleConnections();
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      };
+      closeIdle();
+      const idle = setInterval(closeIdle, 50);
       const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       await closed;
       clearInterval(idle);
