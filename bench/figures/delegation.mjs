@@ -12,6 +12,7 @@ const DELEGATIONS = 100_000;
 const ROWS_AT_ONCE = 1000;
 const DESCENDANTS = 1000;
 const CHANGES = 500;
+const WARM_UP = 300;
 const INBOUND = 1000;
 const ASK = { action: 'read', resource: 'mcp:server3:list_issues' };
 
@@ -28,6 +29,8 @@ export async function measureDelegation({ scratch, generator, rounds, seconds, r
   const asks = ({ token }) => ({ url: `${service.url}/authorize`, token, bodies: own });
   const plan = { connections: 64, rounds, seconds };
   try {
+    // First: what many decisions leave behind to be indexed would be measured with it.
+    await measureChanges({ people, send, delegate, report });
     const permissions = permissionsOf(10);
     const [root, second, third, last] = [await agent(permissions), await agent(), await agent(), await agent()];
     await delegate(root.id, second.id, permissions);
@@ -58,7 +61,6 @@ export async function measureDelegation({ scratch, generator, rounds, seconds, r
       });
     }
 
-    await measureChanges({ people, send, delegate, report });
     await measureTree({ people, send, agent, delegate, report, rounds, decisions: () => load(generator, asks(last), 64, Math.max(2, seconds)) });
   } finally {
     await service.stop();
@@ -69,6 +71,7 @@ async function measureChanges({ people, send, delegate, report }) {
   const made = [];
   const times = { creating: [], revoking: [] };
   const permission = [{ resource: 'mcp:server3:*', actions: ['read'] }];
+  for (let i = 0; i < WARM_UP; i++) await send('DELETE', `/delegations/${(await delegate(people.many[i], people.many[AGENTS - 1 - i], permission)).id}`);
   for (let i = 0; i < CHANGES; i++) await timed(times.creating, async () => made.push(await delegate(people.many[i], people.many[AGENTS - 1 - i], permission)));
   for (const { id } of made) await timed(times.revoking, () => send('DELETE', `/delegations/${id}`));
   for (const [what, list] of Object.entries(times)) {
