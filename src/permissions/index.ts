@@ -16,7 +16,7 @@ export { plainQuestion } from './plain-question.ts';
 export { PolicyCache, readChains } from './policy.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, assertAgentNamed, DecisionTrace } from './routes.ts';
 export { Permission, Permissions } from './schema.ts';
-export { type Supply, supplyOf } from './supply.ts';
+export { MAX_SUPPLY_STEPS, type Supply, supplyOf } from './supply.ts';
 
 export const permissions = defineModule({
   name: 'permissions',

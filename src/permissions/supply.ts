@@ -1,3 +1,4 @@
+import { validationFailed } from '../lib/error.ts';
 import { agentStatus, type CompiledAgent, type CompiledEntry } from './compile.ts';
 import type { Permission } from './schema.ts';
 
@@ -13,14 +14,30 @@ export interface Supply {
   readonly tooDeep: boolean;
 }
 
-/** undefined: the agent does not hold all of the permission. Only what covers the whole pattern counts, action by action. */
-export function supplyOf(agent: CompiledAgent, permission: Permission, now: number, maxDepth: number, lookup: (id: string) => CompiledAgent): Supply | undefined {
+/** How many entries may still be looked at. Every action of every permission is followed up all its chains, while decisions wait. */
+export interface SupplySteps {
+  left: number;
+}
+export const MAX_SUPPLY_STEPS = 1_000_000;
+
+/**
+ * undefined: the agent does not hold all of the permission. Only what covers the whole pattern counts, action by action.
+ * Throws 400 VALIDATION_FAILED when that takes too many steps.
+ */
+export function supplyOf(
+  agent: CompiledAgent,
+  permission: Permission,
+  now: number,
+  maxDepth: number,
+  lookup: (id: string) => CompiledAgent,
+  steps: SupplySteps,
+): Supply | undefined {
   const parents = new Set<string>();
   let own = false;
   let length = 0;
   let tooDeep = false;
   for (const action of permission.actions) {
-    const way = new Ways(permission.resource, action, now, lookup);
+    const way = new Ways(permission.resource, action, now, lookup, steps);
     const entries = way.covering(agent);
     if (entries.some((e) => !e.link)) {
       own = true;
@@ -50,9 +67,11 @@ class Ways {
   readonly #action: string;
   readonly #now: number;
   readonly #lookup: (id: string) => CompiledAgent;
+  readonly #steps: SupplySteps;
   readonly #memory = new Map<string, number | undefined>();
 
-  constructor(resource: string, action: string, now: number, lookup: (id: string) => CompiledAgent) {
+  constructor(resource: string, action: string, now: number, lookup: (id: string) => CompiledAgent, steps: SupplySteps) {
+    this.#steps = steps;
     this.#resource = resource;
     this.#action = action;
     this.#now = now;
@@ -71,6 +90,8 @@ class Ways {
   through(entry: CompiledEntry, below: number, maxDepth: number): number | undefined {
     const { link } = entry;
     if (!link) return 0;
+    if (--this.#steps.left < 0)
+      throw validationFailed([{ path: 'permissions', message: 'are too many to be followed up all the chains by which they are held: delegate fewer at a time' }]);
     const least = Math.min(maxDepth, link.maxDepth);
     if (below + 1 > least || (link.endsAt !== null && this.#now >= link.endsAt)) return undefined;
     const above = this.#from(link.fromAgent, below + 1, least);
