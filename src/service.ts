@@ -129,7 +129,7 @@ export async function createLegate({ authenticate, onApprovalRequested, users, e
     },
   });
   await limits.open();
-  const policy = new PolicyCache();
+  const policy = new PolicyCache(clock);
   const reactions = new Map<string, Reaction[]>();
   for (const module of modules) for (const [type, react] of Object.entries(module.reactions ?? {})) reactions.set(type, [...(reactions.get(type) ?? []), react]);
   const ledger = new Ledger({ database, clock, policy, reactions, instance: randomUUID(), onError: (message, error) => log.error({ err: error }, message) });

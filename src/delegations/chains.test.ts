@@ -117,6 +117,18 @@ describe('what has ended', () => {
     expect((await eventsOf(t, agents[0]?.id)).filter((e) => e.type === 'delegation.revoked')).toEqual([]);
   });
 
+  it('is still explained for an hour, and then not looked at any more', async () => {
+    const { t, give, may, inMinutes } = await cast(2);
+    const seen = async () => (await may(1, { explain: true, dryRun: true })).trace.entries.map((e: { outcome: string }) => e.outcome);
+    for (let i = 0; i < 3; i++) await give(0, 1, { expiresAt: inMinutes(10) });
+    t.clock.advance(LATER);
+    await give(0, 1, { expiresAt: inMinutes(1) });
+    expect(await seen()).toEqual(['delegation-expired', 'delegation-expired', 'delegation-expired', 'allowed']);
+    t.clock.advance(60 * 60_000);
+    await give(0, 1);
+    expect(await seen()).toEqual(['delegation-expired', 'allowed']);
+  });
+
   it('leaves what stands partly on its source itself, action by action', async () => {
     const { t, owner, give, may, patch, listed } = await cast(3, db('db:*', undefined, ['read', 'write']));
     const first = await give(0, 1, { permissions: db('db:*', undefined, ['write']) });
@@ -165,7 +177,7 @@ describe('GET /agents/:id/permissions through chains', () => {
 describe('a dense graph: 9 layers of 20 agents, each delegating to all of the next', () => {
   it('costs no more than it is large, whether it allows, refuses, is listed or passed on', async () => {
     const [width, layers] = [20, 9];
-    const { t, owner, agents, may, patch } = await cast(width * layers + 2);
+    const { t, owner, agents, may, patch } = await cast(width * layers + 2, db('db:*', undefined, ['*']));
     const last = width * layers;
     const below = (i: number): number[] =>
       (i === 0 ? [1] : [Math.ceil(i / width) * width + 1]).flatMap((first) => Array.from({ length: first > last ? 0 : width }, (_, n) => first + n));
@@ -177,7 +189,7 @@ describe('a dense graph: 9 layers of 20 agents, each delegating to all of the ne
           to_agent: agents[to]?.id as string,
           from_owner: owner.id,
           to_owner: owner.id,
-          permissions: JSON.stringify(db()),
+          permissions: JSON.stringify(db('db:*', undefined, ['*'])),
           depth: 1,
           max_depth: 10,
           expires_at: null,
@@ -198,11 +210,14 @@ describe('a dense graph: 9 layers of 20 agents, each delegating to all of the ne
       return answer;
     };
     const held = () => t.call('GET', `/agents/${agents[last]?.id}/permissions`, { as: owner });
-    const pass = async () =>
-      (await t.call('POST', '/delegations', { as: owner, body: { fromAgent: agents[last]?.id, toAgent: agents[last + 1]?.id, permissions: db(), maxDepth: 10 } })).body;
+    const pass = async (permissions: object[] = db()) =>
+      (await t.call('POST', '/delegations', { as: owner, body: { fromAgent: agents[last]?.id, toAgent: agents[last + 1]?.id, permissions, maxDepth: 10 } })).body;
+    const manyActions = Array.from({ length: 100 }, (_, i) => `act${i}`);
     expect(await quick(async () => (await may(last)).allowed)).toBe(true);
     expect(await quick(async () => (await held()).body.length)).toBeGreaterThan(0);
     expect(await quick(async () => (await pass()).depth)).toBe(10);
+    const all = Array.from({ length: 500 }, (_, i) => ({ resource: `db:${i}`, actions: manyActions }));
+    expect(await quick(async () => (await pass(all)).error.details.issues[0].path)).toBe('permissions');
     await patch(0, { permissions: db('db:*', { maxCallsPerHour: 0 }) });
     expect(await quick(async () => (await may(last)).reason)).toBe('RATE_LIMITED');
     await patch(0, { permissions: [] });

@@ -1,9 +1,12 @@
 import { LRUCache } from 'lru-cache';
+import { type Clock, HOUR_MS } from '../lib/clock.ts';
 import type { AgentRow, Db, DelegationRow } from '../storage/index.ts';
 import { type CompiledAgent, compileAgent } from './compile.ts';
 
 /** Sum of permissions held in memory, about 1 KB each in the worst case. */
 const MAX_CACHED_PERMISSIONS = 400_000;
+/** So long an expired delegation is still known, for `explain` to say so; then it is dropped, lest an agent that receives many grow without end. */
+const KEPT_AFTER_END_MS = HOUR_MS;
 /** Rows read at once. */
 const PAGE = 200;
 /** Ids read at once. */
@@ -14,6 +17,7 @@ const ID_PAGE = 5000;
  * whenever the epoch has moved, so a decision never stands on anything older than the newest committed change.
  */
 export class PolicyCache {
+  readonly #clock: Clock;
   #epoch = 0;
   /** Moves when a refresh begins and when it ends. */
   #generation = 0;
@@ -25,6 +29,10 @@ export class PolicyCache {
       if (this.#byToken.get(agent.tokenHash) === id) this.#byToken.delete(agent.tokenHash);
     },
   });
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   get epoch(): number {
     return this.#epoch;
@@ -80,6 +88,7 @@ export class PolicyCache {
       const inbound = await inboundOf(
         db,
         rows.map((r) => r.id),
+        this.#clock.now() - KEPT_AFTER_END_MS,
       );
       // Had a refresh begun or ended meanwhile, it could have passed over these agents, and the rows be older than the epoch.
       if (this.#generation === before) return rows.map((row) => this.#put(row, inbound.get(row.id)));
@@ -113,6 +122,7 @@ export class PolicyCache {
       const inbound = await inboundOf(
         db,
         rows.map((r) => r.id),
+        this.#clock.now() - KEPT_AFTER_END_MS,
       );
       for (const row of rows) this.#put(row, inbound.get(row.id));
     }
@@ -151,11 +161,18 @@ export async function readChains(db: Db, agentId: string): Promise<Map<string, C
   return agents;
 }
 
-/** Live delegations by receiving agent, oldest first. Expired ones are left to the clock of each decision. */
-async function inboundOf(db: Db, agentIds: readonly string[]): Promise<Map<string, DelegationRow[]>> {
+/** Delegations by receiving agent, oldest first, without those that were revoked or ended before `since`. The others are left to the clock of each decision. */
+async function inboundOf(db: Db, agentIds: readonly string[], since = 0): Promise<Map<string, DelegationRow[]>> {
   const byAgent = new Map<string, DelegationRow[]>();
   if (agentIds.length === 0) return byAgent;
-  const rows = await db.selectFrom('delegations').selectAll().where('to_agent', 'in', agentIds).where('revoked_at', 'is', null).orderBy('id').execute();
+  const rows = await db
+    .selectFrom('delegations')
+    .selectAll()
+    .where('to_agent', 'in', agentIds)
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', since)]))
+    .orderBy('id')
+    .execute();
   for (const row of rows) {
     const list = byAgent.get(row.to_agent);
     if (list) list.push(row);
