@@ -253,7 +253,8 @@ class Run {
       }
     }
     if (!lists) return;
-    const found = await Promise.all(this.#model.agents.map((agent) => legate.delegations.list({ fromAgent: agent.id })));
+    const sources = this.#model.agents.filter((agent) => this.#model.delegations.some((d) => d.from === agent));
+    const found = await Promise.all(sources.map((agent) => legate.delegations.list({ fromAgent: agent.id })));
     const listed = found.flat().map((d) => this.#name(d.id));
     this.#agree(
       'active delegations',
