@@ -90,7 +90,7 @@ export class StreamConnection implements Listener {
   }
 
   tick(): void {
-    if (this.#blockedSince !== undefined && performance.now() - this.#blockedSince >= STALLED_MS) this.close();
+    if (this.#blockedSince !== undefined && performance.now() - this.#blockedSince >= STALLED_MS) this.#breakOff();
     else if (this.#o.expiresAt !== null && this.#o.now() >= this.#o.expiresAt) this.doubt();
   }
 
@@ -110,6 +110,13 @@ export class StreamConnection implements Listener {
     } catch {
       // The reader is gone.
     }
+  }
+
+  /** What waits would never be taken: an orderly end behind it would keep the connection, and its bytes, for as long as the reader likes. */
+  #breakOff(): void {
+    if (this.#closed) return;
+    this.#end();
+    this.#controller.error(new Error('The reader of an event stream took nothing'));
   }
 
   async #proveAgain(): Promise<void> {

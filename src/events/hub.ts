@@ -6,6 +6,8 @@ import { type Frame, rowsOf, toFrame } from './record.ts';
 const MAX_RING = 5000;
 const MAX_RING_CHARS = 16_000_000;
 const PAGE = 500;
+/** After so much a piece ends, so that what waits for a reader is bounded, and a reader that takes nothing is noticed. */
+const PIECE_CHARS = 262_144;
 /** How often the head is looked at for what other processes committed. */
 const POLL_MS = { sqlite: 1000, postgres: 150 } as const;
 /** With many listeners what happens within this time goes out together. */
@@ -93,9 +95,13 @@ export class EventHub {
     const key = `${after} ${view.key}`;
     if (this.#pieces.has(key)) return this.#pieces.get(key);
     const frames = await this.read(after);
-    const last = frames.at(-1);
+    let last: Frame | undefined;
     let wire = '';
-    for (const frame of frames) if (view.sees(frame)) wire += frame.wire;
+    for (const frame of frames) {
+      last = frame;
+      if (view.sees(frame)) wire += frame.wire;
+      if (wire.length >= PIECE_CHARS) break;
+    }
     const piece = last && { bytes: wire === '' ? undefined : encoder.encode(wire), upto: last.seq };
     if (this.#pieces.size === 0) setImmediate(() => this.#pieces.clear());
     if (piece) this.#pieces.set(key, piece);

@@ -1,5 +1,6 @@
+import { connect } from 'node:net';
 import { EventSource } from 'eventsource';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from '../../test/support/service.ts';
 import { Stream } from '../../test/support/stream.ts';
 import { type Listening, listen } from '../http/node.ts';
@@ -78,4 +79,31 @@ it('cut off at any byte while events are written, a reader that comes back with 
   expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
   expect(received.length).toBe(300);
   expect(new Set(received)).toEqual(new Set(wanted));
+});
+
+it('a reader that takes nothing for 5 s is cut off: neither its place nor its connection is held', async () => {
+  const connections = (): Promise<number> => new Promise((resolve) => listening.server.getConnections((_, count) => resolve(count)));
+  const until = async (holds: () => Promise<boolean>): Promise<void> => {
+    const deadline = Date.now() + 8000;
+    while (!(await holds())) {
+      if (Date.now() > deadline) throw new Error('did not happen');
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+  await until(async () => t.legate.events.connectionCount() === 0);
+  const before = await connections();
+  const socket = connect(listening.port, '127.0.0.1').on('error', () => {});
+  await new Promise((resolve) => socket.once('connect', resolve));
+  socket.pause();
+  socket.write(`GET /api/legate/events/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${agent.token}\r\n\r\n`);
+  await until(async () => t.legate.events.connectionCount() === 1);
+  // More than the buffers of both ends of a connection hold.
+  for (let i = 0; i < 40; i++) await t.legate.events.emit({ type: 'cost.recorded', agentId: agent.id, data: { text: 'x'.repeat(500_000) } });
+  const now = performance.now.bind(performance);
+  const begun = now();
+  const faster = vi.spyOn(performance, 'now').mockImplementation(() => now() + 10 * (now() - begun));
+  await until(async () => t.legate.events.connectionCount() === 0);
+  faster.mockRestore();
+  await until(async () => (await connections()) === before);
+  socket.destroy();
 });
