@@ -6,12 +6,17 @@ const PROJECTION = 'events/retention';
 const SLICE = 2000;
 const SLICES_AT_ONCE = 10;
 
+/** Sequence up to which only audit entries are kept. */
+export async function forgottenUpTo({ database }: Platform): Promise<number> {
+  const row = await database.read.selectFrom('projections').select('upto').where('name', '=', PROJECTION).executeTakeFirst();
+  return row?.upto ?? 0;
+}
+
 /** Deletes events older than `events.retentionDays`. Audit entries, which are rows of the same table, stay. */
 export async function forgetOldEvents(platform: Platform): Promise<void> {
-  const { reader, ledger, database, config, clock } = platform;
+  const { reader, ledger, config, clock } = platform;
   const end = (await reader.seqAt(clock.now() - config.events.retentionDays * DAY_MS)) - 1;
-  const row = await database.read.selectFrom('projections').select('upto').where('name', '=', PROJECTION).executeTakeFirst();
-  let upto = row?.upto ?? 0;
+  let upto = await forgottenUpTo(platform);
   for (let i = 0; i < SLICES_AT_ONCE && upto < end; i++) {
     const next = Math.min(end, upto + SLICE);
     await ledger.maintain(async (db) => {

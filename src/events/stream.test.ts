@@ -310,6 +310,7 @@ describe('GET /events, and in process', () => {
     const user = await one.user();
     const agent = await one.agent(user);
     await decide(agent, 'x', one);
+    await one.call('POST', `/agents/${agent.id}/rotate`, { as: user });
     one.clock.advance(3 * 86_400_000);
     await one.agent(user);
     const { events } = await import('./index.ts');
@@ -317,5 +318,14 @@ describe('GET /events, and in process', () => {
     expect((await one.call('GET', '/events', { as: user })).body.map((e: Json) => e.type)).toEqual(['agent.created', 'audit']);
     const gap = await open({ as: user, query: { since: '2020-01-01T00:00:00Z' } }, one);
     expect((await gap.events(3)).map((s) => s.event)).toEqual(['error', 'audit', 'agent.created']);
+    // The audit entry is kept, and known; what else happened about then is not.
+    const audit = gap.seen[1];
+    const behind = await open({ as: user, headers: { 'last-event-id': audit?.id as string } }, one);
+    expect((await behind.events(2)).map((s) => s.data.code ?? s.event)).toEqual(['REPLAY_GAP', 'agent.created']);
+    const from = await open({ as: user, query: { since: audit?.data.timestamp } }, one);
+    expect((await from.events(3)).map((s) => s.data.code ?? s.event)).toEqual(['REPLAY_GAP', 'audit', 'agent.created']);
+    const newest = await open({ as: user, headers: { 'last-event-id': gap.seen[2]?.id as string } }, one);
+    await one.agent(user);
+    expect((await newest.events(1))[0]?.event).toBe('agent.created');
   });
 });

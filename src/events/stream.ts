@@ -4,6 +4,7 @@ import type { Call } from '../lib/route.ts';
 import type { Platform } from '../platform.ts';
 import { errorEvent, StreamConnection } from './connection.ts';
 import { EventErrors } from './errors.ts';
+import { forgottenUpTo } from './forget-old.ts';
 import { hubOf } from './hub.ts';
 import type { StreamQuery } from './schema.ts';
 import { subscriberOf } from './subscriber.ts';
@@ -97,12 +98,12 @@ async function cursorOf(platform: Platform, { query, request }: Pick<Call<undefi
   const id = request.headers.get('last-event-id') || query.lastEventId;
   if (id) {
     const seq = await seqOf(platform, id);
-    return seq === undefined ? { after: 0, gap: true } : { after: seq };
+    return seq === undefined ? { after: 0, gap: true } : { after: seq, gap: seq < (await forgottenUpTo(platform)) };
   }
   if (query.since === undefined) return { after: await hubOf(platform).head() };
   const after = (await platform.reader.seqAt(query.since)) - 1;
   const oldest = await platform.database.read.selectFrom('stream_events').select(['seq', 'timestamp']).orderBy('seq').limit(1).executeTakeFirst();
-  return { after, gap: oldest !== undefined && oldest.seq > 1 && query.since < oldest.timestamp };
+  return { after, gap: (oldest !== undefined && oldest.seq > 1 && query.since < oldest.timestamp) || after < (await forgottenUpTo(platform)) };
 }
 
 /** Sequence of an event by its id on the stream, an audit entry's own id included. */
