@@ -206,7 +206,7 @@ describe('NODE_ENV=production', () => {
       expect(code).toBe(78);
       for (const name of ['LEGATE_BASE_URL', 'LEGATE_HTTP_TRUSTED_PROXIES']) expect(stdout).toContain(name);
     }
-    const good = await legate(['check'], { env: { LEGATE_BASE_URL: 'https://auth.example.com', LEGATE_DATA_DIR: '/srv/legate' } });
+    const good = await legate(['check'], { env: { LEGATE_BASE_URL: 'https://auth.example.com', LEGATE_DATA_DIR: '/srv/legate', LEGATE_MAIL_URL: 'smtp://mail.example.com' } });
     expect([good.code, good.stdout]).toEqual([0, 'Production would start with this configuration.\n']);
   });
 

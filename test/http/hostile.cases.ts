@@ -85,8 +85,8 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /oauth/consent': () => ({ decision: 'deny', scopes: ['mcp:read'], agent: 'new' }),
   'POST /oauth/clients': () => registration,
   'POST /agents/:id/permissions/filter': () => ({ resources: ['db:x'], action: 'read', context: { ip: '192.0.2.1', userAgent: 'test' } }),
-  'POST /webhooks': () => ({ url: 'https://hooks.example/in', types: ['audit'] }),
-  'PATCH /webhooks/:id': () => ({ url: 'https://hooks.example/in', types: ['audit'], enabled: false }),
+  'POST /webhooks': () => ({ url: 'http://127.0.0.1:9/in', types: ['audit'] }),
+  'PATCH /webhooks/:id': () => ({ url: 'http://127.0.0.1:9/in', types: ['audit'], enabled: false }),
   'POST /approvals/:id/approve': () => ({ note: 'x' }),
   'POST /approvals/:id/deny': () => ({ note: 'x' }),
 };

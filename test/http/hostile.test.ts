@@ -25,7 +25,7 @@ const withQuery = endpoints.filter(([, m]) => m.route.query !== undefined);
 const withId = endpoints.filter(([, m]) => m.path.includes(':id'));
 
 let service: Promise<TestService> | undefined;
-const shared = (): Promise<TestService> => (service ??= createTestService({ lasting: true }));
+const shared = (): Promise<TestService> => (service ??= createTestService({ lasting: true, config: { webhooks: { allowPrivateNetworks: true } } }));
 
 /** Things for an endpoint to work on, and an admin, who may do everything: what is refused is refused for its form. */
 async function world(endpoint: string): Promise<World> {

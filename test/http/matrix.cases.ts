@@ -90,8 +90,8 @@ const grant = async ({ t, owner, agent }: Scene): Promise<string> => {
     .execute();
   return id;
 };
-/** A name that never resolves: nothing is sent. */
-const webhook = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/webhooks', { as: owner, body: { url: 'https://hooks.invalid/in' } })).body.id;
+/** Nothing listens there. */
+const webhook = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/webhooks', { as: owner, body: { url: 'http://127.0.0.1:9/in' } })).body.id;
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
@@ -334,7 +334,7 @@ export const matrix: Readonly<Record<string, Row>> = {
   'POST /events/ticket': { scope: 'events:read', target: fixed('/events/ticket'), want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
   'GET /events': { scope: 'events:read', target: fixed('/events'), want: '401 401 401 401 401 401  200 200 200 200 403  200 200 200 200  200' },
   // No scope opens webhooks, and no agent has any without a permission for them.
-  'POST /webhooks': { target: fixed('/webhooks', { url: 'https://hooks.example/in' }), want: '401 401 401 401 401 401  201 201 201 403 403  403 403 201 403  201' },
+  'POST /webhooks': { target: fixed('/webhooks', { url: 'http://127.0.0.1:9/in' }), want: '401 401 401 401 401 401  201 201 201 403 403  403 403 201 403  201' },
   'GET /webhooks': { target: fixed('/webhooks'), want: '401 401 401 401 401 401  200 200 200 403 403  403 403 200 403  200' },
   'GET /webhooks/:id': { target: async (s) => ({ path: `/webhooks/${await webhook(s)}` }), want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200' },
   'PATCH /webhooks/:id': {

@@ -11,7 +11,7 @@ const everyOwnPower = ['agents', 'audit', 'authorize', 'delegations', 'events', 
 }));
 
 let service: Promise<TestService> | undefined;
-const shared = (): Promise<TestService> => (service ??= createTestService({ lasting: true }));
+const shared = (): Promise<TestService> => (service ??= createTestService({ lasting: true, config: { webhooks: { allowPrivateNetworks: true } } }));
 
 type Send = (method: string, path: string, body: unknown) => Promise<{ status: number }>;
 
