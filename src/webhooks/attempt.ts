@@ -76,7 +76,14 @@ async function send(platform: Platform, webhook: WebhookRow, { event_id, body }:
   const timestamp = Math.floor(now / SECOND_MS);
   const keys = platform.secrets().cookie;
   const sealed = [webhook.secret, ...(webhook.previous_secret !== null && now < (webhook.previous_until ?? 0) ? [webhook.previous_secret] : [])];
-  const secrets = sealed.map((each) => unseal(keys, PURPOSE, webhook.id, each));
+  let secrets: string[];
+  try {
+    secrets = sealed.map((each) => unseal(keys, PURPOSE, webhook.id, each));
+  } catch (error) {
+    // Without the key of secrets.json nothing can be signed: rotating the webhook's secret mends it.
+    platform.log.error({ err: error, webhookId: webhook.id }, 'the secret of a webhook cannot be read');
+    return { status: null, error: 'secret_unreadable' };
+  }
   try {
     const response = await fetchOf(platform)(webhook.url, {
       method: 'POST',

@@ -30,7 +30,7 @@ export async function redeliver(platform: Platform, caller: Pick<Caller, 'confir
     await findWebhook(db, reach, found.webhook_id).catch(() => {
       throw WebhookErrors.DELIVERY_NOT_FOUND();
     });
-    const set = { status: 'pending' as const, attempts: 0, next_at: now, lease_until: 0, delivered_at: null };
+    const set = { status: 'pending' as const, attempts: 0, next_at: now, delivered_at: null };
     await db.updateTable('webhook_deliveries').set(set).where('id', '=', id).execute();
     return { ...found, ...set };
   });

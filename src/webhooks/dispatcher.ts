@@ -109,7 +109,9 @@ export class Dispatcher {
       const now = this.#platform.clock.now();
       const wanted = endpoints.map((e) => ({ ...e, types: e.types === null ? undefined : new Set(JSON.parse(e.types) as string[]) }));
       const deliveries: WebhookDeliveryRow[] = [];
+      const shown = new Set(this.#platform.config.events.eventTypes);
       for (const row of rows) {
+        if (!shown.has(row.type)) continue;
         const fitting = wanted.filter((e) => (e.role === 'admin' || e.user_id === row.user_id) && (e.types === undefined || e.types.has(row.type)));
         if (fitting.length === 0) continue;
         const frame = toFrame(row);
