@@ -57,14 +57,17 @@ export async function attempt(platform: Platform, delivery: WebhookDeliveryRow, 
   };
   await platform.ledger.maintain(async (db) => {
     await db.updateTable('webhook_deliveries').set(set).where('id', '=', delivery.id).execute();
-    const failures = good ? 0 : webhook.failures + 1;
-    if (gone) await db.updateTable('webhooks').set({ enabled: 0, disabled_reason: 'gone', updated_at: now }).where('id', '=', webhook.id).execute();
-    else if (failures !== webhook.failures)
-      await db
-        .updateTable('webhooks')
-        .set((eb) => ({ failures: good ? eb.lit(0) : eb('failures', '+', 1), paused_until: failures >= BREAKER_FAILURES ? now + BREAKER_MS : 0 }))
-        .where('id', '=', webhook.id)
-        .execute();
+    const endpoint = db.updateTable('webhooks').where('id', '=', webhook.id);
+    if (gone) await endpoint.set({ enabled: 0, disabled_reason: 'gone', updated_at: now }).execute();
+    else if (good) await endpoint.set({ failures: 0, paused_until: 0 }).where('failures', '>', 0).execute();
+    else {
+      // Counted in the row: several attempts at one endpoint end at the same time.
+      const row = await endpoint
+        .set((eb) => ({ failures: eb('failures', '+', 1) }))
+        .returning('failures')
+        .executeTakeFirst();
+      if (row && row.failures >= BREAKER_FAILURES) await endpoint.set({ paused_until: now + BREAKER_MS }).execute();
+    }
   });
   return { ...delivery, ...set };
 }

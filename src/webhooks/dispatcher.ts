@@ -12,6 +12,8 @@ const SOON_MS = 50;
 const PUMP_MS = 500;
 /** A process that took a delivery and died is taken for dead after this long. */
 const LEASE_MS = 60 * SECOND_MS;
+/** How long a stop waits for slow receivers: less than the service has for stopping. */
+const STOP_MS = 5 * SECOND_MS;
 const MAX_AT_ONCE = 64;
 const MAX_PER_ENDPOINT = 5;
 /** Another process has followed further. */
@@ -77,12 +79,18 @@ export class Dispatcher {
     } while (this.#sending.size > 0);
   }
 
+  /** Waits a while for the deliveries that are under way; one that takes longer is made again when its lease is over. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
     clearTimeout(this.#soon);
     await this.#turn;
-    await Promise.all(this.#sending);
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, STOP_MS);
+    });
+    await Promise.race([Promise.all(this.#sending), enough]);
+    clearTimeout(timer);
   }
 
   async #anyPending(): Promise<boolean> {
@@ -94,15 +102,16 @@ export class Dispatcher {
   async #follow(): Promise<boolean> {
     const { read } = this.#platform.database;
     for (;;) {
+      // The end first: an endpoint that is made after this reading gets what happens from there on with the next one.
+      const { seq: end } = await read.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
       const endpoints = await read
         .selectFrom('webhooks')
         .innerJoin('users', 'users.id', 'webhooks.user_id')
-        .select(['webhooks.id', 'webhooks.user_id', 'webhooks.types', 'users.role'])
+        .select(['webhooks.id', 'webhooks.user_id', 'webhooks.types', 'webhooks.created_at', 'users.role'])
         .where('webhooks.enabled', '=', 1)
         .execute();
       if (endpoints.length === 0) return false;
       const from = (await read.selectFrom('projections').select('upto').where('name', '=', PROJECTION).executeTakeFirst())?.upto;
-      const { seq: end } = await read.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
       if (from === undefined || from >= end) return true;
       const upto = Math.min(end, from + SLICE);
       const rows = await read.selectFrom('stream_events').selectAll().where('seq', '>', from).where('seq', '<=', upto).orderBy('seq').execute();
@@ -112,7 +121,9 @@ export class Dispatcher {
       const shown = new Set(this.#platform.config.events.eventTypes);
       for (const row of rows) {
         if (!shown.has(row.type)) continue;
-        const fitting = wanted.filter((e) => (e.role === 'admin' || e.user_id === row.user_id) && (e.types === undefined || e.types.has(row.type)));
+        const fitting = wanted.filter(
+          (e) => row.timestamp >= e.created_at && (e.role === 'admin' || e.user_id === row.user_id) && (e.types === undefined || e.types.has(row.type)),
+        );
         if (fitting.length === 0) continue;
         const frame = toFrame(row);
         for (const { id } of fitting) deliveries.push(newDelivery(now, id, frame.id, frame.type, frame.json));
@@ -138,6 +149,7 @@ export class Dispatcher {
     let query = read
       .selectFrom('webhook_deliveries as d')
       .innerJoin('webhooks as w', 'w.id', 'd.webhook_id')
+      .innerJoin('users as u', 'u.id', 'w.user_id')
       .select(['d.id', 'd.webhook_id'])
       .where('d.status', '=', 'pending')
       .where('d.next_at', '<=', now)

@@ -9,21 +9,30 @@ export { type WebhooksApi, webhooksApi } from './api.ts';
 const DELIVERED_DAYS = 7;
 const DROPPED_DAYS = 30;
 
-/** Other processes may have made webhooks; what was delivered long ago is forgotten. */
+/** Other processes may have made webhooks; what was delivered long ago is forgotten, and so are webhooks whose owner is gone. */
 async function upkeep(platform: Platform): Promise<void> {
   dispatcherOf(platform).wake();
   const now = platform.clock.now();
+  const ownerless = await platform.database.read
+    .selectFrom('webhooks')
+    .select('id')
+    .where('user_id', 'not in', (eb) => eb.selectFrom('users').select('id'))
+    .execute();
   await platform.ledger.maintain(async (db) => {
-    await db
-      .deleteFrom('webhook_deliveries')
-      .where('status', '=', 'delivered')
-      .where('created_at', '<', now - DELIVERED_DAYS * DAY_MS)
-      .execute();
-    await db
-      .deleteFrom('webhook_deliveries')
-      .where('status', '=', 'dropped')
-      .where('created_at', '<', now - DROPPED_DAYS * DAY_MS)
-      .execute();
+    for (const { id } of ownerless) {
+      await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
+      await db.deleteFrom('webhooks').where('id', '=', id).execute();
+    }
+    // By the time of the last attempt that was planned: what was delivered again yesterday is not old.
+    for (const [status, days] of [
+      ['delivered', DELIVERED_DAYS],
+      ['dropped', DROPPED_DAYS],
+    ] as const)
+      await db
+        .deleteFrom('webhook_deliveries')
+        .where('status', '=', status)
+        .where('next_at', '<', now - days * DAY_MS)
+        .execute();
   });
 }
 

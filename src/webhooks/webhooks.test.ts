@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createTestService, dialect, FakeClock, type Json, type TestService, type TestUser } from '../../test/support/service.ts';
 import { dispatcherOf } from './dispatcher.ts';
+import { webhooks } from './index.ts';
 
 interface Received {
   readonly path: string;
@@ -232,6 +233,94 @@ describe('delivery', () => {
         .sort(),
     ).toEqual(agents.map((a) => a.id).sort());
     expect((await deliveries(webhook)).every((d) => d.status === 'delivered')).toBe(true);
+  });
+});
+
+describe('receivers that are slow, dead or new', () => {
+  it('one that drips bytes is given up after 15 s; what became of it stays visible', async () => {
+    const path = newPath();
+    let dripping = 0;
+    answers.set(path, (_, res) => {
+      res.writeHead(200);
+      const drip = setInterval(() => res.write('.'), 5);
+      dripping++;
+      res.on('close', () => {
+        clearInterval(drip);
+        dripping--;
+      });
+    });
+    const webhook = await make({ path, types: ['agent.created'] });
+    await t.agent(owner);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      await dispatcherOf(t.legate.platform).run();
+      await vi.waitUntil(() => dripping === 1);
+      vi.advanceTimersByTime(14_900);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(dripping).toBe(1);
+      vi.advanceTimersByTime(200);
+    } finally {
+      vi.useRealTimers();
+    }
+    await vi.waitUntil(() => dripping === 0);
+    await settle();
+    expect(await deliveries(webhook)).toMatchObject([{ status: 'pending', attempts: 1, lastStatus: null, lastError: 'timeout' }]);
+    answers.delete(path);
+  });
+
+  it('after ten failures in a row an endpoint is left alone for 30 s, then tried again', async () => {
+    const path = newPath();
+    answers.set(path, (_, res) => res.writeHead(503).end());
+    const webhook = await make({ path, types: ['agent.created'] });
+    for (let i = 0; i < 12; i++) await t.agent(owner);
+    const underWay = 5;
+    for (let i = 0; i < 10; i++) await settle();
+    const tried = at(path).length;
+    expect(tried).toBeGreaterThanOrEqual(10);
+    expect(tried).toBeLessThan(10 + underWay);
+    t.clock.advance(20_000);
+    await settle();
+    expect(at(path).length).toBe(tried);
+    answers.delete(path);
+    t.clock.advance(10_001);
+    await vi.waitUntil(async () => {
+      await settle();
+      return (await deliveries(webhook, '?status=delivered')).length === 12;
+    });
+  });
+
+  it('a secret that cannot be read fails like a receiver does, and nothing is sent unsigned', async () => {
+    const webhook = await make({ types: ['agent.created'] });
+    await t.legate.platform.database.write.updateTable('webhooks').set({ secret: 'gone.AAAA.AAAA' }).where('id', '=', webhook.id).execute();
+    const r = await t.call('POST', `/webhooks/${webhook.id}/test`, { as: owner });
+    expect(r.body).toMatchObject({ status: 'dropped', lastStatus: null, lastError: 'secret_unreadable' });
+    expect(at(pathOf(webhook))).toEqual([]);
+  });
+
+  it('an endpoint gets what happens after it was made, and nothing from before', async () => {
+    await make({ types: ['agent.created'] });
+    await t.agent(owner);
+    t.clock.advance(1);
+    const webhook = await make({ types: ['agent.created'] });
+    const later = await t.agent(owner);
+    await settle();
+    expect(at(pathOf(webhook)).map((r) => JSON.parse(r.body).agentId)).toEqual([later.id]);
+  });
+
+  it('what waits for a user who is deleted is not sent any more', async () => {
+    const leaver = await t.user();
+    const path = newPath();
+    answers.set(path, (_, res) => res.writeHead(500).end());
+    const webhook = await make({ as: leaver, path, types: ['agent.created'] });
+    await t.agent(leaver);
+    await settle();
+    expect(at(path).length).toBe(1);
+    expect((await t.call('DELETE', `/users/${leaver.id}`, { as: await t.admin() })).status).toBe(204);
+    t.clock.advance(10_000);
+    await settle();
+    expect(at(path).length).toBe(1);
+    await webhooks.upkeep?.(t.legate.platform);
+    await expect(t.legate.webhooks.get(webhook.id)).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
   });
 });
 
