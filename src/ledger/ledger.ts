@@ -1,14 +1,13 @@
 import type { Transaction } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import { CommonErrors, LegateError } from '../lib/error.ts';
-import type { EventType } from '../lib/event.ts';
-import { newId } from '../lib/ids.ts';
-import { type Database, type Db, isUnavailable, type NewStreamEventRow, type Tables } from '../storage/index.ts';
+import { type Database, type Db, isUnavailable, type Tables } from '../storage/index.ts';
 import { HourCounters } from './counters.ts';
 import { CurrentEpoch } from './current-epoch.ts';
 import { type AuditRecord, type Batch, type BatchStore, type CommittedEvent, type CounterState, type Head, type NewEvent, NotReady } from './entry.ts';
 import { Mutex } from './mutex.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
+import { appendEvents } from './rows.ts';
 import { SqliteBatchStore } from './sqlite-store.ts';
 
 /** What is held in memory of policy and credentials, tagged with the epoch up to which it is known. */
@@ -258,7 +257,9 @@ export class Ledger {
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const { policy, clock, instance } = this.#o;
     const records: AuditRecord[] = [];
-    const settled: (() => void)[] = [];
+    const answers: unknown[] = [];
+    const answered: Waiting[] = [];
+    let commit: Commit | undefined;
     try {
       const begun = this.#store.begin();
       const head = begun instanceof Promise ? await begun : begun;
@@ -277,15 +278,16 @@ export class Ledger {
       const turn: Turn = { now, epoch: head.epoch, counters: this.#counters, shared: new Map() };
       const events: NewEvent[] = [];
       const writes: ((db: Db) => Promise<void>)[] = [];
-      for (const { candidate, resolve, reject } of candidates) {
+      for (const waiting of candidates) {
         try {
-          const { answer, record, write, events: emitted } = this.#evaluate(candidate, turn) ?? (await this.#evaluateLoading(candidate, turn));
+          const { answer, record, write, events: emitted } = this.#evaluate(waiting.candidate, turn) ?? (await this.#evaluateLoading(waiting.candidate, turn));
           if (record) records.push(record);
           if (write) writes.push(write);
           if (emitted) events.push(...emitted);
-          settled.push(() => resolve(answer as never));
+          answered.push(waiting);
+          answers.push(answer);
         } catch (error) {
-          settled.push(() => reject(error));
+          waiting.reject(error);
         }
       }
 
@@ -298,9 +300,7 @@ export class Ledger {
         if (written instanceof Promise) await written;
         this.stats.batches++;
         this.stats.records += records.length;
-        settled.push(() => {
-          this.#announce({ firstSeq, records, events: committed, timestamp: now });
-        });
+        commit = { firstSeq, records, events: committed, timestamp: now };
       } else {
         const undone = this.#store.rollback();
         if (undone instanceof Promise) await undone;
@@ -313,7 +313,8 @@ export class Ledger {
       for (const { reject } of batch) reject(error instanceof LegateError ? error : CommonErrors.AUDIT_UNAVAILABLE({ cause: error }));
       return;
     }
-    for (const settle of settled) settle();
+    for (let i = 0; i < answered.length; i++) (answered[i] as Waiting).resolve(answers[i] as never);
+    if (commit) this.#announce(commit);
   }
 
   /** undefined: something has to be loaded first. */
@@ -370,35 +371,4 @@ export class Ledger {
     const states: CounterState[] = await this.#store.counters(keys);
     this.#counters.load(keys, states);
   }
-}
-
-async function appendEvents(db: Db, events: readonly NewEvent[], firstSeq: number, now: number): Promise<CommittedEvent[]> {
-  const rows = events.map((e, i) => eventRow(e, firstSeq + i, now));
-  for (let at = 0; at < rows.length; at += 100) {
-    const chunk = rows.slice(at, at + 100);
-    await db.insertInto('stream_events').values(chunk).execute();
-  }
-  return events.map((event, i) => ({ ...event, id: (rows[i] as NewStreamEventRow).id }));
-}
-
-function eventRow(event: NewEvent, seq: number, now: number): NewStreamEventRow {
-  return {
-    seq,
-    id: newId('event', now),
-    type: event.type satisfies EventType,
-    timestamp: now,
-    agent_id: event.agentId ?? null,
-    user_id: event.userId ?? null,
-    action: null,
-    resource: null,
-    result: null,
-    reason: null,
-    duration_ms: null,
-    tokens_cost: null,
-    parameters: null,
-    ip: null,
-    user_agent: null,
-    delegation_ids: null,
-    data: JSON.stringify(event.data),
-  };
 }

@@ -1,5 +1,5 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
-import { type Database, type StreamEventRow, selectArrays, type Tables } from '../storage/index.ts';
+import { type Database, ownersOf, type StreamEventRow, selectArrays, type Tables } from '../storage/index.ts';
 import { Pace } from './pace.ts';
 import { ANY_RESULT, type PostingKey, type Postings, RESULT_CODES } from './postings.ts';
 
@@ -8,6 +8,8 @@ export interface EntryFilter {
   readonly types?: readonly string[] | undefined;
   readonly agentId?: string | undefined;
   readonly userId?: string | undefined;
+  /** Rows of the users of this tenant. */
+  readonly tenantId?: string | undefined;
   readonly actions?: readonly string[] | undefined;
   readonly result?: string | undefined;
   /** Inclusive. */
@@ -162,11 +164,15 @@ export class LedgerReader {
     return this.#where(this.#database.read.selectFrom('stream_events').selectAll(), filter);
   }
 
-  #where<O>(query: SelectQueryBuilder<Tables, 'stream_events', O>, { types, agentId, userId, actions, result }: EntryFilter): SelectQueryBuilder<Tables, 'stream_events', O> {
+  #where<O>(
+    query: SelectQueryBuilder<Tables, 'stream_events', O>,
+    { types, agentId, userId, tenantId, actions, result }: EntryFilter,
+  ): SelectQueryBuilder<Tables, 'stream_events', O> {
     let wanted = query;
     if (types) wanted = wanted.where('type', 'in', types);
     if (agentId !== undefined) wanted = wanted.where('agent_id', '=', agentId);
     if (userId !== undefined) wanted = wanted.where('user_id', '=', userId);
+    if (tenantId !== undefined) wanted = wanted.where('user_id', 'in', ownersOf(tenantId));
     if (actions) wanted = wanted.where('action', 'in', actions);
     if (result !== undefined) wanted = wanted.where('result', '=', result);
     return wanted;

@@ -57,13 +57,16 @@ export async function openDatabase(url: string, options: { serviceName: string; 
       close: async () => {
         await read.destroy();
         await write.destroy();
+        // Kysely leaves alone what it was never asked.
+        reader.close();
+        writer.close();
       },
     };
   }
   if (!/^postgres(ql)?:\/\//.test(url)) throw new Error('databaseUrl must be sqlite:<path> or postgres://...');
   const pool = await openPool(url, options.onError);
-  const read = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins });
-  const write = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: timedPool(pool) }), plugins });
+  const read = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: sharedPool(() => pool.connect()) }), plugins });
+  const write = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: sharedPool(() => lease(pool)) }), plugins });
   const { host, pathname } = new URL(url);
   return {
     dialect: 'postgres',
@@ -75,6 +78,7 @@ export async function openDatabase(url: string, options: { serviceName: string; 
     close: async () => {
       await write.destroy();
       await read.destroy();
+      if (!pool.ending) await pool.end();
     },
   };
 }
@@ -126,11 +130,12 @@ export async function lease(pool: Pool): Promise<PoolClient> {
   return { query: client.query.bind(client), release } as unknown as PoolClient;
 }
 
-const timedPool = (pool: Pool): Pool => ({ connect: () => lease(pool), end: async () => {} }) as unknown as Pool;
+/** A pool as a query builder sees it. Its end is ours: a builder that was never asked anything ends nothing. */
+const sharedPool = (connect: () => Promise<PoolClient>): Pool => ({ connect, end: async () => {} }) as unknown as Pool;
 
 /** A query builder on one connection of the pool, so inside the transaction that is open on it. */
 export function onConnection(client: PoolClient, database: PostgresDatabase): Db {
   const borrowed = { query: client.query.bind(client), release: () => {} } as unknown as PoolClient;
-  const pool = { connect: async () => borrowed, end: async () => {} } as unknown as Pool;
+  const pool = sharedPool(async () => borrowed);
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins: [new TablePrefixPlugin(database.prefix)] });
 }

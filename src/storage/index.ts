@@ -12,7 +12,6 @@ export type {
   DelegationRow,
   InviteRow,
   McpServerRow,
-  NewStreamEventRow,
   OAuthClientRow,
   OAuthGrantRow,
   OneTimeTokenRow,
@@ -25,3 +24,4 @@ export type {
   WebhookRow,
 } from './tables.ts';
 export { isUnavailable } from './unavailable.ts';
+export { narrowed, ownersOf, within } from './within.ts';

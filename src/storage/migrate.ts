@@ -11,6 +11,10 @@ import { costs } from './migrations/0009-costs.ts';
 import { anomalies } from './migrations/0010-anomalies.ts';
 import { oauth } from './migrations/0012-oauth.ts';
 import { webhooks } from './migrations/0013-webhooks.ts';
+import { anomalyStates } from './migrations/0014-anomaly-states.ts';
+import { webhookTurns } from './migrations/0015-webhook-turns.ts';
+import { costsOfDecisions } from './migrations/0016-costs-of-decisions.ts';
+import { webhooksOfAgents } from './migrations/0017-webhooks-of-agents.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -30,6 +34,10 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0010-anomalies': anomalies,
   '0012-oauth': oauth,
   '0013-webhooks': webhooks,
+  '0014-anomaly-states': anomalyStates,
+  '0015-webhook-turns': webhookTurns,
+  '0016-costs-of-decisions': costsOfDecisions,
+  '0017-webhooks-of-agents': webhooksOfAgents,
 };
 
 export interface SchemaState {

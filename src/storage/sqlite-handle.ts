@@ -75,7 +75,16 @@ function openNodeSqlite(path: string): SqliteHandle | undefined {
         run: (params) => ({ changes: Number(statement.run(...params).changes) }),
       };
     }),
-    close: () => db.close(),
+    close: once(() => db.close()),
+  };
+}
+
+/** Closing what is closed does nothing. */
+function once(close: () => void): () => void {
+  let closed = false;
+  return () => {
+    if (!closed) close();
+    closed = true;
   };
 }
 
@@ -130,7 +139,7 @@ function openLibsql(path: string): SqliteHandle {
         run: (params) => statement.run(params),
       };
     }),
-    close: () => db.close(),
+    close: once(() => db.close()),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 
 /**
  * The whole data model on one page. Names get the prefix of `service.name` (`legate_agents`) when a query is compiled.
@@ -286,9 +286,11 @@ interface StreamTicketsTable {
 /** Addresses to which events are delivered. */
 interface WebhooksTable {
   id: string;
-  /** Whose events are delivered; all events while this user is an admin. */
+  /** Whose events are delivered; all events while this user is an admin, unless `by_agent`. */
   user_id: string;
   url: string;
+  /** 1: an agent of the owner has set the address. What it can have delivered is what its owner owns. */
+  by_agent: number;
   /** JSON array, or null for all. */
   types: string | null;
   /** Encrypted with the key `cookie` of secrets.json: it signs every message. */
@@ -557,9 +559,11 @@ interface AnomaliesTable {
   note: string | null;
 }
 
-/** What the detector remembers of an agent, true up to its projection's `upto`. */
+/** What the detector remembers of an agent. */
 interface AnomalyStatesTable {
   agent_id: string;
+  /** The agent's decision that was looked at last. */
+  seq: number;
   /** JSON. */
   state: string;
 }
@@ -576,4 +580,3 @@ export type OneTimeTokenRow = Selectable<OneTimeTokensTable>;
 export type InviteRow = Selectable<InvitesTable>;
 export type TenantRow = Selectable<TenantsTable>;
 export type StreamEventRow = Selectable<StreamEventsTable>;
-export type NewStreamEventRow = Insertable<StreamEventsTable>;

@@ -14,7 +14,7 @@ export function isUnavailable(error: unknown): boolean {
     // node:sqlite gives the extended result code; its low byte is the primary one.
     if (typeof errcode === 'number' && [5, 6, 7, 8, 10, 11, 13, 14, 15, 26].includes(errcode & 0xff)) return true;
     if (
-      /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed|database is not open|Cannot use a pool after/i.test(
+      /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed|database (connection )?is not open|Cannot use a pool after|driver has already been destroyed/i.test(
         at.message,
       )
     )

@@ -7,11 +7,11 @@ import { openDatabase } from '../../src/storage/index.ts';
 import { legate, scratchFolder, serve } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
+import type { Json } from '../support/service.ts';
 
 interface Answer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads what came over the wire.
-  readonly body: any;
+  readonly body: Json;
 }
 
 async function call(running: Running, method: string, path: string, token?: string, body?: unknown): Promise<Answer> {

@@ -1,0 +1,73 @@
+import type { EventType } from '../lib/event.ts';
+import { newId } from '../lib/ids.ts';
+import type { Db, StreamEventRow } from '../storage/index.ts';
+import type { AuditRecord, CommittedEvent, NewEvent } from './entry.ts';
+
+const NO_AUDIT = {
+  action: null,
+  resource: null,
+  result: null,
+  reason: null,
+  duration_ms: null,
+  tokens_cost: null,
+  parameters: null,
+  ip: null,
+  user_agent: null,
+  delegation_ids: null,
+} as const;
+
+const auditRow = (r: AuditRecord, seq: number, timestamp: number): StreamEventRow => ({
+  seq,
+  id: r.id,
+  type: 'audit',
+  timestamp,
+  agent_id: r.agentId,
+  user_id: r.userId,
+  action: r.action,
+  resource: r.resource,
+  result: r.result,
+  reason: r.reason,
+  duration_ms: r.durationMs,
+  tokens_cost: r.tokensCost,
+  parameters: r.parameters,
+  ip: r.ip,
+  user_agent: r.userAgent,
+  delegation_ids: r.delegationIds,
+  data: null,
+});
+
+const eventRow = (event: CommittedEvent, seq: number, timestamp: number): StreamEventRow => ({
+  ...NO_AUDIT,
+  seq,
+  id: event.id,
+  type: event.type satisfies EventType,
+  timestamp,
+  agent_id: event.agentId ?? null,
+  user_id: event.userId ?? null,
+  data: JSON.stringify(event.data),
+});
+
+interface Appended {
+  readonly firstSeq: number;
+  readonly records: readonly AuditRecord[];
+  readonly events: readonly CommittedEvent[];
+  readonly timestamp: number;
+}
+
+/** The rows that a commit of this instance appended, as the database has them. */
+export const rowsOf = ({ firstSeq, records, events, timestamp }: Appended): StreamEventRow[] => [
+  ...records.map((record, i) => auditRow(record, firstSeq + i, timestamp)),
+  ...events.map((event, i) => eventRow(event, firstSeq + records.length + i, timestamp)),
+];
+
+/** Writes events behind the end of the ledger, and gives them with their ids. */
+export async function appendEvents(db: Db, events: readonly NewEvent[], firstSeq: number, now: number): Promise<CommittedEvent[]> {
+  const committed = events.map((event) => ({ ...event, id: newId('event', now) }));
+  const rows = committed.map((event, i) => eventRow(event, firstSeq + i, now));
+  for (let at = 0; at < rows.length; at += 100)
+    await db
+      .insertInto('stream_events')
+      .values(rows.slice(at, at + 100))
+      .execute();
+  return committed;
+}

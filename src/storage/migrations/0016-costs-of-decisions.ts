@@ -1,0 +1,11 @@
+import type { Kysely } from 'kysely';
+import type { MigrationContext } from '../migrate.ts';
+
+/** Every cost that belongs to a decision. */
+export function costsOfDecisions({ prefix }: MigrationContext) {
+  return {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await db.schema.createIndex(`${prefix}costs_audit`).on('costs').column('audit_id').execute();
+    },
+  };
+}
