@@ -49,6 +49,9 @@ export const ANONYMOUS: Principal = { kind: 'anonymous' };
  */
 export type Reach = { readonly kind: 'all' } | { readonly kind: 'owner'; readonly userId: string } | { readonly kind: 'agent'; readonly agentId: string; readonly userId: string };
 
+/** How far a list goes: a reach, or what of it the list was asked for. */
+export type ListReach = Reach | { readonly kind: 'tenant'; readonly tenantId: string } | { readonly kind: 'nothing' };
+
 /** The service's own resources, for which an agent can hold permissions. */
 export type OwnResource =
   | 'legate:agents'

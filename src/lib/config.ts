@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wholeNumber } from './whole-number.ts';
 
 /**
  * One option of the configuration, declared once: its type, default, description, environment name and place in
@@ -65,15 +66,7 @@ type Default<T> = { default: T | ((c: DefaultsContext) => T); defaultText?: stri
 export const option = {
   string: (o: Common & Default<string> & { schema?: z.ZodType<string> }): Option<string> => make(o.schema ?? z.string(), (t) => t, o),
   optionalString: (o: Common & { schema?: z.ZodType<string>; defaultText?: string }): Option<string | undefined> => make((o.schema ?? z.string().min(1)).optional(), (t) => t, o),
-  integer: (o: Common & Default<number> & { min?: number; max?: number }): Option<number> =>
-    make(
-      z
-        .int('must be a whole number')
-        .min(o.min ?? 0)
-        .max(o.max ?? Number.MAX_SAFE_INTEGER),
-      numberFromText,
-      o,
-    ),
+  integer: (o: Common & Default<number> & { min?: number; max?: number }): Option<number> => make(wholeNumber(o.min ?? 0, o.max), numberFromText, o),
   boolean: (o: Common & Default<boolean>): Option<boolean> => make(z.boolean('must be true or false'), booleanFromText, o),
   oneOf: <const T extends readonly [string, ...string[]]>(values: T, o: Common & Default<T[number]>): Option<T[number]> =>
     make(z.enum(values) as unknown as z.ZodType<T[number]>, (t) => t, o),

@@ -77,9 +77,15 @@ export interface Issue {
   message: string;
 }
 
+/** Names of fields are the caller's own: a long one is not sent back whole. */
+const MAX_PATH_CHARS = 200;
+
 /** 400 VALIDATION_FAILED that names the fields. */
-export const validationFailed = (issues: Issue[]): LegateError =>
-  CommonErrors.VALIDATION_FAILED({
+export function validationFailed(found: readonly Issue[]): LegateError {
+  const issues = found.map(({ path, message }) => ({ path: path.slice(0, MAX_PATH_CHARS), message }));
+  const [first] = issues;
+  return CommonErrors.VALIDATION_FAILED({
     details: { issues },
-    ...(issues[0] ? { message: `The request is not valid: ${issues[0].path ? `${issues[0].path}: ` : ''}${issues[0].message}` } : {}),
+    ...(first ? { message: `The request is not valid: ${first.path ? `${first.path}: ` : ''}${first.message}` } : {}),
   });
+}

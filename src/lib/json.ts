@@ -86,14 +86,19 @@ export const jsonObject = (maxBytes: number) =>
 /** A free-form JSON object in an answer, as it is stored. (`z.record` would lose a member that is called `__proto__`.) */
 export const storedObject = z.custom<Record<string, unknown>>().meta({ type: 'object', additionalProperties: true });
 
-/** An ISO 8601 date-time with a zone (RFC 3339), as milliseconds since the epoch. */
-export const isoInstant = z.iso.datetime({ offset: true, message: 'must be an ISO 8601 date-time with a time zone, such as 2030-01-31T12:00:00.000Z' }).transform((value, ctx) => {
-  const ms = Date.parse(value);
-  if (Number.isNaN(ms)) {
-    ctx.addIssue({ code: 'custom', message: 'is not a date that exists' });
-    return z.NEVER;
-  }
-  return ms;
+const INSTANT_EXPECTED = 'must be an ISO 8601 date-time with a time zone, such as 2030-01-31T12:00:00.000Z';
+const INSTANTS = [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })];
+
+/** An ISO 8601 date-time with a zone, its seconds left out or not (java.time leaves them out when they are zero), as milliseconds since the epoch. */
+export const isoInstant = z
+  .string(INSTANT_EXPECTED)
+  .refine((value) => INSTANTS.some((form) => form.safeParse(value).success), INSTANT_EXPECTED)
+  .meta({ format: 'date-time' })
+  .transform((value) => Date.parse(value));
+
+/** For filters: a date-time with a zone, or a date, which is its midnight in UTC. */
+export const isoMoment = z.union([isoInstant, z.iso.date().transform((date) => Date.parse(`${date}T00:00:00.000Z`))], {
+  error: 'must be an ISO 8601 date-time with a time zone, or a date',
 });
 
 /** How a time looks in an answer. */
@@ -105,7 +110,8 @@ export function toIssues(error: z.ZodError, prefix = ''): Issue[] {
     const base = prefix ? [prefix] : [];
     const path = (parts: PropertyKey[]): string => [...base, ...parts.map(String)].join('.');
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: path([...issue.path, key]), message: 'is not a known field' }));
-    return [{ path: path(issue.path), message: issue.message }];
+    const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
+    return [{ path: path(issue.path), message: missing ? 'is required' : issue.message }];
   });
 }
 

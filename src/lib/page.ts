@@ -17,6 +17,16 @@ export const PageQuery = z.strictObject({
 });
 export type PageQuery = z.output<typeof PageQuery>;
 
+/** What belongs to one owner, or to the owners of one tenant (contract 4). For an admin; to others it leaves all or nothing. */
+export const OwnerFilter = {
+  ownerId: text(128).optional(),
+  tenantId: text(128).optional(),
+} as const;
+export interface OwnerFilter {
+  readonly ownerId?: string | undefined;
+  readonly tenantId?: string | undefined;
+}
+
 /** Id behind which the page begins. Throws 400 VALIDATION_FAILED for what cannot be a cursor. */
 export function afterCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;

@@ -50,7 +50,8 @@ const SECRET_STARTS = [
   'eyJ',
   '-----BEGIN',
 ];
-const SECRET_SCHEMES = ['bearer ', 'basic '];
+/** An authorization header's value. */
+const CREDENTIALS = /^\s*(?:bearer|basic) +\S+\s*$/i;
 
 const MAX_REMEMBERED = 2000;
 const remembered = new Map<string, boolean>();
@@ -75,12 +76,39 @@ function looksSecret(key: string): boolean {
 }
 
 function isSecretText(text: string): boolean {
-  if (text.length < 8) return false;
   const first = text.trimStart();
   for (const start of SECRET_STARTS) if (first.startsWith(start)) return true;
-  const head = first.slice(0, 7).toLowerCase();
-  for (const scheme of SECRET_SCHEMES) if (head.startsWith(scheme)) return true;
-  return false;
+  return CREDENTIALS.test(text);
+}
+
+const NAMES = '(?:access|refresh|id|auth|session)?[_-]?token|api[_-]?key|(?:client[_-]?)?secret|passw(?:or)?d|sig(?:nature)?';
+/** Secrets inside a longer text, a command or an address for instance: what names them stays, and all that follows up to a separator goes. Linear. */
+const WITHIN: readonly (readonly [RegExp, string])[] = [
+  [/(authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[a-z]{1,16} {1,3})?)[^\s"',;]+/gi, `$1${REDACTED}`],
+  [/(:\/\/)[^\s/?#:@]{1,256}:[^\s/?#@]{1,256}(?=@)/g, `$1${REDACTED}`],
+  [new RegExp(`([?&;](?:${NAMES})=)[^&\\s#"';]+`, 'gi'), `$1${REDACTED}`],
+  [new RegExp(`(?<![A-Za-z0-9_])(?:${SECRET_STARTS.filter((start) => !start.startsWith('-')).join('|')})(?=[A-Za-z_.-]{0,64}[0-9])[A-Za-z0-9_.-]{16,}`, 'g'), REDACTED],
+  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g, REDACTED],
+];
+
+/** Most texts have none of what these begin with. */
+const HINT = new RegExp(`authorization|://|[?&;][a-z]|${SECRET_STARTS.join('|')}`, 'i');
+
+function redactText(text: string): string {
+  if (text.length < 8) return text;
+  if (isSecretText(text)) return REDACTED;
+  if (!HINT.test(text)) return text;
+  let out = text;
+  for (const [secret, instead] of WITHIN) out = out.replace(secret, instead);
+  return out;
+}
+
+const COUNT_OF_TOKENS = /tokens|token(?:count|limit|budget|usage)/;
+
+/** Whether what a secret-looking name stands for can be a secret: `maxTokens: 500` and `password: true` are none, `token: 123456` may be. */
+function canBeSecret(key: string, value: unknown): boolean {
+  if (value === null || typeof value === 'boolean') return false;
+  return typeof value !== 'number' || !COUNT_OF_TOKENS.test(normalised(key));
 }
 
 /** Normalises the names of `audit.redact`. */
@@ -88,10 +116,10 @@ export const redactedKeys = (names: readonly string[]): ReadonlySet<string> => n
 
 /** A copy in which every secret-looking value, at any depth, is replaced. The argument is not changed. */
 export function redact(value: unknown, more: ReadonlySet<string>): unknown {
-  if (typeof value === 'string') return isSecretText(value) ? REDACTED : value;
+  if (typeof value === 'string') return redactText(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => redact(item, more));
   const out: [string, unknown][] = [];
-  for (const [key, item] of Object.entries(value)) out.push([key, item !== null && isSecretKey(key, more) ? REDACTED : redact(item, more)]);
+  for (const [key, item] of Object.entries(value)) out.push([key, isSecretKey(key, more) && (canBeSecret(key, item) || more.has(normalised(key))) ? REDACTED : redact(item, more)]);
   return Object.fromEntries(out);
 }

@@ -34,6 +34,8 @@ export interface Call<Params, Query, Body> {
   readonly startedAt: number;
   readonly requestId: string;
   readonly request: Request;
+  /** Breaks the connection off, where the server in front lets us: an answer that fails half-way is then a matter of ours and not of its log. */
+  readonly breakOff?: (() => void) | undefined;
   /** Path and query of the request, for `Link` headers. */
   readonly url: URL;
 }
@@ -52,6 +54,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly who: Who;
   /** Pages of any origin may call it, without credentials (CORS); preflight requests are answered. Counts for all methods of the path. */
   readonly crossOrigin?: boolean;
+  /** GET alone, not HEAD: what it opens is not to be opened for its headers. */
+  readonly noHead?: boolean;
   /** A secret of this route alone that opens it as well, sent as Bearer. */
   readonly ownSecret?: (platform: Platform) => string | undefined;
   /** Each request counts, before anything else is looked at, against the limit of this name for its client's address. Routes of one name share it. */

@@ -1,0 +1,64 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createTestService, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
+
+let t: TestService;
+let owner: TestUser;
+let agent: TestAgent;
+
+beforeAll(async () => {
+  t = await createTestService({ lasting: true });
+  owner = await t.user();
+  agent = await t.agent(owner, { permissions: [{ resource: 'ask:*', actions: ['read'], constraints: { requireApproval: true } }] });
+});
+
+const overHttp = async (path: string): Promise<unknown> => (await t.call('GET', path, { as: owner })).body;
+
+describe('the endpoints as functions', () => {
+  it('legate.costs', async () => {
+    const { costs } = t.legate;
+    const since = new Date(t.clock.now());
+    const cost = await costs.record({ agentId: agent.id, amount: 0.25, tokens: 10 });
+    expect(await overHttp('/costs')).toEqual([cost]);
+    expect(await costs.list({ agentId: agent.id, since })).toEqual([cost]);
+    expect(await costs.list({ until: since })).toEqual([]);
+    expect(await costs.summary({ ownerId: owner.id })).toEqual(await overHttp('/costs/summary'));
+    await expect(costs.record({ agentId: agent.id, amount: -1 })).rejects.toMatchObject({ code: 'VALIDATION_FAILED', details: { issues: [{ path: 'amount' }] } });
+    await expect(costs.record({ agentId: 'agt_none', amount: 1 })).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND', status: 404 });
+  });
+
+  it('legate.budgets', async () => {
+    const { budgets } = t.legate;
+    const budget = await budgets.create({ agentId: agent.id, metric: 'calls', limit: 5, window: 'day' });
+    expect(await overHttp('/budgets')).toEqual([budget]);
+    expect([await budgets.get(budget.id), await budgets.list({ agentId: agent.id }), await budgets.list({ ownerId: 'usr_x' })]).toEqual([budget, [budget], []]);
+    expect(await budgets.update(budget.id, { limit: 7, onExceed: 'deny' })).toMatchObject({ limit: 7, onExceed: 'deny' });
+    await budgets.delete(budget.id);
+    await expect(budgets.get(budget.id)).rejects.toMatchObject({ code: 'BUDGET_NOT_FOUND', status: 404 });
+    await expect(budgets.create({ agentId: agent.id } as never)).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+  });
+
+  it('legate.approvals', async () => {
+    const { approvals } = t.legate;
+    const ask = (n: number) => t.legate.authorize({ agentId: agent.id, action: 'read', resource: `ask:${n}` });
+    const [yes, no] = [(await ask(1)).approvalId as string, (await ask(2)).approvalId as string];
+    expect(await approvals.list({ status: 'pending', agentId: agent.id })).toEqual(await overHttp('/approvals'));
+    expect(await approvals.approve(yes, { note: 'fine' })).toMatchObject({ status: 'approved', note: 'fine', resolvedBy: null });
+    expect(await approvals.deny(no)).toMatchObject({ status: 'denied', note: null });
+    expect([(await ask(1)).allowed, (await ask(2)).allowed]).toEqual([true, false]);
+    expect((await approvals.get(yes)).status).toBe('used');
+    await expect(approvals.approve(no)).rejects.toMatchObject({ code: 'APPROVAL_NOT_PENDING', status: 409 });
+    await expect(approvals.get('apr_none')).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND', status: 404 });
+  });
+
+  it('legate.anomalies', async () => {
+    const { anomalies } = t.legate;
+    for (let i = 0; i < 10; i++) await t.authorize(agent, { action: 'read', resource: `no:${i}` });
+    const [found] = await anomalies.list({ agentId: agent.id, since: new Date(t.clock.now() - 1000) });
+    expect(found).toMatchObject({ kind: 'resource_probing', status: 'open' });
+    const { id } = found as { id: string };
+    expect(await anomalies.acknowledge(id, { note: 'a test' })).toMatchObject({ status: 'acknowledged', note: 'a test', acknowledgedBy: null });
+    expect(await anomalies.get(id)).toEqual(await overHttp(`/anomalies/${id}`));
+    expect(await anomalies.list({ status: 'open', agentId: agent.id })).toEqual([]);
+    await expect(anomalies.get('ano_none')).rejects.toMatchObject({ code: 'ANOMALY_NOT_FOUND', status: 404 });
+  });
+});
