@@ -1,7 +1,7 @@
-import type { Reach } from '../lib/access.ts';
+import type { ListReach } from '../lib/access.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import type { Platform } from '../platform.ts';
-import { type Db, selectArrays } from '../storage/index.ts';
+import { type Db, selectArrays, within } from '../storage/index.ts';
 import { ALL_TIME, type Calls, countersOf, countSlice, wholeDay } from './counters.ts';
 
 /** Rows of a part of an hour or a day that are counted one by one; beyond, it counts whole. */
@@ -19,13 +19,14 @@ export type CallsByAgent = Map<string, Calls>;
  * up to a day is made of hours, a longer one of days; what comes before the first whole one is counted in the ledger, exactly,
  * unless it is more than {@link PARTIAL_ROWS} rows: then that hour or day counts whole.
  */
-export function countCalls(platform: Platform, reach: Reach, since: readonly (number | null)[]): Promise<{ total: number; windows: CallsByAgent[] }> {
+export function countCalls(platform: Platform, reach: ListReach, since: readonly (number | null)[]): Promise<{ total: number; windows: CallsByAgent[] }> {
   return countersOf(platform).consistently(async (db, waiting) => {
+    const sees = await ownersSeen(db, reach);
     const windows: { firstHour: number; sums: CallsByAgent }[] = [];
-    for (const moment of since) windows.push(await counted(platform, db, reach, moment));
+    for (const moment of since) windows.push(await counted(platform, db, reach, sees, moment));
     let total = await totalCalls(db, reach);
     waiting((agentId, cell) => {
-      if (reach.kind !== 'all' && cell.userId !== reach.userId) return;
+      if (!sees(cell.userId)) return;
       total += cell.calls;
       for (const { firstHour, sums } of windows) if (cell.hour >= firstHour) add(sums, agentId, cell.calls, cell.denied);
     });
@@ -33,17 +34,35 @@ export function countCalls(platform: Platform, reach: Reach, since: readonly (nu
   });
 }
 
-async function totalCalls(db: Db, reach: Reach): Promise<number> {
-  let query = db
+type Sees = (userId: string) => boolean;
+
+/** The same as `within`, for rows in memory. */
+async function ownersSeen(db: Db, reach: ListReach): Promise<Sees> {
+  switch (reach.kind) {
+    case 'all':
+      return () => true;
+    case 'tenant': {
+      const owners = new Set((await db.selectFrom('users').select('id').where('tenant_id', '=', reach.tenantId).execute()).map(({ id }) => id));
+      return (userId) => owners.has(userId);
+    }
+    case 'nothing':
+      return () => false;
+    default:
+      return (userId) => userId === reach.userId;
+  }
+}
+
+async function totalCalls(db: Db, reach: ListReach): Promise<number> {
+  const query = db
     .selectFrom('agent_hours')
     .select((eb) => eb.fn.sum<number | null>('calls').as('calls'))
-    .where('hour', '=', ALL_TIME);
-  if (reach.kind !== 'all') query = query.where('user_id', '=', reach.userId);
+    .where('hour', '=', ALL_TIME)
+    .where(within(reach));
   return Number((await query.executeTakeFirstOrThrow()).calls ?? 0);
 }
 
 /** What the table has of a window, and what the ledger has of its first part of an hour. */
-async function counted(platform: Platform, db: Db, reach: Reach, since: number | null): Promise<{ firstHour: number; sums: CallsByAgent }> {
+async function counted(platform: Platform, db: Db, reach: ListReach, sees: Sees, since: number | null): Promise<{ firstHour: number; sums: CallsByAgent }> {
   const sums: CallsByAgent = new Map();
   if (since === null) {
     await addRange(platform, reach, sums, ALL_TIME, ALL_TIME + 1);
@@ -57,7 +76,7 @@ async function counted(platform: Platform, db: Db, reach: Reach, since: number |
   else {
     for (let from = begin; from < end; from += SLICE) {
       for (const [agentId, userId, , calls, denied] of await countSlice(platform.database, from, Math.min(from + SLICE, end) - 1)) {
-        if (reach.kind === 'all' || userId === reach.userId) add(sums, agentId, calls, denied);
+        if (sees(userId)) add(sums, agentId, calls, denied);
       }
       await breathe();
     }
@@ -73,9 +92,8 @@ async function counted(platform: Platform, db: Db, reach: Reach, since: number |
   return { firstHour, sums };
 }
 
-async function addRange(platform: Platform, reach: Reach, sums: CallsByAgent, from: number, before: number): Promise<void> {
-  let query = platform.database.read.selectFrom('agent_hours').select(['agent_id', 'calls', 'denied']).where('hour', '>=', from).where('hour', '<', before);
-  if (reach.kind !== 'all') query = query.where('user_id', '=', reach.userId);
+async function addRange(platform: Platform, reach: ListReach, sums: CallsByAgent, from: number, before: number): Promise<void> {
+  const query = platform.database.read.selectFrom('agent_hours').select(['agent_id', 'calls', 'denied']).where('hour', '>=', from).where('hour', '<', before).where(within(reach));
   for (const [agentId, calls, denied] of await selectArrays<[string, number, number]>(platform.database, query)) add(sums, agentId, calls, denied);
   await breathe();
 }

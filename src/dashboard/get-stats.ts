@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
-import type { Reach } from '../lib/access.ts';
+import type { ListReach } from '../lib/access.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import type { Platform } from '../platform.ts';
+import { ownersOf } from '../storage/index.ts';
 import { type CallsByAgent, countCalls } from './count-calls.ts';
 import type { DashboardStats, StatsWindow } from './schema.ts';
 
@@ -9,7 +10,7 @@ const DAYS: Readonly<Record<StatsWindow, number | null>> = { '24h': 1, '7d': 7, 
 const TOP = 10;
 
 /** Statistics over what the caller owns; over everything for an admin. Answered from running counters. */
-export async function getStats(platform: Platform, reach: Reach, window: StatsWindow): Promise<DashboardStats> {
+export async function getStats(platform: Platform, reach: ListReach, window: StatsWindow): Promise<DashboardStats> {
   const now = platform.clock.now();
   const days = DAYS[window];
   const moments = days === 1 ? [now - DAY_MS] : [now - DAY_MS, days === null ? null : now - days * DAY_MS];
@@ -32,11 +33,13 @@ function denialRate(counts: CallsByAgent): number {
   return calls === 0 ? 0 : (denied / calls) * 100;
 }
 
-async function countAgents(platform: Platform, reach: Reach, now: number): Promise<{ totalAgents: number; activeAgents: number }> {
+async function countAgents(platform: Platform, reach: ListReach, now: number): Promise<{ totalAgents: number; activeAgents: number }> {
   let query = platform.database.read
     .selectFrom('agents')
     .select([sql<number>`count(*)`.as('total'), sql<number>`sum(case when revoked_at is null and (expires_at is null or expires_at > ${now}) then 1 else 0 end)`.as('active')]);
-  if (reach.kind !== 'all') query = query.where('owner_id', '=', reach.userId);
+  if (reach.kind === 'nothing') query = query.where((eb) => eb.lit(false));
+  else if (reach.kind === 'tenant') query = query.where('owner_id', 'in', ownersOf(reach.tenantId));
+  else if (reach.kind !== 'all') query = query.where('owner_id', '=', reach.userId);
   const { total, active } = await query.executeTakeFirstOrThrow();
   return { totalAgents: Number(total), activeAgents: Number(active ?? 0) };
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { OwnerFilter } from '../lib/page.ts';
 import { defineRoute } from '../platform.ts';
+import { narrowed } from '../storage/index.ts';
 import { getStats } from './get-stats.ts';
 import { DashboardStats, StatsWindow } from './schema.ts';
 
@@ -11,8 +13,11 @@ export const dashboardRoutes = [
     summary: 'Read statistics',
     description: 'Over what the caller owns; over everything for an admin.',
     who: { scope: 'audit:read', resource: 'legate:dashboard', action: 'read', self: false },
-    query: z.strictObject({ window: StatsWindow.default('24h') }),
+    query: z.strictObject({ window: StatsWindow.default('24h'), ...OwnerFilter }),
     answers: { 200: DashboardStats },
-    handle: async (call, platform) => ({ status: 200, body: await getStats(platform, call.reach, call.query.window) }),
+    handle: async (call, platform) => {
+      const { window, ...owners } = call.query;
+      return { status: 200, body: await getStats(platform, await narrowed(platform.database.read, call.reach, owners), window) };
+    },
   }),
 ];

@@ -81,6 +81,18 @@ describe('POST /authorize', () => {
     expect([await ask('read', 'mcp:slack:a'), await ask('read', 'mcp:slack:a')]).toEqual([true, 'RATE_LIMITED']);
   });
 
+  it('200 by its own permissions and count for each of two agents that were given the same', async () => {
+    const { t, owner } = await world([]);
+    for (const constraints of [undefined, { maxCallsPerHour: 1 }]) {
+      const permissions = [{ resource: 'twin:*', actions: ['read'], ...(constraints && { constraints }) }];
+      const [one, other] = [await t.agent(owner, { permissions }), await t.agent(owner, { permissions })];
+      const asks = async (agent: TestAgent) => (await t.authorize(agent, { action: 'read', resource: 'twin:x' })).body.allowed;
+      expect([await asks(one), await asks(other)]).toEqual([true, true]);
+      await t.call('PATCH', `/agents/${one.id}`, { as: owner, body: { permissions: [] } });
+      expect([await asks(one), await asks(other)]).toEqual([false, constraints === undefined]);
+    }
+  });
+
   it('200 keeps the count through edits of the limit and of other entries, and through a restart', async () => {
     const { t, owner, agent } = await world([capped(2)]);
     const ask = async (on: TestService = t) => (await on.authorize(agent, { action: 'read', resource: 'mcp:gh:x' })).body.allowed;

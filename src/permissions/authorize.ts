@@ -67,9 +67,11 @@ type Recorded = Outcome<AuthorizeAnswer> & { readonly record: AuditRecord };
 /**
  * One decision: decided under the ledger's lock on policy that is current there, counted, recorded, and only then answered.
  * Unknown or invisible agent: 404 AGENT_NOT_FOUND, without a record.
+ *
+ * `by` is told the chain of what is allowed, from the root to the agent: none when the agent holds it itself.
  */
-export function authorize(platform: Platform, asker: Asker, input: AuthorizeInput): Promise<AuthorizeAnswer> {
-  return platform.ledger.decide(new Question(platform, asker, input));
+export function authorize(platform: Platform, asker: Asker, input: AuthorizeInput, by?: (delegationIds: readonly string[]) => void): Promise<AuthorizeAnswer> {
+  return platform.ledger.decide(new Question(platform, asker, input, by));
 }
 
 class Question implements Candidate<AuthorizeAnswer> {
@@ -77,14 +79,16 @@ class Question implements Candidate<AuthorizeAnswer> {
   readonly #input: AuthorizeInput;
   readonly #asker: Asker;
   readonly #agentId: string;
+  readonly #by: ((delegationIds: readonly string[]) => void) | undefined;
   #principal: Principal | null;
   #principalEpoch: number;
   #digest: string | undefined;
 
-  constructor(platform: Platform, asker: Asker, input: AuthorizeInput) {
+  constructor(platform: Platform, asker: Asker, input: AuthorizeInput, by: ((delegationIds: readonly string[]) => void) | undefined) {
     this.#platform = platform;
     this.#asker = asker;
     this.#input = input;
+    this.#by = by;
     this.#principal = asker.principal;
     this.#principalEpoch = asker.epoch;
     const own = asker.principal?.kind === 'agent' || asker.principal?.kind === 'accessToken' ? asker.principal.agentId : undefined;
@@ -129,6 +133,8 @@ class Question implements Candidate<AuthorizeAnswer> {
     const permitted = decide(agent, ask, world);
     const { decision, passages } = this.#passGates(turn, agent, permitted);
     const trace = input.explain ? { ...explain(agent, ask, world, permitted), ...(!decision.allowed && decision.by ? { refusedBy: decision.by } : {}) } : undefined;
+    const chain = decision.allowed ? delegationsOf(decision) : [];
+    if (decision.allowed) this.#by?.(chain);
     if (input.dryRun) return { answer: answerOf(decision, undefined, turn.now, trace) };
 
     const approval = decision.allowed && neededApproval(decision) ? this.#approval(turn) : undefined;
@@ -137,7 +143,6 @@ class Question implements Candidate<AuthorizeAnswer> {
       for (const key of countersOf(decision)) turn.counters.take(key, clockHour(turn.now));
     }
     for (const passage of passages) passage.take?.();
-    const chain = decision.allowed ? delegationsOf(decision) : [];
     const auditId = newId('audit', turn.now);
     const record: AuditRecord = {
       id: auditId,

@@ -1,8 +1,12 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { AgentRow, DelegationRow } from '../storage/index.ts';
 import { type Conditions, compileConditions } from './conditions.ts';
 import { PatternIndex } from './pattern.ts';
 import type { Permission } from './schema.ts';
+
+/** Sum of permissions in shared sets. */
+const MAX_SHARED_PERMISSIONS = 50_000;
 
 /** The delegation through which an entry came. */
 export interface Link {
@@ -76,15 +80,56 @@ function compileEntries(holderId: string, permissions: readonly Permission[], fi
   });
 }
 
-/** @param inbound live delegations to the agent, in the order of their creation. */
-export function compileAgent(row: AgentRow, inbound: readonly DelegationRow[] = []): CompiledAgent {
-  const entries = compileEntries(row.id, JSON.parse(row.permissions) as Permission[], 0, undefined);
+/** Entries ready to be looked up. */
+interface EntrySet {
+  readonly entries: readonly CompiledEntry[];
+  readonly index: PatternIndex<CompiledEntry>;
+  readonly capped: boolean;
+}
+
+function entrySet(entries: readonly CompiledEntry[]): EntrySet {
+  const index = new PatternIndex<CompiledEntry>();
+  for (const entry of entries) index.add(entry.permission.resource, entry);
+  return { entries, index, capped: entries.some((e) => e.cap !== undefined) };
+}
+
+/**
+ * Sets of permissions by their text: agents of one kind have the same ones, and share what is compiled of them. Only sets
+ * without a cap, since a counter belongs to its holder.
+ */
+export class SharedEntries {
+  readonly #byText = new LRUCache<string, EntrySet>({ maxSize: MAX_SHARED_PERMISSIONS, sizeCalculation: (set) => set.entries.length + 1 });
+
+  get(text: string): EntrySet | undefined {
+    return this.#byText.get(text);
+  }
+
+  keep(text: string, set: EntrySet): void {
+    if (!set.capped) this.#byText.set(text, set);
+  }
+}
+
+function ownEntries(row: AgentRow, shared: SharedEntries | undefined): EntrySet {
+  const known = shared?.get(row.permissions);
+  if (known) return known;
+  const set = entrySet(compileEntries(row.id, JSON.parse(row.permissions) as Permission[], 0, undefined));
+  shared?.keep(row.permissions, set);
+  return set;
+}
+
+function withReceived(own: EntrySet, inbound: readonly DelegationRow[]): EntrySet {
+  if (inbound.length === 0) return own;
+  const entries = [...own.entries];
   for (const d of inbound) {
     const link: Link = { delegationId: d.id, fromAgent: d.from_agent, endsAt: d.ends_at, maxDepth: d.max_depth };
     for (const entry of compileEntries(d.id, JSON.parse(d.permissions) as Permission[], entries.length, link)) entries.push(entry);
   }
-  const index = new PatternIndex<CompiledEntry>();
-  for (const entry of entries) index.add(entry.permission.resource, entry);
+  return entrySet(entries);
+}
+
+/** @param inbound live delegations to the agent, in the order of their creation. */
+export function compileAgent(row: AgentRow, inbound: readonly DelegationRow[] = [], shared?: SharedEntries): CompiledAgent {
+  const { entries, index, capped } = withReceived(ownEntries(row, shared), inbound);
   return {
     id: row.id,
     ownerId: row.owner_id,
@@ -95,11 +140,25 @@ export function compileAgent(row: AgentRow, inbound: readonly DelegationRow[] = 
     entries,
     index,
     sources: [...new Set(inbound.map((d) => d.from_agent))],
-    capped: entries.some((e) => e.cap !== undefined),
+    capped,
     epoch: row.policy_epoch,
     size: entries.length + 8,
   };
 }
+
+/** Stands for an agent that is not read yet. */
+export const UNREAD: CompiledAgent = {
+  ...entrySet([]),
+  id: '',
+  ownerId: '',
+  tenantId: null,
+  tokenHash: '',
+  revoked: true,
+  expiresAt: null,
+  sources: [],
+  epoch: 0,
+  size: 0,
+};
 
 export type AgentStatus = 'active' | 'revoked' | 'expired';
 

@@ -92,9 +92,7 @@ describe('patterns', () => {
         patterns.forEach((p, i) => {
           index.add(p, i);
         });
-        const found: number[] = [];
-        index.match(r, (values) => found.push(...values));
-        expect(found.sort((x, y) => x - y)).toEqual(patterns.flatMap((p, i) => (model(p, r) ? [i] : [])));
+        expect([...index.match(r)].sort((x, y) => x - y)).toEqual(patterns.flatMap((p, i) => (model(p, r) ? [i] : [])));
       }),
       { numRuns: 2000 },
     );
@@ -111,9 +109,7 @@ describe('counters of entries', () => {
     const agent = compileAgent(row(permissions));
     const out: string[] = [];
     for (const p of permissions) {
-      agent.index.match(p.resource.replaceAll('*', 'x'), (entries) => {
-        for (const e of entries) if (e.cap && !out.includes(e.cap.counterKey)) out.push(e.cap.counterKey);
-      });
+      for (const e of agent.index.match(p.resource.replaceAll('*', 'x'))) if (e.cap && !out.includes(e.cap.counterKey)) out.push(e.cap.counterKey);
     }
     return out;
   };

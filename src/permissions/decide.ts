@@ -60,7 +60,6 @@ export type Decision = Permit | Refusal;
 const APPROVAL_REQUIRED: Refusal = { allowed: false, reason: 'APPROVAL_REQUIRED' };
 const NO_PERMISSION: Refusal = { allowed: false, reason: 'NO_PERMISSION' };
 const NONE: readonly string[] = [];
-const NO_ENTRIES: readonly CompiledEntry[] = [];
 
 /**
  * The decision (contract 6 and 7): a pure function of the agents, the question, the time and the counters. All matching
@@ -70,12 +69,21 @@ const NO_ENTRIES: readonly CompiledEntry[] = [];
 export function decide(agent: CompiledAgent, ask: Ask, world: World): Decision {
   const status = agentStatus(agent, ask.now);
   if (status !== 'active') return { allowed: false, reason: status === 'revoked' ? 'AGENT_REVOKED' : 'AGENT_EXPIRED' };
-  return new Search(ask, world).from(agent, 0, Number.POSITIVE_INFINITY);
+  return new Search(ask, world).from(agent, ASKED_ABOUT.below, ASKED_ABOUT.maxDepth);
 }
 
+/** Where on a chain an agent is looked at. */
+export interface Place {
+  /** Links between it and the agent asked about. */
+  readonly below: number;
+  /** Least maxDepth of these links: the chain may not become longer. */
+  readonly maxDepth: number;
+}
+export const ASKED_ABOUT: Place = { below: 0, maxDepth: Number.POSITIVE_INFINITY };
+
 /** Whether one entry of the agent allows by itself, for `explain`. */
-export function tryEntry(entry: CompiledEntry, ask: Ask, world: World): Decision | 'delegation-expired' | 'depth-exceeded' | 'source-does-not-hold' {
-  return new Search(ask, world).through(entry, 0, Number.POSITIVE_INFINITY);
+export function tryEntry(entry: CompiledEntry, place: Place, ask: Ask, world: World): Decision | 'delegation-expired' | 'depth-exceeded' | 'source-does-not-hold' {
+  return new Search(ask, world).through(entry, place.below, place.maxDepth);
 }
 
 /** Counters of the chain that allowed, to take one call from each. */
@@ -113,21 +121,14 @@ export function counterKeys(agent: CompiledAgent, action: string, resource: stri
 }
 
 /** Entries that match the resource, in order; their actions are still to be looked at. */
-function matching(agent: CompiledAgent, resource: string): readonly CompiledEntry[] {
-  let first: readonly CompiledEntry[] | undefined;
-  let all: CompiledEntry[] | undefined;
-  agent.index.match(resource, (found) => {
-    if (!first) first = found;
-    else {
-      all ??= [...first];
-      for (const entry of found) all.push(entry);
-    }
-  });
-  // Those of one pattern are in order already.
-  return all ? all.sort((a, b) => a.position - b.position) : (first ?? NO_ENTRIES);
+export function matching(agent: CompiledAgent, resource: string): readonly CompiledEntry[] {
+  const found = agent.index.match(resource);
+  for (let i = 1; i < found.length; i++) if (at(found, i) < at(found, i - 1)) return found.toSorted((a, b) => a.position - b.position);
+  return found;
 }
 
-const acts = (entry: CompiledEntry, action: string): boolean => entry.actions === undefined || entry.actions.has(action);
+const at = (entries: readonly CompiledEntry[], i: number): number => (entries[i] as CompiledEntry).position;
+export const acts = (entry: CompiledEntry, action: string): boolean => entry.actions === undefined || entry.actions.has(action);
 
 /** Steps after which what was found of an agent is remembered, so that a dense graph costs no more than its size. */
 const STEPS_BEFORE_MEMORY = 64;
@@ -146,10 +147,7 @@ class Search {
     this.#hour = clockHour(ask.now);
   }
 
-  /**
-   * @param below links between this agent and the one asked about.
-   * @param maxDepth least maxDepth of these links: the chain may not become longer.
-   */
+  /** @param below and maxDepth are those of {@link Place}. */
   from(agent: CompiledAgent, below: number, maxDepth: number): Decision {
     const { action, resource } = this.#ask;
     const key = ++this.#steps > STEPS_BEFORE_MEMORY ? `${agent.id} ${below} ${maxDepth}` : undefined;

@@ -1,6 +1,6 @@
 import { agentStatus, type CompiledAgent, type Link } from './compile.ts';
 import { intersectPatterns } from './pattern.ts';
-import type { Permission } from './schema.ts';
+import type { Permission, PermissionSource } from './schema.ts';
 
 /** What an agent can do now, and by which chain. */
 export interface EffectivePermission {
@@ -8,7 +8,7 @@ export interface EffectivePermission {
   readonly actions: string[];
   /** Of a chain: the constraints of all its links; the least cap, and for any other key the one nearest to the agent. */
   readonly constraints?: NonNullable<Permission['constraints']>;
-  readonly source: { readonly type: 'own' } | { readonly type: 'delegation' /** From the root to the agent. */; readonly delegationIds: string[] };
+  readonly source: PermissionSource;
 }
 
 /** Most permissions that are listed, and that are followed down from one agent above. */

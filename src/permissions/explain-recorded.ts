@@ -1,7 +1,7 @@
 import type { Platform } from '../platform.ts';
 import type { StreamEventRow } from '../storage/index.ts';
 import { decide, type World } from './decide.ts';
-import { explain, type Trace } from './explain.ts';
+import { explain, type Trace, type TracedEntry } from './explain.ts';
 import { readChains } from './policy.ts';
 
 export interface RecordedTrace {
@@ -45,7 +45,13 @@ export async function explainRecorded(platform: Platform, row: StreamEventRow): 
     .limit(1)
     .executeTakeFirst();
   return {
-    trace: { ...trace, entries: entries.map(({ used: _, ...entry }) => entry) },
+    trace: { ...trace, entries: entries.map(withoutUse) },
     policyChanged: changedAgent !== undefined || changedDelegation !== undefined,
   };
+}
+
+/** What a counter stood at then is not known. */
+function withoutUse({ used: _, ...entry }: TracedEntry): TracedEntry {
+  const { source } = entry;
+  return source.type === 'own' || !source.entries ? entry : { ...entry, source: { ...source, entries: source.entries.map(withoutUse) } };
 }

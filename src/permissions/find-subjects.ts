@@ -3,6 +3,7 @@ import { LegateError } from '../lib/error.ts';
 import type { Platform } from '../platform.ts';
 import { type Asker, type AuthorizeInput, authorize } from './authorize.ts';
 import { AgentLookupErrors } from './errors.ts';
+import type { PermissionSource } from './schema.ts';
 
 /** Agents that are asked about in one piece, and at most for one page. */
 const SLICE = 250;
@@ -10,10 +11,15 @@ const MAX_LOOKED_AT = 5000;
 
 type Question = Pick<AuthorizeInput, 'action' | 'resource' | 'arguments' | 'context'>;
 
-export interface SubjectFound {
+interface Subject {
   readonly id: string;
   readonly name: string;
   readonly ownerId: string;
+}
+
+export interface SubjectFound extends Subject {
+  /** What allowed it. */
+  readonly via: PermissionSource;
 }
 
 /**
@@ -32,10 +38,16 @@ export async function findSubjects(
   let after = page.after;
   for (let looked = 0; looked < MAX_LOOKED_AT; looked += SLICE) {
     const slice = await activeAgents(platform, reach, after, SLICE);
-    const answers = await Promise.all(slice.map(({ id }) => authorize(platform, asker, { ...question, agentId: id, dryRun: true }).catch(ignoreGone)));
+    const chains: (readonly string[] | undefined)[] = [];
+    const ask = ({ id }: Subject, i: number) =>
+      authorize(platform, asker, { ...question, agentId: id, dryRun: true }, (chain) => {
+        chains[i] = chain;
+      });
+    const answers = await Promise.all(slice.map((agent, i) => ask(agent, i).catch(ignoreGone)));
     for (const [i, agent] of slice.entries()) {
       if (answers[i]?.allowed !== true) continue;
-      found.push(agent);
+      const chain = chains[i] ?? [];
+      found.push({ ...agent, via: chain.length === 0 ? { type: 'own' } : { type: 'delegation', delegationIds: [...chain] } });
       if (found.length === page.limit) return { agents: found, next: i < slice.length - 1 || slice.length === SLICE ? agent.id : undefined };
     }
     if (slice.length < SLICE) return { agents: found, next: undefined };
@@ -50,7 +62,7 @@ function ignoreGone(error: unknown): undefined {
   throw error;
 }
 
-async function activeAgents(platform: Platform, reach: Reach, after: string | undefined, limit: number): Promise<SubjectFound[]> {
+async function activeAgents(platform: Platform, reach: Reach, after: string | undefined, limit: number): Promise<Subject[]> {
   const now = platform.clock.now();
   let query = platform.database.read
     .selectFrom('agents')

@@ -13,9 +13,9 @@ export { findSubjects } from './find-subjects.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { patternMatches } from './pattern.ts';
 export { plainQuestion } from './plain-question.ts';
-export { PolicyCache, readChains } from './policy.ts';
+export { askOf, PolicyCache, readChains } from './policy.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, assertAgentNamed, DecisionTrace } from './routes.ts';
-export { Permission, Permissions } from './schema.ts';
+export { Permission, PermissionSource, Permissions } from './schema.ts';
 export { MAX_SUPPLY_STEPS, type Supply, supplyOf } from './supply.ts';
 
 export const permissions = defineModule({

@@ -6,9 +6,5 @@ import type { CompiledAgent } from './compile.ts';
  * conditional or delegated is a permission for decisions, not a power over the service.
  */
 export function mayUseOwnResource(agent: CompiledAgent, resource: OwnResource, action: 'read' | 'write' | 'check'): boolean {
-  let may = false;
-  agent.index.match(resource, (entries) => {
-    for (const e of entries) if (e.link === undefined && e.permission.constraints === undefined && (e.actions === undefined || e.actions.has(action))) may = true;
-  });
-  return may;
+  return agent.index.match(resource).some((e) => e.link === undefined && e.permission.constraints === undefined && (e.actions === undefined || e.actions.has(action)));
 }

@@ -24,9 +24,7 @@ describe('patterns, every pair of them up to three segments', () => {
     const index = new PatternIndex<string>();
     for (const p of PATTERNS) index.add(p, p);
     for (const r of RESOURCES) {
-      const found: string[] = [];
-      index.match(r, (values) => found.push(...values));
-      expect(found.sort(), r).toEqual(PATTERNS.filter((p) => matches(p, r)).sort());
+      expect([...index.match(r)].sort(), r).toEqual(PATTERNS.filter((p) => matches(p, r)).sort());
     }
   });
 

@@ -56,24 +56,26 @@ export class PatternIndex<T> {
   }
 
   /**
-   * Calls `found` for the values of every pattern that matches. Given a pattern instead of a resource, these are the patterns
-   * that match all that it matches.
+   * The values of every pattern that matches: those of one pattern in the order in which they were added. Given a pattern instead
+   * of a resource, these are the patterns that match all that it matches.
    */
-  match(resource: string, found: (values: readonly T[]) => void): void {
+  match(resource: string): readonly T[] {
+    const found: (readonly T[])[] = [];
     visit(this.#root, resource, 0, found);
+    return found.length === 1 ? (found[0] as readonly T[]) : found.flat();
   }
 }
 
 /** `from` is where the next segment begins; past the end of the resource it is `length + 1`. */
-function visit<T>(node: Node<T>, resource: string, from: number, found: (values: readonly T[]) => void): void {
+function visit<T>(node: Node<T>, resource: string, from: number, found: (readonly T[])[]): void {
   let at = node;
   let start = from;
   for (;;) {
     if (start > resource.length) {
-      if (at.exact) found(at.exact);
+      if (at.exact) found.push(at.exact);
       return;
     }
-    if (at.rest) found(at.rest);
+    if (at.rest) found.push(at.rest);
     const colon = resource.indexOf(':', start);
     const end = colon === -1 ? resource.length : colon;
     if (at.any) visit(at.any, resource, end + 1, found);
@@ -88,11 +90,7 @@ function visit<T>(node: Node<T>, resource: string, from: number, found: (values:
 export function patternMatches(pattern: string, resource: string): boolean {
   const index = new PatternIndex<true>();
   index.add(pattern, true);
-  let matched = false;
-  index.match(resource, () => {
-    matched = true;
-  });
-  return matched;
+  return index.match(resource).length > 0;
 }
 
 /** The pattern of what two patterns both match, or undefined when nothing is matched by both. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, HOUR_MS } from '../lib/clock.ts';
 import type { AgentRow, Db, DelegationRow } from '../storage/index.ts';
-import { type CompiledAgent, compileAgent } from './compile.ts';
+import { type CompiledAgent, compileAgent, SharedEntries, UNREAD } from './compile.ts';
 
 /** Sum of permissions held in memory, about 1 KB each in the worst case. */
 const MAX_CACHED_PERMISSIONS = 400_000;
@@ -22,6 +22,7 @@ export class PolicyCache {
   /** Moves when a refresh begins and when it ends. */
   #generation = 0;
   readonly #byToken = new Map<string, string>();
+  readonly #shared = new SharedEntries();
   readonly #agents = new LRUCache<string, CompiledAgent>({
     maxSize: MAX_CACHED_PERMISSIONS,
     sizeCalculation: (agent) => agent.size,
@@ -98,7 +99,7 @@ export class PolicyCache {
   #put(row: AgentRow, inbound: readonly DelegationRow[] | undefined): CompiledAgent {
     const before = this.#agents.peek(row.id);
     if (before && before.tokenHash !== row.token_hash) this.#byToken.delete(before.tokenHash);
-    const agent = compileAgent(row, inbound);
+    const agent = compileAgent(row, inbound, this.#shared);
     this.#agents.set(row.id, agent);
     this.#byToken.set(agent.tokenHash, agent.id);
     return agent;
@@ -145,18 +146,47 @@ export async function readChains(db: Db, agentId: string): Promise<Map<string, C
   const agents = new Map<string, CompiledAgent>();
   let wave = [agentId];
   while (wave.length > 0) {
-    const rows = await db.selectFrom('agents').selectAll().where('id', 'in', wave.slice(0, PAGE)).execute();
-    const inbound = await inboundOf(
-      db,
-      rows.map((r) => r.id),
-    );
-    const next = new Set(wave.slice(PAGE));
-    for (const row of rows) {
-      const agent = compileAgent(row, inbound.get(row.id));
-      agents.set(row.id, agent);
+    const next = new Set<string>();
+    for (const agent of await readAgents(db, wave)) {
+      agents.set(agent.id, agent);
       for (const id of agent.sources) next.add(id);
     }
     wave = [...next].filter((id) => !agents.has(id));
+  }
+  return agents;
+}
+
+/**
+ * Answers a question about agents as the database has them at this moment, of which no more are read than it looks up. It is
+ * asked again, from the beginning, as long as it looks up others; until then those it lacks look revoked.
+ */
+export async function askOf<T>(db: Db, question: (lookup: (id: string) => CompiledAgent) => T): Promise<T> {
+  const agents = new Map<string, CompiledAgent>();
+  for (;;) {
+    const missing = new Set<string>();
+    const lookup = (id: string): CompiledAgent => {
+      const agent = agents.get(id);
+      if (!agent) missing.add(id);
+      return agent ?? UNREAD;
+    };
+    try {
+      const answer = question(lookup);
+      if (missing.size === 0) return answer;
+    } catch (error) {
+      if (missing.size === 0) throw error;
+    }
+    for (const agent of await readAgents(db, [...missing])) agents.set(agent.id, agent);
+    for (const id of missing) if (!agents.has(id)) throw new Error(`The agent ${id} does not exist.`);
+  }
+}
+
+async function readAgents(db: Db, ids: readonly string[]): Promise<CompiledAgent[]> {
+  const agents: CompiledAgent[] = [];
+  for (let at = 0; at < ids.length; at += PAGE) {
+    const page = ids.slice(at, at + PAGE);
+    const rows = await db.selectFrom('agents').selectAll().where('id', 'in', page).execute();
+    const inbound = await inboundOf(db, page);
+    for (const row of rows) agents.push(compileAgent(row, inbound.get(row.id)));
   }
   return agents;
 }

@@ -62,12 +62,20 @@ describe('GET /permissions/subjects', () => {
     }
     const child = await t.agent(user, { name: 'child' });
     const body = { fromAgent: holders[0], toAgent: child.id, permissions: [{ resource: 'db:orders:1', actions: ['read'] }] };
-    await t.call('POST', '/delegations', { as: user, body });
+    const first = (await t.call('POST', '/delegations', { as: user, body })).body.id;
+    t.clock.advance(1);
+    const grandchild = await t.agent(user, { name: 'grandchild' });
+    const second = (await t.call('POST', '/delegations', { as: user, body: { ...body, fromAgent: child.id, toAgent: grandchild.id } })).body.id;
     await t.call('DELETE', `/agents/${holders[4]}`, { as: user });
     const ask = (query: string, as: { token: string } = user) => t.call('GET', `/permissions/subjects?${query}`, { as });
     const all = await ask('action=read&resource=db:orders:1');
-    expect(all.body[0]).toEqual({ agentId: holders[0], name: 'holder 0', ownerId: user.id });
-    expect(all.body.map((s: Json) => s.agentId)).toEqual([...holders.slice(0, 4), child.id]);
+    expect(all.body[0]).toEqual({ agentId: holders[0], name: 'holder 0', ownerId: user.id, via: { type: 'own' } });
+    expect(all.body.slice(-2)).toEqual([
+      { agentId: child.id, name: 'child', ownerId: user.id, via: { type: 'delegation', delegationIds: [first] } },
+      { agentId: grandchild.id, name: 'grandchild', ownerId: user.id, via: { type: 'delegation', delegationIds: [first, second] } },
+    ]);
+    const everyone = [...holders.slice(0, 4), child.id, grandchild.id];
+    expect(all.body.map((s: Json) => s.agentId)).toEqual(everyone);
     expect((await ask('action=read&resource=db:orders:2')).body.map((s: Json) => s.agentId)).toEqual(holders.slice(0, 4));
     const paged: string[] = [];
     for (let next = '/permissions/subjects?action=read&resource=db:orders:1&limit=2'; next; ) {
@@ -75,9 +83,9 @@ describe('GET /permissions/subjects', () => {
       paged.push(...r.body.map((s: Json) => s.agentId));
       next = /<([^>]+)>/.exec(r.headers.get('link') ?? '')?.[1] ?? '';
     }
-    expect(paged).toEqual([...holders.slice(0, 4), child.id]);
+    expect(paged).toEqual(everyone);
     expect((await ask('action=read&resource=db:orders:1', await t.user())).body).toEqual([]);
-    expect((await ask('action=read&resource=db:orders:1', await t.admin())).body.length).toBe(5);
+    expect((await ask('action=read&resource=db:orders:1', await t.admin())).body.length).toBe(6);
     expect((await ask('resource=db:x')).body.error.details.issues).toMatchObject([{ path: 'action' }]);
   });
 });

@@ -9,7 +9,7 @@ import { REASONS } from './decide.ts';
 import { AgentLookupErrors } from './errors.ts';
 import { ENTRY_OUTCOMES } from './explain.ts';
 import { findSubjects } from './find-subjects.ts';
-import { Action, Resource } from './schema.ts';
+import { Action, PermissionSource, Resource } from './schema.ts';
 
 /** Body of /authorize, and so of what `arguments` may hold. */
 export const AUTHORIZE_BODY_LIMIT = 65_536;
@@ -35,21 +35,37 @@ export const AuthorizeBody = z
   .meta({ id: 'AuthorizeRequest' });
 export type AuthorizeBody = z.output<typeof AuthorizeBody>;
 
+const AgentStatusName = z.enum(['active', 'revoked', 'expired']);
+
+const TracedEntry = z
+  .object({
+    index: z.number(),
+    resource: z.string(),
+    actions: z.array(z.string()),
+    constraints: z.record(z.string(), z.unknown()).optional(),
+    source: z.union([
+      z.object({ type: z.literal('own') }),
+      z.object({
+        type: z.literal('delegation'),
+        delegationId: z.string(),
+        fromAgent: z.string(),
+        fromStatus: AgentStatusName.optional(),
+        entries: z
+          .array(z.lazy((): z.ZodType => TracedEntry))
+          .optional()
+          .meta({ description: 'What the source holds of this action on this resource, where the chain was followed up; of an agent of the same owner only.' }),
+      }),
+    ]),
+    outcome: z.enum(ENTRY_OUTCOMES),
+    used: z.number().optional(),
+    limit: z.number().optional(),
+  })
+  .meta({ id: 'TracedEntry' });
+
 export const DecisionTrace = z
   .object({
-    agentStatus: z.enum(['active', 'revoked', 'expired']),
-    entries: z.array(
-      z.object({
-        index: z.number(),
-        resource: z.string(),
-        actions: z.array(z.string()),
-        constraints: z.record(z.string(), z.unknown()).optional(),
-        source: z.union([z.object({ type: z.literal('own') }), z.object({ type: z.literal('delegation'), delegationId: z.string(), fromAgent: z.string() })]),
-        outcome: z.enum(ENTRY_OUTCOMES),
-        used: z.number().optional(),
-        limit: z.number().optional(),
-      }),
-    ),
+    agentStatus: AgentStatusName,
+    entries: z.array(TracedEntry),
     omitted: z.number(),
     refusedBy: z.string().optional().meta({ description: 'The budget or MCP server whose limit refused what an entry allows.' }),
     nearest: z
@@ -178,15 +194,15 @@ export const permissionRoutes = [
     path: '/permissions/subjects',
     summary: 'Which agents may perform an action on a resource',
     description:
-      'At this moment, among those that the caller owns; chains, caps, conditions and budgets considered. Nothing is counted or recorded. A Link header with rel="next" leads to the next page, which may hold fewer than `limit`.',
+      'At this moment, among those that the caller owns, and by which chain; caps, conditions and budgets considered. Nothing is counted or recorded. A Link header with rel="next" leads to the next page, which may hold fewer than `limit`.',
     who: MayCheck,
     query: SubjectsQuery,
-    answers: { 200: z.array(z.object({ agentId: z.string(), name: z.string(), ownerId: z.string() })) },
+    answers: { 200: z.array(z.object({ agentId: z.string(), name: z.string(), ownerId: z.string(), via: PermissionSource })) },
     handle: async (call, platform) => {
       const { action, resource, limit, cursor } = call.query;
       const { agents, next } = await findSubjects(platform, askerOf(call), call.reach, { action, resource }, { limit, after: afterCursor(cursor) });
       const link = nextPage(call.url, next === undefined ? undefined : Buffer.from(next).toString('base64url'));
-      return { status: 200, body: agents.map(({ id, name, ownerId }) => ({ agentId: id, name, ownerId })), ...link };
+      return { status: 200, body: agents.map(({ id, name, ownerId, via }) => ({ agentId: id, name, ownerId, via })), ...link };
     },
   }),
 ];

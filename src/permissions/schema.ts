@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { text } from '../lib/json.ts';
+import { wholeNumber } from '../lib/whole-number.ts';
 import { parseAddressRange } from './conditions.ts';
 import { MAX_GLOB_CHARS } from './glob.ts';
 import { patternProblem } from './pattern.ts';
@@ -13,12 +14,7 @@ export const MAX_PERMISSIONS = 1000;
 /** Constraints of a permission entry (contract 6). An unknown key is refused, so that a misspelt one never goes unnoticed. */
 export const Constraints = z
   .strictObject({
-    maxCallsPerHour: z
-      .int('must be a whole number')
-      .min(0, 'must be 0 or more')
-      .max(1_000_000_000)
-      .optional()
-      .meta({ description: 'Calls allowed in each clock hour (UTC) under this entry. 0 never allows.' }),
+    maxCallsPerHour: wholeNumber(0, 1_000_000_000).optional().meta({ description: 'Calls allowed in each clock hour (UTC) under this entry. 0 never allows.' }),
     timeWindow: TimeWindowSchema.optional(),
     ipAllowlist: z
       .array(text(64).refine((range) => parseAddressRange(range) !== undefined, 'must be an IPv4 or IPv6 address or CIDR range'))
@@ -57,3 +53,10 @@ export const Permission = z
 export type Permission = z.output<typeof Permission>;
 
 export const Permissions = z.array(Permission).max(MAX_PERMISSIONS, `must have at most ${MAX_PERMISSIONS} entries`);
+
+/** Where an agent has a permission from (contract 6). */
+export const PermissionSource = z.union([
+  z.object({ type: z.literal('own') }),
+  z.object({ type: z.literal('delegation'), delegationIds: z.array(z.string()).meta({ description: 'The chain, from the root to the agent.' }) }),
+]);
+export type PermissionSource = z.output<typeof PermissionSource>;

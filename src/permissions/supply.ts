@@ -79,11 +79,7 @@ class Ways {
   }
 
   covering(agent: CompiledAgent): CompiledEntry[] {
-    const entries: CompiledEntry[] = [];
-    agent.index.match(this.#resource, (found) => {
-      for (const e of found) if (e.actions === undefined || e.actions.has(this.#action)) entries.push(e);
-    });
-    return entries;
+    return agent.index.match(this.#resource).filter((e) => e.actions === undefined || e.actions.has(this.#action));
   }
 
   /** Links of the longest chain through this entry up to a root, or undefined: there is none within the depth. */
