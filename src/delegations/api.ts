@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Caller } from '../agents/index.ts';
 import { ANONYMOUS } from '../lib/access.ts';
+import { asOverHttp, type InProcess } from '../lib/in-process.ts';
 import { parseWith } from '../lib/json.ts';
 import { cutPage } from '../lib/page.ts';
 import type { Platform } from '../platform.ts';
@@ -13,7 +14,7 @@ const PAGE = 1000;
 
 /** `legate.delegations`: the endpoints under /delegations as functions, with the power of an admin. They take and give the same shapes, and throw {@link LegateError}. */
 export interface DelegationsApi {
-  create(input: z.input<typeof CreateDelegation>): Promise<Delegation>;
+  create(input: InProcess<z.input<typeof CreateDelegation>>): Promise<Delegation>;
   /** Every active one that fits, oldest first; not cut into pages. */
   list(filter?: z.input<typeof DelegationFilter>): Promise<Delegation[]>;
   get(id: string): Promise<Delegation>;
@@ -25,7 +26,7 @@ export function delegationsApi(platform: Platform): DelegationsApi {
   const all = { kind: 'all' } as const;
   const caller: Caller = { reach: all, principal: ANONYMOUS, confirm: async () => all };
   return {
-    create: async (input) => createDelegation(platform, caller, parseWith(CreateDelegation, input)),
+    create: async (input) => createDelegation(platform, caller, parseWith(CreateDelegation, asOverHttp(input))),
     list: async (filter = {}) => {
       const parsed = parseWith(DelegationFilter, filter);
       const now = platform.clock.now();

@@ -83,6 +83,64 @@ describe('POST /authorize through a chain', () => {
   });
 });
 
+describe('POST /authorize with explain, the chain behind an entry', () => {
+  it('200: each link up to the root, and which of them does not hold', async () => {
+    const { t, owner, agents, give, may, patch, inMinutes } = await cast(3, db('db:*', { maxCallsPerHour: 1 }));
+    const chain = [await give(0, 1), await give(1, 2, { permissions: db('db:x') })];
+    await patch(1, { permissions: [{ resource: 'other:*', actions: ['read'] }] });
+    const own = { index: 0, resource: 'db:*', actions: ['read'], constraints: { maxCallsPerHour: 1 }, source: { type: 'own' }, outcome: 'allowed', used: 0, limit: 1 };
+    const middle = {
+      index: 1,
+      resource: 'db:*',
+      actions: ['read'],
+      source: { type: 'delegation', delegationId: chain[0], fromAgent: agents[0]?.id, fromStatus: 'active', entries: [own] },
+      outcome: 'allowed',
+    };
+    const asked = await may(2, { explain: true });
+    expect(asked.trace.entries).toEqual([
+      {
+        index: 0,
+        resource: 'db:x',
+        actions: ['read'],
+        source: { type: 'delegation', delegationId: chain[1], fromAgent: agents[1]?.id, fromStatus: 'active', entries: [middle] },
+        outcome: 'allowed',
+      },
+    ]);
+    const recorded = (await t.call('GET', `/audit/${asked.auditId}/explain`, { as: owner })).body.trace.entries[0];
+    expect(recorded.source.entries[0].source.entries[0]).toEqual({ ...own, used: undefined });
+
+    type Seen = { outcome: string; source: { fromStatus?: string; entries?: Seen[] } };
+    const seen = ({ outcome, source }: Seen): unknown[] => [outcome, ...(source.fromStatus ? [source.fromStatus, ...(source.entries ?? []).map(seen)] : [])];
+    const traced = async () => seen((await may(2, { explain: true, dryRun: true })).trace.entries[0]);
+    expect(await traced()).toEqual(['rate-limited', 'active', ['rate-limited', 'active', ['rate-limited']]]);
+    await patch(0, { permissions: db('db:y') });
+    expect(await traced()).toEqual(['source-does-not-hold', 'active', ['source-does-not-hold', 'active']]);
+    await patch(1, { expiresAt: inMinutes(1) });
+    t.clock.advance(LATER);
+    expect(await traced()).toEqual(['source-does-not-hold', 'expired']);
+  });
+
+  it('200: a hundred entries of agents above at most, the others are counted', async () => {
+    const { give, may, patch } = await cast(3, db());
+    await give(0, 1);
+    await patch(1, { permissions: Array.from({ length: 150 }, () => db('db:*', { maxCallsPerHour: 0 })[0]) });
+    await give(1, 2);
+    const { trace } = await may(2, { explain: true, dryRun: true });
+    expect([trace.entries[0].outcome, trace.entries[0].source.entries.length, trace.omitted]).toEqual(['allowed', 100, 51]);
+  });
+
+  it('200: what an agent of another owner holds is not shown', async () => {
+    const { t } = await open();
+    const tenantId = await t.tenant();
+    const [giver, taker] = [await t.user({ tenantId }), await t.user({ tenantId })];
+    const [from, to] = [await t.agent(giver, { permissions: db() }), await t.agent(taker)];
+    const d = (await t.call('POST', '/delegations', { as: giver, body: { fromAgent: from.id, toAgent: to.id, permissions: db() } })).body;
+    const { trace } = (await t.authorize(taker, { ...ask, agentId: to.id, explain: true })).body;
+    expect(trace.entries[0]).toMatchObject({ outcome: 'allowed' });
+    expect(trace.entries[0].source).toEqual({ type: 'delegation', delegationId: d.id, fromAgent: from.id });
+  });
+});
+
 describe('what has ended', () => {
   it('never comes back: not when its source later holds the permission itself', async () => {
     const { t, give, may, listed, patch, inMinutes } = await cast(3);

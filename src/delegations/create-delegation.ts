@@ -3,7 +3,7 @@ import { AgentErrors, type Caller } from '../agents/index.ts';
 import type { Reach } from '../lib/access.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isId, newId } from '../lib/ids.ts';
-import { AgentLookupErrors, agentStatus, MAX_SUPPLY_STEPS, readChains, type Supply, supplyOf } from '../permissions/index.ts';
+import { AgentLookupErrors, agentStatus, askOf, MAX_SUPPLY_STEPS, type Supply, supplyOf } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
 import type { AgentRow, Db, DelegationRow } from '../storage/index.ts';
 import { earliest, latest } from './ends.ts';
@@ -121,15 +121,15 @@ async function isAncestor(db: Db, ancestor: string, agent: string, now: number):
 }
 
 /** Where each permission comes from. Throws 403 INSUFFICIENT_PERMISSIONS or 422 DELEGATION_DEPTH_EXCEEDED. */
-async function suppliesOf(db: Db, input: CreateDelegation, maxDepth: number, now: number): Promise<Supply[]> {
-  const agents = await readChains(db, input.fromAgent);
-  const lookup = (id: string) => agents.get(id) as NonNullable<ReturnType<typeof agents.get>>;
-  const steps = { left: MAX_SUPPLY_STEPS };
-  return input.permissions.map((permission, i) => {
-    const supply = supplyOf(lookup(input.fromAgent), permission, now, maxDepth, lookup, steps);
-    if (!supply) throw DelegationErrors.INSUFFICIENT_PERMISSIONS({ details: { path: `permissions.${i}`, resource: permission.resource, actions: permission.actions } });
-    if (supply.tooDeep) throw DelegationErrors.DELEGATION_DEPTH_EXCEEDED({ details: { path: `permissions.${i}` } });
-    return supply;
+function suppliesOf(db: Db, input: CreateDelegation, maxDepth: number, now: number): Promise<Supply[]> {
+  return askOf(db, (lookup) => {
+    const steps = { left: MAX_SUPPLY_STEPS };
+    return input.permissions.map((permission, i) => {
+      const supply = supplyOf(lookup(input.fromAgent), permission, now, maxDepth, lookup, steps);
+      if (!supply) throw DelegationErrors.INSUFFICIENT_PERMISSIONS({ details: { path: `permissions.${i}`, resource: permission.resource, actions: permission.actions } });
+      if (supply.tooDeep) throw DelegationErrors.DELEGATION_DEPTH_EXCEEDED({ details: { path: `permissions.${i}` } });
+      return supply;
+    });
   });
 }
 

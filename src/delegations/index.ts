@@ -6,6 +6,7 @@ import { delegationRoutes } from './routes.ts';
 export { type DelegationsApi, delegationsApi } from './api.ts';
 export { createDelegation } from './create-delegation.ts';
 export { endDelegations } from './revoke-delegation.ts';
+export type { Delegation } from './schema.ts';
 
 export const delegations = defineModule({
   name: 'delegations',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isoInstant, isoTimestamp, text } from '../lib/json.ts';
-import { PageQuery } from '../lib/page.ts';
+import { OwnerFilter, PageQuery } from '../lib/page.ts';
+import { wholeNumber } from '../lib/whole-number.ts';
 import { Permission, Permissions } from '../permissions/index.ts';
 
 const AgentId = text(64);
@@ -16,10 +17,7 @@ export const CreateDelegation = z
     toAgent: AgentId,
     permissions: Permissions.min(1),
     expiresAt: isoInstant.nullable().optional(),
-    maxDepth: z
-      .int()
-      .min(1)
-      .max(MAX_MAX_DEPTH)
+    maxDepth: wholeNumber(1, MAX_MAX_DEPTH)
       .optional()
       .meta({ description: `Greatest depth that any delegation of this chain may have; 1: may not be passed on. ${DEFAULT_MAX_DEPTH} unless given.` }),
   })
@@ -43,6 +41,7 @@ export type Delegation = z.output<typeof Delegation>;
 export const DelegationFilter = z.strictObject({
   fromAgent: AgentId.optional(),
   toAgent: AgentId.optional(),
+  ...OwnerFilter,
 });
 export type DelegationFilter = z.output<typeof DelegationFilter>;
 

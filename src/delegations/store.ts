@@ -1,8 +1,8 @@
-import type { Reach } from '../lib/access.ts';
+import type { ListReach, Reach } from '../lib/access.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import type { Permission } from '../permissions/index.ts';
-import type { Db, DelegationRow } from '../storage/index.ts';
+import { type Db, type DelegationRow, narrowed, ownersOf } from '../storage/index.ts';
 import { DelegationErrors } from './errors.ts';
 import type { Delegation, DelegationFilter } from './schema.ts';
 
@@ -14,7 +14,7 @@ const living = (db: Db, now: number) =>
     .where('revoked_at', 'is', null)
     .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', now)]));
 
-function within(query: ReturnType<typeof living>, reach: Reach): ReturnType<typeof living> {
+function within(query: ReturnType<typeof living>, reach: ListReach): ReturnType<typeof living> {
   switch (reach.kind) {
     case 'all':
       return query;
@@ -22,12 +22,16 @@ function within(query: ReturnType<typeof living>, reach: Reach): ReturnType<type
       return query.where((eb) => eb.or([eb('from_owner', '=', reach.userId), eb('to_owner', '=', reach.userId)]));
     case 'agent':
       return query.where((eb) => eb.or([eb('from_agent', '=', reach.agentId), eb('to_agent', '=', reach.agentId)]));
+    case 'tenant':
+      return query.where((eb) => eb.or([eb('from_owner', 'in', ownersOf(reach.tenantId)), eb('to_owner', 'in', ownersOf(reach.tenantId))]));
+    case 'nothing':
+      return query.where((eb) => eb.lit(false));
   }
 }
 
 /** Living delegations with an end within reach, oldest first. */
-export function findDelegations(db: Db, reach: Reach, filter: DelegationFilter, page: { after: string | undefined; limit: number }, now: number): Promise<DelegationRow[]> {
-  let query = within(living(db, now), reach);
+export async function findDelegations(db: Db, reach: Reach, filter: DelegationFilter, page: { after: string | undefined; limit: number }, now: number): Promise<DelegationRow[]> {
+  let query = within(living(db, now), await narrowed(db, reach, filter));
   if (filter.fromAgent !== undefined) query = query.where('from_agent', '=', filter.fromAgent);
   if (filter.toAgent !== undefined) query = query.where('to_agent', '=', filter.toAgent);
   if (page.after !== undefined) query = query.where('id', '>', page.after);
