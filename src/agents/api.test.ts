@@ -33,6 +33,26 @@ describe('legate.agents', () => {
     ]);
   });
 
+  it('takes a Date where a time is written', async () => {
+    const t = await createTestService();
+    const { agents, delegations, audit, apiTokens } = t.legate;
+    const ownerId = (await t.user()).id;
+    const at = '2030-01-15T11:00:00.000Z';
+    const giver = await agents.create({ ownerId, name: 'a', type: 'service', permissions: [{ resource: 'a:*', actions: ['read'] }], expiresAt: new Date(at) });
+    const taker = await agents.create({ ownerId, name: 'b', type: 'service' });
+    expect(giver.expiresAt).toBe(at);
+    expect((await agents.update(taker.id, { expiresAt: new Date(at) })).expiresAt).toBe(at);
+    const given = { fromAgent: giver.id, toAgent: taker.id, permissions: [{ resource: 'a:b', actions: ['read'] }], expiresAt: new Date(at) };
+    expect((await delegations.create(given)).expiresAt).toBe(at);
+    expect((await apiTokens.create(ownerId, { name: 'a', expiresAt: new Date(at) })).expiresAt).toBe(at);
+    await t.legate.check({ agentId: giver.id, action: 'read', resource: 'a:b' });
+    const now = t.clock.now();
+    expect((await audit.query({ since: new Date(now) })).entries).toHaveLength(1);
+    expect((await audit.query({ until: new Date(now) })).entries).toEqual([]);
+    expect(await audit.export({ format: 'json', since: new Date(now + 1) }).json()).toEqual([]);
+    await expect(agents.update(taker.id, { expiresAt: new Date('never') })).rejects.toMatchObject({ code: 'VALIDATION_FAILED', details: { issues: [{ path: 'expiresAt' }] } });
+  });
+
   it('lists beyond one page', async () => {
     const t = await createTestService({ config: { agents: { maxPerOwner: 2000 } } });
     const alice = await t.user();

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { ANONYMOUS } from '../lib/access.ts';
+import { asOverHttp, type InProcess } from '../lib/in-process.ts';
 import { parseWith } from '../lib/json.ts';
 import type { Platform } from '../platform.ts';
 import type { Caller } from './agent.ts';
@@ -13,12 +14,12 @@ import { updateAgent } from './update-agent.ts';
 
 /** `legate.agents`: the endpoints under /agents as functions, with the power of an admin. They take and give the same shapes, and throw {@link LegateError}. */
 export interface AgentsApi {
-  create(input: z.input<typeof CreateAgent>): Promise<AgentWithToken>;
+  create(input: InProcess<z.input<typeof CreateAgent>>): Promise<AgentWithToken>;
   /** Every agent that fits, oldest first; not cut into pages. */
   list(filter?: z.input<typeof AgentFilter>): Promise<Agent[]>;
   get(id: string): Promise<Agent>;
   permissions(id: string): Promise<EffectivePermission[]>;
-  update(id: string, input: z.input<typeof UpdateAgent>): Promise<Agent>;
+  update(id: string, input: InProcess<z.input<typeof UpdateAgent>>): Promise<Agent>;
   /** `reason` goes into the event; `revoked` when not given. */
   revoke(id: string, reason?: string): Promise<void>;
   rotate(id: string): Promise<AgentWithToken>;
@@ -30,7 +31,7 @@ export function agentsApi(platform: Platform): AgentsApi {
   const reach = { kind: 'all' } as const;
   const caller: Caller = { reach, confirm: async () => reach, principal: ANONYMOUS };
   return {
-    create: async (input) => createAgent(platform, caller, parseWith(CreateAgent, input)),
+    create: async (input) => createAgent(platform, caller, parseWith(CreateAgent, asOverHttp(input))),
     list: async (filter = {}) => {
       const parsed = parseWith(AgentFilter, filter);
       const all: Agent[] = [];
@@ -44,7 +45,7 @@ export function agentsApi(platform: Platform): AgentsApi {
     },
     get: (id) => getAgent(platform, caller, id),
     permissions: (id) => getEffectivePermissions(platform, caller, id),
-    update: async (id, input) => updateAgent(platform, caller, id, parseWith(UpdateAgent, input)),
+    update: async (id, input) => updateAgent(platform, caller, id, parseWith(UpdateAgent, asOverHttp(input))),
     revoke: (id, reason) => revokeAgent(platform, caller, id, reason),
     rotate: (id) => rotateAgent(platform, caller, id),
   };

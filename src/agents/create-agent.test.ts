@@ -186,6 +186,29 @@ describe('POST /agents', () => {
       expect(await eventsOf(t)).toEqual([]);
     });
 
+    it('says what would fit', async () => {
+      const t = await createTestService();
+      const alice = await t.user();
+      const refused = async (body: object) => (await t.call('POST', '/agents', { as: alice, body })).body.error.details.issues;
+      const permissions = [1e9 + 1, -1, 0.5].map((maxCallsPerHour) => ({ resource: 'a:b', actions: ['read'], constraints: { maxCallsPerHour } }));
+      expect(await refused({ ownerId: alice.id, type: 'service', permissions })).toEqual([
+        { path: 'name', message: 'is required' },
+        ...permissions.map((_, i) => ({ path: `permissions.${i}.constraints.maxCallsPerHour`, message: 'must be a whole number from 0 to 1000000000' })),
+      ]);
+    });
+
+    it('does not send a long name back whole, in the body or the query', async () => {
+      const t = await createTestService();
+      const alice = await t.user();
+      const name = 'n'.repeat(5000);
+      const issues = [{ path: 'n'.repeat(200), message: 'is not a known field' }];
+      const refused = [
+        await t.call('POST', '/agents', { as: alice, body: { ownerId: alice.id, name: 'a', type: 'service', [name]: 1 } }),
+        await t.call('GET', `/agents?${name}`, { as: alice }),
+      ];
+      for (const r of refused) expect([r.status, r.body.error.details.issues, r.text.length < 1000]).toEqual([400, issues, true]);
+    });
+
     it('refuses JSON that means something else to others, and what is no JSON', async () => {
       const t = await createTestService();
       const alice = await t.user();

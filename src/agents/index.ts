@@ -7,6 +7,7 @@ export type { Caller } from './agent.ts';
 export { type AgentsApi, agentsApi } from './api.ts';
 export { insertAgent } from './create-agent.ts';
 export { AgentErrors } from './errors.ts';
+export type { Agent, AgentWithToken, EffectivePermission } from './schema.ts';
 export { findAgent, findAgents, findChangeable } from './store.ts';
 
 export const agents = defineModule({

@@ -31,6 +31,17 @@ describe('GET /agents', () => {
       expect(ids((await t.call('GET', '/agents', { as: bob })).body)).toEqual([other?.id]);
     });
 
+    it('keeps the order of creation within one millisecond, from page to page while agents are made', async () => {
+      const t = await createTestService();
+      const alice = await t.user();
+      const made: string[] = [];
+      for (let i = 0; i < 20; i++) made.push((await t.agent(alice)).id);
+      const first = await t.call('GET', '/agents?limit=10', { as: alice });
+      for (let i = 0; i < 20; i++) made.push((await t.agent(alice)).id);
+      const next = /<([^>]+)>/.exec(first.headers.get('link') ?? '')?.[1] as string;
+      expect([...ids(first.body), ...ids((await t.call('GET', next.replace('limit=10', 'limit=1000'), { as: alice })).body)]).toEqual(made);
+    });
+
     it('filters by status at the instant, and by type', async () => {
       const t = await createTestService();
       const alice = await t.user();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isId } from '../lib/ids.ts';
 import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../lib/json.ts';
 import { PageQuery } from '../lib/page.ts';
-import { Permission, Permissions } from '../permissions/index.ts';
+import { Permission, PermissionSource, Permissions } from '../permissions/index.ts';
 
 const MAX_NAME_CHARS = 200;
 const MAX_METADATA_BYTES = 16 * 1024;
@@ -72,12 +72,7 @@ export const ListAgents = PageQuery.extend(AgentFilter.shape);
 export type ListAgents = z.output<typeof ListAgents>;
 
 /** What the agent may do now, and where it has it from (contract 6). */
-export const EffectivePermission = Permission.extend({
-  source: z.union([
-    z.object({ type: z.literal('own') }),
-    z.object({ type: z.literal('delegation'), delegationIds: z.array(z.string()).meta({ description: 'The chain, from the root to the agent.' }) }),
-  ]),
-}).meta({ id: 'EffectivePermission' });
+export const EffectivePermission = Permission.extend({ source: PermissionSource }).meta({ id: 'EffectivePermission' });
 export type EffectivePermission = z.output<typeof EffectivePermission>;
 
 /** What is not of the form of an agent id is the id of no agent, and is never sent to the database. */

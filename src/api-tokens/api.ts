@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { asOverHttp, type InProcess } from '../lib/in-process.ts';
 import { parseWith } from '../lib/json.ts';
 import type { Platform } from '../platform.ts';
 import { createApiToken } from './create-api-token.ts';
@@ -11,14 +12,14 @@ const PAGE = 1000;
 /** `legate.apiTokens`: the endpoints under /api-tokens as functions, for any user. They throw {@link LegateError}. */
 export interface ApiTokensApi {
   /** 404 USER_NOT_FOUND for an unknown user. */
-  create(userId: string, input: z.input<typeof CreateApiToken>): Promise<ApiTokenWithSecret>;
+  create(userId: string, input: InProcess<z.input<typeof CreateApiToken>>): Promise<ApiTokenWithSecret>;
   /** All of a user's, oldest first; not cut into pages. */
   list(userId: string): Promise<ApiToken[]>;
   revoke(id: string): Promise<void>;
 }
 
 export const apiTokensApi = (platform: Platform): ApiTokensApi => ({
-  create: async (userId, input) => createApiToken(platform, { userId }, parseWith(CreateApiToken, input)),
+  create: async (userId, input) => createApiToken(platform, { userId }, parseWith(CreateApiToken, asOverHttp(input))),
   list: async (userId) => {
     const all: ApiToken[] = [];
     for (;;) {

@@ -2,6 +2,7 @@ import { defineModule } from '../platform.ts';
 import { ApprovalErrors } from './errors.ts';
 import { approvalRoutes } from './routes.ts';
 
+export { type ApprovalsApi, approvalsApi } from './api.ts';
 export { notifyOfApprovals } from './notify.ts';
 export { Approval } from './schema.ts';
 

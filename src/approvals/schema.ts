@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoTimestamp, storedObject, text } from '../lib/json.ts';
-import { PageQuery } from '../lib/page.ts';
+import { OwnerFilter, PageQuery } from '../lib/page.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'used', 'expired']);
 export type ApprovalStatus = z.output<typeof ApprovalStatus>;
@@ -26,6 +26,6 @@ export type Approval = z.output<typeof Approval>;
 
 export const Resolution = z.strictObject({ note: text(1000).optional() });
 
-export const ApprovalFilter = z.strictObject({ status: ApprovalStatus.optional(), agentId: text(64).optional() });
+export const ApprovalFilter = z.strictObject({ status: ApprovalStatus.optional(), agentId: text(64).optional(), ...OwnerFilter });
 export type ApprovalFilter = z.output<typeof ApprovalFilter>;
 export const ListApprovals = PageQuery.extend(ApprovalFilter.shape);

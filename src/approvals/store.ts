@@ -1,28 +1,19 @@
 import type { Reach } from '../lib/access.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
-import type { ApprovalRow, Db } from '../storage/index.ts';
+import { type ApprovalRow, type Db, narrowed, within } from '../storage/index.ts';
 import { ApprovalErrors } from './errors.ts';
 import type { Approval, ApprovalFilter, ApprovalStatus } from './schema.ts';
-
-function within(db: Db, reach: Reach) {
-  const query = db.selectFrom('approvals').selectAll();
-  switch (reach.kind) {
-    case 'all':
-      return query;
-    case 'owner':
-      return query.where('user_id', '=', reach.userId);
-    case 'agent':
-      return query.where('agent_id', '=', reach.agentId);
-  }
-}
 
 /** Lapsing is computed from the clock, never stored. */
 const statusOf = (row: ApprovalRow, now: number): ApprovalStatus => ((row.status === 'pending' || row.status === 'approved') && now >= row.expires_at ? 'expired' : row.status);
 
 /** Newest first. */
-export function findApprovals(db: Db, reach: Reach, filter: ApprovalFilter, page: { after: string | undefined; limit: number }, now: number): Promise<ApprovalRow[]> {
-  let query = within(db, reach);
+export async function findApprovals(db: Db, reach: Reach, filter: ApprovalFilter, page: { after: string | undefined; limit: number }, now: number): Promise<ApprovalRow[]> {
+  let query = db
+    .selectFrom('approvals')
+    .selectAll()
+    .where(within(await narrowed(db, reach, filter)));
   if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
   if (filter.status === 'expired') query = query.where('status', 'in', ['pending', 'approved']).where('expires_at', '<=', now);
   else if (filter.status === 'pending' || filter.status === 'approved') query = query.where('status', '=', filter.status).where('expires_at', '>', now);
@@ -33,7 +24,7 @@ export function findApprovals(db: Db, reach: Reach, filter: ApprovalFilter, page
 
 /** Throws 404 APPROVAL_NOT_FOUND. */
 export async function findApproval(db: Db, reach: Reach, id: string): Promise<ApprovalRow> {
-  const row = isId('approval', id) ? await within(db, reach).where('id', '=', id).executeTakeFirst() : undefined;
+  const row = isId('approval', id) ? await db.selectFrom('approvals').selectAll().where(within(reach)).where('id', '=', id).executeTakeFirst() : undefined;
   if (!row) throw ApprovalErrors.APPROVAL_NOT_FOUND();
   return row;
 }

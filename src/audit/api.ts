@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Reach } from '../lib/access.ts';
+import { asOverHttp, type InProcess } from '../lib/in-process.ts';
 import { parseWith } from '../lib/json.ts';
 import type { Platform } from '../platform.ts';
 import { exportAudit } from './export-audit.ts';
@@ -9,11 +10,11 @@ import { type AuditEntry, type AuditFilter, ExportAudit, ListAudit } from './sch
 /** `legate.audit`: the endpoints under /audit as functions, with the power of an admin. Filters are those of the query string. Throws {@link LegateError}. */
 export interface AuditApi {
   /** Newest first, 100 unless `limit` says otherwise; `next` is the `cursor` of the page after. */
-  query(filter?: z.input<typeof AuditFilter> & { limit?: number; offset?: number; cursor?: string | undefined }): Promise<AuditPage>;
+  query(filter?: InProcess<z.input<typeof AuditFilter>> & { limit?: number; offset?: number; cursor?: string | undefined }): Promise<AuditPage>;
   /** Throws 404 AUDIT_ENTRY_NOT_FOUND. */
   get(id: string): Promise<AuditEntry>;
   /** The file of GET /audit/export, written while it is read. Throws 503 TOO_MANY_EXPORTS. */
-  export(options: z.input<typeof ExportAudit>): Response;
+  export(options: InProcess<z.input<typeof ExportAudit>>): Response;
 }
 
 const ALL: Reach = { kind: 'all' };
@@ -22,12 +23,12 @@ const asText = (n: number | undefined): string | undefined => (n === undefined ?
 export function auditApi(platform: Platform): AuditApi {
   return {
     query: async ({ limit, offset, ...asked } = {}) => {
-      const { limit: size, offset: skip, cursor, ...filter } = parseWith(ListAudit, { ...asked, limit: asText(limit), offset: asText(offset) });
+      const { limit: size, offset: skip, cursor, ...filter } = parseWith(ListAudit, asOverHttp({ ...asked, limit: asText(limit), offset: asText(offset) }));
       return queryAudit(platform, ALL, filter, { limit: size, offset: skip, cursor });
     },
     get: (id) => getAuditEntry(platform, ALL, id),
     export: (options) => {
-      const { format, ...filter } = parseWith(ExportAudit, options);
+      const { format, ...filter } = parseWith(ExportAudit, asOverHttp(options));
       return exportAudit(platform, ALL, filter, format);
     },
   };

@@ -62,6 +62,58 @@ describe('GET /audit', () => {
     expect((await w.t.call('GET', `/audit/${r.body.auditId}`, { as: w.a })).body.id).toBe(r.body.auditId);
   });
 
+  it('200 with secrets inside of texts redacted, and what only looks like one by its name left', async () => {
+    const w = await world();
+    const secret = 'R3dOdMvu9cY1xQ7k2LzA';
+    const jwt = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.${secret}`;
+    const given = {
+      command: `curl -H "Authorization: Bearer ${secret}" -H 'X: 1' https://api.example.com`,
+      basic: `Basic ${secret}`,
+      json: `{"authorization": "${secret}"}`,
+      address: `https://user:${secret}@example.com/a?page=2&access_token=${secret}&q=x`,
+      database: `postgres://legate:${secret}@db.example.com/legate`,
+      text: `use ${w.a.token}, ghp_${secret} or sk-proj-${secret}. Not ${jwt}`,
+      key: `here:\n-----BEGIN RSA PRIVATE KEY-----\n${secret}\n-----END RSA PRIVATE KEY-----\nkeep it`,
+      pin: 1234,
+      token: 123456,
+    };
+    const harmless = {
+      maxTokens: 500,
+      passwordless: true,
+      refresh_token: null,
+      essay: 'basic understanding of bearer instruments',
+      mail: 'ada@example.com',
+      repository: 'git@github.com:octocat/hello-world',
+      variable: 'set npm_config_registry_of_the_house',
+      page: 'https://example.com/a?page=2&q=token',
+    };
+    await w.t.call('POST', '/authorize', { as: w.a, body: { action: 'read', resource: 'db:x', arguments: { ...given, ...harmless } } });
+    const { text, body } = await list(w, '');
+    expect(body[0].parameters).toEqual({
+      ...harmless,
+      command: `curl -H "Authorization: Bearer [REDACTED]" -H 'X: 1' https://api.example.com`,
+      basic: '[REDACTED]',
+      json: '{"authorization": "[REDACTED]"}',
+      address: 'https://[REDACTED]@example.com/a?page=2&access_token=[REDACTED]&q=x',
+      database: 'postgres://[REDACTED]@db.example.com/legate',
+      text: 'use [REDACTED], [REDACTED] or [REDACTED] Not [REDACTED]',
+      key: 'here:\n[REDACTED]\nkeep it',
+      pin: '[REDACTED]',
+      token: '[REDACTED]',
+    });
+    expect(text).not.toContain(secret);
+  });
+
+  it('200 with texts that nothing is found in redacted in linear time', async () => {
+    const w = await world();
+    const long = (part: string) => part.repeat(Math.floor(60_000 / part.length));
+    for (const part of ['://a:', 'sk-', 'sk-a', 'authorization:', '?token=', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', 'a ']) {
+      const start = performance.now();
+      const r = await w.t.call('POST', '/authorize', { as: w.a, body: { action: 'read', resource: 'db:x', arguments: { text: ` ${long(part)}` } } });
+      expect([r.status, performance.now() - start < 1000], part).toEqual([200, true]);
+    }
+  });
+
   it('200 newest first, by every filter, with since inclusive and until exclusive', async () => {
     const w = await world();
     const made: string[] = [];

@@ -50,8 +50,7 @@ export function exportAudit(platform: Platform, reach: Reach, filter: AuditFilte
   const others = running.get(platform) ?? 0;
   if (others >= MAX_EXPORTS) throw AuditErrors.TOO_MANY_EXPORTS({ headers: { 'retry-after': '10' } });
   const { mediaType, head, rows: render, tail } = FORMATS[format];
-  const wanted = within(reach, filter);
-  const slices = wanted ? platform.reader.slices(wanted) : none();
+  const slices = slicesOf(platform, reach, filter);
   const encoder = new TextEncoder();
   let first = true;
   let open = true;
@@ -110,4 +109,7 @@ export function exportAudit(platform: Platform, reach: Reach, filter: AuditFilte
   });
 }
 
-async function* none(): AsyncGenerator<StreamEventRow[]> {}
+async function* slicesOf(platform: Platform, reach: Reach, filter: AuditFilter): AsyncGenerator<StreamEventRow[]> {
+  const wanted = await within(platform.database.read, reach, filter);
+  if (wanted) yield* platform.reader.slices(wanted);
+}

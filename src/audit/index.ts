@@ -4,6 +4,7 @@ import { auditRoutes } from './routes.ts';
 
 export { type AuditApi, auditApi } from './api.ts';
 export { toJsonText } from './entry.ts';
+export type { AuditEntry } from './schema.ts';
 
 export const audit = defineModule({
   name: 'audit',

@@ -5,18 +5,23 @@ import { validationFailed } from '../lib/error.ts';
 import { isId, timeOfId } from '../lib/ids.ts';
 import { explainRecorded, type RecordedTrace } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
-import type { StreamEventRow } from '../storage/index.ts';
+import { type Db, narrowed, type StreamEventRow } from '../storage/index.ts';
 import { toEntry } from './entry.ts';
 import { AuditErrors } from './errors.ts';
 import type { AuditEntry, AuditFilter } from './schema.ts';
 
 /** The rows that a caller asks for, within what the caller may see. undefined: none can fit. */
-export function within(reach: Reach, filter: AuditFilter): EntryFilter | undefined {
+export async function within(db: Db, caller: Reach, filter: AuditFilter): Promise<EntryFilter | undefined> {
   const { agentId, userId, since, until, actions, result } = filter;
   const base: EntryFilter = { types: ['audit'], agentId, userId, sinceMs: since, untilMs: until, actions, result };
+  const reach = await narrowed(db, caller, filter);
   switch (reach.kind) {
     case 'all':
       return base;
+    case 'tenant':
+      return { ...base, tenantId: reach.tenantId };
+    case 'nothing':
+      return undefined;
     case 'owner':
       return userId !== undefined && userId !== reach.userId ? undefined : { ...base, userId: reach.userId };
     case 'agent':
@@ -31,7 +36,7 @@ export interface AuditPage {
 
 /** Newest first; filters apply before the limit. Throws 400 for a cursor that is not of this query. */
 export async function queryAudit(platform: Platform, reach: Reach, filter: AuditFilter, page: { limit: number; offset: number; cursor?: string | undefined }): Promise<AuditPage> {
-  const wanted = within(reach, filter);
+  const wanted = await within(platform.database.read, reach, filter);
   const beforeSeq = page.cursor === undefined ? undefined : readCursor(page.cursor, filter);
   if (!wanted) return { entries: [], next: undefined };
   const rows = await platform.reader.page({ ...wanted, beforeSeq }, page.limit + 1, page.offset);
@@ -61,7 +66,10 @@ async function findRow(platform: Platform, reach: Reach, id: string): Promise<St
 }
 
 const fingerprint = (filter: AuditFilter): string =>
-  hash('sha256', JSON.stringify([filter.agentId, filter.userId, filter.since, filter.until, filter.actions, filter.result]), 'base64url').slice(0, 8);
+  hash('sha256', JSON.stringify([filter.agentId, filter.userId, filter.since, filter.until, filter.actions, filter.result, filter.ownerId, filter.tenantId]), 'base64url').slice(
+    0,
+    8,
+  );
 
 /** Place in the list and the filters it belongs to. */
 const writeCursor = (seq: number, filter: AuditFilter): string => Buffer.from(`${seq}.${fingerprint(filter)}`).toString('base64url');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { isoInstant, isoTimestamp, storedObject, text } from '../lib/json.ts';
+import { isoMoment, isoTimestamp, storedObject, text } from '../lib/json.ts';
+import { OwnerFilter } from '../lib/page.ts';
 import { DecisionTrace } from '../permissions/index.ts';
 
 /** Specification 2.5 and contract 8. */
@@ -44,21 +45,17 @@ const wholeNumber = (max: number, min: number, beyond = '') =>
     .transform(Number)
     .refine((n) => n >= min && n <= max, { message: `must be a whole number from ${min} to ${max}${beyond}` });
 
-/** A date-time with a zone, or a date, which is its midnight in UTC. */
-const instant = z.union([isoInstant, z.iso.date().transform((date) => Date.parse(`${date}T00:00:00.000Z`))], {
-  error: 'must be an ISO 8601 date-time with a time zone, or a date',
-});
-
 export const AuditFilter = z.strictObject({
   agentId: text(64).optional(),
   userId: text(128).optional(),
-  since: instant.optional().meta({ description: 'Inclusive.' }),
-  until: instant.optional().meta({ description: 'Exclusive.' }),
+  since: isoMoment.optional().meta({ description: 'Inclusive.' }),
+  until: isoMoment.optional().meta({ description: 'Exclusive.' }),
   actions: text(2048)
     .transform((list) => list.split(',').map((action) => action.trim()))
     .refine((list) => list.length <= 50 && list.every((action) => action !== ''), { message: 'must be up to 50 actions separated by commas' })
     .optional(),
   result: z.enum(['allowed', 'denied', 'rate_limited']).optional(),
+  ...OwnerFilter,
 });
 export type AuditFilter = z.output<typeof AuditFilter>;
 

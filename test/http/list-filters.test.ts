@@ -1,0 +1,111 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
+
+let t: TestService;
+let tenant: string;
+/** Two of one tenant, one of none. */
+let people: Record<'ann' | 'bob' | 'eve', TestUser>;
+const agents = new Map<string, TestAgent>();
+let admin: TestUser;
+
+beforeAll(async () => {
+  t = await createTestService({ lasting: true, config: { webhooks: { allowPrivateNetworks: true } } });
+  tenant = await t.tenant();
+  people = { ann: await t.user({ tenantId: tenant }), bob: await t.user({ tenantId: tenant }), eve: await t.user() };
+  admin = await t.admin();
+  for (const user of Object.values(people)) {
+    const permissions = [
+      { resource: 'a:*', actions: ['read'] },
+      { resource: 'ask:*', actions: ['read'], constraints: { requireApproval: true } },
+    ];
+    const agent = await t.agent(user, { permissions });
+    agents.set(user.id, agent);
+    const to = await t.agent(user);
+    const call = async (path: string, body: object): Promise<void> => expect((await t.call('POST', path, { as: user, body })).status, path).toBe(201);
+    await call('/delegations', { fromAgent: agent.id, toAgent: to.id, permissions: [{ resource: 'a:*', actions: ['read'] }] });
+    await call('/costs', { agentId: agent.id, amount: 1 });
+    await call('/budgets', { agentId: agent.id, metric: 'calls', limit: 1000, window: 'day' });
+    await call('/webhooks', { url: 'http://127.0.0.1:9/', types: ['agent.updated'] });
+    await t.authorize(agent, { action: 'read', resource: 'ask:x' });
+    for (let i = 0; i < 20; i++) await t.authorize(agent, { action: 'read', resource: `no:${i}` });
+  }
+});
+
+const idOf = (userId: string): string => (agents.get(userId) as TestAgent).id;
+/** Of what an endpoint lists, whose it is. */
+const LISTS: Record<string, (row: Json) => string> = {
+  '/agents': (a) => a.ownerId,
+  '/delegations': (d) => ownerOf(d.fromAgent),
+  '/audit': (e) => e.userId,
+  '/audit/export?format=json': (e) => e.userId,
+  '/events': (e) => e.userId,
+  '/webhooks': (w) => w.ownerId,
+  '/costs': (c) => ownerOf(c.agentId),
+  '/budgets': (b) => ownerOf(b.agentId),
+  '/approvals': (a) => ownerOf(a.agentId),
+  '/anomalies': (a) => ownerOf(a.agentId),
+};
+const ownerOf = (agentId: string): string => [...agents].find(([, a]) => a.id === agentId)?.[0] ?? 'nobody';
+const asked = (path: string, query: Record<string, string>): string => `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(query)}`;
+
+describe('what every list can be asked for', () => {
+  it.each(Object.entries(LISTS))('ownerId and tenantId of %s', async (path, owner) => {
+    const { ann, bob, eve } = people;
+    const list = async (as: TestUser | TestAgent, query: Record<string, string>): Promise<string[]> => {
+      const r = await t.call('GET', asked(path, query), { as });
+      expect(r.status, r.text).toBe(200);
+      return [...new Set<string>(r.body.map(owner))].sort();
+    };
+    expect(await list(admin, { ownerId: ann.id })).toEqual([ann.id]);
+    expect(await list(admin, { tenantId: tenant })).toEqual([ann.id, bob.id].sort());
+    expect(await list(admin, { tenantId: tenant, ownerId: bob.id })).toEqual([bob.id]);
+    for (const none of [{ tenantId: tenant, ownerId: eve.id }, { tenantId: 'tnt_x' }, { ownerId: 'usr_x' }]) expect(await list(admin, none)).toEqual([]);
+    // To everybody else it shows nothing that is not theirs.
+    expect(await list(ann, { ownerId: ann.id, tenantId: tenant })).toEqual([ann.id]);
+    expect(await list(ann, { ownerId: bob.id })).toEqual([]);
+    expect(await list(eve, { tenantId: tenant })).toEqual([]);
+  });
+
+  it('costs are summed and decisions counted so, too', async () => {
+    const { ann, bob, eve } = people;
+    const sum = async (as: TestUser, query: Record<string, string>): Promise<[number, string[]]> => {
+      const { body } = await t.call('GET', asked('/costs/summary', query), { as });
+      return [body.count, body.agents.map((a: Json) => a.agentId).sort()];
+    };
+    const stats = async (as: TestUser, query: Record<string, string>): Promise<number[]> => {
+      const { body } = await t.call('GET', asked('/dashboard/stats', { ...query, window: 'all' }), { as });
+      return [body.totalAgents, body.totalAuditEntries, body.topAgentsByCallCount.length];
+    };
+    for (const [as, query, whose] of [
+      [admin, {}, [ann, bob, eve]],
+      [admin, { ownerId: eve.id }, [eve]],
+      [admin, { tenantId: tenant }, [ann, bob]],
+      [admin, { tenantId: tenant, ownerId: eve.id }, []],
+      [eve, { tenantId: tenant }, []],
+      [ann, { ownerId: ann.id }, [ann]],
+    ] as [TestUser, Record<string, string>, TestUser[]][]) {
+      expect(await sum(as, query)).toEqual([whose.length, whose.map((u) => idOf(u.id)).sort()]);
+      expect(await stats(as, query)).toEqual([whose.length * 2, whose.length * 21, whose.length]);
+    }
+  });
+
+  it.each(['/audit', '/audit/export?format=json', '/events', '/costs', '/anomalies'])('since and until of %s may be dates, midnight in UTC', async (path) => {
+    const count = async (query: Record<string, string>): Promise<number> => (await t.call('GET', asked(path, query), { as: admin })).body.length;
+    const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+    const [today, tomorrow] = [day(t.clock.now()), day(t.clock.now() + 86_400_000)];
+    expect(await count({ since: today, until: tomorrow })).toBe(await count({}));
+    expect([await count({ until: today }), await count({ since: tomorrow })]).toEqual([0, 0]);
+    for (const wrong of ['2030-02-30', '2030-1-1', '20300101', 'today']) {
+      const r = await t.call('GET', asked(path, { since: wrong }), { as: admin });
+      expect([r.status, r.body.error.details.issues[0].path]).toEqual([400, 'since']);
+    }
+  });
+
+  it('a page of audit entries goes on with the same filter alone', async () => {
+    const first = await t.call('GET', `/audit?tenantId=${tenant}&limit=30`, { as: admin });
+    const next = /<([^>]+)>/.exec(first.headers.get('link') ?? '')?.[1] as string;
+    const second = await t.call('GET', next, { as: admin });
+    expect([first.body.length, second.body.length, second.headers.get('link')]).toEqual([30, 12, null]);
+    expect((await t.call('GET', next.replace(tenant, 'tnt_x'), { as: admin })).status).toBe(400);
+  });
+});
