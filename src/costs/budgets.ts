@@ -1,9 +1,9 @@
 import { type Caller, findChangeable } from '../agents/index.ts';
 import { newId } from '../lib/ids.ts';
 import type { Platform } from '../platform.ts';
-import type { BudgetRow } from '../storage/index.ts';
+import type { BudgetRow, Db } from '../storage/index.ts';
 import type { Budget, CreateBudget, UpdateBudget } from './schema.ts';
-import { costsThat, findBudget, toBudget } from './store.ts';
+import { costsThat, findBudget, toBudget, total } from './store.ts';
 import { add, usageAt, windowStart } from './usage.ts';
 
 /**
@@ -16,14 +16,7 @@ export async function createBudget(platform: Platform, caller: Pick<Caller, 'con
     const agent = await findChangeable(db, await caller.confirm(db), input.agentId);
     const start = windowStart(input.window, now);
     const currency = input.metric === 'cost' ? (input.currency ?? 'USD') : null;
-    const costs = costsThat(db, { kind: 'all' }, { agentId: agent.id, since: start });
-    const spent =
-      input.metric === 'calls'
-        ? undefined
-        : await (currency === null ? costs : costs.where('currency', '=', currency))
-            .select((eb) => [eb.fn.sum<number | null>('amount').as('cost'), eb.fn.sum<number | null>('tokens').as('tokens')])
-            .executeTakeFirst();
-    const used = add(Number((input.metric === 'tokens' ? spent?.tokens : spent?.cost) ?? 0), 0);
+    const used = await spentSince(db, { agent_id: agent.id, metric: input.metric, currency }, start);
     const row: BudgetRow = {
       id: newId('budget', now),
       agent_id: agent.id,
@@ -46,7 +39,17 @@ export async function createBudget(platform: Platform, caller: Pick<Caller, 'con
   });
 }
 
-/** A limit that is raised above what is used may be exceeded, and told, once more. 404 BUDGET_NOT_FOUND. */
+/** What the costs recorded since then take from such a budget. Calls, and tokens that were stated with decisions alone, are not known any more. */
+async function spentSince(db: Db, { agent_id, metric, currency }: Pick<BudgetRow, 'agent_id' | 'metric' | 'currency'>, since: number): Promise<number> {
+  if (metric === 'calls') return 0;
+  const costs = costsThat(db, { kind: 'all' }, { agentId: agent_id, since });
+  const { spent } = await (currency === null ? costs : costs.where('currency', '=', currency))
+    .select(total(metric === 'tokens' ? 'tokens' : 'amount').as('spent'))
+    .executeTakeFirstOrThrow();
+  return add(spent ?? 0, 0);
+}
+
+/** With another window it begins anew, as one that is made now. Another limit may be exceeded, and told, once more. 404 BUDGET_NOT_FOUND. */
 export async function updateBudget(platform: Platform, caller: Pick<Caller, 'confirm'>, id: string, input: UpdateBudget): Promise<Budget> {
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
@@ -54,12 +57,12 @@ export async function updateBudget(platform: Platform, caller: Pick<Caller, 'con
     const limit = input.limit ?? row.limit_value;
     const window = input.window ?? row.window_kind;
     const usage = usageAt(row, now);
-    // What was used within another window is not known: it begins anew.
-    const begun = window === row.window_kind ? usage : { used: 0, window_start: windowStart(window, now), exceeded: 0 };
+    const start = windowStart(window, now);
+    const begun = window === row.window_kind ? usage : { used: await spentSince(db, row, start), window_start: start, exceeded: 0 };
     const changed = {
       ...row,
       ...begun,
-      exceeded: begun.used > limit || limit === row.limit_value ? begun.exceeded : 0,
+      exceeded: limit === row.limit_value ? begun.exceeded : 0,
       limit_value: limit,
       window_kind: window,
       on_exceed: input.onExceed ?? row.on_exceed,

@@ -2,10 +2,10 @@ import { type Caller, findAgent } from '../agents/index.ts';
 import type { Change } from '../ledger/index.ts';
 import { isId, newId } from '../lib/ids.ts';
 import type { Platform } from '../platform.ts';
-import type { CostRow } from '../storage/index.ts';
+import type { BudgetRow, CostRow } from '../storage/index.ts';
 import { CostErrors } from './errors.ts';
 import type { Cost, RecordCost } from './schema.ts';
-import { toCost } from './store.ts';
+import { toCost, total } from './store.ts';
 import { add, budgetExceeded, usageAt } from './usage.ts';
 
 /**
@@ -16,7 +16,7 @@ export async function recordCost(platform: Platform, caller: Pick<Caller, 'confi
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
     const agent = await findAgent(db, await caller.confirm(db), input.agentId);
-    const counted = input.auditId === undefined ? 0 : await tokensOfDecision(change, agent.id, input.auditId);
+    const decision = input.auditId === undefined ? undefined : await findDecision(change, agent.id, input.auditId);
     const row: CostRow = {
       id: newId('cost', now),
       agent_id: agent.id,
@@ -42,25 +42,40 @@ export async function recordCost(platform: Platform, caller: Pick<Caller, 'confi
         ...(row.audit_id === null ? {} : { auditId: row.audit_id }),
       },
     });
-    await takeFromBudgets(change, row, counted);
+    await takeFromBudgets(change, row, decision);
     return toCost(row);
   });
 }
 
-/** Tokens that the decision itself has already counted. Throws 422 AUDIT_ENTRY_UNKNOWN. */
-async function tokensOfDecision(change: Change, agentId: string, auditId: string): Promise<number> {
-  const entry = isId('audit', auditId)
-    ? await change.db.selectFrom('stream_events').select(['agent_id', 'result', 'tokens_cost']).where('id', '=', auditId).executeTakeFirst()
-    : undefined;
-  if (entry?.agent_id !== agentId) throw CostErrors.AUDIT_ENTRY_UNKNOWN({ details: { path: 'auditId' } });
-  return entry.result === 'allowed' ? (entry.tokens_cost ?? 0) : 0;
+/** A decision that costs belong to: the tokens that it has counted itself, and those that costs have stated for it before. */
+interface Decision {
+  readonly at: number;
+  readonly counted: number;
+  readonly stated: number;
 }
 
-async function takeFromBudgets(change: Change, cost: CostRow, countedTokens: number): Promise<void> {
+/** Throws 422 AUDIT_ENTRY_UNKNOWN. */
+async function findDecision({ db }: Change, agentId: string, auditId: string): Promise<Decision> {
+  const entry = isId('audit', auditId)
+    ? await db.selectFrom('stream_events').select(['agent_id', 'result', 'tokens_cost', 'timestamp']).where('id', '=', auditId).executeTakeFirst()
+    : undefined;
+  if (entry?.agent_id !== agentId) throw CostErrors.AUDIT_ENTRY_UNKNOWN({ details: { path: 'auditId' } });
+  const { stated } = await db.selectFrom('costs').select(total('tokens').as('stated')).where('audit_id', '=', auditId).executeTakeFirstOrThrow();
+  return { at: entry.timestamp, counted: entry.result === 'allowed' ? (entry.tokens_cost ?? 0) : 0, stated: stated ?? 0 };
+}
+
+/** Tokens that go beyond what the decision has counted in this budget, if it has: one that was made later knows nothing of it. */
+function tokensFor(budget: BudgetRow, tokens: number, decision: Decision | undefined): number {
+  if (!decision || decision.at < budget.created_at) return tokens;
+  const beyond = (stated: number): number => Math.max(0, stated - decision.counted);
+  return beyond(decision.stated + tokens) - beyond(decision.stated);
+}
+
+async function takeFromBudgets(change: Change, cost: CostRow, decision: Decision | undefined): Promise<void> {
   const { db, now } = change;
   const budgets = await db.selectFrom('budgets').selectAll().where('agent_id', '=', cost.agent_id).where('metric', 'in', ['cost', 'tokens']).execute();
   for (const budget of budgets) {
-    const amount = budget.metric === 'tokens' ? Math.max(0, (cost.tokens ?? 0) - countedTokens) : budget.currency === cost.currency ? cost.amount : 0;
+    const amount = budget.metric === 'tokens' ? tokensFor(budget, cost.tokens ?? 0, decision) : budget.currency === cost.currency ? cost.amount : 0;
     if (amount === 0) continue;
     const usage = usageAt(budget, now);
     const used = add(usage.used, amount);

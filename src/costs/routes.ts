@@ -94,7 +94,7 @@ export const costRoutes = [
     method: 'PATCH',
     path: '/budgets/:id',
     summary: 'Change a budget',
-    description: 'With another window it begins anew.',
+    description: 'With another window it begins anew, as one that is made now: with the costs recorded in that window.',
     who: BudgetsWrite,
     params: Id,
     body: UpdateBudget,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../lib/json.ts';
-import { PageQuery } from '../lib/page.ts';
+import { isoMoment, isoTimestamp, jsonObject, storedObject, text } from '../lib/json.ts';
+import { OwnerFilter, PageQuery } from '../lib/page.ts';
+import { wholeNumber } from '../lib/whole-number.ts';
 
 const MAX_METADATA_BYTES = 16 * 1024;
 const MAX_AMOUNT = 1e12;
@@ -15,7 +16,7 @@ export const RecordCost = z
     agentId: AgentId,
     amount: z.number().min(0).max(MAX_AMOUNT),
     currency: Currency.default('USD'),
-    tokens: z.int().min(0).max(MAX_TOKENS).optional(),
+    tokens: wholeNumber(0, MAX_TOKENS).optional(),
     auditId: text(64).optional().meta({ description: 'The decision that the cost belongs to: an audit entry of the same agent.' }),
     metadata: jsonObject(MAX_METADATA_BYTES).optional(),
   })
@@ -36,7 +37,7 @@ export const Cost = z
   .meta({ id: 'Cost' });
 export type Cost = z.output<typeof Cost>;
 
-export const CostFilter = z.strictObject({ agentId: AgentId.optional(), since: isoInstant.optional(), until: isoInstant.optional() });
+export const CostFilter = z.strictObject({ agentId: AgentId.optional(), since: isoMoment.optional(), until: isoMoment.optional(), ...OwnerFilter });
 export type CostFilter = z.output<typeof CostFilter>;
 export const ListCosts = PageQuery.extend(CostFilter.shape);
 
@@ -89,6 +90,6 @@ export const Budget = z
   .meta({ id: 'Budget' });
 export type Budget = z.output<typeof Budget>;
 
-export const BudgetFilter = z.strictObject({ agentId: AgentId.optional() });
+export const BudgetFilter = z.strictObject({ agentId: AgentId.optional(), ...OwnerFilter });
 export type BudgetFilter = z.output<typeof BudgetFilter>;
 export const ListBudgets = PageQuery.extend(BudgetFilter.shape);

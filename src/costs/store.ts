@@ -1,7 +1,8 @@
-import type { Reach } from '../lib/access.ts';
+import { sql } from 'kysely';
+import type { ListReach, Reach } from '../lib/access.ts';
 import { isoTime } from '../lib/clock.ts';
-import { isId } from '../lib/ids.ts';
-import type { BudgetRow, CostRow, Db } from '../storage/index.ts';
+import { firstIdFrom, isId } from '../lib/ids.ts';
+import { type BudgetRow, type CostRow, type Db, narrowed, within } from '../storage/index.ts';
 import { CostErrors } from './errors.ts';
 import type { Budget, BudgetFilter, Cost, CostFilter } from './schema.ts';
 import { usageAt, windowEnd } from './usage.ts';
@@ -11,48 +12,31 @@ interface Page {
   readonly limit: number;
 }
 
-function costsWithin(db: Db, reach: Reach) {
-  const query = db.selectFrom('costs');
-  switch (reach.kind) {
-    case 'all':
-      return query;
-    case 'owner':
-      return query.where('user_id', '=', reach.userId);
-    case 'agent':
-      return query.where('agent_id', '=', reach.agentId);
-  }
-}
-
-export function costsThat(db: Db, reach: Reach, { agentId, since, until }: CostFilter) {
-  let query = costsWithin(db, reach);
+export function costsThat(db: Db, reach: ListReach, { agentId, since, until }: CostFilter) {
+  let query = db.selectFrom('costs').where(within(reach));
   if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
-  if (since !== undefined) query = query.where('created_at', '>=', since);
-  if (until !== undefined) query = query.where('created_at', '<', until);
+  // An id has its time in it, and the indexes end with the id.
+  if (since !== undefined) query = query.where('created_at', '>=', since).where('id', '>=', firstIdFrom('cost', since));
+  if (until !== undefined) query = query.where('created_at', '<', until).where('id', '<', firstIdFrom('cost', until));
   return query;
 }
 
+/** The decimal sum of a column: a number of any size on both databases, where a sum of integers may overflow and one of binary fractions drifts. */
+export const total = (column: 'amount' | 'tokens') => sql<number | null>`sum(cast(${sql.ref(column)} as numeric) * 1.0)`;
+
 /** Newest first. */
-export function findCosts(db: Db, reach: Reach, filter: CostFilter, page: Page): Promise<CostRow[]> {
-  let query = costsThat(db, reach, filter).selectAll();
+export async function findCosts(db: Db, reach: Reach, filter: CostFilter, page: Page): Promise<CostRow[]> {
+  let query = costsThat(db, await narrowed(db, reach, filter), filter).selectAll();
   if (page.after !== undefined) query = query.where('id', '<', page.after);
   return query.orderBy('id', 'desc').limit(page.limit).execute();
 }
 
-function budgetsWithin(db: Db, reach: Reach) {
-  const query = db.selectFrom('budgets').selectAll();
-  switch (reach.kind) {
-    case 'all':
-      return query;
-    case 'owner':
-      return query.where('user_id', '=', reach.userId);
-    case 'agent':
-      return query.where('agent_id', '=', reach.agentId);
-  }
-}
-
 /** Newest first. */
-export function findBudgets(db: Db, reach: Reach, filter: BudgetFilter, page: Page): Promise<BudgetRow[]> {
-  let query = budgetsWithin(db, reach);
+export async function findBudgets(db: Db, reach: Reach, filter: BudgetFilter, page: Page): Promise<BudgetRow[]> {
+  let query = db
+    .selectFrom('budgets')
+    .selectAll()
+    .where(within(await narrowed(db, reach, filter)));
   if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
   if (page.after !== undefined) query = query.where('id', '<', page.after);
   return query.orderBy('id', 'desc').limit(page.limit).execute();
@@ -60,7 +44,7 @@ export function findBudgets(db: Db, reach: Reach, filter: BudgetFilter, page: Pa
 
 /** Throws 404 BUDGET_NOT_FOUND. */
 export async function findBudget(db: Db, reach: Reach, id: string): Promise<BudgetRow> {
-  const row = isId('budget', id) ? await budgetsWithin(db, reach).where('id', '=', id).executeTakeFirst() : undefined;
+  const row = isId('budget', id) ? await db.selectFrom('budgets').selectAll().where(within(reach)).where('id', '=', id).executeTakeFirst() : undefined;
   if (!row) throw CostErrors.BUDGET_NOT_FOUND();
   return row;
 }

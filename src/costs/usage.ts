@@ -37,8 +37,11 @@ export function usageAt(row: BudgetRow, now: number): Usage {
   return row.window_start === start ? { used: row.used, window_start: start, exceeded: row.exceeded } : { used: 0, window_start: start, exceeded: 0 };
 }
 
-/** Sums of decimal amounts, without the dust that adding them in binary leaves. */
-export const add = (a: number, b: number): number => Math.round((a + b) * 1e9) / 1e9;
+/** The decimal sum of two amounts, to 15 significant digits: adding them in binary alone leaves dust behind those. */
+export const add = (a: number, b: number): number => {
+  const sum = a + b;
+  return Number.isSafeInteger(sum) ? sum : Number(sum.toPrecision(15));
+};
 
 /** `budget.exceeded` (contract 13). */
 export const budgetExceeded = (row: BudgetRow, used: number): NewEvent => ({
