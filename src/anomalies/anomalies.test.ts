@@ -173,6 +173,13 @@ describe('GET /anomalies, GET /anomalies/:id, POST /anomalies/:id/acknowledge', 
     expect((await t.call('GET', path, { as: stranger })).status).toBe(404);
     expect((await t.call('POST', `${path}/acknowledge`, { as: stranger })).body.error.code).toBe('ANOMALY_NOT_FOUND');
     expect((await t.call('GET', '/anomalies', { as: agent })).status).toBe(403);
+    // The agent itself does not acknowledge what it did, and neither does one with the right to read it.
+    const reader = await t.agent(owner, { permissions: [{ resource: 'legate:audit', actions: ['read', 'write'] }] });
+    expect((await t.call('GET', path, { as: reader })).body).toEqual(list[0]);
+    for (const as of [agent, reader]) expect((await t.call('POST', `${path}/acknowledge`, { as })).status).toBe(403);
+    for (const body of [{ note: 7 }, { note: 'x'.repeat(1001) }, { seen: true }])
+      expect((await t.call('POST', `${path}/acknowledge`, { as: owner, body })).body.error.details.issues).toMatchObject([{ path: Object.keys(body)[0] }]);
+    expect((await t.call('GET', path, { as: owner })).body.status).toBe('open');
     const seen = await t.call('POST', `${path}/acknowledge`, { as: owner, body: { note: 'a test' } });
     expect(seen.body).toMatchObject({ id, status: 'acknowledged', acknowledgedBy: owner.id, note: 'a test' });
     expect((await t.call('POST', `${path}/acknowledge`, { as: owner, body: { note: 'again' } })).body).toEqual(seen.body);

@@ -58,8 +58,8 @@ export interface AgentState {
   hours: number[];
   day: number;
   days: number;
-  /** Clock hour whose unusual activity was told. */
-  toldHour: number;
+  /** Clock hour of the last decision: the first in each says whether it is unusual. */
+  clockHour: number;
 }
 
 export const newState = (): AgentState => ({
@@ -77,7 +77,7 @@ export const newState = (): AgentState => ({
   hours: Array(24).fill(0) as number[],
   day: -1,
   days: 0,
-  toldHour: -1,
+  clockHour: -1,
 });
 
 const PERIOD_MS = 5 * MINUTE_MS;
@@ -143,7 +143,8 @@ function watchRate(state: AgentState, { at, auditId }: Seen, { rateSpike: { fact
       if (!state.spiked) state.baseline += (state.periodCalls - state.baseline) * Math.max(ALPHA, 1 / (state.periods + 1));
       state.periods++;
     }
-    if (state.periodCalls < threshold(state, factor, minCalls)) state.spiked = false;
+    // A period without any decision was below it, too.
+    if (period > state.period + 1 || state.periodCalls < threshold(state, factor, minCalls)) state.spiked = false;
     state.period = period;
     state.periodCalls = 0;
   }
@@ -176,13 +177,15 @@ function watchHours(state: AgentState, { at, auditId }: Seen, { unusualHour: { w
     state.day = day;
     state.days++;
   }
-  const least = (state.calls * sharePercent) / 100;
-  const around = [hour, (hour + 1) % 24, (hour + 23) % 24];
-  if (state.days > warmUpDays && state.toldHour !== clockHour(at) && around.every((h) => (state.hours[h] ?? 0) < least)) {
-    const usual = state.hours.flatMap((calls, h) => (calls >= least && calls > 0 ? [`${String(h).padStart(2, '0')}:00`] : []));
-    tell('unusual_hour', isoTime(at).slice(11, 16), usual.join(', '), [auditId]);
-    state.toldHour = clockHour(at);
+  if (state.clockHour !== clockHour(at)) {
+    state.clockHour = clockHour(at);
+    const least = (state.calls * sharePercent) / 100;
+    const around = [hour, (hour + 1) % 24, (hour + 23) % 24];
+    if (state.days > warmUpDays && around.every((h) => (state.hours[h] ?? 0) < least)) {
+      const usual = state.hours.flatMap((calls, h) => (calls >= least && calls > 0 ? [`${String(h).padStart(2, '0')}:00`] : []));
+      tell('unusual_hour', isoTime(at).slice(11, 16), usual.join(', '), [auditId]);
+    }
   }
-  // An hour that was told as unusual must not become usual by itself within it.
-  if (state.toldHour !== clockHour(at)) state.hours[hour] = (state.hours[hour] ?? 0) + 1;
+  // Counted even when it is unusual: what is kept up becomes usual some day.
+  state.hours[hour] = (state.hours[hour] ?? 0) + 1;
 }

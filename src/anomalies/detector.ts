@@ -1,14 +1,13 @@
-import { LRUCache } from 'lru-cache';
 import type { Commit, NewEvent } from '../ledger/index.ts';
 import { newId } from '../lib/ids.ts';
 import type { Platform } from '../platform.ts';
 import type { AnomalyRow, Db } from '../storage/index.ts';
-import { type AgentState, detect, type Found, newState, type Seen } from './detect.ts';
+import { detect, type Found, type Seen } from './detect.ts';
+import { AgentStates, savedUpto } from './states.ts';
 
 const PROJECTION = 'anomalies';
-/** Rows looked at, and so at most states written, in one transaction: decisions wait for it on SQLite. */
+/** Rows looked at between two turns of the event loop. */
 const SLICE = 500;
-const MAX_STATES = 20_000;
 /** Decisions kept in memory for the next look; beyond, they are read from the ledger. */
 const MAX_WAITING = 50_000;
 /** How long after a decision the detector looks at the latest. */
@@ -21,33 +20,35 @@ interface Row extends Seen {
 }
 
 interface Detected extends Found {
+  readonly seq: number;
   readonly agentId: string;
   readonly userId: string;
 }
 
-/** Another process has gone on: what is held in memory is behind. */
-class Superseded extends Error {}
-
 /**
- * Follows the ledger in its order, each row once, whichever process wrote it and however often one stops: how far it has come
- * is written with what it remembers and with what it found. Of several processes the one that is first goes on.
+ * Follows the ledger in its order, whichever process wrote it and however often one stops. Every process remembers all of it;
+ * what is found is told once, by the one that first moves the progress in the database beyond it.
  */
 export class AnomalyDetector {
   readonly #platform: Platform;
-  /** True up to `#upto`. */
-  readonly #states = new LRUCache<string, AgentState>({ max: MAX_STATES });
-  #upto = -1;
+  readonly #states = new AgentStates();
+  /** What was looked at; undefined before the first look. */
+  #upto: number | undefined;
+  /** Found and not told yet. */
+  #found: Detected[] = [];
   /** What this process committed and has not been looked at: its first sequence is that behind `#upto`, or it is of no use. */
   #waiting: Commit[] = [];
   #waitingRows = 0;
   #timer: NodeJS.Timeout | undefined;
   #turn: Promise<void> = Promise.resolve();
+  /** During a look what is committed waits: what is told and written is what was seen up to one moment. */
+  #looking = false;
 
   constructor(platform: Platform) {
     this.#platform = platform;
     if (!platform.config.anomalies.enabled) return;
     platform.ledger.onCommit((commit) => {
-      if (this.#waitingRows < MAX_WAITING) {
+      if (!this.#lookAtOnce(commit) && this.#waitingRows < MAX_WAITING) {
         this.#waiting.push(commit);
         this.#waitingRows += commit.records.length;
       }
@@ -60,78 +61,104 @@ export class AnomalyDetector {
 
   /** Looks at everything that is committed by now. */
   look(): Promise<void> {
+    return this.#next(() => this.#lookOn(false));
+  }
+
+  /** Waits for a look under way, writes what is remembered, and begins no look any more. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#next(() => (this.#upto === undefined ? Promise.resolve() : this.#lookOn(true)));
+  }
+
+  #next(work: () => Promise<void>): Promise<void> {
     if (!this.#platform.config.anomalies.enabled) return Promise.resolve();
-    const turn = this.#turn.then(() => this.#lookOn());
+    const turn = this.#turn.then(work);
     this.#turn = turn.catch(() => {});
     return turn;
   }
 
-  /** Waits for a look under way, and begins none any more. */
-  async stop(): Promise<void> {
-    clearTimeout(this.#timer);
-    await this.#turn;
+  async #lookOn(last: boolean): Promise<void> {
+    this.#looking = true;
+    try {
+      await this.#lookAndTell(last);
+    } finally {
+      this.#looking = false;
+      this.#catchUp();
+    }
   }
 
-  async #lookOn(): Promise<void> {
-    const { read } = this.#platform.database;
-    const { seq: end } = await read.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
-    for (;;) {
-      const { upto } = await read.selectFrom('projections').select('upto').where('name', '=', PROJECTION).executeTakeFirstOrThrow();
-      if (upto !== this.#upto) {
-        this.#states.clear();
-        this.#upto = upto;
-      }
-      if (upto >= end) return;
-      try {
-        await this.#slice(Math.min(end, upto + SLICE));
-      } catch (error) {
-        this.#states.clear();
-        this.#upto = -1;
-        if (!(error instanceof Superseded)) throw error;
-      }
+  async #lookAndTell(last: boolean): Promise<void> {
+    const { database, ledger, clock } = this.#platform;
+    const { seq: end } = await database.read.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
+    this.#upto ??= await savedUpto(database.read);
+    while (this.#upto < end) {
+      await this.#slice(this.#upto, Math.min(end, this.#upto + SLICE));
       await new Promise((resolve) => setImmediate(resolve));
     }
+    await this.#tell(end);
+    // Only now: what is remembered of a decision is never in the table before what was found in it is told.
+    await this.#states.save((work) => ledger.maintain(work), clock.now(), end, last);
   }
 
-  async #slice(end: number): Promise<void> {
-    const rows = this.#fromMemory(end) ?? (await this.#fromLedger(end));
-    await this.#load(new Set(rows.map((r) => r.agentId)));
-    const touched = new Map<string, AgentState>();
-    const detected: Detected[] = [];
-    for (const row of rows) {
-      const state = this.#states.get(row.agentId) ?? newState();
-      this.#states.set(row.agentId, state);
-      touched.set(row.agentId, state);
-      for (const found of detect(state, row, this.#platform.config.anomalies)) detected.push({ ...found, agentId: row.agentId, userId: row.userId });
-    }
-    const from = this.#upto;
-    if (detected.length === 0) await this.#platform.ledger.maintain((db) => this.#save(db, from, end, touched));
-    else
-      await this.#platform.ledger.change(async (change) => {
-        await this.#save(change.db, from, end, touched);
-        for (const one of detected) change.emit(await this.#keep(change.db, change.now, one));
-      });
+  async #slice(from: number, end: number): Promise<void> {
+    const rows = this.#fromMemory(from, end) ?? (await this.#fromLedger(from, end));
+    await this.#states.load(this.#platform.database.read, new Set(rows.map((r) => r.agentId)));
+    for (const row of rows) this.#see(row);
     this.#upto = end;
   }
 
-  async #load(agentIds: ReadonlySet<string>): Promise<void> {
-    const missing = [...agentIds].filter((id) => !this.#states.has(id));
-    if (missing.length === 0) return;
-    const rows = await this.#platform.database.read.selectFrom('anomaly_states').selectAll().where('agent_id', 'in', missing).execute();
-    for (const row of rows) this.#states.set(row.agent_id, { ...newState(), ...(JSON.parse(row.state) as AgentState) });
+  /**
+   * Looks at a commit when all before it was looked at and its agents are in memory: kept until the next look, its records would
+   * be many, and just old enough to be dear to collect.
+   */
+  #lookAtOnce({ firstSeq, records, events, timestamp }: Commit): boolean {
+    if (this.#looking || this.#upto !== firstSeq - 1 || !records.every((r) => this.#states.get(r.agentId))) return false;
+    for (const [i, record] of records.entries()) this.#see(rowOf(record, firstSeq + i, timestamp));
+    this.#upto = firstSeq + records.length + events.length - 1;
+    return true;
   }
 
-  /** Throws {@link Superseded} when another process has moved on from there. */
-  async #save(db: Db, from: number, upto: number, touched: ReadonlyMap<string, AgentState>): Promise<void> {
-    const moved = await db.updateTable('projections').set({ upto }).where('name', '=', PROJECTION).where('upto', '=', from).executeTakeFirst();
-    if (moved.numUpdatedRows === 0n) throw new Superseded();
-    const states = [...touched].map(([agent_id, state]) => ({ agent_id, state: JSON.stringify(state) }));
-    if (states.length === 0) return;
-    await db
-      .insertInto('anomaly_states')
-      .values(states)
-      .onConflict((oc) => oc.column('agent_id').doUpdateSet((eb) => ({ state: eb.ref('excluded.state') })))
-      .execute();
+  #catchUp(): void {
+    const commits = this.#waiting;
+    let at = 0;
+    while (at < commits.length && (lastSeq(commits[at] as Commit) <= (this.#upto ?? -1) || this.#lookAtOnce(commits[at] as Commit))) at++;
+    this.#keepWaiting(commits.slice(at));
+  }
+
+  #keepWaiting(commits: Commit[]): void {
+    this.#waiting = commits;
+    this.#waitingRows = commits.reduce((n, c) => n + c.records.length, 0);
+  }
+
+  #see(row: Row): void {
+    const { seq, agentId, userId } = row;
+    const remembered = this.#states.get(agentId);
+    if (!remembered || seq <= remembered.seq) return;
+    for (const found of detect(remembered.state, row, this.#platform.config.anomalies)) this.#found.push({ ...found, seq, agentId, userId });
+    this.#states.changed(agentId, remembered, seq, this.#platform.clock.now());
+  }
+
+  /** Tells what was found up to `end`, but for what another process has told. */
+  async #tell(end: number): Promise<void> {
+    const { database, ledger } = this.#platform;
+    for (;;) {
+      const { upto } = await database.read.selectFrom('projections').select('upto').where('name', '=', PROJECTION).executeTakeFirstOrThrow();
+      this.#found = this.#found.filter((one) => one.seq > upto);
+      if (upto >= end) return;
+      const move = async (db: Db): Promise<boolean> => {
+        const moved = await db.updateTable('projections').set({ upto: end }).where('name', '=', PROJECTION).where('upto', '=', upto).executeTakeFirst();
+        return moved.numUpdatedRows > 0n;
+      };
+      const moved =
+        this.#found.length === 0
+          ? await ledger.maintain(move)
+          : await ledger.change(async (change) => {
+              if (!(await move(change.db))) return false;
+              for (const one of this.#found) change.emit(await this.#keep(change.db, change.now, one));
+              return true;
+            });
+      if (moved) this.#found = [];
+    }
   }
 
   async #keep(db: Db, now: number, found: Detected): Promise<NewEvent> {
@@ -154,10 +181,10 @@ export class AnomalyDetector {
     return { type: 'anomaly.detected', agentId, userId, data: { anomalyId: row.id, agentId, kind, severity, observed, expected, evidence } };
   }
 
-  /** Decisions up to `end`, when this process wrote everything since `#upto`; undefined: ask the ledger. */
-  #fromMemory(end: number): Row[] | undefined {
+  /** Decisions behind `from` up to `end`, when this process wrote everything between; undefined: ask the ledger. */
+  #fromMemory(from: number, end: number): Row[] | undefined {
     const commits = this.#waiting;
-    let next = this.#upto + 1;
+    let next = from + 1;
     let at = 0;
     while (at < commits.length && lastSeq(commits[at] as Commit) < next) at++;
     const first = at;
@@ -166,23 +193,21 @@ export class AnomalyDetector {
       const commit = commits[at] as Commit;
       if (commit.firstSeq > next) break;
       for (let i = next - commit.firstSeq; i < commit.records.length && commit.firstSeq + i <= end; i++) {
-        const r = commit.records[i] as Commit['records'][number];
-        rows.push({ seq: commit.firstSeq + i, agentId: r.agentId, userId: r.userId, auditId: r.id, resource: r.resource, allowed: r.result === 'allowed', at: commit.timestamp });
+        rows.push(rowOf(commit.records[i] as Commit['records'][number], commit.firstSeq + i, commit.timestamp));
       }
       next = lastSeq(commit) + 1;
     }
     // What lies wholly behind is let go; so is all that cannot be used because something before it is missing.
     const whole = next > end;
-    this.#waiting = commits.slice(whole ? first : Math.max(first, at));
-    this.#waitingRows = this.#waiting.reduce((n, c) => n + c.records.length, 0);
+    this.#keepWaiting(commits.slice(whole ? first : Math.max(first, at)));
     return whole ? rows : undefined;
   }
 
-  async #fromLedger(end: number): Promise<Row[]> {
+  async #fromLedger(from: number, end: number): Promise<Row[]> {
     const rows = await this.#platform.database.read
       .selectFrom('stream_events')
       .select(['seq', 'id', 'agent_id', 'user_id', 'resource', 'result', 'timestamp'])
-      .where('seq', '>', this.#upto)
+      .where('seq', '>', from)
       .where('seq', '<=', end)
       .where('type', '=', 'audit')
       .orderBy('seq')
@@ -198,6 +223,16 @@ export class AnomalyDetector {
     }));
   }
 }
+
+const rowOf = (r: Commit['records'][number], seq: number, at: number): Row => ({
+  seq,
+  agentId: r.agentId,
+  userId: r.userId,
+  auditId: r.id,
+  resource: r.resource,
+  allowed: r.result === 'allowed',
+  at,
+});
 
 const lastSeq = (commit: Commit): number => commit.firstSeq + commit.records.length + commit.events.length - 1;
 

@@ -3,6 +3,9 @@ import { detectorOf } from './detector.ts';
 import { AnomalyErrors } from './errors.ts';
 import { anomalyRoutes } from './routes.ts';
 
+export { type AnomaliesApi, anomaliesApi } from './api.ts';
+export type { Anomaly } from './schema.ts';
+
 export const anomalies = defineModule({
   name: 'anomalies',
   description: 'Unusual behaviour of agents, seen in the ledger as it is written.',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { afterCursor, cutPage, nextPage } from '../lib/page.ts';
-import { defineRoute } from '../platform.ts';
+import { defineRoute, type Platform } from '../platform.ts';
+import { isUnavailable } from '../storage/index.ts';
 import { acknowledgeAnomaly } from './acknowledge-anomaly.ts';
 import { detectorOf } from './detector.ts';
 import { AnomalyErrors } from './errors.ts';
@@ -10,6 +11,14 @@ import { findAnomalies, findAnomaly, toAnomaly } from './store.ts';
 const MayRead = { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: false } as const;
 const Id = z.object({ id: z.string() });
 const { ANOMALY_NOT_FOUND } = AnomalyErrors;
+
+/** What is known can be read while nothing can be written: the look is made up for later. */
+const noted =
+  ({ log }: Platform) =>
+  (error: unknown): void => {
+    if (!isUnavailable(error)) throw error;
+    log.warn({ err: error }, 'anomalies are listed without a look at the newest decisions');
+  };
 
 /** Contract 14. */
 export const anomalyRoutes = [
@@ -22,7 +31,7 @@ export const anomalyRoutes = [
     query: ListAnomalies,
     answers: { 200: z.array(Anomaly) },
     handle: async (call, platform) => {
-      await detectorOf(platform).look();
+      await detectorOf(platform).look().catch(noted(platform));
       const { limit, cursor, ...filter } = call.query;
       const { rows, next } = cutPage(await findAnomalies(platform.database.read, call.reach, filter, { after: afterCursor(cursor), limit: limit + 1 }), limit);
       return { status: 200, body: rows.map(toAnomaly), ...nextPage(call.url, next) };

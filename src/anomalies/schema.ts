@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isoInstant, isoTimestamp, text } from '../lib/json.ts';
-import { PageQuery } from '../lib/page.ts';
+import { isoMoment, isoTimestamp, text } from '../lib/json.ts';
+import { OwnerFilter, PageQuery } from '../lib/page.ts';
 import { KINDS, SEVERITIES } from './detect.ts';
 
 const Status = z.enum(['open', 'acknowledged']);
@@ -30,8 +30,9 @@ export const AnomalyFilter = z.strictObject({
   kind: z.enum(KINDS).optional(),
   severity: z.enum(SEVERITIES).optional(),
   status: Status.optional(),
-  since: isoInstant.optional(),
-  until: isoInstant.optional(),
+  since: isoMoment.optional(),
+  until: isoMoment.optional(),
+  ...OwnerFilter,
 });
 export type AnomalyFilter = z.output<typeof AnomalyFilter>;
 export const ListAnomalies = PageQuery.extend(AnomalyFilter.shape);

@@ -1,26 +1,17 @@
 import type { Reach } from '../lib/access.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
-import type { AnomalyRow, Db } from '../storage/index.ts';
+import { type AnomalyRow, type Db, narrowed, within } from '../storage/index.ts';
 import type { Kind, Severity } from './detect.ts';
 import { AnomalyErrors } from './errors.ts';
 import type { Anomaly, AnomalyFilter } from './schema.ts';
 
-function within(db: Db, reach: Reach) {
-  const query = db.selectFrom('anomalies').selectAll();
-  switch (reach.kind) {
-    case 'all':
-      return query;
-    case 'owner':
-      return query.where('user_id', '=', reach.userId);
-    case 'agent':
-      return query.where('agent_id', '=', reach.agentId);
-  }
-}
-
 /** Newest first. */
-export function findAnomalies(db: Db, reach: Reach, filter: AnomalyFilter, page: { after: string | undefined; limit: number }): Promise<AnomalyRow[]> {
-  let query = within(db, reach);
+export async function findAnomalies(db: Db, reach: Reach, filter: AnomalyFilter, page: { after: string | undefined; limit: number }): Promise<AnomalyRow[]> {
+  let query = db
+    .selectFrom('anomalies')
+    .selectAll()
+    .where(within(await narrowed(db, reach, filter)));
   if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
   if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
   if (filter.severity !== undefined) query = query.where('severity', '=', filter.severity);
@@ -33,7 +24,7 @@ export function findAnomalies(db: Db, reach: Reach, filter: AnomalyFilter, page:
 
 /** Throws 404 ANOMALY_NOT_FOUND. */
 export async function findAnomaly(db: Db, reach: Reach, id: string): Promise<AnomalyRow> {
-  const row = isId('anomaly', id) ? await within(db, reach).where('id', '=', id).executeTakeFirst() : undefined;
+  const row = isId('anomaly', id) ? await db.selectFrom('anomalies').selectAll().where(within(reach)).where('id', '=', id).executeTakeFirst() : undefined;
   if (!row) throw AnomalyErrors.ANOMALY_NOT_FOUND();
   return row;
 }
