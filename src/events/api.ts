@@ -1,8 +1,9 @@
-import { EVENT_TYPES, type EventType } from '../lib/event.ts';
+import { validationFailed } from '../lib/error.ts';
+import type { EventType } from '../lib/event.ts';
 import { parseWith } from '../lib/json.ts';
 import type { Platform } from '../platform.ts';
 import { listEvents } from './list-events.ts';
-import { ListEvents, type StreamEvent } from './schema.ts';
+import { EmittedEvent, ListEvents, type StreamEvent } from './schema.ts';
 import { acceptsStream, closeStreams, streamsOf } from './stream.ts';
 
 const MAX_REPLAY = 1000;
@@ -24,14 +25,16 @@ export function eventsApi(platform: Platform, fetch: (request: Request) => Promi
   const path = `${platform.config.http.basePath.replace(/\/$/, '')}/events/stream`;
   return {
     handleRequest: async (request) => (request.method === 'GET' && new URL(request.url).pathname === path && acceptsStream(request) ? fetch(request) : null),
-    emit: async ({ type, data, agentId, userId }) => {
-      if (!Object.hasOwn(EVENT_TYPES, type) || (type as string) === 'audit') throw new TypeError(`${String(type)} is not a type of event that can be emitted`);
+    emit: async (event) => {
+      const { type, data, agentId, userId } = parseWith(EmittedEvent, event);
       await platform.ledger.change(async (change) => {
         change.emit({ type, data, ...(agentId === undefined ? {} : { agentId }), ...(userId === undefined ? {} : { userId }) });
       });
     },
     replay: async (since, types) => {
-      const query = parseWith(ListEvents, { since: new Date(since).toISOString(), limit: String(MAX_REPLAY), ...(types ? { types: types.join() } : {}) });
+      const ms = new Date(since).getTime();
+      if (Number.isNaN(ms)) throw validationFailed([{ path: 'since', message: 'must be a Date or a date-time' }]);
+      const query = parseWith(ListEvents, { since: new Date(ms).toISOString(), limit: String(MAX_REPLAY), ...(types ? { types: types.join() } : {}) });
       return (await listEvents(platform, { kind: 'all' }, query)).events;
     },
     connectionCount: () => streamsOf(platform).taken,

@@ -1,7 +1,7 @@
 import type { Reach } from '../lib/access.ts';
 import { LegateError } from '../lib/error.ts';
-import type { EventHub, Listener, View } from './hub.ts';
-import type { Frame } from './record.ts';
+import type { EventHub, Listener } from './hub.ts';
+import { type View, viewOf } from './page.ts';
 
 /** Bytes that wait for a reader before reading on stops. */
 const BUFFER_BYTES = 65_536;
@@ -26,20 +26,12 @@ export interface Subscription {
   /** An error event to begin with. */
   readonly notice?: { readonly code: string; readonly message: string } | undefined;
   readonly onClose: () => void;
+  /** Breaks off the connection beneath, where that can be reached. */
+  readonly breakOff: (() => void) | undefined;
 }
 
 /** Error event (specification 6.2.5). Without an id: it is no event of the ledger. */
 export const errorEvent = (code: string, message: string): string => `event: error\ndata: ${JSON.stringify({ code, message })}\n\n`;
-
-/** What of the ledger a reach and a choice of types show. */
-export function viewOf(reach: Reach, types: ReadonlySet<string>): View {
-  const who = reach.kind === 'all' ? '' : reach.kind === 'owner' ? `u ${reach.userId}` : `a ${reach.agentId}`;
-  const sees = (frame: Frame): boolean => {
-    if (!types.has(frame.type)) return false;
-    return reach.kind === 'all' || (reach.kind === 'owner' ? frame.userId === reach.userId : frame.agentId === reach.agentId);
-  };
-  return { key: `${who} ${[...types].join()}`, sees };
-}
 
 /**
  * One open stream: a cursor over the ledger that moves as fast as its reader takes. It ends with its credential, before
@@ -116,7 +108,15 @@ export class StreamConnection implements Listener {
   #breakOff(): void {
     if (this.#closed) return;
     this.#end();
-    this.#controller.error(new Error('The reader of an event stream took nothing'));
+    const { breakOff } = this.#o;
+    if (breakOff) {
+      breakOff();
+      return;
+    }
+    const error = new Error('The reader of an event stream took nothing and was cut off');
+    // Servers print what a body failed with: a line is enough.
+    delete error.stack;
+    this.#controller.error(error);
   }
 
   async #proveAgain(): Promise<void> {

@@ -1,18 +1,19 @@
-import type { Commit } from '../ledger/index.ts';
+import { type Commit, rowsOf } from '../ledger/index.ts';
 import type { Platform } from '../platform.ts';
-import { type Frame, rowsOf, toFrame } from './record.ts';
+import { Page, type Piece, type View } from './page.ts';
+import { Frame } from './record.ts';
 
 /** Newest events kept in memory while anybody listens. */
-const MAX_RING = 5000;
-const MAX_RING_CHARS = 16_000_000;
-const PAGE = 500;
-/** After so much a piece ends, so that what waits for a reader is bounded, and a reader that takes nothing is noticed. */
-const PIECE_CHARS = 262_144;
+const MAX_RING = 2000;
+const MAX_RING_BYTES = 16_000_000;
+const PAGE = 1000;
 /** How often the head is looked at for what other processes committed. */
 const POLL_MS = { sqlite: 1000, postgres: 150 } as const;
-/** With many listeners what happens within this time goes out together. */
+/** With many listeners what happens within this time goes out together; when much happens, within the longer one. */
 const GATHER_MS = 10;
-const MANY = 50;
+const GATHER_MUCH_MS = 30;
+const MANY_LISTENERS = 50;
+const MANY_EVENTS = 50;
 
 export interface Listener {
   /** There may be more to read. */
@@ -23,20 +24,6 @@ export interface Listener {
   doubt(): void;
 }
 
-/** What a stream shows. Streams with the same key show the same. */
-export interface View {
-  readonly key: string;
-  sees(frame: Frame): boolean;
-}
-
-/** A piece of a stream: its bytes, which may be none, and how far it goes. */
-export interface Piece {
-  readonly bytes: Uint8Array | undefined;
-  readonly upto: number;
-}
-
-const encoder = new TextEncoder();
-
 /**
  * The end of the ledger as streams see it: the newest events in memory, older ones from the database. Whatever way an event is
  * read, it is read by its sequence, so replay and live are one and the same.
@@ -46,16 +33,20 @@ export class EventHub {
   readonly #listeners = new Set<Listener>();
   /** Contiguous in sequence. */
   #ring: Frame[] = [];
-  #chars = 0;
+  #weight = 0;
   /** Every event up to here is committed. */
   #end = 0;
   #epoch = -1;
   #timer: NodeJS.Timeout | undefined;
   #gathering: NodeJS.Timeout | undefined;
+  /** Events since listeners were woken last, and before that. */
+  #gathered = 0;
+  #gatheredBefore = 0;
   #polling = false;
   #ticker: NodeJS.Timeout | undefined;
-  /** Pieces of this moment: made once for all streams that show the same. */
-  readonly #pieces = new Map<string, Piece | undefined>();
+  /** Of this moment, made once for all streams: pages of the ring by what they lie behind, and pieces for those that show the same. */
+  readonly #pages = new Map<number, Page>();
+  readonly #pieces = new Map<string, Piece>();
 
   constructor(platform: Platform) {
     this.#platform = platform;
@@ -87,38 +78,48 @@ export class EventHub {
     this.#timer = undefined;
     this.#ticker = undefined;
     this.#ring = [];
-    this.#chars = 0;
+    this.#weight = 0;
   }
 
   /** What a view shows of the events behind `after`; undefined: there is nothing newer. */
   async piece(after: number, view: View): Promise<Piece | undefined> {
     const key = `${after} ${view.key}`;
-    if (this.#pieces.has(key)) return this.#pieces.get(key);
-    const frames = await this.read(after);
-    let last: Frame | undefined;
-    let wire = '';
-    for (const frame of frames) {
-      last = frame;
-      if (view.sees(frame)) wire += frame.wire;
-      if (wire.length >= PIECE_CHARS) break;
+    const made = this.#pieces.get(key);
+    if (made) return made;
+    const piece = (await this.#page(after)).pieceOf(view);
+    if (piece) {
+      this.#forgetSoon();
+      this.#pieces.set(key, piece);
     }
-    const piece = last && { bytes: wire === '' ? undefined : encoder.encode(wire), upto: last.seq };
-    if (this.#pieces.size === 0) setImmediate(() => this.#pieces.clear());
-    if (piece) this.#pieces.set(key, piece);
     return piece;
   }
 
-  /** Events behind `after`, oldest first, a page of them; none: there is nothing newer. */
-  async read(after: number): Promise<readonly Frame[]> {
+  /** Events behind `after`, oldest first; none: there is nothing newer. */
+  async #page(after: number): Promise<Page> {
     const ring = this.#ring;
     const first = ring[0]?.seq;
     if (first !== undefined && after >= first - 1) {
+      const made = this.#pages.get(after);
+      if (made) return made;
       const from = after - first + 1;
-      if (from < ring.length) return ring.slice(from, from + PAGE);
-      if (after >= this.#end) return [];
+      if (from < ring.length) {
+        const page = new Page(ring.slice(from, from + PAGE));
+        this.#forgetSoon();
+        this.#pages.set(after, page);
+        return page;
+      }
+      if (after >= this.#end) return new Page([]);
     }
     const rows = await this.#platform.database.read.selectFrom('stream_events').selectAll().where('seq', '>', after).orderBy('seq').limit(PAGE).execute();
-    return rows.map(toFrame);
+    return new Page(rows.map((row) => new Frame(row)));
+  }
+
+  #forgetSoon(): void {
+    if (this.#pages.size > 0 || this.#pieces.size > 0) return;
+    setImmediate(() => {
+      this.#pages.clear();
+      this.#pieces.clear();
+    });
   }
 
   #take(commit: Commit): void {
@@ -126,26 +127,34 @@ export class EventHub {
     if (last <= this.#end) return;
     this.#end = last;
     if (this.#listeners.size === 0) return;
-    const frames = rowsOf(commit).map(toFrame);
+    const frames = rowsOf(commit).map((row) => new Frame(row));
     // Behind a gap, which another process wrote, the ring begins anew: the gap is read from the database.
     if (this.#ring.length > 0 && this.#ring.at(-1)?.seq !== commit.firstSeq - 1) {
       this.#ring = [];
-      this.#chars = 0;
+      this.#weight = 0;
     }
     for (const frame of frames) {
       this.#ring.push(frame);
-      this.#chars += frame.wire.length;
+      this.#weight += frame.weight;
     }
-    if (this.#ring.length > MAX_RING || this.#chars > MAX_RING_CHARS) {
+    if (this.#ring.length > MAX_RING || this.#weight > MAX_RING_BYTES) {
       const dropped = this.#ring.splice(0, Math.max(this.#ring.length - MAX_RING, Math.ceil(this.#ring.length / 4)));
-      for (const frame of dropped) this.#chars -= frame.wire.length;
+      for (const frame of dropped) this.#weight -= frame.weight;
     }
-    if (this.#listeners.size < MANY) this.#wake();
-    else
-      this.#gathering ??= setTimeout(() => {
+    if (this.#listeners.size < MANY_LISTENERS) {
+      this.#wake();
+      return;
+    }
+    this.#gathered += frames.length;
+    this.#gathering ??= setTimeout(
+      () => {
         this.#gathering = undefined;
+        this.#gatheredBefore = this.#gathered;
+        this.#gathered = 0;
         this.#wake();
-      }, GATHER_MS);
+      },
+      this.#gatheredBefore >= MANY_EVENTS ? GATHER_MUCH_MS : GATHER_MS,
+    );
   }
 
   #wake(): void {

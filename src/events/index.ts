@@ -5,7 +5,8 @@ import { eventRoutes } from './routes.ts';
 import { closeStreams } from './stream.ts';
 
 export { type EventsApi, eventsApi } from './api.ts';
-export { toFrame } from './record.ts';
+export { eventId, toJson } from './record.ts';
+export type { StreamEvent } from './schema.ts';
 
 export const events = defineModule({
   name: 'events',

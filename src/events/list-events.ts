@@ -1,17 +1,19 @@
 import type { Reach } from '../lib/access.ts';
 import { validationFailed } from '../lib/error.ts';
 import type { Platform } from '../platform.ts';
-import { toFrame } from './record.ts';
+import { narrowed } from '../storage/index.ts';
+import { toJson } from './record.ts';
 import type { ListEvents, StreamEvent } from './schema.ts';
 
 /** Events that a caller may see, newest first. */
 export async function listEvents(
   platform: Platform,
-  reach: Reach,
-  { types, agentId, since, until, limit, cursor }: ListEvents,
+  caller: Reach,
+  { types, agentId, since, until, limit, cursor, ...owners }: ListEvents,
 ): Promise<{ events: StreamEvent[]; next: string | undefined }> {
   const none = { events: [], next: undefined };
-  if (reach.kind === 'agent' && agentId !== undefined && agentId !== reach.agentId) return none;
+  const reach = await narrowed(platform.database.read, caller, owners);
+  if (reach.kind === 'nothing' || (reach.kind === 'agent' && agentId !== undefined && agentId !== reach.agentId)) return none;
   const shown = platform.config.events.eventTypes.filter((type) => types === undefined || types.includes(type));
   if (shown.length === 0) return none;
   const rows = await platform.reader.page(
@@ -19,6 +21,7 @@ export async function listEvents(
       types: shown,
       agentId: reach.kind === 'agent' ? reach.agentId : agentId,
       userId: reach.kind === 'owner' ? reach.userId : undefined,
+      tenantId: reach.kind === 'tenant' ? reach.tenantId : undefined,
       sinceMs: since,
       untilMs: until,
       beforeSeq: cursor === undefined ? undefined : seqOfCursor(cursor),
@@ -28,7 +31,7 @@ export async function listEvents(
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
-    events: page.map((row) => JSON.parse(toFrame(row).json) as StreamEvent),
+    events: page.map((row) => JSON.parse(toJson(row)) as StreamEvent),
     next: rows.length > page.length && last ? Buffer.from(String(last.seq)).toString('base64url') : undefined,
   };
 }

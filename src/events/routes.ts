@@ -19,6 +19,7 @@ export const eventRoutes = [
       'Server-Sent Events. Authorized by the Authorization header, the session cookie, a ticket or a token in the query; a credential that proves nothing gets one `error` event. Last-Event-ID or `since` replays what was missed.',
     who: 'public',
     crossOrigin: true,
+    noHead: true,
     query: StreamQuery,
     answers: { 200: { mediaTypes: ['text/event-stream'] }, 503: { mediaTypes: ['text/plain'] } },
     errors: [EventErrors.NOT_ACCEPTABLE],
@@ -28,7 +29,8 @@ export const eventRoutes = [
     method: 'POST',
     path: '/events/ticket',
     summary: 'Get a ticket for one event stream',
-    description: 'For browsers, whose EventSource sends no header: `?ticket=`, good once, within a minute. The stream ends with the credential that asked for the ticket.',
+    description:
+      'For browsers, whose EventSource sends no header: `?ticket=`, good for one connection, within a minute. After a break, ask for the next one and go on with `lastEventId`. The stream ends with the credential that asked for the ticket, and after an hour where the application signed the user in.',
     who: MayFollow,
     answers: { 200: Ticket },
     handle: async (call, platform) => ({ status: 200, body: await createTicket(platform, call) }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { EVENT_TYPES } from '../lib/event.ts';
-import { isoInstant, isoTimestamp, storedObject, text } from '../lib/json.ts';
-import { PageQuery } from '../lib/page.ts';
+import { EVENT_TYPES, type EventType } from '../lib/event.ts';
+import { isoInstant, isoMoment, isoTimestamp, jsonObject, storedObject, text } from '../lib/json.ts';
+import { OwnerFilter, PageQuery } from '../lib/page.ts';
 
 /** Comma-separated names of types. */
 const Types = z
@@ -42,7 +42,19 @@ export const StreamEvent = z
   .meta({ id: 'StreamEvent' });
 export type StreamEvent = z.output<typeof StreamEvent>;
 
-export const ListEvents = PageQuery.extend({ types: Types.optional(), agentId: text(64).optional(), since: isoInstant.optional(), until: isoInstant.optional() });
+export const ListEvents = PageQuery.extend({ types: Types.optional(), agentId: text(64).optional(), since: isoMoment.optional(), until: isoMoment.optional(), ...OwnerFilter });
 export type ListEvents = z.output<typeof ListEvents>;
 
 export const Ticket = z.object({ ticket: z.string(), expiresAt: isoTimestamp }).meta({ id: 'StreamTicket' });
+
+const MAX_DATA_BYTES = 1024 * 1024;
+
+/** What an application emits itself (specification 6.2.6). Decisions make audit entries; nobody else does. */
+export const EmittedEvent = z.strictObject({
+  type: z.custom<Exclude<EventType, 'audit'>>((name) => typeof name === 'string' && name !== 'audit' && Object.hasOwn(EVENT_TYPES, name), {
+    error: ({ input }) => `${String(input)} is not a type of event that can be emitted`,
+  }),
+  data: jsonObject(MAX_DATA_BYTES),
+  agentId: text(64).optional(),
+  userId: text(128).optional(),
+});

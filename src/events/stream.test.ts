@@ -143,6 +143,11 @@ describe('GET /api/legate/events/stream', () => {
     expect((await t.call('GET', path, { as: owner, headers: { accept: 'application/json' } })).status).toBe(406);
     expect((await t.call('POST', path, { as: owner })).status).toBe(405);
     expect((await t.call('GET', `${path}/x`, { as: owner })).status).toBe(404);
+    // Asked for its headers alone, the stream is not opened, and a ticket not spent.
+    const { ticket } = (await t.call('POST', '/events/ticket', { as: owner })).body;
+    const head = await t.call('HEAD', `${path}?ticket=${ticket}`);
+    expect([head.status, head.headers.get('allow')]).toEqual([405, 'GET, OPTIONS']);
+    expect((await open({ query: { ticket } })).seen).toEqual([]);
     const { events } = t.legate;
     const ask = (url: string, init: RequestInit = {}) => events.handleRequest(new Request(`http://localhost:3000${url}`, init));
     for (const [url, init] of [
@@ -154,6 +159,15 @@ describe('GET /api/legate/events/stream', () => {
     const response = await ask(path, { headers: { accept: 'text/event-stream', authorization: `Bearer ${owner.token}` } });
     expect(response?.status).toBe(200);
     await response?.body?.cancel();
+  });
+
+  it('a page of another origin may go on by Last-Event-ID with a header of its own', async () => {
+    const r = await t.call('OPTIONS', '/api/legate/events/stream', {
+      headers: { origin: 'https://app.example', 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization,last-event-id' },
+    });
+    const allowed = r.headers.get('access-control-allow-headers')?.toLowerCase().split(', ');
+    expect([r.status, r.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+    expect(allowed).toEqual(expect.arrayContaining(['authorization', 'last-event-id']));
   });
 
   it('error UNAUTHORIZED: by event, then the end, for what proves nothing; FORBIDDEN for a token for something else', async () => {
@@ -175,20 +189,26 @@ describe('GET /api/legate/events/stream', () => {
     expect((await stream.events(1))[0]?.data.agentId).toBe(agent.id);
   });
 
-  it('503: exactly maxConnections get in, and a place is free again when one goes', async () => {
+  it('503: exactly maxConnections get in, and places are free again when some go', async () => {
     const few = await own({ events: { maxConnections: 5 } });
     const user = await few.user();
-    const all = await Promise.all(Array.from({ length: 20 }, () => open({ as: user }, few)));
-    expect(all.filter((s) => s.status === 200).length).toBe(5);
-    const refused = all.find((s) => s.status === 503) as Stream;
-    expect(refused.text).toBe('Too many connections');
+    const twenty = (): Promise<Stream[]> => Promise.all(Array.from({ length: 20 }, () => open({ as: user }, few)));
+    const all = await twenty();
+    const letIn = all.filter((s) => s.status === 200);
+    expect(letIn.length).toBe(5);
+    const refused = all.filter((s) => s.status !== 200);
+    expect(refused.map((s) => [s.status, s.text, s.headers.get('content-type'), s.headers.get('retry-after')])).toEqual(
+      Array.from({ length: 15 }, () => [503, 'Too many connections', 'text/plain; charset=utf-8', '5']),
+    );
     expect(few.legate.events.connectionCount()).toBe(5);
-    await all.find((s) => s.status === 200)?.close();
-    expect((await open({ as: user }, few)).status).toBe(200);
+    await Promise.all(letIn.slice(0, 3).map((s) => s.close()));
+    const again = await twenty();
+    expect(again.filter((s) => s.status === 200).length).toBe(3);
+    expect(few.legate.events.connectionCount()).toBe(5);
     // Whoever proves nothing takes no place.
-    await Promise.all(all.map((s) => s.close()));
+    await Promise.all([...all, ...again].map((s) => s.close()));
     for (let i = 0; i < 8; i++) await (await open({}, few)).end();
-    expect(few.legate.events.connectionCount()).toBe(1);
+    expect(few.legate.events.connectionCount()).toBe(0);
   });
 
   it('ends with its credential, at once, before anything that happens later', async () => {
@@ -254,6 +274,32 @@ describe('POST /events/ticket', () => {
     const rows = await t.legate.platform.database.read.selectFrom('stream_tickets').selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain(agent.token);
   });
+
+  it('200: for whom the application signed in, as far as they see, for an hour', async () => {
+    const one = await createTestService({
+      authenticate: (request) => {
+        const userId = request.headers.get('x-user');
+        return userId ? { userId, role: userId === 'root' ? 'admin' : 'user' } : null;
+      },
+    });
+    const by = (name: string) => ({ headers: { 'x-user': name } });
+    const streams: Record<string, Stream> = {};
+    for (const name of ['ada', 'bob', 'root']) {
+      const { ticket } = (await one.call('POST', '/events/ticket', by(name))).body;
+      streams[name] = await open({ query: { ticket } }, one);
+    }
+    const make = async (name: string): Promise<string> => (await one.call('POST', '/agents', { ...by(name), body: { ownerId: name, name: 'x', type: 'service' } })).body.id;
+    const made = [await make('ada'), await make('bob')];
+    await streams['root']?.events(2);
+    const shown = (name: string) => streams[name]?.seen.map((s) => s.data.agentId);
+    expect([shown('ada'), shown('bob'), shown('root')]).toEqual([[made[0]], [made[1]], made]);
+    one.clock.advance(3_600_000);
+    await one.call('DELETE', `/agents/${made[0]}`, by('ada'));
+    for (const stream of Object.values(streams)) {
+      await stream.end();
+      expect(stream.seen.at(-1)).toMatchObject({ event: 'error', data: { code: 'UNAUTHORIZED' } });
+    }
+  });
 });
 
 describe('GET /events, and in process', () => {
@@ -285,6 +331,13 @@ describe('GET /events, and in process', () => {
     expect((await one.legate.events.replay(since, ['cost.recorded'])).map((e) => e.data)).toEqual([{ i: 2 }, { i: 1 }, { i: 0 }]);
     expect(await one.legate.events.replay(since, ['audit'])).toEqual([]);
     await expect(one.legate.events.emit({ type: 'no.such' as never, data: {} })).rejects.toThrow('no.such');
+    for (const [path, wrong] of Object.entries({ data: { data: 5 }, agentId: { agentId: 5 }, userId: { userId: '' }, 'data.x': { data: { x: '\ud800' } }, from: { from: 'me' } })) {
+      const emitted = one.legate.events.emit({ type: 'cost.recorded', data: {}, ...wrong } as never);
+      await expect(emitted, path).rejects.toMatchObject({ code: 'VALIDATION_FAILED', details: { issues: [{ path }] } });
+    }
+    for (const wrong of ['yesterday', new Date(Number.NaN), undefined]) {
+      await expect(one.legate.events.replay(wrong as never)).rejects.toMatchObject({ code: 'VALIDATION_FAILED', details: { issues: [{ path: 'since' }] } });
+    }
     one.legate.events.close();
     await stream.end();
     expect((await open({ as: user }, one)).status).toBe(503);

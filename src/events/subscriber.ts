@@ -1,4 +1,5 @@
 import type { Reach } from '../lib/access.ts';
+import { HOUR_MS } from '../lib/clock.ts';
 import { CommonErrors, invalidCredential } from '../lib/error.ts';
 import type { Call } from '../lib/route.ts';
 import type { Platform } from '../platform.ts';
@@ -7,6 +8,9 @@ import type { StreamQuery } from './schema.ts';
 import { takeTicket } from './ticket.ts';
 
 export const MayFollow = { scope: 'events:read', resource: 'legate:events', action: 'read', self: true } as const;
+
+/** The application's own sign-in cannot be asked again by way of a ticket: its stream ends so late at most, and the page asks for another. */
+const EXTERNAL_MS = HOUR_MS;
 
 /** Who listens, how far they see, and how that is proved again. */
 export interface Subscriber {
@@ -34,7 +38,12 @@ export async function subscriberOf(platform: Platform, { query, request, proveAs
     const user = holder.external;
     if (user.kind !== 'user') throw invalidCredential();
     const reach: Reach = user.role === 'admin' ? ALL : { kind: 'owner', userId: user.userId };
-    return { reach, expiresAt: null, prove: async () => reach };
+    const expiresAt = platform.clock.now() + EXTERNAL_MS;
+    const prove = async (): Promise<Reach> => {
+      if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
+      return reach;
+    };
+    return { reach, expiresAt, prove };
   }
   const token = query.token ?? /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim();
   const own = token === undefined ? undefined : await byOwnFunction(platform, token);

@@ -20,7 +20,8 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
     const { method, url } = request;
     const response = await legate.fetch(request, connection);
     const path = new URL(url).pathname;
-    if (method === 'OPTIONS' && response.status === 204 && routesAt(mounted, path).some((m) => m.route.crossOrigin)) return response;
+    const preflight = method === 'OPTIONS' && (request.headers.has('access-control-request-method') || routesAt(mounted, path).some((m) => m.route.crossOrigin));
+    if (preflight && response.status === 204) return response;
     const route = routeOf(mounted, method, path);
     const tell = (problem: string): void => report(`${method} ${path} (${response.status}): ${problem}`);
     if (response.status < 400 && mediaTypesOf(route, response.status)) {
@@ -29,7 +30,8 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
       return response;
     }
     const text = await response.text();
-    check(route, method, response, text, tell);
+    // A wrong method is told in the form of the path.
+    check(route ?? (response.status === 405 ? routesAt(mounted, path)[0]?.route : undefined), method, response, text, tell);
     return new Response(text === '' ? null : text, { status: response.status, statusText: response.statusText, headers: response.headers });
   };
 }

@@ -19,8 +19,7 @@ export class Stream {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #waiting: (() => void)[] = [];
 
-  /** @param cutAfter bytes after which no more is read: what came of the event that is cut there is as if it had not come. */
-  constructor(response: Response, cutAfter = Number.POSITIVE_INFINITY) {
+  constructor(response: Response) {
     this.status = response.status;
     this.headers = response.headers;
     this.#reader = response.body?.getReader();
@@ -29,18 +28,15 @@ export class Stream {
       onComment: (comment) => this.comments.push(comment),
     });
     const decoder = new TextDecoder();
-    let bytes = 0;
     void (async () => {
       try {
         for (;;) {
           const { done, value } = (await this.#reader?.read()) ?? { done: true, value: undefined };
           if (done || !value) break;
-          const text = decoder.decode(value.subarray(0, cutAfter - bytes), { stream: true });
-          bytes += value.length;
+          const text = decoder.decode(value, { stream: true });
           this.text += text;
           parser.feed(text);
           this.#told();
-          if (bytes >= cutAfter) break;
         }
       } catch {
         // Broken off: ended all the same.

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { EVENT_TYPES, type EventType } from '../../src/lib/event.ts';
+import { register, signUp, tokens } from '../support/oauth.ts';
+import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
+import { openStream, type Stream } from '../support/stream.ts';
+
+const text = expect.any(String);
+const id = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-9a-z]{26}$`));
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const agentId = id('agt');
+const approval = { approvalId: id('apr'), agentId, action: 'pay', resource: 'bank:transfer' };
+
+/** Contract 13: the fields of each type, no more and no fewer. */
+const PAYLOADS: Record<EventType, Json> = {
+  audit: expect.objectContaining({ id: id('aud'), agentId, action: text, resource: text, result: expect.stringMatching(/^(allowed|denied)$/) }),
+  'agent.created': { agentId, name: text, ownerId: text, type: text },
+  'agent.updated': { agentId, changed: ['name'] },
+  'agent.revoked': { agentId, reason: 'revoked' },
+  'agent.rotated': { agentId },
+  'anomaly.detected': {
+    anomalyId: id('ano'),
+    agentId,
+    kind: text,
+    severity: text,
+    observed: expect.any(Number),
+    expected: expect.any(Number),
+    evidence: expect.arrayContaining([id('aud')]),
+  },
+  'approval.requested': { ...approval, status: 'pending', expiresAt: time },
+  'approval.resolved': { ...approval, status: 'approved' },
+  'auth.signin': { userId: text, sessionId: id('ses'), method: text, ipAddress: text, device: expect.any(Object) },
+  'auth.signout': { userId: text, sessionId: id('ses'), reason: 'sign-out', ipAddress: text },
+  'auth.failed': { userId: text, emailHash: expect.stringMatching(/^[0-9a-f]{64}$/), method: 'password', reason: 'INVALID_EMAIL_OR_PASSWORD', ipAddress: text },
+  'budget.exceeded': { agentId, budgetId: id('bdg'), metric: 'cost', limit: 1, used: 1.5, window: 'day' },
+  'cost.recorded': { costId: id('cst'), agentId, amount: 1.5, currency: 'USD', tokens: 7, auditId: id('aud') },
+  'delegation.created': { delegationId: id('dlg'), fromAgent: agentId, toAgent: agentId, permissions: [{ resource: 'db:x', actions: ['read'] }], depth: 1, expiresAt: null },
+  'delegation.revoked': { delegationId: id('dlg'), fromAgent: agentId, toAgent: agentId, reason: 'revoked' },
+  'grant.created': { grantId: id('grt'), clientId: text, agentId, reason: 'authorization_code', scope: text, resource: text },
+  'grant.revoked': { grantId: id('grt'), clientId: text, agentId, reason: 'revoked' },
+};
+
+interface Person extends TestUser {
+  readonly main: TestAgent;
+  readonly other: TestAgent;
+  /** May read what its owner's agents do. */
+  readonly gateway: TestAgent;
+}
+
+let t: TestService;
+let owner: Person;
+let stranger: Person;
+let colleague: TestUser;
+let admin: TestUser;
+let adminsAgent: TestAgent;
+/** What each principal received on a stream that was open all the time. */
+const live: Record<string, Stream> = {};
+const tokenOf: Record<string, string> = {};
+let since = '';
+
+async function person(): Promise<Person> {
+  const user = await signUp(t);
+  const permissions = [
+    { resource: 'db:*', actions: ['read'] },
+    { resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } },
+  ];
+  const gateway = await t.agent(user, { permissions: [{ resource: 'legate:events', actions: ['read'] }] });
+  return { ...user, main: await t.agent(user, { permissions }), other: await t.agent(user), gateway };
+}
+
+const ok = async (method: string, path: string, as: { token: string }, body?: object): Promise<Json> => {
+  const r = await t.call(method, path, { as, ...(body ? { body } : {}) });
+  if (r.status >= 300) throw new Error(`${method} ${path} answered ${r.status}: ${r.text}`);
+  return r.body;
+};
+
+/** Makes everything happen once that there is a type of event for. */
+async function everything(someone: Person): Promise<void> {
+  const { main, other, email } = someone;
+  const password = 'correct horse battery';
+  await t.call('POST', '/sign-in', { body: { email, password: 'wrong' } });
+  const { token } = (await t.call('POST', '/sign-in', { body: { email, password } })).body;
+  await ok('POST', '/sign-out', { token });
+  const spare = await t.agent(someone, { name: 'später\u2028' });
+  await ok('PATCH', `/agents/${spare.id}`, someone, { name: 'spare' });
+  await ok('POST', `/agents/${spare.id}/rotate`, someone);
+  await ok('DELETE', `/agents/${spare.id}`, someone);
+  const { auditId } = (await t.authorize(main, { action: 'read', resource: 'db:x' })).body;
+  await Promise.all(Array.from({ length: 20 }, () => t.authorize(main, { action: 'read', resource: 'no:x' })));
+  const { approvalId } = (await t.authorize(main, { action: 'pay', resource: 'bank:transfer' })).body;
+  await ok('POST', `/approvals/${approvalId}/approve`, someone);
+  const delegation = await ok('POST', '/delegations', someone, { fromAgent: main.id, toAgent: other.id, permissions: [{ resource: 'db:x', actions: ['read'] }] });
+  await ok('DELETE', `/delegations/${delegation.id}`, someone);
+  await ok('POST', '/budgets', someone, { agentId: main.id, metric: 'cost', limit: 1, window: 'day' });
+  await ok('POST', '/costs', someone, { agentId: main.id, amount: 1.5, tokens: 7, auditId });
+  const client = await register(t);
+  await tokens(t, someone, client);
+  const [grant] = await ok('GET', '/oauth/grants', someone);
+  await ok('DELETE', `/oauth/grants/${grant.id}`, someone);
+  // Asking for anomalies has the detector look.
+  expect((await ok('GET', '/anomalies', someone)).length).toBe(1);
+}
+
+interface Row {
+  readonly id: string;
+  readonly type: EventType;
+  readonly agent_id: string | null;
+  readonly user_id: string | null;
+}
+/** What was committed, in its order: the database itself. */
+const committed = async (): Promise<Row[]> => {
+  const rows = await t.legate.platform.database.read
+    .selectFrom('stream_events')
+    .select(['id', 'type', 'agent_id', 'user_id'])
+    .where('timestamp', '>=', Date.parse(since))
+    .orderBy('seq')
+    .execute();
+  return rows.map((row) => ({ ...row, type: row.type as EventType, id: row.id.replace(/^aud_/, 'evt_') }));
+};
+
+beforeAll(async () => {
+  t = await createTestService({ lasting: true });
+  owner = await person();
+  stranger = await person();
+  admin = await t.admin();
+  adminsAgent = await t.agent(admin, { permissions: [{ resource: 'legate:events', actions: ['read'] }] });
+  const tenantId = await t.tenant();
+  colleague = await t.user({ tenantId });
+  await ok('PATCH', `/users/${owner.id}`, admin, { tenantId });
+  const grant = await tokens(t, owner, await register(t), { scope: 'events:read' });
+  // Everything from here on has a later time.
+  t.clock.advance(1000);
+  since = new Date(t.clock.now()).toISOString();
+  Object.assign(tokenOf, {
+    owner: owner.token,
+    'API token of the owner': await t.apiToken(owner.id),
+    'API token for events': await t.apiToken(owner.id, ['events:read']),
+    'access token of the owner': grant.access_token,
+    'gateway agent': owner.gateway.token,
+    'agent itself': owner.main.token,
+    'another agent': owner.other.token,
+    'somebody of the same tenant': colleague.token,
+    stranger: stranger.token,
+    'gateway agent of the stranger': stranger.gateway.token,
+    'agent of the stranger': stranger.main.token,
+    admin: admin.token,
+    'gateway agent of an admin': adminsAgent.token,
+  });
+  for (const [name, as] of Object.entries(tokenOf)) live[name] = await openStream(t, { as });
+  await everything(owner);
+  await everything(stranger);
+  await t.call('POST', '/sign-in', { body: { email: 'nobody@example.com', password: 'x' } });
+  await t.authorize(adminsAgent, { action: 'read', resource: 'x' });
+  // What is not theirs would have come by the time somebody has all.
+  await (live['admin'] as Stream).events((await committed()).length);
+});
+
+describe('every type of event', () => {
+  it('happens, with the fields it is to have, in the same record on the stream and in the list', async () => {
+    const all = (live['owner'] as Stream).seen;
+    await (live['owner'] as Stream).until(() => all.some((e) => e.event === 'anomaly.detected'));
+    const listed: Json[] = await ok('GET', '/events?limit=1000', owner);
+    for (const type of Object.keys(EVENT_TYPES) as EventType[]) {
+      const events = all.filter((e) => e.event === type);
+      expect(events.length, type).toBeGreaterThan(0);
+      for (const { id, data: record } of events) {
+        expect(record.data, type).toEqual(PAYLOADS[type]);
+        const about = type.startsWith('auth.') ? {} : { agentId: record.data.agentId ?? record.data.fromAgent };
+        expect(record).toEqual({ id, type, timestamp: time, data: record.data, ...about, userId: owner.id });
+        expect(listed.find((e) => e.id === id)).toEqual(record);
+        if (type === 'audit') expect(await ok('GET', `/audit/${record.data.id}`, owner)).toEqual(record.data);
+      }
+    }
+    expect(Object.keys(PAYLOADS).sort()).toEqual(Object.keys(EVENT_TYPES).sort());
+  });
+
+  it('auth.failed of an address that is nobody is shown to administrators alone', async () => {
+    const failed = (live['admin'] as Stream).seen.filter((e) => e.event === 'auth.failed').at(-1);
+    const emailHash = createHash('sha256').update('nobody@example.com').digest('hex');
+    expect(failed?.data).toEqual({ id: text, type: 'auth.failed', timestamp: time, data: { emailHash, method: 'password', reason: 'INVALID_EMAIL_OR_PASSWORD', ipAddress: text } });
+    for (const [name, stream] of Object.entries(live)) expect(stream.seen.some((e) => e.id === failed?.id)).toBe(name === 'admin');
+  });
+});
+
+describe('of every type of event, everybody is shown what is theirs, all of it, and nothing else', () => {
+  const ofAgent = (agent: () => TestAgent) => (row: Row) => row.agent_id === agent().id;
+  const ofUser = (user: () => TestUser) => (row: Row) => row.user_id === user().id;
+  const MAY: Record<string, (row: Row) => boolean> = {
+    owner: ofUser(() => owner),
+    'API token of the owner': ofUser(() => owner),
+    'API token for events': ofUser(() => owner),
+    'access token of the owner': ofUser(() => owner),
+    'gateway agent': ofUser(() => owner),
+    'agent itself': ofAgent(() => owner.main),
+    'another agent': ofAgent(() => owner.other),
+    'somebody of the same tenant': () => false,
+    stranger: ofUser(() => stranger),
+    'gateway agent of the stranger': ofUser(() => stranger),
+    'agent of the stranger': ofAgent(() => stranger.main),
+    admin: () => true,
+    'gateway agent of an admin': ofUser(() => admin),
+  };
+
+  it.each(Object.keys(MAY))('%s', async (name) => {
+    const rows = await committed();
+    const mine = rows.filter(MAY[name] as (row: Row) => boolean).map((row) => row.id);
+    if (name === 'owner' || name === 'stranger') expect(new Set(rows.filter((row) => mine.includes(row.id)).map((row) => row.type))).toEqual(new Set(Object.keys(EVENT_TYPES)));
+    const as = tokenOf[name] as string;
+    const stream = live[name] as Stream;
+    await stream.events(mine.length);
+    expect(stream.seen.map((e) => e.id)).toEqual(mine);
+    const replayed = await openStream(t, { as, query: { since } });
+    await replayed.events(mine.length);
+    const listed = await t.call('GET', `/events?limit=1000&since=${since}`, { as });
+    expect(listed.body.map((e: Json) => e.id)).toEqual([...mine].reverse());
+    // The answer to the list came over the same service later than the replay would have.
+    expect(replayed.seen.map((e) => e.id)).toEqual(mine);
+    await replayed.close();
+  });
+});

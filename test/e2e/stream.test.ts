@@ -1,0 +1,150 @@
+import { createParser } from 'eventsource-parser';
+import { expect, it, vi } from 'vitest';
+import { legate, scratchFolder, serve } from '../support/cli.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+import type { Running } from '../support/process.ts';
+import type { Json } from '../support/service.ts';
+
+/** Events that every reader has to receive before the next thing happens to the process. */
+const STEP = 80;
+
+interface Place {
+  url: string;
+}
+
+/** Follows the stream of whatever process is at a place, and comes back with the id of its last event. */
+class Reader {
+  readonly ids: string[] = [];
+  /** How each connection ended: in order, or broken. */
+  readonly ends: ('closed' | 'broken')[] = [];
+  readonly errors: string[] = [];
+  readonly #place: Place;
+  readonly #token: string;
+  readonly #done = new AbortController();
+
+  constructor(place: Place, token: string) {
+    this.#place = place;
+    this.#token = token;
+    void this.#follow();
+  }
+
+  stop(): void {
+    this.#done.abort();
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#done.signal.aborted) {
+      const last = this.ids.at(-1);
+      const headers = { authorization: `Bearer ${this.#token}`, ...(last ? { 'last-event-id': last } : {}) };
+      const response = await fetch(`${this.#place.url}/api/legate/events/stream?since=2020-01-01T00:00:00Z`, { headers, signal: this.#done.signal }).catch(() => undefined);
+      if (response?.status !== 200 || !response.body) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        continue;
+      }
+      const parser = createParser({ onEvent: ({ id, event, data }) => void (event === 'error' ? this.errors.push(data) : this.ids.push(id as string)) });
+      const decoder = new TextDecoder();
+      try {
+        for await (const piece of response.body as ReadableStream<Uint8Array>) parser.feed(decoder.decode(piece, { stream: true }));
+        this.ends.push('closed');
+      } catch {
+        this.ends.push('broken');
+      }
+    }
+  }
+}
+
+async function call(url: string, token: string, path: string, body?: unknown): Promise<Json> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const r = await fetch(`${url}${path}`, body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) });
+  expect(r.ok, `${path} answered ${r.status}`).toBe(true);
+  return r.json();
+}
+
+/** Every event that a token may see, oldest first. */
+async function listed(url: string, token: string): Promise<Json[]> {
+  const all: Json[] = [];
+  for (let next: string | undefined = '/events?limit=1000'; next; ) {
+    const r: Response = await fetch(new URL(next, url), { headers: { authorization: `Bearer ${token}` } });
+    all.push(...((await r.json()) as Json[]));
+    next = /<([^>]+)>; rel="next"/.exec(r.headers.get('link') ?? '')?.[1];
+  }
+  return all.reverse();
+}
+
+/** A service is stopped, then killed twice, while readers follow it and decisions are asked for. */
+async function survive(env: Record<string, string>, survivor?: Running): Promise<void> {
+  const cwd = scratchFolder();
+  let running = await serve({ cwd, env });
+  const place = { url: running.url };
+  const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
+  const ownerId = (await call(place.url, token, '/auth/session')).user.id;
+  const agents: Json[] = [];
+  for (const name of ['first', 'second']) agents.push(await call(place.url, token, '/agents', { ownerId, name, type: 'service' }));
+  const ofOwner = [new Reader(place, token), new Reader(place, token), ...(survivor ? [new Reader(survivor, token)] : [])];
+  const ofAgent = [new Reader(place, agents[0].token), ...(survivor ? [new Reader(survivor, agents[0].token)] : [])];
+  const readers = [...ofOwner, ...ofAgent];
+  const answered: string[] = [];
+  let writing = true;
+  const writers = agents.flatMap(({ token: as }) =>
+    Array.from({ length: 4 }, async () => {
+      while (writing) {
+        try {
+          const { auditId } = await call(place.url, as, '/authorize', { action: 'read', resource: 'db:x' });
+          answered.push(`evt_${auditId.slice(4)}`);
+        } catch {
+          // Unanswered: nothing was promised.
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+      }
+    }),
+  );
+  const progress = async (): Promise<void> => {
+    const from = readers.map((reader) => reader.ids.length);
+    await vi.waitUntil(() => readers.every((reader, i) => reader.ids.length >= (from[i] as number) + STEP), { timeout: 60_000, interval: 10 });
+  };
+
+  await progress();
+  expect(await running.stop()).toBe(0);
+  const atPlace = [...ofOwner.slice(0, 2), ...ofAgent.slice(0, 1)];
+  await vi.waitUntil(() => atPlace.every((reader) => reader.ends.length > 0), { timeout: 20_000 });
+  for (const { ends } of atPlace) expect(ends).toEqual(['closed']);
+  for (let kills = 0; kills < 2; kills++) {
+    running = await serve({ cwd, env });
+    place.url = running.url;
+    await progress();
+    const died = new Promise((resolve) => running.process.once('exit', resolve));
+    running.process.kill('SIGKILL');
+    await died;
+  }
+  running = await serve({ cwd, env });
+  place.url = running.url;
+  await progress();
+  writing = false;
+  await Promise.all(writers);
+
+  const all = await listed(place.url, token);
+  const ids = all.map((event) => event.id);
+  const ofFirst = all.filter((event) => event.agentId === agents[0].id).map((event) => event.id);
+  await vi.waitUntil(() => ofOwner.every((r) => r.ids.length >= ids.length) && ofAgent.every((r) => r.ids.length >= ofFirst.length), { timeout: 30_000 });
+  for (const reader of readers) reader.stop();
+  for (const reader of ofOwner) expect(reader.ids).toEqual(ids);
+  for (const reader of ofAgent) expect(reader.ids).toEqual(ofFirst);
+  const known = new Set(ids);
+  expect(answered.filter((id) => !known.has(id))).toEqual([]);
+  expect(readers.flatMap((reader) => reader.errors)).toEqual([]);
+  // Where no process ended, no connection did.
+  if (survivor) for (const reader of [ofOwner[2], ofAgent[1]]) expect(reader?.ends).toEqual([]);
+  for (const { ends } of atPlace) expect(ends.slice(1, 3)).toEqual(['broken', 'broken']);
+  expect(await running.stop()).toBe(0);
+}
+
+it('a stream survives restarts and kill -9: received is what was committed, in its order, once (SQLite)', () => survive({}));
+
+it('a stream survives restarts and kill -9, also on the instance beside the one that ends (PostgreSQL)', async () => {
+  const postgres = await startPostgres();
+  const env = { LEGATE_DATABASE_URL: postgres.url };
+  const survivor = await serve({ cwd: scratchFolder(), env });
+  await survive(env, survivor);
+  expect(await survivor.stop()).toBe(0);
+  await postgres.remove();
+});
