@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGuardedFetch, GuardedFetchError, type GuardedFetchOptions, type GuardedRequest } from './index.ts';
 
@@ -166,9 +167,9 @@ describe('the exchange', () => {
     ['/big-stated', 'body_too_large'],
     ['/gzip', 'encoding_refused'],
     ['/short', 'connection_failed'],
-    ['/headers', 'connection_failed'],
-    ['/not-http', 'connection_failed'],
-    ['/upgrade', 'connection_failed'],
+    ['/headers', 'response_invalid'],
+    ['/not-http', 'response_invalid'],
+    ['/upgrade', 'response_invalid'],
   ])('%s: %s', async (path, problem) => {
     expect(await problemOf(get(path, { maxBytes: 1000, timeoutMs: 5000 }))).toBe(problem);
   });
@@ -178,8 +179,9 @@ describe('the exchange', () => {
     while (sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('a larger body is cut where that is wished', async () => {
+  it("a larger body is cut where that is wished, and its coding is nobody's matter", async () => {
     expect((await get('/big', { maxBytes: 1000, overflow: 'cut' })).body).toHaveLength(1000);
+    expect((await get('/gzip', { overflow: 'cut' })).status).toBe(200);
   });
 
   it('a port where nobody listens: connection_failed', async () => {
@@ -188,5 +190,17 @@ describe('the exchange', () => {
 
   it('plain text where TLS is spoken gives nothing', async () => {
     expect(await problemOf(open()(`https://127.0.0.1:${port}/`, { timeoutMs: 100 }))).toBe('timeout');
+    const plain = createServer((socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
+    await new Promise<void>((done) => plain.listen(0, '127.0.0.1', done));
+    expect(await problemOf(open()(`https://127.0.0.1:${(plain.address() as { port: number }).port}/`))).toBe('tls_failed');
+    plain.close();
   });
+
+  it.each(['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'ERR_TLS_CERT_ALTNAME_INVALID'])(
+    'a certificate that is refused (%s): tls_failed',
+    async (code) => {
+      const connect = () => new Duplex({ read() {}, write: (_chunk, _encoding, done) => done(Object.assign(new Error('no'), { code })) });
+      expect(await problemOf(open({ connect })('https://127.0.0.1/'))).toBe('tls_failed');
+    },
+  );
 });

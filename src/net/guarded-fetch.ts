@@ -5,7 +5,18 @@ import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
 import { whyNotPublic } from './public-address.ts';
 
-export type GuardedFetchProblem = 'url_refused' | 'address_refused' | 'name_not_resolved' | 'connection_failed' | 'timeout' | 'body_too_large' | 'encoding_refused';
+export type GuardedFetchProblem =
+  | 'url_refused'
+  | 'address_refused'
+  | 'name_not_resolved'
+  | 'connection_failed'
+  /** No TLS is spoken, or its certificate is not trusted, over, or for another name. */
+  | 'tls_failed'
+  /** What came is no HTTP response. */
+  | 'response_invalid'
+  | 'timeout'
+  | 'body_too_large'
+  | 'encoding_refused';
 
 /** Why there is no response. The message is for our log: shown to whoever named the address, it would map the network for them. */
 export class GuardedFetchError extends Error {
@@ -41,7 +52,7 @@ export interface GuardedRequest {
   readonly timeoutMs?: number;
   /** Largest response body in bytes. */
   readonly maxBytes?: number;
-  /** A larger body is `refuse`d (default), or `cut` there. */
+  /** A larger body is `refuse`d (default), or `cut` there by who does not look into it: any content coding will do then. */
   readonly overflow?: 'refuse' | 'cut';
 }
 
@@ -141,17 +152,24 @@ async function exchange(url: URL, connect: () => Duplex, o: GuardedRequest, limi
     // Whatever it ends with has been told by then: an error after the last byte that counts is nobody's.
     socket.on('error', () => {});
     const response = await limit.within(send(url, socket, o));
-    if (response.headers['content-encoding'] !== undefined && response.headers['content-encoding'] !== 'identity') {
-      throw new GuardedFetchError('encoding_refused', `content-encoding ${response.headers['content-encoding']}`);
-    }
-    const body = await limit.within(readBody(response, o.maxBytes ?? MAX_BYTES, o.overflow ?? 'refuse'));
+    const { overflow = 'refuse' } = o;
+    const coding = response.headers['content-encoding'] ?? 'identity';
+    if (coding !== 'identity' && overflow === 'refuse') throw new GuardedFetchError('encoding_refused', `content-encoding ${coding}`);
+    const body = await limit.within(readBody(response, o.maxBytes ?? MAX_BYTES, overflow));
     return { status: response.statusCode ?? 0, headers: headersOf(response), body };
   } catch (error) {
     if (error instanceof GuardedFetchError) throw error;
-    throw new GuardedFetchError('connection_failed', error instanceof Error ? error.message : 'the connection failed', error);
+    throw new GuardedFetchError(problemOf(error), error instanceof Error ? error.message : 'the connection failed', error);
   } finally {
     socket?.destroy();
   }
+}
+
+/** By the code of an error of Node: of its HTTP parser (HPE_...), of TLS and of what checks certificates. */
+function problemOf(error: unknown): GuardedFetchProblem {
+  const code = String((error as { code?: unknown } | undefined)?.code ?? '');
+  if (code.startsWith('HPE_')) return 'response_invalid';
+  return /^(ERR_TLS_|ERR_SSL_|EPROTO$|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$)/.test(code) ? 'tls_failed' : 'connection_failed';
 }
 
 function send(url: URL, socket: Duplex, o: GuardedRequest): Promise<IncomingMessage> {
@@ -172,7 +190,7 @@ function send(url: URL, socket: Duplex, o: GuardedRequest): Promise<IncomingMess
       insecureHTTPParser: false,
     });
     request.on('response', resolve);
-    request.on('upgrade', () => reject(new Error('the server wants another protocol')));
+    request.on('upgrade', () => reject(new GuardedFetchError('response_invalid', 'the server wants another protocol')));
     request.on('error', reject);
     request.end(body);
   });

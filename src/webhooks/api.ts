@@ -34,7 +34,7 @@ export function webhooksApi(platform: Platform): WebhooksApi {
       const { ownerId, ...webhook } = parseWith(ForOwner, input);
       return createWebhook(platform, caller, ownerId, webhook);
     },
-    list: async () => (await findWebhooks(db, all, page)).map(toWebhook),
+    list: async () => (await findWebhooks(db, all, {}, page)).map(toWebhook),
     get: async (id) => toWebhook(await findWebhook(db, all, id)),
     update: async (id, input) => updateWebhook(platform, caller, id, parseWith(UpdateWebhook, input)),
     delete: (id) => deleteWebhook(platform, caller, id),

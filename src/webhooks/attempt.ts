@@ -3,15 +3,13 @@ import { unseal } from '../lib/seal.ts';
 import { createGuardedFetch, type GuardedFetch, GuardedFetchError } from '../net/index.ts';
 import type { Platform } from '../platform.ts';
 import type { WebhookDeliveryRow, WebhookRow } from '../storage/index.ts';
-import { sign } from './signature.ts';
+import { SECRET_PURPOSE, sign } from './signature.ts';
 
-const TIMEOUT_MS = 15 * SECOND_MS;
 const MAX_ANSWER_BYTES = 16_384;
 const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
 /** After so many failures in a row an endpoint is left alone for a while, so that a dead one costs the others nothing. */
-const BREAKER_FAILURES = 10;
+export const BREAKER_FAILURES = 20;
 const BREAKER_MS = 30 * SECOND_MS;
-const PURPOSE = 'webhook secret';
 
 interface Result {
   readonly status: number | null;
@@ -31,7 +29,7 @@ function fetchOf(platform: Platform): GuardedFetch {
 }
 
 /**
- * One attempt (contract 13; Standard Webhooks): only 2xx within 15 s is success, a redirect is a failure like any other. Writes down
+ * One attempt (contract 13; Standard Webhooks): only 2xx within `webhooks.timeoutMs` is success, a redirect is a failure like any other. Writes down
  * what became of it: delivered; to be tried again after its wait; or dropped, and kept visible. 410 disables the endpoint.
  *
  * @param last true: it is not tried again, whatever comes.
@@ -56,8 +54,11 @@ export async function attempt(platform: Platform, delivery: WebhookDeliveryRow, 
     delivered_at: good ? now : null,
   };
   await platform.ledger.maintain(async (db) => {
-    await db.updateTable('webhook_deliveries').set(set).where('id', '=', delivery.id).execute();
-    const endpoint = db.updateTable('webhooks').where('id', '=', webhook.id);
+    const row = db.updateTable('webhook_deliveries').set(set).where('id', '=', delivery.id);
+    // A failure counts only while the lease is this one: whoever asked for a new delivery meanwhile, or took it over, decides.
+    await (good ? row : row.where('lease_until', '=', delivery.lease_until)).execute();
+    // Of an address that is the webhook's no more nothing follows for the one that is.
+    const endpoint = db.updateTable('webhooks').where('id', '=', webhook.id).where('url', '=', webhook.url);
     if (gone) await endpoint.set({ enabled: 0, disabled_reason: 'gone', updated_at: now }).execute();
     else if (good) await endpoint.set({ failures: 0, paused_until: 0 }).where('failures', '>', 0).execute();
     else {
@@ -81,7 +82,7 @@ async function send(platform: Platform, webhook: WebhookRow, { event_id, body }:
   const sealed = [webhook.secret, ...(webhook.previous_secret !== null && now < (webhook.previous_until ?? 0) ? [webhook.previous_secret] : [])];
   let secrets: string[];
   try {
-    secrets = sealed.map((each) => unseal(keys, PURPOSE, webhook.id, each));
+    secrets = sealed.map((each) => unseal(keys, SECRET_PURPOSE, webhook.id, each));
   } catch (error) {
     // Without the key of secrets.json nothing can be signed: rotating the webhook's secret mends it.
     platform.log.error({ err: error, webhookId: webhook.id }, 'the secret of a webhook cannot be read');
@@ -98,7 +99,7 @@ async function send(platform: Platform, webhook: WebhookRow, { event_id, body }:
         'webhook-signature': sign(secrets, event_id, timestamp, body),
       },
       body,
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs: platform.config.webhooks.timeoutMs,
       maxBytes: MAX_ANSWER_BYTES,
       overflow: 'cut',
     });

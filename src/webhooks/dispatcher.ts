@@ -1,21 +1,29 @@
-import { toFrame } from '../events/index.ts';
+import { eventId, toJson } from '../events/index.ts';
 import { SECOND_MS } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Platform } from '../platform.ts';
-import type { Db, WebhookDeliveryRow } from '../storage/index.ts';
+import type { Db, WebhookDeliveryRow, WebhookRow } from '../storage/index.ts';
 import { attempt } from './attempt.ts';
 
-const PROJECTION = 'webhooks';
+/** How far the ledger was followed. */
+export const PROJECTION = 'webhooks';
 const SLICE = 500;
 /** How soon after an event its deliveries begin, and how often what is due is looked for. */
 const SOON_MS = 50;
+/** How soon after a delivery the next begins when there was no room for all. */
+const SOONER_MS = 5;
 const PUMP_MS = 500;
-/** A process that took a delivery and died is taken for dead after this long. */
-const LEASE_MS = 60 * SECOND_MS;
+/** A process that took a delivery is taken for dead when so long after the time of an attempt nothing is written of it. */
+const GRACE_MS = 5 * SECOND_MS;
 /** How long a stop waits for slow receivers: less than the service has for stopping. */
 const STOP_MS = 5 * SECOND_MS;
-const MAX_AT_ONCE = 64;
+const MAX_AT_ONCE = 128;
+const MAX_PER_OWNER = 20;
 const MAX_PER_ENDPOINT = 5;
+
+type UnderWay = Pick<WebhookRow, 'user_id'> & Pick<WebhookDeliveryRow, 'webhook_id'>;
+type Candidate = UnderWay & Pick<WebhookDeliveryRow, 'id'> & Pick<WebhookRow, 'failures'>;
+
 /** Another process has followed further. */
 class Superseded extends Error {}
 
@@ -25,13 +33,13 @@ class Superseded extends Error {}
  */
 export class Dispatcher {
   readonly #platform: Platform;
-  /** Deliveries under way here, by endpoint. */
-  readonly #underWay = new Map<string, number>();
-  #total = 0;
+  /** Deliveries under way here. */
+  readonly #underWay = new Map<Promise<void>, UnderWay>();
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
+  /** More was due than there was room for. */
+  #crowded = false;
   #turn: Promise<void> = Promise.resolve();
-  readonly #sending = new Set<Promise<void>>();
   /** Nothing is enabled and nothing waits: looked at again by upkeep. */
   #idle = false;
   #stopped = false;
@@ -52,31 +60,37 @@ export class Dispatcher {
     this.#runSoon();
   }
 
-  #runSoon(): void {
+  #runSoon(ms = SOON_MS): void {
     if (this.#stopped) return;
+    if (ms < SOON_MS) this.#soon = void clearTimeout(this.#soon);
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
       this.run().catch((error: unknown) => this.#platform.log.warn({ err: error }, 'webhooks could not be delivered and are tried again'));
-    }, SOON_MS).unref();
+    }, ms).unref();
   }
 
-  /** Follows the ledger to its end and begins what is due. */
-  run(): Promise<void> {
+  /** Follows the ledger to its end and begins what is due. Gives how many. */
+  run(): Promise<number> {
     const turn = this.#turn.then(async () => {
       const any = await this.#follow();
       const begun = await this.#begin();
-      this.#idle = !any && begun === 0 && this.#total === 0 && !(await this.#anyPending());
+      this.#idle = !any && begun === 0 && this.#underWay.size === 0 && !(await this.#anyPending());
+      return begun;
     });
-    this.#turn = turn.catch(() => {});
+    this.#turn = turn.then(
+      () => {},
+      () => {},
+    );
     return turn;
   }
 
-  /** As {@link run}, and waits for the deliveries that are under way. */
+  /** As {@link run}, again and again until nothing is under way and nothing due. */
   async settle(): Promise<void> {
+    let begun: number;
     do {
-      await this.run();
-      await Promise.all(this.#sending);
-    } while (this.#sending.size > 0);
+      begun = await this.run();
+      await Promise.all(this.#underWay.keys());
+    } while (!this.#stopped && (begun > 0 || this.#crowded));
   }
 
   /** Waits a while for the deliveries that are under way; one that takes longer is made again when its lease is over. */
@@ -89,7 +103,7 @@ export class Dispatcher {
     const enough = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, STOP_MS);
     });
-    await Promise.race([Promise.all(this.#sending), enough]);
+    await Promise.race([Promise.all(this.#underWay.keys()), enough]);
     clearTimeout(timer);
   }
 
@@ -107,7 +121,7 @@ export class Dispatcher {
       const endpoints = await read
         .selectFrom('webhooks')
         .innerJoin('users', 'users.id', 'webhooks.user_id')
-        .select(['webhooks.id', 'webhooks.user_id', 'webhooks.types', 'webhooks.created_at', 'users.role'])
+        .select(['webhooks.id', 'webhooks.user_id', 'webhooks.types', 'webhooks.by_agent', 'webhooks.created_at', 'users.role'])
         .where('webhooks.enabled', '=', 1)
         .execute();
       if (endpoints.length === 0) return false;
@@ -122,11 +136,11 @@ export class Dispatcher {
       for (const row of rows) {
         if (!shown.has(row.type)) continue;
         const fitting = wanted.filter(
-          (e) => row.timestamp >= e.created_at && (e.role === 'admin' || e.user_id === row.user_id) && (e.types === undefined || e.types.has(row.type)),
+          (e) => row.timestamp >= e.created_at && ((e.role === 'admin' && e.by_agent === 0) || e.user_id === row.user_id) && (e.types === undefined || e.types.has(row.type)),
         );
         if (fitting.length === 0) continue;
-        const frame = toFrame(row);
-        for (const { id } of fitting) deliveries.push(newDelivery(now, id, frame.id, frame.type, frame.json));
+        const json = toJson(row);
+        for (const { id } of fitting) deliveries.push(newDelivery(now, id, eventId(row.id), row.type, json));
       }
       try {
         await this.#platform.ledger.maintain(async (db) => {
@@ -142,63 +156,96 @@ export class Dispatcher {
 
   /** Takes what is due and has room, and begins it. Gives how many. */
   async #begin(): Promise<number> {
-    if (this.#stopped || this.#total >= MAX_AT_ONCE) return 0;
-    const { read } = this.#platform.database;
+    if (this.#stopped || this.#underWay.size >= MAX_AT_ONCE) return 0;
     const now = this.#platform.clock.now();
-    const full = [...this.#underWay].filter(([, n]) => n >= MAX_PER_ENDPOINT).map(([id]) => id);
-    let query = read
-      .selectFrom('webhook_deliveries as d')
-      .innerJoin('webhooks as w', 'w.id', 'd.webhook_id')
-      .innerJoin('users as u', 'u.id', 'w.user_id')
-      .select(['d.id', 'd.webhook_id'])
-      .where('d.status', '=', 'pending')
-      .where('d.next_at', '<=', now)
-      .where('d.lease_until', '<=', now)
-      .where('w.enabled', '=', 1)
-      .where('w.paused_until', '<=', now);
-    if (full.length > 0) query = query.where('d.webhook_id', 'not in', full);
-    const due = await query.orderBy('d.next_at').orderBy('d.id').limit(200).execute();
-    const chosen: string[] = [];
-    const room = new Map<string, number>();
-    for (const { id, webhook_id } of due) {
-      const left = room.get(webhook_id) ?? MAX_PER_ENDPOINT - (this.#underWay.get(webhook_id) ?? 0);
-      if (left <= 0 || this.#total + chosen.length >= MAX_AT_ONCE) continue;
-      room.set(webhook_id, left - 1);
-      chosen.push(id);
-    }
+    const room = new Room(this.#underWay.values());
+    const due = await this.#due(now);
+    const chosen = due.filter((candidate) => room.take(candidate));
+    this.#crowded = chosen.length < due.length;
     if (chosen.length === 0) return 0;
+    const owners = new Map(chosen.map(({ webhook_id, user_id }) => [webhook_id, user_id]));
     const taken = await this.#platform.ledger.maintain((db) =>
       db
         .updateTable('webhook_deliveries')
-        .set({ lease_until: now + LEASE_MS })
-        .where('id', 'in', chosen)
+        .set({ lease_until: leaseUntil(this.#platform, now) })
+        .where(
+          'id',
+          'in',
+          chosen.map(({ id }) => id),
+        )
         .where('status', '=', 'pending')
         .where('lease_until', '<=', now)
         .returningAll()
         .execute(),
     );
-    for (const delivery of taken) this.#send(delivery);
+    for (const delivery of taken) this.#send(delivery, owners.get(delivery.webhook_id) as string);
     return taken.length;
   }
 
-  #send(delivery: WebhookDeliveryRow): void {
-    const { webhook_id } = delivery;
-    this.#total++;
-    this.#underWay.set(webhook_id, (this.#underWay.get(webhook_id) ?? 0) + 1);
-    const sending = attempt(this.#platform, delivery)
+  /** The first few of every endpoint: however much waits for one, it stands before nobody else's. */
+  #due(now: number): Promise<Candidate[]> {
+    return this.#platform.database.read
+      .selectFrom('webhooks as w')
+      .innerJoin('users as u', 'u.id', 'w.user_id')
+      .innerJoin('webhook_deliveries as d', 'd.webhook_id', 'w.id')
+      .select(['d.id', 'd.webhook_id', 'w.user_id', 'w.failures'])
+      .where('w.enabled', '=', 1)
+      .where('w.paused_until', '<=', now)
+      .where('d.id', 'in', (eb) =>
+        eb
+          .selectFrom('webhook_deliveries as x')
+          .select('x.id')
+          .whereRef('x.webhook_id', '=', 'w.id')
+          .where('x.status', '=', 'pending')
+          .where('x.next_at', '<=', now)
+          .where('x.lease_until', '<=', now)
+          .orderBy('x.next_at')
+          .orderBy('x.id')
+          .limit(MAX_PER_ENDPOINT + 1),
+      )
+      .orderBy('d.next_at')
+      .orderBy('d.id')
+      .execute();
+  }
+
+  #send(delivery: WebhookDeliveryRow, ownerId: string): void {
+    const sending: Promise<void> = attempt(this.#platform, delivery)
       .then(() => {})
       .catch((error: unknown) => this.#platform.log.warn({ err: error, deliveryId: delivery.id }, 'what became of a delivery could not be written; it is made again'))
       .finally(() => {
-        this.#total--;
-        const left = (this.#underWay.get(webhook_id) ?? 1) - 1;
-        if (left > 0) this.#underWay.set(webhook_id, left);
-        else this.#underWay.delete(webhook_id);
-        this.#sending.delete(sending);
-        this.#runSoon();
+        this.#underWay.delete(sending);
+        this.#runSoon(this.#crowded ? SOONER_MS : SOON_MS);
       });
-    this.#sending.add(sending);
+    this.#underWay.set(sending, { webhook_id: delivery.webhook_id, user_id: ownerId });
   }
 }
+
+/** Room for deliveries at once: in all, of an owner, and of an endpoint, which is tried one at a time when as many as go at once have failed. */
+class Room {
+  #left = MAX_AT_ONCE;
+  readonly #used = new Map<string, number>();
+
+  constructor(underWay: Iterable<UnderWay>) {
+    for (const each of underWay) this.#add(each);
+  }
+
+  /** False: there is none for it. */
+  take(candidate: Candidate): boolean {
+    const full =
+      this.#left <= 0 ||
+      (this.#used.get(candidate.user_id) ?? 0) >= MAX_PER_OWNER ||
+      (this.#used.get(candidate.webhook_id) ?? 0) >= (candidate.failures >= MAX_PER_ENDPOINT ? 1 : MAX_PER_ENDPOINT);
+    if (!full) this.#add(candidate);
+    return !full;
+  }
+
+  #add({ user_id, webhook_id }: UnderWay): void {
+    this.#left--;
+    for (const key of [user_id, webhook_id]) this.#used.set(key, (this.#used.get(key) ?? 0) + 1);
+  }
+}
+
+export const leaseUntil = (platform: Platform, now: number): number => now + platform.config.webhooks.timeoutMs + GRACE_MS;
 
 export const newDelivery = (now: number, webhookId: string, eventId: string, type: string, body: string): WebhookDeliveryRow => ({
   id: newId('delivery', now),

@@ -1,5 +1,6 @@
-import { DAY_MS } from '../lib/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import { defineModule, type Platform } from '../platform.ts';
+import { BREAKER_FAILURES } from './attempt.ts';
 import { dispatcherOf } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import { webhookRoutes } from './routes.ts';
@@ -8,6 +9,9 @@ export { type WebhooksApi, webhooksApi } from './api.ts';
 
 const DELIVERED_DAYS = 7;
 const DROPPED_DAYS = 30;
+/** What has waited so long behind others for a receiver that fails is dropped: more comes than it is tried with. */
+const OVERDUE_MS = 60 * MINUTE_MS;
+const SLICE = 5000;
 
 /** Other processes may have made webhooks; what was delivered long ago is forgotten, and so are webhooks whose owner is gone. */
 async function upkeep(platform: Platform): Promise<void> {
@@ -23,6 +27,22 @@ async function upkeep(platform: Platform): Promise<void> {
       await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
       await db.deleteFrom('webhooks').where('id', '=', id).execute();
     }
+    await db
+      .updateTable('webhook_deliveries')
+      .set({ status: 'dropped', last_error: 'overdue' })
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('webhook_deliveries as d')
+          .innerJoin('webhooks as w', 'w.id', 'd.webhook_id')
+          .select('d.id')
+          .where('d.status', '=', 'pending')
+          .where('d.next_at', '<', now - OVERDUE_MS)
+          .where('d.lease_until', '<=', now)
+          .where('w.enabled', '=', 1)
+          .where('w.failures', '>=', BREAKER_FAILURES)
+          .limit(SLICE),
+      )
+      .execute();
     // By the time of the last attempt that was planned: what was delivered again yesterday is not old.
     for (const [status, days] of [
       ['delivered', DELIVERED_DAYS],

@@ -1,31 +1,33 @@
-import type { Caller } from '../agents/index.ts';
+import { AgentErrors, type Caller } from '../agents/index.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { seal } from '../lib/seal.ts';
 import type { Platform } from '../platform.ts';
 import type { Db, WebhookRow } from '../storage/index.ts';
-import { ensureExternalUser } from '../users/index.ts';
-import { dispatcherOf } from './dispatcher.ts';
+import { ensureExternalUser, findUser } from '../users/index.ts';
+import { dispatcherOf, PROJECTION } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import type { CreateWebhook, UpdateWebhook, Webhook, WebhookWithSecret } from './schema.ts';
-import { newWebhookSecret } from './signature.ts';
+import { newWebhookSecret, SECRET_PURPOSE } from './signature.ts';
 import { findWebhook, toWebhook } from './store.ts';
 import { assertDeliverable } from './url.ts';
 
-export const PURPOSE = 'webhook secret';
-export const OVERLAP_MS = DAY_MS;
+const OVERLAP_MS = DAY_MS;
 const MAX_WEBHOOKS = 50;
-const PROJECTION = 'webhooks';
 
 type By = Pick<Caller, 'confirm' | 'principal'>;
 
-/** Events from now on are delivered to it. The secret is shown here and never again. 422 WEBHOOK_LIMIT_EXCEEDED. */
+/** Events from now on are delivered to it. The secret is shown here and never again. 422 OWNER_NOT_FOUND, WEBHOOK_LIMIT_EXCEEDED. */
 export async function createWebhook(platform: Platform, caller: By, ownerId: string, input: CreateWebhook): Promise<WebhookWithSecret> {
   assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
   const secret = newWebhookSecret();
   const row = await platform.ledger.change(async ({ db, now }) => {
     await caller.confirm(db);
     if (caller.principal.kind === 'user' && caller.principal.via === 'external') await ensureExternalUser(db, now, caller.principal);
+    else if (!(await findUser(db, ownerId))) {
+      if (!platform.config.users.allowExternalOwners) throw AgentErrors.OWNER_NOT_FOUND();
+      await ensureExternalUser(db, now, { userId: ownerId, tenantId: null });
+    }
     const { count } = await db
       .selectFrom('webhooks')
       .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -38,8 +40,9 @@ export async function createWebhook(platform: Platform, caller: By, ownerId: str
       id,
       user_id: ownerId,
       url: input.url,
+      by_agent: byAgent(caller),
       types: input.types ? JSON.stringify(input.types) : null,
-      secret: seal(platform.secrets().cookie, PURPOSE, id, secret),
+      secret: seal(platform.secrets().cookie, SECRET_PURPOSE, id, secret),
       previous_secret: null,
       previous_until: null,
       enabled: 1,
@@ -67,14 +70,18 @@ async function beginHere(db: Db): Promise<void> {
     .execute();
 }
 
+/** An agent acts within what its owner owns (contract 4), also where the owner is an admin and gets everything. */
+const byAgent = ({ principal }: By): number => Number(principal.kind === 'agent');
+
 /** 404 WEBHOOK_NOT_FOUND. */
-export async function updateWebhook(platform: Platform, caller: Pick<By, 'confirm'>, id: string, input: UpdateWebhook): Promise<Webhook> {
+export async function updateWebhook(platform: Platform, caller: By, id: string, input: UpdateWebhook): Promise<Webhook> {
   if (input.url !== undefined) assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
   const row = await platform.ledger.change(async ({ db, now }) => {
     const before = await findWebhook(db, await caller.confirm(db), id);
     if (input.enabled === true && before.enabled === 0) await beginHere(db);
     const set = {
       url: input.url ?? before.url,
+      by_agent: input.url === undefined ? before.by_agent : byAgent(caller),
       types: input.types === undefined ? before.types : input.types === null ? null : JSON.stringify(input.types),
       enabled: input.enabled === undefined ? before.enabled : Number(input.enabled),
       disabled_reason: input.enabled === undefined ? before.disabled_reason : input.enabled ? null : 'disabled',
@@ -104,7 +111,7 @@ export async function rotateWebhook(platform: Platform, caller: Pick<By, 'confir
   const row = await platform.ledger.change(async ({ db, now }) => {
     const before = await findWebhook(db, await caller.confirm(db), id);
     if (before.previous_until !== null && now < before.previous_until) throw WebhookErrors.WEBHOOK_ROTATING();
-    const set = { secret: seal(platform.secrets().cookie, PURPOSE, id, secret), previous_secret: before.secret, previous_until: now + OVERLAP_MS, updated_at: now };
+    const set = { secret: seal(platform.secrets().cookie, SECRET_PURPOSE, id, secret), previous_secret: before.secret, previous_until: now + OVERLAP_MS, updated_at: now };
     await db.updateTable('webhooks').set(set).where('id', '=', id).execute();
     return { ...before, ...set };
   });

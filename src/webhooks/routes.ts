@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { CommonErrors } from '../lib/error.ts';
-import { afterCursor, cutPage, nextPage, PageQuery } from '../lib/page.ts';
+import { afterCursor, cutPage, nextPage } from '../lib/page.ts';
 import { defineRoute } from '../platform.ts';
 import { redeliver, testWebhook } from './deliveries.ts';
 import { WebhookErrors } from './errors.ts';
 import { createWebhook, deleteWebhook, rotateWebhook, updateWebhook } from './manage-webhooks.ts';
-import { CreateWebhook, Delivery, ListDeliveries, UpdateWebhook, Webhook, WebhookWithSecret } from './schema.ts';
+import { CreateWebhook, Delivery, ListDeliveries, ListWebhooks, UpdateWebhook, Webhook, WebhookWithSecret } from './schema.ts';
 import { findDeliveries, findWebhook, findWebhooks, toDelivery, toWebhook } from './store.ts';
 
 const MayRead = { resource: 'legate:webhooks', action: 'read', self: false } as const;
 const MayWrite = { resource: 'legate:webhooks', action: 'write', self: false } as const;
 const Id = z.object({ id: z.string() });
-const { DELIVERY_NOT_FOUND, WEBHOOK_LIMIT_EXCEEDED, WEBHOOK_NOT_FOUND, WEBHOOK_ROTATING } = WebhookErrors;
+const { DELIVERY_NOT_FOUND, WEBHOOK_BUSY, WEBHOOK_LIMIT_EXCEEDED, WEBHOOK_NOT_FOUND, WEBHOOK_ROTATING } = WebhookErrors;
 
 /** Contract 13. */
 export const webhookRoutes = [
@@ -19,7 +19,8 @@ export const webhookRoutes = [
     method: 'POST',
     path: '/webhooks',
     summary: 'Have events delivered to an address',
-    description: 'Standard Webhooks. The secret that verifies the messages is shown once. Events that the owner may see are delivered; all events for an admin.',
+    description:
+      'Standard Webhooks. The secret that verifies the messages is shown once. Events that the owner may see are delivered; all events for an admin, unless an agent has set the address.',
     who: MayWrite,
     body: CreateWebhook,
     answers: { 201: WebhookWithSecret },
@@ -37,11 +38,11 @@ export const webhookRoutes = [
     summary: 'List webhooks',
     description: 'Newest first. A Link header with rel="next" leads to the next page.',
     who: MayRead,
-    query: PageQuery,
+    query: ListWebhooks,
     answers: { 200: z.array(Webhook) },
     handle: async (call, platform) => {
-      const { limit, cursor } = call.query;
-      const { rows, next } = cutPage(await findWebhooks(platform.database.read, call.reach, { after: afterCursor(cursor), limit: limit + 1 }), limit);
+      const { limit, cursor, ...filter } = call.query;
+      const { rows, next } = cutPage(await findWebhooks(platform.database.read, call.reach, filter, { after: afterCursor(cursor), limit: limit + 1 }), limit);
       return { status: 200, body: rows.map(toWebhook), ...nextPage(call.url, next) };
     },
   }),
@@ -88,7 +89,7 @@ export const webhookRoutes = [
     who: MayWrite,
     params: Id,
     answers: { 200: Delivery },
-    errors: [WEBHOOK_NOT_FOUND],
+    errors: [WEBHOOK_NOT_FOUND, WEBHOOK_BUSY],
     handle: async (call, platform) => ({ status: 200, body: await testWebhook(platform, call.reach, call.params.id) }),
   }),
   defineRoute({

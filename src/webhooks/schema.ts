@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EVENT_TYPES } from '../lib/event.ts';
 import { isoTimestamp, text } from '../lib/json.ts';
-import { PageQuery } from '../lib/page.ts';
+import { OwnerFilter, PageQuery } from '../lib/page.ts';
 
 const TypeName = z.enum(Object.keys(EVENT_TYPES) as [string, ...string[]]);
 const Url = text(2048);
@@ -49,7 +49,10 @@ export const Delivery = z
     status: DeliveryStatus.meta({ description: 'dropped: it failed as often as it is tried; POST .../redeliver tries again.' }),
     attempts: z.int(),
     lastStatus: z.int().nullable().meta({ description: 'Status of the last answer.' }),
-    lastError: z.string().nullable(),
+    lastError: z.string().nullable().meta({
+      description:
+        'Why the last attempt failed: `answered <status>`, or without an answer `timeout`, `connection_failed`, `tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the receiver failed.',
+    }),
     nextAttemptAt: isoTimestamp.nullable(),
     createdAt: isoTimestamp,
     deliveredAt: isoTimestamp.nullable(),
@@ -57,4 +60,5 @@ export const Delivery = z
   .meta({ id: 'WebhookDelivery' });
 export type Delivery = z.output<typeof Delivery>;
 
+export const ListWebhooks = PageQuery.extend(OwnerFilter);
 export const ListDeliveries = PageQuery.extend({ status: DeliveryStatus.optional() });

@@ -1,5 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
+/** What secrets are encrypted for (lib/seal.ts). */
+export const SECRET_PURPOSE = 'webhook secret';
+
 /** 32 random bytes in the form of Standard Webhooks. */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 

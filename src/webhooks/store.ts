@@ -1,25 +1,28 @@
-import type { Reach } from '../lib/access.ts';
+import type { ListReach, Reach } from '../lib/access.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
-import type { Db, WebhookDeliveryRow, WebhookRow } from '../storage/index.ts';
+import type { OwnerFilter } from '../lib/page.ts';
+import { type Db, narrowed, type WebhookDeliveryRow, type WebhookRow, within } from '../storage/index.ts';
 import { WebhookErrors } from './errors.ts';
 import type { Delivery, Webhook } from './schema.ts';
 
-function within(db: Db, reach: Reach) {
-  const query = db.selectFrom('webhooks').selectAll();
-  return reach.kind === 'all' ? query : query.where('user_id', '=', reach.userId);
-}
+/** A webhook is about no agent: an agent that may see any sees its owner's. */
+const visible = (db: Db, reach: ListReach) =>
+  db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where(within(reach.kind === 'agent' ? { kind: 'owner', userId: reach.userId } : reach));
 
 /** Newest first. */
-export function findWebhooks(db: Db, reach: Reach, page: { after: string | undefined; limit: number }): Promise<WebhookRow[]> {
-  let query = within(db, reach);
+export async function findWebhooks(db: Db, reach: Reach, filter: OwnerFilter, page: { after: string | undefined; limit: number }): Promise<WebhookRow[]> {
+  let query = visible(db, await narrowed(db, reach, filter));
   if (page.after !== undefined) query = query.where('id', '<', page.after);
   return query.orderBy('id', 'desc').limit(page.limit).execute();
 }
 
 /** Throws 404 WEBHOOK_NOT_FOUND. */
 export async function findWebhook(db: Db, reach: Reach, id: string): Promise<WebhookRow> {
-  const row = isId('webhook', id) ? await within(db, reach).where('id', '=', id).executeTakeFirst() : undefined;
+  const row = isId('webhook', id) ? await visible(db, reach).where('id', '=', id).executeTakeFirst() : undefined;
   if (!row) throw WebhookErrors.WEBHOOK_NOT_FOUND();
   return row;
 }
