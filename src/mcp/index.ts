@@ -6,6 +6,7 @@ import { serverRoutes } from './routes.ts';
 
 export { type McpApi, mcpApi } from './api.ts';
 export { expressMcp, fastifyMcp, honoMcp, protectMcp } from './protect.ts';
+export type { McpServer } from './schema.ts';
 export { missingScopes } from './scope-check.ts';
 export { findServers, findTools } from './store.ts';
 export type { TokenValidation } from './token-validation.ts';

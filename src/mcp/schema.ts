@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isoTimestamp, text } from '../lib/json.ts';
 import { resourceProblem } from '../lib/resource.ts';
+import { wholeNumber } from '../lib/whole-number.ts';
 
 export const MAX_SERVERS = 500;
 const MAX_TOOLS = 500;
@@ -24,7 +25,7 @@ const Tools = z
   .max(MAX_TOOLS)
   .meta({ examples: [['create_issue', 'list_issues']] });
 const RateLimit = z
-  .strictObject({ rpm: z.int('must be a whole number').min(0).max(1_000_000).meta({ description: 'Decisions allowed in each clock minute, over all agents. 0 never allows.' }) })
+  .strictObject({ rpm: wholeNumber(0, 1_000_000).meta({ description: 'Decisions allowed in each clock minute, over all agents. 0 never allows.' }) })
   .meta({ id: 'McpRateLimit' });
 
 /** Specification 2.8. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FormClient } from '../../test/support/browser-like.ts';
-import { ask, authorizePath, claimsOf, code, consent, exchange, form, locationOf, type Person, register, signUp, tokens } from '../../test/support/oauth.ts';
+import { ask, authorizePath, claimsOf, code, consent, consentPath, exchange, form, locationOf, opened, type Person, register, signUp, tokens } from '../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../test/support/service.ts';
 
 const ISSUER = 'http://localhost:3000';
@@ -14,11 +14,14 @@ beforeAll(async () => {
   person = await signUp(t);
   client = await register(t);
 });
-const get = (query: Record<string, string | undefined>, as: Person | undefined = person, prefix?: string) => t.call('GET', authorizePath(ask(client, query), prefix), { as });
+const get = (query: Record<string, string | undefined>, as: Person | undefined = person, prefix?: string) => opened(t, authorizePath(ask(client, query), prefix), { as });
 
 describe('GET /oauth/authorize', () => {
-  it.each(['/api/legate/oauth', '/api/legate/mcp', '/oauth', '/mcp'])('asks the person, at %s', async (prefix) => {
-    const r = await get({}, person, prefix);
+  it.each(['/api/legate/oauth', '/api/legate/mcp', '/oauth', '/mcp'])('leads the person to the consent page, at %s', async (prefix) => {
+    const path = authorizePath(ask(client), prefix);
+    const led = await t.call('GET', path, { as: person });
+    expect([led.status, led.headers.get('location'), led.headers.get('cache-control'), led.text]).toEqual([302, path.replace('?', '/consent?'), 'no-store', '']);
+    const r = await t.call('GET', path.replace('?', '/consent?'), { as: person });
     expect(r.status).toBe(200);
     expect(r.headers.get('content-type')).toMatch(/^text\/html/);
     expect(r.text).toContain('Test client');
@@ -36,8 +39,8 @@ describe('GET /oauth/authorize', () => {
 
   it('is of use to people only: 403 for an agent, 401 for a bad token', async () => {
     const agent = await t.agent(await t.user());
-    expect((await t.call('GET', authorizePath(ask(client)), { as: agent })).status).toBe(403);
-    expect((await t.call('GET', authorizePath(ask(client)), { as: 'lgs_bad' })).status).toBe(401);
+    expect((await opened(t, authorizePath(ask(client)), { as: agent })).status).toBe(403);
+    expect((await opened(t, authorizePath(ask(client)), { as: 'lgs_bad' })).status).toBe(401);
   });
 
   it.each<[string, Record<string, string | undefined>]>([
@@ -57,20 +60,20 @@ describe('GET /oauth/authorize', () => {
     ['a port', { redirect_uri: 'https://app.example:444/callback' }],
     ['another scheme', { redirect_uri: 'http://app.example/callback' }],
   ])('[RFC 6749 4.1.2.1; RFC 9700 2.1] shows a page and redirects nowhere for %s', async (_what, query) => {
-    const r = await t.call('GET', authorizePath(ask(client, query)), { as: person, headers: { accept: 'text/html' } });
+    const r = await opened(t, authorizePath(ask(client, query)), { as: person, headers: { accept: 'text/html' } });
     expect(r.status).toBe(400);
     expect(r.headers.has('location')).toBe(false);
     expect(r.headers.get('content-type')).toMatch(/^text\/html/);
   });
 
   it('answers programs in the form of OAuth errors', async () => {
-    const r = await t.call('GET', authorizePath(ask(client, { redirect_uri: 'https://evil.example/' })), { as: person });
+    const r = await opened(t, authorizePath(ask(client, { redirect_uri: 'https://evil.example/' })), { as: person });
     expect([r.status, r.body]).toEqual([400, { error: 'invalid_request', error_description: 'redirect_uri is not registered for this client.' }]);
   });
 
   it.each(['client_id', 'redirect_uri'])('[RFC 6749 3.1] redirects nowhere when %s comes twice', async (name) => {
     const asked = ask(client);
-    const r = await t.call('GET', `${authorizePath(asked)}&${name}=${encodeURIComponent(asked.query[name] ?? '')}`, { as: person });
+    const r = await opened(t, `${authorizePath(asked)}&${name}=${encodeURIComponent(asked.query[name] ?? '')}`, { as: person });
     expect([r.status, r.headers.has('location')]).toEqual([400, false]);
   });
 
@@ -107,14 +110,14 @@ describe('GET /oauth/authorize', () => {
     ['state', 'invalid_request'],
     ['resource', 'invalid_target'],
   ])('[RFC 6749 3.1; RFC 8707 2] answers by redirect when %s comes twice', async (name, error) => {
-    const r = await t.call('GET', `${authorizePath(ask(client, { resource: ISSUER }))}&${name}=mcp:read`, { as: person });
+    const r = await opened(t, `${authorizePath(ask(client, { resource: ISSUER }))}&${name}=mcp:read`, { as: person });
     expect([r.status, locationOf(r).searchParams.get('error')]).toEqual([302, error]);
   });
 
   it('[MCP 2026-07-28 authorization] a client asks for more than it registered, as after a challenge; one that an administrator bound does not', async () => {
     const scope = 'mcp:read openid';
     const errorOf = async (of: Json, asked: string | undefined) => {
-      const r = await t.call('GET', authorizePath(ask(of, { scope: asked })), { as: await signUp(t) });
+      const r = await opened(t, authorizePath(ask(of, { scope: asked })), { as: await signUp(t) });
       return r.status === 200 ? [...r.text.matchAll(/name="scope:([^"]+)"/g)].map((m) => m[1]) : locationOf(r).searchParams.get('error');
     };
     const own = await register(t, { scope });
@@ -128,7 +131,7 @@ describe('GET /oauth/authorize', () => {
 
   it('[OIDC Core 3.1.2.1] answers prompt=none without asking anybody', async () => {
     expect(locationOf(await get({ prompt: 'none' })).searchParams.get('error')).toBe('consent_required');
-    expect(locationOf(await t.call('GET', authorizePath(ask(client, { prompt: 'none' })))).searchParams.get('error')).toBe('login_required');
+    expect(locationOf(await opened(t, authorizePath(ask(client, { prompt: 'none' })))).searchParams.get('error')).toBe('login_required');
   });
 
   it('[RFC 6749 3.1] ignores parameters it does not know, and takes a registered query along', async () => {
@@ -148,7 +151,7 @@ describe('GET /oauth/authorize', () => {
     });
     expect(first.status, first.text).toBe(200);
     const two = await register(t, { redirect_uris: [CALLBACK, 'https://app.example/other'] });
-    expect((await t.call('GET', authorizePath(ask(two, { redirect_uri: undefined })), { as: person })).status).toBe(400);
+    expect((await opened(t, authorizePath(ask(two, { redirect_uri: undefined })), { as: person })).status).toBe(400);
   });
 });
 
@@ -189,7 +192,7 @@ describe('redirect URIs on loopback', () => {
     'cursor://evil/oauth/callback',
     'cursor://anysphere.cursor-mcp/oauth/callback?x',
   ])('[RFC 8252 7.3; RFC 9700 4.1.3] nothing but the port may differ: %s is not registered', async (uri) => {
-    const r = await t.call('GET', authorizePath(ask(native, { redirect_uri: uri })), { as: person });
+    const r = await opened(t, authorizePath(ask(native, { redirect_uri: uri })), { as: person });
     expect([r.status, r.headers.has('location')]).toEqual([400, false]);
   });
 });
@@ -220,18 +223,18 @@ describe('the consent page', () => {
 
   it('[ASVS 5.0 1.2.1] shows what a client calls itself as text', async () => {
     const evil = await register(t, { client_name: '<script>alert(1)</script>"><img src=x>' });
-    const r = await t.call('GET', authorizePath(ask(evil, { state: '"><script>alert(2)</script>' })), { as: person });
+    const r = await opened(t, authorizePath(ask(evil, { state: '"><script>alert(2)</script>' })), { as: person });
     expect(r.text).not.toMatch(/<script|<img/);
     expect(r.text).toContain('&lt;script&gt;');
   });
 
   it('[MCP 2026-07-28 security] warns of a client that nobody vouches for, and names this computer', async () => {
     const native = await register(t, { redirect_uris: ['http://127.0.0.1/callback'] });
-    const { text } = await t.call('GET', authorizePath(ask(native, { redirect_uri: 'http://127.0.0.1:4711/callback' })), { as: person });
+    const { text } = await opened(t, authorizePath(ask(native, { redirect_uri: 'http://127.0.0.1:4711/callback' })), { as: person });
     expect(text).toContain('<strong>127.0.0.1:4711</strong> (');
     expect(text).toMatch(/class="[^"]*warning/);
     const vouched = (await t.call('POST', '/oauth/clients', { as: await t.admin(), body: { redirect_uris: [CALLBACK], client_name: 'Vouched' } })).body;
-    expect((await t.call('GET', authorizePath(ask(vouched)), { as: person })).text).not.toMatch(/class="[^"]*warning/);
+    expect((await opened(t, authorizePath(ask(vouched)), { as: person })).text).not.toMatch(/class="[^"]*warning/);
   });
 
   it('denies by redirect, and stores nothing', async () => {
@@ -241,7 +244,7 @@ describe('the consent page', () => {
     expect(r.status).toBe(303);
     expect(Object.fromEntries(locationOf(r).searchParams)).toEqual({ error: 'access_denied', state: 'the state', iss: ISSUER });
     expect((await t.call('GET', '/agents', { as: someone })).body).toEqual([]);
-    expect((await t.call('GET', authorizePath(asked), { as: someone })).status).toBe(200);
+    expect((await opened(t, authorizePath(asked), { as: someone })).status).toBe(200);
   });
 
   it('[RFC 9700 4.12; RFC 9207 2] consent is answered by 303, with code, state and iss', async () => {
@@ -256,9 +259,9 @@ describe('the consent page', () => {
     const someone = await signUp(t);
     const authorization = { authorization: `Bearer ${someone.token}` };
     const asked = ask(client, { scope: 'mcp:read mcp:execute agents:write' });
-    const none = await form(t, authorizePath(asked), { agent: 'new', decision: 'allow' }, authorization);
+    const none = await form(t, consentPath(asked), { agent: 'new', decision: 'allow' }, authorization);
     expect(none.status).toBe(400);
-    const r = await form(t, authorizePath(asked), { 'scope:mcp:read': 'on', 'scope:audit:read': 'on', agent: 'new', decision: 'allow' }, authorization);
+    const r = await form(t, consentPath(asked), { 'scope:mcp:read': 'on', 'scope:audit:read': 'on', agent: 'new', decision: 'allow' }, authorization);
     expect((await exchange(t, asked, locationOf(r).searchParams.get('code') ?? '')).body.scope).toBe('mcp:read');
   });
 
@@ -287,7 +290,7 @@ describe('the consent page', () => {
 
 describe('consent that is remembered', () => {
   const asks = async (someone: Person, of: Json, query: Record<string, string | undefined> = {}) =>
-    (await t.call('GET', authorizePath(ask(of, query)), { as: someone })).status === 200;
+    (await opened(t, authorizePath(ask(of, query)), { as: someone })).status === 200;
 
   it('holds for the same client, redirect URI, resource and scopes, and for nothing else', async () => {
     const someone = await signUp(t);
@@ -324,7 +327,7 @@ describe('consent that is remembered', () => {
   });
 });
 
-describe('POST /oauth/authorize', () => {
+describe('POST /oauth/authorize/consent', () => {
   const signedIn = async (): Promise<FormClient> => {
     const someone = await signUp(t);
     const browser = new FormClient(t);
@@ -335,9 +338,9 @@ describe('POST /oauth/authorize', () => {
 
   it('takes the form of its own page, with the cookie', async () => {
     const browser = await signedIn();
-    const r = await browser.post(authorizePath(ask(client)), fields);
+    const r = await browser.post(consentPath(ask(client)), fields);
     expect([r.status, locationOf(r).searchParams.has('code')]).toEqual([303, true]);
-    const hidden = await browser.post(authorizePath(ask(client)), fields, { origin: 'null', 'sec-fetch-site': 'same-origin' });
+    const hidden = await browser.post(consentPath(ask(client)), fields, { origin: 'null', 'sec-fetch-site': 'same-origin' });
     expect(hidden.status).toBe(303);
   });
 
@@ -350,7 +353,7 @@ describe('POST /oauth/authorize', () => {
   ])('[ASVS 5.0 10.7.1; MCP security] consent is not taken from the form of %s', async (_what, headers) => {
     const browser = await signedIn();
     const plain = Object.fromEntries(Object.entries({ 'sec-fetch-site': '', ...headers }).filter(([, value]) => value !== ''));
-    const r = await t.call('POST', authorizePath(ask(client)), {
+    const r = await t.call('POST', consentPath(ask(client)), {
       raw: new URLSearchParams(fields).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded', cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; '), ...plain },
     });
@@ -359,16 +362,16 @@ describe('POST /oauth/authorize', () => {
 
   it('leads to the sign-in page without a session, and judges the request again', async () => {
     const nobody = new FormClient(t);
-    const r = await nobody.post(authorizePath(ask(client)), fields);
+    const r = await nobody.post(consentPath(ask(client)), fields);
     expect(r.status).toBe(303);
     expect(r.headers.get('location')).toContain('/sign-in');
     const browser = await signedIn();
-    expect((await browser.post(authorizePath(ask(client, { redirect_uri: 'https://evil.example/' })), fields)).status).toBe(400);
-    expect(locationOf(await browser.post(authorizePath(ask(client, { code_challenge_method: 'plain' })), fields)).searchParams.get('error')).toBe('invalid_request');
+    expect((await browser.post(consentPath(ask(client, { redirect_uri: 'https://evil.example/' })), fields)).status).toBe(400);
+    expect(locationOf(await browser.post(consentPath(ask(client, { code_challenge_method: 'plain' })), fields)).searchParams.get('error')).toBe('invalid_request');
   });
 
   it('takes a form only: 415', async () => {
-    expect((await t.call('POST', authorizePath(ask(client)), { as: person, body: fields })).status).toBe(415);
+    expect((await t.call('POST', consentPath(ask(client)), { as: person, body: fields })).status).toBe(415);
   });
 });
 

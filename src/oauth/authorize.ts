@@ -29,11 +29,16 @@ async function redirecting(status: 302 | 303, work: () => Promise<Response>): Pr
   }
 }
 
+/** Of our own consent page, below the authorization endpoint by whichever of its paths. */
+export const CONSENT = '/consent';
+
 /**
- * `GET` of the authorization endpoint (OAuth 2.1, section 4.1). Whoever is not signed in is led to the sign-in page and back; whoever
- * has agreed to exactly this before is sent on; everybody else sees the consent page.
+ * `GET` of the authorization endpoint (specification 4.5; OAuth 2.1, section 4.1). Whoever is not signed in is led to the sign-in page and
+ * back; whoever has agreed to exactly this before is sent on; everybody else is led to the consent page.
+ *
+ * @param show the request is for our own consent page: it is shown instead.
  */
-export function authorizePage(platform: Platform, call: Asking): Promise<Response> {
+export function authorizePage(platform: Platform, call: Asking, show = false): Promise<Response> {
   return redirecting(302, async () => {
     const asked = await readAuthorizationRequest(platform, call.url.searchParams);
     const quiet = asked.prompt.has('none');
@@ -51,11 +56,12 @@ export function authorizePage(platform: Platform, call: Asking): Promise<Respons
     if (quiet) return deny('consent_required');
     const page = platform.config.mcp.consentPage;
     if (page !== undefined) return found(`${page}${page.includes('?') ? '&' : '?'}${call.url.search.slice(1)}`, 302);
+    if (!show) return found(call.url.pathname + CONSENT + call.url.search, 302);
     return consentPage(platform, call.request, asked, await shown(platform, userId));
   });
 }
 
-/** `POST` of the authorization endpoint: the form of the consent page. */
+/** The form of the consent page. */
 export function decideOnPage(platform: Platform, call: Asking, fields: Readonly<Record<string, string>>): Promise<Response> {
   return redirecting(303, async () => {
     const asked = await readAuthorizationRequest(platform, call.url.searchParams);

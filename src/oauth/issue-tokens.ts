@@ -41,7 +41,7 @@ export async function insertGrant(platform: Platform, change: Change, grant: New
     type: 'grant.created',
     agentId: row.agent_id,
     userId: row.user_id,
-    data: { grantId: row.id, clientId: row.client_id, agentId: row.agent_id, scope: row.scope, resource: row.resource },
+    data: { grantId: row.id, clientId: row.client_id, agentId: row.agent_id, reason: row.kind, scope: row.scope, resource: row.resource },
   });
   return row;
 }

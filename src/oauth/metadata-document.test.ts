@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ask, authorizePath, claimsOf, code, exchange, form, type Person, refreshWith, signUp } from '../../test/support/oauth.ts';
+import { ask, authorizePath, claimsOf, code, exchange, form, opened, type Person, refreshWith, signUp } from '../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../test/support/service.ts';
 
 /** A host on loopback that publishes client ID metadata documents. */
@@ -38,7 +38,7 @@ const publish = (body: string, status = 200, headers: Record<string, string> = {
 const newClient = (more: Json = {}): Json => ({ client_id: `${origin}/clients/${++count}`, client_name: 'Documented', redirect_uris: [CALLBACK], ...more });
 const publishOf = (client: Json, more: Json = {}, headers: Record<string, string> = {}): void =>
   publish(JSON.stringify({ ...client, ...more }), 200, { 'content-type': 'application/json', ...headers });
-const open = (client: Json, query: Record<string, string> = {}) => t.call('GET', authorizePath(ask(client, query)), { as: person });
+const open = (client: Json, query: Record<string, string> = {}) => opened(t, authorizePath(ask(client, query)), { as: person });
 // Each test has a minute of its own: how often a host is asked in one is limited.
 beforeEach(() => {
   asked = [];
@@ -50,7 +50,7 @@ describe('a client ID metadata document', () => {
     const client = newClient();
     publishOf(client);
     const request = ask(client);
-    const page = await t.call('GET', authorizePath(request), { as: person });
+    const page = await opened(t, authorizePath(request), { as: person });
     expect(page.status, page.text).toBe(200);
     expect(page.text).toContain('Documented');
     expect(page.text).toContain(new URL(origin).host);
@@ -71,7 +71,7 @@ describe('a client ID metadata document', () => {
     const request = ask(client, { redirect_uri: 'http://localhost:54321/callback' });
     const value = await code(t, person, request);
     expect((await exchange(t, request, value)).status).toBe(200);
-    expect((await t.call('GET', authorizePath(ask(client, { redirect_uri: 'http://localhost:54321/callback' })), { as: person })).status).toBe(200);
+    expect((await opened(t, authorizePath(ask(client, { redirect_uri: 'http://localhost:54321/callback' })), { as: person })).status).toBe(200);
   });
 
   it.each<[string, (client: Json) => void]>([

@@ -62,6 +62,13 @@ describe('GET /.well-known/oauth-authorization-server', () => {
   );
 });
 
+it('the issuer has no slash at its end, although the base URL was given with one', async () => {
+  const own = await createTestService({ config: { baseUrl: 'https://id.example/' } });
+  const { body } = await own.call('GET', WELL_KNOWN);
+  expect([body.issuer, body.token_endpoint]).toEqual(['https://id.example', 'https://id.example/api/legate/oauth/token']);
+  expect((await own.call('GET', '/.well-known/oauth-protected-resource')).body.resource).toBe('https://id.example');
+});
+
 describe('an issuer with a path', () => {
   const issuer = 'https://auth.example/legate';
 
@@ -87,7 +94,7 @@ describe('CORS beside it', () => {
     for (const prefix of endpoints) {
       for (const name of ['token', 'revoke', 'register'])
         expect((await t.call('OPTIONS', `${prefix}/${name}`)).headers.get('access-control-allow-origin'), `${prefix}/${name}`).toBe('*');
-      for (const name of ['authorize', 'introspect']) {
+      for (const name of ['authorize', 'authorize/consent', 'introspect']) {
         const r = await t.call('OPTIONS', `${prefix}/${name}`, { headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' } });
         expect(r.headers.has('access-control-allow-origin'), `${prefix}/${name}`).toBe(false);
       }

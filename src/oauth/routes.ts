@@ -5,7 +5,7 @@ import type { Call } from '../lib/route.ts';
 import { secretsEqual } from '../lib/secrets.ts';
 import { defineRoute, type Platform } from '../platform.ts';
 import { authenticateHolder, clientCredentials, refused } from './authenticate-client.ts';
-import { authorizePage, decideOnPage } from './authorize.ts';
+import { authorizePage, CONSENT, decideOnPage } from './authorize.ts';
 import { ClientErrors, OAuthErrors, oauthFailure } from './errors.ts';
 import { introspect } from './introspect.ts';
 import { keyRing } from './keys.ts';
@@ -34,18 +34,35 @@ const authorizeGet = everywhere((path, mount) =>
     mount,
     summary: 'Ask a person to let a client act for them',
     description:
-      'The authorization endpoint (OAuth 2.1, section 4.1; PKCE with S256 only). The query is that of the standard: response_type=code, client_id, redirect_uri, code_challenge, code_challenge_method=S256, scope, state, resource. It answers with a redirect or a page.',
+      'The authorization endpoint (OAuth 2.1, section 4.1; PKCE with S256 only). The query is that of the standard: response_type=code, client_id, redirect_uri, code_challenge, code_challenge_method=S256, scope, state, resource. It answers with a redirect: to the sign-in page, to the consent page, or back to the client.',
     who: 'public',
     page: true,
-    answers: { 200: HTML, 302: null },
+    answers: { 302: null },
     failure: oauthFailure,
     errors: authorizeErrors,
     handle: handleAuthorize,
   }),
 );
 
+const handleConsent = (call: Call<undefined, undefined, undefined>, platform: Platform): Promise<Response> => authorizePage(platform, call, true);
+const consentGet = everywhere((path, mount) =>
+  defineRoute({
+    method: 'GET',
+    path,
+    mount,
+    summary: 'The consent page',
+    description: 'The query is that of the authorization request, which leads here.',
+    who: 'public',
+    page: true,
+    answers: { 200: HTML, 302: null },
+    failure: oauthFailure,
+    errors: authorizeErrors,
+    handle: handleConsent,
+  }),
+);
+
 const handleDecide = (call: Call<undefined, undefined, Record<string, string>>, platform: Platform): Promise<Response> => decideOnPage(platform, call, call.body);
-const authorizePost = everywhere((path, mount) =>
+const consentPost = everywhere((path, mount) =>
   defineRoute({
     method: 'POST',
     path,
@@ -243,7 +260,8 @@ export const oauthRoutes = [
     },
   }),
   ...authorizeGet('authorize'),
-  ...authorizePost('authorize'),
+  ...consentGet(`authorize${CONSENT}`),
+  ...consentPost(`authorize${CONSENT}`),
   ...everywhere(tokenRoute)('token'),
   tokenRoute('/token', 'rest'),
   ...register('register'),

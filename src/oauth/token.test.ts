@@ -196,11 +196,13 @@ describe('the client of a token request', () => {
     const r = await t.call('POST', '/oauth/token', request);
     expect(r.status).toBe(status);
     expect(r.body).toEqual({ error: 'invalid_request', error_description: expect.any(String) });
+    if (status === 415) expect(r.body.error_description).toBe('The content type must be application/x-www-form-urlencoded.');
   });
 
   it('[RFC 6749 3.2] the token endpoint is not asked by GET', async () => {
     const r = await t.call('GET', '/oauth/token?grant_type=refresh_token');
-    expect([r.status, r.headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);
+    expect([r.status, r.headers.get('allow'), r.headers.get('cache-control')]).toEqual([405, 'POST, OPTIONS', 'no-store']);
+    expect(r.body).toEqual({ error: 'invalid_request', error_description: expect.any(String) });
   });
 
   it('has one limit for all paths, with the body of the specification', async () => {

@@ -224,7 +224,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await page.fill('#email', email);
     await page.fill('#password', password);
     await page.press('#password', 'Enter');
-    await page.waitForURL('**/oauth/authorize?*');
+    await page.waitForURL('**/oauth/authorize/consent?*');
     await expectGoodPage(page, 'consent');
     await page.setViewportSize({ width: 1280, height: 800 });
     await expectGoodPage(page, 'consent-wide');

@@ -56,15 +56,23 @@ export function ask(client: Json, more: Record<string, string | undefined> = {})
 
 export const authorizePath = (asked: Asked, prefix = '/oauth'): string => `${prefix}/authorize?${new URLSearchParams(asked.query)}`;
 
+export const consentPath = (asked: Asked): string => authorizePath(asked).replace('?', '/consent?');
+
+/** What the authorization endpoint shows: where it leads to the consent page, that page. */
+export async function opened(t: TestService, path: string, o: Parameters<TestService['call']>[2] = {}): Promise<Answered> {
+  const r = await t.call('GET', path, o);
+  const location = r.headers.get('location');
+  return location !== null && r.status === 302 && location === path.replace('?', '/consent?') ? t.call('GET', location, o) : r;
+}
+
 /** The person allows it on the consent page: its own fields, as they stand there ticked. Gives the answer, a redirect. */
 export async function consent(t: TestService, person: Person, asked: Asked, fields: Record<string, string> = {}): Promise<Answered> {
-  const path = authorizePath(asked);
   const authorization = { authorization: `Bearer ${person.token}` };
-  const page = await t.call('GET', path, { headers: authorization });
+  const page = await opened(t, authorizePath(asked), { headers: authorization });
   if (page.status !== 200) return page;
   const ticked = [...page.text.matchAll(/<input type="checkbox" id="([^"]+)" name="[^"]+"[^>]* checked/g)].map((m) => [m[1] as string, 'on']);
   const agent = /name="agent" value="([^"]+)" checked/.exec(page.text)?.[1] ?? 'new';
-  return form(t, path, { ...Object.fromEntries(ticked), agent, decision: 'allow', ...fields }, authorization);
+  return form(t, consentPath(asked), { ...Object.fromEntries(ticked), agent, decision: 'allow', ...fields }, authorization);
 }
 
 export const locationOf = (r: Answered): URL => new URL(r.headers.get('location') ?? 'missing:');
