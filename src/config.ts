@@ -34,8 +34,8 @@ export const configSection = {
   }),
   baseUrl: option.optionalString({
     defaultText: 'http://localhost:<port>',
-    schema: z.url({ protocol: /^https?$/, message: 'must be an http or https address' }).refine((u) => !u.endsWith('/'), 'must not end with a slash'),
-    description: 'Public address: issuer, cookies and links. Never taken from request headers.',
+    schema: z.url({ protocol: /^https?$/, message: 'must be an http or https address' }).transform((url) => url.replace(/\/+$/, '')),
+    description: 'Public address: issuer, cookies and links. Never taken from request headers. A slash at its end is left out.',
   }),
   redisUrl: redisUrlOption('none', 'A Redis for what instances share. What uses it says so by its own store option.'),
   http: httpConfig,

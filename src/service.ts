@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { type AgentsApi, agentsApi } from './agents/index.ts';
+import { type AnomaliesApi, anomaliesApi } from './anomalies/index.ts';
 import { type ApiTokensApi, apiTokensApi } from './api-tokens/index.ts';
-import { type Approval, notifyOfApprovals } from './approvals/index.ts';
+import { type Approval, type ApprovalsApi, approvalsApi, notifyOfApprovals } from './approvals/index.ts';
 import { type AuditApi, auditApi } from './audit/index.ts';
 import { type BreachCheck, createBreachCheck } from './breach/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
+import { type BudgetsApi, budgetsApi, type CostsApi, costsApi } from './costs/index.ts';
 import { type DelegationsApi, delegationsApi } from './delegations/index.ts';
 import { type EventsApi, eventsApi } from './events/index.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
@@ -76,6 +78,14 @@ export interface Legate extends DecisionsApi {
   readonly events: EventsApi;
   /** Webhooks as functions, with the power of an admin. */
   readonly webhooks: WebhooksApi;
+  /** Costs as functions, with the power of an admin. */
+  readonly costs: CostsApi;
+  /** Budgets as functions, with the power of an admin. */
+  readonly budgets: BudgetsApi;
+  /** What waits for a person, as functions, with the power of an admin. */
+  readonly approvals: ApprovalsApi;
+  /** Unusual behaviour of agents, as functions, with the power of an admin. */
+  readonly anomalies: AnomaliesApi;
   /** Accounts, with the power of an admin. */
   readonly users: UsersApi;
   /** Where people are signed in, with the power of an admin. */
@@ -205,6 +215,10 @@ export async function createLegate({ authenticate, onApprovalRequested, users, e
     mcp: { ...mcpApi(platform), validateToken: (token, o) => validateToken(platform, token, o) },
     events: eventsApi(platform, fetch),
     webhooks: webhooksApi(platform),
+    costs: costsApi(platform),
+    budgets: budgetsApi(platform),
+    approvals: approvalsApi(platform),
+    anomalies: anomaliesApi(platform),
     users: usersApi(platform),
     sessions: sessionsApi(platform),
     apiTokens: apiTokensApi(platform),

@@ -13,7 +13,7 @@ import type { Module, Platform } from '../platform.ts';
 import { withHeaders } from '../rate-limit/index.ts';
 import type { Db } from '../storage/index.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
-import { preflight, readableFromEverywhere } from './cross-origin.ts';
+import { preflight, type Reader, readableBy } from './cross-origin.ts';
 import { assertAllowedOrigin } from './origin.ts';
 import { reachOf } from './reach.ts';
 import { JSON_HEADERS, renderError, toKnownError } from './render-error.ts';
@@ -22,6 +22,8 @@ import { JSON_HEADERS, renderError, toKnownError } from './render-error.ts';
 export interface Connection {
   /** Address of the peer. */
   readonly remoteAddress?: string | undefined;
+  /** Breaks it off, whatever is still on its way. */
+  readonly breakOff?: () => void;
 }
 
 export type Fetch = (request: Request, connection?: Connection) => Promise<Response>;
@@ -53,34 +55,53 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
     byPath.set(path, methods.set(route.method, route));
   }
 
+  const { trustedOrigins } = platform.config.http;
+  const trustedPage = (request: Request): Reader | undefined => {
+    const origin = request.headers.get('origin');
+    return origin !== null && trustedOrigins.includes(origin) ? { trusted: origin } : undefined;
+  };
+
+  /** Where origins differ in what they get, no cache may mix them up. */
+  const forOrigins = (response: Response): Response => {
+    if (trustedOrigins.length > 0) response.headers.append('vary', 'Origin');
+    return response;
+  };
+
   // Literal segments before parameters, so that /audit/export is never taken for /audit/:id.
   const paths = [...byPath.keys()].sort((a, b) => Number(a.includes(':')) - Number(b.includes(':')));
   for (const path of paths) {
     const methods = byPath.get(path) as Map<string, Route<Platform>>;
     const crossOrigin = [...methods.values()].some((route) => route.crossOrigin);
-    const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), ...(crossOrigin ? ['OPTIONS'] : [])].join(', ');
+    const get = methods.get('GET');
+    const allow = [...methods.keys(), ...(get && !get.noHead ? ['HEAD'] : []), ...(crossOrigin ? ['OPTIONS'] : [])].join(', ');
+    // Whoever errs in the method still gets errors in the form that is usual here.
+    const [first] = methods.values();
+    const page = [...methods.values()].some((route) => route.page);
     app.all(path, async (c) => {
       const request = c.req.raw;
-      if (crossOrigin && request.method === 'OPTIONS') {
+      const reader = (page ? undefined : trustedPage(request)) ?? (crossOrigin ? 'anyone' : undefined);
+      if (reader && request.method === 'OPTIONS') {
         observe(`OPTIONS ${path}`, 204);
-        return preflight(allow);
+        return forOrigins(preflight(reader, allow));
       }
       const head = request.method === 'HEAD';
-      const route = methods.get(head ? 'GET' : request.method);
+      const route = head ? (get?.noHead ? undefined : get) : methods.get(request.method);
       let response: Response;
       let limit: Record<string, string> | undefined;
       try {
         if (!route) throw CommonErrors.METHOD_NOT_ALLOWED({ headers: { allow } });
-        const ip = clientAddress(c.env.connection?.remoteAddress ?? null, request.headers.get('x-forwarded-for'), trusted);
+        const { connection } = c.env;
+        const ip = clientAddress(connection?.remoteAddress ?? null, request.headers.get('x-forwarded-for'), trusted);
         if (route.rateLimit) limit = await passLimit(platform, route.rateLimit, ip);
-        response = await serve(platform, authenticator, route, request, ip, c.req.param() as Record<string, string>);
+        response = await serve(platform, authenticator, route, request, ip, c.req.param() as Record<string, string>, connection?.breakOff);
       } catch (error) {
-        response = route?.page ? pageOfError(platform, request, error, route.failure) : jsonOfError(platform, error, route?.failure);
+        response = route?.page ? pageOfError(platform, request, error, route.failure) : jsonOfError(platform, error, (route ?? first)?.failure);
       }
       if (limit) response = withHeaders(response, limit);
       const requestId = route?.echoRequestId ? request.headers.get('x-request-id') : null;
       if (requestId !== null) response = withHeaders(response, { 'x-request-id': requestId });
-      if (crossOrigin) readableFromEverywhere(response);
+      if (reader) readableBy(reader, response);
+      forOrigins(response);
       observe(`${route ? request.method : 'other'} ${path}`, response.status);
       if (!head) return response;
       // A body that is written while it is read would wait for its reader for ever.
@@ -88,9 +109,11 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
       return new Response(null, response);
     });
   }
-  app.notFound(() => {
+  app.notFound((c) => {
     observe('unknown', 404);
-    return jsonOfError(platform, CommonErrors.NOT_FOUND());
+    const response = jsonOfError(platform, CommonErrors.NOT_FOUND());
+    const reader = trustedPage(c.req.raw);
+    return forOrigins(reader ? readableBy(reader, response) : response);
   });
 
   return async (request, connection) => app.fetch(request, { connection });
@@ -131,6 +154,7 @@ async function serve(
   request: Request,
   ip: string | null,
   params: Record<string, string>,
+  breakOff?: () => void,
 ): Promise<Response> {
   const startedAt = performance.now();
   const url = new URL(request.url);
@@ -169,6 +193,7 @@ async function serve(
     startedAt,
     requestId: newId('request', platform.clock.now()),
     request,
+    breakOff,
     url,
   };
   return toResponse(route, await route.handle(call as never, platform));
@@ -212,11 +237,17 @@ async function readBody(platform: Platform, route: Route<Platform>, request: Req
   if (type === null && route.bodyOptional && (request.body === null || request.headers.get('content-length') === '0')) return parseWith(route.body, {});
   const form = route.form !== undefined && route.form !== false && isForm(type);
   if (!(form || (isJson(type) && route.form !== 'only')) || request.headers.has('content-encoding'))
-    throw (route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE)({ message: CommonErrors.UNSUPPORTED_MEDIA_TYPE.message });
+    throw (route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE)({ message: wrongMediaType(route, request) });
   const bytes = await readBytes(request, limit);
   const text = decodeBody(bytes);
   if (form) return parseWith(route.body, fieldsOf(new URLSearchParams(text)));
   return parseWith(route.body, text === '' && route.bodyOptional ? {} : parseJson(text));
+}
+
+function wrongMediaType(route: Route<Platform>, request: Request): string {
+  if (request.headers.has('content-encoding')) return 'The body must not be compressed.';
+  const form = 'application/x-www-form-urlencoded';
+  return `The content type must be ${route.form === 'only' ? form : route.form ? `application/json or ${form}` : 'application/json'}.`;
 }
 
 export const isJson = (contentType: string | null | undefined): boolean => contentType !== null && contentType !== undefined && /^application\/json\s*(;|$)/i.test(contentType);

@@ -1,29 +1,38 @@
 /**
- * For pages of any origin: MCP clients that run in a browser read metadata, register and fetch tokens from wherever they are
- * served. Never with credentials, so a cookie of ours opens nothing to them.
+ * What pages of other origins may call (Fetch standard, CORS).
+ *
+ * Pages of any origin: MCP clients that run in a browser read metadata, register and fetch tokens from wherever they are served.
+ * Never with credentials, so a cookie of ours opens nothing to them.
+ *
+ * Pages of a trusted origin (`http.trustedOrigins`): everything but our own pages, with the session cookie.
  */
-const ALLOWED = {
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'WWW-Authenticate, Retry-After',
-} as const;
+export type Reader = { readonly trusted: string } | 'anyone';
 
-const ALLOWED_REQUEST_HEADERS = 'Authorization, Content-Type, MCP-Protocol-Version';
+const EXPOSED = 'WWW-Authenticate, Retry-After';
+const EXPOSED_TO_TRUSTED = `${EXPOSED}, Link, Content-Disposition, RateLimit, RateLimit-Policy, X-Request-ID`;
+const ASKED_HEADERS = 'Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version';
+const ASKED_BY_TRUSTED = `${ASKED_HEADERS}, X-Request-ID`;
 const PREFLIGHT_SECONDS = 7200;
 
-/** The same answer, readable from every origin. */
-export function readableFromEverywhere(response: Response): Response {
-  for (const [name, value] of Object.entries(ALLOWED)) response.headers.set(name, value);
+const allowed = (reader: Reader): Record<string, string> =>
+  reader === 'anyone'
+    ? { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED }
+    : { 'access-control-allow-origin': reader.trusted, 'access-control-allow-credentials': 'true', 'access-control-expose-headers': EXPOSED_TO_TRUSTED };
+
+/** The same answer, readable by these pages. */
+export function readableBy(reader: Reader, response: Response): Response {
+  for (const [name, value] of Object.entries(allowed(reader))) response.headers.set(name, value);
   return response;
 }
 
 /** Answer to a preflight request. */
-export const preflight = (methods: string): Response =>
+export const preflight = (reader: Reader, methods: string): Response =>
   new Response(null, {
     status: 204,
     headers: {
-      ...ALLOWED,
+      ...allowed(reader),
       'access-control-allow-methods': methods,
-      'access-control-allow-headers': ALLOWED_REQUEST_HEADERS,
+      'access-control-allow-headers': reader === 'anyone' ? ASKED_HEADERS : ASKED_BY_TRUSTED,
       'access-control-max-age': String(PREFLIGHT_SECONDS),
       vary: 'Access-Control-Request-Headers',
     },

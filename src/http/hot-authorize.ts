@@ -78,6 +78,8 @@ export function hotAuthorize(
       length > AUTHORIZE_BODY_LIMIT ||
       !isJson(headers['content-type']) ||
       headers['content-encoding'] !== undefined ||
+      // A page of a trusted origin is told by the declared route that it may read the answer.
+      headers.origin !== undefined ||
       repeatsHeader(req.rawHeaders)
     )
       return false;

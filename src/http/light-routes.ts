@@ -66,9 +66,10 @@ function authenticatorSays(authenticator: Authenticator, req: IncomingMessage): 
   }
 }
 
-/** No body, a Host that is one, and each credential once. */
+/** No body, a Host that is one, each credential once, and no page of another origin, which the declared route may let read the answer. */
 function isPlain({ headers, rawHeaders }: IncomingMessage): boolean {
-  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined || !/^[\w.:[\]-]+$/.test(headers.host ?? '')) return false;
+  if (headers.origin !== undefined || headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined || !/^[\w.:[\]-]+$/.test(headers.host ?? ''))
+    return false;
   let credentials = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;

@@ -16,7 +16,11 @@ export interface Listening {
  * before any body parser does; one whose body was read already is answered with 500, and the log says so.
  */
 export function nodeListener(legate: Legate): (req: IncomingMessage, res: ServerResponse) => void {
-  const general = getRequestListener((request, env) => legate.fetch(request, { remoteAddress: (env as { incoming: IncomingMessage }).incoming.socket.remoteAddress }), {
+  const answer = (request: Request, env: unknown): Promise<Response> => {
+    const { socket } = (env as { incoming: IncomingMessage }).incoming;
+    return legate.fetch(request, { remoteAddress: socket.remoteAddress, breakOff: () => socket.destroy() });
+  };
+  const general = getRequestListener(answer, {
     overrideGlobalObjects: false,
     errorHandler: (error) => {
       const { status, headers, body } = error instanceof RequestError ? renderBadAddress(legate.platform) : renderError(legate.platform, error);

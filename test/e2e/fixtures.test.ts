@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { legate, root, scratchFolder, serve } from '../support/cli.ts';
+import type { Json } from '../support/service.ts';
 
 const blocks = [...readFileSync(join(root, 'docs/fixtures.md'), 'utf8').matchAll(/```(\w+)\n(.*?)```/gs)].map(([, kind, text]) => ({ kind, text: text as string }));
 const example = blocks.find((b) => b.kind === 'yaml')?.text as string;
@@ -83,8 +84,7 @@ describe('legate test', () => {
         ...(body ? { body: JSON.stringify(body) } : {}),
       });
       expect(r.ok).toBe(true);
-      // biome-ignore lint/suspicious/noExplicitAny: a test reads what came over the wire.
-      return (await r.json()) as any;
+      return (await r.json()) as Json;
     };
     const { user } = await call('POST', '/sign-in', { email: 'first@example.com', password: 'correct horse battery' });
     const agent = await call('POST', '/agents', {

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
+import { listen } from '../../src/http/node.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
 import { type Answered, createTestService, type TestService } from '../support/service.ts';
 
@@ -89,6 +90,78 @@ describe('a change by cookie', () => {
       const preflight = await byCookie('OPTIONS', path, { origin: EVIL, 'access-control-request-method': 'DELETE' });
       expect([preflight.headers.get('access-control-allow-origin'), preflight.headers.get('access-control-allow-methods')]).toEqual([null, null]);
     }
+  });
+});
+
+describe('a page of a trusted origin (CORS)', () => {
+  const TRUSTED = 'https://console.example';
+  const readable = (r: Answered): (string | null)[] => ['allow-origin', 'allow-credentials'].map((field) => r.headers.get(`access-control-${field}`));
+  const asks = (method: string, origin = TRUSTED) => ({ origin, 'access-control-request-method': method, 'access-control-request-headers': 'content-type' });
+
+  it('may ask before, and is told what it may send', async () => {
+    for (const [path, methods] of [
+      ['/agents', 'POST, GET, HEAD'],
+      ['/agents/agt_x', 'GET, PATCH, DELETE, HEAD'],
+      ['/auth/sessions/ses_x', 'DELETE'],
+    ] as const) {
+      const r = await t.call('OPTIONS', path, { headers: asks('POST') });
+      expect([r.status, r.text, ...readable(r), r.headers.get('access-control-allow-methods')]).toEqual([204, '', TRUSTED, 'true', methods]);
+      expect(r.headers.get('access-control-allow-headers')).toContain('Content-Type');
+      expect(r.headers.get('vary')).toContain('Origin');
+    }
+    for (const origin of [EVIL, 'null', `${TRUSTED}.evil.example`, `${TRUSTED}/`]) {
+      const refused = await t.call('OPTIONS', '/agents', { headers: asks('POST', origin) });
+      expect([refused.status, ...readable(refused)], origin).toEqual([405, null, null]);
+    }
+  });
+
+  it('reads every answer, with the cookie: what is done, refused and not there', async () => {
+    const headers = { origin: TRUSTED, 'sec-fetch-site': 'same-site' };
+    const answers = [
+      await byCookie('GET', '/auth/sessions', headers),
+      await byCookie('POST', '/agents', headers, { ownerId: 'me' }),
+      await byCookie('PUT', '/agents', headers),
+      await byCookie('GET', '/nothing', headers),
+      await t.call('GET', '/agents', { headers }),
+      await t.call('POST', '/sign-in', { headers, body: { email, password } }),
+    ];
+    expect(answers.map((r) => r.status)).toEqual([200, 400, 405, 404, 401, 200]);
+    for (const r of answers) {
+      expect(readable(r)).toEqual([TRUSTED, 'true']);
+      expect(r.headers.get('vary')).toContain('Origin');
+    }
+    expect(answers[0]?.headers.get('access-control-expose-headers')).toContain('Link');
+  });
+
+  it('reads what pages of all origins may, by its own name, so that its browser lets it', async () => {
+    const path = '/.well-known/oauth-authorization-server';
+    expect(readable(await t.call('GET', path, { headers: { origin: TRUSTED } }))).toEqual([TRUSTED, 'true']);
+    const other = await t.call('GET', path, { headers: { origin: EVIL } });
+    expect([...readable(other), other.headers.get('vary')]).toEqual(['*', null, 'Origin']);
+  });
+
+  it('does not read our own pages', async () => {
+    for (const path of ['/account/devices', '/account/apps', '/account/sign-in', '/oauth/authorize', '/oauth/authorize/consent']) {
+      expect(readable(await byCookie('GET', path, { origin: TRUSTED })), path).toEqual([null, null]);
+      expect(readable(await t.call('OPTIONS', path, { headers: asks('POST') })), path).toEqual([null, null]);
+    }
+  });
+
+  it.each(['*', `${TRUSTED}/`, `${TRUSTED}/page`, 'HTTPS://console.example', 'console.example', 'null'])('cannot be called %s', async (origin) => {
+    await expect(createTestService({ config: { http: { trustedOrigins: [TRUSTED, origin] } } })).rejects.toThrow(/http\.trustedOrigins.*must be an origin such as/);
+  });
+
+  it('over a socket too, where the busiest addresses have a way of their own', async () => {
+    const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
+    const as = { authorization: `Bearer ${token}`, origin: TRUSTED };
+    const question = { method: 'POST', headers: { ...as, 'content-type': 'application/json' }, body: '{"agentId":"agt_x","action":"a","resource":"b"}' };
+    const answers = [await fetch(`http://127.0.0.1:${server.port}/authorize`, question), await fetch(`http://127.0.0.1:${server.port}/auth/session`, { headers: as })];
+    expect(answers.map((r) => [r.status, r.headers.get('access-control-allow-origin')])).toEqual([
+      [404, TRUSTED],
+      [200, TRUSTED],
+    ]);
+    for (const r of answers) await r.text();
+    await server.stop(1000);
   });
 });
 

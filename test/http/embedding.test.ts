@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
+import type { Agent, AgentWithToken, AuditEntry, Delegation, EffectivePermission, LegateInput, StreamEvent, TokenValidation, User } from 'legate';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { nodeListener } from '../../src/http/node.ts';
 import { createLegate } from '../../src/service.ts';
@@ -38,6 +39,26 @@ async function listening(handler: RequestListener): Promise<string> {
   opened.push(() => server.closeAllConnections());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+describe('the types of the package', () => {
+  it('have a name for what the functions take and give', async () => {
+    const { dir, url, name } = newTestDatabase();
+    const input: LegateInput = { dataDir: dir, databaseUrl: url, service: { name } };
+    const legate = await createLegate(input);
+    opened.push(() => legate.close());
+    const user: User = await legate.users.create({ email: 'ada@example.com', password: 'correct horse battery' });
+    const make = (): Promise<AgentWithToken> => legate.agents.create({ ownerId: user.id, name: 'agent', type: 'service', permissions: [{ resource: 'a:*', actions: ['read'] }] });
+    const [giver, taker]: Agent[] = [await make(), await make()];
+    const ids = { fromAgent: giver?.id ?? '', toAgent: taker?.id ?? '' };
+    const given: Delegation = await legate.delegations.create({ ...ids, permissions: [{ resource: 'a:b', actions: ['read'] }] });
+    const held: EffectivePermission[] = await legate.agents.permissions(given.toAgent);
+    await legate.check({ agentId: given.toAgent, action: 'read', resource: 'a:b' });
+    const entries: AuditEntry[] = (await legate.audit.query()).entries;
+    const events: StreamEvent[] = await legate.events.replay(new Date(0), ['audit']);
+    const token: TokenValidation = await legate.mcp.validateToken('none');
+    expect([held.length, entries.length, events.length, token.valid]).toEqual([2, 1, 1, false]);
+  });
+});
 
 type Ask = (path: string, init?: RequestInit) => Promise<Response>;
 const json = { 'content-type': 'application/json' };

@@ -93,6 +93,8 @@ export const bodies: Readonly<Record<string, Sample>> = {
 
 const page = { limit: '10', cursor: Buffer.from('tnt_x').toString('base64url') };
 
+const owned = ({ id }: { id: string }) => ({ ownerId: id, tenantId: 'tnt_x' });
+
 export const queries: Readonly<Record<string, Sample>> = {
   'GET /tenants': () => page,
   'GET /mcp/servers': () => page,
@@ -103,28 +105,39 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /magic-link/verify': () => ({ token: 'lgo_x' }),
   'GET /password/reset': () => ({ token: 'lgo_x' }),
   'GET /verify-email': () => ({ token: 'lgo_x' }),
-  'GET /agents': ({ owner }) => ({ ...page, status: 'active', type: 'service', tenantId: 'tnt_x', ownerId: owner.id }),
-  'GET /delegations': ({ agent, other }) => ({ ...page, fromAgent: agent.id, toAgent: other.id }),
-  'GET /costs': ({ agent }) => ({ ...page, agentId: agent.id, since: '2029-01-01T00:00:00Z', until: LATER }),
-  'GET /costs/summary': ({ agent }) => ({ agentId: agent.id, since: '2029-01-01T00:00:00Z', until: LATER }),
-  'GET /budgets': ({ agent }) => ({ ...page, agentId: agent.id }),
+  'GET /agents': ({ owner }) => ({ ...page, ...owned(owner), status: 'active', type: 'service' }),
+  'GET /delegations': ({ agent, other, owner }) => ({ ...page, ...owned(owner), fromAgent: agent.id, toAgent: other.id }),
+  'GET /costs': ({ agent, owner }) => ({ ...owned(owner), ...page, agentId: agent.id, since: '2029-01-01T00:00:00Z', until: LATER }),
+  'GET /costs/summary': ({ agent, owner }) => ({ ...owned(owner), agentId: agent.id, since: '2029-01-01T00:00:00Z', until: LATER }),
+  'GET /budgets': ({ agent, owner }) => ({ ...owned(owner), ...page, agentId: agent.id }),
   'GET /oauth/grants': () => page,
   'GET /oauth/clients': () => page,
   'GET /account/apps': () => ({ ended: '1', lang: 'en' }),
   'GET /permissions/subjects': () => ({ ...page, action: 'read', resource: 'db:x' }),
-  'GET /events': ({ agent }) => ({
+  'GET /events': ({ agent, owner }) => ({
     ...page,
+    ...owned(owner),
     cursor: Buffer.from('1').toString('base64url'),
     types: 'audit,agent.created',
     agentId: agent.id,
     since: '2029-01-01T00:00:00Z',
     until: LATER,
   }),
-  'GET /webhooks': () => page,
+  'GET /webhooks': ({ owner }) => ({ ...page, ...owned(owner) }),
   'GET /webhooks/:id/deliveries': () => ({ ...page, status: 'pending' }),
-  'GET /anomalies': ({ agent }) => ({ ...page, agentId: agent.id, kind: 'denial_burst', severity: 'low', status: 'open', since: '2029-01-01T00:00:00Z', until: LATER }),
-  'GET /approvals': ({ agent }) => ({ ...page, status: 'pending', agentId: agent.id }),
+  'GET /anomalies': ({ agent, owner }) => ({
+    ...owned(owner),
+    ...page,
+    agentId: agent.id,
+    kind: 'denial_burst',
+    severity: 'low',
+    status: 'open',
+    since: '2029-01-01T00:00:00Z',
+    until: LATER,
+  }),
+  'GET /approvals': ({ agent, owner }) => ({ ...owned(owner), ...page, status: 'pending', agentId: agent.id }),
   'GET /audit': ({ agent, owner }) => ({
+    ...owned(owner),
     agentId: agent.id,
     userId: owner.id,
     since: '2029-01-01T00:00:00Z',
@@ -136,6 +149,7 @@ export const queries: Readonly<Record<string, Sample>> = {
     cursor: '',
   }),
   'GET /audit/export': ({ agent, owner }) => ({
+    ...owned(owner),
     agentId: agent.id,
     userId: owner.id,
     since: '2029-01-01T00:00:00Z',
@@ -144,7 +158,7 @@ export const queries: Readonly<Record<string, Sample>> = {
     result: 'allowed',
     format: 'json',
   }),
-  'GET /dashboard/stats': () => ({ window: '7d' }),
+  'GET /dashboard/stats': ({ owner }) => ({ ...owned(owner), window: '7d' }),
 };
 
 /** What has broken queries, templates, paths and shells; literal text to us. */

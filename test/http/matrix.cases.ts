@@ -1,5 +1,6 @@
 import { newId } from '../../src/lib/ids.ts';
 import { createSession } from '../../src/sessions/index.ts';
+import { newDelivery } from '../../src/webhooks/dispatcher.ts';
 import type { TestAgent, TestService, TestUser } from '../support/service.ts';
 
 /** Everybody who may call, in the order of the columns. */
@@ -92,6 +93,28 @@ const grant = async ({ t, owner, agent }: Scene): Promise<string> => {
 };
 /** Nothing listens there. */
 const webhook = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/webhooks', { as: owner, body: { url: 'http://127.0.0.1:9/in' } })).body.id;
+/** One that was dropped. */
+const delivery = async (s: Scene): Promise<string> => {
+  const webhookId = await webhook(s);
+  const now = s.t.clock.now();
+  const row = newDelivery(now, webhookId, newId('event', now), 'audit', '{}');
+  await s.t.legate.platform.database.write
+    .insertInto('webhook_deliveries')
+    .values({ ...row, status: 'dropped' })
+    .execute();
+  return row.id;
+};
+/** Something unusual that the agent has done. */
+const anomaly = async ({ t, owner, agent }: Scene): Promise<string> => {
+  const now = t.clock.now();
+  const id = newId('anomaly', now);
+  const what = { kind: 'denial_burst', severity: 'medium', observed: '20', expected: '20', evidence: '[]' };
+  await t.legate.platform.database.write
+    .insertInto('anomalies')
+    .values({ id, agent_id: agent.id, user_id: owner.id, ...what, detected_at: now, acknowledged_at: null, acknowledged_by: null, note: null })
+    .execute();
+  return id;
+};
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
@@ -251,8 +274,12 @@ export const matrix: Readonly<Record<string, Row>> = {
     want: '404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404',
   },
   'GET /api/legate/oauth/authorize': { target: fixed('/api/legate/oauth/authorize'), want: '400 400 400 400 400 400 400 400 400 400 400 400 400 400 400 400' },
-  'POST /api/legate/oauth/authorize': {
-    target: fixed('/api/legate/oauth/authorize', new URLSearchParams({ decision: 'allow' })),
+  'GET /api/legate/oauth/authorize/consent': {
+    target: fixed('/api/legate/oauth/authorize/consent'),
+    want: '400 400 400 400 400 400 400 400 400 400 400 400 400 400 400 400',
+  },
+  'POST /api/legate/oauth/authorize/consent': {
+    target: fixed('/api/legate/oauth/authorize/consent', new URLSearchParams({ decision: 'allow' })),
     want: '400 400 400 400 400 400 400 400 400 400 400 400 400 400 400 400',
   },
   'POST /api/legate/oauth/token': {
@@ -351,11 +378,20 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: `/webhooks/${await webhook(s)}/deliveries` }),
     want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200',
   },
-  'POST /webhooks/deliveries/:id/redeliver': { target: fixed('/webhooks/deliveries/whd_x/redeliver'), want: '401 401 401 401 401 401  404 404 404 403 403  403 403 404 403  404' },
+  'POST /webhooks/deliveries/:id/redeliver': {
+    target: async (s) => ({ path: `/webhooks/deliveries/${await delivery(s)}/redeliver` }),
+    want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200',
+  },
   'GET /anomalies': { scope: 'audit:read', target: fixed('/anomalies'), want: '401 401 401 401 401 401  200 200 200 200 403  403 403 200 403  200' },
-  // Nothing unusual has happened: no anomaly has this id.
-  'GET /anomalies/:id': { scope: 'audit:read', target: fixed('/anomalies/ano_x'), want: '401 401 401 401 401 401  404 404 404 404 403  403 403 404 403  404' },
-  'POST /anomalies/:id/acknowledge': { target: fixed('/anomalies/ano_x/acknowledge'), want: '401 401 401 401 401 401  404 404 404 403 403  403 403 403 403  404' },
+  'GET /anomalies/:id': {
+    scope: 'audit:read',
+    target: async (s) => ({ path: `/anomalies/${await anomaly(s)}` }),
+    want: '401 401 401 401 401 401  404 200 200 200 403  403 403 200 403  200',
+  },
+  'POST /anomalies/:id/acknowledge': {
+    target: async (s) => ({ path: `/anomalies/${await anomaly(s)}/acknowledge` }),
+    want: '401 401 401 401 401 401  404 200 200 403 403  403 403 403 403  200',
+  },
   'POST /agents': {
     scope: 'agents:write',
     target: ({ owner }) => ({ path: '/agents', body: { ownerId: owner.id, name: 'n', type: 'service' } }),

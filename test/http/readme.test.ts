@@ -1,19 +1,36 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { listen } from '../../src/http/node.ts';
+import { freePort } from '../support/process.ts';
 import { createTestService } from '../support/service.ts';
 
 const root = resolve(import.meta.dirname, '../..');
+/** What stands between the two marks of a name, by copy and paste. */
+const block = (name: string): string => new RegExp(`<!-- ${name}:begin -->\\s*\`\`\`\\w+\\n([\\s\\S]*?)\`\`\``).exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1] ?? '';
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+/** Starts a program; gives what it has printed so far. */
+function start(program: string, args: readonly string[], env: Record<string, string> = {}): () => string {
+  const child = spawn(program, args, { cwd: root, env: { ...process.env, ...env } });
+  children.push(child);
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk));
+  child.stderr.on('data', (chunk: Buffer) => (printed += chunk));
+  return () => printed;
+}
 
 it("the README's four requests, by copy and paste: two devices are listed, and one is ended", async () => {
-  const block = /<!-- devices:begin -->\s*```bash\n([\s\S]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1] ?? '';
-  expect(block.match(/^# \d\./gm)).toHaveLength(4);
+  const devices = block('devices');
+  expect(devices.match(/^# \d\./gm)).toHaveLength(4);
   const t = await createTestService();
   const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
-  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', block], { env: { ...process.env, BASE: `http://127.0.0.1:${server.port}` } });
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', devices], { env: { ...process.env, BASE: `http://127.0.0.1:${server.port}` } });
   await server.stop(1000);
   expect(stderr).toBe('');
   const [signedUp, signedIn, listed, ended] = stdout.trim().split('\n') as [string, string, string, string];
@@ -26,4 +43,31 @@ it("the README's four requests, by copy and paste: two devices are listed, and o
   ]);
   expect(ended).toBe('204');
   expect((await t.call('GET', '/auth/session', { as: JSON.parse(signedIn).token })).status).toBe(401);
+});
+
+it("the README's stream and its webhook: a decision arrives at both, and what is not signed is refused", async () => {
+  const t = await createTestService({ config: { webhooks: { allowPrivateNetworks: true } } });
+  // A signature that is years old would be refused.
+  t.clock.set(new Date().toISOString());
+  const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
+  const owner = await t.user();
+  const agent = await t.agent(owner);
+  const curl = `npm() { echo "$DEVELOPER_TOKEN"; }\n${block('watch').replace('http://localhost:3000', `http://127.0.0.1:${server.port}`)}`;
+  // Bash becomes curl, which is what is to be killed.
+  const watched = start('bash', ['-c', curl.replace('\ncurl ', '\nexec curl ')], { DEVELOPER_TOKEN: owner.token });
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/`;
+  const { secret } = (await t.call('POST', '/webhooks', { as: owner, body: { url, types: ['audit'] } })).body;
+  const received = start(process.execPath, ['--input-type=module', '--eval', block('webhook').replace('4000', String(port))], { WEBHOOK_SECRET: secret });
+  await vi.waitUntil(() => watched().includes(': connected'), { timeout: 10_000 });
+  const status = (): Promise<number> =>
+    fetch(url, { method: 'POST', body: '{}' }).then(
+      (r) => r.status,
+      () => 0,
+    );
+  await vi.waitUntil(async () => (await status()) === 400, { timeout: 10_000 });
+  const { auditId } = (await t.authorize(agent, { action: 'read', resource: 'db:x' })).body;
+  await vi.waitUntil(() => watched().includes(`event: audit\ndata: {"id":"evt_${auditId.slice(4)}"`) && received().includes(auditId), { timeout: 10_000 });
+  expect(received()).toMatch(/^audit \{/);
+  await server.stop(100);
 });
