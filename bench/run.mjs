@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { describeMachine, loadGenerator, measureFsync } from './support/machine.mjs';
 import { ms } from './support/numbers.mjs';
 
-const PARTS = ['authorize', 'records', 'history', 'postgres', 'decide', 'delegation', 'oauth', 'mcp', 'pages', 'export', 'sessions', 'limits', 'start'];
+const PARTS = ['authorize', 'records', 'history', 'postgres', 'decide', 'delegation', 'oauth', 'mcp', 'pages', 'export', 'events', 'sessions', 'limits', 'start'];
 const HISTORY_ROWS = 1_000_000;
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } });
 const only = values.only?.split(',') ?? PARTS;
@@ -28,6 +28,7 @@ if (!existsSync(join(root, 'dist/cli.js'))) {
 const { checkRecords, fillHistory, measureAuthorize, measureHistory } = await import('./figures/authorize.mjs');
 const { measureExport, measurePages } = await import('./figures/audit.mjs');
 const { measureDecide } = await import('./figures/decide.mjs');
+const { measureEvents } = await import('./figures/events.mjs');
 const { measureOAuth } = await import('./figures/oauth.mjs');
 const { measureDelegation } = await import('./figures/delegation.mjs');
 const { measureVerification } = await import('./figures/mcp.mjs');
@@ -59,6 +60,7 @@ const parts = {
   mcp: measureVerification,
   pages: measurePages,
   export: measureExport,
+  events: measureEvents,
   sessions: measureSessions,
   limits: measureLimits,
   start: measureStart,

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { newId } from '../../dist/lib/ids.js';
 import { migrate, openDatabase } from '../../dist/storage/index.js';
 import { fillPeople, permissionsOf } from '../support/data.mjs';
-import { compare, load } from '../support/load.mjs';
+import { compare, load, run } from '../support/load.mjs';
+import { pinned } from '../support/machine.mjs';
 import { median, ms, quantile, ratio, sleep, thousands } from '../support/numbers.mjs';
 import { startService, writeBodies } from '../support/service.mjs';
 
@@ -11,8 +12,8 @@ const AGENTS = 10_000;
 const DELEGATIONS = 100_000;
 const ROWS_AT_ONCE = 1000;
 const DESCENDANTS = 1000;
-const CHANGES = 500;
-const WARM_UP = 300;
+const CHANGES = 1000;
+const WARM_UP = 1500;
 const INBOUND = 1000;
 const ASK = { action: 'read', resource: 'mcp:server3:list_issues' };
 
@@ -30,7 +31,7 @@ export async function measureDelegation({ scratch, generator, rounds, seconds, r
   const plan = { connections: 64, rounds, seconds };
   try {
     // First: what many decisions leave behind to be indexed would be measured with it.
-    await measureChanges({ people, send, delegate, report });
+    await measureChanges({ people, url: service.url, report });
     const permissions = permissionsOf(10);
     const [root, second, third, last] = [await agent(permissions), await agent(), await agent(), await agent()];
     await delegate(root.id, second.id, permissions);
@@ -67,13 +68,15 @@ export async function measureDelegation({ scratch, generator, rounds, seconds, r
   }
 }
 
-async function measureChanges({ people, send, delegate, report }) {
-  const made = [];
-  const times = { creating: [], revoking: [] };
-  const permission = [{ resource: 'mcp:server3:*', actions: ['read'] }];
-  for (let i = 0; i < WARM_UP; i++) await send('DELETE', `/delegations/${(await delegate(people.many[i], people.many[AGENTS - 1 - i], permission)).id}`);
-  for (let i = 0; i < CHANGES; i++) await timed(times.creating, async () => made.push(await delegate(people.many[i], people.many[AGENTS - 1 - i], permission)));
-  for (const { id } of made) await timed(times.revoking, () => send('DELETE', `/delegations/${id}`));
+async function measureChanges({ people, url, report }) {
+  const input = {
+    url,
+    token: people.ownerToken,
+    pairs: people.many.slice(0, CHANGES).map((from, i) => [from, people.many[AGENTS - 1 - i]]),
+    warmUp: WARM_UP,
+    body: { permissions: [{ resource: 'mcp:server3:*', actions: ['read'] }], maxDepth: 10 },
+  };
+  const times = JSON.parse(await run(pinned(1, [process.execPath, join(import.meta.dirname, '../support/changes-client.mjs')]), JSON.stringify(input)));
   for (const [what, list] of Object.entries(times)) {
     const p99 = quantile(list, 0.99);
     report(`${what} a delegation among ${thousands(DELEGATIONS)}`, { measured: `p50 ${ms(median(list))}, p99 ${ms(p99)}`, bar: 'p99 < 5 ms', ok: p99 < 5 });

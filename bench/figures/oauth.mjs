@@ -1,8 +1,7 @@
 // The authorization server on SQLite: refreshing with rotation, authorizing with a consent that is remembered, exchanging codes.
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fillPeople } from '../support/data.mjs';
-import { load } from '../support/load.mjs';
+import { load, run } from '../support/load.mjs';
 import { pinned } from '../support/machine.mjs';
 import { median, ms, ratio, thousands } from '../support/numbers.mjs';
 import { startReference, startService } from '../support/service.mjs';
@@ -69,7 +68,7 @@ const authorizePath = (client) =>
 const consent = (service, client, token) =>
   ask(
     service,
-    authorizePath(client),
+    authorizePath(client).replace('?', '/consent?'),
     {
       method: 'POST',
       headers: { authorization: `Bearer ${token}` },
@@ -86,14 +85,4 @@ async function grant(service, client, token) {
   return (await (await ask(service, '/oauth/token', { method: 'POST', body }, 200)).json()).refresh_token;
 }
 
-function clientRun(input) {
-  const [program, ...args] = pinned(1, [process.execPath, join(import.meta.dirname, '../support/oauth-load.mjs')]);
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-    let text = '';
-    child.stdout.on('data', (chunk) => (text += chunk));
-    child.once('error', reject);
-    child.once('exit', (code) => (code === 0 ? resolve(JSON.parse(text)) : reject(new Error(`the OAuth client ended with ${code}`))));
-    child.stdin.end(JSON.stringify(input));
-  });
-}
+const clientRun = async (input) => JSON.parse(await run(pinned(1, [process.execPath, join(import.meta.dirname, '../support/oauth-load.mjs')]), JSON.stringify(input)));

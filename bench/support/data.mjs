@@ -16,7 +16,7 @@ export const permissionsOf = (count) => Array.from({ length: count }, (_, i) => 
 
 /**
  * One owner with an API token, agents with 10 and 1,000 permissions, and `agents` more with 10 permissions each.
- * @returns {Promise<{ ownerId: string, ownerToken: string, small: Agent, large: Agent, many: string[] }>}
+ * @returns {Promise<{ ownerId: string, ownerToken: string, small: Agent, large: Agent, many: string[], manyTokens: string[] }>}
  */
 export async function fillPeople(databaseUrl, agents) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
@@ -76,7 +76,14 @@ export async function fillPeople(databaseUrl, agents) {
         .execute();
   });
   await database.close();
-  return { ownerId, ownerToken, small: { id: small.id, token: small.token }, large: { id: large.id, token: large.token }, many: many.map((a) => a.id) };
+  return {
+    ownerId,
+    ownerToken,
+    small: { id: small.id, token: small.token },
+    large: { id: large.id, token: large.token },
+    many: many.map((a) => a.id),
+    manyTokens: many.map((a) => a.token),
+  };
 }
 
 /** Past decisions of the agents, spread over the last month, through the ledger's own batch store. */

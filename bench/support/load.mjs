@@ -43,12 +43,15 @@ export async function compare(generator, a, b, { connections, rounds, seconds })
 
 const middle = (runs) => ({ rps: median(runs.map((r) => r.rps)), p50: median(runs.map((r) => r.p50)), p99: median(runs.map((r) => r.p99)) });
 
-function run([program, ...args]) {
+/** What a program writes, given what it reads. */
+export function run([program, ...args], input = '') {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     let text = '';
     child.stdout.on('data', (chunk) => (text += chunk));
     child.once('error', reject);
     child.once('exit', (code) => (code === 0 ? resolve(text) : reject(new Error(`${program} ended with ${code}: ${text}`))));
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
   });
 }
