@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/lib/clock.ts';
-import { type As, type Command, describeAgents, describeCommand, type History, history, NAMES, OWNERS } from '../support/histories.ts';
+import { type As, type Command, describeAgents, describeCommand, type History, history, NAMES, OWNERS, SELDOM } from '../support/histories.ts';
 import { Model, type ModelAgent, type ModelDelegation, matches } from '../support/model.ts';
 import { createTestService, dialect, type Json, type TestService, type TestUser } from '../support/service.ts';
 
@@ -305,7 +305,7 @@ describe('random histories of delegation', () => {
     const w: World = { t, users, seen: new Map() };
     await fc.assert(
       fc.asyncProperty(history, (h) => new Run(w, h).play()),
-      { numRuns: HISTORIES, endOnFailure: false, interruptAfterTimeLimit: 500_000, markInterruptAsFailure: true },
+      { numRuns: HISTORIES, examples: [[SELDOM]], endOnFailure: false, interruptAfterTimeLimit: 500_000, markInterruptAsFailure: true },
     );
     // Histories in which nothing happens would prove nothing.
     expect(COMMON.filter((what) => (w.seen.get(what) ?? 0) < HISTORIES / 20)).toEqual([]);

@@ -155,6 +155,38 @@ export const history: fc.Arbitrary<History> = fc
   })
   .map(({ begin, commands, ...rest }) => ({ ...rest, commands: [...begin, ...commands] }));
 
+const passOn = (from: number, to: number, more: { minutes?: number; as?: As } = {}): Command => ({
+  do: 'delegate',
+  from,
+  to,
+  permissions: [{ resource: 'db:*', actions: ['read'] }],
+  minutes: null,
+  maxDepth: undefined,
+  as: 'owner',
+  ...more,
+});
+
+/** What chance brings about too seldom to count on. */
+export const SELDOM: History = {
+  agents: [[{ resource: 'db:*', actions: ['*'] }], [], [], [], []],
+  questions: [{ action: 'read', resource: 'db:x', ip: '192.0.2.1' }],
+  commands: [
+    passOn(0, 1),
+    passOn(1, 2),
+    passOn(2, 3),
+    passOn(2, 0),
+    passOn(0, 0),
+    passOn(0, 4, { as: 'admin' }),
+    passOn(0, 1, { minutes: -10 }),
+    { do: 'revoke', nth: 1, as: 'owner' },
+    passOn(1, 2),
+    passOn(2, 3),
+    { do: 'revoke', nth: 0, as: 'owner' },
+    { do: 'revoke agent', agent: 2 },
+    passOn(0, 2),
+  ],
+};
+
 const shown = (list: readonly ModelPermission[]): string =>
   list.map((p) => `${p.actions.join('+')} ${p.resource}${p.constraints ? ` ${JSON.stringify(p.constraints)}` : ''}`).join(', ') || 'nothing';
 
