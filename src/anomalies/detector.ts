@@ -13,10 +13,32 @@ const MAX_WAITING = 50_000;
 /** How long after a decision the detector looks at the latest. */
 const LOOK_AFTER_MS = 1000;
 
-interface Row extends Seen {
+/** A class: of literals that lived long once, V8 makes every further one in the old space from then on. */
+class Row implements Seen {
   readonly seq: number;
   readonly agentId: string;
   readonly userId: string;
+  readonly auditId: string;
+  readonly resource: string;
+  readonly allowed: boolean;
+  readonly at: number;
+
+  constructor(seq: number, agentId: string, userId: string, auditId: string, resource: string, allowed: boolean, at: number) {
+    this.seq = seq;
+    this.agentId = agentId;
+    this.userId = userId;
+    this.auditId = auditId;
+    this.resource = resource;
+    this.allowed = allowed;
+    this.at = at;
+  }
+}
+
+/** The decisions of a commit, without what else it holds: that is large, and just old enough by then to be dear to collect. */
+interface Waiting {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly rows: readonly Row[];
 }
 
 interface Detected extends Found {
@@ -37,7 +59,7 @@ export class AnomalyDetector {
   /** Found and not told yet. */
   #found: Detected[] = [];
   /** What this process committed and has not been looked at: its first sequence is that behind `#upto`, or it is of no use. */
-  #waiting: Commit[] = [];
+  #waiting: Waiting[] = [];
   #waitingRows = 0;
   #timer: NodeJS.Timeout | undefined;
   #turn: Promise<void> = Promise.resolve();
@@ -48,9 +70,10 @@ export class AnomalyDetector {
     this.#platform = platform;
     if (!platform.config.anomalies.enabled) return;
     platform.ledger.onCommit((commit) => {
-      if (!this.#lookAtOnce(commit) && this.#waitingRows < MAX_WAITING) {
-        this.#waiting.push(commit);
-        this.#waitingRows += commit.records.length;
+      const waiting = decisionsOf(commit);
+      if (!this.#lookAtOnce(waiting) && this.#waitingRows < MAX_WAITING) {
+        this.#waiting.push(waiting);
+        this.#waitingRows += waiting.rows.length;
       }
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined;
@@ -107,27 +130,24 @@ export class AnomalyDetector {
     this.#upto = end;
   }
 
-  /**
-   * Looks at a commit when all before it was looked at and its agents are in memory: kept until the next look, its records would
-   * be many, and just old enough to be dear to collect.
-   */
-  #lookAtOnce({ firstSeq, records, events, timestamp }: Commit): boolean {
-    if (this.#looking || this.#upto !== firstSeq - 1 || !records.every((r) => this.#states.get(r.agentId))) return false;
-    for (const [i, record] of records.entries()) this.#see(rowOf(record, firstSeq + i, timestamp));
-    this.#upto = firstSeq + records.length + events.length - 1;
+  /** Looks at a commit when all before it was looked at and its agents are in memory, so that nothing is kept until the next look. */
+  #lookAtOnce({ firstSeq, lastSeq, rows }: Waiting): boolean {
+    if (this.#looking || this.#upto !== firstSeq - 1 || !rows.every((r) => this.#states.get(r.agentId))) return false;
+    for (const row of rows) this.#see(row);
+    this.#upto = lastSeq;
     return true;
   }
 
   #catchUp(): void {
     const commits = this.#waiting;
     let at = 0;
-    while (at < commits.length && (lastSeq(commits[at] as Commit) <= (this.#upto ?? -1) || this.#lookAtOnce(commits[at] as Commit))) at++;
+    while (at < commits.length && ((commits[at] as Waiting).lastSeq <= (this.#upto ?? -1) || this.#lookAtOnce(commits[at] as Waiting))) at++;
     this.#keepWaiting(commits.slice(at));
   }
 
-  #keepWaiting(commits: Commit[]): void {
+  #keepWaiting(commits: Waiting[]): void {
     this.#waiting = commits;
-    this.#waitingRows = commits.reduce((n, c) => n + c.records.length, 0);
+    this.#waitingRows = commits.reduce((n, c) => n + c.rows.length, 0);
   }
 
   #see(row: Row): void {
@@ -186,16 +206,14 @@ export class AnomalyDetector {
     const commits = this.#waiting;
     let next = from + 1;
     let at = 0;
-    while (at < commits.length && lastSeq(commits[at] as Commit) < next) at++;
+    while (at < commits.length && (commits[at] as Waiting).lastSeq < next) at++;
     const first = at;
     const rows: Row[] = [];
     for (; at < commits.length && next <= end; at++) {
-      const commit = commits[at] as Commit;
+      const commit = commits[at] as Waiting;
       if (commit.firstSeq > next) break;
-      for (let i = next - commit.firstSeq; i < commit.records.length && commit.firstSeq + i <= end; i++) {
-        rows.push(rowOf(commit.records[i] as Commit['records'][number], commit.firstSeq + i, commit.timestamp));
-      }
-      next = lastSeq(commit) + 1;
+      for (const row of commit.rows) if (row.seq >= next && row.seq <= end) rows.push(row);
+      next = commit.lastSeq + 1;
     }
     // What lies wholly behind is let go; so is all that cannot be used because something before it is missing.
     const whole = next > end;
@@ -212,29 +230,15 @@ export class AnomalyDetector {
       .where('type', '=', 'audit')
       .orderBy('seq')
       .execute();
-    return rows.map((r) => ({
-      seq: r.seq,
-      agentId: r.agent_id ?? '',
-      userId: r.user_id ?? '',
-      auditId: r.id,
-      resource: r.resource ?? '',
-      allowed: r.result === 'allowed',
-      at: r.timestamp,
-    }));
+    return rows.map((r) => new Row(r.seq, r.agent_id ?? '', r.user_id ?? '', r.id, r.resource ?? '', r.result === 'allowed', r.timestamp));
   }
 }
 
-const rowOf = (r: Commit['records'][number], seq: number, at: number): Row => ({
-  seq,
-  agentId: r.agentId,
-  userId: r.userId,
-  auditId: r.id,
-  resource: r.resource,
-  allowed: r.result === 'allowed',
-  at,
+const decisionsOf = ({ firstSeq, records, events, timestamp }: Commit): Waiting => ({
+  firstSeq,
+  lastSeq: firstSeq + records.length + events.length - 1,
+  rows: records.map((r, i) => new Row(firstSeq + i, r.agentId, r.userId, r.id, r.resource, r.result === 'allowed', timestamp)),
 });
-
-const lastSeq = (commit: Commit): number => commit.firstSeq + commit.records.length + commit.events.length - 1;
 
 const detectors = new WeakMap<Platform, AnomalyDetector>();
 
