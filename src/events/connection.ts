@@ -1,4 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import type { Reach } from '../lib/access.ts';
+import { offerDirect } from '../lib/direct-body.ts';
 import { LegateError } from '../lib/error.ts';
 import type { EventHub, Listener } from './hub.ts';
 import { type View, viewOf } from './page.ts';
@@ -26,8 +28,15 @@ export interface Subscription {
   /** An error event to begin with. */
   readonly notice?: { readonly code: string; readonly message: string } | undefined;
   readonly onClose: () => void;
-  /** Breaks off the connection beneath, where that can be reached. */
-  readonly breakOff: (() => void) | undefined;
+}
+
+/** Where the bytes of a stream go. */
+interface Outlet {
+  /** Bytes that the reader has not taken. */
+  readonly waiting: () => number;
+  readonly write: (bytes: Uint8Array | string) => void;
+  readonly end: () => void;
+  readonly breakOff: () => void;
 }
 
 /** Error event (specification 6.2.5). Without an id: it is no event of the ledger. */
@@ -35,45 +44,49 @@ export const errorEvent = (code: string, message: string): string => `event: err
 
 /**
  * One open stream: a cursor over the ledger that moves as fast as its reader takes. It ends with its credential, before
- * anything that happened later is shown.
+ * anything that happened later is shown. It begins when its body is first read, or written to node:http.
  */
 export class StreamConnection implements Listener {
-  readonly stream: ReadableStream<Uint8Array>;
+  readonly body: ReadableStream<Uint8Array>;
   readonly #o: Subscription;
+  readonly #openedAt = performance.now();
   #view: View;
-  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  #outlet: Outlet | undefined;
+  /** What it begins with. */
+  #unsent: string;
   #cursor: number;
   #pumping = false;
   #again = false;
   #doubts = 0;
   #closed = false;
   #blockedSince: number | undefined;
-  readonly #heartbeat: NodeJS.Timeout;
+  #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(options: Subscription) {
     this.#o = options;
     this.#cursor = options.after;
     this.#view = viewOf(options.reach, options.types);
-    this.stream = new ReadableStream<Uint8Array>(
+    const { notice } = options;
+    this.#unsent = `retry: ${RETRY_MS}\n: connected\n\n${notice ? errorEvent(notice.code, notice.message) : ''}`;
+    this.body = new ReadableStream<Uint8Array>(
       {
-        start: (controller) => {
-          this.#controller = controller;
-        },
-        pull: () => {
-          this.#blockedSince = undefined;
-          this.wake();
+        pull: (controller) => {
+          if (this.#outlet) this.#resume();
+          else this.#begin(readOutlet(controller));
         },
         cancel: () => this.#end(),
       },
-      new ByteLengthQueuingStrategy({ highWaterMark: BUFFER_BYTES }),
+      // Nothing is asked for before somebody reads.
+      new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
     );
-    const { notice } = options;
-    this.#send(`retry: ${RETRY_MS}\n: connected\n\n${notice ? errorEvent(notice.code, notice.message) : ''}`);
-    this.#heartbeat = setInterval(() => {
-      if (this.#blockedSince === undefined) this.#send(': heartbeat\n\n');
-    }, options.heartbeatMs).unref();
+    offerDirect(this.body, (res) => {
+      res.on('drain', () => this.#resume());
+      res.on('close', () => this.#end());
+      res.on('error', () => this.#end());
+      if (res.destroyed) this.#end();
+      else this.#begin(nodeOutlet(res));
+    });
     options.hub.add(this);
-    this.wake();
   }
 
   wake(): void {
@@ -82,7 +95,8 @@ export class StreamConnection implements Listener {
   }
 
   tick(): void {
-    if (this.#blockedSince !== undefined && performance.now() - this.#blockedSince >= STALLED_MS) this.#breakOff();
+    if (!this.#outlet && performance.now() - this.#openedAt >= STALLED_MS) this.#end();
+    else if (this.#blockedSince !== undefined && performance.now() - this.#blockedSince >= STALLED_MS) this.#breakOff();
     else if (this.#o.expiresAt !== null && this.#o.now() >= this.#o.expiresAt) this.doubt();
   }
 
@@ -97,26 +111,33 @@ export class StreamConnection implements Listener {
     if (this.#closed) return;
     if (error) this.#send(errorEvent(error.code, error.message));
     this.#end();
-    try {
-      this.#controller.close();
-    } catch {
-      // The reader is gone.
-    }
+    this.#outlet?.end();
   }
 
   /** What waits would never be taken: an orderly end behind it would keep the connection, and its bytes, for as long as the reader likes. */
   #breakOff(): void {
     if (this.#closed) return;
     this.#end();
-    const { breakOff } = this.#o;
-    if (breakOff) {
-      breakOff();
+    this.#outlet?.breakOff();
+  }
+
+  #begin(outlet: Outlet): void {
+    this.#outlet = outlet;
+    outlet.write(this.#unsent);
+    this.#unsent = '';
+    if (this.#closed) {
+      outlet.end();
       return;
     }
-    const error = new Error('The reader of an event stream took nothing and was cut off');
-    // Servers print what a body failed with: a line is enough.
-    delete error.stack;
-    this.#controller.error(error);
+    this.#heartbeat = setInterval(() => {
+      if (this.#blockedSince === undefined) this.#send(': heartbeat\n\n');
+    }, this.#o.heartbeatMs).unref();
+    this.wake();
+  }
+
+  #resume(): void {
+    this.#blockedSince = undefined;
+    this.wake();
   }
 
   async #proveAgain(): Promise<void> {
@@ -136,12 +157,14 @@ export class StreamConnection implements Listener {
   }
 
   async #pump(): Promise<void> {
+    const outlet = this.#outlet;
+    if (!outlet) return;
     this.#pumping = true;
     try {
       do {
         this.#again = false;
         while (!this.#closed && this.#doubts === 0) {
-          if ((this.#controller.desiredSize ?? 0) <= 0) {
+          if (outlet.waiting() >= BUFFER_BYTES) {
             this.#blockedSince ??= performance.now();
             break;
           }
@@ -149,7 +172,7 @@ export class StreamConnection implements Listener {
           // While it was read, the credential may have come into doubt: then it is read again with what is seen afterwards.
           if (!piece || this.#closed || this.#doubts > 0) break;
           this.#cursor = piece.upto;
-          if (piece.bytes) this.#controller.enqueue(piece.bytes);
+          if (piece.bytes) outlet.write(piece.bytes);
         }
       } while (this.#again && !this.#closed);
     } catch {
@@ -160,7 +183,9 @@ export class StreamConnection implements Listener {
   }
 
   #send(text: string): void {
-    if (!this.#closed) this.#controller.enqueue(encoder.encode(text));
+    if (this.#closed) return;
+    if (this.#outlet) this.#outlet.write(text);
+    else this.#unsent += text;
   }
 
   #end(): void {
@@ -170,4 +195,35 @@ export class StreamConnection implements Listener {
     this.#o.hub.delete(this);
     this.#o.onClose();
   }
+}
+
+/** To whoever reads the body. */
+function readOutlet(controller: ReadableStreamDefaultController<Uint8Array>): Outlet {
+  return {
+    waiting: () => -(controller.desiredSize ?? 0),
+    write: (bytes) => controller.enqueue(typeof bytes === 'string' ? encoder.encode(bytes) : bytes),
+    end: () => {
+      try {
+        controller.close();
+      } catch {
+        // The reader is gone.
+      }
+    },
+    breakOff: () => {
+      const error = new Error('The reader of an event stream took nothing and was cut off');
+      // Servers print what a body failed with: a line is enough.
+      delete error.stack;
+      controller.error(error);
+    },
+  };
+}
+
+/** To a connection of node:http. */
+function nodeOutlet(res: ServerResponse): Outlet {
+  return {
+    waiting: () => res.writableLength,
+    write: (bytes) => void res.write(bytes),
+    end: () => void res.end(),
+    breakOff: () => void res.destroy(),
+  };
 }

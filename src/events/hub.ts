@@ -1,11 +1,8 @@
 import { type Commit, rowsOf } from '../ledger/index.ts';
 import type { Platform } from '../platform.ts';
-import { Page, type Piece, type View } from './page.ts';
-import { Frame } from './record.ts';
+import { Page, type Piece, ReadFrame, type View } from './page.ts';
+import { Ring } from './ring.ts';
 
-/** Newest events kept in memory while anybody listens. */
-const MAX_RING = 2000;
-const MAX_RING_BYTES = 16_000_000;
 const PAGE = 1000;
 /** How often the head is looked at for what other processes committed. */
 const POLL_MS = { sqlite: 1000, postgres: 150 } as const;
@@ -31,9 +28,7 @@ export interface Listener {
 export class EventHub {
   readonly #platform: Platform;
   readonly #listeners = new Set<Listener>();
-  /** Contiguous in sequence. */
-  #ring: Frame[] = [];
-  #weight = 0;
+  readonly #ring = new Ring();
   /** Every event up to here is committed. */
   #end = 0;
   #epoch = -1;
@@ -77,8 +72,7 @@ export class EventHub {
     clearInterval(this.#ticker);
     this.#timer = undefined;
     this.#ticker = undefined;
-    this.#ring = [];
-    this.#weight = 0;
+    this.#ring.release();
   }
 
   /** What a view shows of the events behind `after`; undefined: there is nothing newer. */
@@ -86,7 +80,8 @@ export class EventHub {
     const key = `${after} ${view.key}`;
     const made = this.#pieces.get(key);
     if (made) return made;
-    const piece = (await this.#page(after)).pieceOf(view);
+    const kept = this.#kept(after);
+    const piece = (kept ?? (await this.#read(after))).pieceOf(view);
     if (piece) {
       this.#forgetSoon();
       this.#pieces.set(key, piece);
@@ -94,24 +89,25 @@ export class EventHub {
     return piece;
   }
 
-  /** Events behind `after`, oldest first; none: there is nothing newer. */
-  async #page(after: number): Promise<Page> {
-    const ring = this.#ring;
-    const first = ring[0]?.seq;
-    if (first !== undefined && after >= first - 1) {
-      const made = this.#pages.get(after);
-      if (made) return made;
-      const from = after - first + 1;
-      if (from < ring.length) {
-        const page = new Page(ring.slice(from, from + PAGE));
-        this.#forgetSoon();
-        this.#pages.set(after, page);
-        return page;
-      }
-      if (after >= this.#end) return new Page([]);
+  /** Events behind `after`, if memory has all there are, oldest first. */
+  #kept(after: number): Page | undefined {
+    const { first } = this.#ring;
+    if (first === undefined || after < first - 1) return undefined;
+    let page = this.#pages.get(after);
+    if (!page) {
+      const frames = this.#ring.behind(after, PAGE);
+      // Another instance may have written more.
+      if (frames.length === 0) return after < this.#end ? undefined : new Page([]);
+      page = new Page(frames);
+      this.#forgetSoon();
+      this.#pages.set(after, page);
     }
+    return page;
+  }
+
+  async #read(after: number): Promise<Page> {
     const rows = await this.#platform.database.read.selectFrom('stream_events').selectAll().where('seq', '>', after).orderBy('seq').limit(PAGE).execute();
-    return new Page(rows.map((row) => new Frame(row)));
+    return new Page(rows.map((row) => new ReadFrame(row)));
   }
 
   #forgetSoon(): void {
@@ -127,25 +123,14 @@ export class EventHub {
     if (last <= this.#end) return;
     this.#end = last;
     if (this.#listeners.size === 0) return;
-    const frames = rowsOf(commit).map((row) => new Frame(row));
-    // Behind a gap, which another process wrote, the ring begins anew: the gap is read from the database.
-    if (this.#ring.length > 0 && this.#ring.at(-1)?.seq !== commit.firstSeq - 1) {
-      this.#ring = [];
-      this.#weight = 0;
-    }
-    for (const frame of frames) {
-      this.#ring.push(frame);
-      this.#weight += frame.weight;
-    }
-    if (this.#ring.length > MAX_RING || this.#weight > MAX_RING_BYTES) {
-      const dropped = this.#ring.splice(0, Math.max(this.#ring.length - MAX_RING, Math.ceil(this.#ring.length / 4)));
-      for (const frame of dropped) this.#weight -= frame.weight;
-    }
+    // The bytes that they stand on may be written over.
+    this.#pages.clear();
+    for (const row of rowsOf(commit)) this.#ring.push(row);
     if (this.#listeners.size < MANY_LISTENERS) {
       this.#wake();
       return;
     }
-    this.#gathered += frames.length;
+    this.#gathered += commit.records.length + commit.events.length;
     this.#gathering ??= setTimeout(
       () => {
         this.#gathering = undefined;

@@ -15,36 +15,5 @@ export function toJson(row: StreamEventRow): string {
   return `{"id":"${eventId(row.id)}","type":"${row.type}","timestamp":"${isoTime(row.timestamp)}","data":${data}${agent}${user}}`;
 }
 
-/** Of a frame beside what an agent or a payload brings. */
-const FRAME_BYTES = 700;
-
-/** One event on its way to streams: who may see it, and its bytes, made once for all of them when the first one sees it. */
-export class Frame {
-  readonly seq: number;
-  readonly type: string;
-  readonly agentId: string | null;
-  readonly userId: string | null;
-  /** About as many bytes as it keeps. */
-  readonly weight: number;
-  #row: StreamEventRow | undefined;
-  /** Outside of the heap: thousands of frames are kept for a moment. */
-  #wire: Uint8Array | undefined;
-
-  constructor(row: StreamEventRow) {
-    this.seq = row.seq;
-    this.type = row.type;
-    this.agentId = row.agent_id;
-    this.userId = row.user_id;
-    this.weight = FRAME_BYTES + (row.parameters ?? row.data ?? '').length;
-    this.#row = row;
-  }
-
-  /** `id:`, `event:` and `data:` (HTML, section 9.2). */
-  get wire(): Uint8Array {
-    if (this.#row) {
-      this.#wire = Buffer.from(`id: ${eventId(this.#row.id)}\nevent: ${this.type}\ndata: ${toJson(this.#row)}\n\n`);
-      this.#row = undefined;
-    }
-    return this.#wire as Uint8Array;
-  }
-}
+/** As it is sent: `id:`, `event:` and `data:` (HTML, section 9.2). */
+export const frameText = (row: StreamEventRow): string => `id: ${eventId(row.id)}\nevent: ${row.type}\ndata: ${toJson(row)}\n\n`;

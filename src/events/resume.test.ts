@@ -70,3 +70,14 @@ it('a reader that takes nothing for 5 s is cut off: neither its place nor its co
   expect(printed.flatMap((level) => level.mock.calls)).toEqual([]);
   vi.restoreAllMocks();
 });
+
+it('an answer whose body nobody reads holds its place no longer, and read late it ends at once', async () => {
+  const before = t.legate.events.connectionCount();
+  const answer = await t.legate.fetch(new Request(base, { headers: { authorization: `Bearer ${agent.token}` } }));
+  expect([answer.status, t.legate.events.connectionCount()]).toEqual([200, before + 1]);
+  const now = performance.now.bind(performance);
+  const later = vi.spyOn(performance, 'now').mockImplementation(() => now() + 6000);
+  await vi.waitFor(() => expect(t.legate.events.connectionCount()).toBe(before), { timeout: 5000 });
+  later.mockRestore();
+  expect(await answer.text()).toMatch(/^retry: 2000\n: connected\n\n$/);
+});

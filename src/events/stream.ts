@@ -55,7 +55,7 @@ const tooMany = (): Response =>
  * Opens a stream (specification 4.7 and 6.2, contract 13). A place is taken before anything is waited for, so exactly
  * `events.maxConnections` get in. Who proves nothing gets one `error` event with status 200, as specified.
  */
-export async function openStream(platform: Platform, call: Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request' | 'proveAs' | 'breakOff'>): Promise<Response> {
+export async function openStream(platform: Platform, call: Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request' | 'proveAs'>): Promise<Response> {
   if (!acceptsStream(call.request)) throw EventErrors.NOT_ACCEPTABLE();
   const streams = streamsOf(platform);
   const { maxConnections, heartbeatIntervalMs, eventTypes } = platform.config.events;
@@ -81,12 +81,11 @@ export async function openStream(platform: Platform, call: Pick<Call<undefined, 
       prove: subscriber.prove,
       notice: gap ? { code: 'REPLAY_GAP', message: 'Events before the oldest one kept are gone: the replay begins there.' } : undefined,
       onClose: release,
-      breakOff: call.breakOff,
     });
     streams.open.add(connection);
     // What ended while the stream was being opened is noticed now.
     connection.doubt();
-    return new Response(connection.stream, { status: 200, headers: HEADERS });
+    return new Response(connection.body, { status: 200, headers: HEADERS });
   } catch (error) {
     if (!connection) release();
     if (!(error instanceof LegateError) || (error.status !== 401 && error.status !== 403)) throw error;

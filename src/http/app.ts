@@ -22,8 +22,6 @@ import { JSON_HEADERS, renderError, toKnownError } from './render-error.ts';
 export interface Connection {
   /** Address of the peer. */
   readonly remoteAddress?: string | undefined;
-  /** Breaks it off, whatever is still on its way. */
-  readonly breakOff?: () => void;
 }
 
 export type Fetch = (request: Request, connection?: Connection) => Promise<Response>;
@@ -93,7 +91,7 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
         const { connection } = c.env;
         const ip = clientAddress(connection?.remoteAddress ?? null, request.headers.get('x-forwarded-for'), trusted);
         if (route.rateLimit) limit = await passLimit(platform, route.rateLimit, ip);
-        response = await serve(platform, authenticator, route, request, ip, c.req.param() as Record<string, string>, connection?.breakOff);
+        response = await serve(platform, authenticator, route, request, ip, c.req.param() as Record<string, string>);
       } catch (error) {
         response = route?.page ? pageOfError(platform, request, error, route.failure) : jsonOfError(platform, error, (route ?? first)?.failure);
       }
@@ -154,7 +152,6 @@ async function serve(
   request: Request,
   ip: string | null,
   params: Record<string, string>,
-  breakOff?: () => void,
 ): Promise<Response> {
   const startedAt = performance.now();
   const url = new URL(request.url);
@@ -193,7 +190,6 @@ async function serve(
     startedAt,
     requestId: newId('request', platform.clock.now()),
     request,
-    breakOff,
     url,
   };
   return toResponse(route, await route.handle(call as never, platform));

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { directOf } from '../lib/direct-body.ts';
 import type { Legate } from '../service.ts';
 import { renderBadAddress, renderError } from './render-error.ts';
 
@@ -16,9 +18,14 @@ export interface Listening {
  * before any body parser does; one whose body was read already is answered with 500, and the log says so.
  */
 export function nodeListener(legate: Legate): (req: IncomingMessage, res: ServerResponse) => void {
-  const answer = (request: Request, env: unknown): Promise<Response> => {
-    const { socket } = (env as { incoming: IncomingMessage }).incoming;
-    return legate.fetch(request, { remoteAddress: socket.remoteAddress, breakOff: () => socket.destroy() });
+  const answer = async (request: Request, env: unknown): Promise<Response> => {
+    const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
+    const response = await legate.fetch(request, { remoteAddress: incoming.socket.remoteAddress });
+    const writeTo = directOf(response.body);
+    if (!writeTo) return response;
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+    writeTo(outgoing);
+    return RESPONSE_ALREADY_SENT;
   };
   const general = getRequestListener(answer, {
     overrideGlobalObjects: false,

@@ -34,8 +34,6 @@ export interface Call<Params, Query, Body> {
   readonly startedAt: number;
   readonly requestId: string;
   readonly request: Request;
-  /** Breaks the connection off, where the server in front lets us: an answer that fails half-way is then a matter of ours and not of its log. */
-  readonly breakOff?: (() => void) | undefined;
   /** Path and query of the request, for `Link` headers. */
   readonly url: URL;
 }
