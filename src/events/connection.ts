@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { Reach } from '../lib/access.ts';
 import { offerDirect } from '../lib/direct-body.ts';
 import { LegateError } from '../lib/error.ts';
+import type { Following } from './channels.ts';
 import type { EventHub, Listener } from './hub.ts';
-import { type View, viewOf } from './page.ts';
+import { viewOf } from './piece.ts';
 
 /** Bytes that wait for a reader before reading on stops. */
 const BUFFER_BYTES = 65_536;
@@ -34,7 +35,8 @@ export interface Subscription {
 interface Outlet {
   /** Bytes that the reader has not taken. */
   readonly waiting: () => number;
-  readonly write: (bytes: Uint8Array | string) => void;
+  /** Whether all of it is out by now: bytes that are not have to be left as they are. */
+  readonly write: (bytes: Uint8Array | string) => boolean;
   readonly end: () => void;
   readonly breakOff: () => void;
 }
@@ -50,7 +52,7 @@ export class StreamConnection implements Listener {
   readonly body: ReadableStream<Uint8Array>;
   readonly #o: Subscription;
   readonly #openedAt = performance.now();
-  #view: View;
+  #following: Following;
   #outlet: Outlet | undefined;
   /** What it begins with. */
   #unsent: string;
@@ -65,7 +67,7 @@ export class StreamConnection implements Listener {
   constructor(options: Subscription) {
     this.#o = options;
     this.#cursor = options.after;
-    this.#view = viewOf(options.reach, options.types);
+    this.#following = options.hub.follow(viewOf(options.reach, options.types));
     const { notice } = options;
     this.#unsent = `retry: ${RETRY_MS}\n: connected\n\n${notice ? errorEvent(notice.code, notice.message) : ''}`;
     this.body = new ReadableStream<Uint8Array>(
@@ -144,7 +146,7 @@ export class StreamConnection implements Listener {
     while (this.#doubts > 0 && !this.#closed) {
       const doubts = this.#doubts;
       try {
-        this.#view = viewOf(await this.#o.prove(), this.#o.types);
+        this.#show(await this.#o.prove());
       } catch (error) {
         // What could not be asked (the database is away) is not answered with yes.
         const code = error instanceof LegateError && error.status < 500 ? error.code : undefined;
@@ -154,6 +156,14 @@ export class StreamConnection implements Listener {
       this.#doubts -= doubts;
     }
     this.wake();
+  }
+
+  #show(reach: Reach): void {
+    const view = viewOf(reach, this.#o.types);
+    if (this.#closed || view.key === this.#following.view.key) return;
+    const before = this.#following;
+    this.#following = this.#o.hub.follow(view);
+    this.#o.hub.unfollow(before);
   }
 
   async #pump(): Promise<void> {
@@ -168,11 +178,12 @@ export class StreamConnection implements Listener {
             this.#blockedSince ??= performance.now();
             break;
           }
-          const piece = await this.#o.hub.piece(this.#cursor, this.#view);
+          const made = this.#o.hub.piece(this.#cursor, this.#following);
+          const piece = made instanceof Promise ? await made : made;
           // While it was read, the credential may have come into doubt: then it is read again with what is seen afterwards.
           if (!piece || this.#closed || this.#doubts > 0) break;
           this.#cursor = piece.upto;
-          if (piece.bytes) outlet.write(piece.bytes);
+          if (piece.bytes && !outlet.write(piece.bytes)) this.#o.hub.keep();
         }
       } while (this.#again && !this.#closed);
     } catch {
@@ -193,6 +204,7 @@ export class StreamConnection implements Listener {
     this.#closed = true;
     clearInterval(this.#heartbeat);
     this.#o.hub.delete(this);
+    this.#o.hub.unfollow(this.#following);
     this.#o.onClose();
   }
 }
@@ -201,7 +213,10 @@ export class StreamConnection implements Listener {
 function readOutlet(controller: ReadableStreamDefaultController<Uint8Array>): Outlet {
   return {
     waiting: () => -(controller.desiredSize ?? 0),
-    write: (bytes) => controller.enqueue(typeof bytes === 'string' ? encoder.encode(bytes) : bytes),
+    write: (bytes) => {
+      controller.enqueue(typeof bytes === 'string' ? encoder.encode(bytes) : Uint8Array.from(bytes));
+      return true;
+    },
     end: () => {
       try {
         controller.close();
@@ -222,7 +237,14 @@ function readOutlet(controller: ReadableStreamDefaultController<Uint8Array>): Ou
 function nodeOutlet(res: ServerResponse): Outlet {
   return {
     waiting: () => res.writableLength,
-    write: (bytes) => void res.write(bytes),
+    write: (bytes) => {
+      const { socket } = res;
+      const behind = res.writableLength > 0;
+      socket?.cork();
+      res.write(behind && typeof bytes !== 'string' ? Buffer.from(bytes) : bytes);
+      socket?.uncork();
+      return behind || res.writableLength === 0;
+    },
     end: () => void res.end(),
     breakOff: () => void res.destroy(),
   };

@@ -1,16 +1,22 @@
-import { type Commit, rowsOf } from '../ledger/index.ts';
+import { type Commit, rowAt } from '../ledger/index.ts';
 import type { Platform } from '../platform.ts';
-import { Page, type Piece, ReadFrame, type View } from './page.ts';
+import { Channels, type Following } from './channels.ts';
+import { PIECE_BYTES, type Piece, pieceOfRows, type View } from './piece.ts';
 import { Ring } from './ring.ts';
+import { Scratch } from './scratch.ts';
 
-const PAGE = 1000;
+/** Rows at a time: about as many as make a piece. */
+const PAGE = 400;
 /** How often the head is looked at for what other processes committed. */
 const POLL_MS = { sqlite: 1000, postgres: 150 } as const;
-/** With many listeners what happens within this time goes out together; when much happens, within the longer one. */
-const GATHER_MS = 10;
-const GATHER_MUCH_MS = 30;
+/**
+ * Listeners are woken in rounds, which begin at once when none is under way. The more there are to write to, and the more there
+ * is to write, the more turns of so many milliseconds a round has: so writes are few, and nobody waits behind all of them.
+ */
+const TURN_MS = 5;
 const MANY_LISTENERS = 50;
 const MANY_EVENTS = 50;
+const turnsOf = (listeners: number, events: number): number => (listeners < MANY_LISTENERS ? 1 : events < MANY_EVENTS ? 2 : 6);
 
 export interface Listener {
   /** There may be more to read. */
@@ -29,23 +35,27 @@ export class EventHub {
   readonly #platform: Platform;
   readonly #listeners = new Set<Listener>();
   readonly #ring = new Ring();
+  readonly #channels = new Channels();
   /** Every event up to here is committed. */
   #end = 0;
   #epoch = -1;
   #timer: NodeJS.Timeout | undefined;
-  #gathering: NodeJS.Timeout | undefined;
-  /** Events since listeners were woken last, and before that. */
-  #gathered = 0;
-  #gatheredBefore = 0;
+  /** Who is still to be woken in the present round, and how many at each turn. */
+  #round: Listener[] = [];
+  #eachTurn = 0;
+  #turning = false;
+  /** Events since the present round began. */
+  #events = 0;
   #polling = false;
   #ticker: NodeJS.Timeout | undefined;
-  /** Of this moment, made once for all streams: pages of the ring by what they lie behind, and pieces for those that show the same. */
-  readonly #pages = new Map<number, Page>();
+  /** Of this turn of the event loop, made once for all streams that show the same. */
   readonly #pieces = new Map<string, Piece>();
+  readonly #scratch = new Scratch();
+  #forgetting = false;
 
   constructor(platform: Platform) {
     this.#platform = platform;
-    platform.ledger.onCommit((commit) => this.#take(commit));
+    platform.ledger.onCommit((commit) => this.#see(commit));
     platform.ledger.onInvalidate(() => {
       for (const listener of this.#listeners) listener.doubt();
     });
@@ -73,77 +83,110 @@ export class EventHub {
     this.#timer = undefined;
     this.#ticker = undefined;
     this.#ring.release();
+    this.#scratch.release();
   }
 
-  /** What a view shows of the events behind `after`; undefined: there is nothing newer. */
-  async piece(after: number, view: View): Promise<Piece | undefined> {
-    const key = `${after} ${view.key}`;
-    const made = this.#pieces.get(key);
-    if (made) return made;
-    const kept = this.#kept(after);
-    const piece = (kept ?? (await this.#read(after))).pieceOf(view);
-    if (piece) {
+  /** From now on what the view shows is kept in memory; to be given back. */
+  follow(view: View): Following {
+    return this.#channels.follow(view, this.#end);
+  }
+
+  unfollow(following: Following): void {
+    this.#channels.unfollow(following);
+  }
+
+  /** What is shown of the events behind `after`; undefined: there is nothing newer. At once when it is in memory. */
+  piece(after: number, following: Following): Piece | undefined | Promise<Piece | undefined> {
+    const { first, last } = this.#ring;
+    // Beyond the newest it has, another instance may have written more.
+    if (after < following.since || after < first - 1 || (after >= last && after < this.#end)) return this.#read(after, following.view);
+    if (after >= last) return undefined;
+    if (!following.channel.shared) return this.#kept(after, following);
+    const key = `${after} ${following.view.key}`;
+    let piece = this.#pieces.get(key);
+    if (!piece) {
+      piece = this.#kept(after, following);
       this.#forgetSoon();
       this.#pieces.set(key, piece);
     }
     return piece;
   }
 
-  /** Events behind `after`, if memory has all there are, oldest first. */
-  #kept(after: number): Page | undefined {
-    const { first } = this.#ring;
-    if (first === undefined || after < first - 1) return undefined;
-    let page = this.#pages.get(after);
-    if (!page) {
-      const frames = this.#ring.behind(after, PAGE);
-      // Another instance may have written more.
-      if (frames.length === 0) return after < this.#end ? undefined : new Page([]);
-      page = new Page(frames);
-      this.#forgetSoon();
-      this.#pages.set(after, page);
-    }
-    return page;
+  /** The bytes of a piece could not be written out at once. */
+  keep(): void {
+    this.#scratch.keep();
   }
 
-  async #read(after: number): Promise<Page> {
-    const rows = await this.#platform.database.read.selectFrom('stream_events').selectAll().where('seq', '>', after).orderBy('seq').limit(PAGE).execute();
-    return new Page(rows.map((row) => new ReadFrame(row)));
+  #kept(after: number, { view, channel }: Following): Piece {
+    const ring = this.#ring;
+    let upto = ring.last;
+    let size = 0;
+    const shown: number[] = [];
+    for (const seq of channel.behind(after)) {
+      if (!view.types.has(ring.typeOf(seq))) continue;
+      shown.push(seq);
+      size += ring.sizeOf(seq);
+      if (size < PIECE_BYTES) continue;
+      upto = seq;
+      break;
+    }
+    if (size === 0) return { bytes: undefined, upto };
+    this.#forgetSoon();
+    const bytes = this.#scratch.take(size);
+    let at = 0;
+    for (const seq of shown) {
+      ring.copyTo(bytes, at, seq);
+      at += ring.sizeOf(seq);
+    }
+    return { bytes, upto };
   }
 
   #forgetSoon(): void {
-    if (this.#pages.size > 0 || this.#pieces.size > 0) return;
+    if (this.#forgetting) return;
+    this.#forgetting = true;
     setImmediate(() => {
-      this.#pages.clear();
+      this.#forgetting = false;
       this.#pieces.clear();
+      this.#scratch.again();
     });
   }
 
-  #take(commit: Commit): void {
-    const last = commit.firstSeq + commit.records.length + commit.events.length - 1;
+  async #read(after: number, view: View): Promise<Piece | undefined> {
+    return pieceOfRows(await this.#platform.database.read.selectFrom('stream_events').selectAll().where('seq', '>', after).orderBy('seq').limit(PAGE).execute(), view);
+  }
+
+  #see(commit: Commit): void {
+    const { firstSeq, records, events } = commit;
+    const last = firstSeq + records.length + events.length - 1;
     if (last <= this.#end) return;
     this.#end = last;
     if (this.#listeners.size === 0) return;
-    // The bytes that they stand on may be written over.
-    this.#pages.clear();
-    for (const row of rowsOf(commit)) this.#ring.push(row);
-    if (this.#listeners.size < MANY_LISTENERS) {
-      this.#wake();
-      return;
-    }
-    this.#gathered += commit.records.length + commit.events.length;
-    this.#gathering ??= setTimeout(
-      () => {
-        this.#gathering = undefined;
-        this.#gatheredBefore = this.#gathered;
-        this.#gathered = 0;
-        this.#wake();
-      },
-      this.#gatheredBefore >= MANY_EVENTS ? GATHER_MUCH_MS : GATHER_MS,
-    );
+    for (const [i, { agentId, userId }] of records.entries()) this.#keep(commit, i, 'audit', agentId, userId);
+    for (const [i, { type, agentId, userId }] of events.entries()) this.#keep(commit, records.length + i, type, agentId ?? null, userId ?? null);
+    this.#events += records.length + events.length;
+    if (this.#turning) return;
+    this.#turning = true;
+    // The answers of the decisions go out first.
+    setImmediate(() => this.#takeTurn());
   }
 
-  #wake(): void {
-    for (const listener of this.#listeners) listener.wake();
+  #keep(commit: Commit, place: number, type: string, agentId: string | null, userId: string | null): void {
+    const seq = commit.firstSeq + place;
+    const channels = this.#channels.of(type, agentId, userId);
+    this.#ring.push(seq, type, channels.length > 0 ? rowAt(commit, place) : undefined);
+    if (this.#ring.last === seq) for (const channel of channels) channel.push(seq, this.#ring);
+  }
+
+  #takeTurn(): void {
+    if (this.#round.length === 0) {
+      this.#turning = this.#events > 0;
+      if (!this.#turning) return;
+      this.#round = [...this.#listeners];
+      this.#eachTurn = Math.ceil(this.#round.length / turnsOf(this.#round.length, this.#events));
+      this.#events = 0;
+    }
+    for (const listener of this.#round.splice(0, this.#eachTurn)) listener.wake();
+    setTimeout(() => this.#takeTurn(), TURN_MS);
   }
 
   /** What other processes did. */

@@ -2,4 +2,4 @@ export { type AuditRecord, type NewEvent, NotReady } from './entry.ts';
 export { type Candidate, type Change, type Commit, Ledger, type Outcome, type Reaction, type Turn } from './ledger.ts';
 export { Postings } from './postings.ts';
 export { type EntryFilter, LedgerReader } from './read.ts';
-export { rowsOf } from './rows.ts';
+export { rowAt } from './rows.ts';

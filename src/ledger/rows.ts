@@ -54,11 +54,11 @@ interface Appended {
   readonly timestamp: number;
 }
 
-/** The rows that a commit of this instance appended, as the database has them. */
-export const rowsOf = ({ firstSeq, records, events, timestamp }: Appended): StreamEventRow[] => [
-  ...records.map((record, i) => auditRow(record, firstSeq + i, timestamp)),
-  ...events.map((event, i) => eventRow(event, firstSeq + records.length + i, timestamp)),
-];
+/** The row at a place of a commit of this instance, as the database has it: first its records, then its events. */
+export function rowAt({ firstSeq, records, events, timestamp }: Appended, place: number): StreamEventRow {
+  const record = records[place];
+  return record ? auditRow(record, firstSeq + place, timestamp) : eventRow(events[place - records.length] as CommittedEvent, firstSeq + place, timestamp);
+}
 
 /** Writes events behind the end of the ledger, and gives them with their ids. */
 export async function appendEvents(db: Db, events: readonly NewEvent[], firstSeq: number, now: number): Promise<CommittedEvent[]> {
