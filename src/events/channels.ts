@@ -52,11 +52,10 @@ export class Channel {
   }
 }
 
-/** One stream's place: what it listens for, and behind which event the ring has all of it. */
-export interface Following {
+/** Where a view listens. */
+export interface Place {
   readonly view: View;
   readonly channel: Channel;
-  readonly since: number;
 }
 
 const NONE: readonly Channel[] = [];
@@ -67,16 +66,15 @@ export class Channels {
   readonly #users = new Map<string, Channel>();
   readonly #agents = new Map<string, Channel>();
 
-  /** @param since the newest event there is */
-  follow(view: View, since: number): Following {
+  follow(view: View): Place {
     const [channels, id] = this.#placeOf(view.reach);
     let channel = channels.get(id);
     if (!channel) channels.set(id, (channel = new Channel()));
     channel.join(view.types);
-    return { view, channel, since };
+    return { view, channel };
   }
 
-  unfollow({ view, channel }: Following): void {
+  unfollow({ view, channel }: Place): void {
     channel.leave(view.types);
     if (!channel.empty) return;
     const [channels, id] = this.#placeOf(view.reach);

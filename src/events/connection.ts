@@ -1,9 +1,8 @@
-import type { ServerResponse } from 'node:http';
+import { ServerResponse } from 'node:http';
 import type { Reach } from '../lib/access.ts';
 import { offerDirect } from '../lib/direct-body.ts';
 import { LegateError } from '../lib/error.ts';
-import type { Following } from './channels.ts';
-import type { EventHub, Listener } from './hub.ts';
+import type { EventHub, Following, Listener } from './hub.ts';
 import { viewOf } from './piece.ts';
 
 /** Bytes that wait for a reader before reading on stops. */
@@ -235,15 +234,17 @@ function readOutlet(controller: ReadableStreamDefaultController<Uint8Array>): Ou
 
 /** To a connection of node:http. */
 function nodeOutlet(res: ServerResponse): Outlet {
+  // What somebody put in between may hold on to the bytes.
+  const plain = res.write === ServerResponse.prototype.write;
   return {
     waiting: () => res.writableLength,
     write: (bytes) => {
       const { socket } = res;
-      const behind = res.writableLength > 0;
+      const own = !plain || res.writableLength > 0;
       socket?.cork();
-      res.write(behind && typeof bytes !== 'string' ? Buffer.from(bytes) : bytes);
+      res.write(own && typeof bytes !== 'string' ? Buffer.from(bytes) : bytes);
       socket?.uncork();
-      return behind || res.writableLength === 0;
+      return own || res.writableLength === 0;
     },
     end: () => void res.end(),
     breakOff: () => void res.destroy(),

@@ -1,12 +1,13 @@
 import { type Commit, rowAt } from '../ledger/index.ts';
 import type { Platform } from '../platform.ts';
-import { Channels, type Following } from './channels.ts';
+import { Channels, type Place } from './channels.ts';
 import { PIECE_BYTES, type Piece, pieceOfRows, type View } from './piece.ts';
 import { Ring } from './ring.ts';
 import { Scratch } from './scratch.ts';
 
-/** Rows at a time: about as many as make a piece. */
+/** Rows read at a time: about as many as make a piece, which large events do sooner. */
 const PAGE = 400;
+const LEAST_PAGE = 4;
 /** How often the head is looked at for what other processes committed. */
 const POLL_MS = { sqlite: 1000, postgres: 150 } as const;
 /**
@@ -17,6 +18,14 @@ const TURN_MS = 5;
 const MANY_LISTENERS = 50;
 const MANY_EVENTS = 50;
 const turnsOf = (listeners: number, events: number): number => (listeners < MANY_LISTENERS ? 1 : events < MANY_EVENTS ? 2 : 6);
+
+/** One stream's place. */
+export interface Following extends Place {
+  /** The newest event when it began: of those behind it, memory may have all that it shows. */
+  readonly since: number;
+  /** Rows to read at a time. */
+  page: number;
+}
 
 export interface Listener {
   /** There may be more to read. */
@@ -88,7 +97,7 @@ export class EventHub {
 
   /** From now on what the view shows is kept in memory; to be given back. */
   follow(view: View): Following {
-    return this.#channels.follow(view, this.#end);
+    return { ...this.#channels.follow(view), since: this.#end, page: PAGE };
   }
 
   unfollow(following: Following): void {
@@ -99,7 +108,7 @@ export class EventHub {
   piece(after: number, following: Following): Piece | undefined | Promise<Piece | undefined> {
     const { first, last } = this.#ring;
     // Beyond the newest it has, another instance may have written more.
-    if (after < following.since || after < first - 1 || (after >= last && after < this.#end)) return this.#read(after, following.view);
+    if (after < following.since || after < first - 1 || (after >= last && after < this.#end)) return this.#read(after, following);
     if (after >= last) return undefined;
     if (!following.channel.shared) return this.#kept(after, following);
     const key = `${after} ${following.view.key}`;
@@ -151,8 +160,13 @@ export class EventHub {
     });
   }
 
-  async #read(after: number, view: View): Promise<Piece | undefined> {
-    return pieceOfRows(await this.#platform.database.read.selectFrom('stream_events').selectAll().where('seq', '>', after).orderBy('seq').limit(PAGE).execute(), view);
+  async #read(after: number, following: Following): Promise<Piece | undefined> {
+    const { page, view } = following;
+    const rows = await this.#platform.database.read.selectFrom('stream_events').selectAll().where('seq', '>', after).orderBy('seq').limit(page).execute();
+    const piece = pieceOfRows(rows, view);
+    const used = rows.findIndex((row) => row.seq === piece?.upto) + 1;
+    following.page = used < rows.length ? Math.max(LEAST_PAGE, used) : Math.min(PAGE, 2 * page);
+    return piece;
   }
 
   #see(commit: Commit): void {

@@ -7,6 +7,8 @@ const BYTES = 524_288;
 export class Scratch {
   #memory: Buffer | undefined;
   #used = 0;
+  /** What lies before is still needed by somebody, or was. */
+  #free = 0;
   #kept = false;
 
   /** Valid until {@link again}, unless {@link keep} is called before. */
@@ -15,21 +17,23 @@ export class Scratch {
     if (!this.#memory || this.#used + size > BYTES) {
       this.#memory = Buffer.allocUnsafeSlow(BYTES);
       this.#used = 0;
+      this.#free = 0;
       this.#kept = false;
     }
     this.#used += size;
     return this.#memory.subarray(this.#used - size, this.#used);
   }
 
-  /** Somebody still needs what was taken. */
+  /** Somebody still needs some of what was taken. */
   keep(): void {
     this.#kept = true;
   }
 
+  /** What was taken and not kept is free. */
   again(): void {
-    if (this.#kept) this.#memory = undefined;
+    if (this.#kept) this.#free = this.#used;
     this.#kept = false;
-    this.#used = 0;
+    this.#used = this.#free;
   }
 
   /** Gives the memory back. */

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -22,7 +22,7 @@ export function nodeListener(legate: Legate): (req: IncomingMessage, res: Server
     const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
     const response = await legate.fetch(request, { remoteAddress: incoming.socket.remoteAddress });
     const writeTo = directOf(response.body);
-    if (!writeTo) return response;
+    if (!writeTo || !(outgoing instanceof ServerResponse)) return response;
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     writeTo(outgoing);
     return RESPONSE_ALREADY_SENT;
