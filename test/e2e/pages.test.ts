@@ -62,6 +62,8 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
   };
   const focused = (page: Page): Promise<string> =>
     page.evaluate(() => document.activeElement?.className || document.activeElement?.getAttribute('name') || document.activeElement?.tagName || '');
+  /** A page focuses what it says to focus some time after it has loaded; what is typed before is lost. */
+  const focusOn = (page: Page, name: string): Promise<void> => expect.poll(() => focused(page), { timeout: 5000 }).toBe(name);
   /** Goes on with Tab until something with this accessible name is focused. */
   async function tabTo(page: Page, name: string): Promise<void> {
     for (let i = 0; i < 40; i++) {
@@ -80,7 +82,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     const { page, context, complaints } = await open();
     await page.goto(`${url}/account/devices`);
     expect(new URL(page.url()).pathname).toBe('/account/sign-in');
-    expect(await focused(page)).toBe('email');
+    await focusOn(page, 'email');
     await tabTo(page, 'Create an account');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/account/sign-up*');
@@ -93,13 +95,13 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await page.keyboard.press('Enter');
     await page.waitForSelector('.summary');
     // Focus is on what is wrong; its line leads to the field, and what was typed is still there.
-    expect(await focused(page)).toBe('summary');
+    await focusOn(page, 'summary');
     expect(await page.title()).toMatch(/^Error: /);
     expect(await page.inputValue('#email')).toBe(email);
     expect(await page.inputValue('#password')).toBe('');
     await tabTo(page, 'Enter a password');
     await page.keyboard.press('Enter');
-    expect(await focused(page)).toBe('password');
+    await focusOn(page, 'password');
     await page.keyboard.type(password);
     await page.keyboard.press('Enter');
     await page.waitForURL('**/account/devices');
@@ -113,6 +115,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await tabTo(page, 'Sign out here');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/account/sign-in?done=signed-out');
+    await focusOn(page, 'email');
     await page.keyboard.type(email);
     await page.keyboard.press('Tab');
     await page.keyboard.type(password);
