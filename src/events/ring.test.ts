@@ -1,30 +1,22 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { rowAt } from '../ledger/index.ts';
 import type { StreamEventRow } from '../storage/index.ts';
 import { frameText } from './record.ts';
 import { Ring } from './ring.ts';
 
 const UNLIMITED = 1_000_000;
 
-const rowOf = (seq: number, text: string): StreamEventRow => ({
-  seq,
-  id: `evt_${String(seq).padStart(26, '0')}`,
-  type: 'agent.created',
-  timestamp: 1_790_000_000_000 + seq,
-  agent_id: 'agt_1',
-  user_id: null,
-  action: null,
-  resource: null,
-  result: null,
-  reason: null,
-  duration_ms: null,
-  tokens_cost: null,
-  parameters: null,
-  ip: null,
-  user_agent: null,
-  delegation_ids: null,
-  data: JSON.stringify({ text }),
-});
+const rowOf = (seq: number, text: string): StreamEventRow =>
+  rowAt(
+    {
+      firstSeq: seq,
+      records: [],
+      events: [{ id: `evt_${String(seq).padStart(26, '0')}`, type: 'agent.created', agentId: 'agt_1', data: { text } }],
+      timestamp: 1_790_000_000_000 + seq,
+    },
+    0,
+  );
 
 const steps = (usual: number, tooLarge: number): fc.Arbitrary<{ size: number; unit: string; gap: number; wanted: boolean }[]> =>
   fc.array(
