@@ -90,6 +90,26 @@ describe('the detector', () => {
     expect(await found(agent)).toMatchObject([{ kind: 'new_namespace', severity: 'low', observed: 'ok:new', expected: 'ok:first, ok:usual', evidence: [evidence] }]);
   });
 
+  it.each(['in memory', 'from the ledger'])('nothing: what a person decides about approvals is none of what an agent does (%s)', async (how) => {
+    const one = await createTestService({ config: { anomalies: { newNamespace: { warmUpCalls: 1 }, probing: { resources: 2 } } } });
+    const person = await one.user();
+    const permissions = [
+      { resource: 'ok:*', actions: ['read'] },
+      { resource: 'ask:*', actions: ['read'], constraints: { requireApproval: true } },
+    ];
+    const agent = await one.agent(person, { permissions });
+    await times(3, agent, 'ok:a', one);
+    for (const verb of ['deny', 'approve', 'deny', 'deny']) {
+      const { approvalId } = (await one.authorize(agent, { action: 'read', resource: 'ask:same', arguments: { verb } })).body;
+      expect((await one.call('POST', `/approvals/${approvalId}/${verb}`, { as: person })).status).toBe(200);
+    }
+    const looking =
+      how === 'in memory' ? one : await createTestService({ sameDatabaseAs: one, config: { anomalies: { newNamespace: { warmUpCalls: 1 }, probing: { resources: 2 } } } });
+    expect((await looking.call('GET', '/anomalies', { as: person })).body).toEqual([]);
+    await times(1, agent, 'no:more', one);
+    expect((await looking.call('GET', '/anomalies', { as: person })).body).toMatchObject([{ kind: 'resource_probing', observed: 2 }]);
+  });
+
   it('rate_spike: against the baseline of the agent itself', async () => {
     const [calm, busy] = [await agentOf(), await agentOf()];
     for (let i = 0; i < 13; i++) {

@@ -1,5 +1,6 @@
 import type { Commit, NewEvent } from '../ledger/index.ts';
 import { newId } from '../lib/ids.ts';
+import { isApprovalStep } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
 import type { AnomalyRow, Db } from '../storage/index.ts';
 import { detect, type Found, type Seen } from './detect.ts';
@@ -224,21 +225,22 @@ export class AnomalyDetector {
   async #fromLedger(from: number, end: number): Promise<Row[]> {
     const rows = await this.#platform.database.read
       .selectFrom('stream_events')
-      .select(['seq', 'id', 'agent_id', 'user_id', 'resource', 'result', 'timestamp'])
+      .select(['seq', 'id', 'agent_id', 'user_id', 'resource', 'result', 'reason', 'timestamp'])
       .where('seq', '>', from)
       .where('seq', '<=', end)
       .where('type', '=', 'audit')
       .orderBy('seq')
       .execute();
-    return rows.map((r) => new Row(r.seq, r.agent_id ?? '', r.user_id ?? '', r.id, r.resource ?? '', r.result === 'allowed', r.timestamp));
+    return rows.filter((r) => !isApprovalStep(r.reason)).map((r) => new Row(r.seq, r.agent_id ?? '', r.user_id ?? '', r.id, r.resource ?? '', r.result === 'allowed', r.timestamp));
   }
 }
 
-const decisionsOf = ({ firstSeq, records, events, timestamp }: Commit): Waiting => ({
-  firstSeq,
-  lastSeq: firstSeq + records.length + events.length - 1,
-  rows: records.map((r, i) => new Row(firstSeq + i, r.agentId, r.userId, r.id, r.resource, r.result === 'allowed', timestamp)),
-});
+/** What agents did: what a person decided about an approval is none of it. */
+function decisionsOf({ firstSeq, records, events, timestamp }: Commit): Waiting {
+  const rows: Row[] = [];
+  for (const [i, r] of records.entries()) if (!isApprovalStep(r.reason)) rows.push(new Row(firstSeq + i, r.agentId, r.userId, r.id, r.resource, r.result === 'allowed', timestamp));
+  return { firstSeq, lastSeq: firstSeq + records.length + events.length - 1, rows };
+}
 
 const detectors = new WeakMap<Platform, AnomalyDetector>();
 

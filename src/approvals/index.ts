@@ -1,5 +1,6 @@
 import { defineModule } from '../platform.ts';
 import { ApprovalErrors } from './errors.ts';
+import { lapseApprovals } from './lapse-approvals.ts';
 import { approvalRoutes } from './routes.ts';
 
 export { type ApprovalsApi, approvalsApi } from './api.ts';
@@ -11,4 +12,5 @@ export const approvals = defineModule({
   description: 'Calls to which a person has to agree.',
   routes: approvalRoutes,
   errors: ApprovalErrors,
+  upkeep: lapseApprovals,
 });

@@ -3,11 +3,12 @@ import { SECOND_MS } from '../lib/clock.ts';
 import type { Platform } from '../platform.ts';
 import { ApprovalErrors } from './errors.ts';
 import type { Approval } from './schema.ts';
+import { settle } from './settle.ts';
 import { findApproval, toApproval } from './store.ts';
 
 /**
  * A person approves or denies a waiting call. Approved, it may be made once, as it is, within `approvals.ttl` seconds. Emits
- * `approval.resolved`. 404 APPROVAL_NOT_FOUND; 409 APPROVAL_NOT_PENDING.
+ * `approval.resolved`, with an audit entry that names the person. 404 APPROVAL_NOT_FOUND; 409 APPROVAL_NOT_PENDING.
  */
 export async function resolveApproval(platform: Platform, caller: Caller, id: string, status: 'approved' | 'denied', note: string | undefined): Promise<Approval> {
   return platform.ledger.change(async (change) => {
@@ -16,20 +17,11 @@ export async function resolveApproval(platform: Platform, caller: Caller, id: st
     if (row.status !== 'pending' || now >= row.expires_at) throw ApprovalErrors.APPROVAL_NOT_PENDING();
     const resolved = {
       ...row,
-      status,
       resolved_at: now,
       resolved_by: caller.principal.kind === 'user' ? caller.principal.userId : null,
       note: note ?? null,
       expires_at: status === 'approved' ? now + platform.config.approvals.ttl * SECOND_MS : row.expires_at,
     };
-    const { resolved_at, resolved_by, expires_at } = resolved;
-    await db.updateTable('approvals').set({ status, resolved_at, resolved_by, note: resolved.note, expires_at }).where('id', '=', id).execute();
-    change.emit({
-      type: 'approval.resolved',
-      agentId: row.agent_id,
-      userId: row.user_id,
-      data: { approvalId: row.id, agentId: row.agent_id, action: row.action, resource: row.resource, status },
-    });
-    return toApproval(resolved, now);
+    return toApproval(await settle(platform, change, resolved, status), now);
   });
 }

@@ -1,12 +1,16 @@
+import type { ExpressionBuilder } from 'kysely';
 import type { Reach } from '../lib/access.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
-import { type ApprovalRow, type Db, narrowed, within } from '../storage/index.ts';
+import { type ApprovalRow, type Db, narrowed, type Tables, within } from '../storage/index.ts';
 import { ApprovalErrors } from './errors.ts';
 import type { Approval, ApprovalFilter, ApprovalStatus } from './schema.ts';
 
-/** Lapsing is computed from the clock, never stored. */
+/** Lapsed from the very moment on, whether or not upkeep has told of it. */
 const statusOf = (row: ApprovalRow, now: number): ApprovalStatus => ((row.status === 'pending' || row.status === 'approved') && now >= row.expires_at ? 'expired' : row.status);
+
+/** Of what waits, or was given and not used. */
+export const lapsed = (eb: ExpressionBuilder<Tables, 'approvals'>, now: number) => eb.and([eb('status', 'in', ['pending', 'approved']), eb('expires_at', '<=', now)]);
 
 /** Newest first. */
 export async function findApprovals(db: Db, reach: Reach, filter: ApprovalFilter, page: { after: string | undefined; limit: number }, now: number): Promise<ApprovalRow[]> {
@@ -15,7 +19,7 @@ export async function findApprovals(db: Db, reach: Reach, filter: ApprovalFilter
     .selectAll()
     .where(within(await narrowed(db, reach, filter)));
   if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
-  if (filter.status === 'expired') query = query.where('status', 'in', ['pending', 'approved']).where('expires_at', '<=', now);
+  if (filter.status === 'expired') query = query.where((eb) => eb.or([eb('status', '=', 'expired'), lapsed(eb, now)]));
   else if (filter.status === 'pending' || filter.status === 'approved') query = query.where('status', '=', filter.status).where('expires_at', '>', now);
   else if (filter.status !== undefined) query = query.where('status', '=', filter.status);
   if (page.after !== undefined) query = query.where('id', '<', page.after);

@@ -3,7 +3,7 @@ import type { Db } from '../storage/index.ts';
 
 export type DecisionResult = 'allowed' | 'denied' | 'rate_limited';
 
-/** A decision as it is recorded: one row of the ledger, its audit entry and its stream event at once. */
+/** A decision as it is recorded, ours or a person's: one row of the ledger, its audit entry and its stream event at once. */
 export interface AuditRecord {
   /** `aud_...` */
   readonly id: string;

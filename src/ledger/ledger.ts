@@ -7,7 +7,7 @@ import { CurrentEpoch } from './current-epoch.ts';
 import { type AuditRecord, type Batch, type BatchStore, type CommittedEvent, type CounterState, type Head, type NewEvent, NotReady } from './entry.ts';
 import { Mutex } from './mutex.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
-import { appendEvents } from './rows.ts';
+import { append } from './rows.ts';
 import { SqliteBatchStore } from './sqlite-store.ts';
 
 /** What is held in memory of policy and credentials, tagged with the epoch up to which it is known. */
@@ -70,6 +70,8 @@ export interface Change {
   readonly epoch: number;
   /** Marks the change as one of policy or credentials: every instance knows it at its very next decision. */
   invalidate(): void;
+  /** Writes an audit entry: what a person decided about an agent's call, or what became of it without anybody. */
+  record(record: AuditRecord): void;
   emit(event: NewEvent): void;
   /** Brings what is held in memory of policy up to this change's beginning, so that rules can be checked on it. */
   readPolicy(): Promise<void>;
@@ -169,12 +171,13 @@ export class Ledger {
   }
 
   /**
-   * Runs a change in one transaction under the head row's lock and appends its events with it. Returns after the commit is
+   * Runs a change in one transaction under the head row's lock and appends its records and events with it. Returns after the commit is
    * durable. Inside `work` only `change.db` may be used. An unreachable database is 503 STORAGE_UNAVAILABLE.
    */
   async change<T>(work: (change: Change) => Promise<T>): Promise<T> {
     return this.#mutex.run(async () => {
       const { database, clock, policy, reactions } = this.#o;
+      const records: AuditRecord[] = [];
       const events: NewEvent[] = [];
       let committed: CommittedEvent[] = [];
       let firstSeq = 0;
@@ -193,6 +196,9 @@ export class Ledger {
             invalidate: () => {
               invalidated = true;
             },
+            record: (record) => {
+              records.push(record);
+            },
             emit: (event) => {
               events.push(event);
             },
@@ -206,22 +212,24 @@ export class Ledger {
             const event = events[i] as NewEvent;
             for (const react of reactions?.get(event.type) ?? []) await react(change, event);
           }
-          if (events.length > 0) {
+          const appended = records.length + events.length;
+          if (appended > 0) {
             firstSeq = head.seq + 1;
             timestamp = now;
-            committed = await appendEvents(db, events, firstSeq, now);
+            committed = await append(db, records, events, firstSeq, now);
           }
-          if (events.length > 0 || invalidated) {
+          if (appended > 0 || invalidated) {
             await db
               .updateTable('head')
-              .set({ seq: head.seq + events.length, epoch: head.epoch + (invalidated ? 1 : 0), clock: now })
+              .set({ seq: head.seq + appended, epoch: head.epoch + (invalidated ? 1 : 0), clock: now })
               .where('id', '=', 1)
               .execute();
           }
           return result;
         });
         this.stats.changes++;
-        if (committed.length > 0) this.#announce({ firstSeq, records: [], events: committed, timestamp });
+        this.stats.records += records.length;
+        if (firstSeq > 0) this.#announce({ firstSeq, records, events: committed, timestamp });
         if (invalidated) for (const listener of this.#invalidated) listener();
         return result;
       } catch (error) {
@@ -294,7 +302,7 @@ export class Ledger {
       const firstSeq = head.seq + 1;
       if (records.length > 0) {
         for (const write of writes) await write(this.#store.db());
-        const committed = events.length > 0 ? await appendEvents(this.#store.db(), events, firstSeq + records.length, now) : [];
+        const committed = events.length > 0 ? await append(this.#store.db(), [], events, firstSeq + records.length, now) : [];
         const lastSeq = head.seq + records.length + events.length;
         const written = this.#store.commit({ firstSeq, lastSeq, timestamp: now, records, counters: this.#counters.drain(), writer: instance } satisfies Batch);
         if (written instanceof Promise) await written;

@@ -60,10 +60,10 @@ export function rowAt({ firstSeq, records, events, timestamp }: Appended, place:
   return record ? auditRow(record, firstSeq + place, timestamp) : eventRow(events[place - records.length] as CommittedEvent, firstSeq + place, timestamp);
 }
 
-/** Writes events behind the end of the ledger, and gives them with their ids. */
-export async function appendEvents(db: Db, events: readonly NewEvent[], firstSeq: number, now: number): Promise<CommittedEvent[]> {
+/** Writes records, and events behind them, behind the end of the ledger, and gives the events with their ids. */
+export async function append(db: Db, records: readonly AuditRecord[], events: readonly NewEvent[], firstSeq: number, now: number): Promise<CommittedEvent[]> {
   const committed = events.map((event) => ({ ...event, id: newId('event', now) }));
-  const rows = committed.map((event, i) => eventRow(event, firstSeq + i, now));
+  const rows = Array.from({ length: records.length + committed.length }, (_, place) => rowAt({ firstSeq, records, events: committed, timestamp: now }, place));
   for (let at = 0; at < rows.length; at += 100)
     await db
       .insertInto('stream_events')

@@ -7,7 +7,7 @@ export const EVENT_TYPES = {
   'agent.rotated': 'An agent token was rotated.',
   'anomaly.detected': 'The anomaly detector flagged unusual behaviour.',
   'approval.requested': 'A decision waits for a person.',
-  'approval.resolved': 'A person approved or denied a call.',
+  'approval.resolved': 'A person approved or denied a call, or it lapsed.',
   'auth.signin': 'A person signed in.',
   'auth.signout': 'A person signed out.',
   'auth.failed': 'An attempt to sign in failed.',

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { AuditRecord, NewEvent } from '../ledger/index.ts';
 import { isoTime, SECOND_MS } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
+import { redact } from '../lib/redact.ts';
 import type { ApprovalRow, Db } from '../storage/index.ts';
 
 /** What a batch knows of the approval of one exact call. Changed as candidates of the batch ask for it or use it. */
@@ -23,6 +24,44 @@ function canonical(value: unknown): unknown {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, item]) => [key, canonical(item)]),
   );
+}
+
+/** What became of a waiting call, beside its use, in the words of the audit log. No decision has one of these reasons, and so no agent can write one. */
+export const APPROVAL_STEPS = {
+  approved: { action: 'approve', reason: 'APPROVAL_GRANTED' },
+  denied: { action: 'deny', reason: 'APPROVAL_DENIED' },
+  expired: { action: 'expire', reason: 'APPROVAL_EXPIRED' },
+} as const;
+export type ApprovalStep = keyof typeof APPROVAL_STEPS;
+
+const STEP_REASONS: readonly string[] = Object.values(APPROVAL_STEPS).map(({ reason }) => reason);
+const STEP_RESOURCE = 'legate:approvals:';
+
+/** An entry of the audit log that is no call of the agent. */
+export const isApprovalStep = (reason: string | null): boolean => reason !== null && STEP_REASONS.includes(reason);
+
+/** The approval that an entry for which {@link isApprovalStep} holds is about. */
+export const approvalOfStep = (resource: string): string => resource.slice(STEP_RESOURCE.length);
+
+/** The audit entry of a step, under the agent whose call waits. It tells nothing of where the person is: the agent may read it. */
+export function approvalStep(row: ApprovalRow, step: ApprovalStep, now: number, redacted: ReadonlySet<string>): AuditRecord {
+  const { action, reason } = APPROVAL_STEPS[step];
+  const { id: approvalId, audit_id: auditId, resolved_by: resolvedBy, note } = row;
+  return {
+    id: newId('audit', now),
+    agentId: row.agent_id,
+    userId: row.user_id,
+    action,
+    resource: `${STEP_RESOURCE}${approvalId}`,
+    result: step === 'approved' ? 'allowed' : 'denied',
+    reason,
+    durationMs: 0,
+    tokensCost: null,
+    parameters: JSON.stringify(redact({ approvalId, auditId, action: row.action, resource: row.resource, resolvedBy, note }, redacted)),
+    ip: null,
+    userAgent: null,
+    delegationIds: null,
+  };
 }
 
 /** The newest approval of the call that is still worth something. */

@@ -1,5 +1,6 @@
 import type { Platform } from '../platform.ts';
-import type { StreamEventRow } from '../storage/index.ts';
+import type { Db, StreamEventRow } from '../storage/index.ts';
+import { approvalOfStep, isApprovalStep } from './approval.ts';
 import { decide, type World } from './decide.ts';
 import { explain, type Trace, type TracedEntry } from './explain.ts';
 import { readChains } from './policy.ts';
@@ -12,11 +13,12 @@ export interface RecordedTrace {
 
 /**
  * Why a recorded decision came out as it did: the question is asked again for the moment of its record, of the policy as it
- * is now, without counting anything. Conditions see the recorded arguments, in which secrets are redacted. undefined: the
- * agent is gone.
+ * is now, without counting anything. Conditions see the recorded arguments, in which secrets are redacted. The entry of a step of an
+ * approval is explained by the call that waited. undefined: the agent is gone.
  */
-export async function explainRecorded(platform: Platform, row: StreamEventRow): Promise<RecordedTrace | undefined> {
+export async function explainRecorded(platform: Platform, recorded: StreamEventRow): Promise<RecordedTrace | undefined> {
   const db = platform.database.read;
+  const row = isApprovalStep(recorded.reason) ? { ...recorded, ...(await waitingCall(db, approvalOfStep(recorded.resource ?? ''))) } : recorded;
   const agentId = row.agent_id ?? '';
   const agents = await readChains(db, agentId);
   const agent = agents.get(agentId);
@@ -49,6 +51,9 @@ export async function explainRecorded(platform: Platform, row: StreamEventRow): 
     policyChanged: changedAgent !== undefined || changedDelegation !== undefined,
   };
 }
+
+const waitingCall = (db: Db, approvalId: string) =>
+  db.selectFrom('approvals').select(['action', 'resource', 'arguments as parameters']).where('id', '=', approvalId).executeTakeFirstOrThrow();
 
 /** What a counter stood at then is not known. */
 function withoutUse({ used: _, ...entry }: TracedEntry): TracedEntry {

@@ -3,6 +3,7 @@ import { AgentLookupErrors } from './errors.ts';
 import { permissionRoutes } from './routes.ts';
 
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
+export { type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { type AgentStatus, agentStatus } from './compile.ts';
 export { REASONS, type Reason } from './decide.ts';

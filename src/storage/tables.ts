@@ -209,7 +209,7 @@ interface ApprovalsTable {
   resource: string;
   /** JSON object, redacted: what the person is shown. */
   arguments: string;
-  status: 'pending' | 'approved' | 'denied' | 'used';
+  status: 'pending' | 'approved' | 'denied' | 'used' | 'expired';
   /** Audit entry of the decision that asked for it. */
   audit_id: string;
   created_at: number;
