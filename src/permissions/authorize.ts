@@ -157,7 +157,7 @@ class Question implements Candidate<AuthorizeAnswer> {
       parameters: input.arguments === undefined ? NO_PARAMETERS : JSON.stringify(redact(input.arguments, this.#platform.redactedKeys)),
       ip: origin.ip,
       userAgent: origin.userAgent,
-      delegationIds: chain.length > 0 ? JSON.stringify(chain) : null,
+      delegationIds: chain.length > 0 ? jsonOfIds(chain) : null,
     };
     const answer = answerOf(decision, auditId, turn.now, trace);
     const outcome = this.#withApproval(turn, agent, decision, approval, { answer, record });
@@ -255,6 +255,13 @@ class Question implements Candidate<AuthorizeAnswer> {
     if (asksAboutItself) return { ip: this.#asker.ip, userAgent: context?.userAgent ?? this.#asker.userAgent };
     return { ip: context?.ip ?? null, userAgent: context?.userAgent ?? null };
   }
+}
+
+/** JSON of ids that we made, which have nothing to escape: a third of the time. */
+function jsonOfIds([first, ...others]: readonly string[]): string {
+  let json = `["${first}`;
+  for (const id of others) json += `","${id}`;
+  return `${json}"]`;
 }
 
 /** What the gates write and tell commits with the record. */

@@ -52,8 +52,10 @@ export interface Refusal {
 }
 export interface Permit {
   readonly allowed: true;
-  /** The entries that hold, from the agent's own inbox up to the root's own permission. */
-  readonly chain: readonly CompiledEntry[];
+  /** The entry that holds. */
+  readonly entry: CompiledEntry;
+  /** When the entry was received: what its source holds it by, and so on up to the root's own permission. */
+  readonly above: Permit | undefined;
 }
 export type Decision = Permit | Refusal;
 
@@ -89,7 +91,8 @@ export function tryEntry(entry: CompiledEntry, place: Place, ask: Ask, world: Wo
 /** Counters of the chain that allowed, to take one call from each. */
 export function countersOf(permit: Permit): readonly string[] {
   let keys: string[] | undefined;
-  for (const { cap } of permit.chain) {
+  for (let at: Permit | undefined = permit; at; at = at.above) {
+    const { cap } = at.entry;
     if (cap) {
       keys ??= [];
       keys.push(cap.counterKey);
@@ -99,17 +102,17 @@ export function countersOf(permit: Permit): readonly string[] {
 }
 
 /** Whether the chain that allowed did so by a person's approval. */
-export const neededApproval = (permit: Permit): boolean => permit.chain.some((e) => e.requiresApproval);
+export function neededApproval(permit: Permit): boolean {
+  for (let at: Permit | undefined = permit; at; at = at.above) if (at.entry.requiresApproval) return true;
+  return false;
+}
 
 /** The delegations of the chain that allowed, from the root to the agent. */
-export function delegationsOf({ chain }: Permit): readonly string[] {
-  if (chain.length === 1) return NONE;
+export function delegationsOf(permit: Permit): readonly string[] {
+  if (!permit.above) return NONE;
   const ids: string[] = [];
-  for (let i = chain.length - 1; i >= 0; i--) {
-    const link = chain[i]?.link;
-    if (link) ids.push(link.delegationId);
-  }
-  return ids;
+  for (let at: Permit | undefined = permit; at; at = at.above) if (at.entry.link) ids.push(at.entry.link.delegationId);
+  return ids.reverse();
 }
 
 /** Counters of the agent's own inbox that a decision on this question may ask for: to load those of a whole batch at once. */
@@ -121,13 +124,9 @@ export function counterKeys(agent: CompiledAgent, action: string, resource: stri
 }
 
 /** Entries that match the resource, in order; their actions are still to be looked at. */
-export function matching(agent: CompiledAgent, resource: string): readonly CompiledEntry[] {
-  const found = agent.index.match(resource);
-  for (let i = 1; i < found.length; i++) if (at(found, i) < at(found, i - 1)) return found.toSorted((a, b) => a.position - b.position);
-  return found;
-}
+export const matching = (agent: CompiledAgent, resource: string): readonly CompiledEntry[] => agent.index.match(resource, byPosition);
 
-const at = (entries: readonly CompiledEntry[], i: number): number => (entries[i] as CompiledEntry).position;
+const byPosition = (a: CompiledEntry, b: CompiledEntry): number => a.position - b.position;
 export const acts = (entry: CompiledEntry, action: string): boolean => entry.actions === undefined || entry.actions.has(action);
 
 /** Steps after which what was found of an agent is remembered, so that a dense graph costs no more than its size. */
@@ -192,7 +191,6 @@ class Search {
     if (above && !above.allowed && above.reason === 'APPROVAL_REQUIRED') return above;
     const { cap } = entry;
     if (cap && this.#world.used(cap.counterKey, this.#hour) >= cap.limit) return { allowed: false, reason: 'RATE_LIMITED', limit: cap.limit, resetAt: (this.#hour + 1) * HOUR_MS };
-    if (!above) return { allowed: true, chain: [entry] };
-    return above.allowed ? { allowed: true, chain: [entry, ...above.chain] } : above;
+    return above && !above.allowed ? above : { allowed: true, entry, above };
   }
 }

@@ -56,34 +56,39 @@ export class PatternIndex<T> {
   }
 
   /**
-   * The values of every pattern that matches: those of one pattern in the order in which they were added. Given a pattern instead
-   * of a resource, these are the patterns that match all that it matches.
+   * The values of every pattern that matches: those of one pattern in the order in which they were added, and those of several in
+   * `order`, when it is given. Given a pattern instead of a resource, these are the patterns that match all that it matches.
    */
-  match(resource: string): readonly T[] {
+  match(resource: string, order?: (a: T, b: T) => number): readonly T[] {
     const found: (readonly T[])[] = [];
-    visit(this.#root, resource, 0, found);
-    return found.length === 1 ? (found[0] as readonly T[]) : found.flat();
+    visit(this.#root, segmentsOf(resource), 0, found);
+    if (found.length === 1) return found[0] as readonly T[];
+    const values = found.flat();
+    return order ? values.sort(order) : values;
   }
 }
 
-/** `from` is where the next segment begins; past the end of the resource it is `length + 1`. */
-function visit<T>(node: Node<T>, resource: string, from: number, found: (readonly T[])[]): void {
+const lastSplit = { resource: '', segments: [''] };
+
+/** One decision asks every agent of a chain about one and the same resource, and V8 remembers the hash of a segment that was looked up. */
+function segmentsOf(resource: string): readonly string[] {
+  if (resource !== lastSplit.resource) {
+    lastSplit.segments = resource.split(':');
+    lastSplit.resource = resource;
+  }
+  return lastSplit.segments;
+}
+
+function visit<T>(node: Node<T>, segments: readonly string[], from: number, found: (readonly T[])[]): void {
   let at = node;
-  let start = from;
-  for (;;) {
-    if (start > resource.length) {
-      if (at.exact) found.push(at.exact);
-      return;
-    }
+  for (let i = from; i < segments.length; i++) {
     if (at.rest) found.push(at.rest);
-    const colon = resource.indexOf(':', start);
-    const end = colon === -1 ? resource.length : colon;
-    if (at.any) visit(at.any, resource, end + 1, found);
-    const next = at.literal?.get(resource.slice(start, end));
+    if (at.any) visit(at.any, segments, i + 1, found);
+    const next = at.literal?.get(segments[i] as string);
     if (!next) return;
     at = next;
-    start = end + 1;
   }
+  if (at.exact) found.push(at.exact);
 }
 
 /** Whether one pattern matches, without an index: what `PatternIndex` finds, one by one. */
