@@ -14,8 +14,8 @@ export const delegations = defineModule({
   routes: delegationRoutes,
   errors: DelegationErrors,
   reactions: {
-    'agent.revoked': async (change, event) => {
-      if (event.agentId !== undefined) await endDelegationsOfAgent(change, event.agentId);
+    'agent.revoked': async (change, events) => {
+      for (const { agentId } of events) if (agentId !== undefined) await endDelegationsOfAgent(change, agentId);
     },
   },
 });

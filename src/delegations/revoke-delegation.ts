@@ -2,15 +2,13 @@ import type { Caller } from '../agents/index.ts';
 import type { Change } from '../ledger/index.ts';
 import { CommonErrors } from '../lib/error.ts';
 import { isId } from '../lib/ids.ts';
+import { inPieces } from '../lib/pieces.ts';
 import type { Platform } from '../platform.ts';
 import type { Db, DelegationRow } from '../storage/index.ts';
 import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
 
 export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked';
-
-/** Values in one list of a statement. */
-const CHUNK = 500;
 
 /**
  * Ends a delegation at once, and with it all that descend from it; nothing else. Each emits `delegation.revoked`. Revoking
@@ -51,16 +49,16 @@ export async function endDelegations(change: Change, ids: readonly string[], rea
   let shortened: string[] = [];
   let why = reason;
   while (wave.length + shortened.length > 0) {
-    const ended: DelegationRow[] = [];
-    for (const chunk of chunks(wave)) {
+    const ended: Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'from_owner'>[] = [];
+    for (const some of inPieces(wave)) {
       ended.push(
         ...(await change.db
           .updateTable('delegations')
           .set({ revoked_at: change.now, policy_epoch: change.epoch })
-          .where('id', 'in', chunk)
+          .where('id', 'in', some)
           .where('revoked_at', 'is', null)
           .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', change.now)]))
-          .returningAll()
+          .returning(['id', 'from_agent', 'to_agent', 'from_owner'])
           .execute()),
       );
     }
@@ -99,13 +97,13 @@ interface Dependent {
 /** The active ones that stand on these, unless their source held something itself. */
 async function dependents(db: Db, parents: readonly string[], now: number): Promise<Dependent[]> {
   const found = new Map<string, Dependent>();
-  for (const chunk of chunks(parents)) {
+  for (const some of inPieces(parents)) {
     const rows = await db
       .selectFrom('delegations as d')
       .innerJoin('delegation_parents as all', 'all.delegation_id', 'd.id')
       .innerJoin('delegations as parent', 'parent.id', 'all.parent_id')
       .select(['d.id', 'd.expires_at', 'd.ends_at', 'parent.ends_at as parent_ends_at', 'parent.revoked_at as parent_revoked_at'])
-      .where('d.id', 'in', (eb) => eb.selectFrom('delegation_parents as p').select('p.delegation_id').where('p.parent_id', 'in', chunk))
+      .where('d.id', 'in', (eb) => eb.selectFrom('delegation_parents as p').select('p.delegation_id').where('p.parent_id', 'in', some))
       .where('d.revoked_at', 'is', null)
       .where('d.self_supplied', '=', 0)
       .where((eb) => eb.or([eb('d.ends_at', 'is', null), eb('d.ends_at', '>', now)]))
@@ -118,8 +116,4 @@ async function dependents(db: Db, parents: readonly string[], now: number): Prom
     for (const { id, expires_at, ends_at } of rows) found.set(id, { id, ends_at, nowEnds: earliest(expires_at, last.get(id) as number | null) });
   }
   return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-}
-
-function* chunks(ids: readonly string[]): Generator<string[]> {
-  for (let at = 0; at < ids.length; at += CHUNK) yield ids.slice(at, at + CHUNK);
 }

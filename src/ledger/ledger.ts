@@ -77,8 +77,18 @@ export interface Change {
   readPolicy(): Promise<void>;
 }
 
-/** What follows from an event in the very change that emitted it, whoever did. May emit further events. */
-export type Reaction = (change: Change, event: NewEvent) => Promise<void>;
+/** What follows from events of one type in the very change that emitted them, whoever did. May emit further events, which are reacted to in their turn. */
+export type Reaction = (change: Change, events: readonly NewEvent[]) => Promise<void>;
+
+function byType(events: readonly NewEvent[]): Map<string, NewEvent[]> {
+  const groups = new Map<string, NewEvent[]>();
+  for (const event of events) {
+    const group = groups.get(event.type);
+    if (group) group.push(event);
+    else groups.set(event.type, [event]);
+  }
+  return groups;
+}
 
 interface Waiting {
   readonly candidate: Candidate<unknown>;
@@ -207,10 +217,10 @@ export class Ledger {
             },
           };
           const result = await work(change);
-          // Reactions may emit further events, which are reacted to in their turn.
-          for (let i = 0; i < events.length; i++) {
-            const event = events[i] as NewEvent;
-            for (const react of reactions?.get(event.type) ?? []) await react(change, event);
+          for (let reacted = 0; reacted < events.length; ) {
+            const emitted = events.slice(reacted);
+            reacted = events.length;
+            for (const [type, some] of byType(emitted)) for (const react of reactions?.get(type) ?? []) await react(change, some);
           }
           const appended = records.length + events.length;
           if (appended > 0) {

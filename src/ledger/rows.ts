@@ -1,5 +1,6 @@
 import type { EventType } from '../lib/event.ts';
 import { newId } from '../lib/ids.ts';
+import { inPieces } from '../lib/pieces.ts';
 import type { Db, StreamEventRow } from '../storage/index.ts';
 import type { AuditRecord, CommittedEvent, NewEvent } from './entry.ts';
 
@@ -36,8 +37,8 @@ const auditRow = (r: AuditRecord, seq: number, timestamp: number): StreamEventRo
   data: null,
 });
 
-const eventRow = (event: CommittedEvent, seq: number, timestamp: number): StreamEventRow => ({
-  ...NO_AUDIT,
+/** What an event fills of a row; the other columns are null. */
+const eventColumns = (event: CommittedEvent, seq: number, timestamp: number) => ({
   seq,
   id: event.id,
   type: event.type satisfies EventType,
@@ -46,6 +47,8 @@ const eventRow = (event: CommittedEvent, seq: number, timestamp: number): Stream
   user_id: event.userId ?? null,
   data: JSON.stringify(event.data),
 });
+
+const eventRow = (event: CommittedEvent, seq: number, timestamp: number): StreamEventRow => ({ ...NO_AUDIT, ...eventColumns(event, seq, timestamp) });
 
 interface Appended {
   readonly firstSeq: number;
@@ -60,14 +63,21 @@ export function rowAt({ firstSeq, records, events, timestamp }: Appended, place:
   return record ? auditRow(record, firstSeq + place, timestamp) : eventRow(events[place - records.length] as CommittedEvent, firstSeq + place, timestamp);
 }
 
+const ROWS_AT_ONCE = 100;
+
 /** Writes records, and events behind them, behind the end of the ledger, and gives the events with their ids. */
 export async function append(db: Db, records: readonly AuditRecord[], events: readonly NewEvent[], firstSeq: number, now: number): Promise<CommittedEvent[]> {
   const committed = events.map((event) => ({ ...event, id: newId('event', now) }));
-  const rows = Array.from({ length: records.length + committed.length }, (_, place) => rowAt({ firstSeq, records, events: committed, timestamp: now }, place));
-  for (let at = 0; at < rows.length; at += 100)
-    await db
-      .insertInto('stream_events')
-      .values(rows.slice(at, at + 100))
-      .execute();
+  const insert = db.insertInto('stream_events');
+  for (const some of inPieces(
+    records.map((record, i) => auditRow(record, firstSeq + i, now)),
+    ROWS_AT_ONCE,
+  ))
+    await insert.values(some).execute();
+  for (const some of inPieces(
+    committed.map((event, i) => eventColumns(event, firstSeq + records.length + i, now)),
+    ROWS_AT_ONCE,
+  ))
+    await insert.values(some).execute();
   return committed;
 }

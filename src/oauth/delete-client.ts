@@ -17,7 +17,7 @@ export async function deleteClient(platform: Platform, confirm: (db: unknown) =>
     const { db } = change;
     await confirm(db);
     await requireClientRow(db, id);
-    await endGrants(change, { client_id: id }, 'client-deleted');
+    await endGrants(change, 'client_id', [id], 'client-deleted');
     for (const table of ['oauth_consents', 'oauth_codes'] as const) await db.deleteFrom(table).where('client_id', '=', id).execute();
     await db.deleteFrom('oauth_clients').where('id', '=', id).execute();
   });

@@ -65,7 +65,7 @@ async function exchangeOne(platform: Platform, change: Change, { client, hash, v
     .executeTakeFirst();
   if (!row) {
     const used = await db.selectFrom('oauth_codes').select('grant_id').where('code_hash', '=', hash).where('client_id', '=', client.id).executeTakeFirst();
-    if (used?.grant_id) await endGrants(change, { id: used.grant_id }, 'code-reused');
+    if (used?.grant_id) await endGrants(change, 'id', [used.grant_id], 'code-reused');
     return refusedCode();
   }
   if (now >= row.expires_at || !fitsRedirect(client, row.redirect_uri, redirectUri) || !provesPossession(verifier, row.challenge)) return refusedCode();

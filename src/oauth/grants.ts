@@ -3,6 +3,7 @@ import type { Change } from '../ledger/index.ts';
 import type { Reach } from '../lib/access.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
+import { inPieces } from '../lib/pieces.ts';
 import type { Platform } from '../platform.ts';
 import type { Db, OAuthGrantRow } from '../storage/index.ts';
 import { ClientErrors } from './errors.ts';
@@ -18,30 +19,30 @@ export type EndReason =
   | 'parent-ended'
   | 'agent-rotated';
 
-type Which = Partial<Pick<OAuthGrantRow, 'id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id' | 'kind'>>;
+type Column = 'id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id';
 
 /**
- * Ends every living grant that fits, and those that were made from them, in this very change: from the next look on, none of
- * their tokens is good anywhere. Emits `grant.revoked` for each.
+ * Ends every living grant that has one of these values, and those that were made from them, in this very change: from the next
+ * look on, none of their tokens is good anywhere. Emits `grant.revoked` for each. `kind`: only of this one.
  */
-export async function endGrants(change: Change, which: Which, reason: EndReason): Promise<number> {
+export async function endGrants(change: Change, column: Column, values: readonly string[], reason: EndReason, kind?: OAuthGrantRow['kind']): Promise<void> {
   const { db, now } = change;
-  let query = db.updateTable('oauth_grants').set({ revoked_at: now, reason }).where('revoked_at', 'is', null);
-  for (const [column, value] of Object.entries(which) as [keyof Which, string][]) query = query.where(column, '=', value);
-  const ended = await query.returning(['id', 'client_id', 'agent_id', 'user_id', 'delegation_id']).execute();
-  if (ended.length === 0) return 0;
-  change.invalidate();
-  for (const grant of ended) {
-    change.emit({
-      type: 'grant.revoked',
-      agentId: grant.agent_id,
-      userId: grant.user_id,
-      data: { grantId: grant.id, clientId: grant.client_id, agentId: grant.agent_id, reason },
-    });
-    if (grant.delegation_id !== null) await endDelegations(change, [grant.delegation_id], 'revoked');
-    await endGrants(change, { parent_id: grant.id }, 'parent-ended');
+  for (const some of inPieces(values)) {
+    const living = db.updateTable('oauth_grants').set({ revoked_at: now, reason }).where('revoked_at', 'is', null).where(column, 'in', some);
+    const ended = await (kind ? living.where('kind', '=', kind) : living).returning(['id', 'client_id', 'agent_id', 'user_id', 'delegation_id']).execute();
+    if (ended.length === 0) continue;
+    change.invalidate();
+    for (const { id, client_id, agent_id, user_id } of ended)
+      change.emit({ type: 'grant.revoked', agentId: agent_id, userId: user_id, data: { grantId: id, clientId: client_id, agentId: agent_id, reason } });
+    const delegations = ended.flatMap((grant) => grant.delegation_id ?? []);
+    if (delegations.length > 0) await endDelegations(change, delegations, 'revoked');
+    await endGrants(
+      change,
+      'parent_id',
+      ended.map(({ id }) => id),
+      'parent-ended',
+    );
   }
-  return ended.length;
 }
 
 function within(db: Db, reach: Reach) {
@@ -68,7 +69,7 @@ export async function endGrant(platform: Platform, confirm: (db: unknown) => Pro
     // A code on its way would be a grant again in a minute.
     await change.db.deleteFrom('oauth_codes').where('user_id', '=', row.user_id).where('client_id', '=', row.client_id).where('used_at', 'is', null).execute();
     await change.db.deleteFrom('oauth_consents').where('user_id', '=', row.user_id).where('client_id', '=', row.client_id).execute();
-    await endGrants(change, { id }, 'revoked');
+    await endGrants(change, 'id', [id], 'revoked');
   });
 }
 

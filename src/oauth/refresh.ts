@@ -171,7 +171,7 @@ async function rotate(
 async function useAgain(platform: Platform, change: Change, one: Asked, row: Known): Promise<TokenResponse | Error> {
   const successor = await withinGrace(platform, change, one.token, row.used_at ?? change.now);
   if (successor === undefined) {
-    await endGrants(change, { id: row.id }, 'refresh-token-reused');
+    await endGrants(change, 'id', [row.id], 'refresh-token-reused');
     return OAuthErrors.OAUTH_INVALID_GRANT();
   }
   const scope = grantedScope(row, one, change.now);

@@ -19,7 +19,7 @@ export async function revokeToken(platform: Platform, clientId: string, token: s
       .where('oauth_grants.client_id', '=', clientId)
       .executeTakeFirst();
     if (refresh) {
-      await endGrants(change, { id: refresh.id }, 'client-revoked');
+      await endGrants(change, 'id', [refresh.id], 'client-revoked');
       return;
     }
     const claims = readAccessToken(platform, token, now);
@@ -31,7 +31,12 @@ export async function revokeToken(platform: Platform, clientId: string, token: s
       .execute();
     // What was exchanged for this token ends with it.
     const made = await db.selectFrom('oauth_grants').select('id').where('parent_id', '=', grantOfJti(claims.jti)).where('parent_jti', '=', claims.jti).execute();
-    for (const { id } of made) await endGrants(change, { id }, 'parent-ended');
+    await endGrants(
+      change,
+      'id',
+      made.map(({ id }) => id),
+      'parent-ended',
+    );
     change.invalidate();
   });
 }
