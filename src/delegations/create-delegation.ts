@@ -122,7 +122,7 @@ async function isAncestor(db: Db, ancestor: string, agent: string, now: number):
 
 /** Where each permission comes from. Throws 403 INSUFFICIENT_PERMISSIONS or 422 DELEGATION_DEPTH_EXCEEDED. */
 function suppliesOf(db: Db, input: CreateDelegation, maxDepth: number, now: number): Promise<Supply[]> {
-  return askOf(db, (lookup) => {
+  return askOf(db, [input.fromAgent], (lookup) => {
     const steps = { left: MAX_SUPPLY_STEPS };
     return input.permissions.map((permission, i) => {
       const supply = supplyOf(lookup(input.fromAgent), permission, now, maxDepth, lookup, steps);

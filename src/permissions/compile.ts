@@ -117,7 +117,10 @@ function ownEntries(row: AgentRow, shared: SharedEntries | undefined): EntrySet 
   return set;
 }
 
-function withReceived(own: EntrySet, inbound: readonly DelegationRow[]): EntrySet {
+/** What is compiled of a delegation. */
+export type Received = Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'permissions' | 'ends_at' | 'max_depth'>;
+
+function withReceived(own: EntrySet, inbound: readonly Received[]): EntrySet {
   if (inbound.length === 0) return own;
   const entries = [...own.entries];
   for (const d of inbound) {
@@ -128,7 +131,7 @@ function withReceived(own: EntrySet, inbound: readonly DelegationRow[]): EntrySe
 }
 
 /** @param inbound live delegations to the agent, in the order of their creation. */
-export function compileAgent(row: AgentRow, inbound: readonly DelegationRow[] = [], shared?: SharedEntries): CompiledAgent {
+export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], shared?: SharedEntries): CompiledAgent {
   const { entries, index, capped } = withReceived(ownEntries(row, shared), inbound);
   return {
     id: row.id,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, HOUR_MS } from '../lib/clock.ts';
-import type { AgentRow, Db, DelegationRow } from '../storage/index.ts';
-import { type CompiledAgent, compileAgent, SharedEntries, UNREAD } from './compile.ts';
+import type { AgentRow, Db } from '../storage/index.ts';
+import { type CompiledAgent, compileAgent, type Received, SharedEntries, UNREAD } from './compile.ts';
 
 /** Sum of permissions held in memory, about 1 KB each in the worst case. */
 const MAX_CACHED_PERMISSIONS = 400_000;
@@ -96,7 +96,7 @@ export class PolicyCache {
     }
   }
 
-  #put(row: AgentRow, inbound: readonly DelegationRow[] | undefined): CompiledAgent {
+  #put(row: AgentRow, inbound: readonly Received[] | undefined): CompiledAgent {
     const before = this.#agents.peek(row.id);
     if (before && before.tokenHash !== row.token_hash) this.#byToken.delete(before.tokenHash);
     const agent = compileAgent(row, inbound, this.#shared);
@@ -158,12 +158,14 @@ export async function readChains(db: Db, agentId: string): Promise<Map<string, C
 
 /**
  * Answers a question about agents as the database has them at this moment, of which no more are read than it looks up. It is
- * asked again, from the beginning, as long as it looks up others; until then those it lacks look revoked.
+ * asked again, from the beginning, as long as it looks up others than `first`; until then those it lacks look revoked.
  */
-export async function askOf<T>(db: Db, question: (lookup: (id: string) => CompiledAgent) => T): Promise<T> {
+export async function askOf<T>(db: Db, first: readonly string[], question: (lookup: (id: string) => CompiledAgent) => T): Promise<T> {
   const agents = new Map<string, CompiledAgent>();
-  for (;;) {
-    const missing = new Set<string>();
+  for (let missing = new Set(first); ; ) {
+    for (const agent of await readAgents(db, [...missing])) agents.set(agent.id, agent);
+    for (const id of missing) if (!agents.has(id)) throw new Error(`The agent ${id} does not exist.`);
+    missing = new Set();
     const lookup = (id: string): CompiledAgent => {
       const agent = agents.get(id);
       if (!agent) missing.add(id);
@@ -175,8 +177,6 @@ export async function askOf<T>(db: Db, question: (lookup: (id: string) => Compil
     } catch (error) {
       if (missing.size === 0) throw error;
     }
-    for (const agent of await readAgents(db, [...missing])) agents.set(agent.id, agent);
-    for (const id of missing) if (!agents.has(id)) throw new Error(`The agent ${id} does not exist.`);
   }
 }
 
@@ -192,12 +192,12 @@ async function readAgents(db: Db, ids: readonly string[]): Promise<CompiledAgent
 }
 
 /** Delegations by receiving agent, oldest first, without those that were revoked or ended before `since`. The others are left to the clock of each decision. */
-async function inboundOf(db: Db, agentIds: readonly string[], since = 0): Promise<Map<string, DelegationRow[]>> {
-  const byAgent = new Map<string, DelegationRow[]>();
+async function inboundOf(db: Db, agentIds: readonly string[], since = 0): Promise<Map<string, Received[]>> {
+  const byAgent = new Map<string, Received[]>();
   if (agentIds.length === 0) return byAgent;
   const rows = await db
     .selectFrom('delegations')
-    .selectAll()
+    .select(['id', 'from_agent', 'to_agent', 'permissions', 'ends_at', 'max_depth'])
     .where('to_agent', 'in', agentIds)
     .where('revoked_at', 'is', null)
     .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', since)]))
