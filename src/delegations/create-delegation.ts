@@ -19,9 +19,10 @@ export async function createDelegation(platform: Platform, caller: Caller, input
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
     const reach = await caller.confirm(db);
-    const from = await findSource(db, reach, input.fromAgent);
+    const agents = await selectAgents(db, [input.fromAgent, input.toAgent]);
+    const from = sourceOf(reach, agents.get(input.fromAgent));
     if (input.fromAgent === input.toAgent) throw DelegationErrors.DELEGATION_TO_SELF();
-    const to = await findTarget(db, reach, from, input.toAgent);
+    const to = targetOf(reach, from, agents.get(input.toAgent));
     for (const agent of [from, to]) {
       const status = agentStatus({ revoked: agent.revoked_at !== null, expiresAt: agent.expires_at }, now);
       if (status !== 'active') throw DelegationErrors.AGENT_NOT_ACTIVE({ details: { agentId: agent.id, status } });
@@ -31,7 +32,7 @@ export async function createDelegation(platform: Platform, caller: Caller, input
     if (await isAncestor(db, to.id, from.id, now)) throw DelegationErrors.DELEGATION_CYCLE();
 
     const maxDepth = input.maxDepth ?? DEFAULT_MAX_DEPTH;
-    const supplies = await suppliesOf(db, input, maxDepth, now);
+    const supplies = await suppliesOf(db, from, input, maxDepth, now);
     const parents = [...new Set(supplies.flatMap((s) => s.parents))];
     const selfSupplied = supplies.some((s) => s.own);
     const row: DelegationRow = {
@@ -74,20 +75,21 @@ export async function createDelegation(platform: Platform, caller: Caller, input
   });
 }
 
-const selectAgent = async (db: Db, id: string): Promise<AgentRow | undefined> =>
-  isId('agent', id) ? db.selectFrom('agents').selectAll().where('id', '=', id).executeTakeFirst() : undefined;
+async function selectAgents(db: Db, ids: readonly string[]): Promise<Map<string, AgentRow>> {
+  const wanted = ids.filter((id) => isId('agent', id));
+  const rows = wanted.length === 0 ? [] : await db.selectFrom('agents').selectAll().where('id', 'in', wanted).execute();
+  return new Map(rows.map((row) => [row.id, row]));
+}
 
 /** Delegating from an agent is for its owner, an admin, or the agent itself. */
-async function findSource(db: Db, reach: Reach, id: string): Promise<AgentRow> {
-  const from = await selectAgent(db, id);
+function sourceOf(reach: Reach, from: AgentRow | undefined): AgentRow {
   const may = from && (reach.kind === 'all' || (reach.kind === 'owner' ? from.owner_id === reach.userId : from.id === reach.agentId));
   if (!may) throw AgentLookupErrors.AGENT_NOT_FOUND({ message: 'No such agent: fromAgent.', details: { path: 'fromAgent' } });
   return from;
 }
 
 /** The target is of the same owner or tenant. For whoever cannot see beyond these, any other does not exist. */
-async function findTarget(db: Db, reach: Reach, from: AgentRow, id: string): Promise<AgentRow> {
-  const to = await selectAgent(db, id);
+function targetOf(reach: Reach, from: AgentRow, to: AgentRow | undefined): AgentRow {
   const near = to && (to.owner_id === from.owner_id || (to.tenant_id !== null && to.tenant_id === from.tenant_id));
   if (to && near) return to;
   if (to && reach.kind === 'all') throw DelegationErrors.DELEGATION_OUTSIDE_TENANT();
@@ -121,8 +123,8 @@ async function isAncestor(db: Db, ancestor: string, agent: string, now: number):
 }
 
 /** Where each permission comes from. Throws 403 INSUFFICIENT_PERMISSIONS or 422 DELEGATION_DEPTH_EXCEEDED. */
-function suppliesOf(db: Db, input: CreateDelegation, maxDepth: number, now: number): Promise<Supply[]> {
-  return askOf(db, [input.fromAgent], (lookup) => {
+function suppliesOf(db: Db, from: AgentRow, input: CreateDelegation, maxDepth: number, now: number): Promise<Supply[]> {
+  return askOf(db, [from], (lookup) => {
     const steps = { left: MAX_SUPPLY_STEPS };
     return input.permissions.map((permission, i) => {
       const supply = supplyOf(lookup(input.fromAgent), permission, now, maxDepth, lookup, steps);

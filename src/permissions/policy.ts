@@ -158,14 +158,13 @@ export async function readChains(db: Db, agentId: string): Promise<Map<string, C
 
 /**
  * Answers a question about agents as the database has them at this moment, of which no more are read than it looks up. It is
- * asked again, from the beginning, as long as it looks up others than `first`; until then those it lacks look revoked.
+ * asked again, from the beginning, as long as it looks up others than those whose rows are given; until then those it lacks look
+ * revoked.
  */
-export async function askOf<T>(db: Db, first: readonly string[], question: (lookup: (id: string) => CompiledAgent) => T): Promise<T> {
-  const agents = new Map<string, CompiledAgent>();
-  for (let missing = new Set(first); ; ) {
-    for (const agent of await readAgents(db, [...missing])) agents.set(agent.id, agent);
-    for (const id of missing) if (!agents.has(id)) throw new Error(`The agent ${id} does not exist.`);
-    missing = new Set();
+export async function askOf<T>(db: Db, given: readonly AgentRow[], question: (lookup: (id: string) => CompiledAgent) => T): Promise<T> {
+  const agents = new Map((await compileAll(db, given)).map((agent) => [agent.id, agent]));
+  for (;;) {
+    const missing = new Set<string>();
     const lookup = (id: string): CompiledAgent => {
       const agent = agents.get(id);
       if (!agent) missing.add(id);
@@ -177,6 +176,8 @@ export async function askOf<T>(db: Db, first: readonly string[], question: (look
     } catch (error) {
       if (missing.size === 0) throw error;
     }
+    for (const agent of await readAgents(db, [...missing])) agents.set(agent.id, agent);
+    for (const id of missing) if (!agents.has(id)) throw new Error(`The agent ${id} does not exist.`);
   }
 }
 
@@ -184,11 +185,17 @@ async function readAgents(db: Db, ids: readonly string[]): Promise<CompiledAgent
   const agents: CompiledAgent[] = [];
   for (let at = 0; at < ids.length; at += PAGE) {
     const page = ids.slice(at, at + PAGE);
-    const rows = await db.selectFrom('agents').selectAll().where('id', 'in', page).execute();
-    const inbound = await inboundOf(db, page);
-    for (const row of rows) agents.push(compileAgent(row, inbound.get(row.id)));
+    agents.push(...(await compileAll(db, await db.selectFrom('agents').selectAll().where('id', 'in', page).execute())));
   }
   return agents;
+}
+
+async function compileAll(db: Db, rows: readonly AgentRow[]): Promise<CompiledAgent[]> {
+  const inbound = await inboundOf(
+    db,
+    rows.map((row) => row.id),
+  );
+  return rows.map((row) => compileAgent(row, inbound.get(row.id)));
 }
 
 /** Delegations by receiving agent, oldest first, without those that were revoked or ended before `since`. The others are left to the clock of each decision. */
