@@ -112,7 +112,7 @@ describe('users.validatePassword', () => {
   it('may be part of the configuration, and may ask the breach check', async () => {
     const server = await openRangeServer({ [BREACHED]: 42 });
     let enforce: (password: string) => Promise<void>;
-    const place = newTestDatabase();
+    const place = await newTestDatabase();
     const legate = await createLegate({
       dataDir: place.dir,
       databaseUrl: place.url,

@@ -140,7 +140,7 @@ const onPostgres = (): void => {
       }
     });
     for (let i = 0; i < 20; i++) {
-      await killer.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'legate' and pid <> pg_backend_pid()");
+      await killer.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'legate' and pid <> pg_backend_pid()");
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     stop = true;
@@ -198,7 +198,9 @@ const onPostgres = (): void => {
       let frozen: number[] = [];
       await expect
         .poll(async () => {
-          const { rows } = await holder.query<{ pid: number }>("select pid from pg_stat_activity where application_name = 'legate' and wait_event_type = 'Lock'");
+          const { rows } = await holder.query<{ pid: number }>(
+            "select pid from pg_stat_activity where datname = current_database() and application_name = 'legate' and wait_event_type = 'Lock'",
+          );
           frozen = rows.map((r) => r.pid);
           return frozen.length;
         })

@@ -25,7 +25,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
   beforeAll(async () => {
     const port = await freePort();
     url = `http://localhost:${port}`;
-    const place = newTestDatabase(undefined, closers);
+    const place = await newTestDatabase(undefined, closers);
     legate = await createLegate(
       {
         dataDir: place.dir,

@@ -22,7 +22,7 @@ interface Prepared {
 
 /** An agent in a fresh database, and the environment that leads an example to it. */
 async function prepare(): Promise<Prepared> {
-  const { dir, url, name } = newTestDatabase();
+  const { dir, url, name } = await newTestDatabase();
   const legate = await createLegate({ dataDir: dir, databaseUrl: url, service: { name }, users: { allowExternalOwners: true } });
   const agent = await legate.agents.create({ ownerId: 'someone', name: 'agent', type: 'service', permissions: [{ resource: 'mcp:github:*', actions: ['read'] }] });
   await legate.close();
@@ -42,7 +42,7 @@ async function listening(handler: RequestListener): Promise<string> {
 
 describe('the types of the package', () => {
   it('have a name for what the functions take and give', async () => {
-    const { dir, url, name } = newTestDatabase();
+    const { dir, url, name } = await newTestDatabase();
     const input: LegateInput = { dataDir: dir, databaseUrl: url, service: { name } };
     const legate = await createLegate(input);
     opened.push(() => legate.close());

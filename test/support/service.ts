@@ -91,7 +91,7 @@ export interface TestOptions extends LegateOptions {
 export async function createTestService(options: TestOptions = {}): Promise<TestService> {
   const clock = options.clock ?? options.sameDatabaseAs?.clock ?? new FakeClock();
   const closers = options.lasting ? lasting : open;
-  const own = newTestDatabase(options.sameDatabaseAs?.database, closers);
+  const own = await newTestDatabase(options.sameDatabaseAs?.database, closers);
   const place = options.databaseUrl ? { ...own, url: options.databaseUrl } : own;
   const { config, sameDatabaseAs: _, databaseUrl: __, lasting: ___, ...rest } = options;
   // Named after the service by default, which on PostgreSQL each run names anew: tests address it by its usual name.
@@ -104,23 +104,43 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
 }
 
 /** A place for one service's data: a folder, a database URL and a service name of its own. Deleted after the test. */
-export function newTestDatabase(shared?: { url: string; name: string }, closers = open): { dir: string; url: string; name: string } {
+export async function newTestDatabase(shared?: { url: string; name: string }, closers = open): Promise<{ dir: string; url: string; name: string }> {
   const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
   closers.push(async () => rmSync(dir, { recursive: true, force: true }));
   if (shared) return { dir, ...shared };
   if (dialect === 'sqlite') return { dir, url: `sqlite:${join(dir, 'legate.db')}`, name: 'legate' };
-  const name = `t${Math.random().toString(36).slice(2, 12)}`;
-  closers.push(() => dropTables(name));
-  return { dir, url: inject('postgresUrl'), name };
+  const name = randomName();
+  const url = await (fileDatabase ??= createDatabase());
+  closers.push(() => dropTables(url, name));
+  return { dir, url, name };
 }
 
-/** What a service leaves on the shared server would make every later migration slower, since it looks through the whole catalog. */
-async function dropTables(prefix: string): Promise<void> {
-  const client = new Client(inject('postgresUrl'));
-  await client.connect();
-  try {
+const randomName = (): string => `t${Math.random().toString(36).slice(2, 12)}`;
+
+let fileDatabase: Promise<string> | undefined;
+
+/** A PostgreSQL database for this file of tests: others run beside it, and a migration fails while another drops tables under its look at the catalog. */
+async function createDatabase(): Promise<string> {
+  const url = new URL(inject('postgresUrl'));
+  const name = randomName();
+  await onPostgres(url.href, (client) => client.query(`create database ${name}`));
+  lasting.unshift(() => onPostgres(inject('postgresUrl'), (client) => client.query(`drop database ${name} with (force)`)));
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** What a service leaves would make every later migration of this file slower, since it looks through the whole catalog. */
+const dropTables = (url: string, prefix: string): Promise<void> =>
+  onPostgres(url, async (client) => {
     const { rows } = await client.query<{ name: string }>('select tablename as name from pg_tables where starts_with(tablename, $1)', [`${prefix}_`]);
     if (rows.length > 0) await client.query(`drop table ${rows.map((r) => client.escapeIdentifier(r.name)).join(', ')}`);
+  });
+
+async function onPostgres(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    await work(client);
   } finally {
     await client.end();
   }
