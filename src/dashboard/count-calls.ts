@@ -12,10 +12,10 @@ const STEP = { sqlite: 1, postgres: 1000 };
 
 const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export type CallsByAgent = Map<string, Calls>;
+export type CallsByAgent = Map<string, Omit<Calls, 'steps'>>;
 
 /**
- * Decisions within reach: all of them, and by agent since each of the given moments (inclusive; null: of all time). A window of
+ * Entries of the audit log within reach, and decisions by agent since each of the given moments (inclusive; null: of all time). A window of
  * up to a day is made of hours, a longer one of days; what comes before the first whole one is counted in the ledger, exactly,
  * unless it is more than {@link PARTIAL_ROWS} rows: then that hour or day counts whole.
  */
@@ -24,10 +24,10 @@ export function countCalls(platform: Platform, reach: ListReach, since: readonly
     const sees = await ownersSeen(db, reach);
     const windows: { firstHour: number; sums: CallsByAgent }[] = [];
     for (const moment of since) windows.push(await counted(platform, db, reach, sees, moment));
-    let total = await totalCalls(db, reach);
+    let total = await totalEntries(db, reach);
     waiting((agentId, cell) => {
       if (!sees(cell.userId)) return;
-      total += cell.calls;
+      total += cell.calls + cell.steps;
       for (const { firstHour, sums } of windows) if (cell.hour >= firstHour) add(sums, agentId, cell.calls, cell.denied);
     });
     return { total, windows: windows.map(({ sums }) => sums) };
@@ -52,13 +52,13 @@ async function ownersSeen(db: Db, reach: ListReach): Promise<Sees> {
   }
 }
 
-async function totalCalls(db: Db, reach: ListReach): Promise<number> {
+async function totalEntries(db: Db, reach: ListReach): Promise<number> {
   const query = db
     .selectFrom('agent_hours')
-    .select((eb) => eb.fn.sum<number | null>('calls').as('calls'))
+    .select((eb) => eb.fn.sum<number | null>(eb('calls', '+', eb.ref('steps'))).as('entries'))
     .where('hour', '=', ALL_TIME)
     .where(within(reach));
-  return Number((await query.executeTakeFirstOrThrow()).calls ?? 0);
+  return Number((await query.executeTakeFirstOrThrow()).entries ?? 0);
 }
 
 /** What the table has of a window, and what the ledger has of its first part of an hour. */
@@ -99,6 +99,7 @@ async function addRange(platform: Platform, reach: ListReach, sums: CallsByAgent
 }
 
 function add(sums: CallsByAgent, agentId: string, calls: number, denied: number): void {
+  if (calls === 0) return;
   const sum = sums.get(agentId);
   if (sum) {
     sum.calls += calls;

@@ -1,13 +1,21 @@
 import { sql } from 'kysely';
 import type { Commit } from '../ledger/index.ts';
 import { HOUR_MS } from '../lib/clock.ts';
+import { APPROVAL_STEP_REASONS, isApprovalStep } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
 import { type Database, type Db, selectArrays } from '../storage/index.ts';
 
 export interface Calls {
   calls: number;
   denied: number;
+  /** Entries of the audit log that are no calls: what became of approvals. */
+  steps: number;
 }
+
+type Counted = readonly [calls: number, denied: number, steps: number];
+const ALLOWED: Counted = [1, 0, 0];
+const REFUSED: Counted = [1, 1, 0];
+const STEP: Counted = [0, 0, 1];
 
 /** Decisions of one agent in one clock hour that are not in the table yet. */
 interface Cell extends Calls {
@@ -78,20 +86,21 @@ export class CallCounters {
   #add({ firstSeq, records, events, timestamp }: Commit): void {
     if (firstSeq !== this.#next) return;
     const hour = Math.floor(timestamp / HOUR_MS);
-    for (const r of records) this.#count(r.agentId, r.userId, hour, 1, r.result === 'allowed' ? 0 : 1);
+    for (const r of records) this.#count(r.agentId, r.userId, hour, isApprovalStep(r.reason) ? STEP : r.result === 'allowed' ? ALLOWED : REFUSED);
     this.#next = firstSeq + records.length + events.length;
   }
 
-  #count(agentId: string, userId: string, hour: number, calls: number, denied: number): void {
+  #count(agentId: string, userId: string, hour: number, [calls, denied, steps]: Counted): void {
     const part = this.#cells[partOf(agentId)] as Part;
     let cell = part.newest.get(agentId);
     if (cell?.hour !== hour) {
-      cell = { userId, hour, calls: 0, denied: 0, before: cell };
+      cell = { userId, hour, calls: 0, denied: 0, steps: 0, before: cell };
       part.newest.set(agentId, cell);
       part.size++;
     }
     cell.calls += calls;
     cell.denied += denied;
+    cell.steps += steps;
   }
 
   /**
@@ -150,8 +159,8 @@ export class CallCounters {
       while (this.#next <= head) {
         const from = this.#next;
         const upto = Math.min(from + SLICE - 1, head, ...this.#upto.filter((u) => u >= from));
-        for (const [agentId, userId, hour, calls, denied] of await countSlice(this.#platform.database, from, upto)) {
-          if ((this.#upto[partOf(agentId)] as number) < from) this.#count(agentId, userId, hour, calls, denied);
+        for (const [agentId, userId, hour, ...counted] of await countSlice(this.#platform.database, from, upto)) {
+          if ((this.#upto[partOf(agentId)] as number) < from) this.#count(agentId, userId, hour, counted);
         }
         this.#next = upto + 1;
         if (this.#cells.reduce((sum, { size }) => sum + size, 0) > (this.#reads > 0 ? MAX_CELLS_FOR_READ : MAX_CELLS)) await this.#write();
@@ -225,14 +234,15 @@ export class CallCounters {
   async #addUp(db: Db, parts: readonly Part[]): Promise<void> {
     const { clock, database } = this.#platform;
     const oldest = Math.floor(clock.now() / HOUR_MS) - KEPT_HOURS;
-    const sums = new Map<string, [agentId: string, hour: number, userId: string, calls: number, denied: number]>();
-    const add = (agentId: string, hour: number, { userId, calls, denied }: Cell): void => {
+    const sums = new Map<string, [agentId: string, hour: number, userId: string, calls: number, denied: number, steps: number]>();
+    const add = (agentId: string, hour: number, { userId, calls, denied, steps }: Cell): void => {
       const key = `${hour} ${agentId}`;
       const sum = sums.get(key);
       if (sum) {
         sum[3] += calls;
         sum[4] += denied;
-      } else sums.set(key, [agentId, hour, userId, calls, denied]);
+        sum[5] += steps;
+      } else sums.set(key, [agentId, hour, userId, calls, denied, steps]);
     };
     for (const part of parts) {
       eachCellOf(part, (agentId, cell) => {
@@ -276,25 +286,33 @@ async function advance(db: Db, parts: readonly number[], after: number, upto: nu
   if (Number(numUpdatedRows) !== parts.length) throw new Superseded();
 }
 
-/** Adds `[agentId, hour, userId, calls, denied]` to what the table has. */
+/** Adds `[agentId, hour, userId, calls, denied, steps]` to what the table has. */
 async function upsert(db: Db, dialect: Database['dialect'], json: string): Promise<void> {
   const rows =
     dialect === 'sqlite'
-      ? sql`select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 from json_each(${json}) where true`
-      : sql`select v ->> 0, (v ->> 1)::bigint, v ->> 2, (v ->> 3)::bigint, (v ->> 4)::bigint from jsonb_array_elements(${json}::jsonb) as v`;
+      ? sql`select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 from json_each(${json}) where true`
+      : sql`select v ->> 0, (v ->> 1)::bigint, v ->> 2, (v ->> 3)::bigint, (v ->> 4)::bigint, (v ->> 5)::bigint from jsonb_array_elements(${json}::jsonb) as v`;
   const table = sql.table('agent_hours');
-  await sql`insert into ${table} as t (agent_id, hour, user_id, calls, denied) ${rows}
-    on conflict (hour, agent_id) do update set calls = t.calls + excluded.calls, denied = t.denied + excluded.denied`.execute(db);
+  await sql`insert into ${table} as t (agent_id, hour, user_id, calls, denied, steps) ${rows}
+    on conflict (hour, agent_id) do update set calls = t.calls + excluded.calls, denied = t.denied + excluded.denied, steps = t.steps + excluded.steps`.execute(db);
 }
 
-type HourCalls = [agentId: string, userId: string, hour: number, calls: number, denied: number];
+type HourCalls = [agentId: string, userId: string, hour: number, ...Counted];
 
 /** Decisions by agent and hour, of the ledger itself. `from` and `upto` inclusive. */
 export function countSlice(database: Database, from: number, upto: number): Promise<HourCalls[]> {
   const hour = sql<number>`timestamp / ${sql.lit(HOUR_MS)}`;
+  const step = sql`coalesce(reason, '') in (${sql.join(APPROVAL_STEP_REASONS.map((reason) => sql.lit(reason)))})`;
   const query = database.read
     .selectFrom('stream_events')
-    .select(['agent_id', 'user_id', hour.as('hour'), sql<number>`count(*)`.as('calls'), sql<number>`sum(case when result <> 'allowed' then 1 else 0 end)`.as('denied')])
+    .select([
+      'agent_id',
+      'user_id',
+      hour.as('hour'),
+      sql<number>`sum(case when ${step} then 0 else 1 end)`.as('calls'),
+      sql<number>`sum(case when result = 'allowed' or ${step} then 0 else 1 end)`.as('denied'),
+      sql<number>`sum(case when ${step} then 1 else 0 end)`.as('steps'),
+    ])
     .where('type', '=', 'audit')
     .where('seq', '>=', from)
     .where('seq', '<=', upto)

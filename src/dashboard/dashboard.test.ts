@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestAgent } from '../../test/support/service.ts';
+import { approvals } from '../approvals/index.ts';
 import { countersOf } from './index.ts';
 
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
@@ -79,6 +80,33 @@ describe('GET /dashboard/stats', () => {
     await countersOf(t.legate.platform).upkeep(true);
     const { body } = await t.call('GET', '/dashboard/stats?window=all', { as: alice });
     expect(body.totalAuditEntries).toBe(made.length);
+  });
+
+  it('200 where the steps of approvals are entries and no decisions, in memory, in the table and counted from the ledger', async () => {
+    const t = await createTestService();
+    const alice = await t.user();
+    const agent = await t.agent(alice, { name: 'asks', permissions: [{ resource: 'db:*', actions: ['drop'], constraints: { requireApproval: true } }] });
+    const ask = async () => (await t.authorize(agent, { action: 'drop', resource: 'db:x' })).body;
+    const decided = { agentId: agent.id, name: 'asks', ownerId: alice.id, callCount: 4, deniedCount: 3 };
+    const want = { totalAgents: 1, activeAgents: 1, totalAuditEntries: 7, denialRateLast24h: 75, topAgentsByCallCount: [decided] };
+    const stats = async (on = t) => (await on.call('GET', '/dashboard/stats', { as: alice })).body;
+    await stats();
+    for (const verb of ['approve', 'deny']) {
+      await t.call('POST', `/approvals/${(await ask()).approvalId}/${verb}`, { as: alice });
+      if (verb === 'approve') expect((await ask()).allowed).toBe(true);
+    }
+    await ask();
+    t.clock.advance(300_000);
+    await approvals.upkeep?.(t.legate.platform);
+    expect(await stats()).toEqual(want);
+    await countersOf(t.legate.platform).upkeep(true);
+    expect(await stats()).toEqual(want);
+    await t.legate.platform.database.write.deleteFrom('agent_hours').execute();
+    await t.legate.platform.database.write.deleteFrom('projections').where('name', 'like', 'agent_hours/%').execute();
+    expect(await stats(await createTestService({ sameDatabaseAs: t }))).toEqual(want);
+    // Beyond the last whole hour it is counted in the ledger each time.
+    t.clock.advance(86_400_000 - 300_000 - 1);
+    expect((await stats()).denialRateLast24h).toBe(75);
   });
 
   it('200 with ten agents at most', async () => {

@@ -34,11 +34,11 @@ export const APPROVAL_STEPS = {
 } as const;
 export type ApprovalStep = keyof typeof APPROVAL_STEPS;
 
-const STEP_REASONS: readonly string[] = Object.values(APPROVAL_STEPS).map(({ reason }) => reason);
+export const APPROVAL_STEP_REASONS: readonly string[] = Object.values(APPROVAL_STEPS).map(({ reason }) => reason);
 const STEP_RESOURCE = 'legate:approvals:';
 
 /** An entry of the audit log that is no call of the agent. */
-export const isApprovalStep = (reason: string | null): boolean => reason !== null && STEP_REASONS.includes(reason);
+export const isApprovalStep = (reason: string | null): boolean => reason !== null && APPROVAL_STEP_REASONS.includes(reason);
 
 /** The approval that an entry for which {@link isApprovalStep} holds is about. */
 export const approvalOfStep = (resource: string): string => resource.slice(STEP_RESOURCE.length);

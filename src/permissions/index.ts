@@ -3,7 +3,7 @@ import { AgentLookupErrors } from './errors.ts';
 import { permissionRoutes } from './routes.ts';
 
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
-export { type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';
+export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { type AgentStatus, agentStatus } from './compile.ts';
 export { REASONS, type Reason } from './decide.ts';
@@ -16,7 +16,7 @@ export { patternMatches } from './pattern.ts';
 export { plainQuestion } from './plain-question.ts';
 export { askOf, PolicyCache, readChains } from './policy.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, assertAgentNamed, DecisionTrace } from './routes.ts';
-export { Permission, PermissionSource, Permissions } from './schema.ts';
+export { Constraints, Permission, PermissionSource, Permissions } from './schema.ts';
 export { MAX_SUPPLY_STEPS, type Supply, supplyOf } from './supply.ts';
 
 export const permissions = defineModule({

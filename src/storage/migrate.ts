@@ -15,7 +15,7 @@ import { anomalyStates } from './migrations/0014-anomaly-states.ts';
 import { webhookTurns } from './migrations/0015-webhook-turns.ts';
 import { costsOfDecisions } from './migrations/0016-costs-of-decisions.ts';
 import { webhooksOfAgents } from './migrations/0017-webhooks-of-agents.ts';
-import { waitingApprovals } from './migrations/0018-waiting-approvals.ts';
+import { approvalSteps } from './migrations/0018-approval-steps.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -39,7 +39,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0015-webhook-turns': webhookTurns,
   '0016-costs-of-decisions': costsOfDecisions,
   '0017-webhooks-of-agents': webhooksOfAgents,
-  '0018-waiting-approvals': waitingApprovals,
+  '0018-approval-steps': approvalSteps,
 };
 
 export interface SchemaState {

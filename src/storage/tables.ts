@@ -141,6 +141,8 @@ interface AgentHoursTable {
   user_id: string;
   calls: number;
   denied: number;
+  /** Entries of approvals, which are no calls. */
+  steps: number;
 }
 
 /** How far each derived table has followed the ledger. */
