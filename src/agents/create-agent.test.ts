@@ -157,6 +157,7 @@ describe('POST /agents', () => {
       ['a date without a time', 'expiresAt', (b) => ({ ...b, expiresAt: '2031-01-01' })],
       ['a time without a zone', 'expiresAt', (b) => ({ ...b, expiresAt: '2031-01-01T00:00:00' })],
       ['a date that does not exist', 'expiresAt', (b) => ({ ...b, expiresAt: '2031-02-30T00:00:00Z' })],
+      ['a time beyond the year 9999', 'expiresAt', (b) => ({ ...b, expiresAt: '9999-12-31T23:59:59-01:00' })],
       ['milliseconds as expiresAt', 'expiresAt', (b) => ({ ...b, expiresAt: 2_000_000_000_000 })],
       ['an array as metadata', 'metadata', (b) => ({ ...b, metadata: [] })],
       ['null as metadata', 'metadata', (b) => ({ ...b, metadata: null })],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isId } from '../lib/ids.ts';
 import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../lib/json.ts';
 import { PageQuery } from '../lib/page.ts';
-import { Permission, PermissionSource, Permissions } from '../permissions/index.ts';
+import { Constraints, Permission, PermissionSource, Permissions } from '../permissions/index.ts';
 
 const MAX_NAME_CHARS = 200;
 const MAX_METADATA_BYTES = 16 * 1024;
@@ -72,7 +72,10 @@ export const ListAgents = PageQuery.extend(AgentFilter.shape);
 export type ListAgents = z.output<typeof ListAgents>;
 
 /** What the agent may do now, and where it has it from (contract 6). */
-export const EffectivePermission = Permission.extend({ source: PermissionSource }).meta({ id: 'EffectivePermission' });
+export const EffectivePermission = Permission.extend({
+  furtherConstraints: z.array(Constraints).optional().meta({ description: 'Constraints of links of the chain that have to hold as well, where one set cannot say it.' }),
+  source: PermissionSource,
+}).meta({ id: 'EffectivePermission' });
 export type EffectivePermission = z.output<typeof EffectivePermission>;
 
 /** What is not of the form of an agent id is the id of no agent, and is never sent to the database. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseAddressRange } from '../lib/client-address.ts';
 import { option, type Section } from '../lib/config.ts';
 
 const path = z.string().regex(/^\/([A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*)?$/, 'must be a path such as /api, without a slash at the end');
@@ -18,7 +19,11 @@ export const httpConfig = {
     schema: path,
     description: 'Where the OAuth, MCP and stream endpoints are mounted.',
   }),
-  trustedProxies: option.list({ default: [], description: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.' }),
+  trustedProxies: option.list({
+    default: [],
+    item: z.string().refine((item) => parseAddressRange(item) !== undefined, 'must be an address or a CIDR range'),
+    description: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.',
+  }),
   trustedOrigins: option.list({
     default: [],
     item: origin,

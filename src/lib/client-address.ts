@@ -1,13 +1,27 @@
 import ipaddr from 'ipaddr.js';
 import { parseIp } from './ip.ts';
 
-type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+export type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** Addresses and CIDR ranges that are trusted to report their client. Throws on one that is neither. */
-export function parseTrustedProxies(list: readonly string[]): Range[] {
+/** An address or CIDR range, strictly written; IPv4-mapped IPv6 is folded to IPv4. undefined: it is neither. */
+export function parseAddressRange(text: string): AddressRange | undefined {
+  const [address = '', bits, ...rest] = text.split('/');
+  if (rest.length > 0 || parseIp(address) === undefined) return undefined;
+  const parsed = ipaddr.parse(address);
+  const whole = parsed.kind() === 'ipv4' ? 32 : 128;
+  if (bits !== undefined && !/^(0|[1-9]\d{0,2})$/.test(bits)) return undefined;
+  const length = bits === undefined ? whole : Number(bits);
+  if (length > whole) return undefined;
+  if (parsed.kind() === 'ipv6' && (parsed as ipaddr.IPv6).isIPv4MappedAddress()) return length < 96 ? undefined : [(parsed as ipaddr.IPv6).toIPv4Address(), length - 96];
+  return [parsed, length];
+}
+
+/** Addresses and CIDR ranges that are trusted to report their client. Throws a TypeError on one that is neither. */
+export function parseTrustedProxies(list: readonly string[]): AddressRange[] {
   return list.map((item) => {
-    const range = item.includes('/') ? ipaddr.parseCIDR(item) : ([ipaddr.process(item), ipaddr.process(item).kind() === 'ipv4' ? 32 : 128] as Range);
-    return range as Range;
+    const range = parseAddressRange(item);
+    if (!range) throw new TypeError(`trustedProxies: ${item} is neither an address nor a CIDR range`);
+    return range;
   });
 }
 
@@ -41,7 +55,7 @@ function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return address === undefined ? undefined : ipaddr.parse(address);
 }
 
-const within = (address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly Range[]): boolean =>
+const within = (address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly AddressRange[]): boolean =>
   ranges.some(([range, bits]) => range.kind() === address.kind() && (address as ipaddr.IPv4).match(range as ipaddr.IPv4, bits));
 
 const MAX_HOPS = 20;
@@ -60,7 +74,7 @@ function* fromRight(list: string): Iterable<string> {
  * The client's address: the socket's, unless that is a trusted proxy; then X-Forwarded-For is walked from the right past
  * further trusted proxies. IPv4-mapped IPv6 is folded to IPv4. Garbage ends the walk at the last good address.
  */
-export function clientAddress(socket: string | null, forwardedFor: string | null, trusted: readonly Range[]): string | null {
+export function clientAddress(socket: string | null, forwardedFor: string | null, trusted: readonly AddressRange[]): string | null {
   if (socket === null) return null;
   if (trusted.length === 0 || !forwardedFor) return canonical(socket);
   let current = parse(socket);

@@ -90,11 +90,15 @@ const INSTANT_EXPECTED = 'must be an ISO 8601 date-time with a time zone, such a
 const INSTANTS = [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })];
 
 /** An ISO 8601 date-time with a zone, its seconds left out or not (java.time leaves them out when they are zero), as milliseconds since the epoch. */
+/** Beyond, a time is written with more digits than it may be read with. */
+const END_OF_YEAR_9999 = Date.UTC(10_000, 0);
+
 export const isoInstant = z
   .string(INSTANT_EXPECTED)
   .refine((value) => INSTANTS.some((form) => form.safeParse(value).success), INSTANT_EXPECTED)
   .meta({ format: 'date-time' })
-  .transform((value) => Date.parse(value));
+  .transform((value) => Date.parse(value))
+  .refine((ms) => ms < END_OF_YEAR_9999, INSTANT_EXPECTED);
 
 /** For filters: a date-time with a zone, or a date, which is its midnight in UTC. */
 export const isoMoment = z.union([isoInstant, z.iso.date().transform((date) => Date.parse(`${date}T00:00:00.000Z`))], {

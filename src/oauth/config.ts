@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { option, type Section } from '../lib/config.ts';
 
+const page = z
+  .string()
+  .refine(
+    (value) => /^[\x21-\x7e]+$/.test(value) && (/^\/(?![/\\])/.test(value) || (/^https?:\/\//i.test(value) && URL.canParse(value))),
+    'must be a path that begins with / or an http(s) address',
+  );
+
 /** Options of the authorization server, beside those of src/mcp under `mcp` (contract 16). */
 export const oauthConfig = {
   accessTokenTtl: option.integer({ default: 3600, min: 1, max: 86_400, description: 'Seconds for which an access token is good.' }),
@@ -34,13 +41,23 @@ export const oauthConfig = {
   unusedClientDays: option.integer({ default: 30, min: 1, description: 'Days after which a client that registered itself and was never used is forgotten.' }),
   clientMetadataDocuments: option.boolean({ default: true, description: 'Accept an https address of a client ID metadata document as client_id.' }),
   allowPrivateNetworks: option.boolean({ default: false, description: 'Fetch client ID metadata documents from private addresses and over http, too. For development.' }),
-  loginPage: option.optionalString({ description: 'Where people who are not signed in are sent instead of our own sign-in page: a path or address; `returnTo` is added.' }),
+  loginPage: option.optionalString({
+    schema: page,
+    description: 'Where people who are not signed in are sent instead of our own sign-in page: a path or address; `returnTo` is added.',
+  }),
   consentPage: option.optionalString({
+    schema: page,
     description: 'Where people are asked instead of on our own page: a path or address; the parameters of the authorization request are added.',
   }),
   extraScopes: option.list({
     default: [],
     item: z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, 'must be a scope of RFC 6749, section 3.3'),
     description: 'Further scopes that clients may ask for.',
+  }),
+  scopeActions: option.list({
+    default: ['mcp:read=read', 'mcp:execute=execute'],
+    item: z.string().regex(/^[\x21\x23-\x3c\x3e-\x5b\x5d-\x7e]{1,100}=[^=]{1,128}$/, 'must be a scope, an equals sign and an action, such as mcp:read=read'),
+    description:
+      'What a granted scope permits the agent: `scope=action`, on the tools of the MCP server that the token is for, or of all servers when it is for our own resource. `*` is every action; a scope may stand there several times.',
   }),
 } satisfies Section;

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { type AddressRange, parseAddressRange } from '../lib/client-address.ts';
 import { compileGlob, type Glob } from './glob.ts';
 import type { Permission } from './schema.ts';
 import { compileTimeWindow, type TimeWindow } from './time-window.ts';
@@ -11,12 +12,10 @@ export interface Circumstances {
   readonly arguments: Record<string, unknown> | undefined;
 }
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-
 /** Constraints other than the cap, ready to be checked. */
 export interface Conditions {
   readonly timeWindow: TimeWindow | undefined;
-  readonly addresses: readonly (readonly [Address, number])[] | undefined;
+  readonly addresses: readonly AddressRange[] | undefined;
   readonly argPatterns: readonly Glob[] | undefined;
 }
 
@@ -26,24 +25,27 @@ export function compileConditions(constraints: NonNullable<Permission['constrain
   if (!timeWindow && !ipAllowlist && !allowedArgPatterns) return undefined;
   return {
     timeWindow: timeWindow && compileTimeWindow(timeWindow),
-    addresses: ipAllowlist?.map((text) => parseAddressRange(text) as readonly [Address, number]),
+    addresses: ipAllowlist?.map((text) => parseAddressRange(text) as AddressRange),
     argPatterns: allowedArgPatterns?.map(compileGlob),
   };
 }
 
-/** A strictly written address or CIDR range; IPv4-mapped IPv6 is folded to IPv4. undefined: it is neither. */
-export function parseAddressRange(text: string): readonly [Address, number] | undefined {
-  const [address = '', bits, ...rest] = text.split('/');
-  if (rest.length > 0 || address.includes('%')) return undefined;
-  if (!ipaddr.IPv4.isValidFourPartDecimal(address) && !(address.includes(':') && ipaddr.IPv6.isValid(address))) return undefined;
-  const parsed = ipaddr.parse(address);
-  const whole = parsed.kind() === 'ipv4' ? 32 : 128;
-  if (bits !== undefined && !/^(0|[1-9]\d{0,2})$/.test(bits)) return undefined;
-  const length = bits === undefined ? whole : Number(bits);
-  if (length > whole) return undefined;
-  if (parsed.kind() === 'ipv6' && (parsed as ipaddr.IPv6).isIPv4MappedAddress()) return length < 96 ? undefined : [(parsed as ipaddr.IPv6).toIPv4Address(), length - 96];
-  return [parsed, length];
+/** The ranges of addresses that are on both lists, each as the narrower of the two that meet writes it. */
+export function intersectRanges(a: readonly string[], b: readonly string[]): string[] {
+  const read = (list: readonly string[]) => list.map((text) => ({ text, range: parseAddressRange(text) as AddressRange }));
+  const found = new Set<string>();
+  const others = read(b);
+  for (const one of read(a)) {
+    for (const other of others) {
+      if (covers(other.range, one.range)) found.add(one.text);
+      else if (covers(one.range, other.range)) found.add(other.text);
+    }
+  }
+  return [...found];
 }
+
+const covers = ([wide, bits]: AddressRange, [narrow, narrowBits]: AddressRange): boolean =>
+  bits <= narrowBits && wide.kind() === narrow.kind() && (narrow as ipaddr.IPv4).match(wide as ipaddr.IPv4, bits);
 
 export type UnmetCondition = 'IP_NOT_ALLOWED' | 'ARGUMENTS_NOT_ALLOWED' | 'OUTSIDE_TIME_WINDOW';
 
@@ -56,7 +58,7 @@ export function unmetCondition(c: Conditions, at: Circumstances): UnmetCondition
 }
 
 /** An unknown address is on no list. */
-function isWithin(ip: string | null, ranges: readonly (readonly [Address, number])[]): boolean {
+function isWithin(ip: string | null, ranges: readonly AddressRange[]): boolean {
   if (ip === null || !ipaddr.isValid(ip)) return false;
   const address = ipaddr.process(ip);
   return ranges.some(([range, bits]) => range.kind() === address.kind() && (address as ipaddr.IPv4).match(range as ipaddr.IPv4, bits));

@@ -1,4 +1,5 @@
 import { agentStatus, type CompiledAgent, type Link } from './compile.ts';
+import { type Conjunction, conjunction } from './conjunction.ts';
 import { intersectPatterns } from './pattern.ts';
 import type { Permission, PermissionSource } from './schema.ts';
 
@@ -6,8 +7,10 @@ import type { Permission, PermissionSource } from './schema.ts';
 export interface EffectivePermission {
   readonly resource: string;
   readonly actions: string[];
-  /** Of a chain: the constraints of all its links; the least cap, and for any other key the one nearest to the agent. */
+  /** Of a chain: those of all its links together. */
   readonly constraints?: NonNullable<Permission['constraints']>;
+  /** What has to hold as well, where one set of constraints cannot say it all. */
+  readonly furtherConstraints?: NonNullable<Permission['constraints']>[];
   readonly source: PermissionSource;
 }
 
@@ -20,15 +23,18 @@ const MAX_STEPS = 1_000_000;
 /** Own permissions, and the intersection of what every link of each chain holds. Nothing for an agent that is not active. */
 export function effectivePermissions(agent: CompiledAgent, now: number, lookup: (id: string) => CompiledAgent): EffectivePermission[] {
   const out: EffectivePermission[] = [];
-  for (const { permission, chain } of new Holdings(now, lookup).of(agent, 0, Number.POSITIVE_INFINITY)) {
-    const { resource, actions, constraints } = permission;
-    out.push({ resource, actions, ...(constraints ? { constraints } : {}), source: chain.length === 0 ? { type: 'own' } : { type: 'delegation', delegationIds: chain } });
+  for (const { resource, actions, asks, chain } of new Holdings(now, lookup).of(agent, 0, Number.POSITIVE_INFINITY)) {
+    const { constraints, further } = asks;
+    const more = { ...(constraints ? { constraints } : {}), ...(further ? { furtherConstraints: [...further] } : {}) };
+    out.push({ resource, actions, ...more, source: chain.length === 0 ? { type: 'own' } : { type: 'delegation', delegationIds: chain } });
   }
   return out;
 }
 
 interface Held {
-  readonly permission: Permission;
+  readonly resource: string;
+  readonly actions: string[];
+  readonly asks: Conjunction;
   readonly chain: string[];
 }
 
@@ -53,7 +59,7 @@ class Holdings {
     if (agentStatus(agent, this.#now) !== 'active') return out;
     const most = below === 0 ? MAX_LISTED : MAX_FOLLOWED;
     for (const { permission, link } of agent.entries) {
-      const found = link ? this.#through(permission, link, below + 1, Math.min(maxDepth, link.maxDepth)) : [{ permission, chain: [] }];
+      const found = link ? this.#through(permission, link, below + 1, Math.min(maxDepth, link.maxDepth)) : [ownHolding(permission)];
       for (const held of found) {
         if (out.length === most) return out;
         out.push(held);
@@ -66,11 +72,12 @@ class Holdings {
     if (below > maxDepth || (link.endsAt !== null && this.#now >= link.endsAt)) return;
     for (const from of this.of(this.#lookup(link.fromAgent), below, maxDepth)) {
       if (++this.#steps > MAX_STEPS) return;
-      const resource = intersectPatterns(permission.resource, from.permission.resource);
-      const actions = intersectActions(permission.actions, from.permission.actions);
+      const resource = intersectPatterns(permission.resource, from.resource);
+      const actions = intersectActions(permission.actions, from.actions);
       if (resource === undefined || actions.length === 0) continue;
-      const constraints = both(permission.constraints, from.permission.constraints);
-      yield { permission: { resource, actions, ...(constraints ? { constraints } : {}) }, chain: [...from.chain, link.delegationId] };
+      const asks = conjunction(permission.constraints, from.asks);
+      this.#steps += permission.constraints?.ipAllowlist?.length ?? 0;
+      if (asks) yield { resource, actions, asks, chain: [...from.chain, link.delegationId] };
     }
   }
 }
@@ -80,8 +87,4 @@ function intersectActions(a: string[], b: string[]): string[] {
   return b.includes('*') ? a : a.filter((action) => b.includes(action));
 }
 
-function both(near: Permission['constraints'], far: Permission['constraints']): Permission['constraints'] {
-  if (!near || !far) return near ?? far;
-  const caps = [near.maxCallsPerHour, far.maxCallsPerHour].filter((cap) => cap !== undefined);
-  return { ...far, ...near, ...(caps.length > 0 ? { maxCallsPerHour: Math.min(...caps) } : {}) };
-}
+const ownHolding = ({ resource, actions, constraints }: Permission): Held => ({ resource, actions, asks: constraints ? { constraints } : {}, chain: [] });

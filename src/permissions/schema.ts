@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { parseAddressRange } from '../lib/client-address.ts';
 import { text } from '../lib/json.ts';
 import { wholeNumber } from '../lib/whole-number.ts';
-import { parseAddressRange } from './conditions.ts';
 import { MAX_GLOB_CHARS } from './glob.ts';
 import { patternProblem } from './pattern.ts';
 import { TimeWindowSchema } from './time-window.ts';

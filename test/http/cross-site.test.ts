@@ -151,6 +151,17 @@ describe('a page of a trusted origin (CORS)', () => {
     await expect(createTestService({ config: { http: { trustedOrigins: [TRUSTED, origin] } } })).rejects.toThrow(/http\.trustedOrigins.*must be an origin such as/);
   });
 
+  it.each(['foo', '10.0.0.0/99', '127.1', '10.0.0.0/8/8', '', '::1/129'])('a proxy is an address or a CIDR range, not %j', async (proxy) => {
+    await expect(createTestService({ config: { http: { trustedProxies: ['10.0.0.1', '::1', 'fd00::/8', proxy] } } })).rejects.toThrow(
+      /http\.trustedProxies.*must be an address or a CIDR range/,
+    );
+  });
+
+  it.each(['foo bar', 'javascript:alert(1)', '//evil.example', 'ftp://x.example', ''])('a login or consent page is a path or an address, not %j', async (page) => {
+    for (const name of ['loginPage', 'consentPage'])
+      await expect(createTestService({ config: { mcp: { [name]: page } } as never })).rejects.toThrow(new RegExp(`mcp\\.${name}.*must be a path`));
+  });
+
   it('over a socket too, where the busiest addresses have a way of their own', async () => {
     const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
     const as = { authorization: `Bearer ${token}`, origin: TRUSTED };
