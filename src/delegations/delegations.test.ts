@@ -182,6 +182,26 @@ describe('a delegation is live', () => {
     expect((await w.t.call('GET', '/delegations', { as: w.owner })).body).toEqual([]);
   });
 
+  it('is listed while every agent of the chain is active: one may expire, and be given longer', async () => {
+    for (const which of ['a', 'b', 'c'] as const) {
+      const w = await world();
+      const first = (await delegate(w, w.a, w.b)).body.id;
+      const second = (await delegate(w, w.b, w.c)).body.id;
+      const listed = async () => (await w.t.call('GET', '/delegations', { as: w.owner })).body.map((d: { id: string }) => d.id);
+      const expiresAt = (iso: string | null) => w.t.call('PATCH', `/agents/${w[which].id}`, { as: w.owner, body: { expiresAt: iso } });
+      await expiresAt('2030-01-15T11:00:00.000Z');
+      expect(await listed()).toEqual([first, second]);
+      w.t.clock.set('2030-01-15T11:00:00.000Z');
+      expect(await listed(), which).toEqual(which === 'c' ? [first] : []);
+      expect((await w.t.call('GET', `/delegations/${second}`, { as: w.owner })).status, which).toBe(404);
+      expect((await w.t.call('GET', `/delegations?toAgent=${w.c.id}&limit=1`, { as: w.owner })).body).toEqual([]);
+      if (which !== 'c') expect(await may(w, w.c)).toBe('NO_PERMISSION');
+      await expiresAt(null);
+      expect(await listed()).toEqual([first, second]);
+      expect(await may(w, w.c)).toBe(true);
+    }
+  });
+
   it('a chain that grew past a maxDepth by later changes is not followed', async () => {
     const w = await world();
     await w.t.call('PATCH', `/agents/${w.b.id}`, { as: w.owner, body: { permissions: gh() } });
@@ -226,6 +246,44 @@ describe('caps along chains', () => {
     expect([await may(w, w.a), await may(w, w.a), await may(w, w.a), await may(w, w.a)]).toEqual([true, true, true, 'RATE_LIMITED']);
     w.t.clock.set('2030-01-15T11:00:00.000Z');
     expect([await may(w, w.b), await may(w, w.a)]).toEqual([true, true]);
+  });
+
+  it('what an agent holds is shown with the constraints of every link, none weaker than the decision', async () => {
+    const w = await world();
+    const constrained = (constraints: object) => [{ ...gh(['read'])[0], constraints }];
+    const shown = async (agent = w.b) => {
+      const [one] = (await w.t.call('GET', `/agents/${agent.id}/permissions`, { as: w.owner })).body;
+      return one && [one.constraints, one.furtherConstraints];
+    };
+    const both = async (above: object, below: object) => {
+      await w.t.call('PATCH', `/agents/${w.a.id}`, { as: w.owner, body: { permissions: constrained(above) } });
+      const { body } = await delegate(w, w.a, w.b, { permissions: constrained(below) });
+      const found = await shown();
+      await w.t.call('DELETE', `/delegations/${body.id}`, { as: w.owner });
+      return found;
+    };
+    expect(await both({ requireApproval: true }, { requireApproval: false })).toEqual([{ requireApproval: true }, undefined]);
+    expect(await both({ requireApproval: false }, { maxCallsPerHour: 5 })).toEqual([{ requireApproval: false, maxCallsPerHour: 5 }, undefined]);
+    expect(await both({ maxCallsPerHour: 3 }, { maxCallsPerHour: 5 })).toEqual([{ maxCallsPerHour: 3 }, undefined]);
+    expect(await both({ ipAllowlist: ['10.1.0.0/16', '192.0.2.1'] }, { ipAllowlist: ['0.0.0.0/0', '::/0'] })).toEqual([{ ipAllowlist: ['10.1.0.0/16', '192.0.2.1'] }, undefined]);
+    expect(await both({ ipAllowlist: ['10.0.0.0/8', '2001:db8::/32'] }, { ipAllowlist: ['10.1.0.0/16', '2001:db8::1'] })).toEqual([
+      { ipAllowlist: ['10.1.0.0/16', '2001:db8::1'] },
+      undefined,
+    ]);
+    expect(await both({ ipAllowlist: ['10.0.0.0/8'] }, { ipAllowlist: ['192.0.2.0/24'] })).toBeUndefined();
+    const [day, morning] = [
+      { start: '09:00', end: '17:00' },
+      { start: '08:00', end: '10:00' },
+    ];
+    expect(await both({ timeWindow: day, allowedArgPatterns: ['a*'] }, { timeWindow: morning, allowedArgPatterns: ['*b'] })).toEqual([
+      { timeWindow: morning, allowedArgPatterns: ['*b'] },
+      [{ timeWindow: day, allowedArgPatterns: ['a*'] }],
+    ]);
+    expect(await both({ timeWindow: day }, { timeWindow: day, allowedArgPatterns: ['*b'] })).toEqual([{ timeWindow: day, allowedArgPatterns: ['*b'] }, undefined]);
+    await w.t.call('PATCH', `/agents/${w.a.id}`, { as: w.owner, body: { permissions: constrained({ timeWindow: day }) } });
+    await delegate(w, w.a, w.b, { permissions: constrained({ timeWindow: morning }) });
+    await delegate(w, w.b, w.c, { permissions: constrained({ timeWindow: { start: '08:30', end: '09:30' } }) });
+    expect(await shown(w.c)).toEqual([{ timeWindow: { start: '08:30', end: '09:30' } }, [{ timeWindow: day }, { timeWindow: morning }]]);
   });
 
   it('conditions of every link apply', async () => {

@@ -1,6 +1,7 @@
 import type { ListReach, Reach } from '../lib/access.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
+import { inPieces } from '../lib/pieces.ts';
 import type { Permission } from '../permissions/index.ts';
 import { type Db, type DelegationRow, narrowed, ownersOf } from '../storage/index.ts';
 import { DelegationErrors } from './errors.ts';
@@ -29,19 +30,69 @@ function within(query: ReturnType<typeof living>, reach: ListReach): ReturnType<
   }
 }
 
-/** Living delegations with an end within reach, oldest first. */
+type Link = Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'revoked_at' | 'ends_at' | 'self_supplied'>;
+
+/**
+ * Of living ones those that stand: both agents are active, and so is what it was made from, up to the root. An agent expires by the
+ * clock, and its owner may give it longer: what it gave stands again then, as it does in decisions.
+ */
+async function standing<Row extends Link>(db: Db, rows: readonly Row[], now: number): Promise<Row[]> {
+  const links = new Map<string, Link>(rows.map((row) => [row.id, row]));
+  const parents = new Map<string, string[]>();
+  for (let wave: readonly Link[] = rows; wave.length > 0; ) {
+    const next: Link[] = [];
+    const supplied = wave.filter((link) => link.self_supplied === 0);
+    for (const some of inPieces(supplied.map((link) => link.id))) {
+      const found = await db
+        .selectFrom('delegation_parents as p')
+        .innerJoin('delegations as d', 'd.id', 'p.parent_id')
+        .select(['p.delegation_id', 'd.id', 'd.from_agent', 'd.to_agent', 'd.revoked_at', 'd.ends_at', 'd.self_supplied'])
+        .where('p.delegation_id', 'in', some)
+        .execute();
+      for (const { delegation_id, ...parent } of found) {
+        parents.set(delegation_id, [...(parents.get(delegation_id) ?? []), parent.id]);
+        if (!links.has(parent.id)) next.push(parent);
+        links.set(parent.id, parent);
+      }
+    }
+    wave = next;
+  }
+  const agents = new Set([...links.values()].flatMap((link) => [link.from_agent, link.to_agent]));
+  const ended = new Set<string>();
+  for (const some of inPieces([...agents])) {
+    const inactive = db.selectFrom('agents').select('id').where('id', 'in', some);
+    for (const { id } of await inactive.where((eb) => eb.or([eb('revoked_at', 'is not', null), eb('expires_at', '<=', now)])).execute()) ended.add(id);
+  }
+  const known = new Map<string, boolean>();
+  const stands = (link: Link): boolean => {
+    const before = known.get(link.id);
+    if (before !== undefined) return before;
+    const lives = link.revoked_at === null && (link.ends_at === null || link.ends_at > now) && !ended.has(link.from_agent) && !ended.has(link.to_agent);
+    const found = lives && (link.self_supplied !== 0 || (parents.get(link.id) ?? []).some((id) => stands(links.get(id) as Link)));
+    known.set(link.id, found);
+    return found;
+  };
+  return rows.filter(stands);
+}
+
+/** Active delegations with an end within reach, oldest first. */
 export async function findDelegations(db: Db, reach: Reach, filter: DelegationFilter, page: { after: string | undefined; limit: number }, now: number): Promise<DelegationRow[]> {
   let query = within(living(db, now), await narrowed(db, reach, filter));
   if (filter.fromAgent !== undefined) query = query.where('from_agent', '=', filter.fromAgent);
   if (filter.toAgent !== undefined) query = query.where('to_agent', '=', filter.toAgent);
-  if (page.after !== undefined) query = query.where('id', '>', page.after);
-  return query.orderBy('id').limit(page.limit).execute();
+  const found: DelegationRow[] = [];
+  for (let after = page.after; ; ) {
+    const rows = await (after === undefined ? query : query.where('id', '>', after)).orderBy('id').limit(page.limit).execute();
+    found.push(...(await standing(db, rows, now)));
+    if (rows.length < page.limit || found.length >= page.limit) return found.slice(0, page.limit);
+    after = rows.at(-1)?.id;
+  }
 }
 
-/** A living one. Throws 404 DELEGATION_NOT_FOUND. */
+/** An active one. Throws 404 DELEGATION_NOT_FOUND. */
 export async function findDelegation(db: Db, reach: Reach, id: string, now: number): Promise<DelegationRow> {
   const row = isId('delegation', id) ? await within(living(db, now), reach).where('id', '=', id).executeTakeFirst() : undefined;
-  if (!row) throw DelegationErrors.DELEGATION_NOT_FOUND();
+  if (!row || (await standing(db, [row], now)).length === 0) throw DelegationErrors.DELEGATION_NOT_FOUND();
   return row;
 }
 

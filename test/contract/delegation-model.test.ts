@@ -260,8 +260,8 @@ class Run {
     this.#agree(
       'active delegations',
       listed.sort(),
-      this.#model
-        .activeDelegations()
+      this.#model.delegations
+        .filter((d) => this.#model.isListed(d))
         .map((d) => this.#name(d.id))
         .sort(),
     );

@@ -93,6 +93,12 @@ export class Model {
     return this.delegations.filter((d) => this.isActive(d));
   }
 
+  /** "Returns active delegation chains": of which also every agent is active. */
+  isListed(d: ModelDelegation): boolean {
+    if (!this.isActive(d) || this.status(d.from) !== 'active' || this.status(d.to) !== 'active') return false;
+    return d.fromOwn || d.parents.some((parent) => this.isListed(parent));
+  }
+
   /** Every chain by which an agent holds an action on what `fits`, in the order in which they are tried: own first, then received by age, which is that of their ids. */
   #chains(agent: ModelAgent, action: string, fits: (pattern: string) => boolean): Chain[] {
     if (this.status(agent) !== 'active') return [];
