@@ -64,6 +64,7 @@ describe('GET /account/sign-in', () => {
       return (await t.call('GET', `/account/sign-in?returnTo=${encodeURIComponent(returnTo)}`)).headers.get('content-security-policy') ?? '';
     };
     expect(await policy('http://127.0.0.1:7777/cb')).toContain("form-action 'self' http://127.0.0.1:7777;");
+    for (const odd of ["https://a';script-src", 'https://a;sandbox', 'https://a,b']) expect(await policy(`${odd}/cb`)).toMatch(/form-action 'self'( https:)?;/);
     for (const bad of ['javascript:alert(1)', 'data:text/html,x', "x'; script-src *", '']) expect(await policy(bad)).toContain("form-action 'self';");
   });
 });

@@ -28,7 +28,7 @@ const isCallable = ({ allowed, reason }: ToolDecision): boolean => allowed || (r
 export function toolDecisions(options: GuardOptions): ToolDecisions | undefined {
   const { server, action = 'execute' } = options;
   const question = (auth: McpAuth, { tool, arguments: args }: ToolQuestion, { ip, userAgent }: Origin = {}) => ({
-    agentId: auth.agentId,
+    agentId: auth.actorId ?? auth.agentId,
     action: typeof action === 'function' ? action(tool) : action,
     resource: `mcp:${server.name}:${tool}`,
     ...(args === undefined ? {} : { arguments: args }),

@@ -107,6 +107,8 @@ export interface McpAuth {
   readonly expiresAt: number;
   readonly resource: URL;
   readonly agentId: string;
+  /** Of a token that was exchanged: the agent that acts, by a delegation of `agentId`. Decisions are asked for it. */
+  readonly actorId?: string;
   readonly userId: string;
-  readonly extra: { readonly agentId: string; readonly userId: string };
+  readonly extra: { readonly agentId: string; readonly userId: string; readonly actorId?: string };
 }

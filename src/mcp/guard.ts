@@ -131,7 +131,8 @@ export class Guard {
       const validation = token === undefined ? undefined : await this.#verify(token);
       if (token === undefined || !validation?.valid)
         return { answer: this.#refusal(401, 'invalid_token', 'The token is not valid here, has expired or was revoked.', this.#allScopes()) };
-      const { agentId, userId, scopes, expiresAt, clientId = '' } = validation;
+      const { agentId, actorId, userId, scopes, expiresAt, clientId = '' } = validation;
+      const acting = actorId === undefined ? {} : { actorId };
       const auth: McpAuth = {
         token,
         clientId,
@@ -140,7 +141,8 @@ export class Guard {
         resource: new URL(this.#options.server.endpoint),
         agentId,
         userId,
-        extra: { agentId, userId },
+        ...acting,
+        extra: { agentId, userId, ...acting },
       };
       const opener = request.session === null ? undefined : this.#sessions.get(request.session);
       if (opener !== undefined && opener !== agentId) return { answer: this.#json(404, errorAnswer(null, { code: NO_SESSION, message: 'Session not found' })) };

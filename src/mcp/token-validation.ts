@@ -9,4 +9,6 @@ export type TokenValidation =
       readonly scopes: readonly string[];
       readonly expiresAt: Date;
       readonly clientId?: string;
+      /** Of a token that was exchanged: the agent that acts, by a delegation of `agentId` (RFC 8693, `act`). */
+      readonly actorId?: string;
     };

@@ -74,7 +74,8 @@ function introspecting({ issuer, fetch = globalThis.fetch }: RemoteOptions, o: N
 }
 
 function fromClaims(claims: Record<string, unknown>): TokenValidation {
-  const { sub, user_id, scope, exp, client_id } = claims;
+  const { sub, user_id, scope, exp, client_id, act } = claims;
+  const actor = (act as { sub?: unknown } | undefined)?.sub;
   if (typeof sub !== 'string' || typeof exp !== 'number' || Date.now() >= (exp + CLOCK_TOLERANCE_S) * 1000) return INVALID;
   return {
     valid: true,
@@ -83,5 +84,6 @@ function fromClaims(claims: Record<string, unknown>): TokenValidation {
     scopes: typeof scope === 'string' ? scope.split(' ').filter((s) => s !== '') : [],
     expiresAt: new Date(exp * 1000),
     ...(typeof client_id === 'string' ? { clientId: client_id } : {}),
+    ...(typeof actor === 'string' ? { actorId: actor } : {}),
   };
 }

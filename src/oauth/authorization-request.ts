@@ -60,13 +60,13 @@ export async function readAuthorizationRequest(platform: Platform, query: URLSea
   if (!client) throw refuse('client_id names no known client.');
   const redirectUri = registeredUri(client, redirect_uri);
   if (redirectUri === undefined) throw refuse('redirect_uri is not registered for this client.');
-  const states = query.getAll('state');
+  const states = query.getAll('state').filter((value) => value !== '');
   const state = states.length === 1 && (states[0] as string).length <= MAX_STATE_CHARS ? states[0] : undefined;
   const fail = (error: LegateError): never => {
     throw new RedirectedError(answerLocation(platform, { redirectUri, state }, { ...oauthFailure(error) }));
   };
   // Several resources may be asked for (RFC 8707, section 2); a token of ours is for one.
-  if (query.getAll('resource').length > 1) fail(OAuthErrors.OAUTH_INVALID_TARGET({ message: 'Only one resource can be asked for at a time.' }));
+  if (query.getAll('resource').filter((value) => value !== '').length > 1) fail(OAuthErrors.OAUTH_INVALID_TARGET({ message: 'Only one resource can be asked for at a time.' }));
   const p = readParameters(Parameters, query, (message) => fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message })));
   if (p.request !== undefined) fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'request is not supported.' }));
   if (p.request_uri !== undefined) fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'request_uri is not supported.' }));
@@ -101,7 +101,8 @@ const onlyThose = (query: URLSearchParams, names: ReadonlySet<string>): URLSearc
 function readParameters<T extends z.ZodObject>(shape: T, query: URLSearchParams, refuseWith: (message: string) => Error): z.output<T> {
   const fields: Record<string, string> = {};
   for (const [name, value] of query) {
-    if (!Object.hasOwn(shape.shape, name)) continue;
+    // Without a value it is as if it were not there (RFC 6749, section 3.1).
+    if (value === '' || !Object.hasOwn(shape.shape, name)) continue;
     if (Object.hasOwn(fields, name)) throw refuseWith(`${name} is given more than once.`);
     fields[name] = value;
   }

@@ -129,6 +129,16 @@ describe('GET /oauth/authorize', () => {
     expect(await errorOf(bound, 'mcp:read mcp:execute')).toBe('invalid_scope');
   });
 
+  it('[RFC 6749 3.1] a parameter without a value is as if it were not there', async () => {
+    for (const name of ['resource', 'prompt', 'state', 'redirect_uri', 'scope', 'request', 'request_uri']) expect((await get({ [name]: '' })).status, name).toBe(200);
+    for (const name of ['response_type', 'code_challenge']) {
+      const to = locationOf(await get({ [name]: '', state: '' }));
+      expect([to.searchParams.get('error_description'), to.searchParams.has('state')]).toEqual([expect.stringMatching(new RegExp(`^${name} is missing`)), false]);
+    }
+    expect(locationOf(await get({ code_challenge_method: '' })).searchParams.get('error_description')).toBe('code_challenge_method must be S256.');
+    expect((await get({ client_id: '' })).status).toBe(400);
+  });
+
   it('[OIDC Core 3.1.2.1] answers prompt=none without asking anybody', async () => {
     expect(locationOf(await get({ prompt: 'none' })).searchParams.get('error')).toBe('consent_required');
     expect(locationOf(await opened(t, authorizePath(ask(client, { prompt: 'none' })))).searchParams.get('error')).toBe('login_required');
@@ -288,6 +298,22 @@ describe('the consent page', () => {
   });
 });
 
+describe('what a scope permits', () => {
+  it('is as configured, on the tools of the server that is asked for', async () => {
+    const one = await createTestService({ config: { mcp: { extraScopes: ['tools:admin'], scopeActions: ['mcp:read=read', 'mcp:read=list', 'tools:admin=*'] } } });
+    await one.call('POST', '/mcp/servers', { as: await one.admin(), body: { name: 'notes', endpoint: 'https://notes.example/mcp' } });
+    const someone = await signUp(one);
+    const given = async (scope: string, more: Record<string, string> = {}) => {
+      const { sub } = claimsOf((await tokens(one, someone, await register(one), { scope, ...more })).access_token);
+      return (await one.call('GET', `/agents/${sub}`, { as: someone })).body.permissions;
+    };
+    expect(await given('mcp:read mcp:execute', { resource: 'https://notes.example/mcp' })).toEqual([{ resource: 'mcp:notes:*', actions: ['read', 'list'] }]);
+    expect(await given('tools:admin')).toEqual([{ resource: 'mcp:*', actions: ['*'] }]);
+    expect(await given('mcp:execute')).toEqual([]);
+    await expect(createTestService({ config: { mcp: { scopeActions: ['mcp:read'] } } })).rejects.toThrow(/mcp\.scopeActions.*must be a scope, an equals sign and an action/);
+  });
+});
+
 describe('consent that is remembered', () => {
   const asks = async (someone: Person, of: Json, query: Record<string, string | undefined> = {}) =>
     (await opened(t, authorizePath(ask(of, query)), { as: someone })).status === 200;
@@ -315,6 +341,23 @@ describe('consent that is remembered', () => {
     const vouched = (await t.call('POST', '/oauth/clients', { as: await t.admin(), body: { redirect_uris: uris } })).body;
     for (const uri of uris) await consent(t, someone, ask(vouched, { redirect_uri: uri }));
     expect(await Promise.all(uris.map((uri) => asks(someone, vouched, { redirect_uri: uri })))).toEqual([false, false, false]);
+  });
+
+  it('leaves the agent what its owner has made of it; only an answer on the page adds to it', async () => {
+    const someone = await signUp(t);
+    const own = await register(t);
+    const { sub } = claimsOf((await tokens(t, someone, own)).access_token);
+    const held = async () => (await t.call('GET', `/agents/${sub}`, { as: someone })).body.permissions;
+    for (const permissions of [[{ resource: 'mcp:github:*', actions: ['read'] }], []]) {
+      await t.call('PATCH', `/agents/${sub}`, { as: someone, body: { permissions } });
+      for (const query of [{}, { prompt: 'none' }]) {
+        const r = await opened(t, authorizePath(ask(own, query)), { as: someone });
+        expect([r.status, locationOf(r).searchParams.has('code')], r.text).toEqual([302, true]);
+      }
+      expect(await held()).toEqual(permissions);
+    }
+    await consent(t, someone, ask(own, { prompt: 'consent' }), { agent: sub });
+    expect(await held()).toEqual([{ resource: 'mcp:*', actions: ['read', 'execute'] }]);
   });
 
   it('ends with its agent', async () => {

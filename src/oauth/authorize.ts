@@ -52,7 +52,7 @@ export function authorizePage(platform: Platform, call: Asking, show = false): P
     }
     const { userId } = person.principal;
     const agent = await rememberedConsent(platform, userId, asked);
-    if (agent !== undefined) return found(await approve(platform, asked, { ...approvalBy(platform, person), agent, scopes: asked.scopes }), 302);
+    if (agent !== undefined) return found(await approve(platform, asked, { ...approvalBy(platform, person), agent, scopes: asked.scopes, remembered: true }), 302);
     if (quiet) return deny('consent_required');
     const page = platform.config.mcp.consentPage;
     if (page !== undefined) return found(`${page}${page.includes('?') ? '&' : '?'}${call.url.search.slice(1)}`, 302);

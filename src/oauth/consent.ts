@@ -67,6 +67,8 @@ export interface Approval {
   readonly scopes: readonly string[];
   /** One of their agents, or `new`. */
   readonly agent: string;
+  /** The answer is one of before: nobody is asked now, so the agent keeps exactly the permissions that it has. */
+  readonly remembered?: boolean;
   /** Proves the person again inside the change. */
   readonly confirm: (db: unknown) => Promise<unknown>;
 }
@@ -116,14 +118,14 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
   return answerLocation(platform, request, { code });
 }
 
-async function bindAgent(platform: Platform, change: Change, request: AuthorizationRequest, { agent, userId, scopes }: Approval): Promise<string> {
+async function bindAgent(platform: Platform, change: Change, request: AuthorizationRequest, { agent, userId, scopes, remembered = false }: Approval): Promise<string> {
   const { db, now } = change;
-  const permissions = permissionsOfScopes(scopes, request.target.server);
+  const permissions = permissionsOfScopes(platform, scopes, request.target.server);
   if (agent !== 'new') {
     const row = await db.selectFrom('agents').selectAll().where('id', '=', agent).where('owner_id', '=', userId).where('type', '=', 'delegated').executeTakeFirst();
     if (!row || agentStatus({ revoked: row.revoked_at !== null, expiresAt: row.expires_at }, now) !== 'active')
       throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'agent: choose one of your active agents.' });
-    await widen(change, row, permissions);
+    if (!remembered) await widen(change, row, permissions);
     return row.id;
   }
   const name = (request.client.name ?? request.client.documentHost ?? request.client.id).slice(0, 200);

@@ -3,6 +3,7 @@ import type { Platform } from '../platform.ts';
 import type { OAuthClientRow } from '../storage/index.ts';
 import { requireClientRow } from './client.ts';
 import { endGrants } from './grants.ts';
+import { isDocumentId } from './metadata-document.ts';
 
 /** Newest first. */
 export function listClients(platform: Platform, page: { after: string | undefined; limit: number }): Promise<OAuthClientRow[]> {
@@ -11,12 +12,16 @@ export function listClients(platform: Platform, page: { after: string | undefine
   return query.orderBy('id', 'desc').limit(page.limit).execute();
 }
 
-/** Ends the client and all its grants. 404 CLIENT_NOT_FOUND. */
+/**
+ * Ends the client and all its grants. One with a metadata document has no row of its own: it is known by what people granted it, and
+ * may ask them again. 404 CLIENT_NOT_FOUND.
+ */
 export async function deleteClient(platform: Platform, confirm: (db: unknown) => Promise<unknown>, id: string): Promise<void> {
   await platform.ledger.change(async (change) => {
     const { db } = change;
     await confirm(db);
-    await requireClientRow(db, id);
+    const granted = isDocumentId(id) ? await db.selectFrom('oauth_grants').select('id').where('client_id', '=', id).where('revoked_at', 'is', null).executeTakeFirst() : undefined;
+    if (!granted) await requireClientRow(db, id);
     await endGrants(change, 'client_id', [id], 'client-deleted');
     for (const table of ['oauth_consents', 'oauth_codes'] as const) await db.deleteFrom(table).where('client_id', '=', id).execute();
     await db.deleteFrom('oauth_clients').where('id', '=', id).execute();

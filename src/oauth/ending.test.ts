@@ -100,6 +100,36 @@ describe('POST /oauth/introspect', () => {
     expect((await form(t, '/oauth/introspect', { token: got.refresh_token }, basic(client))).body).toEqual({ active: false });
   });
 
+  it('[RFC 7662 2.2] a refresh token that cannot be used is not active: of an agent that has expired, for a server that is gone', async () => {
+    const someone = await signUp(t);
+    const active = async (token: string) => (await form(t, '/oauth/introspect', { token }, basic(client))).body.active;
+    const first = await tokens(t, someone, client);
+    const { sub } = claimsOf(first.access_token);
+    await t.call('PATCH', `/agents/${sub}`, { as: someone, body: { expiresAt: new Date(t.clock.now() + 1000).toISOString() } });
+    expect(await active(first.refresh_token)).toBe(true);
+    t.clock.advance(1000);
+    expect(await active(first.refresh_token)).toBe(false);
+    const endpoint = 'https://gone.example/mcp';
+    const server = (await t.call('POST', '/mcp/servers', { as: admin, body: { name: 'gone', endpoint } })).body;
+    const second = await tokens(t, someone, client, { resource: endpoint, prompt: 'consent' });
+    expect(await active(second.refresh_token)).toBe(true);
+    await t.call('DELETE', `/mcp/servers/${server.id}`, { as: admin });
+    expect(await active(second.refresh_token)).toBe(false);
+    const refused = await refreshWith(t, client, second.refresh_token);
+    expect([refused.status, refused.body.error]).toEqual([400, 'invalid_target']);
+    await t.call('POST', '/mcp/servers', { as: admin, body: { name: 'gone', endpoint } });
+    expect((await refreshWith(t, client, second.refresh_token)).status).toBe(200);
+  });
+
+  it('[RFC 7662 2.2; RFC 7009 2.2] a token of any length is none, and an empty parameter is as if it were not there', async () => {
+    const open = await register(t, { token_endpoint_auth_method: 'none' });
+    const token = 'x'.repeat(50_000);
+    expect((await form(t, '/oauth/introspect', { token }, basic(client))).body).toEqual({ active: false });
+    for (const fields of [{ token }, { token: 'x', client_secret: '', token_type_hint: '' }])
+      expect((await form(t, '/oauth/revoke', { client_id: open.client_id, ...fields })).status).toBe(200);
+    expect((await form(t, '/oauth/revoke', { client_id: open.client_id, token: '' })).body.error).toBe('invalid_request');
+  });
+
   it('[RFC 7662 2.1] refuses who does not prove to be a client with a secret or an admin', async () => {
     const open = await register(t, { token_endpoint_auth_method: 'none' });
     const fields = { token: 'x' };

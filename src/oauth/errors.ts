@@ -14,6 +14,7 @@ export const OAuthErrors = defineErrors({
   OAUTH_INVALID_TOKEN: [401, 'The access token is not valid.'],
   OAUTH_INVALID_REDIRECT_URI: [400, 'A redirect URI is not valid.'],
   OAUTH_INVALID_CLIENT_METADATA: [400, 'The client metadata is not valid.'],
+  OAUTH_TEMPORARILY_UNAVAILABLE: [503, 'The metadata of the client cannot be read at this moment. Try again.'],
 });
 
 /** Errors of our own endpoints beside them. */

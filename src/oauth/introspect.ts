@@ -1,5 +1,6 @@
 import { SECOND_MS } from '../lib/clock.ts';
 import { secretHash } from '../lib/secrets.ts';
+import { agentStatus } from '../permissions/index.ts';
 import type { Platform } from '../platform.ts';
 import { findLiveToken } from './live-token.ts';
 
@@ -19,13 +20,23 @@ export async function introspect(platform: Platform, by: string | null, token: s
   const row = await db
     .selectFrom('oauth_refresh_tokens')
     .innerJoin('oauth_grants', 'oauth_grants.id', 'oauth_refresh_tokens.grant_id')
+    .innerJoin('agents', 'agents.id', 'oauth_grants.agent_id')
+    .leftJoin('mcp_servers', 'mcp_servers.endpoint', 'oauth_grants.resource')
     .selectAll('oauth_grants')
-    .select(['oauth_refresh_tokens.expires_at as token_expires_at', 'oauth_refresh_tokens.created_at as issued_at'])
-    .where('token_hash', '=', secretHash(token))
-    .where('used_at', 'is', null)
+    .select([
+      'agents.revoked_at as agent_revoked_at',
+      'agents.expires_at as agent_expires_at',
+      'mcp_servers.id as server_id',
+      'oauth_refresh_tokens.expires_at as token_expires_at',
+      'oauth_refresh_tokens.created_at as issued_at',
+    ])
+    .where('oauth_refresh_tokens.token_hash', '=', secretHash(token))
+    .where('oauth_refresh_tokens.used_at', 'is', null)
     .where('oauth_grants.revoked_at', 'is', null)
     .executeTakeFirst();
-  if (!row || now >= row.token_expires_at || (by !== null && by !== row.client_id)) return INACTIVE;
+  if (!row || now >= row.token_expires_at || now >= row.expires_at || (by !== null && by !== row.client_id)) return INACTIVE;
+  if (row.server_id === null && row.resource !== platform.audience) return INACTIVE;
+  if (agentStatus({ revoked: row.agent_revoked_at !== null, expiresAt: row.agent_expires_at }, now) !== 'active') return INACTIVE;
   return {
     active: true,
     token_type: 'refresh_token',

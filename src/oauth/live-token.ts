@@ -10,7 +10,7 @@ import { type Claims, grantOfJti, readAccessToken } from './access-token.ts';
  */
 export async function findLiveToken(platform: Platform, db: Db, token: string, now: number): Promise<Claims | undefined> {
   const claims = readAccessToken(platform, token, now);
-  return claims && isGood(platform, await readGround(db, claims.jti), claims, now) ? claims : undefined;
+  return claims && isGood(platform, await readGround(db, claims), claims, now) ? claims : undefined;
 }
 
 /** Grounds that are kept, each for a token that was asked about. */
@@ -34,15 +34,32 @@ export async function findLiveTokenAgain(platform: Platform, token: string, now:
   const epoch = typeof current === 'number' ? current : await current;
   const known = grounds.get(claims.jti);
   if (known?.epoch === epoch) return isGood(platform, known.ground, claims, now) ? claims : undefined;
-  const ground = await readGround(platform.database.read, claims.jti);
+  const ground = await readGround(platform.database.read, claims);
   if (ground) grounds.set(claims.jti, { epoch, ground });
   return isGood(platform, ground, claims, now) ? claims : undefined;
 }
 
-type Ground = NonNullable<Awaited<ReturnType<typeof readGround>>>;
+interface Ground extends GrantGround {
+  /** Of a token that was exchanged, the grants that it came from: each has to hold as well. */
+  readonly above: readonly GrantGround[];
+}
+type GrantGround = NonNullable<Awaited<ReturnType<typeof readGrant>>>;
 
 /** What a token stands on; undefined when its grant has ended. */
-const readGround = (db: Db, jti: string) =>
+async function readGround(db: Db, { jti, act }: Claims): Promise<Ground | undefined> {
+  const ground = await readGrant(db, grantOfJti(jti), jti);
+  if (!ground || act === undefined) return ground && { ...ground, above: [] };
+  const above: GrantGround[] = [];
+  for (let parent = ground.parent_id; parent !== null; ) {
+    const found: GrantGround | undefined = await readGrant(db, parent, '');
+    if (!found) return undefined;
+    above.push(found);
+    parent = found.parent_id;
+  }
+  return { ...ground, above };
+}
+
+const readGrant = (db: Db, id: string, jti: string) =>
   db
     .selectFrom('oauth_grants')
     .innerJoin('agents', 'agents.id', 'oauth_grants.agent_id')
@@ -54,6 +71,7 @@ const readGround = (db: Db, jti: string) =>
       'oauth_grants.client_id',
       'oauth_grants.resource',
       'oauth_grants.actor_id',
+      'oauth_grants.parent_id',
       'oauth_grants.expires_at as grant_expires_at',
       'agents.expires_at',
       'agents.revoked_at',
@@ -62,14 +80,19 @@ const readGround = (db: Db, jti: string) =>
       'oauth_revoked_tokens.jti as revoked_jti',
       'mcp_servers.id as server_id',
     ])
-    .where('oauth_grants.id', '=', grantOfJti(jti))
+    .where('oauth_grants.id', '=', id)
     .where('oauth_grants.revoked_at', 'is', null)
     .executeTakeFirst();
 
 function isGood(platform: Platform, ground: Ground | undefined, claims: Claims, now: number): boolean {
-  if (!ground || ground.revoked_jti !== null || now >= ground.grant_expires_at) return false;
+  if (!ground || ground.revoked_jti !== null) return false;
   if (ground.agent_id !== claims.sub || ground.client_id !== claims.client_id || ground.resource !== claims.aud) return false;
   if (ground.server_id === null && ground.resource !== platform.audience) return false;
-  if (agentStatus({ revoked: ground.revoked_at !== null, expiresAt: ground.expires_at }, now) !== 'active') return false;
+  return holds(ground, now) && ground.above.every((grant) => holds(grant, now));
+}
+
+/** Neither the grant nor one of its agents has come to its end. */
+function holds(ground: GrantGround, now: number): boolean {
+  if (now >= ground.grant_expires_at || agentStatus({ revoked: ground.revoked_at !== null, expiresAt: ground.expires_at }, now) !== 'active') return false;
   return ground.actor_id === null || agentStatus({ revoked: ground.actor_revoked_at !== null, expiresAt: ground.actor_expires_at }, now) === 'active';
 }

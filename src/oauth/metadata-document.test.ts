@@ -90,7 +90,6 @@ describe('a client ID metadata document', () => {
     ['is no JSON', () => publish('<html></html>')],
     ['is not there', (c) => publish(JSON.stringify(c), 404)],
     ['is a 201', (c) => publish(JSON.stringify(c), 201)],
-    ['fails', () => publish('', 500)],
     [
       'redirects',
       (c) => {
@@ -98,12 +97,6 @@ describe('a client ID metadata document', () => {
           void (req.url?.endsWith('/there')
             ? res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(c))
             : res.writeHead(302, { location: `${c.client_id}/there` }).end());
-      },
-    ],
-    [
-      'breaks off',
-      () => {
-        answer = (_req, res) => void res.writeHead(200, { 'content-length': '100' }).write('{', () => res.destroy());
       },
     ],
   ])('[CIMD 4 and 6] a document is refused when it %s, and asked for again the next time', async (_what, publishBad) => {
@@ -116,6 +109,48 @@ describe('a client ID metadata document', () => {
     expect(asked.some((path) => path.endsWith('/there'))).toBe(false);
     publishOf(client);
     expect((await open(client)).status).toBe(200);
+  });
+
+  it.each<[string, () => void]>([
+    ['fails', () => publish('', 500)],
+    ['is asked for too often', () => publish('', 429)],
+    [
+      'breaks off',
+      () => {
+        answer = (_req, res) => void res.writeHead(200, { 'content-length': '100' }).write('{', () => res.destroy());
+      },
+    ],
+  ])('while its host %s nobody is signed out: 503, and what was read before is good for a day more', async (_what, fail) => {
+    const [known, unknown] = [newClient(), newClient()];
+    publishOf(known);
+    expect((await open(known)).status).toBe(200);
+    fail();
+    const refresh = (client_id: string) => form(t, '/oauth/token', { grant_type: 'refresh_token', refresh_token: 'x', client_id });
+    const r = await refresh(unknown.client_id);
+    expect([r.status, r.body.error]).toEqual([503, 'temporarily_unavailable']);
+    const page = await open(unknown);
+    expect([page.status, page.headers.has('location')]).toEqual([400, false]);
+    t.clock.advance(24 * 3600_000);
+    expect((await refresh(known.client_id)).body.error).toBe('invalid_grant');
+    t.clock.advance(24 * 3600_000);
+    expect((await refresh(known.client_id)).body.error).toBe('temporarily_unavailable');
+    publish('{}');
+    expect((await refresh(known.client_id)).body.error).toBe('invalid_client');
+  });
+
+  it('an administrator ends a client that has no row of its own, with all that people granted it', async () => {
+    const client = newClient();
+    publishOf(client);
+    const request = ask(client);
+    const got = (await exchange(t, request, await code(t, person, request))).body;
+    const path = `/oauth/clients/${encodeURIComponent(client.client_id)}`;
+    expect((await t.call('DELETE', path, { as: person })).status).toBe(403);
+    const admin = await t.admin();
+    expect((await t.call('DELETE', path, { as: admin })).status).toBe(204);
+    expect((await t.legate.mcp.validateToken(got.access_token)).valid).toBe(false);
+    expect((await open(client)).status).toBe(200);
+    expect((await t.call('DELETE', path, { as: admin })).status).toBe(404);
+    expect((await t.call('DELETE', `/oauth/clients/${encodeURIComponent('https://nobody.example/x')}`, { as: admin })).status).toBe(404);
   });
 
   it('[CIMD 6] a document is given a few seconds', async () => {

@@ -13,6 +13,10 @@ const TIMEOUT_MS = 3 * SECOND_MS;
 const MIN_AGE_MS = 60 * SECOND_MS;
 const MAX_AGE_MS = 24 * 3600 * SECOND_MS;
 const MAX_KEPT = 1000;
+/** So long a document that cannot be read again is still good: its host may be down, and that must not sign people out. */
+const STALE_MS = 24 * 3600 * SECOND_MS;
+/** What is no passing failure: the address, or the document itself. */
+const ITS_FAULT: ReadonlySet<string> = new Set<GuardedFetchError['problem']>(['url_refused', 'address_refused', 'body_too_large', 'encoding_refused']);
 /** Fetches of documents of one host within a minute. */
 const PER_HOST = 30;
 
@@ -54,9 +58,12 @@ function assertDocumentId(platform: Platform, id: string): URL {
 
 const unusable = (message: string): LegateError => OAuthErrors.OAUTH_INVALID_CLIENT({ message });
 
+const unreachable = (message?: string): LegateError => OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE(message === undefined ? {} : { message });
+
 /**
  * The client that a client ID metadata document describes. Read through the guarded fetch, one at a time, kept as long as its
- * headers say between a minute and a day; what cannot be read is not kept. Throws OAUTH_INVALID_CLIENT.
+ * headers say between a minute and a day, and a day longer while its host does not answer. Throws OAUTH_INVALID_CLIENT for a document that
+ * is none, and OAUTH_TEMPORARILY_UNAVAILABLE when nothing can be said of it, upon which a client keeps what it has.
  */
 export async function documentClient(platform: Platform, id: string): Promise<Client> {
   const url = assertDocumentId(platform, id);
@@ -66,24 +73,36 @@ export async function documentClient(platform: Platform, id: string): Promise<Cl
   if (kept && now < kept.until) return kept.client;
   let reading = documents.underWay.get(id);
   if (!reading) {
-    assertMayFetch(documents, url.host, now);
-    reading = read(platform, documents, id, url).finally(() => documents.underWay.delete(id));
+    reading = readAgain(platform, documents, id, url, now).finally(() => documents.underWay.delete(id));
     documents.underWay.set(id, reading);
   }
   return reading;
+}
+
+async function readAgain(platform: Platform, documents: Documents, id: string, url: URL, now: number): Promise<Client> {
+  try {
+    assertMayFetch(documents, url.host, now);
+    return await read(platform, documents, id, url);
+  } catch (error) {
+    const kept = documents.kept.get(id);
+    const passing = error instanceof LegateError && error.code === 'OAUTH_TEMPORARILY_UNAVAILABLE';
+    if (!passing || !kept || now >= kept.until + STALE_MS) throw error;
+    return kept.client;
+  }
 }
 
 function assertMayFetch({ byHost }: Documents, host: string, now: number): void {
   const minute = Math.floor(now / MIN_AGE_MS);
   const seen = byHost.get(host);
   const fetches = seen?.minute === minute ? seen.fetches + 1 : 1;
-  if (fetches > PER_HOST) throw unusable('Metadata documents of this host are asked for too often.');
+  if (fetches > PER_HOST) throw unreachable('Metadata documents of this host are asked for too often.');
   byHost.set(host, { minute, fetches });
 }
 
 async function read(platform: Platform, documents: Documents, id: string, url: URL): Promise<Client> {
   try {
     const response = await documents.fetch(url, { headers: { accept: 'application/json' }, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
+    if (response.status >= 500 || response.status === 429) throw unreachable();
     if (response.status !== 200) throw unusable('The client ID metadata document could not be read.');
     const client = clientOf(id, url, parse(response.body));
     documents.kept.set(id, { client, until: platform.clock.now() + maxAge(response.headers.get('cache-control')) });
@@ -91,9 +110,9 @@ async function read(platform: Platform, documents: Documents, id: string, url: U
   } catch (error) {
     if (error instanceof GuardedFetchError) {
       platform.log.info({ err: error, clientId: id }, 'a client ID metadata document could not be read');
-      throw unusable('The client ID metadata document could not be read.');
+      throw ITS_FAULT.has(error.problem) ? unusable('The client ID metadata document could not be read.') : unreachable();
     }
-    if (error instanceof LegateError) throw unusable(error.message);
+    if (error instanceof LegateError) throw error.status >= 500 ? error : unusable(error.message);
     throw error;
   }
 }

@@ -12,6 +12,7 @@ export function redirectUriProblem(uri: string): string | undefined {
   if (NEVER.has(url.protocol)) return 'must not have this scheme';
   if (url.username !== '' || url.password !== '') return 'must not have a user or password';
   if (url.host.includes('*')) return 'must name one host: it is compared, not matched';
+  if (/[^a-z0-9._:[\]-]/i.test(url.host)) return 'must name a host of letters, digits, "-", "_" and "."';
   if (url.protocol === 'https:') return /^https:\/\/[^/?#]/i.test(uri) ? undefined : 'must name a host';
   if (url.protocol === 'http:') return LOOPBACK.has(url.hostname) && /^http:\/\/[^/?#]/i.test(uri) ? undefined : 'must be https, unless it is on loopback';
   return undefined;

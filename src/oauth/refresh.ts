@@ -56,6 +56,7 @@ type Known = OAuthGrantRow & {
   agent_known: string | null;
   agent_revoked_at: number | null;
   agent_expires_at: number | null;
+  server_id: string | null;
 };
 
 /** By their hashes. */
@@ -64,8 +65,10 @@ const readTokens = preparedForMany<Known>((db, hashes) =>
     .selectFrom('oauth_refresh_tokens')
     .innerJoin('oauth_grants', 'oauth_grants.id', 'oauth_refresh_tokens.grant_id')
     .leftJoin('agents', 'agents.id', 'oauth_grants.agent_id')
+    .leftJoin('mcp_servers', 'mcp_servers.endpoint', 'oauth_grants.resource')
     .selectAll('oauth_grants')
     .select([
+      'mcp_servers.id as server_id',
       'oauth_refresh_tokens.token_hash',
       'oauth_refresh_tokens.used_at',
       'oauth_refresh_tokens.expires_at as token_expires_at',
@@ -124,7 +127,7 @@ async function refreshAll(platform: Platform, change: Change, asked: readonly As
     if (!row || row.client_id !== one.clientId || row.revoked_at !== null) results[place] = OAuthErrors.OAUTH_INVALID_GRANT();
     else if (row.used_at !== null || taken.some((other) => other.row === row)) again.push({ place, row });
     else {
-      const scope = grantedScope(row, one, now);
+      const scope = grantedScope(platform, row, one, now);
       if (typeof scope === 'string') taken.push({ place, row, scope });
       else results[place] = scope;
     }
@@ -135,9 +138,10 @@ async function refreshAll(platform: Platform, change: Change, asked: readonly As
 }
 
 /** What the access token is for, or why there is none. */
-function grantedScope(row: Known, { scope, target }: Asked, now: number): string | Error {
+function grantedScope(platform: Platform, row: Known, { scope, target }: Asked, now: number): string | Error {
   if (now >= row.token_expires_at || now >= row.expires_at) return OAuthErrors.OAUTH_INVALID_GRANT();
   if (target && target.resource !== row.resource) return OAuthErrors.OAUTH_INVALID_TARGET({ message: 'The grant is for another resource.' });
+  if (row.server_id === null && row.resource !== platform.audience) return OAuthErrors.OAUTH_INVALID_TARGET({ message: 'The resource of the grant is not registered any more.' });
   if (row.agent_known === null || agentStatus({ revoked: row.agent_revoked_at !== null, expiresAt: row.agent_expires_at }, now) !== 'active') return inactiveAgent();
   try {
     return narrowed(scopeNames(row.scope), scope).join(' ');
@@ -174,7 +178,7 @@ async function useAgain(platform: Platform, change: Change, one: Asked, row: Kno
     await endGrants(change, 'id', [row.id], 'refresh-token-reused');
     return OAuthErrors.OAUTH_INVALID_GRANT();
   }
-  const scope = grantedScope(row, one, change.now);
+  const scope = grantedScope(platform, row, one, change.now);
   return typeof scope === 'string' ? { ...accessToken(platform, row satisfies OAuthGrantRow, change.now, { scope }), refresh_token: successor } : scope;
 }
 

@@ -60,6 +60,7 @@ describe('POST /oauth/register', () => {
     ['a host that only looks like loopback', { redirect_uris: ['http://127.0.0.1.evil.example/callback'] }, 'invalid_redirect_uri'],
     ['a user in the address', { redirect_uris: ['https://app.example@evil.example/'] }, 'invalid_redirect_uri'],
     ['javascript:', { redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
+    ['a host that would end a directive of the policy', { redirect_uris: ['https://a;sandbox/cb'] }, 'invalid_redirect_uri'],
     ['JavaScript: in capitals', { redirect_uris: ['JaVaScRiPt:alert(1)'] }, 'invalid_redirect_uri'],
     ['data:', { redirect_uris: ['data:text/html,x'] }, 'invalid_redirect_uri'],
     ['vbscript:', { redirect_uris: ['vbscript:x'] }, 'invalid_redirect_uri'],

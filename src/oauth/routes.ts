@@ -142,11 +142,18 @@ const register = everywhere((path, mount) =>
   }),
 );
 
+/** Without a value a parameter is as if it were not there (RFC 6749, section 3.2). A token of any length may be asked about: the body has its limit. */
+const parameter = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .transform((value) => (value === '' ? undefined : value))
+    .optional();
 const TokenForm = z.object({
-  token: z.string().max(8192).optional(),
-  token_type_hint: z.string().max(100).optional(),
-  client_id: z.string().max(2048).optional(),
-  client_secret: z.string().max(512).optional(),
+  token: parameter(BODY_LIMIT),
+  token_type_hint: parameter(100),
+  client_id: parameter(2048),
+  client_secret: parameter(512),
 });
 
 const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof TokenForm>>, platform: Platform) => {

@@ -53,10 +53,11 @@ export function narrowed(held: readonly string[], asked: string | undefined): st
 }
 
 /**
- * What an agent that acts with these scopes is permitted (contract 12.3): `mcp:read` is the action `read`, `mcp:execute` the action
- * `execute`, on the tools of the server the token is for, or of all servers when it is for our own resource.
+ * What an agent that acts with these scopes is permitted (contract 12.3, `mcp.scopeActions`): actions on the tools of the server the
+ * token is for, or of all servers when it is for our own resource.
  */
-export function permissionsOfScopes(scopes: readonly string[], server: string | undefined): Permission[] {
-  const actions = scopes.flatMap((scope) => (scope === 'mcp:read' ? ['read'] : scope === 'mcp:execute' ? ['execute'] : []));
+export function permissionsOfScopes(platform: Platform, scopes: readonly string[], server: string | undefined): Permission[] {
+  const granted = platform.config.mcp.scopeActions.map((item) => item.split('=') as [scope: string, action: string]);
+  const actions = [...new Set(scopes.flatMap((name) => granted.filter(([scope]) => scope === name).map(([, action]) => action)))];
   return actions.length === 0 ? [] : [{ resource: server === undefined ? 'mcp:*' : `mcp:${server}:*`, actions }];
 }

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { claimsOf, form, type Person, register, signUp, tokens } from '../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../test/support/service.ts';
+import { protectMcp } from '../mcp/protect.ts';
 import { ACCESS_TOKEN_TYPE, AGENT_TOKEN_TYPE } from './token-exchange.ts';
 
 const NOTES = 'https://notes.example/mcp';
@@ -145,6 +146,40 @@ describe('token exchange', () => {
     expect((await exchange({ actor_token: actor.token, client_id: 'cli_x' })).status).toBe(401);
     expect((await exchange({ actor_token: actor.token }, basic(client.client_id, 'x'))).status).toBe(401);
     expect((await exchange({ actor_token: actor.token }, basic(client.client_id, client.client_secret))).status).toBe(200);
+  });
+
+  it('[RFC 8693 4.1] an exchange of an exchange ends when an agent between, or the subject, expires', async () => {
+    for (const which of ['between', 'subject'] as const) {
+      const source = await tokens(t, someone, client, { prompt: 'consent' });
+      const [b, c] = [await actorOf(), await actorOf()];
+      const first = (await exchange({ subject_token: source.access_token, actor_token: b.token })).body;
+      const second = (await exchange({ subject_token: first.access_token, actor_token: c.token })).body;
+      const introspected = async () => (await form(t, '/oauth/introspect', { token: second.access_token }, basic(client.client_id, client.client_secret))).body;
+      expect([await valid(second.access_token), (await introspected()).active]).toEqual([true, true]);
+      const ends = which === 'between' ? b.id : claimsOf(source.access_token).sub;
+      await t.call('PATCH', `/agents/${ends}`, { as: someone, body: { expiresAt: new Date(t.clock.now() + 1000).toISOString() } });
+      expect(await valid(second.access_token), which).toBe(true);
+      t.clock.advance(1000);
+      expect(await valid(second.access_token), which).toBe(false);
+      expect(await introspected()).toEqual({ active: false });
+      expect((await t.call('GET', `/delegations?toAgent=${c.id}`, { as: someone })).body, which).toEqual([]);
+    }
+  });
+
+  it('a guarded server has calls decided for the actor, by the delegation, and the audit names it', async () => {
+    const source = await tokens(t, someone, client, { prompt: 'consent', resource: NOTES });
+    const actor = await actorOf();
+    const got = (await exchange({ subject_token: source.access_token, actor_token: actor.token, scope: 'mcp:execute' })).body;
+    const validation = await t.legate.mcp.validateToken(got.access_token, { audience: NOTES });
+    const { sub } = claimsOf(source.access_token);
+    expect(validation).toMatchObject({ valid: true, agentId: sub, actorId: actor.id });
+    const guarded = protectMcp(async () => Response.json({ jsonrpc: '2.0', id: 1, result: {} }), { legate: t.legate, server: { name: 'notes', endpoint: NOTES } });
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'search', arguments: {} } });
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${got.access_token}` };
+    expect((await (await guarded(new Request(NOTES, { method: 'POST', headers, body }))).json()).result).toEqual({});
+    const [delegation] = (await t.call('GET', `/delegations?toAgent=${actor.id}`, { as: someone })).body;
+    const [entry] = (await t.call('GET', '/audit?limit=1', { as: someone })).body;
+    expect(entry).toMatchObject({ agentId: actor.id, resource: 'mcp:notes:search', result: 'allowed', delegationIds: [delegation.id] });
   });
 
   it.each<[string, (o: { source: Json; got: Json; actor: Json }) => Promise<unknown>]>([

@@ -84,9 +84,9 @@ async function delegate(
   server: string | undefined,
 ): Promise<string | null> {
   if (from === to) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'The actor is the subject itself.' });
-  const permissions = permissionsOfScopes(scopes, server);
+  const permissions = permissionsOfScopes(platform, scopes, server);
   const reach = { kind: 'owner', userId } as const;
-  if (permissions.length === 0) throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: 'None of these scopes can be passed on: only mcp:read and mcp:execute are.' });
+  if (permissions.length === 0) throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: 'None of these scopes permits anything on MCP servers: there is nothing to pass on.' });
   try {
     const made = await createDelegation(platform, { reach, confirm: async () => reach, principal: ANONYMOUS }, { fromAgent: from, toAgent: to, permissions, expiresAt });
     return made.id;

@@ -16,5 +16,6 @@ export async function validateToken(
   if (!claims || claims.aud !== (o.audience ?? platform.audience)) return { valid: false };
   const scopes = scopeNames(claims.scope);
   if (missingScopes(scopes, o.scopes ?? []).length > 0) return { valid: false };
-  return { valid: true, agentId: claims.sub, userId: claims.user_id, clientId: claims.client_id, scopes, expiresAt: new Date(claims.exp * 1000) };
+  const { sub: agentId, user_id: userId, client_id: clientId, act } = claims;
+  return { valid: true, agentId, userId, clientId, scopes, expiresAt: new Date(claims.exp * 1000), ...(act ? { actorId: act.sub } : {}) };
 }

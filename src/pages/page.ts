@@ -85,8 +85,11 @@ function inLanguage(request: Request, code: string): string {
 const policy = (targets: readonly string[]): string =>
   `default-src 'none'; style-src ${STYLE_SOURCE}; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;
 
-/** Narrowest source expression that covers an address: its origin, or its scheme where CSP knows no other (IPv6 literals, `app:/callback`). */
+/**
+ * Narrowest source expression that covers an address: its origin, or its scheme where CSP knows no other (IPv6 literals, `app:/callback`,
+ * and hosts with characters that would end the expression).
+ */
 function sourceOf(address: string): string {
   const { protocol, origin, hostname } = new URL(address);
-  return (protocol === 'http:' || protocol === 'https:') && !hostname.startsWith('[') ? origin : protocol;
+  return (protocol === 'http:' || protocol === 'https:') && /^[a-z0-9._-]+$/i.test(hostname) ? origin : protocol;
 }
