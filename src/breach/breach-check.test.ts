@@ -163,40 +163,51 @@ describe('what a look-up costs', () => {
     expect(asked).toBe(120);
   });
 
-  it('an outage costs one timeout, then nothing for 30 seconds, then one more', async () => {
+  it('an outage costs three timeouts, then nothing for ten seconds, then one more', async () => {
     let now = 0;
     const { server, breach } = await withServer({ timeout: 50, now: () => now });
     server.answer = () => {};
-    await breach.check('password 0');
+    for (let i = 0; i < 3; i++) await breach.check(`password ${i}`);
     const quick = async (): Promise<void> => {
       const started = performance.now();
       await Promise.all(Array.from({ length: 100 }, (_, i) => breach.check(`password ${i}`)));
       expect(performance.now() - started).toBeLessThan(40);
     };
     await quick();
-    expect(server.asked).toHaveLength(1);
-    now += 30_000;
+    expect(server.asked).toHaveLength(3);
+    now += 10_000;
     await Promise.all(Array.from({ length: 100 }, (_, i) => breach.check(`password ${i}`)));
-    expect(server.asked).toHaveLength(2);
+    expect(server.asked).toHaveLength(4);
     await quick();
-    now += 30_000;
+    now += 10_000;
     server.answer = undefined;
     expect(await breach.check('password')).toMatchObject({ breached: true });
     expect(await breach.check('P@ssw0rd')).toMatchObject({ breached: true });
-    expect(server.asked).toHaveLength(4);
+    expect(server.asked).toHaveLength(6);
+  });
+
+  it('one look-up, or two, that nobody answered leave the next ones as they are', async () => {
+    const { server, breach } = await withServer({ timeout: 50 });
+    for (let i = 0; i < 4; i++) {
+      server.answer = () => {};
+      for (const n of [1, 2]) expect(await breach.check(`password ${i}.${n}`)).toEqual({ breached: false, count: 0 });
+      server.answer = undefined;
+      await expect(breach.enforce(['password', 'P@ssw0rd', 'password', 'P@ssw0rd'][i] as string)).rejects.toMatchObject({ code: 'PASSWORD_BREACHED' });
+      await breach.check(`another ${i}`);
+    }
   });
 
   it('those who wait when it is known that nobody answers wait no longer', async () => {
     const { server, breach } = await withServer({ timeout: 80 });
     server.answer = () => {};
-    const first = breach.check('password 0');
+    const first = [0, 1, 2].map((i) => breach.check(`password ${i}`));
     await new Promise((resolve) => setTimeout(resolve, 50));
     const started = performance.now();
-    await Promise.all([first, breach.check('password 1')]);
+    await Promise.all([...first, breach.check('password 3')]);
     expect(performance.now() - started).toBeLessThan(70);
   });
 
-  it('quick failures stop it after three in a row, and one answer between them starts the count anew', async () => {
+  it('three failures in a row stop it, and one answer between them starts the count anew', async () => {
     const { server, breach } = await withServer();
     const fail = (res: ServerResponse): void => text(res, '', 500);
     const look = async (n: number, answer: RangeServer['answer']): Promise<number> => {

@@ -4,7 +4,7 @@ import { DAY_MS, SECOND_MS } from '../lib/clock.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { breachConfig, DEFAULT_BASE_URL } from './config.ts';
 import { BreachErrors } from './errors.ts';
-import { fetchRange, SlowRange } from './fetch-range.ts';
+import { fetchRange } from './fetch-range.ts';
 import { countIn, parseRange, type Range } from './range.ts';
 import { searchFile } from './search-file.ts';
 
@@ -47,9 +47,9 @@ export interface BreachCheck {
 }
 
 const CACHE = { bytes: 8 * 1024 * 1024, ttlMs: DAY_MS } as const;
-/** In an outage: one look-up waits for the timeout, the following are answered at once for this long. */
-const REST_MS = 30 * SECOND_MS;
-const QUICK_FAILURES = 3;
+/** In an outage: so many look-ups fail, each after the timeout at most; the following are answered at once for so long. */
+const FAILURES = 3;
+const REST_MS = 10 * SECOND_MS;
 
 /**
  * Looks passwords up among those of known data breaches. Of a password only the first 5 of 40 hex digits of its SHA-1 leave the
@@ -63,19 +63,16 @@ export function createBreachCheck(options: BreachCheckOptions = {}): BreachCheck
   const fetch = options.fetch ?? ((...args: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...args));
   const ranges = new LRUCache<string, Range>({ maxSize: CACHE.bytes, sizeCalculation: ({ known }) => known.length + 64, ttl: CACHE.ttlMs, perf: { now }, ttlResolution: 0 });
   const underWay = new Map<string, Promise<Range | undefined>>();
-  const breaker = new CircuitBreaker({ restMs: REST_MS, failures: QUICK_FAILURES, now });
+  const breaker = new CircuitBreaker({ restMs: REST_MS, failures: FAILURES, now });
 
   const load = (prefix: string): Promise<Range | undefined> =>
-    breaker.run(
-      async (signal) => {
-        const text = await fetchRange({ baseUrl, apiKey, fetch, timeout }, prefix, signal);
-        const range = parseRange(text);
-        if (range.known === '' && !range.whole) throw new Error('the answer is no list of hashes');
-        ranges.set(prefix, range);
-        return range;
-      },
-      (error) => error instanceof SlowRange,
-    );
+    breaker.run(async (signal) => {
+      const text = await fetchRange({ baseUrl, apiKey, fetch, timeout }, prefix, signal);
+      const range = parseRange(text);
+      if (range.known === '' && !range.whole) throw new Error('the answer is no list of hashes');
+      ranges.set(prefix, range);
+      return range;
+    });
 
   const rangeOf = (prefix: string): Promise<Range | undefined> => {
     const pending = underWay.get(prefix) ?? load(prefix).finally(() => underWay.delete(prefix));

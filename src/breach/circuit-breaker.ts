@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 
-/** What an outage may cost: the time of one look-up, and then one more look-up each time `restMs` have passed. */
+/** What an outage may cost: the time of `failures` look-ups, and then one more each time `restMs` have passed. */
 export interface CircuitBreakerOptions {
   readonly restMs: number;
-  /** Quick failures in a row until it opens. A slow one opens it at once. */
+  /** Failures in a row until it opens. */
   readonly failures: number;
   readonly now: () => number;
 }
@@ -27,8 +27,8 @@ export class CircuitBreaker {
     return this.#openUntil !== undefined;
   }
 
-  /** Runs the call, or gives undefined at once. A call that throws has failed; `isSlow` tells whether it had cost its whole time. */
-  async run<T>(call: (signal: AbortSignal) => Promise<T>, isSlow: (error: unknown) => boolean): Promise<T | undefined> {
+  /** Runs the call, or gives undefined at once. A call that throws has failed. */
+  async run<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     const probe = this.#openUntil !== undefined;
     if (probe) {
       if (this.#probing || this.#options.now() < (this.#openUntil as number)) return undefined;
@@ -41,7 +41,7 @@ export class CircuitBreaker {
       this.#openUntil = undefined;
       return result;
     } catch (error) {
-      if (!signal.aborted && (probe || isSlow(error) || ++this.#failures >= this.#options.failures)) this.#trip();
+      if (!signal.aborted && (probe || ++this.#failures >= this.#options.failures)) this.#trip();
       throw error;
     } finally {
       if (probe) this.#probing = false;

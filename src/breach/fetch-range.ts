@@ -9,9 +9,6 @@ export interface RangeService {
   readonly timeout: number;
 }
 
-/** Thrown when the time was over. */
-export class SlowRange extends Error {}
-
 /** A padded range has about 1,000 lines of 45 bytes. */
 const MAX_BYTES = 262_144;
 
@@ -29,7 +26,7 @@ export async function fetchRange({ baseUrl, apiKey, fetch, timeout }: RangeServi
       over.abort();
     };
   });
-  const timer = setTimeout(() => giveUp(new SlowRange(`no answer within ${timeout} ms`)), timeout);
+  const timer = setTimeout(() => giveUp(new Error(`no answer within ${timeout} ms`)), timeout);
   const stop = (): void => giveUp(new Error('the service does not answer'));
   signal.addEventListener('abort', stop);
   const headers = { accept: 'text/plain', 'add-padding': 'true', 'user-agent': `legate/${packageVersion()}`, ...(apiKey === undefined ? {} : { 'hibp-api-key': apiKey }) };

@@ -1,7 +1,9 @@
 import { validationFailed } from '../lib/error.ts';
 import type { EventType } from '../lib/event.ts';
+import { isId } from '../lib/ids.ts';
 import { parseWith } from '../lib/json.ts';
 import type { Platform } from '../platform.ts';
+import type { Db } from '../storage/index.ts';
 import { listEvents } from './list-events.ts';
 import { EmittedEvent, ListEvents, type StreamEvent } from './schema.ts';
 import { acceptsStream, closeStreams, streamsOf } from './stream.ts';
@@ -12,7 +14,7 @@ const MAX_REPLAY = 1000;
 export interface EventsApi {
   /** Answers a request for the stream; null for what is none: another path, another method, another Accept (specification 4.7). */
   handleRequest(request: Request): Promise<Response | null>;
-  /** Records an event and pushes it to the streams that may see it. */
+  /** Records an event and pushes it to the streams that may see it: those of `userId`, which is the owner of `agentId` when it is left out, of the agent, and of administrators. */
   emit(event: { readonly type: Exclude<EventType, 'audit'>; readonly data: Record<string, unknown>; readonly agentId?: string; readonly userId?: string }): Promise<void>;
   /** Events from `since` on, at most 1,000, newest first (specification 6.2.2). */
   replay(since: Date | string, types?: readonly EventType[]): Promise<StreamEvent[]>;
@@ -21,6 +23,9 @@ export interface EventsApi {
   close(): void;
 }
 
+const ownerOf = async (db: Db, agentId: string): Promise<string | undefined> =>
+  isId('agent', agentId) ? (await db.selectFrom('agents').select('owner_id').where('id', '=', agentId).executeTakeFirst())?.owner_id : undefined;
+
 export function eventsApi(platform: Platform, fetch: (request: Request) => Promise<Response>): EventsApi {
   const path = `${platform.config.http.basePath.replace(/\/$/, '')}/events/stream`;
   return {
@@ -28,7 +33,8 @@ export function eventsApi(platform: Platform, fetch: (request: Request) => Promi
     emit: async (event) => {
       const { type, data, agentId, userId } = parseWith(EmittedEvent, event);
       await platform.ledger.change(async (change) => {
-        change.emit({ type, data, ...(agentId === undefined ? {} : { agentId }), ...(userId === undefined ? {} : { userId }) });
+        const owner = userId ?? (agentId === undefined ? undefined : await ownerOf(change.db, agentId));
+        change.emit({ type, data, ...(agentId === undefined ? {} : { agentId }), ...(owner === undefined ? {} : { userId: owner }) });
       });
     },
     replay: async (since, types) => {

@@ -302,6 +302,35 @@ describe('POST /events/ticket', () => {
   });
 });
 
+describe('a stream of somebody whom the application signed in', () => {
+  it('asks the application again when something changed, and lasts an hour', async () => {
+    let role: 'admin' | 'user' | undefined = 'admin';
+    const one = await createTestService({ authenticate: (request) => (role && request.headers.has('x-signed-in') ? { userId: 'root', role } : null) });
+    const listen = () => open({ headers: { 'x-signed-in': '1' } }, one);
+    const [ada, bob] = [await one.user(), await one.user()];
+    const doubt = async (): Promise<void> => void (await one.call('DELETE', `/agents/${(await one.agent(bob)).id}`, { as: bob }));
+    const stream = await listen();
+    const first = await one.agent(ada);
+    expect((await stream.events(1)).map((s) => s.data.agentId)).toEqual([first.id]);
+    role = 'user';
+    await doubt();
+    const own = (await one.call('POST', '/agents', { headers: { 'x-signed-in': '1' }, body: { ownerId: 'root', name: 'x', type: 'service' } })).body;
+    await one.agent(ada);
+    await stream.until(() => stream.seen.some((s) => s.data.agentId === own.id));
+    expect(stream.seen.filter((s) => s.data.userId === ada.id)).toHaveLength(1);
+    role = undefined;
+    await doubt();
+    await stream.end();
+    expect(stream.seen.at(-1)).toMatchObject({ event: 'error', data: { code: 'UNAUTHORIZED' } });
+    role = 'user';
+    const last = await listen();
+    one.clock.advance(3_600_000);
+    await doubt();
+    await last.end();
+    expect(last.seen.at(-1)).toMatchObject({ event: 'error', data: { code: 'UNAUTHORIZED' } });
+  });
+});
+
 describe('GET /events, and in process', () => {
   it('200: newest first, by filter and page, what is theirs', async () => {
     const user = await t.user();
@@ -331,6 +360,10 @@ describe('GET /events, and in process', () => {
     expect((await one.legate.events.replay(since, ['cost.recorded'])).map((e) => e.data)).toEqual([{ i: 2 }, { i: 1 }, { i: 0 }]);
     expect(await one.legate.events.replay(since, ['audit'])).toEqual([]);
     await expect(one.legate.events.emit({ type: 'no.such' as never, data: {} })).rejects.toThrow('no.such');
+    const agent = await one.agent(user);
+    await one.legate.events.emit({ type: 'cost.recorded', agentId: agent.id, data: { of: 'the agent' } });
+    await stream.until(() => stream.seen.some((s) => s.data.data.of === 'the agent'));
+    expect(stream.seen.at(-1)?.data).toMatchObject({ agentId: agent.id, userId: user.id });
     for (const [path, wrong] of Object.entries({ data: { data: 5 }, agentId: { agentId: 5 }, userId: { userId: '' }, 'data.x': { data: { x: '\ud800' } }, from: { from: 'me' } })) {
       const emitted = one.legate.events.emit({ type: 'cost.recorded', data: {}, ...wrong } as never);
       await expect(emitted, path).rejects.toMatchObject({ code: 'VALIDATION_FAILED', details: { issues: [{ path }] } });

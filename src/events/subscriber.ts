@@ -9,7 +9,7 @@ import { takeTicket } from './ticket.ts';
 
 export const MayFollow = { scope: 'events:read', resource: 'legate:events', action: 'read', self: true } as const;
 
-/** The application's own sign-in cannot be asked again by way of a ticket: its stream ends so late at most, and the page asks for another. */
+/** A stream of somebody whom the application signed in ends so late at most, and is opened anew. By way of a ticket that sign-in cannot be asked again. */
 const EXTERNAL_MS = HOUR_MS;
 
 /** Who listens, how far they see, and how that is proved again. */
@@ -29,6 +29,15 @@ export async function subscriberOf(platform: Platform, { query, request, proveAs
   if (!platform.config.events.requireAuth) return { reach: ALL, expiresAt: null, prove: async () => ALL };
   const proved = async (credential?: string): Promise<Subscriber> => {
     const { principal, reach, confirm } = await proveAs(MayFollow, credential);
+    if (principal.kind === 'user' && principal.via === 'external') {
+      // The application is asked again by the request itself. Of a sign-out there it does not tell us: hence the end.
+      const expiresAt = platform.clock.now() + EXTERNAL_MS;
+      const prove = async (): Promise<Reach> => {
+        if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
+        return (await proveAs(MayFollow)).reach;
+      };
+      return { reach, expiresAt, prove };
+    }
     return { reach, expiresAt: 'expiresAt' in principal ? principal.expiresAt : null, prove: () => confirm(platform.database.read) };
   };
   if (query.ticket !== undefined) {

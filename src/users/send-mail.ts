@@ -17,12 +17,18 @@ export function assertMail(platform: Platform): void {
   if (!platform.mailer.available) throw UserErrors.MAIL_NOT_CONFIGURED();
 }
 
-/** A link that verifies the person's address; nothing when it is verified, or when too many links are out. Runs behind the answer. */
-export async function sendVerification(platform: Platform, { id }: UserRow, callbackUrl: string | undefined, language: Language): Promise<void> {
+/** What a sign-up chose: it becomes that of the account when its mail is opened first. */
+export interface SignedUpAs {
+  readonly name: string | null;
+  readonly passwordHash: string;
+}
+
+/** A link that verifies the person's address, and with it what the sign-up chose that it was sent for; nothing when it is verified, or when too many links are out. Runs behind the answer. */
+export async function sendVerification(platform: Platform, { id }: UserRow, callbackUrl: string | undefined, language: Language, signedUpAs?: SignedUpAs): Promise<void> {
   const found = await platform.ledger.change(async (change) => {
     const row = await findUser(change.db, id);
     if (!row?.email || row.email_verified === 1 || (await countOneTimeTokens(change, 'verify-email', id)) >= MAX_LINKS) return undefined;
-    return { email: row.email, token: await createOneTimeToken(change, 'verify-email', id, VERIFICATION_MS, { callbackUrl }) };
+    return { email: row.email, token: await createOneTimeToken(change, 'verify-email', id, VERIFICATION_MS, { callbackUrl, signedUpAs }) };
   });
   if (!found) return;
   const link = linkTo(platform, '/verify-email', { token: found.token });

@@ -63,7 +63,7 @@ async function signUpQuietly(platform: Platform, user: Wanted, device: Device, c
   platform.background.run('mail after a sign-up', async () => {
     const owner = await findUserByEmail(platform.database.read, user.email);
     if (owner?.email_verified === 1) sendAddressTaken(platform, owner, language);
-    else if (owner) await sendVerification(platform, owner, callbackUrl, language);
+    else if (owner) await sendVerification(platform, owner, callbackUrl, language, { name: user.name ?? null, passwordHash: user.passwordHash });
   });
   return { status: true };
 }

@@ -71,9 +71,26 @@ describe('where addresses have to be verified', () => {
       'You have an account',
     ]);
     expect(tokenIn(third)).toBe('');
-    // The account stayed that of whoever came first.
-    expect((await t.call('POST', '/sign-in', { body: { email, password: 'the password of Eve' } })).status).toBe(401);
-    expect((await t.call('POST', '/sign-in', { body: { email, password: PASSWORD } })).body.user.name).toBe('Ada');
+  });
+
+  it('whoever signed up before with an address that is not theirs has nothing once its mail is opened: what counts is the sign-up it was sent for', async () => {
+    const { t, box } = await strict();
+    const email = address();
+    const signIn = (password: string) => t.call('POST', '/sign-in', { body: { email, password } });
+    await signUp(email, { name: 'Eve', password: 'the password of Eve' });
+    const older = tokenIn(await box.next(email));
+    await signUp(email, { name: 'Ada' });
+    const opened = tokenIn(await box.next(email));
+    // As before addresses had to be verified.
+    const before = await createTestService({ sameDatabaseAs: t });
+    const session = (await before.call('POST', '/sign-in', { body: { email, password: 'the password of Eve' } })).body.token;
+    expect((await t.call('GET', '/auth/sessions', { as: session })).status).toBe(200);
+    expect((await t.call('POST', '/verify-email', { body: { token: opened } })).status).toBe(200);
+    expect((await t.call('GET', '/auth/sessions', { as: session })).status).toBe(401);
+    expect((await signIn('the password of Eve')).status).toBe(401);
+    expect((await signIn(PASSWORD)).body.user).toMatchObject({ name: 'Ada', emailVerified: true });
+    expect((await t.call('POST', '/verify-email', { body: { token: older } })).status).toBe(401);
+    expect((await signIn(PASSWORD)).status).toBe(200);
   });
 
   it('403 EMAIL_NOT_VERIFIED for who knows the password, 401 for who does not', async () => {
