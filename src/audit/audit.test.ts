@@ -74,6 +74,8 @@ describe('GET /audit', () => {
       database: `postgres://legate:${secret}@db.example.com/legate`,
       text: `use ${w.a.token}, ghp_${secret} or sk-proj-${secret}. Not ${jwt}`,
       key: `here:\n-----BEGIN RSA PRIVATE KEY-----\n${secret}\n-----END RSA PRIVATE KEY-----\nkeep it`,
+      flags: `deploy --user=ada --db-password=${secret} api_key=${secret}`,
+      note: `password=${secret}`,
       pin: 1234,
       token: 123456,
     };
@@ -86,6 +88,7 @@ describe('GET /audit', () => {
       repository: 'git@github.com:octocat/hello-world',
       variable: 'set npm_config_registry_of_the_house',
       page: 'https://example.com/a?page=2&q=token',
+      other: 'monkey=banana design=flat sig nature=green',
     };
     await w.t.call('POST', '/authorize', { as: w.a, body: { action: 'read', resource: 'db:x', arguments: { ...given, ...harmless } } });
     const { text, body } = await list(w, '');
@@ -98,6 +101,8 @@ describe('GET /audit', () => {
       database: 'postgres://[REDACTED]@db.example.com/legate',
       text: 'use [REDACTED], [REDACTED] or [REDACTED] Not [REDACTED]',
       key: 'here:\n[REDACTED]\nkeep it',
+      flags: 'deploy --user=ada --db-password=[REDACTED] api_key=[REDACTED]',
+      note: 'password=[REDACTED]',
       pin: '[REDACTED]',
       token: '[REDACTED]',
     });
@@ -107,7 +112,7 @@ describe('GET /audit', () => {
   it('200 with texts that nothing is found in redacted in linear time', async () => {
     const w = await world();
     const long = (part: string) => part.repeat(Math.floor(60_000 / part.length));
-    for (const part of ['://a:', 'sk-', 'sk-a', 'authorization:', '?token=', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', 'a ']) {
+    for (const part of ['://a:', 'token=', ' password', '-sig=', 'sk-', 'sk-a', 'authorization:', '?token=', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', 'a ']) {
       const start = performance.now();
       const r = await w.t.call('POST', '/authorize', { as: w.a, body: { action: 'read', resource: 'db:x', arguments: { text: ` ${long(part)}` } } });
       expect([r.status, performance.now() - start < 1000], part).toEqual([200, true]);

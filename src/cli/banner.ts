@@ -30,6 +30,8 @@ export function renderBanner(facts: BannerFacts, colour: boolean): string {
   ];
   if (firstAdmin.kind === 'setupLink') lines.push(['Set-up', `${style('bold', firstAdmin.url)}\nmakes the first administrator, once, within 15 minutes`]);
   if (firstAdmin.kind === 'created') lines.push(['Set-up', `administrator ${firstAdmin.email} was made`]);
+  if (firstAdmin.kind === 'exists' && !firstAdmin.admin)
+    lines.push(['Set-up', 'nobody is an administrator: legate admin create   (in a clone: npm run legate admin create) makes one']);
   lines.push(
     ['API docs', `${at('/docs')}   ${at('/openapi.json')}`],
     ['Health', `${at('/health/live')}   ${at('/health/ready')}`],

@@ -86,13 +86,13 @@ const NAMES = '(?:access|refresh|id|auth|session)?[_-]?token|api[_-]?key|(?:clie
 const WITHIN: readonly (readonly [RegExp, string])[] = [
   [/(authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[a-z]{1,16} {1,3})?)[^\s"',;]+/gi, `$1${REDACTED}`],
   [/(:\/\/)[^\s/?#:@]{1,256}:[^\s/?#@]{1,256}(?=@)/g, `$1${REDACTED}`],
-  [new RegExp(`([?&;](?:${NAMES})=)[^&\\s#"';]+`, 'gi'), `$1${REDACTED}`],
+  [new RegExp(`((?:^|[?&;\\s"'-])(?:${NAMES})=)[^&\\s#"';]+`, 'gi'), `$1${REDACTED}`],
   [new RegExp(`(?<![A-Za-z0-9_])(?:${SECRET_STARTS.filter((start) => !start.startsWith('-')).join('|')})(?=[A-Za-z_.-]{0,64}[0-9])[A-Za-z0-9_.-]{16,}`, 'g'), REDACTED],
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g, REDACTED],
 ];
 
 /** Most texts have none of what these begin with. */
-const HINT = new RegExp(`authorization|://|[?&;][a-z]|${SECRET_STARTS.join('|')}`, 'i');
+const HINT = new RegExp(`authorization|://|(?:token|key|secret|passw(?:or)?d|sig(?:nature)?)=|${SECRET_STARTS.join('|')}`, 'i');
 
 function redactText(text: string): string {
   if (text.length < 8) return text;
