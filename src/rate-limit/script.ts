@@ -46,7 +46,7 @@ end
 if current < limit then
   return {0, 0, math.ceil(window - (limit - 1 - current) * window / previous) - elapsed}
 end
-return {0, 0, math.min(window, window - elapsed + math.ceil(window - (limit - 1) * window / current))}
+return {0, 0, window - elapsed + math.ceil(window - (limit - 1) * window / current)}
 `;
 
 /** The two kinds of counter are of different types, so that a limit may be changed from one kind to the other. */

@@ -91,6 +91,5 @@ function weigh(previous: number, current: number, limit: number, windowMs: numbe
   if (free >= windowMs) return { allowed: true, remaining: Math.floor(free / windowMs) - 1, waitMs: windowMs - elapsed };
   // Still in this window, as the one before slides out of sight; or in the next one, as this one does.
   if (current < limit) return { allowed: false, remaining: 0, waitMs: Math.ceil(windowMs - ((limit - 1 - current) * windowMs) / previous) - elapsed };
-  // One slot is free a little after the next window has begun: told is when it begins, at the latest a window from now (specification 7).
-  return { allowed: false, remaining: 0, waitMs: Math.min(windowMs, windowMs - elapsed + Math.ceil(windowMs - ((limit - 1) * windowMs) / current)) };
+  return { allowed: false, remaining: 0, waitMs: windowMs - elapsed + Math.ceil(windowMs - ((limit - 1) * windowMs) / current) };
 }
