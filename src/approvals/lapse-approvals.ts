@@ -5,7 +5,7 @@ import { lapsed } from './store.ts';
 /** Settled in one change, which decisions wait for. */
 const AT_ONCE = 100;
 
-/** Tells of approvals that have lapsed, each once, whichever instance is first. What has lapsed was worth nothing before. */
+/** Tells of approvals that have lapsed, each once, whichever instance is first. Each was worth nothing from the moment it lapsed. */
 export async function lapseApprovals(platform: Platform): Promise<void> {
   const { clock, database, ledger } = platform;
   const anyLapsed = () =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseAddressRange } from '../lib/client-address.ts';
+import { parseAddressRange } from '../lib/address-range.ts';
 import { option, type Section } from '../lib/config.ts';
 
 const path = z.string().regex(/^\/([A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*)?$/, 'must be a path such as /api, without a slash at the end');

@@ -1,20 +1,6 @@
 import ipaddr from 'ipaddr.js';
+import { type AddressRange, isInRanges, parseAddressRange } from './address-range.ts';
 import { parseIp } from './ip.ts';
-
-export type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
-
-/** An address or CIDR range, strictly written; IPv4-mapped IPv6 is folded to IPv4. undefined: it is neither. */
-export function parseAddressRange(text: string): AddressRange | undefined {
-  const [address = '', bits, ...rest] = text.split('/');
-  if (rest.length > 0 || parseIp(address) === undefined) return undefined;
-  const parsed = ipaddr.parse(address);
-  const whole = parsed.kind() === 'ipv4' ? 32 : 128;
-  if (bits !== undefined && !/^(0|[1-9]\d{0,2})$/.test(bits)) return undefined;
-  const length = bits === undefined ? whole : Number(bits);
-  if (length > whole) return undefined;
-  if (parsed.kind() === 'ipv6' && (parsed as ipaddr.IPv6).isIPv4MappedAddress()) return length < 96 ? undefined : [(parsed as ipaddr.IPv6).toIPv4Address(), length - 96];
-  return [parsed, length];
-}
 
 /** Addresses and CIDR ranges that are trusted to report their client. Throws a TypeError on one that is neither. */
 export function parseTrustedProxies(list: readonly string[]): AddressRange[] {
@@ -55,9 +41,6 @@ function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return address === undefined ? undefined : ipaddr.parse(address);
 }
 
-const within = (address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly AddressRange[]): boolean =>
-  ranges.some(([range, bits]) => range.kind() === address.kind() && (address as ipaddr.IPv4).match(range as ipaddr.IPv4, bits));
-
 const MAX_HOPS = 20;
 
 /** The rightmost entries of a list, read from its end: a header of any length costs the same. */
@@ -80,7 +63,7 @@ export function clientAddress(socket: string | null, forwardedFor: string | null
   let current = parse(socket);
   if (!current) return null;
   for (const hop of fromRight(forwardedFor)) {
-    if (!within(current, trusted)) break;
+    if (!isInRanges(current, trusted)) break;
     const next = parse(hop);
     if (!next) break;
     current = next;

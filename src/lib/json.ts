@@ -89,10 +89,10 @@ export const storedObject = z.custom<Record<string, unknown>>().meta({ type: 'ob
 const INSTANT_EXPECTED = 'must be an ISO 8601 date-time with a time zone, such as 2030-01-31T12:00:00.000Z';
 const INSTANTS = [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })];
 
-/** An ISO 8601 date-time with a zone, its seconds left out or not (java.time leaves them out when they are zero), as milliseconds since the epoch. */
 /** Beyond, a time is written with more digits than it may be read with. */
 const END_OF_YEAR_9999 = Date.UTC(10_000, 0);
 
+/** An ISO 8601 date-time with a zone, its seconds left out or not (java.time leaves them out when they are zero), as milliseconds since the epoch. */
 export const isoInstant = z
   .string(INSTANT_EXPECTED)
   .refine((value) => INSTANTS.some((form) => form.safeParse(value).success), INSTANT_EXPECTED)

@@ -52,7 +52,9 @@ export class RedirectedError extends Error {
  * Reads and checks an authorization request. An unknown client or redirect URI, or one that comes twice, is 400
  * AUTHORIZATION_REQUEST_INVALID for the person, never a redirect; every later problem is a {@link RedirectedError}.
  */
-export async function readAuthorizationRequest(platform: Platform, query: URLSearchParams): Promise<AuthorizationRequest> {
+export async function readAuthorizationRequest(platform: Platform, asked: URLSearchParams): Promise<AuthorizationRequest> {
+  // Without a value it is as if it were not there (RFC 6749, section 3.1).
+  const query = new URLSearchParams([...asked].filter(([, value]) => value !== ''));
   const { client_id, redirect_uri } = readParameters(Addressee, onlyThose(query, ADDRESSEE), refuse);
   const client = await resolveClient(platform, client_id).catch((error: LegateError) => {
     throw refuse(error.message);
@@ -60,13 +62,13 @@ export async function readAuthorizationRequest(platform: Platform, query: URLSea
   if (!client) throw refuse('client_id names no known client.');
   const redirectUri = registeredUri(client, redirect_uri);
   if (redirectUri === undefined) throw refuse('redirect_uri is not registered for this client.');
-  const states = query.getAll('state').filter((value) => value !== '');
+  const states = query.getAll('state');
   const state = states.length === 1 && (states[0] as string).length <= MAX_STATE_CHARS ? states[0] : undefined;
   const fail = (error: LegateError): never => {
     throw new RedirectedError(answerLocation(platform, { redirectUri, state }, { ...oauthFailure(error) }));
   };
   // Several resources may be asked for (RFC 8707, section 2); a token of ours is for one.
-  if (query.getAll('resource').filter((value) => value !== '').length > 1) fail(OAuthErrors.OAUTH_INVALID_TARGET({ message: 'Only one resource can be asked for at a time.' }));
+  if (query.getAll('resource').length > 1) fail(OAuthErrors.OAUTH_INVALID_TARGET({ message: 'Only one resource can be asked for at a time.' }));
   const p = readParameters(Parameters, query, (message) => fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message })));
   if (p.request !== undefined) fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'request is not supported.' }));
   if (p.request_uri !== undefined) fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'request_uri is not supported.' }));
@@ -101,8 +103,7 @@ const onlyThose = (query: URLSearchParams, names: ReadonlySet<string>): URLSearc
 function readParameters<T extends z.ZodObject>(shape: T, query: URLSearchParams, refuseWith: (message: string) => Error): z.output<T> {
   const fields: Record<string, string> = {};
   for (const [name, value] of query) {
-    // Without a value it is as if it were not there (RFC 6749, section 3.1).
-    if (value === '' || !Object.hasOwn(shape.shape, name)) continue;
+    if (!Object.hasOwn(shape.shape, name)) continue;
     if (Object.hasOwn(fields, name)) throw refuseWith(`${name} is given more than once.`);
     fields[name] = value;
   }

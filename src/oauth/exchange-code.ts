@@ -29,8 +29,8 @@ const MOST_AT_ONCE = 32;
 const groups = new WeakMap<Platform, Groups<Asked, TokenResponse>>();
 
 /**
- * `grant_type=authorization_code` (OAuth 2.1, section 4.1.3). A code is taken by one atomic statement, before anything else about the
- * request is judged: it is good for one try. Seen twice, it ends the grant that came of it (contract 12.5). Calls at the same time
+ * `grant_type=authorization_code` (OAuth 2.1, section 4.1.3). A code is taken by one atomic statement, before what the
+ * request proves is judged: it is good for one try. Seen twice, it ends the grant that came of it (contract 12.5). Calls at the same time
  * share a commit.
  */
 export async function exchangeCode(platform: Platform, client: Client, input: CodeExchange): Promise<TokenResponse> {

@@ -51,7 +51,7 @@ async function readGround(db: Db, { jti, act }: Claims): Promise<Ground | undefi
   if (!ground || act === undefined) return ground && { ...ground, above: [] };
   const above: GrantGround[] = [];
   for (let parent = ground.parent_id; parent !== null; ) {
-    const found: GrantGround | undefined = await readGrant(db, parent, '');
+    const found: GrantGround | undefined = await readGrant(db, parent);
     if (!found) return undefined;
     above.push(found);
     parent = found.parent_id;
@@ -59,7 +59,8 @@ async function readGround(db: Db, { jti, act }: Claims): Promise<Ground | undefi
   return { ...ground, above };
 }
 
-const readGrant = (db: Db, id: string, jti: string) =>
+/** `jti`: also whether this token was revoked by itself. */
+const readGrant = (db: Db, id: string, jti = '') =>
   db
     .selectFrom('oauth_grants')
     .innerJoin('agents', 'agents.id', 'oauth_grants.agent_id')

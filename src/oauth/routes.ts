@@ -7,6 +7,7 @@ import { defineRoute, type Platform } from '../platform.ts';
 import { authenticateHolder, clientCredentials, refused } from './authenticate-client.ts';
 import { authorizePage, CONSENT, decideOnPage } from './authorize.ts';
 import { ClientErrors, OAuthErrors, oauthFailure } from './errors.ts';
+import { formParameter } from './form-parameter.ts';
 import { introspect } from './introspect.ts';
 import { keyRing } from './keys.ts';
 import { managementRoutes } from './management-routes.ts';
@@ -104,6 +105,7 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
       OAuthErrors.OAUTH_UNSUPPORTED_GRANT_TYPE,
       OAuthErrors.OAUTH_INVALID_SCOPE,
       OAuthErrors.OAUTH_INVALID_TARGET,
+      OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE,
     ],
     handle: handleToken,
   });
@@ -142,18 +144,12 @@ const register = everywhere((path, mount) =>
   }),
 );
 
-/** Without a value a parameter is as if it were not there (RFC 6749, section 3.2). A token of any length may be asked about: the body has its limit. */
-const parameter = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .transform((value) => (value === '' ? undefined : value))
-    .optional();
+/** A token of any length may be asked about: the body has its limit. */
 const TokenForm = z.object({
-  token: parameter(BODY_LIMIT),
-  token_type_hint: parameter(100),
-  client_id: parameter(2048),
-  client_secret: parameter(512),
+  token: formParameter(BODY_LIMIT),
+  token_type_hint: formParameter(100),
+  client_id: formParameter(2048),
+  client_secret: formParameter(512),
 });
 
 const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof TokenForm>>, platform: Platform) => {
@@ -176,7 +172,7 @@ const revoke = everywhere((path, mount) =>
     bodyLimit: BODY_LIMIT,
     answers: { 200: null },
     failure: oauthFailure,
-    errors: [OAuthErrors.OAUTH_INVALID_REQUEST, OAuthErrors.OAUTH_INVALID_CLIENT],
+    errors: [OAuthErrors.OAUTH_INVALID_REQUEST, OAuthErrors.OAUTH_INVALID_CLIENT, OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE],
     handle: handleRevoke,
   }),
 );

@@ -4,30 +4,29 @@ import { authenticateClient, authenticateHolder, clientCredentials, refused } fr
 import { clientCredentialsGrant } from './client-credentials.ts';
 import { OAuthErrors } from './errors.ts';
 import { exchangeCode } from './exchange-code.ts';
+import { formParameter } from './form-parameter.ts';
 import type { TokenResponse } from './issue-tokens.ts';
 import { refresh } from './refresh.ts';
 import { exchangeToken } from './token-exchange.ts';
 
-const param = (max = 2048) => z.string().max(max).optional();
-
 /** Body of the token endpoint, of whatever grant type. Unknown parameters are ignored (RFC 6749, section 3.2). */
 export const TokenRequest = z
   .object({
-    grant_type: param(200),
-    client_id: param(),
-    client_secret: param(512),
-    code: param(512),
-    redirect_uri: param(),
-    code_verifier: param(512),
-    refresh_token: param(512),
-    scope: param(),
-    resource: param(),
-    audience: param(),
-    subject_token: param(8192),
-    subject_token_type: param(200),
-    actor_token: param(8192),
-    actor_token_type: param(200),
-    requested_token_type: param(200),
+    grant_type: formParameter(200),
+    client_id: formParameter(),
+    client_secret: formParameter(512),
+    code: formParameter(512),
+    redirect_uri: formParameter(),
+    code_verifier: formParameter(512),
+    refresh_token: formParameter(512),
+    scope: formParameter(),
+    resource: formParameter(),
+    audience: formParameter(),
+    subject_token: formParameter(8192),
+    subject_token_type: formParameter(200),
+    actor_token: formParameter(8192),
+    actor_token_type: formParameter(200),
+    requested_token_type: formParameter(200),
   })
   .meta({ id: 'TokenRequest' });
 export type TokenRequest = z.output<typeof TokenRequest>;
@@ -46,9 +45,7 @@ export const TokenAnswer = z
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
 /** The token endpoint (RFC 6749, section 3.2): the client first, then the grant. */
-export async function token(platform: Platform, request: Request, raw: TokenRequest): Promise<TokenResponse> {
-  // A parameter without a value is as if it were not there (RFC 6749, section 3.2).
-  const body = Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== '')) as TokenRequest;
+export async function token(platform: Platform, request: Request, body: TokenRequest): Promise<TokenResponse> {
   if (body.grant_type === undefined) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'grant_type is missing.' });
   const by = clientCredentialsOf(request, body);
   switch (body.grant_type) {

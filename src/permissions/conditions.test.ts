@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTestService } from '../../test/support/service.ts';
-import { parseAddressRange } from '../lib/client-address.ts';
+import { parseAddressRange } from '../lib/address-range.ts';
 import { compileGlob } from './glob.ts';
 import { compileTimeWindow } from './time-window.ts';
 

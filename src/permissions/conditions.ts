@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { type AddressRange, parseAddressRange } from '../lib/client-address.ts';
+import { type AddressRange, isInRanges, parseAddressRange } from '../lib/address-range.ts';
 import { compileGlob, type Glob } from './glob.ts';
 import type { Permission } from './schema.ts';
 import { compileTimeWindow, type TimeWindow } from './time-window.ts';
@@ -30,23 +30,6 @@ export function compileConditions(constraints: NonNullable<Permission['constrain
   };
 }
 
-/** The ranges of addresses that are on both lists, each as the narrower of the two that meet writes it. */
-export function intersectRanges(a: readonly string[], b: readonly string[]): string[] {
-  const read = (list: readonly string[]) => list.map((text) => ({ text, range: parseAddressRange(text) as AddressRange }));
-  const found = new Set<string>();
-  const others = read(b);
-  for (const one of read(a)) {
-    for (const other of others) {
-      if (covers(other.range, one.range)) found.add(one.text);
-      else if (covers(one.range, other.range)) found.add(other.text);
-    }
-  }
-  return [...found];
-}
-
-const covers = ([wide, bits]: AddressRange, [narrow, narrowBits]: AddressRange): boolean =>
-  bits <= narrowBits && wide.kind() === narrow.kind() && (narrow as ipaddr.IPv4).match(wide as ipaddr.IPv4, bits);
-
 export type UnmetCondition = 'IP_NOT_ALLOWED' | 'ARGUMENTS_NOT_ALLOWED' | 'OUTSIDE_TIME_WINDOW';
 
 /** The first condition that does not hold. Linear in the arguments. */
@@ -60,8 +43,7 @@ export function unmetCondition(c: Conditions, at: Circumstances): UnmetCondition
 /** An unknown address is on no list. */
 function isWithin(ip: string | null, ranges: readonly AddressRange[]): boolean {
   if (ip === null || !ipaddr.isValid(ip)) return false;
-  const address = ipaddr.process(ip);
-  return ranges.some(([range, bits]) => range.kind() === address.kind() && (address as ipaddr.IPv4).match(range as ipaddr.IPv4, bits));
+  return isInRanges(ipaddr.process(ip), ranges);
 }
 
 /** Every string anywhere in the arguments, in nested objects and arrays too, must match one of the patterns. */

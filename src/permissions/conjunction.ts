@@ -1,4 +1,4 @@
-import { intersectRanges } from './conditions.ts';
+import { intersectRanges } from '../lib/address-range.ts';
 import type { Permission } from './schema.ts';
 
 type Constraints = NonNullable<Permission['constraints']>;

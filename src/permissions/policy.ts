@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, HOUR_MS } from '../lib/clock.ts';
+import { inPieces } from '../lib/pieces.ts';
 import type { AgentRow, Db } from '../storage/index.ts';
 import { type CompiledAgent, compileAgent, type Received, SharedEntries, UNREAD } from './compile.ts';
 
@@ -58,8 +59,7 @@ export class PolicyCache {
   /** Reads those that are not in memory. */
   async loadAll(db: Db, agentIds: readonly string[]): Promise<void> {
     const missing = agentIds.filter((id) => !this.#agents.has(id));
-    for (let at = 0; at < missing.length; at += PAGE) {
-      const ids = missing.slice(at, at + PAGE);
+    for (const ids of inPieces(missing, PAGE)) {
       await this.#read(db, () => db.selectFrom('agents').selectAll().where('id', 'in', ids).execute());
     }
   }
@@ -113,13 +113,8 @@ export class PolicyCache {
     // Of the time before the first refresh nothing is known: what is held is cheaper to read again than all changes there ever were.
     if (this.#epoch === 0) this.#agents.clear();
     else await this.#changed(db, held);
-    const ids = [...held];
-    for (let at = 0; at < ids.length; at += PAGE) {
-      const rows = await db
-        .selectFrom('agents')
-        .selectAll()
-        .where('id', 'in', ids.slice(at, at + PAGE))
-        .execute();
+    for (const ids of inPieces([...held], PAGE)) {
+      const rows = await db.selectFrom('agents').selectAll().where('id', 'in', ids).execute();
       const inbound = await inboundOf(
         db,
         rows.map((r) => r.id),
@@ -183,8 +178,7 @@ export async function askOf<T>(db: Db, given: readonly AgentRow[], question: (lo
 
 async function readAgents(db: Db, ids: readonly string[]): Promise<CompiledAgent[]> {
   const agents: CompiledAgent[] = [];
-  for (let at = 0; at < ids.length; at += PAGE) {
-    const page = ids.slice(at, at + PAGE);
+  for (const page of inPieces(ids, PAGE)) {
     agents.push(...(await compileAll(db, await db.selectFrom('agents').selectAll().where('id', 'in', page).execute())));
   }
   return agents;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseAddressRange } from '../lib/client-address.ts';
+import { parseAddressRange } from '../lib/address-range.ts';
 import { text } from '../lib/json.ts';
 import { wholeNumber } from '../lib/whole-number.ts';
 import { MAX_GLOB_CHARS } from './glob.ts';

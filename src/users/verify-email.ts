@@ -33,8 +33,8 @@ export async function peekVerification(platform: Platform, token: string): Promi
 
 /**
  * Uses a link: the address is verified. Whoever signed up before with an address that is not theirs chose a password too: the one that
- * counts is that of the sign-up whose mail was opened, and what another was used for ends. Gives where the link leads in the end.
- * 401 INVALID_TOKEN.
+ * counts is that of the sign-up whose mail was opened; sessions, trusted devices and links that came of another end. Gives where the
+ * link leads in the end. 401 INVALID_TOKEN.
  */
 export async function verifyEmail(platform: Platform, token: string): Promise<{ callbackUrl: string | undefined }> {
   return platform.ledger.change(async (change) => {
@@ -43,14 +43,17 @@ export async function verifyEmail(platform: Platform, token: string): Promise<{ 
     const { callbackUrl, signedUpAs } = carriedBy(used.data);
     const { db, now } = change;
     const before = await db.selectFrom('users').select('password_hash').where('id', '=', used.user_id).where('email_verified', '=', 0).executeTakeFirst();
-    if (before) {
-      await db.updateTable('users').set({ email_verified: 1, updated_at: now }).where('id', '=', used.user_id).execute();
-      if (signedUpAs && signedUpAs.passwordHash !== before.password_hash) {
-        await db.updateTable('users').set({ name: signedUpAs.name, password_hash: signedUpAs.passwordHash }).where('id', '=', used.user_id).execute();
-        await endSessions(platform, change, used.user_id, { reason: 'password-reset', ip: null });
-        await endTrustedDevices(change, used.user_id);
-        await endOneTimeTokens(change, used.user_id);
-      }
+    if (!before) return { callbackUrl };
+    const another = signedUpAs && signedUpAs.passwordHash !== before.password_hash ? { name: signedUpAs.name, password_hash: signedUpAs.passwordHash } : undefined;
+    await db
+      .updateTable('users')
+      .set({ email_verified: 1, updated_at: now, ...another })
+      .where('id', '=', used.user_id)
+      .execute();
+    if (another) {
+      await endSessions(platform, change, used.user_id, { reason: 'password-reset', ip: null });
+      await endTrustedDevices(change, used.user_id);
+      await endOneTimeTokens(change, used.user_id);
     }
     return { callbackUrl };
   });

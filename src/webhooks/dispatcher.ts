@@ -1,6 +1,7 @@
 import { eventId, toJson } from '../events/index.ts';
 import { SECOND_MS } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
+import { inPieces } from '../lib/pieces.ts';
 import type { Platform } from '../platform.ts';
 import type { Db, WebhookDeliveryRow, WebhookRow } from '../storage/index.ts';
 import { attempt } from './attempt.ts';
@@ -146,7 +147,7 @@ export class Dispatcher {
         await this.#platform.ledger.maintain(async (db) => {
           const moved = await db.updateTable('projections').set({ upto }).where('name', '=', PROJECTION).where('upto', '=', from).executeTakeFirst();
           if (moved.numUpdatedRows === 0n) throw new Superseded();
-          for (let at = 0; at < deliveries.length; at += 100) await insertDeliveries(db, deliveries.slice(at, at + 100));
+          for (const some of inPieces(deliveries, 100)) await insertDeliveries(db, some);
         });
       } catch (error) {
         if (!(error instanceof Superseded)) throw error;

@@ -1,4 +1,4 @@
-import type { Scene } from './matrix.cases.ts';
+import type { Scene } from './matrix.scene.ts';
 
 /** A body or query that is right and names every field that the schema knows: what the mutants are made from. */
 type Sample = (scene: Scene) => unknown;

@@ -5,7 +5,8 @@ import { distinctRoutes, type Mounted } from '../support/endpoints.ts';
 import { inputSchema, mutants } from '../support/mutants.ts';
 import { type Answered, createTestService, type TestService, type TestUser } from '../support/service.ts';
 import { bodies, injections, queries } from './hostile.cases.ts';
-import { matrix, newScene, type Scene } from './matrix.cases.ts';
+import { matrix } from './matrix.cases.ts';
+import { newScene, type Scene } from './matrix.scene.ts';
 
 interface World extends Scene {
   readonly admin: TestUser;

@@ -1,44 +1,22 @@
-import { newId } from '../../src/lib/ids.ts';
-import { createSession } from '../../src/sessions/index.ts';
-import { newDelivery } from '../../src/webhooks/dispatcher.ts';
-import type { TestAgent, TestService, TestUser } from '../support/service.ts';
-
-/** Everybody who may call, in the order of the columns. */
-export const CALLERS = [
-  'nobody',
-  'a credential that proves nothing',
-  'a credential in another scheme',
-  'the token of a revoked agent',
-  'an expired API token',
-  'an expired session',
-  'another user',
-  'the owner',
-  'the owner by cookie',
-  "the owner's token narrowed to what is needed",
-  "the owner's token narrowed to something else",
-  'the agent itself',
-  'another agent of the owner',
-  'a gateway agent of the owner',
-  "a stranger's agent",
-  'an admin',
-] as const;
-
-export interface Scene {
-  readonly t: TestService;
-  readonly owner: TestUser;
-  readonly agent: TestAgent;
-  readonly other: TestAgent;
-}
-
-/** An owner with two agents, the first of which holds something. */
-export async function newScene(t: TestService): Promise<Scene> {
-  const owner = await t.user();
-  const permissions = [
-    { resource: 'db:*', actions: ['read'] },
-    { resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } },
-  ];
-  return { t, owner, agent: await t.agent(owner, { permissions }), other: await t.agent(owner) };
-}
+import {
+  anomaly,
+  apiToken,
+  approval,
+  budget,
+  client,
+  decided,
+  delegation,
+  delivery,
+  grant,
+  invite,
+  mcpServer,
+  question,
+  registered,
+  registeredPath,
+  type Scene,
+  session,
+  webhook,
+} from './matrix.scene.ts';
 
 /** What the row addresses: made anew for each caller, and always the owner's. */
 export interface Target {
@@ -55,66 +33,6 @@ export interface Row {
   readonly want: string;
 }
 
-const question = { action: 'read', resource: 'db:x' };
-const decided = async ({ t, agent }: Scene): Promise<string> => (await t.authorize(agent, question)).body.auditId;
-const delegation = async ({ t, owner, agent, other }: Scene): Promise<string> =>
-  (await t.call('POST', '/delegations', { as: owner, body: { fromAgent: agent.id, toAgent: other.id, permissions: [{ resource: 'db:*', actions: ['read'] }] } })).body.id;
-const approval = async ({ t, agent }: Scene): Promise<string> => (await t.authorize(agent, { action: 'pay', resource: 'bank:x' })).body.approvalId;
-const apiToken = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/api-tokens', { as: owner, body: { name: 'one' } })).body.id;
-const budget = async ({ t, owner, agent }: Scene): Promise<string> =>
-  (await t.call('POST', '/budgets', { as: owner, body: { agentId: agent.id, metric: 'calls', limit: 1000, window: 'day' } })).body.id;
-let servers = 0;
-const mcpServer = (): Record<string, unknown> => ({ name: `server ${++servers}`, endpoint: `http://localhost:3000/servers/${servers}`, tools: ['search'] });
-const registered = async ({ t }: Scene): Promise<string> => (await t.legate.mcp.registerServer(mcpServer() as never)).id;
-const session = async ({ t, owner }: Scene): Promise<string> =>
-  t.legate.platform.ledger.change(async (change) => (await createSession(t.legate.platform, change, owner.id, { ip: null, userAgent: null }, 'test')).session.id);
-const invite = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/invites', { as: await t.admin(), body: { email: `invited-${owner.email}` } })).body.id;
-const client = async ({ t }: Scene): Promise<string> => (await t.call('POST', '/oauth/register', { body: { redirect_uris: ['https://app.example/callback'] } })).body.client_id;
-/** Of the owner, to an agent of its own: put straight into the database. */
-const grant = async ({ t, owner, agent }: Scene): Promise<string> => {
-  const now = t.clock.now();
-  const row = {
-    client_id: 'cli_x',
-    user_id: owner.id,
-    agent_id: agent.id,
-    actor_id: null,
-    delegation_id: null,
-    parent_id: null,
-    parent_jti: null,
-    scope: 'mcp:read',
-    resource: t.legate.baseUrl,
-  };
-  const id = newId('grant', now);
-  await t.legate.platform.database.write
-    .insertInto('oauth_grants')
-    .values({ ...row, id, kind: 'authorization_code', created_at: now, last_used_at: now, expires_at: now + 1e6, revoked_at: null, reason: null })
-    .execute();
-  return id;
-};
-/** Nothing listens there. */
-const webhook = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/webhooks', { as: owner, body: { url: 'http://127.0.0.1:9/in' } })).body.id;
-/** One that was dropped. */
-const delivery = async (s: Scene): Promise<string> => {
-  const webhookId = await webhook(s);
-  const now = s.t.clock.now();
-  const row = newDelivery(now, webhookId, newId('event', now), 'audit', '{}');
-  await s.t.legate.platform.database.write
-    .insertInto('webhook_deliveries')
-    .values({ ...row, status: 'dropped' })
-    .execute();
-  return row.id;
-};
-/** Something unusual that the agent has done. */
-const anomaly = async ({ t, owner, agent }: Scene): Promise<string> => {
-  const now = t.clock.now();
-  const id = newId('anomaly', now);
-  const what = { kind: 'denial_burst', severity: 'medium', observed: '20', expected: '20', evidence: '[]' };
-  await t.legate.platform.database.write
-    .insertInto('anomalies')
-    .values({ id, agent_id: agent.id, user_id: owner.id, ...what, detected_at: now, acknowledged_at: null, acknowledged_by: null, note: null })
-    .execute();
-  return id;
-};
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
@@ -472,10 +390,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
   },
   'GET /.well-known/oauth-protected-resource/:path{.+}': {
-    target: async (s) => {
-      await registered(s);
-      return { path: `/.well-known/oauth-protected-resource/servers/${servers}` };
-    },
+    target: async (s) => ({ path: `/.well-known/oauth-protected-resource${await registeredPath(s)}` }),
     want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
   },
   'GET /dashboard/stats': { scope: 'audit:read', target: fixed('/dashboard/stats'), want: '401 401 401 401 401 401  200 200 200 200 403  403 403 200 403  200' },

@@ -3,7 +3,8 @@ import { newId } from '../../src/lib/ids.ts';
 import { newSecret, secretHash } from '../../src/lib/secrets.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
 import { createTestService, type TestService } from '../support/service.ts';
-import { CALLERS, matrix, newScene, type Scene } from './matrix.cases.ts';
+import { matrix } from './matrix.cases.ts';
+import { CALLERS, newScene, type Scene } from './matrix.scene.ts';
 
 const everyOwnPower = ['agents', 'audit', 'authorize', 'delegations', 'events', 'webhooks', 'costs', 'budgets', 'approvals', 'dashboard'].map((name) => ({
   resource: `legate:${name}`,
