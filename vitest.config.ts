@@ -9,8 +9,8 @@ const project = (name: 'sqlite' | 'postgres') => ({
   resolve: {
     alias: [
       { find: /^legate$/, replacement: at('src/index.ts') },
-      { find: /^legate\/node$/, replacement: at('src/http/node.ts') },
-      { find: /^legate\/mcp$/, replacement: at('src/mcp/protect.ts') },
+      { find: /^legate\/node$/, replacement: at('src/node.ts') },
+      { find: /^legate\/mcp$/, replacement: at('src/mcp.ts') },
     ],
   },
   test: {
@@ -31,7 +31,15 @@ export default defineConfig({
     projects: [
       project('sqlite'),
       project('postgres'),
-      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 120_000, fileParallelism: false } },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
       { test: { name: 'house', include: ['test/house/**/*.test.ts'], testTimeout: 60_000 } },
     ],
   },

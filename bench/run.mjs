@@ -10,7 +10,22 @@ import { parseArgs } from 'node:util';
 import { describeMachine, loadGenerator, measureFsync } from './support/machine.mjs';
 import { ms } from './support/numbers.mjs';
 
-const PARTS = ['authorize', 'records', 'history', 'postgres', 'decide', 'delegation', 'oauth', 'mcp', 'pages', 'export', 'events', 'sessions', 'limits', 'start'];
+const PARTS = [
+  'authorize',
+  'records',
+  'history',
+  'postgres',
+  'decide',
+  'delegation',
+  'oauth',
+  'mcp',
+  'pages',
+  'export',
+  'events',
+  'sessions',
+  'limits',
+  'start',
+];
 const HISTORY_ROWS = 1_000_000;
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } });
 const only = values.only?.split(',') ?? PARTS;
@@ -48,7 +63,14 @@ const report = (name, figure) => {
   figures.push({ name, ...figure });
   console.log(`${figure.ok ? 'ok  ' : 'MISS'} ${name}: ${figure.measured}`);
 };
-const context = { scratch, generator, report, quick: values.quick, rounds: values.quick ? 2 : 7, seconds: values.quick ? 1 : 2 };
+const context = {
+  scratch,
+  generator,
+  report,
+  quick: values.quick,
+  rounds: values.quick ? 2 : 7,
+  seconds: values.quick ? 1 : 2,
+};
 const parts = {
   authorize: measureAuthorize,
   records: checkRecords,
@@ -69,12 +91,18 @@ const parts = {
 const startedAt = performance.now();
 console.log(describeMachine(generator));
 console.log(fsyncLine('before'));
-if (only.some((name) => ['history', 'pages', 'export'].includes(name))) context.history = await fillHistory(scratch, HISTORY_ROWS);
+if (only.some((name) => ['history', 'pages', 'export'].includes(name)))
+  context.history = await fillHistory(scratch, HISTORY_ROWS);
 for (const name of only) {
   try {
     await parts[name](context);
   } catch (error) {
-    report(name, { measured: error instanceof Error ? error.message : String(error), bar: 'runs', ok: false, promise: true });
+    report(name, {
+      measured: error instanceof Error ? error.message : String(error),
+      bar: 'runs',
+      ok: false,
+      promise: true,
+    });
   }
 }
 console.log(`\n${fsyncLine('after')}, ${Math.round((performance.now() - startedAt) / 1000)} s in all\n`);
@@ -88,7 +116,10 @@ function fsyncLine(when) {
 }
 
 function printTable() {
-  const rows = [['figure', 'measured', 'bar', ''], ...figures.map((f) => [f.name, f.measured, f.bar, f.ok ? 'ok' : 'miss'])];
+  const rows = [
+    ['figure', 'measured', 'bar', ''],
+    ...figures.map((f) => [f.name, f.measured, f.bar, f.ok ? 'ok' : 'miss']),
+  ];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column].length)));
   const line = (row) => `| ${row.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`;
   console.log([line(rows[0]), line(widths.map((w) => '-'.repeat(w))), ...rows.slice(1).map(line)].join('\n'));

@@ -19,7 +19,7 @@ async function bundleProgram() {
   const external = ['@node-rs/argon2', 'libsql', 'pg', 'pino', 'prom-client'];
   const program = await rolldown({ input: join(beside, 'cli.js'), platform: 'node', external });
   await program.write({ dir: join(beside, 'program'), format: 'esm' });
-  for (const bundled of ['cli', 'cli.js.map', 'doctor', 'tour']) rmSync(join(beside, bundled), { recursive: true });
+  for (const bundled of ['cli', 'cli.js.map']) rmSync(join(beside, bundled), { recursive: true });
   writeFileSync(join(beside, 'cli.js'), "#!/usr/bin/env node\nimport './program/cli.js';\n", { mode: 0o755 });
 }
 
@@ -27,7 +27,11 @@ async function bundleProgram() {
 export async function build() {
   try {
     const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
-    const { status } = spawnSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', beside, '--noEmitOnError'], { stdio: 'inherit' });
+    const { status } = spawnSync(
+      process.execPath,
+      [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', beside, '--noEmitOnError'],
+      { stdio: 'inherit' },
+    );
     // The compiler has said why.
     if (status !== 0) {
       rmSync(beside, { recursive: true, force: true });
@@ -37,7 +41,8 @@ export async function build() {
     const assets = join(beside, 'docs-assets');
     mkdirSync(assets);
     const swaggerUi = dirname(require.resolve('swagger-ui-dist/package.json'));
-    for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE']) cpSync(join(swaggerUi, file), join(assets, file));
+    for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'])
+      cpSync(join(swaggerUi, file), join(assets, file));
 
     await bundleProgram();
     if (existsSync(dist)) renameSync(dist, before);

@@ -11,9 +11,13 @@ if (given.length > 1 || !/^[1-9][0-9]{0,4}$/.test(rounds)) {
 }
 const built = spawnSync(process.execPath, [resolve(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
 if (built.status !== 0) process.exit(built.status ?? 1);
-const { status } = spawnSync(process.execPath, [resolve(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'e2e', 'test/e2e/crash.test.ts'], {
-  cwd: root,
-  stdio: 'inherit',
-  env: { ...process.env, LEGATE_TEST_CRASH_ROUNDS: rounds },
-});
+const { status } = spawnSync(
+  process.execPath,
+  [resolve(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'e2e', 'test/e2e/crash.test.ts'],
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, LEGATE_TEST_CRASH_ROUNDS: rounds },
+  },
+);
 process.exit(status ?? 1);

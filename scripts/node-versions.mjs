@@ -60,7 +60,11 @@ async function smoke(node, home, major) {
     LEGATE_ADMIN_PASSWORD: admin.password,
   };
   const startedAt = performance.now();
-  const child = spawn(node, [join(home, 'node_modules/legate/dist/cli.js'), 'serve'], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(node, [join(home, 'node_modules/legate/dist/cli.js'), 'serve'], {
+    cwd: home,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (output += chunk));
@@ -79,7 +83,10 @@ async function smoke(node, home, major) {
     const readyMs = Math.round(performance.now() - startedAt);
     const call = async (path, token, body) => {
       const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
-      const response = await fetch(url + path, body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers });
+      const response = await fetch(
+        url + path,
+        body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers },
+      );
       if (!response.ok) throw new Error(`${path} answered ${response.status}`);
       return response.json();
     };
@@ -114,15 +121,25 @@ for (const major of majors) {
   const version = run(node, ['--version'], root).trim();
   const row = { version, ...(await smoke(node, home, major)) };
   if (suite) {
-    const { status, stdout } = spawnSync(node, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'sqlite'], {
-      cwd: root,
-      encoding: 'utf8',
-      env: { ...process.env, NO_COLOR: '1' },
-    });
-    row.suite = status === 0 ? (/Tests\s+(.*passed.*)/.exec(stdout)?.[1] ?? 'passed') : `FAILED\n${stdout.slice(-4000)}`;
+    const { status, stdout } = spawnSync(
+      node,
+      [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'sqlite'],
+      {
+        cwd: root,
+        encoding: 'utf8',
+        env: { ...process.env, NO_COLOR: '1' },
+      },
+    );
+    row.suite =
+      status === 0 ? (/Tests\s+(.*passed.*)/.exec(stdout)?.[1] ?? 'passed') : `FAILED\n${stdout.slice(-4000)}`;
   }
   rows.push(row);
 }
-console.log(`\n| Node | SQLite driver | ready after | smoke |${suite ? ' suite on SQLite |' : ''}\n|---|---|---|---|${suite ? '---|' : ''}`);
-for (const row of rows) console.log(`| ${row.version} | ${row.driver} | ${row.readyMs} ms | ${row.result} |${suite ? ` ${row.suite} |` : ''}`);
+console.log(
+  `\n| Node | SQLite driver | ready after | smoke |${suite ? ' suite on SQLite |' : ''}\n|---|---|---|---|${suite ? '---|' : ''}`,
+);
+for (const row of rows)
+  console.log(
+    `| ${row.version} | ${row.driver} | ${row.readyMs} ms | ${row.result} |${suite ? ` ${row.suite} |` : ''}`,
+  );
 process.exit(rows.every((row) => row.result === 'ok' && !row.suite?.startsWith('FAILED')) ? 0 : 1);

@@ -10,11 +10,23 @@ const changedAt = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?
 /** Folders count as well: theirs changes when a file goes away. */
 const newestIn = (dir) =>
   readdirSync(dir, { withFileTypes: true }).reduce(
-    (newest, entry) => Math.max(newest, entry.isDirectory() ? newestIn(join(dir, entry.name)) : entry.name.endsWith('.test.ts') ? 0 : changedAt(join(dir, entry.name))),
+    (newest, entry) =>
+      Math.max(
+        newest,
+        entry.isDirectory()
+          ? newestIn(join(dir, entry.name))
+          : entry.name.endsWith('.test.ts')
+            ? 0
+            : changedAt(join(dir, entry.name)),
+      ),
     changedAt(dir),
   );
 
-const sources = Math.max(newestIn(join(root, 'src')), changedAt(join(root, 'tsconfig.json')), changedAt(join(root, 'tsconfig.build.json')));
+const sources = Math.max(
+  newestIn(join(root, 'src')),
+  changedAt(join(root, 'tsconfig.json')),
+  changedAt(join(root, 'tsconfig.build.json')),
+);
 if (changedAt(cli) < sources) {
   console.log('Building ...');
   await (await import('./build.mjs')).build();

@@ -7,7 +7,9 @@ import { arch, platform, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
-const run = (script, args) => spawnSync(process.execPath, [join(root, script), ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).status ?? 1;
+const run = (script, args) =>
+  spawnSync(process.execPath, [join(root, script), ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+    .status ?? 1;
 
 const notRun = [];
 const projects = ['house', 'sqlite', 'postgres', 'e2e'];
@@ -58,7 +60,9 @@ function whyNoPostgres() {
   }
   if (process.getuid?.() !== 0) return undefined;
   const known = ['postgres', 'nobody'].some((user) => spawnSync('id', ['-u', user]).status === 0);
-  return known ? undefined : 'PostgreSQL does not run as root, and there is no user "postgres" or "nobody" to run it as';
+  return known
+    ? undefined
+    : 'PostgreSQL does not run as root, and there is no user "postgres" or "nobody" to run it as';
 }
 
 /** LEGATE_TEST_REDIS_URL, or the program on the PATH. */
@@ -72,7 +76,8 @@ function whyNoRedis() {
 function whyNoProgram(names, debianPackage) {
   const found = () => names.some((name) => spawnSync(name, ['--version']).status === 0);
   if (found()) return undefined;
-  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0) return `no ${names.join(' or ')} on the PATH`;
+  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0)
+    return `no ${names.join(' or ')} on the PATH`;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const apt = (...args) => spawnSync('apt-get', args, { env, stdio: 'ignore', timeout: 300_000 }).status === 0;
   const install = () => apt('install', '-y', '--no-install-recommends', debianPackage);

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { type Command, EXIT_CONFIG, EXIT_USAGE, UsageError } from './cli/command.ts';
-import { ConfigError } from './lib/config.ts';
-import { LegateError } from './lib/error.ts';
-import { packageVersion } from './lib/version.ts';
+import { ConfigError } from './kernel/config.ts';
+import { LegateError } from './kernel/errors.ts';
+import { packageVersion } from './kernel/version.ts';
 
 interface Entry {
   readonly meaning: string;
@@ -17,12 +17,24 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   check: { meaning: 'what production would refuse, without starting', load: () => import('./cli/check.ts') },
   config: { meaning: 'the values in force and where each is from', load: () => import('./cli/config.ts') },
   openapi: { meaning: 'the description of the API (OpenAPI 3.1)', load: () => import('./cli/openapi.ts') },
-  test: { meaning: 'decisions as they should be, against a policy or a running service', load: () => import('./cli/test.ts') },
-  doctor: { meaning: 'what an MCP client meets on its way from 401 to a call, against any server', load: () => import('./cli/doctor.ts') },
+  test: {
+    meaning: 'decisions as they should be, against a policy or a running service',
+    load: () => import('./cli/test.ts'),
+  },
+  doctor: {
+    meaning: 'what an MCP client meets on its way from 401 to a call, against any server',
+    load: () => import('./cli/doctor.ts'),
+  },
   tour: { meaning: 'a tour of a running service, each answer explained', load: () => import('./cli/tour.ts') },
   'admin create': { meaning: 'make an administrator', load: () => import('./cli/admin-create.ts') },
-  'admin token': { meaning: "print a fresh API token with an administrator's power", load: () => import('./cli/admin-token.ts') },
-  'developer-token': { meaning: 'print a token for trying things out, good for an hour', load: () => import('./cli/developer-token.ts') },
+  'admin token': {
+    meaning: "print a fresh API token with an administrator's power",
+    load: () => import('./cli/admin-token.ts'),
+  },
+  'developer-token': {
+    meaning: 'print a token for trying things out, good for an hour',
+    load: () => import('./cli/developer-token.ts'),
+  },
 };
 
 const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
@@ -40,7 +52,8 @@ legate <command> --help shows its options. Everything else is set by environment
 async function main(args: readonly string[]): Promise<void> {
   const [first] = args;
   if (first === '--version' || first === '-v') return void process.stdout.write(`${packageVersion()}\n`);
-  if (first === undefined || first === '--help' || first === '-h' || first === 'help') return void process.stdout.write(USAGE);
+  if (first === undefined || first === '--help' || first === '-h' || first === 'help')
+    return void process.stdout.write(USAGE);
   const name = [args.slice(0, 2).join(' '), first].find((words) => Object.hasOwn(COMMANDS, words));
   const entry = name === undefined ? undefined : COMMANDS[name];
   if (name === undefined || !entry) throw new UsageError(`${first} is not a command.\n\n${USAGE}`, EXIT_USAGE);
@@ -56,7 +69,8 @@ async function main(args: readonly string[]): Promise<void> {
       strict: true,
       allowPositionals: argument !== undefined,
     });
-    if (parsed.positionals.length > 1) throw new Error(`There is one ${argument?.name}, and ${parsed.positionals.length} were given.`);
+    if (parsed.positionals.length > 1)
+      throw new Error(`There is one ${argument?.name}, and ${parsed.positionals.length} were given.`);
     values = { ...parsed.values, ...(argument ? { [argument.name]: parsed.positionals[0] } : {}) };
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\n\n${usageOf(name, entry.meaning, command)}`, EXIT_USAGE);
@@ -65,10 +79,16 @@ async function main(args: readonly string[]): Promise<void> {
   await command.run(values as never);
 }
 
-function usageOf(name: string, meaning: string, { argument, options = {} }: Pick<Command, 'argument' | 'options'>): string {
+function usageOf(
+  name: string,
+  meaning: string,
+  { argument, options = {} }: Pick<Command, 'argument' | 'options'>,
+): string {
   const rows = [
     ...(argument ? [[`<${argument.name}>`, argument.meaning] as const] : []),
-    ...Object.entries(options).map(([option, { value, meaning: text }]) => [`--${option}${value ? ` <${value}>` : ''}`, text] as const),
+    ...Object.entries(options).map(
+      ([option, { value, meaning: text }]) => [`--${option}${value ? ` <${value}>` : ''}`, text] as const,
+    ),
   ];
   const column = Math.max(0, ...rows.map(([option]) => option.length));
   return `legate ${name}: ${meaning}\n${rows.map(([option, text]) => `\n  ${option.padEnd(column)}  ${text}`).join('')}${rows.length > 0 ? '\n' : ''}`;

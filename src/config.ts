@@ -1,20 +1,28 @@
 import { z } from 'zod';
-import { agentsConfig } from './agents/config.ts';
-import { anomaliesConfig } from './anomalies/config.ts';
-import { approvalsConfig } from './approvals/config.ts';
-import { auditConfig } from './audit/config.ts';
-import { breachConfig } from './breach/config.ts';
-import { eventsConfig } from './events/config.ts';
+import { anomaliesConfig } from './activity/anomalies/config.ts';
+import { auditConfig } from './activity/audit/config.ts';
+import { eventsConfig } from './activity/stream/config.ts';
+import { webhooksConfig } from './activity/webhooks/config.ts';
+import { agentsConfig } from './authorization/agents/config.ts';
+import { approvalsConfig } from './authorization/approvals/config.ts';
 import { httpConfig } from './http/config.ts';
-import { ConfigError, type Loaded, loadConfig, option, type PartialValuesOf, type Section, type Sources, type ValuesOf } from './lib/config.ts';
-import { mailConfig } from './mail/config.ts';
-import { mcpConfig } from './mcp/config.ts';
+import { rateLimitConfig, redisUrlOption } from './http/rate-limit/config.ts';
+import {
+  ConfigError,
+  type Loaded,
+  loadConfig,
+  option,
+  type PartialValuesOf,
+  type Section,
+  type Sources,
+  type ValuesOf,
+} from './kernel/config.ts';
+import { mcpConfig } from './mcp/servers/config.ts';
 import { oauthConfig } from './oauth/config.ts';
-import { rateLimitConfig, redisUrlOption } from './rate-limit/config.ts';
-import { multiSessionConfig } from './sessions/config.ts';
-import { adminConfig, usersConfig } from './users/config.ts';
-
-import { webhooksConfig } from './webhooks/config.ts';
+import { mailConfig } from './operations/mail/config.ts';
+import { breachConfig } from './people/passwords/breach/config.ts';
+import { multiSessionConfig } from './people/sessions/config.ts';
+import { adminConfig, usersConfig } from './people/users/config.ts';
 
 /** Every option there is. Environment names, docs/config.md and `legate config` are made from this. */
 export const configSection = {
@@ -25,7 +33,10 @@ export const configSection = {
       description: 'Names the base path, the tables and the cookie.',
     }),
   },
-  dataDir: option.string({ default: './.legate', description: 'Folder of the SQLite file and the secrets; created with mode 0700.' }),
+  dataDir: option.string({
+    default: './.legate',
+    description: 'Folder of the SQLite file and the secrets; created with mode 0700.',
+  }),
   databaseUrl: option.optionalString({
     secret: true,
     defaultText: 'sqlite:<dataDir>/legate.db',
@@ -34,8 +45,11 @@ export const configSection = {
   }),
   baseUrl: option.optionalString({
     defaultText: 'http://localhost:<port>',
-    schema: z.url({ protocol: /^https?$/, message: 'must be an http or https address' }).transform((url) => url.replace(/\/+$/, '')),
-    description: 'Public address: issuer, cookies and links. Never taken from request headers. A slash at its end is left out.',
+    schema: z
+      .url({ protocol: /^https?$/, message: 'must be an http or https address' })
+      .transform((url) => url.replace(/\/+$/, '')),
+    description:
+      'Public address: issuer, cookies and links. Never taken from request headers. A slash at its end is left out.',
   }),
   redisUrl: redisUrlOption('none', 'A Redis for what instances share. What uses it says so by its own store option.'),
   http: httpConfig,
@@ -52,14 +66,23 @@ export const configSection = {
   rateLimit: rateLimitConfig,
   mcp: { ...mcpConfig, ...oauthConfig },
   ledger: {
-    mode: option.oneOf(['strict'], { default: 'strict', description: 'strict: no answer leaves before its record is durable.' }),
+    mode: option.oneOf(['strict'], {
+      default: 'strict',
+      description: 'strict: no answer leaves before its record is durable.',
+    }),
   },
   audit: auditConfig,
   metrics: {
-    token: option.optionalString({ secret: true, description: 'Bearer token for GET /metrics, beside an admin credential.' }),
+    token: option.optionalString({
+      secret: true,
+      description: 'Bearer token for GET /metrics, beside an admin credential.',
+    }),
   },
   log: {
-    level: option.oneOf(['silent', 'error', 'warn', 'info', 'debug'], { default: 'info', description: 'Least severe level that is logged.' }),
+    level: option.oneOf(['silent', 'error', 'warn', 'info', 'debug'], {
+      default: 'info',
+      description: 'Least severe level that is logged.',
+    }),
   },
 } satisfies Section;
 
@@ -73,6 +96,8 @@ export function readConfig(from: Sources): Loaded<typeof configSection> {
   const loaded = loadConfig(configSection, from);
   const { rateLimit, redisUrl } = loaded.values;
   if (rateLimit.store === 'redis' && (rateLimit.redisUrl ?? redisUrl) === undefined)
-    throw new ConfigError(['rateLimit.redisUrl (LEGATE_RATE_LIMIT_REDIS_URL): is needed when rateLimit.store is redis; LEGATE_REDIS_URL does as well']);
+    throw new ConfigError([
+      'rateLimit.redisUrl (LEGATE_RATE_LIMIT_REDIS_URL): is needed when rateLimit.store is redis; LEGATE_REDIS_URL does as well',
+    ]);
   return loaded;
 }

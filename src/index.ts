@@ -1,20 +1,48 @@
-export type { Agent, AgentsApi, AgentWithToken, EffectivePermission } from './agents/index.ts';
-export type { AnomaliesApi, Anomaly } from './anomalies/index.ts';
-export type { ApiTokensApi } from './api-tokens/index.ts';
-export type { Approval, ApprovalsApi } from './approvals/index.ts';
-export type { AuditApi, AuditEntry } from './audit/index.ts';
-export { type BreachCheck, type BreachCheckOptions, type BreachResult, createBreachCheck } from './breach/index.ts';
+export type { AuthenticateHook, ExternalUser } from './access/authenticate.ts';
+export type { AnomaliesApi, Anomaly } from './activity/anomalies/index.ts';
+export type { AuditApi, AuditEntry } from './activity/audit/index.ts';
+export type { Budget, BudgetsApi, Cost, CostSummary, CostsApi } from './activity/costs/index.ts';
+export type { EventsApi, StreamEvent } from './activity/stream/index.ts';
+export type { WebhooksApi } from './activity/webhooks/index.ts';
+export type { Agent, AgentsApi, AgentWithToken, EffectivePermission } from './authorization/agents/index.ts';
+export type { Approval, ApprovalsApi } from './authorization/approvals/index.ts';
+export type { Delegation, DelegationsApi } from './authorization/delegations/index.ts';
+export type {
+  AuthorizeAnswer,
+  AuthorizeInput,
+  CheckAnswer,
+  Permission,
+  Question,
+  Reason,
+} from './authorization/permissions/index.ts';
 export type { ConfigInput } from './config.ts';
-export type { Budget, BudgetsApi, Cost, CostSummary, CostsApi } from './costs/index.ts';
-export type { Delegation, DelegationsApi } from './delegations/index.ts';
-export type { EventsApi, StreamEvent } from './events/index.ts';
-export type { AuthenticateHook, ExternalUser } from './http/authenticate.ts';
-export { LegateError } from './lib/error.ts';
-export type { PasswordContext, PasswordVerdict, ValidatePassword } from './lib/password-rule.ts';
-export { expressMcp, fastifyMcp, honoMcp, type McpApi, type McpServer, protectMcp, type TokenValidation } from './mcp/index.ts';
-export type { AuthorizeAnswer, AuthorizeInput, CheckAnswer, Permission, Question, Reason } from './permissions/index.ts';
-export { createRateLimiter, type RateLimiter, type RateLimiterOptions, type RequestOrigin, type Verdict, type WebHandler, withRateLimit } from './rate-limit/index.ts';
+export {
+  createRateLimiter,
+  type RateLimiter,
+  type RateLimiterOptions,
+  type RequestOrigin,
+  type Verdict,
+  type WebHandler,
+  withRateLimit,
+} from './http/rate-limit/index.ts';
+export { LegateError } from './kernel/errors.ts';
+export {
+  expressMcp,
+  fastifyMcp,
+  honoMcp,
+  type McpApi,
+  type McpServer,
+  protectMcp,
+  type TokenValidation,
+} from './mcp/servers/index.ts';
+export type { ApiTokensApi } from './people/api-tokens/index.ts';
+export {
+  type BreachCheck,
+  type BreachCheckOptions,
+  type BreachResult,
+  createBreachCheck,
+} from './people/passwords/breach/index.ts';
+export type { PasswordContext, PasswordVerdict, ValidatePassword } from './people/passwords/password-rule.ts';
+export type { Session, SessionsApi } from './people/sessions/index.ts';
+export type { User, UsersApi } from './people/users/index.ts';
 export { createLegate, type Legate, type LegateInput, type LegateOptions } from './service.ts';
-export type { Session, SessionsApi } from './sessions/index.ts';
-export type { User, UsersApi } from './users/index.ts';
-export type { WebhooksApi } from './webhooks/index.ts';

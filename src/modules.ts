@@ -1,26 +1,26 @@
-import { account } from './account/index.ts';
-import { agents } from './agents/index.ts';
-import { anomalies } from './anomalies/index.ts';
-import { apiTokens } from './api-tokens/index.ts';
-import { approvals } from './approvals/index.ts';
-import { audit } from './audit/index.ts';
-import { authzen } from './authzen/index.ts';
-import { breach } from './breach/index.ts';
-import { costs } from './costs/index.ts';
-import { dashboard } from './dashboard/index.ts';
-import { delegations } from './delegations/index.ts';
-import { events } from './events/index.ts';
-import { mcp } from './mcp/index.ts';
+import { anomalies } from './activity/anomalies/index.ts';
+import { audit } from './activity/audit/index.ts';
+import { costs } from './activity/costs/index.ts';
+import { dashboard } from './activity/dashboard/index.ts';
+import { events } from './activity/stream/index.ts';
+import { webhooks } from './activity/webhooks/index.ts';
+import { agents } from './authorization/agents/index.ts';
+import { approvals } from './authorization/approvals/index.ts';
+import { authzen } from './authorization/authzen/index.ts';
+import { delegations } from './authorization/delegations/index.ts';
+import { permissions } from './authorization/permissions/index.ts';
+import { mcp } from './mcp/servers/index.ts';
 import { oauth } from './oauth/index.ts';
-import { passwordless } from './passwordless/index.ts';
-import { permissions } from './permissions/index.ts';
+import { system } from './operations/index.ts';
+import { account } from './people/account-pages/index.ts';
+import { apiTokens } from './people/api-tokens/index.ts';
+import { breach } from './people/passwords/breach/index.ts';
+import { sessions } from './people/sessions/index.ts';
+import { passwordless } from './people/sign-in/passwordless/index.ts';
+import { secondFactor } from './people/sign-in/second-factor/index.ts';
+import { tenants } from './people/tenants/index.ts';
+import { users } from './people/users/index.ts';
 import type { Module } from './platform.ts';
-import { secondFactor } from './second-factor/index.ts';
-import { sessions } from './sessions/index.ts';
-import { system } from './system/index.ts';
-import { tenants } from './tenants/index.ts';
-import { users } from './users/index.ts';
-import { webhooks } from './webhooks/index.ts';
 
 /** THE LIST. Router, OpenAPI, error and route docs, the permission matrix of the tests: all follow from it. */
 // biome-ignore format: a line each

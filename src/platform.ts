@@ -1,20 +1,20 @@
 import type { z } from 'zod';
-import type { BreachCheck } from './breach/breach-check.ts';
+import type { Owners } from './access/owners.ts';
+import type { OwnResource, Principal } from './access/principal.ts';
+import type { PolicyCache } from './authorization/permissions/policy.ts';
 import type { Config } from './config.ts';
-import type { Ledger, LedgerReader, NewEvent, Reaction, Turn } from './ledger/index.ts';
-import type { Principal } from './lib/access.ts';
-import type { Background } from './lib/background.ts';
-import type { Clock } from './lib/clock.ts';
-import type { Counts } from './lib/counts.ts';
-import type { Secrets } from './lib/data-folder.ts';
-import type { ErrorFactory } from './lib/error.ts';
-import type { EventType } from './lib/event.ts';
-import type { ValidatePassword } from './lib/password-rule.ts';
-import type { Call, Route, RouteDeclaration } from './lib/route.ts';
-import type { SecretKind } from './lib/secrets.ts';
-import type { Mailer } from './mail/index.ts';
-import type { PolicyCache } from './permissions/policy.ts';
-import type { EndpointLimits } from './rate-limit/index.ts';
+import type { EndpointLimits } from './http/rate-limit/index.ts';
+import type { Call, Route, RouteDeclaration } from './http/route.ts';
+import type { BackgroundTasks } from './kernel/background-tasks.ts';
+import type { Clock } from './kernel/clock.ts';
+import type { Secrets } from './kernel/data-folder.ts';
+import type { ErrorFactory } from './kernel/errors.ts';
+import type { LabelCounter } from './kernel/label-counter.ts';
+import type { SecretKind } from './kernel/secrets.ts';
+import type { EventType, Ledger, LedgerReader, NewEvent, Reaction, Turn } from './ledger/index.ts';
+import type { Mailer } from './operations/mail/index.ts';
+import type { BreachCheck } from './people/passwords/breach/breach-check.ts';
+import type { ValidatePassword } from './people/passwords/password-rule.ts';
 import type { Database, Db } from './storage/index.ts';
 
 export interface Log {
@@ -40,16 +40,28 @@ export interface Platform {
   readonly ledger: Ledger;
   readonly mailer: Mailer;
   /** Work that no answer waits for. Done before the service has closed. */
-  readonly background: Background;
+  readonly background: BackgroundTasks;
   /** The keys of this installation, from the data folder, which is made when they are first asked for. */
   readonly secrets: () => Secrets;
   /** What the ledger holds, by filter. */
   readonly reader: LedgerReader;
   readonly policy: PolicyCache;
+  /** Whether an agent's own permissions let it act within what its owner owns (contract 4). */
+  readonly mayUseOwnResource: (
+    db: Db,
+    agentId: string,
+    resource: OwnResource,
+    action: 'read' | 'write' | 'check',
+  ) => Promise<boolean>;
+  readonly owners: Owners;
+  /** Resources that modules know by name, such as the tools of registered MCP servers. */
+  readonly knownResources: (db: Db) => Promise<string[]>;
   /** What routes with a `rateLimit` count against. */
   readonly limits: EndpointLimits;
   /** The application's own check of stream tokens: a user id or an agent id, or null (specification 5.7). */
-  readonly validateStreamToken: ((token: string) => Promise<string | null | undefined> | string | null | undefined) | undefined;
+  readonly validateStreamToken:
+    | ((token: string) => Promise<string | null | undefined> | string | null | undefined)
+    | undefined;
   /** Limits that a decision has to pass beside permissions, in the order of modules.ts. */
   readonly gates: readonly Gate[];
   /** Whether a password is known from data breaches. */
@@ -59,7 +71,7 @@ export interface Platform {
   /** Further keys whose values are redacted before storage (`audit.redact`), normalised. */
   readonly redactedKeys: ReadonlySet<string>;
   /** What is counted for GET /metrics: requests by route and status, decisions by result. */
-  readonly counts: { readonly requests: Counts; readonly decisions: Counts };
+  readonly counts: { readonly requests: LabelCounter; readonly decisions: LabelCounter };
   /** The OpenAPI document of everything that is mounted, as JSON. */
   readonly describeApi: () => string;
 }
@@ -73,7 +85,13 @@ export interface Credential {
   /** Of what is no secret with a prefix of ours: whether it is worth asking `verify`. */
   readonly recognises?: (platform: Platform, credential: string) => boolean;
   /** The principal behind the hash of a secret, or null when it proves nothing (any more). Reads from `db`. */
-  readonly verify: (platform: Platform, db: Db, tokenHash: string, now: number, credential: string) => Promise<Principal | null>;
+  readonly verify: (
+    platform: Platform,
+    db: Db,
+    tokenHash: string,
+    now: number,
+    credential: string,
+  ) => Promise<Principal | null>;
   /**
    * Told of a use, once for each request that was proved by `verify` and never when a principal is proved again, which may be under
    * the ledger's lock: so this may make changes, and the request waits for it.
@@ -130,6 +148,8 @@ export interface Module {
   readonly credentials?: readonly Credential[];
   /** Looked after every few seconds, one run at a time, while the service is up. */
   readonly upkeep?: (platform: Platform) => Promise<void>;
+  /** Resources that this module knows by name. */
+  readonly knownResources?: (db: Db) => Promise<string[]>;
   /** Makes the module's limit on decisions. */
   readonly gate?: (platform: Platform) => Gate;
   /** Begins what the module does by itself, once the service is wired. */
@@ -143,9 +163,11 @@ export interface Module {
 export const defineModule = (module: Module): Module => module;
 
 /** Declares a route with the types of its schemas inferred for its handler. */
-export function defineRoute<P extends z.ZodType = z.ZodType<undefined>, Q extends z.ZodType = z.ZodType<undefined>, B extends z.ZodType = z.ZodType<undefined>>(
-  declaration: RouteDeclaration<Platform, P, Q, B>,
-): Route<Platform> {
+export function defineRoute<
+  P extends z.ZodType = z.ZodType<undefined>,
+  Q extends z.ZodType = z.ZodType<undefined>,
+  B extends z.ZodType = z.ZodType<undefined>,
+>(declaration: RouteDeclaration<Platform, P, Q, B>): Route<Platform> {
   return declaration as unknown as Route<Platform>;
 }
 

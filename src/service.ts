@@ -2,39 +2,39 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { type AgentsApi, agentsApi } from './agents/index.ts';
-import { type AnomaliesApi, anomaliesApi } from './anomalies/index.ts';
-import { type ApiTokensApi, apiTokensApi } from './api-tokens/index.ts';
-import { type Approval, type ApprovalsApi, approvalsApi, notifyOfApprovals } from './approvals/index.ts';
-import { type AuditApi, auditApi } from './audit/index.ts';
-import { type BreachCheck, createBreachCheck } from './breach/index.ts';
+import { type AuthenticateHook, Authenticator } from './access/authenticate.ts';
+import { type AnomaliesApi, anomaliesApi } from './activity/anomalies/index.ts';
+import { type AuditApi, auditApi } from './activity/audit/index.ts';
+import { type BudgetsApi, budgetsApi, type CostsApi, costsApi } from './activity/costs/index.ts';
+import { type EventsApi, eventsApi } from './activity/stream/index.ts';
+import { type WebhooksApi, webhooksApi } from './activity/webhooks/index.ts';
+import { type AgentsApi, agentsApi } from './authorization/agents/index.ts';
+import { type Approval, type ApprovalsApi, approvalsApi, notifyOfApprovals } from './authorization/approvals/index.ts';
+import { type DelegationsApi, delegationsApi } from './authorization/delegations/index.ts';
+import { type DecisionsApi, decisionsApi, mayUseOwnResource, PolicyCache } from './authorization/permissions/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
-import { type BudgetsApi, budgetsApi, type CostsApi, costsApi } from './costs/index.ts';
-import { type DelegationsApi, delegationsApi } from './delegations/index.ts';
-import { type EventsApi, eventsApi } from './events/index.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
-import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
-import { hotAuthorize } from './http/hot-authorize.ts';
-import { lightRoutes } from './http/light-routes.ts';
+import { fastAuthorize } from './http/fast/authorize.ts';
+import { fastRoutes } from './http/fast/routes.ts';
 import { describeApi } from './http/openapi.ts';
+import { EndpointLimits, steadyClock } from './http/rate-limit/index.ts';
+import { BackgroundTasks } from './kernel/background-tasks.ts';
+import { type Clock, systemClock } from './kernel/clock.ts';
+import { openDataFolder, type Secrets } from './kernel/data-folder.ts';
+import { LabelCounter } from './kernel/label-counter.ts';
+import { redactedKeys } from './kernel/redact.ts';
 import { Ledger, LedgerReader, Postings, type Reaction } from './ledger/index.ts';
-import { Background } from './lib/background.ts';
-import { type Clock, systemClock } from './lib/clock.ts';
-import { Counts } from './lib/counts.ts';
-import { openDataFolder, type Secrets } from './lib/data-folder.ts';
-import type { ValidatePassword } from './lib/password-rule.ts';
-import { redactedKeys } from './lib/redact.ts';
-import { createMailer, type Mail } from './mail/index.ts';
-import { type McpApi, mcpApi, type TokenValidation } from './mcp/index.ts';
+import { type McpApi, mcpApi, type TokenValidation } from './mcp/servers/index.ts';
 import { modules } from './modules.ts';
 import { validateToken } from './oauth/index.ts';
-import { type DecisionsApi, decisionsApi, PolicyCache } from './permissions/index.ts';
+import { createMailer, type Mail } from './operations/mail/index.ts';
+import { type ApiTokensApi, apiTokensApi } from './people/api-tokens/index.ts';
+import { type BreachCheck, createBreachCheck } from './people/passwords/breach/index.ts';
+import type { ValidatePassword } from './people/passwords/password-rule.ts';
+import { type SessionsApi, sessionsApi } from './people/sessions/index.ts';
+import { owners, type UsersApi, usersApi } from './people/users/index.ts';
 import type { Gate, Log, Platform } from './platform.ts';
-import { EndpointLimits, steadyClock } from './rate-limit/index.ts';
-import { type SessionsApi, sessionsApi } from './sessions/index.ts';
 import { migrate, openDatabase } from './storage/index.ts';
-import { type UsersApi, usersApi } from './users/index.ts';
-import { type WebhooksApi, webhooksApi } from './webhooks/index.ts';
 
 export interface LegateOptions {
   /** Asked when a request carries no credential of ours (contract 4). */
@@ -72,7 +72,10 @@ export interface Legate extends DecisionsApi {
   /** MCP servers: registration. */
   readonly mcp: McpApi & {
     /** Whether an access token is good at this moment, for a resource (our own unless `audience` says which) and with these scopes (specification 2.9). */
-    validateToken(token: string, options?: { readonly scopes?: readonly string[]; readonly audience?: string }): Promise<TokenValidation>;
+    validateToken(
+      token: string,
+      options?: { readonly scopes?: readonly string[]; readonly audience?: string },
+    ): Promise<TokenValidation>;
   };
   /** The event stream as functions. */
   readonly events: EventsApi;
@@ -109,12 +112,21 @@ export type LegateInput = Omit<ConfigInput, 'users' | 'events'> &
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Wires a service together: the only place that does. Opens and migrates the database. */
-export async function createLegate({ authenticate, onApprovalRequested, users, events, ...rest }: LegateInput = {}, options: LegateOptions = {}): Promise<Legate> {
+export async function createLegate(
+  { authenticate, onApprovalRequested, users, events, ...rest }: LegateInput = {},
+  options: LegateOptions = {},
+): Promise<Legate> {
   const production = options.production ?? false;
   const { validatePassword, ...usersConfig } = users ?? {};
   const { validateToken: validateStreamToken, ...eventsConfig } = events ?? {};
   const config: ConfigInput = { ...rest, users: usersConfig, events: eventsConfig };
-  const { values } = readConfig({ code: config, file: options.file, env: options.env ?? {}, production, readFile: (path) => readFileSync(path, 'utf8') });
+  const { values } = readConfig({
+    code: config,
+    file: options.file,
+    env: options.env ?? {},
+    production,
+    readFile: (path) => readFileSync(path, 'utf8'),
+  });
   const log = options.log ?? silent;
   const clock = options.clock ?? systemClock;
   const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, {
@@ -135,29 +147,44 @@ export async function createLegate({ authenticate, onApprovalRequested, users, e
     clock: options.clock ?? steadyClock,
     onStoreChange: (up, error) => {
       if (up) log.info({}, 'Redis answers again: rate limits are shared by all instances');
-      else log.error({ err: error }, 'Redis does not answer: until it does, rate limits are counted in this process alone');
+      else
+        log.error(
+          { err: error },
+          'Redis does not answer: until it does, rate limits are counted in this process alone',
+        );
     },
   });
   await limits.open();
   const policy = new PolicyCache(clock);
   const reactions = new Map<string, Reaction[]>();
-  for (const module of modules) for (const [type, react] of Object.entries(module.reactions ?? {})) reactions.set(type, [...(reactions.get(type) ?? []), react]);
-  const ledger = new Ledger({ database, clock, policy, reactions, instance: randomUUID(), onError: (message, error) => log.error({ err: error }, message) });
+  for (const module of modules)
+    for (const [type, react] of Object.entries(module.reactions ?? {}))
+      reactions.set(type, [...(reactions.get(type) ?? []), react]);
+  const ledger = new Ledger({
+    database,
+    clock,
+    policy,
+    reactions,
+    instance: randomUUID(),
+    onError: (message, error) => log.error({ err: error }, message),
+  });
   const postings = database.dialect === 'sqlite' ? new Postings(database, (work) => ledger.maintain(work)) : undefined;
   if (postings) ledger.onCommit((commit) => postings.add(commit));
   const mounted = mountRoutes(modules, values);
-  const counts = { requests: new Counts(), decisions: new Counts() };
+  const counts = { requests: new LabelCounter(), decisions: new LabelCounter() };
   ledger.onCommit(({ records }) => {
     for (const { result, reason } of records) counts.decisions.add(result, reason ?? '');
   });
   let description: string | undefined;
   const gates: Gate[] = [];
   const baseUrl = values.baseUrl ?? `http://localhost:${values.http.port}`;
-  const background = new Background((message, error) => log.error({ err: error }, message));
+  const background = new BackgroundTasks((message, error) => log.error({ err: error }, message));
   const mailer = createMailer({
     url: values.mail.url,
     from: values.mail.from ?? `${values.service.name}@${new URL(baseUrl).hostname}`,
-    print: production ? undefined : (options.printMail ?? ((mail) => log.info(mail, 'mail, not sent since mail.url is not set'))),
+    print: production
+      ? undefined
+      : (options.printMail ?? ((mail) => log.info(mail, 'mail, not sent since mail.url is not set'))),
     log,
   });
   let secrets: Secrets | undefined;
@@ -176,6 +203,12 @@ export async function createLegate({ authenticate, onApprovalRequested, users, e
     secrets: () => (secrets ??= openDataFolder(values.dataDir)),
     reader: new LedgerReader(database, postings, () => ledger.stats.records),
     policy,
+    mayUseOwnResource: async (db, agentId, resource, action) => {
+      const agent = await policy.current(db, agentId);
+      return agent !== undefined && mayUseOwnResource(agent, resource, action);
+    },
+    owners,
+    knownResources: async (db) => (await Promise.all(modules.map((m) => m.knownResources?.(db) ?? []))).flat(),
     limits,
     gates,
     validateStreamToken: validateStreamToken ?? options.validateStreamToken,
@@ -199,8 +232,13 @@ export async function createLegate({ authenticate, onApprovalRequested, users, e
   );
   const observe = (route: string, status: number): void => counts.requests.add(route, status);
   const fetch = createApp(platform, mounted, authenticator, observe);
-  const light = lightRoutes(platform, mounted, authenticator, observe);
-  const authorizing = hotAuthorize(platform, authenticator, `${values.http.restPath.replace(/\/$/, '')}/authorize`, observe);
+  const light = fastRoutes(platform, mounted, authenticator, observe);
+  const authorizing = fastAuthorize(
+    platform,
+    authenticator,
+    `${values.http.restPath.replace(/\/$/, '')}/authorize`,
+    observe,
+  );
 
   for (const module of modules) module.start?.(platform);
   const upkeep = startUpkeep(platform);

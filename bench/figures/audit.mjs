@@ -25,7 +25,11 @@ async function page(url, token) {
   for await (const chunk of response) chunks.push(chunk);
   const took = performance.now() - start;
   const next = /<([^>]+)>;\s*rel="next"/.exec(response.headers.link ?? '')?.[1];
-  return { rows: JSON.parse(Buffer.concat(chunks).toString('utf8')), took, next: next && new URL(next, url).href.replace(/^https?:\/\/[^/]+/, new URL(url).origin) };
+  return {
+    rows: JSON.parse(Buffer.concat(chunks).toString('utf8')),
+    took,
+    next: next && new URL(next, url).href.replace(/^https?:\/\/[^/]+/, new URL(url).origin),
+  };
 }
 
 export async function measurePages({ history, report, quick }) {
@@ -42,10 +46,16 @@ export async function measurePages({ history, report, quick }) {
       if (next) places.push(next.replace('limit=1000', 'limit=100'));
       url = next;
     }
-    report('GET /audit, walk to the end by cursor', { measured: `${thousands(seen)} of ${thousands(written)} rows`, bar: 'every row once', ok: seen === written, promise: true });
+    report('GET /audit, walk to the end by cursor', {
+      measured: `${thousands(seen)} of ${thousands(written)} rows`,
+      bar: 'every row once',
+      ok: seen === written,
+      promise: true,
+    });
 
     const times = [];
-    for (let i = 0; i < (quick ? 200 : 600); i++) times.push((await page(places[Math.floor(Math.random() * places.length)], token)).took);
+    for (let i = 0; i < (quick ? 200 : 600); i++)
+      times.push((await page(places[Math.floor(Math.random() * places.length)], token)).took);
     report('GET /audit, page of 100 at any depth', pageFigure(times));
 
     const filtered = [];
@@ -61,13 +71,20 @@ export async function measurePages({ history, report, quick }) {
       }
       if (count !== rows / people.many.length) wrong++;
     }
-    report('the same of one agent among 10,000', { ...pageFigure(filtered), ...(wrong > 0 ? { measured: `${wrong} agents with missing rows`, ok: false, promise: true } : {}) });
+    report('the same of one agent among 10,000', {
+      ...pageFigure(filtered),
+      ...(wrong > 0 ? { measured: `${wrong} agents with missing rows`, ok: false, promise: true } : {}),
+    });
   } finally {
     await service.stop();
   }
 }
 
-const pageFigure = (times) => ({ measured: `p50 ${ms(median(times))}, p99 ${ms(quantile(times, 0.99))}`, bar: 'p99 <= 10 ms', ok: quantile(times, 0.99) <= 10 });
+const pageFigure = (times) => ({
+  measured: `p50 ${ms(median(times))}, p99 ${ms(quantile(times, 0.99))}`,
+  bar: 'p99 <= 10 ms',
+  ok: quantile(times, 0.99) <= 10,
+});
 
 /** What stands in the file once for each row, and how often else. */
 const ROW_MARKS = { ndjson: ['\n', 0], csv: ['\r\n', 1], json: ['"id":"aud_', 0] };
@@ -83,15 +100,25 @@ export async function measureExport({ scratch, generator, history, report, quick
     for (const format of ['json', 'csv', 'ndjson']) {
       const { perSecond, resident } = await exportAll(service, people.ownerToken, format, rows);
       peak = Math.max(peak, resident);
-      report(`export of 1 million rows, ${format}`, { measured: `${thousands(perSecond)} rows/s`, bar: '>= 150,000 rows/s', ok: perSecond >= 150_000 });
+      report(`export of 1 million rows, ${format}`, {
+        measured: `${thousands(perSecond)} rows/s`,
+        bar: '>= 150,000 rows/s',
+        ok: perSecond >= 150_000,
+      });
     }
-    report('resident memory during the exports', { measured: `at most ${Math.round(peak)} MB`, bar: '< 200 MB', ok: peak < 200 });
+    report('resident memory during the exports', {
+      measured: `at most ${Math.round(peak)} MB`,
+      bar: '< 200 MB',
+      ok: peak < 200,
+    });
 
     await load(generator, decisions, CONNECTIONS, 1);
     const alone = await load(generator, decisions, CONNECTIONS, seconds);
     let exporting = true;
     const exports = (async () => {
-      while (exporting) for await (const _ of await open(`${service.url}/audit/export?format=json`, people.ownerToken)) if (!exporting) break;
+      while (exporting)
+        for await (const _ of await open(`${service.url}/audit/export?format=json`, people.ownerToken))
+          if (!exporting) break;
     })();
     await sleep(200);
     const together = await load(generator, decisions, CONNECTIONS, seconds);
@@ -131,6 +158,7 @@ async function exportAll(service, token, format, expected) {
   }
   const perSecond = expected / ((performance.now() - start) / 1000);
   // Decisions that were asked while the database was used for other figures are exported too.
-  if (marks - more < expected) throw new Error(`The ${format} export has ${marks - more} rows, ${expected} were written.`);
+  if (marks - more < expected)
+    throw new Error(`The ${format} export has ${marks - more} rows, ${expected} were written.`);
   return { perSecond, resident };
 }

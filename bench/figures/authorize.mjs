@@ -43,7 +43,12 @@ export async function measureAuthorize({ scratch, generator, rounds, seconds, re
       join(scratch, 'many.txt'),
       people.many.map((agentId) => ({ ...ASK, agentId })),
     );
-    const agents = await compare(generator, target(service, people.ownerToken, one), target(service, people.ownerToken, many), plan(64));
+    const agents = await compare(
+      generator,
+      target(service, people.ownerToken, one),
+      target(service, people.ownerToken, many),
+      plan(64),
+    );
     report('each call another of 10,000 agents, against 1', within(agents));
   } finally {
     await service.stop();
@@ -60,7 +65,12 @@ export async function measureHistory({ scratch, generator, rounds, seconds, repo
   const own = ownQuestion(scratch);
   try {
     await caughtUp(full, history.people);
-    const rows = await compare(generator, target(empty, people.small.token, own), target(full, history.people.small.token, own), { connections: 64, rounds, seconds });
+    const rows = await compare(
+      generator,
+      target(empty, people.small.token, own),
+      target(full, history.people.small.token, own),
+      { connections: 64, rounds, seconds },
+    );
     report('1 million audit rows there, against none', within(rows));
   } finally {
     await empty.stop();
@@ -100,7 +110,9 @@ export async function checkRecords({ scratch, generator, report }) {
   const CONNECTIONS = 64;
   let answered = 0;
   try {
-    for (let i = 0; i < 3; i++) answered += (await load(generator, target(service, people.small.token, ownQuestion(scratch)), CONNECTIONS, 1)).requests;
+    for (let i = 0; i < 3; i++)
+      answered += (await load(generator, target(service, people.small.token, ownQuestion(scratch)), CONNECTIONS, 1))
+        .requests;
   } finally {
     await service.stop();
   }

@@ -1,6 +1,6 @@
 // The decision alone, in this process and without a record.
-import { compileAgent } from '../../dist/permissions/compile.js';
-import { decide } from '../../dist/permissions/decide.js';
+import { compileAgent } from '../../dist/authorization/permissions/compile.js';
+import { decide } from '../../dist/authorization/permissions/decide.js';
 import { permissionsOf } from '../support/data.mjs';
 import { median, thousands } from '../support/numbers.mjs';
 
@@ -19,7 +19,11 @@ export function measureDecide({ report }) {
       expires_at: null,
       permissions: JSON.stringify(permissionsOf(count)),
     });
-    const asks = Array.from({ length: 64 }, (_, i) => ({ action: 'read', resource: `mcp:server${(i * 977) % count}:tool${i}`, now: 1 }));
+    const asks = Array.from({ length: 64 }, (_, i) => ({
+      action: 'read',
+      resource: `mcp:server${(i * 977) % count}:tool${i}`,
+      now: 1,
+    }));
     const rates = Array.from({ length: ROUNDS }, () => {
       let allowed = 0;
       const start = performance.now();
@@ -28,6 +32,10 @@ export function measureDecide({ report }) {
       if (allowed !== CALLS) throw new Error(`${CALLS - allowed} decisions were not allowed.`);
       return CALLS / seconds;
     });
-    report(`in-process decision, no record, ${thousands(count)} permissions`, { measured: `${thousands(median(rates))}/s`, bar: '>= 2,000,000/s', ok: median(rates) >= 2e6 });
+    report(`in-process decision, no record, ${thousands(count)} permissions`, {
+      measured: `${thousands(median(rates))}/s`,
+      bar: '>= 2,000,000/s',
+      ok: median(rates) >= 2e6,
+    });
   }
 }

@@ -1,6 +1,6 @@
 // Delegations: what a chain costs a decision, and what a hundred thousand of them cost a change.
 import { join } from 'node:path';
-import { newId } from '../../dist/lib/ids.js';
+import { newId } from '../../dist/kernel/ids.js';
 import { migrate, openDatabase } from '../../dist/storage/index.js';
 import { fillPeople, permissionsOf } from '../support/data.mjs';
 import { compare, load, run } from '../support/load.mjs';
@@ -24,8 +24,10 @@ export async function measureDelegation({ scratch, generator, rounds, seconds, r
   await fillDelegations(databaseUrl, people);
   const service = await startService(databaseUrl, dataDir, { env: { LEGATE_AGENTS_MAX_PER_OWNER: '100000' } });
   const send = sender(service.url, people.ownerToken);
-  const agent = (permissions = []) => send('POST', '/agents', { ownerId: people.ownerId, name: 'Agent', type: 'autonomous', permissions });
-  const delegate = (from, to, permissions) => send('POST', '/delegations', { fromAgent: from, toAgent: to, permissions, maxDepth: 10 });
+  const agent = (permissions = []) =>
+    send('POST', '/agents', { ownerId: people.ownerId, name: 'Agent', type: 'autonomous', permissions });
+  const delegate = (from, to, permissions) =>
+    send('POST', '/delegations', { fromAgent: from, toAgent: to, permissions, maxDepth: 10 });
   const own = writeBodies(join(scratch, 'delegated.txt'), [ASK]);
   const asks = ({ token }) => ({ url: `${service.url}/authorize`, token, bodies: own });
   const plan = { connections: 64, rounds, seconds };
@@ -62,7 +64,15 @@ export async function measureDelegation({ scratch, generator, rounds, seconds, r
       });
     }
 
-    await measureTree({ people, send, agent, delegate, report, rounds, decisions: () => load(generator, asks(last), 64, Math.max(2, seconds)) });
+    await measureTree({
+      people,
+      send,
+      agent,
+      delegate,
+      report,
+      rounds,
+      decisions: () => load(generator, asks(last), 64, Math.max(2, seconds)),
+    });
   } finally {
     await service.stop();
   }
@@ -76,10 +86,19 @@ async function measureChanges({ people, url, report }) {
     warmUp: WARM_UP,
     body: { permissions: [{ resource: 'mcp:server3:*', actions: ['read'] }], maxDepth: 10 },
   };
-  const times = JSON.parse(await run(pinned(1, [process.execPath, join(import.meta.dirname, '../support/changes-client.mjs')]), JSON.stringify(input)));
+  const times = JSON.parse(
+    await run(
+      pinned(1, [process.execPath, join(import.meta.dirname, '../support/changes-client.mjs')]),
+      JSON.stringify(input),
+    ),
+  );
   for (const [what, list] of Object.entries(times)) {
     const p99 = quantile(list, 0.99);
-    report(`${what} a delegation among ${thousands(DELEGATIONS)}`, { measured: `p50 ${ms(median(list))}, p99 ${ms(p99)}`, bar: 'p99 < 5 ms', ok: p99 < 5 });
+    report(`${what} a delegation among ${thousands(DELEGATIONS)}`, {
+      measured: `p50 ${ms(median(list))}, p99 ${ms(p99)}`,
+      bar: 'p99 < 5 ms',
+      ok: p99 < 5,
+    });
   }
 }
 

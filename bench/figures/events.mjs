@@ -27,8 +27,21 @@ export async function measureEvents(context) {
 /** Everything to everybody. */
 async function measureCrowd({ scratch, report, quick }) {
   await withService(join(scratch, 'crowd'), { agents: 10 }, async ({ service, people, reader }) => {
-    const decisions = (seconds) => ({ do: 'decide', url: service.url, token: people.small.token, body: JSON.stringify(ASK), rate: RATE, seconds });
-    const open = (count) => reader({ do: 'open', url: service.url, token: people.ownerToken, paths: Array(count).fill('/api/legate/events/stream?types=audit') });
+    const decisions = (seconds) => ({
+      do: 'decide',
+      url: service.url,
+      token: people.small.token,
+      body: JSON.stringify(ASK),
+      rate: RATE,
+      seconds,
+    });
+    const open = (count) =>
+      reader({
+        do: 'open',
+        url: service.url,
+        token: people.ownerToken,
+        paths: Array(count).fill('/api/legate/events/stream?types=audit'),
+      });
     await open(FOLLOWERS);
     await reader(decisions(1));
     const near = await reader(decisions(quick ? 3 : 10));
@@ -60,10 +73,20 @@ async function measureCrowd({ scratch, report, quick }) {
 
 async function measureIdle({ scratch, report }) {
   await withService(join(scratch, 'idle'), { agents: 10 }, async ({ service, people, reader }) => {
-    for (let open = 0; open < IDLE; open += 500) await reader({ do: 'open', url: service.url, token: people.ownerToken, paths: Array(500).fill('/api/legate/events/stream') });
+    for (let open = 0; open < IDLE; open += 500)
+      await reader({
+        do: 'open',
+        url: service.url,
+        token: people.ownerToken,
+        paths: Array(500).fill('/api/legate/events/stream'),
+      });
     await sleep(2000);
     const mb = residentMb(service.pid);
-    report(`${thousands(IDLE)} idle streams`, { measured: mb === undefined ? 'no /proc here' : `${mb.toFixed(0)} MB resident`, bar: '< 250 MB', ok: mb !== undefined && mb < 250 });
+    report(`${thousands(IDLE)} idle streams`, {
+      measured: mb === undefined ? 'no /proc here' : `${mb.toFixed(0)} MB resident`,
+      bar: '< 250 MB',
+      ok: mb !== undefined && mb < 250,
+    });
   });
 }
 
@@ -74,14 +97,16 @@ async function measureFollowers({ scratch, generator, report, rounds, seconds })
       join(scratch, 'followers.txt'),
       people.many.map((agentId) => ({ ...ASK, agentId })),
     );
-    const decisions = () => load(generator, { url: `${service.url}/authorize`, token: people.ownerToken, bodies }, 64, seconds);
+    const decisions = () =>
+      load(generator, { url: `${service.url}/authorize`, token: people.ownerToken, bodies }, 64, seconds);
     await decisions();
     const alone = [];
     const followed = [];
     let frames = 0;
     for (let i = 0; i < rounds; i++) {
       alone.push((await decisions()).rps);
-      for (const token of tokens) await reader({ do: 'open', url: service.url, token, paths: ['/api/legate/events/stream?types=audit'] });
+      for (const token of tokens)
+        await reader({ do: 'open', url: service.url, token, paths: ['/api/legate/events/stream?types=audit'] });
       followed.push((await decisions()).rps);
       await sleep(300);
       frames += (await reader({ do: 'count' })).frames;
@@ -101,12 +126,21 @@ async function measureReplay({ scratch, report, rounds }) {
     const rates = [];
     for (let i = 0; i < Math.min(rounds, 3); i++) {
       const since = performance.timeOrigin + performance.now();
-      await reader({ do: 'open', url: service.url, token: people.ownerToken, paths: ['/api/legate/events/stream?types=audit&since=2020-01-01T00:00:00.000Z'] });
+      await reader({
+        do: 'open',
+        url: service.url,
+        token: people.ownerToken,
+        paths: ['/api/legate/events/stream?types=audit&since=2020-01-01T00:00:00.000Z'],
+      });
       const { took } = await reader({ do: 'until', count: PAST, since });
       rates.push(PAST / (took / 1000));
       await reader({ do: 'close' });
     }
-    report(`replay of ${thousands(PAST)} events`, { measured: `${thousands(median(rates))}/s`, bar: '>= 50,000/s', ok: median(rates) >= 50_000 });
+    report(`replay of ${thousands(PAST)} events`, {
+      measured: `${thousands(median(rates))}/s`,
+      bar: '>= 50,000/s',
+      ok: median(rates) >= 50_000,
+    });
   });
 }
 

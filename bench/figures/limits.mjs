@@ -1,8 +1,8 @@
 // What a limit costs: in memory, under a flood of keys, and with its Redis there and gone.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { MemoryStore } from '../../dist/rate-limit/memory-store.js';
-import { SharedStore } from '../../dist/rate-limit/shared-store.js';
+import { MemoryStore } from '../../dist/http/rate-limit/memory-store.js';
+import { SharedStore } from '../../dist/http/rate-limit/shared-store.js';
 import { median, ms, quantile, thousands } from '../support/numbers.mjs';
 import { fromTests } from '../support/typescript.mjs';
 
@@ -27,7 +27,11 @@ function measureMemory({ report, rounds }) {
     for (let i = 0; i < CALLS; i++) store.take(keys[i % 1000], 10, MINUTE, clock.now());
     hot.push(((performance.now() - start) * 1000) / CALLS);
   }
-  report('limiter in memory, 1,000 keys', { measured: `${median(hot).toFixed(2)} µs a call`, bar: '<= 1 µs', ok: median(hot) <= 1 });
+  report('limiter in memory, 1,000 keys', {
+    measured: `${median(hot).toFixed(2)} µs a call`,
+    bar: '<= 1 µs',
+    ok: median(hot) <= 1,
+  });
 
   const flood = [];
   let most = 0;
@@ -54,7 +58,11 @@ async function measureRedis({ report }) {
   const { startRedis, wireTo } = await fromTests('redis-wire');
   const server = await startRedis();
   if (!server) {
-    report('limiter in Redis', { measured: 'not run: no redis-server on the PATH', bar: 'one command a call', ok: false });
+    report('limiter in Redis', {
+      measured: 'not run: no redis-server on the PATH',
+      bar: 'one command a call',
+      ok: false,
+    });
     return;
   }
   const wire = await wireTo(server.url);

@@ -8,17 +8,29 @@ const AT_ONCE = 64;
 
 export async function measureVerification({ scratch, report, quick }) {
   const endpoint = 'http://localhost:3000/notes';
-  const legate = await createLegate({ dataDir: join(scratch, 'mcp'), users: { allowExternalOwners: true }, rateLimit: { endpoints: { token: { limit: 100_000, window: 60 } } } });
+  const legate = await createLegate({
+    dataDir: join(scratch, 'mcp'),
+    users: { allowExternalOwners: true },
+    rateLimit: { endpoints: { token: { limit: 100_000, window: 60 } } },
+  });
   try {
     await legate.mcp.registerServer({ name: 'notes', endpoint });
-    const agents = await Promise.all(Array.from({ length: TOKENS }, (_, i) => legate.agents.create({ ownerId: 'owner', name: `agent ${i}`, type: 'service' })));
+    const agents = await Promise.all(
+      Array.from({ length: TOKENS }, (_, i) =>
+        legate.agents.create({ ownerId: 'owner', name: `agent ${i}`, type: 'service' }),
+      ),
+    );
     const tokens = await Promise.all(agents.map((agent) => tokenOf(legate, agent, endpoint)));
     const calls = quick ? 200_000 : 500_000;
     const rates = [];
     for (let round = 0; round < (quick ? 3 : 7); round++) {
       const start = performance.now();
       for (let done = 0; done < calls; done += AT_ONCE) {
-        const validations = await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => legate.mcp.validateToken(tokens[(done + i) % TOKENS], { audience: endpoint })));
+        const validations = await Promise.all(
+          Array.from({ length: AT_ONCE }, (_, i) =>
+            legate.mcp.validateToken(tokens[(done + i) % TOKENS], { audience: endpoint }),
+          ),
+        );
         if (!validations.every((validation) => validation.valid)) throw new Error('A good token was refused.');
         // Requests come in turns of the event loop.
         await new Promise((resolve) => setImmediate(resolve));
@@ -32,7 +44,12 @@ export async function measureVerification({ scratch, report, quick }) {
     });
     await legate.agents.revoke(agents[0].id);
     const { valid } = await legate.mcp.validateToken(tokens[0], { audience: endpoint });
-    report('a revoked agent is refused by the next verification', { measured: valid ? 'accepted' : 'refused', bar: 'refused', ok: !valid, promise: true });
+    report('a revoked agent is refused by the next verification', {
+      measured: valid ? 'accepted' : 'refused',
+      bar: 'refused',
+      ok: !valid,
+      promise: true,
+    });
   } finally {
     await legate.close();
   }
@@ -40,8 +57,11 @@ export async function measureVerification({ scratch, report, quick }) {
 
 async function tokenOf(legate, { id, token }, resource) {
   const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: token, resource });
-  const response = await legate.fetch(new Request('http://localhost:3000/oauth/token', { method: 'POST', body }), { remoteAddress: '127.0.0.1' });
+  const response = await legate.fetch(new Request('http://localhost:3000/oauth/token', { method: 'POST', body }), {
+    remoteAddress: '127.0.0.1',
+  });
   const answer = await response.json();
-  if (response.status !== 200) throw new Error(`POST /oauth/token answered ${response.status}: ${JSON.stringify(answer)}`);
+  if (response.status !== 200)
+    throw new Error(`POST /oauth/token answered ${response.status}: ${JSON.stringify(answer)}`);
   return answer.access_token;
 }

@@ -15,31 +15,61 @@ const CHALLENGE = '7w_YNF9DSfIdPf_pRjSq646_kPr-2-o9NAl16JGghdM';
 export async function measureOAuth({ scratch, generator, rounds, seconds, report }) {
   const databaseUrl = `sqlite:${join(scratch, 'oauth/legate.db')}`;
   const people = await fillPeople(databaseUrl, 10);
-  const service = await startService(databaseUrl, join(scratch, 'oauth'), { env: { LEGATE_RATE_LIMIT_ENDPOINTS_TOKEN_LIMIT: '1000000' } });
+  const service = await startService(databaseUrl, join(scratch, 'oauth'), {
+    env: { LEGATE_RATE_LIMIT_ENDPOINTS_TOKEN_LIMIT: '1000000' },
+  });
   const reference = await startReference();
   try {
     const client = await register(service);
-    const asked = { url: service.url, connections: CONNECTIONS, seconds, clientId: client.client_id, redirectUri: REDIRECT_URI, ownerToken: people.ownerToken };
+    const asked = {
+      url: service.url,
+      connections: CONNECTIONS,
+      seconds,
+      clientId: client.client_id,
+      redirectUri: REDIRECT_URI,
+      ownerToken: people.ownerToken,
+    };
     const raw = [];
     const runs = { refresh: [], authorize: [], exchange: [] };
     await consent(service, client, people.ownerToken);
     for (let round = 0; round <= rounds; round++) {
-      const yardstick = await load(generator, target(reference, people.small.token, ownQuestion(scratch)), CONNECTIONS, seconds);
+      const yardstick = await load(
+        generator,
+        target(reference, people.small.token, ownQuestion(scratch)),
+        CONNECTIONS,
+        seconds,
+      );
       const refreshTokens = [];
       for (let i = 0; i < CONNECTIONS; i++) refreshTokens.push(await grant(service, client, people.ownerToken));
-      const figures = { ...(await clientRun({ ...asked, kind: 'refresh', refreshTokens })), ...(await clientRun({ ...asked, kind: 'authorize' })) };
+      const figures = {
+        ...(await clientRun({ ...asked, kind: 'refresh', refreshTokens })),
+        ...(await clientRun({ ...asked, kind: 'authorize' })),
+      };
       // The first round warms up.
       if (round === 0) continue;
       raw.push(yardstick.rps);
-      for (const kind of Object.keys(runs)) runs[kind].push({ ...figures[kind], ratio: figures[kind].rps / yardstick.rps });
+      for (const kind of Object.keys(runs))
+        runs[kind].push({ ...figures[kind], ratio: figures[kind].rps / yardstick.rps });
     }
     const middle = (kind, key) => median(runs[kind].map((run) => run[key]));
     const measured = (kind) =>
       `${ratio(middle(kind, 'ratio'))} of raw (${thousands(middle(kind, 'rps'))}/s of ${thousands(median(raw))}/s), p50 ${ms(middle(kind, 'p50'))}, p99 ${ms(middle(kind, 'p99'))}`;
-    report(`refresh with rotation, stored durably, ${CONNECTIONS} connections`, { measured: measured('refresh'), bar: '>= 0.10 of raw', ok: middle('refresh', 'ratio') >= 0.1 });
-    report('code exchange, the same', { measured: measured('exchange'), bar: '>= 0.04 of raw', ok: middle('exchange', 'ratio') >= 0.04 });
+    report(`refresh with rotation, stored durably, ${CONNECTIONS} connections`, {
+      measured: measured('refresh'),
+      bar: '>= 0.10 of raw',
+      ok: middle('refresh', 'ratio') >= 0.1,
+    });
+    report('code exchange, the same', {
+      measured: measured('exchange'),
+      bar: '>= 0.04 of raw',
+      ok: middle('exchange', 'ratio') >= 0.04,
+    });
     // Each is a commit of its own: people do not come sixteen at a time.
-    report('authorize with a remembered consent, the same', { measured: measured('authorize'), bar: '>= 0.02 of raw', ok: middle('authorize', 'ratio') >= 0.02 });
+    report('authorize with a remembered consent, the same', {
+      measured: measured('authorize'),
+      bar: '>= 0.02 of raw',
+      ok: middle('authorize', 'ratio') >= 0.02,
+    });
   } finally {
     await service.stop();
     await reference.stop();
@@ -57,7 +87,11 @@ const register = async (service) =>
     await ask(
       service,
       '/oauth/register',
-      { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ redirect_uris: [REDIRECT_URI], token_endpoint_auth_method: 'none' }) },
+      {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uris: [REDIRECT_URI], token_endpoint_auth_method: 'none' }),
+      },
       201,
     )
   ).json();
@@ -81,8 +115,20 @@ const consent = (service, client, token) =>
 async function grant(service, client, token) {
   const answer = await ask(service, authorizePath(client), { headers: { authorization: `Bearer ${token}` } }, 302);
   const code = new URL(answer.headers.get('location')).searchParams.get('code');
-  const body = new URLSearchParams({ grant_type: 'authorization_code', code, client_id: client.client_id, redirect_uri: REDIRECT_URI, code_verifier: VERIFIER });
+  const body = new URLSearchParams({
+    grant_type: 'authorization_code',
+    code,
+    client_id: client.client_id,
+    redirect_uri: REDIRECT_URI,
+    code_verifier: VERIFIER,
+  });
   return (await (await ask(service, '/oauth/token', { method: 'POST', body }, 200)).json()).refresh_token;
 }
 
-const clientRun = async (input) => JSON.parse(await run(pinned(1, [process.execPath, join(import.meta.dirname, '../support/oauth-load.mjs')]), JSON.stringify(input)));
+const clientRun = async (input) =>
+  JSON.parse(
+    await run(
+      pinned(1, [process.execPath, join(import.meta.dirname, '../support/oauth-load.mjs')]),
+      JSON.stringify(input),
+    ),
+  );

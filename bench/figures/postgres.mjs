@@ -16,7 +16,12 @@ export async function measurePostgres({ scratch, generator, rounds, seconds, rep
     const service = await startService(postgres.url, join(scratch, 'postgres'), { pin: false });
     const own = ownQuestion(scratch);
     try {
-      const wide = await compare(generator, target(reference, people.small.token, own), target(service, people.small.token, own), { connections: 64, rounds, seconds });
+      const wide = await compare(
+        generator,
+        target(reference, people.small.token, own),
+        target(service, people.small.token, own),
+        { connections: 64, rounds, seconds },
+      );
       report('POST /authorize on PostgreSQL, 64 connections', {
         measured: `${ratio(wide.ratio)} of raw (${thousands(wide.b.rps)}/s of ${thousands(wide.a.rps)}/s), p50 ${ms(wide.b.p50)}, p99 ${ms(wide.b.p99)}`,
         bar: '>= 0.20 of raw',

@@ -43,8 +43,11 @@ async function measureHashing({ scratch, generator, rounds, seconds, report }) {
   const service = await startService(databaseUrl, dataDir, { pin: false, env: ANY_NUMBER_OF_SIGN_INS });
   try {
     await post(`${service.url}/sign-up`, { email: 'bench@example.com', password });
-    const bodies = writeBodies(join(scratch, 'sessions.txt'), [{ action: 'read', resource: 'mcp:server3:list_issues' }]);
-    const decisions = () => load(generator, { url: `${service.url}/authorize`, token: people.small.token, bodies }, 64, seconds);
+    const bodies = writeBodies(join(scratch, 'sessions.txt'), [
+      { action: 'read', resource: 'mcp:server3:list_issues' },
+    ]);
+    const decisions = () =>
+      load(generator, { url: `${service.url}/authorize`, token: people.small.token, bodies }, 64, seconds);
     await decisions();
     const quiet = [];
     const busy = [];
@@ -82,7 +85,11 @@ function signInSteadily(url, done) {
 }
 
 async function post(url, body) {
-  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
   return response.json();
 }

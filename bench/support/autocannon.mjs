@@ -3,10 +3,16 @@ import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
 
 const [url, connections, seconds, file, token] = process.argv.slice(2);
-const headers = { 'content-type': 'application/json', 'user-agent': 'legate-bench/1', authorization: `Bearer ${token}` };
+const headers = {
+  'content-type': 'application/json',
+  'user-agent': 'legate-bench/1',
+  authorization: `Bearer ${token}`,
+};
 const path = new URL(url).pathname;
 const bodies = file === '-' ? [undefined] : readFileSync(file, 'utf8').trimEnd().split('\n');
-const requests = bodies.map((body) => (body === undefined ? { method: 'GET', path, headers } : { method: 'POST', path, headers, body }));
+const requests = bodies.map((body) =>
+  body === undefined ? { method: 'GET', path, headers } : { method: 'POST', path, headers, body },
+);
 const result = await autocannon({ url, connections: Number(connections), duration: Number(seconds), requests });
 console.log(
   JSON.stringify({

@@ -7,19 +7,27 @@ const agent = new Agent({ keepAlive: true, maxSockets: 1, noDelay: true });
 
 function send(method, path, content) {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}`, ...(content ? { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) } : {}) };
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(content ? { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) } : {}),
+    };
     const sent = request(url + path, { method, agent, headers }, (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (chunk) => (text += chunk));
-      response.on('end', () => (response.statusCode < 300 ? resolve(text) : reject(new Error(`${method} ${path} answered ${response.statusCode}: ${text}`))));
+      response.on('end', () =>
+        response.statusCode < 300
+          ? resolve(text)
+          : reject(new Error(`${method} ${path} answered ${response.statusCode}: ${text}`)),
+      );
     });
     sent.once('error', reject);
     sent.end(content);
   });
 }
 
-const create = async ([fromAgent, toAgent]) => JSON.parse(await send('POST', '/delegations', JSON.stringify({ fromAgent, toAgent, ...body }))).id;
+const create = async ([fromAgent, toAgent]) =>
+  JSON.parse(await send('POST', '/delegations', JSON.stringify({ fromAgent, toAgent, ...body }))).id;
 const revoke = (id) => send('DELETE', `/delegations/${id}`);
 async function timed(times, work) {
   const start = performance.now();

@@ -1,16 +1,17 @@
 // Fills a database through the service's own storage: people, agents and past decisions, in seconds rather than over HTTP.
 
+import { newId } from '../../dist/kernel/ids.js';
+import { newSecret, secretHash } from '../../dist/kernel/secrets.js';
 import { PostgresBatchStore } from '../../dist/ledger/postgres-store.js';
 import { SqliteBatchStore } from '../../dist/ledger/sqlite-store.js';
-import { newId } from '../../dist/lib/ids.js';
-import { newSecret, secretHash } from '../../dist/lib/secrets.js';
 import { migrate, openDatabase } from '../../dist/storage/index.js';
 
 const AGENTS_AT_ONCE = 50;
 const ROWS_AT_ONCE = 5000;
 const DAYS_BACK = 30;
 
-export const permissionsOf = (count) => Array.from({ length: count }, (_, i) => ({ resource: `mcp:server${i}:*`, actions: ['read', 'write'] }));
+export const permissionsOf = (count) =>
+  Array.from({ length: count }, (_, i) => ({ resource: `mcp:server${i}:*`, actions: ['read', 'write'] }));
 
 /** @typedef {{ id: string, token: string }} Agent */
 
@@ -42,7 +43,15 @@ export async function fillPeople(databaseUrl, agents) {
     .execute();
   await database.write
     .insertInto('api_tokens')
-    .values({ id: newId('apiToken', now), user_id: ownerId, name: 'bench', token_hash: secretHash(ownerToken), scopes: null, created_at: now, expires_at: null })
+    .values({
+      id: newId('apiToken', now),
+      user_id: ownerId,
+      name: 'bench',
+      token_hash: secretHash(ownerToken),
+      scopes: null,
+      created_at: now,
+      expires_at: null,
+    })
     .execute();
 
   const make = (permissions) => {
@@ -114,7 +123,14 @@ export async function fillAudit(databaseUrl, people, rows) {
         delegationIds: null,
       };
     });
-    await store.commit({ firstSeq: head.seq + 1, lastSeq: head.seq + records.length, timestamp, records, counters: [], writer: 'bench' });
+    await store.commit({
+      firstSeq: head.seq + 1,
+      lastSeq: head.seq + records.length,
+      timestamp,
+      records,
+      counters: [],
+      writer: 'bench',
+    });
   }
   await database.close();
 }

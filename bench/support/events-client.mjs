@@ -53,7 +53,9 @@ function open({ url, paths, token }) {
             }
             take(stream, chunk);
           });
-          socket.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\naccept: text/event-stream\r\n\r\n`);
+          socket.write(
+            `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\naccept: text/event-stream\r\n\r\n`,
+          );
         }),
     ),
   );
@@ -68,7 +70,11 @@ async function decide({ url, token, body, rate, seconds }) {
   for (let i = 0; i < rate * seconds; i++) {
     const wait = startedAt + (i * 1000) / rate - performance.now();
     if (wait > 1) await sleep(wait);
-    const one = fetch(`${url}/authorize`, { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body }).then(async (r) => {
+    const one = fetch(`${url}/authorize`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body,
+    }).then(async (r) => {
       const { auditId } = await r.json();
       answered.set(auditId.slice(4), performance.now());
     });
@@ -82,7 +88,14 @@ async function decide({ url, token, body, rate, seconds }) {
   while (behind() > 0 && performance.now() < deadline) await sleep(20);
   const took = performance.now() - startedAt;
   const frames = streams.reduce((n, s, i) => n + s.count - before[i], 0);
-  return { frames, missing: sent * streams.length - frames, alike: new Set(streams.map((s) => s.sum)).size === 1, took, p50: quantile(waits, 0.5), p99: quantile(waits, 0.99) };
+  return {
+    frames,
+    missing: sent * streams.length - frames,
+    alike: new Set(streams.map((s) => s.sum)).size === 1,
+    took,
+    p50: quantile(waits, 0.5),
+    p99: quantile(waits, 0.99),
+  };
 }
 
 /** Until `count` frames came on the one stream; `took` is from the beginning to the last of them. */

@@ -41,7 +41,11 @@ export async function compare(generator, a, b, { connections, rounds, seconds })
   return { ratio: median(bs.map((run, i) => run.rps / as[i].rps)), a: middle(as), b: middle(bs) };
 }
 
-const middle = (runs) => ({ rps: median(runs.map((r) => r.rps)), p50: median(runs.map((r) => r.p50)), p99: median(runs.map((r) => r.p99)) });
+const middle = (runs) => ({
+  rps: median(runs.map((r) => r.rps)),
+  p50: median(runs.map((r) => r.p50)),
+  p99: median(runs.map((r) => r.p99)),
+});
 
 /** What a program writes, given what it reads. */
 export function run([program, ...args], input = '') {
@@ -50,7 +54,9 @@ export function run([program, ...args], input = '') {
     let text = '';
     child.stdout.on('data', (chunk) => (text += chunk));
     child.once('error', reject);
-    child.once('exit', (code) => (code === 0 ? resolve(text) : reject(new Error(`${program} ended with ${code}: ${text}`))));
+    child.once('exit', (code) =>
+      code === 0 ? resolve(text) : reject(new Error(`${program} ended with ${code}: ${text}`)),
+    );
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });

@@ -20,7 +20,9 @@ function connection() {
     const head = text.slice(0, end);
     // A redirect without a body may come as an empty chunked one.
     const chunked = /transfer-encoding: chunked/i.test(head);
-    const length = chunked ? text.indexOf('0\r\n\r\n', end + 4) + 5 - (end + 4) : Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+    const length = chunked
+      ? text.indexOf('0\r\n\r\n', end + 4) + 5 - (end + 4)
+      : Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
     if (length < 0 || text.length < end + 4 + length) return;
     const body = text.slice(end + 4, end + 4 + length);
     text = text.slice(end + 4 + length);
@@ -49,7 +51,14 @@ const expectStatus = ({ status, body }, wanted) => {
 };
 
 const { clientId, redirectUri } = input;
-const query = { response_type: 'code', client_id: clientId, redirect_uri: redirectUri, code_challenge: CHALLENGE, code_challenge_method: 'S256', scope: 'mcp:read mcp:execute' };
+const query = {
+  response_type: 'code',
+  client_id: clientId,
+  redirect_uri: redirectUri,
+  code_challenge: CHALLENGE,
+  code_challenge_method: 'S256',
+  scope: 'mcp:read mcp:execute',
+};
 const ways = {
   /** Consent is remembered: each request is answered with a code. */
   authorize: async (to) => {
@@ -59,12 +68,22 @@ const ways = {
   },
   exchange: async (to) =>
     expectStatus(
-      await to.post('/oauth/token', { grant_type: 'authorization_code', code: codes.pop(), client_id: clientId, redirect_uri: redirectUri, code_verifier: VERIFIER }),
+      await to.post('/oauth/token', {
+        grant_type: 'authorization_code',
+        code: codes.pop(),
+        client_id: clientId,
+        redirect_uri: redirectUri,
+        code_verifier: VERIFIER,
+      }),
       200,
     ),
   /** Each with the refresh token of the answer before. */
   refresh: async (to) => {
-    const answer = await to.post('/oauth/token', { grant_type: 'refresh_token', refresh_token: to.token ?? input.refreshTokens.pop(), client_id: clientId });
+    const answer = await to.post('/oauth/token', {
+      grant_type: 'refresh_token',
+      refresh_token: to.token ?? input.refreshTokens.pop(),
+      client_id: clientId,
+    });
     expectStatus(answer, 200);
     to.token = JSON.parse(answer.body).refresh_token;
   },

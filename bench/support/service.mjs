@@ -10,7 +10,12 @@ const { startProcess } = await fromTests('process');
 
 /** The built service on a database. `nodeArguments` go to Node, e.g. --cpu-prof; `env` is further configuration. */
 export const startService = (databaseUrl, dataDir, { pin = true, nodeArguments = [], env = {} } = {}) =>
-  start([process.execPath, ...nodeArguments, cli, 'serve'], pin, { LEGATE_DATABASE_URL: databaseUrl, LEGATE_DATA_DIR: dataDir, LEGATE_LOG_LEVEL: 'error', ...env });
+  start([process.execPath, ...nodeArguments, cli, 'serve'], pin, {
+    LEGATE_DATABASE_URL: databaseUrl,
+    LEGATE_DATA_DIR: dataDir,
+    LEGATE_LOG_LEVEL: 'error',
+    ...env,
+  });
 
 export const startReference = () => start([process.execPath, join(root, 'bench/reference-server.mjs')], true, {});
 

@@ -14,9 +14,18 @@ export async function fromTests(name) {
   writeFileSync(join(out, 'package.json'), '{"type":"module"}');
   writeFileSync(
     join(out, 'tsconfig.json'),
-    JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions: options, files: [join(root, `test/support/${name}.ts`)], include: [] }),
+    JSON.stringify({
+      extends: join(root, 'tsconfig.json'),
+      compilerOptions: options,
+      files: [join(root, `test/support/${name}.ts`)],
+      include: [],
+    }),
   );
-  const { status, stdout } = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(out, 'tsconfig.json')], { encoding: 'utf8' });
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(out, 'tsconfig.json')],
+    { encoding: 'utf8' },
+  );
   if (status !== 0) throw new Error(`test/support/${name}.ts does not compile:\n${stdout}`);
   return import(pathToFileURL(join(out, `${name}.js`)).href);
 }

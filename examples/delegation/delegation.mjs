@@ -8,20 +8,31 @@ import { createLegate } from 'legate';
 const dataDir = mkdtempSync(join(tmpdir(), 'legate-example-'));
 const legate = await createLegate({ dataDir, users: { allowExternalOwners: true } });
 
-const agent = (name, permissions = []) => legate.agents.create({ ownerId: 'ada', name, type: 'autonomous', permissions });
+const agent = (name, permissions = []) =>
+  legate.agents.create({ ownerId: 'ada', name, type: 'autonomous', permissions });
 const may = async (who, action, resource) => {
   const { allowed, code } = await legate.check({ agentId: who.id, action, resource });
   console.log(`${who.name}: ${action} ${resource}? ${allowed ? 'yes' : code}`);
 };
 
 // 1. Only the release agent holds anything: at most three calls an hour.
-const release = await agent('release', [{ resource: 'mcp:github:*', actions: ['read', 'write'], constraints: { maxCallsPerHour: 3 } }]);
+const release = await agent('release', [
+  { resource: 'mcp:github:*', actions: ['read', 'write'], constraints: { maxCallsPerHour: 3 } },
+]);
 const reviewer = await agent('reviewer');
 const helper = await agent('helper');
 
 // 2. It passes a part on, and that a part of it.
-const first = await legate.delegations.create({ fromAgent: release.id, toAgent: reviewer.id, permissions: [{ resource: 'mcp:github:*', actions: ['read'] }] });
-await legate.delegations.create({ fromAgent: reviewer.id, toAgent: helper.id, permissions: [{ resource: 'mcp:github:issues:*', actions: ['read'] }] });
+const first = await legate.delegations.create({
+  fromAgent: release.id,
+  toAgent: reviewer.id,
+  permissions: [{ resource: 'mcp:github:*', actions: ['read'] }],
+});
+await legate.delegations.create({
+  fromAgent: reviewer.id,
+  toAgent: helper.id,
+  permissions: [{ resource: 'mcp:github:issues:*', actions: ['read'] }],
+});
 await may(helper, 'read', 'mcp:github:issues:42');
 await may(helper, 'write', 'mcp:github:issues:42');
 await may(helper, 'read', 'mcp:github:pulls:7');

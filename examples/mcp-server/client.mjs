@@ -37,7 +37,8 @@ const provider = {
   saveTokens: (tokens) => void (kept.tokens = tokens),
   codeVerifier: () => kept.verifier,
   saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
-  redirectToAuthorization: (address) => console.log(`Open this in a browser, sign in (or up), and allow:\n\n  ${address}\n`),
+  redirectToAuthorization: (address) =>
+    console.log(`Open this in a browser, sign in (or up), and allow:\n\n  ${address}\n`),
 };
 
 const connect = async () => {

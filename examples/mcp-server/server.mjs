@@ -28,7 +28,9 @@ function notesServer() {
     notes.set(id, note);
     return text(`added as ${id}`);
   });
-  server.registerTool('whoami', { description: 'Who calls, for whom', inputSchema: {} }, (_args, { authInfo }) => text(JSON.stringify(authInfo?.extra)));
+  server.registerTool('whoami', { description: 'Who calls, for whom', inputSchema: {} }, (_args, { authInfo }) =>
+    text(JSON.stringify(authInfo?.extra)),
+  );
   return server;
 }
 
@@ -36,9 +38,16 @@ const legate = await createLegate({ baseUrl: base }, { env: process.env });
 const app = new Hono();
 
 // The login, in three lines.
-const server = await legate.mcp.registerServer({ name: 'notes', endpoint: `${base}/notes`, tools: ['search', 'add', 'whoami'], rateLimit: { rpm: 60 } });
+const server = await legate.mcp.registerServer({
+  name: 'notes',
+  endpoint: `${base}/notes`,
+  tools: ['search', 'add', 'whoami'],
+  rateLimit: { rpm: 60 },
+});
 app.use(honoMcp({ legate, server }));
-app.all('*', (c, next) => (c.req.path === '/notes' ? next() : legate.fetch(c.req.raw, { remoteAddress: c.env.incoming.socket.remoteAddress })));
+app.all('*', (c, next) =>
+  c.req.path === '/notes' ? next() : legate.fetch(c.req.raw, { remoteAddress: c.env.incoming.socket.remoteAddress }),
+);
 
 app.all('/notes', async (c) => {
   const transport = new WebStandardStreamableHTTPServerTransport();
@@ -46,7 +55,9 @@ app.all('/notes', async (c) => {
   return transport.handleRequest(c.req.raw, { authInfo: c.get('authInfo') });
 });
 
-const listening = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, () => console.log(`MCP server: ${base}/notes   people: ${base}/account/sign-in`));
+const listening = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, () =>
+  console.log(`MCP server: ${base}/notes   people: ${base}/account/sign-in`),
+);
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, () => {
     listening.close(() => void legate.close());

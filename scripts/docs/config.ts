@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { configSection } from '../../src/config.ts';
-import { type FlatOption, flatten } from '../../src/lib/config.ts';
+import { type FlatOption, flatten } from '../../src/kernel/config.ts';
 
 const HEAD = `# Configuration
 
@@ -16,7 +16,12 @@ printed and can also be given as a file: \`<NAME>_FILE=/run/secrets/...\`.
 
 /** What a value may be, in words. */
 function valueText({ option }: FlatOption): string {
-  const schema = z.toJSONSchema(option.schema, { io: 'input', unrepresentable: 'any' }) as { type?: string; enum?: string[]; minimum?: number; maximum?: number };
+  const schema = z.toJSONSchema(option.schema, { io: 'input', unrepresentable: 'any' }) as {
+    type?: string;
+    enum?: string[];
+    minimum?: number;
+    maximum?: number;
+  };
   if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(', ');
   if (schema.type === 'array') return 'list';
   if (schema.type !== 'integer') return schema.type ?? 'string';

@@ -1,4 +1,4 @@
-import { CommonErrors, type ErrorDeclaration } from '../../src/lib/error.ts';
+import { CommonErrors, type ErrorDeclaration } from '../../src/kernel/errors.ts';
 import { modules } from '../../src/modules.ts';
 
 const HEAD = `# Errors
@@ -14,18 +14,23 @@ with \`"allowed": false\`.
 /** docs/errors.md: every code, by the part that declares it. One that several parts declare stands at the first. */
 export function renderErrors(): string {
   const seen = new Map<string, ErrorDeclaration>();
-  const parts = [{ name: 'Every endpoint', errors: CommonErrors }, ...modules.map((m) => ({ name: m.name, errors: m.errors ?? {} }))];
+  const parts = [
+    { name: 'Every endpoint', errors: CommonErrors },
+    ...modules.map((m) => ({ name: m.name, errors: m.errors ?? {} })),
+  ];
   const sections: string[] = [];
   for (const { name, errors } of parts) {
     const rows: string[] = [];
     for (const { code, status, message } of Object.values(errors) as ErrorDeclaration[]) {
       const known = seen.get(code);
-      if (known && (known.status !== status || known.message !== message)) throw new Error(`${code} is declared twice, and differently.`);
+      if (known && (known.status !== status || known.message !== message))
+        throw new Error(`${code} is declared twice, and differently.`);
       if (known) continue;
       seen.set(code, { code, status, message });
       rows.push(`| \`${code}\` | ${status} | ${message} |`);
     }
-    if (rows.length > 0) sections.push(`## ${name}\n\n| Code | Status | Message |\n|---|---|---|\n${rows.join('\n')}\n`);
+    if (rows.length > 0)
+      sections.push(`## ${name}\n\n| Code | Status | Message |\n|---|---|---|\n${rows.join('\n')}\n`);
   }
   return `${HEAD}\n${sections.join('\n')}`;
 }

@@ -47,7 +47,8 @@ export function requirementsIn(source: string, file: string): Requirement[] {
   return [...source.matchAll(TITLE)].flatMap(([, , references = '', title = '']) =>
     references.split(';').map((reference) => {
       const document = NAMES.find((name) => reference.trim() === name || reference.trim().startsWith(`${name} `));
-      if (document === undefined) throw new Error(`${file} names ${reference.trim()}, which is not in scripts/docs/standards.ts.`);
+      if (document === undefined)
+        throw new Error(`${file} names ${reference.trim()}, which is not in scripts/docs/standards.ts.`);
       return { document, section: reference.trim().slice(document.length).trim(), what: plain(title), file };
     }),
   );
@@ -69,11 +70,13 @@ function testFiles(): string[] {
   );
 }
 
-const parts = (section: string): number[] => section.split(/[ .,]/).map((part) => (/^\d+$/.test(part) ? Number(part) : Number.MAX_SAFE_INTEGER));
+const parts = (section: string): number[] =>
+  section.split(/[ .,]/).map((part) => (/^\d+$/.test(part) ? Number(part) : Number.MAX_SAFE_INTEGER));
 
 function bySection(a: Requirement, b: Requirement): number {
   const [x, y] = [parts(a.section), parts(b.section)];
-  for (let i = 0; i < Math.max(x.length, y.length); i++) if ((x[i] ?? -1) !== (y[i] ?? -1)) return (x[i] ?? -1) - (y[i] ?? -1);
+  for (let i = 0; i < Math.max(x.length, y.length); i++)
+    if ((x[i] ?? -1) !== (y[i] ?? -1)) return (x[i] ?? -1) - (y[i] ?? -1);
   return a.section.localeCompare(b.section, 'en') || a.file.localeCompare(b.file, 'en');
 }
 

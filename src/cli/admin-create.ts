@@ -12,7 +12,12 @@ export const command: Command<{ email?: string; name?: string; 'password-file'?:
   run: async ({ email, name, 'password-file': file }) => {
     if (email === undefined) throw new UsageError('--email is required.', EXIT_USAGE);
     const settings = readSettings();
-    const input = { email, password: await readPassword(file), ...(name === undefined ? {} : { name }), role: 'admin' } as const;
+    const input = {
+      email,
+      password: await readPassword(file),
+      ...(name === undefined ? {} : { name }),
+      role: 'admin',
+    } as const;
     const user = await withLegate(settings, (legate) => legate.users.create({ ...input, emailVerified: true }));
     process.stdout.write(`${user.id} ${user.email} is an administrator.\n`);
   },

@@ -5,11 +5,18 @@ import { readSettings, withLegate } from './settings.ts';
 /** `legate admin token`: prints a fresh API token with the power of an administrator, also while the service runs. Nothing else goes to standard output. */
 export const command: Command<{ user?: string; name?: string }> = {
   options: {
-    user: { type: 'string', value: 'address', meaning: 'whose token; without it, of the administrator who was there first' },
+    user: {
+      type: 'string',
+      value: 'address',
+      meaning: 'whose token; without it, of the administrator who was there first',
+    },
     name: { type: 'string', value: 'text', meaning: 'under which it is listed' },
   },
   run: async ({ user, name = 'command line' }) => {
-    const token = await withLegate(readSettings(), async (legate) => (await legate.apiTokens.create(await findAdmin(legate, user), { name })).token);
+    const token = await withLegate(
+      readSettings(),
+      async (legate) => (await legate.apiTokens.create(await findAdmin(legate, user), { name })).token,
+    );
     process.stdout.write(`${token}\n`);
   },
 };
@@ -18,6 +25,8 @@ async function findAdmin(legate: Legate, email: string | undefined): Promise<str
   const [admin] = await legate.users.list({ role: 'admin', ...(email === undefined ? {} : { email }) });
   if (admin) return admin.id;
   throw new UsageError(
-    email === undefined ? 'There is no administrator yet: open the set-up link that the start prints, or use `legate admin create`.' : `No administrator has the address ${email}.`,
+    email === undefined
+      ? 'There is no administrator yet: open the set-up link that the start prints, or use `legate admin create`.'
+      : `No administrator has the address ${email}.`,
   );
 }

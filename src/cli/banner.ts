@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
+import type { FirstAdmin } from '../people/users/index.ts';
 import type { Legate } from '../service.ts';
 import type { SchemaState } from '../storage/index.ts';
-import type { FirstAdmin } from '../users/index.ts';
 
 export interface BannerFacts {
   readonly legate: Legate;
@@ -19,8 +19,10 @@ export interface BannerFacts {
 /** What is printed at start: one aligned line for each thing a person looks for. */
 export function renderBanner(facts: BannerFacts, colour: boolean): string {
   const { legate, firstAdmin, schema } = facts;
-  const style = (format: Parameters<typeof styleText>[0], text: string): string => (colour ? styleText(format, text) : text);
-  const at = (path: string): string => `${legate.baseUrl}${legate.platform.config.http.restPath.replace(/\/$/, '')}${path}`;
+  const style = (format: Parameters<typeof styleText>[0], text: string): string =>
+    colour ? styleText(format, text) : text;
+  const at = (path: string): string =>
+    `${legate.baseUrl}${legate.platform.config.http.restPath.replace(/\/$/, '')}${path}`;
   const host = facts.host.includes(':') ? `[${facts.host}]` : facts.host;
 
   const lines: [string, string][] = [
@@ -28,10 +30,14 @@ export function renderBanner(facts: BannerFacts, colour: boolean): string {
     ['Database', `${legate.platform.database.description}, schema ${schema.applied} of ${schema.known}`],
     ['Data', facts.dataDir],
   ];
-  if (firstAdmin.kind === 'setupLink') lines.push(['Set-up', `${style('bold', firstAdmin.url)}\nmakes the first administrator, once, within 15 minutes`]);
+  if (firstAdmin.kind === 'setupLink')
+    lines.push(['Set-up', `${style('bold', firstAdmin.url)}\nmakes the first administrator, once, within 15 minutes`]);
   if (firstAdmin.kind === 'created') lines.push(['Set-up', `administrator ${firstAdmin.email} was made`]);
   if (firstAdmin.kind === 'exists' && !firstAdmin.admin)
-    lines.push(['Set-up', 'nobody is an administrator: legate admin create   (in a clone: npm run legate admin create) makes one']);
+    lines.push([
+      'Set-up',
+      'nobody is an administrator: legate admin create   (in a clone: npm run legate admin create) makes one',
+    ]);
   lines.push(
     ['API docs', `${at('/docs')}   ${at('/openapi.json')}`],
     ['Health', `${at('/health/live')}   ${at('/health/ready')}`],
@@ -45,7 +51,10 @@ export function renderBanner(facts: BannerFacts, colour: boolean): string {
   const width = Math.max(...lines.map(([name]) => name.length)) + 2;
   const body = lines.map(([name, text]) => {
     const [first, ...more] = text.split('\n');
-    return [`  ${style('dim', name.padEnd(width))}${first}`, ...more.map((line) => `  ${' '.repeat(width)}${line}`)].join('\n');
+    return [
+      `  ${style('dim', name.padEnd(width))}${first}`,
+      ...more.map((line) => `  ${' '.repeat(width)}${line}`),
+    ].join('\n');
   });
   const mode = facts.production ? 'production' : 'development';
   const title = `${style('bold', `Legate ${facts.version}`)}  ${style(facts.production ? 'green' : 'yellow', mode)}  Node ${process.versions.node}, ready after ${facts.readyAfterMs} ms`;

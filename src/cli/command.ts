@@ -2,7 +2,12 @@ import type { ParseArgsConfig } from 'node:util';
 
 /** One command of the program: its options as `parseArgs` takes them, each with its meaning. */
 export interface Command<Values = Record<string, unknown>> {
-  readonly options?: Readonly<Record<string, NonNullable<ParseArgsConfig['options']>[string] & { readonly value?: string; readonly meaning: string }>>;
+  readonly options?: Readonly<
+    Record<
+      string,
+      NonNullable<ParseArgsConfig['options']>[string] & { readonly value?: string; readonly meaning: string }
+    >
+  >;
   /** The one word that is no option: it comes among the values, under this name. */
   readonly argument?: { readonly name: string; readonly meaning: string };
   /** Runs to its end. What it throws is shown to the person and decides the exit code. */

@@ -1,9 +1,9 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HOUR_MS, isoTime, MINUTE_MS } from '../lib/clock.ts';
-import { secretHash } from '../lib/secrets.ts';
+import { HOUR_MS, isoTime, MINUTE_MS } from '../kernel/clock.ts';
+import { secretHash } from '../kernel/secrets.ts';
+import { ensureExternalUser } from '../people/users/index.ts';
 import type { Platform } from '../platform.ts';
-import { ensureExternalUser } from '../users/index.ts';
 import { type Command, UsageError } from './command.ts';
 import { readSettings, type Settings, useDataFolder, withLegate } from './settings.ts';
 
@@ -24,7 +24,8 @@ export const command: Command = {
  * (0600) and given again until ten minutes before its end. Not in production.
  */
 export async function developerToken(settings: Settings): Promise<string> {
-  if (settings.production) throw new UsageError('There is no developer token in production: `legate admin token` makes a lasting one.');
+  if (settings.production)
+    throw new UsageError('There is no developer token in production: `legate admin token` makes a lasting one.');
   const { dataDir } = settings.values;
   useDataFolder(dataDir);
   const path = join(dataDir, 'developer-token');
@@ -52,6 +53,10 @@ function readKept(path: string): string | undefined {
 }
 
 async function isGoodFor({ database, clock }: Platform, token: string): Promise<boolean> {
-  const row = await database.read.selectFrom('api_tokens').select('expires_at').where('token_hash', '=', secretHash(token)).executeTakeFirst();
+  const row = await database.read
+    .selectFrom('api_tokens')
+    .select('expires_at')
+    .where('token_hash', '=', secretHash(token))
+    .executeTakeFirst();
   return row !== undefined && (row.expires_at ?? 0) > clock.now() + ENOUGH_MS;
 }

@@ -1,7 +1,7 @@
-import { examine } from '../doctor/examine.ts';
-import { openLoopback } from '../doctor/loopback.ts';
-import { renderStep } from '../doctor/report.ts';
 import { type Command, EXIT_USAGE, UsageError } from './command.ts';
+import { examine } from './doctor/examine.ts';
+import { openLoopback } from './doctor/loopback.ts';
+import { renderStep } from './doctor/report.ts';
 
 interface Values {
   url?: string;
@@ -26,9 +26,13 @@ export const command: Command<Values> = {
   },
   run: async ({ url, token, 'client-id': clientId, 'client-secret': clientSecret, 'no-login': noLogin, wait }) => {
     if (url === undefined || !URL.canParse(url) || !/^https?:\/\//.test(url))
-      throw new UsageError('legate doctor needs the address of an MCP server, such as https://mcp.example.com/mcp', EXIT_USAGE);
+      throw new UsageError(
+        'legate doctor needs the address of an MCP server, such as https://mcp.example.com/mcp',
+        EXIT_USAGE,
+      );
     const seconds = wait === undefined ? WAIT_S : Number(wait);
-    if (!Number.isInteger(seconds) || seconds < 1) throw new UsageError('--wait must be a whole number of seconds', EXIT_USAGE);
+    if (!Number.isInteger(seconds) || seconds < 1)
+      throw new UsageError('--wait must be a whole number of seconds', EXIT_USAGE);
     const say = (text: string): void => void process.stdout.write(`${text}\n`);
     const loopback = await openLoopback();
     try {
@@ -49,7 +53,11 @@ export const command: Command<Values> = {
       });
       const broken = reports.filter((report) => report.outcome === 'broken').length;
       if (broken > 0) throw new UsageError(`\n${broken === 1 ? 'One step is' : `${broken} steps are`} broken.`);
-      say(reports.some((report) => report.outcome === 'skipped' && report.step === 'call') ? '\nNothing broken as far as was looked.' : '\nAn MCP client gets from 401 to a call.');
+      say(
+        reports.some((report) => report.outcome === 'skipped' && report.step === 'call')
+          ? '\nNothing broken as far as was looked.'
+          : '\nAn MCP client gets from 401 to a call.',
+      );
     } finally {
       await loopback.close();
     }

@@ -2,8 +2,8 @@ import { writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type pino from 'pino';
 import type { Config } from '../config.ts';
-import { redact } from '../lib/redact.ts';
-import type { Mail } from '../mail/index.ts';
+import { redact } from '../kernel/redact.ts';
+import type { Mail } from '../operations/mail/index.ts';
 import type { Log } from '../platform.ts';
 
 type Pino = typeof pino;
@@ -19,13 +19,17 @@ const IN_TEXT: readonly [RegExp, string][] = [
   [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, '[REDACTED]'],
 ];
 
-const clean = (text: string): string => IN_TEXT.reduce((rest, [pattern, instead]) => rest.replace(pattern, instead), text);
+const clean = (text: string): string =>
+  IN_TEXT.reduce((rest, [pattern, instead]) => rest.replace(pattern, instead), text);
 
 /** Values under secret-looking names go; errors stay errors, for pino to write. */
 const cleanFields = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields).map(
-      ([key, value]) => (value instanceof Error ? [key, value] : Object.entries(redact({ [key]: value }, NO_MORE_KEYS) as object)[0]) as [string, unknown],
+      ([key, value]) =>
+        (value instanceof Error
+          ? [key, value]
+          : Object.entries(redact({ [key]: value }, NO_MORE_KEYS) as object)[0]) as [string, unknown],
     ),
   );
 
@@ -52,7 +56,13 @@ export function createLog(level: Config['log']['level'], destination?: { write(l
  * Where mail goes in development while there is no mail.url: a JSON line like those of the log, but with its link or code left
  * readable, since a person has to use it.
  */
-export function printMail({ level }: Config['log'], mail: Mail, write: (line: string) => void = (line) => writeSync(2, line)): void {
+export function printMail(
+  { level }: Config['log'],
+  mail: Mail,
+  write: (line: string) => void = (line) => writeSync(2, line),
+): void {
   if (level === 'silent') return;
-  write(`${JSON.stringify({ level: 'info', time: new Date().toISOString(), ...mail, msg: 'mail, not sent since mail.url is not set' })}\n`);
+  write(
+    `${JSON.stringify({ level: 'info', time: new Date().toISOString(), ...mail, msg: 'mail, not sent since mail.url is not set' })}\n`,
+  );
 }

@@ -8,7 +8,9 @@ export const command: Command<{ 'dry-run'?: boolean }> = {
   options: { 'dry-run': { type: 'boolean', meaning: 'say what would be done, and do nothing' } },
   run: async ({ 'dry-run': dryRun }) => {
     const { values } = readSettings();
-    const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, { serviceName: values.service.name });
+    const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, {
+      serviceName: values.service.name,
+    });
     try {
       const { known, pending } = await schemaState(database);
       const say = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -8,7 +8,10 @@ import { readSettings } from './settings.ts';
 export const command: Command = {
   run: () => {
     const { values } = readSettings();
-    const document = describeApi(mountRoutes(modules, values), { config: values, baseUrl: values.baseUrl ?? `http://localhost:${values.http.port}` });
+    const document = describeApi(mountRoutes(modules, values), {
+      config: values,
+      baseUrl: values.baseUrl ?? `http://localhost:${values.http.port}`,
+    });
     process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
   },
 };

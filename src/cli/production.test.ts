@@ -8,7 +8,12 @@ import { findings } from './production.ts';
 const scratch = mkdtempSync(join(tmpdir(), 'legate-production-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 const of = (env: Record<string, string | undefined>) =>
-  findings(readConfig({ env: { LEGATE_DATA_DIR: '/srv/legate', LEGATE_MAIL_URL: 'smtps://mail.example.com', ...env }, production: true }));
+  findings(
+    readConfig({
+      env: { LEGATE_DATA_DIR: '/srv/legate', LEGATE_MAIL_URL: 'smtps://mail.example.com', ...env },
+      production: true,
+    }),
+  );
 
 describe('what production refuses', () => {
   const refused: [string, Record<string, string>][] = [
@@ -28,7 +33,9 @@ describe('what production refuses', () => {
   });
 
   it('addresses that have to be verified, and no mail', () => {
-    expect(of({ LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION: 'true', LEGATE_MAIL_URL: undefined }).refused).toEqual([expect.stringContaining('LEGATE_MAIL_URL')]);
+    expect(of({ LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION: 'true', LEGATE_MAIL_URL: undefined }).refused).toEqual([
+      expect.stringContaining('LEGATE_MAIL_URL'),
+    ]);
     expect(of({ LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION: 'true' }).refused).toEqual([]);
   });
 
@@ -40,7 +47,9 @@ describe('what production refuses', () => {
   });
 
   it('all of it at once', () => {
-    expect(of({ HOST: '0.0.0.0', LEGATE_METRICS_TOKEN: 'x', LEGATE_HTTP_TRUSTED_PROXIES: '0.0.0.0/0' }).refused).toHaveLength(3);
+    expect(
+      of({ HOST: '0.0.0.0', LEGATE_METRICS_TOKEN: 'x', LEGATE_HTTP_TRUSTED_PROXIES: '0.0.0.0/0' }).refused,
+    ).toHaveLength(3);
   });
 
   const accepted: Record<string, string>[] = [
@@ -49,7 +58,10 @@ describe('what production refuses', () => {
     { LEGATE_BASE_URL: 'http://localhost:3000' },
     { LEGATE_BASE_URL: 'http://127.0.0.1:3000' },
     { LEGATE_BASE_URL: 'http://[::1]:3000' },
-    { LEGATE_HTTP_TRUSTED_PROXIES: '10.0.0.0/8,192.0.2.1', LEGATE_HTTP_TRUSTED_ORIGINS: 'https://app.example.com,http://localhost:5173' },
+    {
+      LEGATE_HTTP_TRUSTED_PROXIES: '10.0.0.0/8,192.0.2.1',
+      LEGATE_HTTP_TRUSTED_ORIGINS: 'https://app.example.com,http://localhost:5173',
+    },
     { LEGATE_METRICS_TOKEN: '0123456789abcdef' },
   ];
   it.each(accepted)('not %o', (env) => {

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
-import { openToOthers } from '../lib/data-folder.ts';
+import { openToOthers } from '../kernel/data-folder.ts';
 import type { Settings } from './settings.ts';
 
 export interface Findings {
@@ -13,7 +13,11 @@ export interface Findings {
 
 const isLoopback = (host: string): boolean => {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
-  return bare === 'localhost' || bare.endsWith('.localhost') || (ipaddr.isValid(bare) && ipaddr.process(bare).range() === 'loopback');
+  return (
+    bare === 'localhost' ||
+    bare.endsWith('.localhost') ||
+    (ipaddr.isValid(bare) && ipaddr.process(bare).range() === 'loopback')
+  );
 };
 
 const isSafeOrigin = (address: string): boolean => {
@@ -28,22 +32,36 @@ export function findings({ values, sources }: Pick<Settings, 'values' | 'sources
   const warnings: string[] = [];
 
   if (values.baseUrl === undefined) {
-    if (!isLoopback(values.http.host)) refused.push(`LEGATE_BASE_URL is not set, but HOST is ${values.http.host}: set the public https address.`);
-  } else if (!isSafeOrigin(values.baseUrl)) refused.push('LEGATE_BASE_URL is not https: cookies and tokens would travel in the clear.');
+    if (!isLoopback(values.http.host))
+      refused.push(`LEGATE_BASE_URL is not set, but HOST is ${values.http.host}: set the public https address.`);
+  } else if (!isSafeOrigin(values.baseUrl))
+    refused.push('LEGATE_BASE_URL is not https: cookies and tokens would travel in the clear.');
   for (const range of values.http.trustedProxies.filter(trustsAll))
     refused.push(`LEGATE_HTTP_TRUSTED_PROXIES has ${range}: anyone could state any client address. Name your proxies.`);
-  for (const origin of values.http.trustedOrigins.filter((o) => !isSafeOrigin(o))) refused.push(`LEGATE_HTTP_TRUSTED_ORIGINS has ${origin}: name https origins.`);
-  for (const path of openToOthers(values.dataDir)) refused.push(`${path} is open to other users of this machine: chmod go-rwx '${path}'.`);
+  for (const origin of values.http.trustedOrigins.filter((o) => !isSafeOrigin(o)))
+    refused.push(`LEGATE_HTTP_TRUSTED_ORIGINS has ${origin}: name https origins.`);
+  for (const path of openToOthers(values.dataDir))
+    refused.push(`${path} is open to other users of this machine: chmod go-rwx '${path}'.`);
   if (values.metrics.token !== undefined && values.metrics.token.length < 16)
-    refused.push('LEGATE_METRICS_TOKEN has fewer than 16 characters: node -p "crypto.randomBytes(32).toString(\'base64url\')" makes one.');
+    refused.push(
+      'LEGATE_METRICS_TOKEN has fewer than 16 characters: node -p "crypto.randomBytes(32).toString(\'base64url\')" makes one.',
+    );
 
-  if (!values.events.requireAuth) refused.push('LEGATE_EVENTS_REQUIRE_AUTH is false: anyone could follow everything that happens.');
+  if (!values.events.requireAuth)
+    refused.push('LEGATE_EVENTS_REQUIRE_AUTH is false: anyone could follow everything that happens.');
   if (values.users.requireEmailVerification && values.mail.url === undefined)
-    refused.push('LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION is on without LEGATE_MAIL_URL: nobody could verify an address. Set smtp://user:password@host:587.');
+    refused.push(
+      'LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION is on without LEGATE_MAIL_URL: nobody could verify an address. Set smtp://user:password@host:587.',
+    );
 
-  if (isTemporary(values)) warnings.push('The database is in a folder for temporary files: set LEGATE_DATA_DIR or LEGATE_DATABASE_URL.');
-  if (values.users.signUp === 'open' && sources.get('users.signUp') !== 'default') warnings.push('LEGATE_USERS_SIGN_UP is open: anyone may create an account.');
-  if (values.mail.url === undefined) warnings.push('LEGATE_MAIL_URL is not set: no links or codes are mailed, and a forgotten password cannot be reset.');
+  if (isTemporary(values))
+    warnings.push('The database is in a folder for temporary files: set LEGATE_DATA_DIR or LEGATE_DATABASE_URL.');
+  if (values.users.signUp === 'open' && sources.get('users.signUp') !== 'default')
+    warnings.push('LEGATE_USERS_SIGN_UP is open: anyone may create an account.');
+  if (values.mail.url === undefined)
+    warnings.push(
+      'LEGATE_MAIL_URL is not set: no links or codes are mailed, and a forgotten password cannot be reset.',
+    );
   if (values.log.level === 'silent') warnings.push('LEGATE_LOG_LEVEL is silent: failures leave no trace.');
   return { refused, warnings };
 }

@@ -2,10 +2,10 @@ import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type Listening, listen } from '../http/node.ts';
-import { packageVersion } from '../lib/version.ts';
+import { packageVersion } from '../kernel/version.ts';
+import { ensureFirstAdmin } from '../people/users/index.ts';
 import type { Legate } from '../service.ts';
 import { schemaState } from '../storage/index.ts';
-import { ensureFirstAdmin } from '../users/index.ts';
 import { renderBanner } from './banner.ts';
 import { type Command, EXIT_CONFIG, UsageError } from './command.ts';
 import { createLog, printMail } from './log.ts';
@@ -31,7 +31,10 @@ export const command: Command = {
     useDataFolder(values.dataDir);
     const { host } = values.http;
     const port = values.http.port === 0 ? await freePort(host) : values.http.port;
-    const legate = await open({ http: { port } }, { ...options, log, printMail: (mail) => printMail(values.log, mail) });
+    const legate = await open(
+      { http: { port } },
+      { ...options, log, printMail: (mail) => printMail(values.log, mail) },
+    );
     try {
       const firstAdmin = await ensureFirstAdmin(legate.platform);
       const schema = await schemaState(legate.platform.database);
@@ -44,11 +47,26 @@ export const command: Command = {
       const { isTTY } = process.stdout;
       process.stdout.write(
         renderBanner(
-          { legate, version: packageVersion(), production, host, port: listening.port, dataDir: resolve(values.dataDir), schema, firstAdmin, readyAfterMs, refused },
+          {
+            legate,
+            version: packageVersion(),
+            production,
+            host,
+            port: listening.port,
+            dataDir: resolve(values.dataDir),
+            schema,
+            firstAdmin,
+            readyAfterMs,
+            refused,
+          },
           isTTY && !process.env['NO_COLOR'],
         ),
       );
-      if (!isTTY) log.info({ version: packageVersion(), url: legate.baseUrl, host, port: listening.port, readyAfterMs }, 'listening');
+      if (!isTTY)
+        log.info(
+          { version: packageVersion(), url: legate.baseUrl, host, port: listening.port, readyAfterMs },
+          'listening',
+        );
       if (production) for (const warning of warnings) log.warn({}, warning);
     } catch (error) {
       await legate.close();
@@ -68,8 +86,10 @@ async function listenOn(legate: Legate, port: number, host: string): Promise<Lis
     return await listen(legate, { port, host });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') throw new UsageError(`Port ${port} of ${host} is in use: stop what listens there, or set PORT to another one.`);
-    if (code === 'EACCES') throw new UsageError(`Port ${port} of ${host} may not be used by this user: set PORT to one above 1023.`);
+    if (code === 'EADDRINUSE')
+      throw new UsageError(`Port ${port} of ${host} is in use: stop what listens there, or set PORT to another one.`);
+    if (code === 'EACCES')
+      throw new UsageError(`Port ${port} of ${host} may not be used by this user: set PORT to one above 1023.`);
     if (code === 'EADDRNOTAVAIL') throw new UsageError(`HOST is ${host}, which is no address of this machine.`);
     throw error;
   }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type ConfigInput, readConfig } from '../config.ts';
-import { ConfigError, type Source } from '../lib/config.ts';
-import { openDataFolder } from '../lib/data-folder.ts';
+import { ConfigError, type Source } from '../kernel/config.ts';
+import { openDataFolder } from '../kernel/data-folder.ts';
 import { createLegate, type Legate, type LegateOptions } from '../service.ts';
 import { isUnavailable } from '../storage/index.ts';
 import { UsageError } from './command.ts';
@@ -58,7 +58,9 @@ export function useDataFolder(dir: string): void {
   try {
     openDataFolder(dir);
   } catch (error) {
-    throw new UsageError(`The data folder cannot be used: ${(error as Error).message} LEGATE_DATA_DIR says where it is.`);
+    throw new UsageError(
+      `The data folder cannot be used: ${(error as Error).message} LEGATE_DATA_DIR says where it is.`,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { SECOND_MS } from '../lib/clock.ts';
+import { SECOND_MS } from '../kernel/clock.ts';
 import type { Log } from '../platform.ts';
 
 /** The promise is 10 s. */

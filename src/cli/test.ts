@@ -1,8 +1,8 @@
 import { type Command, EXIT_USAGE, UsageError } from './command.ts';
-import { EXIT_BAD_FIXTURES, readFixtures } from './fixture-file.ts';
-import { decideByPolicy } from './fixture-policy.ts';
-import { decideByService } from './fixture-remote.ts';
-import { compareFixtures } from './fixture-report.ts';
+import { EXIT_BAD_FIXTURES, readFixtures } from './fixtures/file.ts';
+import { decideByPolicy } from './fixtures/policy.ts';
+import { decideByService } from './fixtures/remote.ts';
+import { compareFixtures } from './fixtures/report.ts';
 
 interface Values {
   file?: string;
@@ -15,17 +15,31 @@ interface Values {
 export const command: Command<Values> = {
   argument: { name: 'file', meaning: 'the fixtures, YAML or JSON' },
   options: {
-    policy: { type: 'string', value: 'file', meaning: 'agents, permissions and delegations, if they are not in the fixtures' },
+    policy: {
+      type: 'string',
+      value: 'file',
+      meaning: 'agents, permissions and delegations, if they are not in the fixtures',
+    },
     url: { type: 'string', value: 'address', meaning: 'ask a running service instead; nothing is counted or recorded' },
     token: { type: 'string', value: 'token', meaning: 'credential for it: an API token of whoever owns the agents' },
   },
   run: async ({ file: path, policy, url, token }) => {
-    if (path === undefined) throw new UsageError('legate test needs a file of fixtures: docs/fixtures.md shows one.', EXIT_USAGE);
-    if (url !== undefined && policy !== undefined) throw new UsageError('--policy and --url exclude each other.', EXIT_USAGE);
-    if (url !== undefined && (!URL.canParse(url) || token === undefined)) throw new UsageError('--url needs an address such as http://localhost:3000, and --token.', EXIT_USAGE);
+    if (path === undefined)
+      throw new UsageError('legate test needs a file of fixtures: docs/fixtures.md shows one.', EXIT_USAGE);
+    if (url !== undefined && policy !== undefined)
+      throw new UsageError('--policy and --url exclude each other.', EXIT_USAGE);
+    if (url !== undefined && (!URL.canParse(url) || token === undefined))
+      throw new UsageError('--url needs an address such as http://localhost:3000, and --token.', EXIT_USAGE);
     const file = readFixtures(path, policy);
-    if (url === undefined && !file.policy) throw new UsageError(`${path}: there are no agents: name them under agents, or a policy, or a service with --url.`, EXIT_BAD_FIXTURES);
-    const decided = url !== undefined ? await decideByService(file, { url, token: token as string }) : await decideByPolicy(file, file.policy as NonNullable<typeof file.policy>);
+    if (url === undefined && !file.policy)
+      throw new UsageError(
+        `${path}: there are no agents: name them under agents, or a policy, or a service with --url.`,
+        EXIT_BAD_FIXTURES,
+      );
+    const decided =
+      url !== undefined
+        ? await decideByService(file, { url, token: token as string })
+        : await decideByPolicy(file, file.policy as NonNullable<typeof file.policy>);
     const { text, differences } = compareFixtures(file, decided);
     process.stdout.write(`${text}\n`);
     if (differences > 0) process.exitCode = 1;

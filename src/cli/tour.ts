@@ -1,20 +1,35 @@
-import { runTour } from '../tour/run.ts';
 import { type Command, UsageError } from './command.ts';
 import { developerToken } from './developer-token.ts';
 import { readSettings } from './settings.ts';
+import { runTour } from './tour/run.ts';
 
 /** `legate tour`: the tour of the README against a running service, each answer explained. */
 export const command: Command<{ url?: string; token?: string }> = {
   options: {
-    url: { type: 'string', value: 'address', meaning: 'where the service is; without it, where this configuration puts it' },
-    token: { type: 'string', value: 'token', meaning: "a person's API or session token; without it, a developer token made in the data folder" },
+    url: {
+      type: 'string',
+      value: 'address',
+      meaning: 'where the service is; without it, where this configuration puts it',
+    },
+    token: {
+      type: 'string',
+      value: 'token',
+      meaning: "a person's API or session token; without it, a developer token made in the data folder",
+    },
   },
   run: async ({ url, token }) => {
     const settings = readSettings();
     const { values } = settings;
-    const baseUrl = (url ?? (values.baseUrl ?? `http://localhost:${values.http.port}`) + values.http.restPath).replace(/\/$/, '');
+    const baseUrl = (url ?? (values.baseUrl ?? `http://localhost:${values.http.port}`) + values.http.restPath).replace(
+      /\/$/,
+      '',
+    );
     await assertRunning(baseUrl);
-    const wrong = await runTour({ baseUrl, token: token ?? (await developerToken(settings)), say: (text) => process.stdout.write(`${text}\n`) });
+    const wrong = await runTour({
+      baseUrl,
+      token: token ?? (await developerToken(settings)),
+      say: (text) => process.stdout.write(`${text}\n`),
+    });
     if (wrong > 0) throw new UsageError(`${wrong} of the answers were not as they should be.`);
     process.stdout.write(`\nEvery endpoint: ${baseUrl}/docs\n`);
   },
@@ -25,5 +40,8 @@ async function assertRunning(baseUrl: string): Promise<void> {
     (response) => response.ok,
     () => false,
   );
-  if (!live) throw new UsageError(`No Legate answers at ${baseUrl}. Start one in another terminal (npm start, or legate serve), or name another address with --url.`);
+  if (!live)
+    throw new UsageError(
+      `No Legate answers at ${baseUrl}. Start one in another terminal (npm start, or legate serve), or name another address with --url.`,
+    );
 }

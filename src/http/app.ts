@@ -1,22 +1,22 @@
 import { Hono } from 'hono';
-import { asUser, type Reach } from '../lib/access.ts';
-import { clientAddress, parseTrustedProxies } from '../lib/client-address.ts';
-import { CommonErrors, validationFailed } from '../lib/error.ts';
-import { newId } from '../lib/ids.ts';
-import { parseJson, parseWith } from '../lib/json.ts';
-import { isForm } from '../lib/media-type.ts';
-import type { LimitedEndpoint } from '../lib/rate-limit.ts';
-import type { Answer, Call, Route } from '../lib/route.ts';
-import { secretsEqual } from '../lib/secrets.ts';
+import type { Authenticator, Proof } from '../access/authenticate.ts';
+import { asUser, type Visibility } from '../access/principal.ts';
+import { visibilityOf } from '../access/visibility.ts';
+import { CommonErrors, validationFailed } from '../kernel/errors.ts';
+import { newId } from '../kernel/ids.ts';
+import { parseJson, parseWith } from '../kernel/json.ts';
+import { secretsEqual } from '../kernel/secrets.ts';
 import { assertOwnForm, errorPage, seeOther, signInLocation } from '../pages/index.ts';
 import type { Module, Platform } from '../platform.ts';
-import { withHeaders } from '../rate-limit/index.ts';
 import type { Db } from '../storage/index.ts';
-import type { Authenticator, Proof } from './authenticate.ts';
+import { clientAddress, parseTrustedProxies } from './client-address.ts';
 import { preflight, type Reader, readableBy } from './cross-origin.ts';
+import { isForm } from './media-type.ts';
 import { assertAllowedOrigin } from './origin.ts';
-import { reachOf } from './reach.ts';
+import { withHeaders } from './rate-limit/index.ts';
+import type { LimitedEndpoint } from './rate-limit/rate-limit.ts';
 import { JSON_HEADERS, renderError, toKnownError } from './render-error.ts';
+import type { Answer, Call, Route } from './route.ts';
 
 /** What the server in front knows and a Request does not carry. */
 export interface Connection {
@@ -36,11 +36,22 @@ export interface MountedRoute {
 /** Every route of every module at its place. */
 export function mountRoutes(modules: readonly Module[], config: Platform['config']): MountedRoute[] {
   const prefixes = { rest: config.http.restPath, base: config.http.basePath, root: '' };
-  return modules.flatMap((module) => (module.routes ?? []).map((route) => ({ route, module, path: prefixes[route.mount ?? 'rest'].replace(/\/$/, '') + route.path })));
+  return modules.flatMap((module) =>
+    (module.routes ?? []).map((route) => ({
+      route,
+      module,
+      path: prefixes[route.mount ?? 'rest'].replace(/\/$/, '') + route.path,
+    })),
+  );
 }
 
 /** The whole HTTP surface as one function. */
-export function createApp(platform: Platform, mounted: readonly MountedRoute[], authenticator: Authenticator, observe: (route: string, status: number) => void): Fetch {
+export function createApp(
+  platform: Platform,
+  mounted: readonly MountedRoute[],
+  authenticator: Authenticator,
+  observe: (route: string, status: number) => void,
+): Fetch {
   const trusted = parseTrustedProxies(platform.config.http.trustedProxies);
   const app = new Hono<{ Bindings: { connection: Connection | undefined } }>();
 
@@ -71,7 +82,11 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
     const methods = byPath.get(path) as Map<string, Route<Platform>>;
     const crossOrigin = [...methods.values()].some((route) => route.crossOrigin);
     const get = methods.get('GET');
-    const allow = [...methods.keys(), ...(get && !get.noHead ? ['HEAD'] : []), ...(crossOrigin ? ['OPTIONS'] : [])].join(', ');
+    const allow = [
+      ...methods.keys(),
+      ...(get && !get.noHead ? ['HEAD'] : []),
+      ...(crossOrigin ? ['OPTIONS'] : []),
+    ].join(', ');
     // Whoever errs in the method still gets errors in the form that is usual here.
     const [first] = methods.values();
     const page = [...methods.values()].some((route) => route.page);
@@ -93,7 +108,9 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
         if (route.rateLimit) limit = await passLimit(platform, route.rateLimit, ip);
         response = await serve(platform, authenticator, route, request, ip, c.req.param() as Record<string, string>);
       } catch (error) {
-        response = route?.page ? pageOfError(platform, request, error, route.failure) : jsonOfError(platform, error, (route ?? first)?.failure);
+        response = route?.page
+          ? pageOfError(platform, request, error, route.errorBody)
+          : jsonOfError(platform, error, (route ?? first)?.errorBody);
       }
       if (limit) response = withHeaders(response, limit);
       const requestId = route?.echoRequestId ? request.headers.get('x-request-id') : null;
@@ -117,7 +134,7 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
   return async (request, connection) => app.fetch(request, { connection });
 }
 
-function jsonOfError(platform: Platform, thrown: unknown, failure?: Route<Platform>['failure']): Response {
+function jsonOfError(platform: Platform, thrown: unknown, failure?: Route<Platform>['errorBody']): Response {
   if (!failure) {
     const { status, headers, body } = renderError(platform, thrown);
     return new Response(body, { status, headers });
@@ -125,21 +142,34 @@ function jsonOfError(platform: Platform, thrown: unknown, failure?: Route<Platfo
   const error = toKnownError(platform, thrown);
   const { status, headers, body } = renderError(platform, error);
   // Our own challenge is for credentials of ours; what else these routes answer 401 to brings its own.
-  if (error.code !== CommonErrors.UNAUTHORIZED.code && error.headers?.['www-authenticate'] === undefined) delete headers['www-authenticate'];
+  if (error.code !== CommonErrors.UNAUTHORIZED.code && error.headers?.['www-authenticate'] === undefined)
+    delete headers['www-authenticate'];
   return new Response(status === 429 ? body : JSON.stringify(failure(error)), { status, headers });
 }
 
 /** Whoever is not signed in is led to the sign-in page, and from there back to the page. Programs are answered as everywhere. */
-function pageOfError(platform: Platform, request: Request, thrown: unknown, failure: Route<Platform>['failure']): Response {
+function pageOfError(
+  platform: Platform,
+  request: Request,
+  thrown: unknown,
+  failure: Route<Platform>['errorBody'],
+): Response {
   const { headers } = request;
   const type = headers.get('content-type');
   const error = toKnownError(platform, thrown);
-  if (error.status === 401 && !headers.has('authorization') && !isJson(type)) return seeOther(signInLocation(platform, new URL(request.url)));
-  return isForm(type) || headers.get('accept')?.includes('text/html') ? errorPage(platform, request, error) : jsonOfError(platform, error, failure);
+  if (error.status === 401 && !headers.has('authorization') && !isJson(type))
+    return seeOther(signInLocation(platform, new URL(request.url)));
+  return isForm(type) || headers.get('accept')?.includes('text/html')
+    ? errorPage(platform, request, error)
+    : jsonOfError(platform, error, failure);
 }
 
 /** Header fields for the answer. Throws 429. */
-async function passLimit(platform: Platform, name: LimitedEndpoint, ip: string | null): Promise<Record<string, string>> {
+async function passLimit(
+  platform: Platform,
+  name: LimitedEndpoint,
+  ip: string | null,
+): Promise<Record<string, string>> {
   const passage = await platform.limits.pass(name, ip);
   if (passage.refusal) throw passage.refusal;
   return passage.headers;
@@ -162,25 +192,33 @@ async function serve(
     if (found.byCookie && request.method !== 'GET' && request.method !== 'HEAD') assertAllowedOrigin(platform, request);
     return found;
   };
-  const proof = route.who === 'public' || opened ? undefined : await authenticate();
+  const proof = route.access === 'public' || opened ? undefined : await authenticate();
   const principal = proof?.principal ?? { kind: 'anonymous' as const };
-  const reach = opened ? ({ kind: 'all' } as const) : await reachOf(platform, principal, route.who);
+  const visibility = opened ? ({ kind: 'all' } as const) : await visibilityOf(platform, principal, route.access);
 
   const call: Call<unknown, unknown, unknown> = {
     principal,
     proof: proof ?? { epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => principal },
-    reach,
-    confirm: async (db) => (proof ? reachOf(platform, await proof.reauthenticate(db as Db), route.who, db as Db) : reach),
-    person: async () => {
+    visibility,
+    reauthorize: async (db) =>
+      proof ? visibilityOf(platform, await proof.reauthenticate(db as Db), route.access, db as Db) : visibility,
+    requireUser: async () => {
       const found = proof ?? (await authenticate());
-      const again = async (db: unknown): Promise<Reach> => reachOf(platform, await found.reauthenticate(db as Db), 'user', db as Db);
-      await reachOf(platform, found.principal, 'user');
-      return { principal: asUser(found.principal), confirm: again };
+      const again = async (db: unknown): Promise<Visibility> =>
+        visibilityOf(platform, await found.reauthenticate(db as Db), 'user', db as Db);
+      await visibilityOf(platform, found.principal, 'user');
+      return { principal: asUser(found.principal), reauthorize: again };
     },
-    proveAs: async (who, credential) => {
-      const found = credential === undefined ? (proof ?? (await authenticate())) : await authenticator.bySecret(credential);
-      const again = async (db: unknown): Promise<Reach> => reachOf(platform, await found.reauthenticate(db as Db), who, db as Db);
-      return { principal: found.principal, reach: await reachOf(platform, found.principal, who), confirm: again };
+    authenticateAs: async (who, credential) => {
+      const found =
+        credential === undefined ? (proof ?? (await authenticate())) : await authenticator.bySecret(credential);
+      const again = async (db: unknown): Promise<Visibility> =>
+        visibilityOf(platform, await found.reauthenticate(db as Db), who, db as Db);
+      return {
+        principal: found.principal,
+        visibility: await visibilityOf(platform, found.principal, who),
+        reauthorize: again,
+      };
     },
     params: route.params ? parseWith(route.params, params, 'path') : params,
     query: readQuery(route, url),
@@ -196,8 +234,10 @@ async function serve(
 }
 
 function opensByOwnSecret(platform: Platform, route: Route<Platform>, request: Request): boolean {
-  const secret = route.ownSecret?.(platform);
-  return secret !== undefined && secretsEqual(request.headers.get('authorization')?.replace(/^bearer +/i, '') ?? '', secret);
+  const secret = route.staticToken?.(platform);
+  return (
+    secret !== undefined && secretsEqual(request.headers.get('authorization')?.replace(/^bearer +/i, '') ?? '', secret)
+  );
 }
 
 function readQuery(route: Route<Platform>, url: URL): unknown {
@@ -230,7 +270,8 @@ async function readBody(platform: Platform, route: Route<Platform>, request: Req
   if (!route.body) return undefined;
   const limit = route.bodyLimit ?? platform.config.http.bodyLimit;
   const type = request.headers.get('content-type');
-  if (type === null && route.bodyOptional && (request.body === null || request.headers.get('content-length') === '0')) return parseWith(route.body, {});
+  if (type === null && route.bodyOptional && (request.body === null || request.headers.get('content-length') === '0'))
+    return parseWith(route.body, {});
   const form = route.form !== undefined && route.form !== false && isForm(type);
   if (!(form || (isJson(type) && route.form !== 'only')) || request.headers.has('content-encoding'))
     throw (route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE)({ message: wrongMediaType(route, request) });
@@ -246,7 +287,8 @@ function wrongMediaType(route: Route<Platform>, request: Request): string {
   return `The content type must be ${route.form === 'only' ? form : route.form ? `application/json or ${form}` : 'application/json'}.`;
 }
 
-export const isJson = (contentType: string | null | undefined): boolean => contentType !== null && contentType !== undefined && /^application\/json\s*(;|$)/i.test(contentType);
+export const isJson = (contentType: string | null | undefined): boolean =>
+  contentType !== null && contentType !== undefined && /^application\/json\s*(;|$)/i.test(contentType);
 
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   const stated = request.headers.get('content-length') ?? '';
@@ -271,9 +313,13 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
 /** The answer through its declared schema: a field that is not declared never leaves. */
 function toResponse(route: Route<Platform>, answer: Answer): Response {
   if (answer instanceof Response) return answer;
-  const schema = route.answers[answer.status];
-  if (schema === undefined) throw new Error(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`);
-  const headers = new Headers({ ...(schema === null ? { 'cache-control': 'no-store' } : JSON_HEADERS), ...answer.headers });
+  const schema = route.responses[answer.status];
+  if (schema === undefined)
+    throw new Error(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`);
+  const headers = new Headers({
+    ...(schema === null ? { 'cache-control': 'no-store' } : JSON_HEADERS),
+    ...answer.headers,
+  });
   for (const cookie of answer.cookies ?? []) headers.append('set-cookie', cookie);
   if (schema === null) return new Response(null, { status: answer.status, headers });
   const body = 'mediaTypes' in schema ? answer.body : schema.parse(answer.body);

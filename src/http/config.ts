@@ -1,13 +1,18 @@
 import { z } from 'zod';
-import { parseAddressRange } from '../lib/address-range.ts';
-import { option, type Section } from '../lib/config.ts';
+import { parseAddressRange } from '../kernel/address-range.ts';
+import { option, type Section } from '../kernel/config.ts';
 
-const path = z.string().regex(/^\/([A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*)?$/, 'must be a path such as /api, without a slash at the end');
+const path = z
+  .string()
+  .regex(/^\/([A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*)?$/, 'must be a path such as /api, without a slash at the end');
 
 /** As browsers write it: any other would never be met. */
 const origin = z
   .string()
-  .refine((text) => URL.canParse(text) && new URL(text).origin === text, 'must be an origin such as https://app.example.com, without a path or a slash at the end');
+  .refine(
+    (text) => URL.canParse(text) && new URL(text).origin === text,
+    'must be an origin such as https://app.example.com, without a path or a slash at the end',
+  );
 
 export const httpConfig = {
   port: option.integer({ default: 3000, max: 65_535, env: 'PORT', description: 'TCP port. 0 takes any free one.' }),
@@ -27,7 +32,8 @@ export const httpConfig = {
   trustedOrigins: option.list({
     default: [],
     item: origin,
-    description: 'Origins beside our own whose pages may call the API, with the session cookie too (CORS), and where links may lead in the end.',
+    description:
+      'Origins beside our own whose pages may call the API, with the session cookie too (CORS), and where links may lead in the end.',
   }),
   bodyLimit: option.integer({ default: 1_048_576, min: 1024, description: 'Largest request body in bytes.' }),
 } satisfies Section;

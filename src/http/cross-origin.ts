@@ -17,7 +17,11 @@ const PREFLIGHT_SECONDS = 7200;
 const allowed = (reader: Reader): Record<string, string> =>
   reader === 'anyone'
     ? { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED }
-    : { 'access-control-allow-origin': reader.trusted, 'access-control-allow-credentials': 'true', 'access-control-expose-headers': EXPOSED_TO_TRUSTED };
+    : {
+        'access-control-allow-origin': reader.trusted,
+        'access-control-allow-credentials': 'true',
+        'access-control-expose-headers': EXPOSED_TO_TRUSTED,
+      };
 
 /** The same answer, readable by these pages. */
 export function readableBy(reader: Reader, response: Response): Response {

@@ -2,9 +2,19 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { directOf } from '../lib/direct-body.ts';
-import type { Legate } from '../service.ts';
+import type { Platform } from '../platform.ts';
+import type { Fetch } from './app.ts';
+import { directOf } from './node-body.ts';
 import { renderBadAddress, renderError } from './render-error.ts';
+
+/** What this file serves; `createLegate` makes one. */
+export interface Served {
+  readonly fetch: Fetch;
+  readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
+  readonly baseUrl: string;
+  readonly platform: Platform;
+  readonly events: { close(): void };
+}
 
 export interface Listening {
   readonly server: Server;
@@ -17,7 +27,7 @@ export interface Listening {
  * A request listener for `node:http`, for Express and other frameworks on Node's own request and response. It must see requests
  * before any body parser does; one whose body was read already is answered with 500, and the log says so.
  */
-export function nodeListener(legate: Legate): (req: IncomingMessage, res: ServerResponse) => void {
+export function nodeListener(legate: Served): (req: IncomingMessage, res: ServerResponse) => void {
   const answer = async (request: Request, env: unknown): Promise<Response> => {
     const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
     const response = await legate.fetch(request, { remoteAddress: incoming.socket.remoteAddress });
@@ -30,14 +40,18 @@ export function nodeListener(legate: Legate): (req: IncomingMessage, res: Server
   const general = getRequestListener(answer, {
     overrideGlobalObjects: false,
     errorHandler: (error) => {
-      const { status, headers, body } = error instanceof RequestError ? renderBadAddress(legate.platform) : renderError(legate.platform, error);
+      const { status, headers, body } =
+        error instanceof RequestError ? renderBadAddress(legate.platform) : renderError(legate.platform, error);
       return new Response(body, { status, headers });
     },
     hostname: new URL(legate.baseUrl).host,
   });
   return (req, res) => {
     if (req.readableDidRead) {
-      const { status, headers, body } = renderError(legate.platform, new Error('The body was read by somebody else: mount nodeListener before any body parser.'));
+      const { status, headers, body } = renderError(
+        legate.platform,
+        new Error('The body was read by somebody else: mount nodeListener before any body parser.'),
+      );
       res.writeHead(status, headers).end(body);
       return;
     }
@@ -47,14 +61,17 @@ export function nodeListener(legate: Legate): (req: IncomingMessage, res: Server
 }
 
 /** Serves a Legate on a TCP port. Resolves when it accepts connections. */
-export async function listen(legate: Legate, options: { port: number; host: string }): Promise<Listening> {
+export async function listen(legate: Served, options: { port: number; host: string }): Promise<Listening> {
   const handle = nodeListener(legate);
   let stopping = false;
-  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000, maxHeaderSize: 32_768, noDelay: true }, (req, res) => {
-    // A client that sends one request after the other learns with the next answer that this connection ends.
-    if (stopping) res.shouldKeepAlive = false;
-    handle(req, res);
-  });
+  const server = createServer(
+    { keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000, maxHeaderSize: 32_768, noDelay: true },
+    (req, res) => {
+      // A client that sends one request after the other learns with the next answer that this connection ends.
+      if (stopping) res.shouldKeepAlive = false;
+      handle(req, res);
+    },
+  );
   // Node counts a connection on which nothing was ever asked neither as idle nor as done with.
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {

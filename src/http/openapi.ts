@@ -1,17 +1,19 @@
 import { z } from 'zod';
-import type { Who } from '../lib/access.ts';
-import { CommonErrors, type ErrorFactory } from '../lib/error.ts';
-import type { Route } from '../lib/route.ts';
-import { sessionCookieName } from '../lib/session-cookie.ts';
-import { packageVersion } from '../lib/version.ts';
+import type { Access } from '../access/principal.ts';
+import { sessionCookieName } from '../access/session-cookie.ts';
+import { CommonErrors, type ErrorFactory } from '../kernel/errors.ts';
+import { packageVersion } from '../kernel/version.ts';
 import type { Platform } from '../platform.ts';
 import type { MountedRoute } from './app.ts';
+import type { Route } from './route.ts';
 
 type Json = Record<string, unknown>;
 
 /** Body of every error (contract 3). */
 const ErrorBody = z
-  .object({ error: z.object({ code: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()).optional() }) })
+  .object({
+    error: z.object({ code: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()).optional() }),
+  })
   .meta({ id: 'Error', description: 'The code is stable; the message is for people.' });
 
 /**
@@ -39,8 +41,17 @@ export function describeApi(mounted: readonly MountedRoute[], platform: Pick<Pla
     paths,
     components: {
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'An agent token (lgt_), an API token (lgk_) or a session token (lgs_).' },
-        cookie: { type: 'apiKey', in: 'cookie', name: sessionCookieName(platform.baseUrl, platform.config.service.name), description: 'The session of a signed-in person.' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An agent token (lgt_), an API token (lgk_) or a session token (lgs_).',
+        },
+        cookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookieName(platform.baseUrl, platform.config.service.name),
+          description: 'The session of a signed-in person.',
+        },
       },
       schemas: components.all(),
     },
@@ -50,25 +61,43 @@ export function describeApi(mounted: readonly MountedRoute[], platform: Pick<Pla
 /** Every schema of a route, and which side of it is seen. */
 function schemasOf(route: Route<Platform>): [z.ZodType, Io][] {
   const asked = [route.params, route.query, route.body].filter((schema) => schema !== undefined);
-  const answered = Object.values(route.answers).filter((answer) => answer instanceof z.ZodType);
-  return [...asked.map((schema): [z.ZodType, Io] => [schema, 'input']), ...answered.map((schema): [z.ZodType, Io] => [schema, 'output'])];
+  const answered = Object.values(route.responses).filter((answer) => answer instanceof z.ZodType);
+  return [
+    ...asked.map((schema): [z.ZodType, Io] => [schema, 'input']),
+    ...answered.map((schema): [z.ZodType, Io] => [schema, 'output']),
+  ];
 }
 
 function operation(route: Route<Platform>, path: string, tag: string, components: Components): Json {
-  const parameters = [...parametersOf(route.params, 'path', components), ...parametersOf(route.query, 'query', components)];
+  const parameters = [
+    ...parametersOf(route.params, 'path', components),
+    ...parametersOf(route.query, 'query', components),
+  ];
   const named = new Set(parameters.map((p) => p['name']));
-  for (const [, name] of path.matchAll(/:(\w+)/g)) if (!named.has(name)) parameters.unshift({ name, in: 'path', required: true, schema: { type: 'string' } });
-  const description = [route.description, needs(route.who), route.ownSecret ? 'It also has a Bearer token of its own.' : undefined].filter(Boolean).join('\n\n');
+  for (const [, name] of path.matchAll(/:(\w+)/g))
+    if (!named.has(name)) parameters.unshift({ name, in: 'path', required: true, schema: { type: 'string' } });
+  const description = [
+    route.description,
+    needs(route.access),
+    route.staticToken ? 'It also has a Bearer token of its own.' : undefined,
+  ]
+    .filter(Boolean)
+    .join('\n\n');
   const body = route.body ? { schema: components.of(route.body, 'input') } : undefined;
   return {
     operationId: operationId(route.method, path),
     tags: [tag],
     summary: route.summary,
     ...(description ? { description } : {}),
-    security: route.who === 'public' ? [] : [{ bearer: [] }, { cookie: [] }],
+    security: route.access === 'public' ? [] : [{ bearer: [] }, { cookie: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body
-      ? { requestBody: { required: !route.bodyOptional, content: { 'application/json': body, ...(route.form ? { 'application/x-www-form-urlencoded': body } : {}) } } }
+      ? {
+          requestBody: {
+            required: !route.bodyOptional,
+            content: { 'application/json': body, ...(route.form ? { 'application/x-www-form-urlencoded': body } : {}) },
+          },
+        }
       : {}),
     responses: { ...answers(route, components), ...errors(route) },
   };
@@ -80,12 +109,15 @@ function operationId(method: string, path: string): string {
     .replace(/\{[^}]*\}/g, '')
     .split(/[/_.-]/)
     .filter((word) => word !== '');
-  return method.toLowerCase() + words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word))).join('');
+  return (
+    method.toLowerCase() +
+    words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word))).join('')
+  );
 }
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** Who may call, in words. */
-function needs(who: Who): string | undefined {
+function needs(who: Access): string | undefined {
   if (who === 'public') return undefined;
   if (who === 'user') return 'For people: a session, or an API token that is not narrowed to scopes.';
   if (who === 'admin') return 'For administrators.';
@@ -95,7 +127,10 @@ function needs(who: Who): string | undefined {
 
 function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query', components: Components): Json[] {
   if (!schema) return [];
-  const { properties = {}, required = [] } = components.of(schema, 'input') as { properties?: Record<string, Json>; required?: string[] };
+  const { properties = {}, required = [] } = components.of(schema, 'input') as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
     name,
     in: place,
@@ -107,18 +142,36 @@ function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query', co
 
 function answers(route: Route<Platform>, components: Components): Json {
   return Object.fromEntries(
-    Object.entries(route.answers).map(([status, answer]) => {
+    Object.entries(route.responses).map(([status, answer]) => {
       const description = STATUS_TEXT[status] ?? 'The answer.';
       if (answer === null) return [status, { description }];
       if (answer instanceof z.ZodType)
-        return [status, { description, ...(isPaged(route) ? { headers: LINK } : {}), content: { 'application/json': { schema: components.of(answer, 'output') } } }];
-      return [status, { description, content: Object.fromEntries(answer.mediaTypes.map((type) => [type, { schema: { type: 'string' } }])) }];
+        return [
+          status,
+          {
+            description,
+            ...(isPaged(route) ? { headers: LINK } : {}),
+            content: { 'application/json': { schema: components.of(answer, 'output') } },
+          },
+        ];
+      return [
+        status,
+        {
+          description,
+          content: Object.fromEntries(answer.mediaTypes.map((type) => [type, { schema: { type: 'string' } }])),
+        },
+      ];
     }),
   );
 }
 
 const isPaged = ({ query }: Route<Platform>): boolean => query instanceof z.ZodObject && 'cursor' in query.shape;
-const LINK = { Link: { description: 'With rel="next" the address of the next page, when there is one (RFC 8288).', schema: { type: 'string' } } };
+const LINK = {
+  Link: {
+    description: 'With rel="next" the address of the next page, when there is one (RFC 8288).',
+    schema: { type: 'string' },
+  },
+};
 
 const STATUS_TEXT: Record<string, string> = { 200: 'Done.', 201: 'Made.', 204: 'Done; no body.' };
 
@@ -126,22 +179,32 @@ const STATUS_TEXT: Record<string, string> = { 200: 'Done.', 201: 'Made.', 204: '
 function errors(route: Route<Platform>): Json {
   const all: ErrorFactory[] = [...(route.errors ?? [])];
   if (route.params || route.query || route.body) all.push(CommonErrors.VALIDATION_FAILED);
-  if (route.who !== 'public') all.push(CommonErrors.UNAUTHORIZED, CommonErrors.FORBIDDEN, CommonErrors.STORAGE_UNAVAILABLE);
+  if (route.access !== 'public')
+    all.push(CommonErrors.UNAUTHORIZED, CommonErrors.FORBIDDEN, CommonErrors.STORAGE_UNAVAILABLE);
   if (route.rateLimit) all.push(CommonErrors.RATE_LIMIT_EXCEEDED);
   if (route.body) all.push(CommonErrors.PAYLOAD_TOO_LARGE, CommonErrors.UNSUPPORTED_MEDIA_TYPE);
   all.push(CommonErrors.INTERNAL_ERROR);
   const byStatus = new Map<number, Map<string, string>>();
-  for (const { code, status, message } of all) byStatus.set(status, (byStatus.get(status) ?? new Map()).set(code, message));
+  for (const { code, status, message } of all)
+    byStatus.set(status, (byStatus.get(status) ?? new Map()).set(code, message));
   const described: Json = {};
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
-    if (route.answers[status] !== undefined) continue;
+    if (route.responses[status] !== undefined) continue;
     described[status] = {
       description: [...codes].map(([code, message]) => `\`${code}\`: ${message}`).join('\n\n'),
-      ...(status === 401 && route.who !== 'public' ? { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } } : {}),
+      ...(status === 401 && route.access !== 'public'
+        ? { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } }
+        : {}),
       content: {
         'application/json': {
           schema: {
-            allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { error: { type: 'object', properties: { code: { enum: [...codes.keys()] } } } } }],
+            allOf: [
+              { $ref: '#/components/schemas/Error' },
+              {
+                type: 'object',
+                properties: { error: { type: 'object', properties: { code: { enum: [...codes.keys()] } } } },
+              },
+            ],
           },
         },
       },
@@ -158,20 +221,29 @@ class Components {
   readonly #differing = new Set<string>();
 
   constructor(schemas: readonly (readonly [schema: z.ZodType, io: Io])[]) {
-    for (const [schema, io] of schemas) for (const [id, definition] of Object.entries(toJsonSchema(schema, io).$defs ?? {})) this.#found[io].set(id, definition);
+    for (const [schema, io] of schemas)
+      for (const [id, definition] of Object.entries(toJsonSchema(schema, io).$defs ?? {}))
+        this.#found[io].set(id, definition);
     const { input, output } = this.#found;
-    for (const [id, definition] of input) if (output.has(id) && JSON.stringify(output.get(id)) !== JSON.stringify(definition)) this.#differing.add(id);
+    for (const [id, definition] of input)
+      if (output.has(id) && JSON.stringify(output.get(id)) !== JSON.stringify(definition)) this.#differing.add(id);
     // What refers to one that differs, differs.
     for (let before = -1; before !== this.#differing.size; ) {
       before = this.#differing.size;
       for (const [id, definition] of input)
-        if (output.has(id) && [...this.#differing].some((other) => JSON.stringify(definition).includes(`"#/$defs/${other}"`))) this.#differing.add(id);
+        if (
+          output.has(id) &&
+          [...this.#differing].some((other) => JSON.stringify(definition).includes(`"#/$defs/${other}"`))
+        )
+          this.#differing.add(id);
     }
   }
 
   /** Every component, by its name. */
   all(): Record<string, Json> {
-    const both = (['output', 'input'] as const).flatMap((io) => [...this.#found[io]].map(([id, definition]) => [this.#name(id, io), this.#withRefs(definition, io)] as const));
+    const both = (['output', 'input'] as const).flatMap((io) =>
+      [...this.#found[io]].map(([id, definition]) => [this.#name(id, io), this.#withRefs(definition, io)] as const),
+    );
     return Object.fromEntries(both.sort(([a], [b]) => (a < b ? -1 : 1))) as Record<string, Json>;
   }
 
@@ -190,7 +262,9 @@ class Components {
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(
       Object.entries(value).map(([key, item]) =>
-        key === '$ref' && typeof item === 'string' ? [key, `#/components/schemas/${this.#name(item.replace('#/$defs/', ''), io)}`] : [key, this.#withRefs(item, io)],
+        key === '$ref' && typeof item === 'string'
+          ? [key, `#/components/schemas/${this.#name(item.replace('#/$defs/', ''), io)}`]
+          : [key, this.#withRefs(item, io)],
       ),
     );
   }
@@ -203,7 +277,8 @@ const toJsonSchema = (schema: z.ZodType, io: Io): Json & { $defs?: Record<string
     override: ({ zodSchema, jsonSchema }) => {
       const { def } = zodSchema._zod;
       // What we answer may gain fields; only what is declared strict is closed.
-      if (def.type === 'object' && (def as { catchall?: unknown }).catchall === undefined) delete jsonSchema.additionalProperties;
+      if (def.type === 'object' && (def as { catchall?: unknown }).catchall === undefined)
+        delete jsonSchema.additionalProperties;
       delete jsonSchema.id;
     },
   }) as Json;

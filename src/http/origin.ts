@@ -1,4 +1,4 @@
-import { CommonErrors } from '../lib/error.ts';
+import { CommonErrors } from '../kernel/errors.ts';
 import type { Platform } from '../platform.ts';
 
 /**
@@ -19,7 +19,8 @@ export function assertAllowedOrigin(platform: Platform, request: Request): void 
 }
 
 const isAllowed = (platform: Platform, origin: string | undefined): boolean =>
-  origin !== undefined && (origin === new URL(platform.baseUrl).origin || platform.config.http.trustedOrigins.includes(origin));
+  origin !== undefined &&
+  (origin === new URL(platform.baseUrl).origin || platform.config.http.trustedOrigins.includes(origin));
 
 function originOf(address: string | null): string | undefined {
   if (address === null || !URL.canParse(address)) return undefined;

@@ -1,8 +1,8 @@
-import { CommonErrors, LegateError, validationFailed } from '../lib/error.ts';
-import { newId } from '../lib/ids.ts';
+import { CommonErrors, LegateError, validationFailed } from '../kernel/errors.ts';
+import { newId } from '../kernel/ids.ts';
+import { bearerChallenge } from '../kernel/protocol/bearer-challenge.ts';
+import { PROTECTED_RESOURCE_PATH } from '../kernel/protocol/protected-resource.ts';
 import type { Platform } from '../platform.ts';
-import { bearerChallenge } from '../protocol/bearer-challenge.ts';
-import { PROTECTED_RESOURCE_PATH } from '../protocol/protected-resource.ts';
 import { isUnavailable } from '../storage/index.ts';
 
 export interface Rendered {
@@ -11,7 +11,11 @@ export interface Rendered {
   readonly body: string;
 }
 
-export const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
+export const JSON_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+} as const;
 
 /** Any error as an answer (contract 3). What is not one of ours is a 500 whose id is also in the log, and nothing else. */
 export function renderError(platform: Platform, thrown: unknown): Rendered {
@@ -34,12 +38,16 @@ export function renderError(platform: Platform, thrown: unknown): Rendered {
 
 /** 400 for a request of whose target and Host no URL can be made. */
 export const renderBadAddress = (platform: Platform): Rendered =>
-  renderError(platform, validationFailed([{ path: '', message: 'the address or the Host of the request is not valid' }]));
+  renderError(
+    platform,
+    validationFailed([{ path: '', message: 'the address or the Host of the request is not valid' }]),
+  );
 
 /** Any error as one that has an answer; what is not for the caller goes to the log. */
 export function toKnownError(platform: Platform, thrown: unknown): LegateError {
   if (thrown instanceof LegateError) {
-    if (thrown.status >= 500) platform.log.error({ code: thrown.code, internal: thrown.internal, err: thrown.cause }, thrown.message);
+    if (thrown.status >= 500)
+      platform.log.error({ code: thrown.code, internal: thrown.internal, err: thrown.cause }, thrown.message);
     return thrown;
   }
   if (isUnavailable(thrown)) {
@@ -57,8 +65,13 @@ function challengeOf(platform: Platform, error: LegateError): string | undefined
   const place = { issuer, resource, resourceMetadata: baseUrl + PROTECTED_RESOURCE_PATH };
   if (error.status === 401) {
     const invalid = error.details?.['error'] === 'invalid_token';
-    return bearerChallenge({ ...place, ...(invalid ? { error: 'invalid_token', errorDescription: error.message } : {}) });
+    return bearerChallenge({
+      ...place,
+      ...(invalid ? { error: 'invalid_token', errorDescription: error.message } : {}),
+    });
   }
   const scope = error.status === 403 ? error.details?.['scope'] : undefined;
-  return typeof scope === 'string' ? bearerChallenge({ ...place, error: 'insufficient_scope', scope: [scope] }) : undefined;
+  return typeof scope === 'string'
+    ? bearerChallenge({ ...place, error: 'insufficient_scope', scope: [scope] })
+    : undefined;
 }

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../test/support/service.ts';
 
 const epochOf = async (t: TestService): Promise<number> => t.legate.platform.ledger.epoch.get();
-const invalidate = (t: TestService): Promise<void> => t.legate.platform.ledger.change(async (change) => change.invalidate());
+const invalidate = (t: TestService): Promise<void> =>
+  t.legate.platform.ledger.change(async (change) => change.invalidate());
 
 describe('the current epoch', () => {
   it('is known to whoever asks next, on this instance and on another, however often it was asked before', async () => {

@@ -1,5 +1,5 @@
-import type { EventType } from '../lib/event.ts';
 import type { Db } from '../storage/index.ts';
+import type { EventType } from './event-types.ts';
 
 export type DecisionResult = 'allowed' | 'denied' | 'rate_limited';
 

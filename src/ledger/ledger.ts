@@ -1,10 +1,19 @@
 import type { Transaction } from 'kysely';
-import type { Clock } from '../lib/clock.ts';
-import { CommonErrors, LegateError } from '../lib/error.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { CommonErrors, LegateError } from '../kernel/errors.ts';
 import { type Database, type Db, isUnavailable, type Tables } from '../storage/index.ts';
 import { HourCounters } from './counters.ts';
 import { CurrentEpoch } from './current-epoch.ts';
-import { type AuditRecord, type Batch, type BatchStore, type CommittedEvent, type CounterState, type Head, type NewEvent, NotReady } from './entry.ts';
+import {
+  type AuditRecord,
+  type Batch,
+  type BatchStore,
+  type CommittedEvent,
+  type CounterState,
+  type Head,
+  type NewEvent,
+  NotReady,
+} from './entry.ts';
 import { Mutex } from './mutex.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
 import { append } from './rows.ts';
@@ -141,12 +150,18 @@ export class Ledger {
   constructor(options: LedgerOptions) {
     this.#o = options;
     this.epoch = new CurrentEpoch(options.database, () => this.stats.changes);
-    this.#store = options.database.dialect === 'sqlite' ? new SqliteBatchStore(options.database) : new PostgresBatchStore(options.database);
+    this.#store =
+      options.database.dialect === 'sqlite'
+        ? new SqliteBatchStore(options.database)
+        : new PostgresBatchStore(options.database);
   }
 
   /** Hands a decision to the sequencer. Resolves after its record is durable; rejects with 503 AUDIT_UNAVAILABLE when it cannot be recorded. */
   decide<T>(candidate: Candidate<T>): Promise<T> {
-    if (this.#closed || this.#queue.length >= MAX_QUEUE) return Promise.reject(CommonErrors.AUDIT_UNAVAILABLE({ internal: this.#closed ? 'ledger closed' : 'queue full' }));
+    if (this.#closed || this.#queue.length >= MAX_QUEUE)
+      return Promise.reject(
+        CommonErrors.AUDIT_UNAVAILABLE({ internal: this.#closed ? 'ledger closed' : 'queue full' }),
+      );
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ candidate, resolve: resolve as (value: never) => void, reject });
       if (!this.#turning) {
@@ -220,7 +235,8 @@ export class Ledger {
           for (let reacted = 0; reacted < events.length; ) {
             const emitted = events.slice(reacted);
             reacted = events.length;
-            for (const [type, some] of byType(emitted)) for (const react of reactions?.get(type) ?? []) await react(change, some);
+            for (const [type, some] of byType(emitted))
+              for (const react of reactions?.get(type) ?? []) await react(change, some);
           }
           const appended = records.length + events.length;
           if (appended > 0) {
@@ -298,7 +314,12 @@ export class Ledger {
       const writes: ((db: Db) => Promise<void>)[] = [];
       for (const waiting of candidates) {
         try {
-          const { answer, record, write, events: emitted } = this.#evaluate(waiting.candidate, turn) ?? (await this.#evaluateLoading(waiting.candidate, turn));
+          const {
+            answer,
+            record,
+            write,
+            events: emitted,
+          } = this.#evaluate(waiting.candidate, turn) ?? (await this.#evaluateLoading(waiting.candidate, turn));
           if (record) records.push(record);
           if (write) writes.push(write);
           if (emitted) events.push(...emitted);
@@ -312,9 +333,17 @@ export class Ledger {
       const firstSeq = head.seq + 1;
       if (records.length > 0) {
         for (const write of writes) await write(this.#store.db());
-        const committed = events.length > 0 ? await append(this.#store.db(), [], events, firstSeq + records.length, now) : [];
+        const committed =
+          events.length > 0 ? await append(this.#store.db(), [], events, firstSeq + records.length, now) : [];
         const lastSeq = head.seq + records.length + events.length;
-        const written = this.#store.commit({ firstSeq, lastSeq, timestamp: now, records, counters: this.#counters.drain(), writer: instance } satisfies Batch);
+        const written = this.#store.commit({
+          firstSeq,
+          lastSeq,
+          timestamp: now,
+          records,
+          counters: this.#counters.drain(),
+          writer: instance,
+        } satisfies Batch);
         if (written instanceof Promise) await written;
         this.stats.batches++;
         this.stats.records += records.length;
@@ -328,7 +357,8 @@ export class Ledger {
       this.#counters.forget();
       await this.#store.rollback();
       this.#o.onError('decisions could not be recorded', error);
-      for (const { reject } of batch) reject(error instanceof LegateError ? error : CommonErrors.AUDIT_UNAVAILABLE({ cause: error }));
+      for (const { reject } of batch)
+        reject(error instanceof LegateError ? error : CommonErrors.AUDIT_UNAVAILABLE({ cause: error }));
       return;
     }
     for (let i = 0; i < answered.length; i++) (answered[i] as Waiting).resolve(answers[i] as never);

@@ -40,7 +40,13 @@ export class PostgresBatchStore implements BatchStore {
   }
 
   async counters(keys: readonly string[]): Promise<CounterState[]> {
-    return (await this.#connection().query<CounterState>({ name: 'legate-counters', text: this.#sql.counters, values: [keys] })).rows;
+    return (
+      await this.#connection().query<CounterState>({
+        name: 'legate-counters',
+        text: this.#sql.counters,
+        values: [keys],
+      })
+    ).rows;
   }
 
   async commit(batch: Batch): Promise<void> {

@@ -1,7 +1,8 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
-import { type Database, ownersOf, type StreamEventRow, selectArrays, type Tables } from '../storage/index.ts';
-import { Pace } from './pace.ts';
-import { ANY_RESULT, type PostingKey, type Postings, RESULT_CODES } from './postings.ts';
+import { ownersOf } from '../access/where-visible.ts';
+import { type Database, type StreamEventRow, selectArrays, type Tables } from '../storage/index.ts';
+import { ANY_RESULT, type PostingKey, type Postings, RESULT_CODES } from './posting-index.ts';
+import { Yielder } from './yielder.ts';
 
 /** Which rows of the ledger. Everything given must hold. */
 export interface EntryFilter {
@@ -51,7 +52,14 @@ export class LedgerReader {
   async page(filter: EntryFilter, limit: number, offset = 0): Promise<StreamEventRow[]> {
     const { from, before } = await this.span(filter);
     if (from >= before) return [];
-    if (!this.#postings) return this.#query(filter).where('seq', '>=', from).where('seq', '<', before).orderBy('seq', 'desc').limit(limit).offset(offset).execute();
+    if (!this.#postings)
+      return this.#query(filter)
+        .where('seq', '>=', from)
+        .where('seq', '<', before)
+        .orderBy('seq', 'desc')
+        .limit(limit)
+        .offset(offset)
+        .execute();
 
     const seqs: number[] = [];
     for await (const some of this.#fitting(filter, from, before, limit + offset)) {
@@ -60,18 +68,31 @@ export class LedgerReader {
     }
     const shown = seqs.slice(offset, offset + limit);
     if (shown.length === 0) return [];
-    return this.#database.read.selectFrom('stream_events').selectAll().where('seq', 'in', listed(shown)).orderBy('seq', 'desc').execute();
+    return this.#database.read
+      .selectFrom('stream_events')
+      .selectAll()
+      .where('seq', 'in', listed(shown))
+      .orderBy('seq', 'desc')
+      .execute();
   }
 
   /** Sequence numbers of rows that fit, newest first, on SQLite. It may give more than `want`. */
   async *#fitting(filter: EntryFilter, from: number, before: number, want: number): AsyncGenerator<number[]> {
-    const query = this.#where(this.#database.read.selectFrom('stream_events').select('seq'), filter).orderBy('seq', 'desc');
+    const query = this.#where(this.#database.read.selectFrom('stream_events').select('seq'), filter).orderBy(
+      'seq',
+      'desc',
+    );
     const keys = keysOf(filter);
     if (keys.length === 0) {
       // Most rows fit, as a rule: begin with few.
       for (let top = before, window = Math.min(WINDOW, 2 * want); top > from; window = WINDOW) {
         const bottom = Math.max(from, top - window);
-        yield (await selectArrays<[number]>(this.#database, query.where('seq', '>=', bottom).where('seq', '<', top).limit(want))).map(([seq]) => seq);
+        yield (
+          await selectArrays<[number]>(
+            this.#database,
+            query.where('seq', '>=', bottom).where('seq', '<', top).limit(want),
+          )
+        ).map(([seq]) => seq);
         top = bottom;
         await breathe();
       }
@@ -82,7 +103,9 @@ export class LedgerReader {
     for await (const seqs of (this.#postings as Postings).lookup(keys, results, from, before, piece)) {
       for (let at = 0; at < seqs.length; at += piece) {
         // Rows whose keys only look alike fall out here.
-        yield (await selectArrays<[number]>(this.#database, query.where('seq', 'in', listed(seqs.slice(at, at + piece))))).map(([seq]) => seq);
+        yield (
+          await selectArrays<[number]>(this.#database, query.where('seq', 'in', listed(seqs.slice(at, at + piece))))
+        ).map(([seq]) => seq);
         await breathe();
       }
     }
@@ -117,12 +140,16 @@ export class LedgerReader {
   /** Rows that fit, oldest first, a slice at a time, up to the end that the ledger has now. The consumer's pace is the pace. */
   async *slices(filter: EntryFilter): AsyncGenerator<StreamEventRow[]> {
     const { from, before } = await this.span(filter);
-    const pace = new Pace(this.#decided, PAUSE_MS);
-    const query = this.#where(this.#database.read.selectFrom('stream_events').select(COLUMNS), filter).orderBy('seq').limit(EXPORT_ROWS);
+    const pace = new Yielder(this.#decided, PAUSE_MS);
+    const query = this.#where(this.#database.read.selectFrom('stream_events').select(COLUMNS), filter)
+      .orderBy('seq')
+      .limit(EXPORT_ROWS);
     for (let low = from; low < before; ) {
       // On SQLite a query stands in the way of decisions, so it may look at so many rows only.
       const high = this.#postings ? Math.min(before, low + WINDOW) : before;
-      const rows = (await selectArrays<Columns>(this.#database, query.where('seq', '>=', low).where('seq', '<', high))).map(toRow);
+      const rows = (
+        await selectArrays<Columns>(this.#database, query.where('seq', '>=', low).where('seq', '<', high))
+      ).map(toRow);
       low = rows.length < EXPORT_ROWS ? high : (rows.at(-1) as StreamEventRow).seq + 1;
       if (rows.length > 0) yield rows;
       await pace.pause();
@@ -133,7 +160,11 @@ export class LedgerReader {
   async span(filter: EntryFilter): Promise<{ from: number; before: number }> {
     const end = await this.#end();
     const from = filter.sinceMs === undefined ? await this.#begin() : await this.seqAt(filter.sinceMs, end);
-    const before = Math.min(end, filter.beforeSeq ?? end, filter.untilMs === undefined ? end : await this.seqAt(filter.untilMs, end));
+    const before = Math.min(
+      end,
+      filter.beforeSeq ?? end,
+      filter.untilMs === undefined ? end : await this.seqAt(filter.untilMs, end),
+    );
     return { from, before };
   }
 
@@ -153,11 +184,16 @@ export class LedgerReader {
   }
 
   async #begin(): Promise<number> {
-    return (await this.#database.read.selectFrom('stream_events').select('seq').orderBy('seq').limit(1).executeTakeFirst())?.seq ?? 1;
+    return (
+      (await this.#database.read.selectFrom('stream_events').select('seq').orderBy('seq').limit(1).executeTakeFirst())
+        ?.seq ?? 1
+    );
   }
 
   async #end(): Promise<number> {
-    return (await this.#database.read.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow()).seq + 1;
+    return (
+      (await this.#database.read.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow()).seq + 1
+    );
   }
 
   #query(filter: EntryFilter): SelectQueryBuilder<Tables, 'stream_events', StreamEventRow> {
@@ -189,7 +225,8 @@ function keysOf({ agentId, userId, actions, result }: EntryFilter): PostingKey[]
   if (actions) groups.push(actions.map((value) => ({ kind: 'action', value })));
   if (userId !== undefined) groups.push([{ kind: 'user', value: userId }]);
   // Otherwise the other keys tell the result.
-  if (groups.length === 0 && result !== undefined && result !== 'allowed') groups.push([{ kind: 'result', value: result }]);
+  if (groups.length === 0 && result !== undefined && result !== 'allowed')
+    groups.push([{ kind: 'result', value: result }]);
   return groups;
 }
 
@@ -213,10 +250,48 @@ const COLUMNS = [
   'data',
 ] as const satisfies readonly (keyof StreamEventRow)[];
 type Columns = ValuesOf<typeof COLUMNS>;
-type ValuesOf<Names extends readonly (keyof StreamEventRow)[]> = { readonly [I in keyof Names]: StreamEventRow[Names[I]] };
+type ValuesOf<Names extends readonly (keyof StreamEventRow)[]> = {
+  readonly [I in keyof Names]: StreamEventRow[Names[I]];
+};
 
 /** Written out: an export makes one for each of its rows. */
 function toRow(columns: Columns): StreamEventRow {
-  const [seq, id, type, timestamp, agent_id, user_id, action, resource, result, reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids, data] = columns;
-  return { seq, id, type, timestamp, agent_id, user_id, action, resource, result, reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids, data };
+  const [
+    seq,
+    id,
+    type,
+    timestamp,
+    agent_id,
+    user_id,
+    action,
+    resource,
+    result,
+    reason,
+    duration_ms,
+    tokens_cost,
+    parameters,
+    ip,
+    user_agent,
+    delegation_ids,
+    data,
+  ] = columns;
+  return {
+    seq,
+    id,
+    type,
+    timestamp,
+    agent_id,
+    user_id,
+    action,
+    resource,
+    result,
+    reason,
+    duration_ms,
+    tokens_cost,
+    parameters,
+    ip,
+    user_agent,
+    delegation_ids,
+    data,
+  };
 }

@@ -1,8 +1,8 @@
-import type { EventType } from '../lib/event.ts';
-import { newId } from '../lib/ids.ts';
-import { inPieces } from '../lib/pieces.ts';
+import { chunk } from '../kernel/chunk.ts';
+import { newId } from '../kernel/ids.ts';
 import type { Db, StreamEventRow } from '../storage/index.ts';
 import type { AuditRecord, CommittedEvent, NewEvent } from './entry.ts';
+import type { EventType } from './event-types.ts';
 
 const NO_AUDIT = {
   action: null,
@@ -48,7 +48,10 @@ const eventColumns = (event: CommittedEvent, seq: number, timestamp: number) => 
   data: JSON.stringify(event.data),
 });
 
-const eventRow = (event: CommittedEvent, seq: number, timestamp: number): StreamEventRow => ({ ...NO_AUDIT, ...eventColumns(event, seq, timestamp) });
+const eventRow = (event: CommittedEvent, seq: number, timestamp: number): StreamEventRow => ({
+  ...NO_AUDIT,
+  ...eventColumns(event, seq, timestamp),
+});
 
 interface Appended {
   readonly firstSeq: number;
@@ -60,21 +63,29 @@ interface Appended {
 /** The row at a place of a commit of this instance, as the database has it: first its records, then its events. */
 export function rowAt({ firstSeq, records, events, timestamp }: Appended, place: number): StreamEventRow {
   const record = records[place];
-  return record ? auditRow(record, firstSeq + place, timestamp) : eventRow(events[place - records.length] as CommittedEvent, firstSeq + place, timestamp);
+  return record
+    ? auditRow(record, firstSeq + place, timestamp)
+    : eventRow(events[place - records.length] as CommittedEvent, firstSeq + place, timestamp);
 }
 
 const ROWS_AT_ONCE = 100;
 
 /** Writes records, and events behind them, behind the end of the ledger, and gives the events with their ids. */
-export async function append(db: Db, records: readonly AuditRecord[], events: readonly NewEvent[], firstSeq: number, now: number): Promise<CommittedEvent[]> {
+export async function append(
+  db: Db,
+  records: readonly AuditRecord[],
+  events: readonly NewEvent[],
+  firstSeq: number,
+  now: number,
+): Promise<CommittedEvent[]> {
   const committed = events.map((event) => ({ ...event, id: newId('event', now) }));
   const insert = db.insertInto('stream_events');
-  for (const some of inPieces(
+  for (const some of chunk(
     records.map((record, i) => auditRow(record, firstSeq + i, now)),
     ROWS_AT_ONCE,
   ))
     await insert.values(some).execute();
-  for (const some of inPieces(
+  for (const some of chunk(
     committed.map((event, i) => eventColumns(event, firstSeq + records.length + i, now)),
     ROWS_AT_ONCE,
   ))

@@ -32,7 +32,8 @@ export class SqliteBatchStore implements BatchStore {
     this.#db = db;
     const p = db.prefix;
     const row = `(${COLUMNS.map((c) => (c === 'type' ? "'audit'" : '?')).join(',')})`;
-    const insert = (rows: number): string => `insert into ${p}stream_events (${COLUMNS.join(',')}) values ${Array(rows).fill(row).join(',')}`;
+    const insert = (rows: number): string =>
+      `insert into ${p}stream_events (${COLUMNS.join(',')}) values ${Array(rows).fill(row).join(',')}`;
     this.#sql = {
       begin: 'begin immediate',
       head: `select seq, epoch, clock, writer from ${p}head where id = 1`,
@@ -97,5 +98,21 @@ export class SqliteBatchStore implements BatchStore {
 }
 
 function pushRow(values: (string | number | null)[], seq: number, timestamp: number, r: AuditRecord): void {
-  values.push(seq, r.id, timestamp, r.agentId, r.userId, r.action, r.resource, r.result, r.reason, r.durationMs, r.tokensCost, r.parameters, r.ip, r.userAgent, r.delegationIds);
+  values.push(
+    seq,
+    r.id,
+    timestamp,
+    r.agentId,
+    r.userId,
+    r.action,
+    r.resource,
+    r.result,
+    r.reason,
+    r.durationMs,
+    r.tokensCost,
+    r.parameters,
+    r.ip,
+    r.userAgent,
+    r.delegationIds,
+  );
 }

@@ -1,10 +1,13 @@
-import { defineErrors, type LegateError } from '../lib/error.ts';
+import { defineErrors, type LegateError } from '../kernel/errors.ts';
 
 /** What the OAuth endpoints answer (RFC 6749, sections 4.1.2.1 and 5.2; RFC 7591, section 3.2.2; RFC 8707, section 2). On the wire: the name in lower case, without `OAUTH_`. */
 export const OAuthErrors = defineErrors({
   OAUTH_INVALID_REQUEST: [400, 'The request is not valid.'],
   OAUTH_INVALID_CLIENT: [401, 'The client is not known, or did not prove itself.'],
-  OAUTH_INVALID_GRANT: [400, 'The code or token is not valid, has expired, was revoked or was issued to another client.'],
+  OAUTH_INVALID_GRANT: [
+    400,
+    'The code or token is not valid, has expired, was revoked or was issued to another client.',
+  ],
   OAUTH_UNAUTHORIZED_CLIENT: [400, 'The client may not use this grant type.'],
   OAUTH_UNSUPPORTED_GRANT_TYPE: [400, 'This grant type is not supported.'],
   OAUTH_UNSUPPORTED_RESPONSE_TYPE: [400, 'Only response_type=code is supported.'],
@@ -37,7 +40,9 @@ const ON_THE_WIRE: Readonly<Record<string, string>> = {
 
 /** The `error` code of RFC 6749 for an error of ours. */
 export const wireName = (error: LegateError): string =>
-  error.code.startsWith('OAUTH_') ? error.code.slice(6).toLowerCase() : (ON_THE_WIRE[error.code] ?? (error.status >= 500 ? 'server_error' : 'invalid_request'));
+  error.code.startsWith('OAUTH_')
+    ? error.code.slice(6).toLowerCase()
+    : (ON_THE_WIRE[error.code] ?? (error.status >= 500 ? 'server_error' : 'invalid_request'));
 
 /** Body of an OAuth error (RFC 6749, section 5.2): the description in the characters that it allows. */
 export const oauthFailure = (error: LegateError): { error: string; error_description: string } => ({

@@ -1,13 +1,13 @@
+import { chunk } from '../kernel/chunk.ts';
 import type { NewEvent } from '../ledger/index.ts';
-import { inPieces } from '../lib/pieces.ts';
 import { defineModule } from '../platform.ts';
-import { accessTokenCredential } from './credential.ts';
-import { forgetStale } from './delete-client.ts';
+import { forgetStale } from './clients/delete-client.ts';
+import { endGrants } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
-import { endGrants } from './grants.ts';
 import { oauthRoutes } from './routes.ts';
+import { accessTokenCredential } from './tokens/credential.ts';
 
-export { validateToken } from './validate-token.ts';
+export { validateToken } from './tokens/validate-token.ts';
 
 const agentsOf = (events: readonly NewEvent[]): string[] => events.flatMap(({ agentId }) => agentId ?? []);
 
@@ -23,7 +23,8 @@ export const oauth = defineModule({
       const ids = agentsOf(events);
       await endGrants(change, 'agent_id', ids, 'agent-revoked');
       await endGrants(change, 'actor_id', ids, 'agent-revoked');
-      for (const some of inPieces(ids)) await change.db.deleteFrom('oauth_consents').where('agent_id', 'in', some).execute();
+      for (const some of chunk(ids))
+        await change.db.deleteFrom('oauth_consents').where('agent_id', 'in', some).execute();
     },
     // Tokens that the agent token before opened end with it.
     'agent.rotated': async (change, events) => {

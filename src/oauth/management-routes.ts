@@ -1,21 +1,21 @@
 import { z } from 'zod';
-import { AgentErrors } from '../agents/index.ts';
-import { isoTimestamp } from '../lib/json.ts';
-import { afterCursor, cutPage, nextPage, PageQuery } from '../lib/page.ts';
+import { AgentErrors } from '../authorization/agents/index.ts';
+import { afterCursor, cutPage, nextPage, PageQuery } from '../http/page.ts';
+import { isoTimestamp } from '../kernel/json.ts';
 import { defineRoute } from '../platform.ts';
-import { APPS_PATH, appsPage, endOnPage } from './apps-page.ts';
-import { RedirectedError, readAuthorizationRequest } from './authorization-request.ts';
-import { approvalBy } from './authorize.ts';
-import { requireClientRow, toClientRecord } from './client.ts';
-import { ConsentDecision, ConsentDetails, consentDetails, decideByApi } from './consent-api.ts';
-import { deleteClient, listClients } from './delete-client.ts';
+import { RedirectedError, readAuthorizationRequest } from './authorize/authorization-request.ts';
+import { approvalBy } from './authorize/authorize.ts';
+import { requireClientRow, toClientRecord } from './clients/client.ts';
+import { deleteClient, listClients } from './clients/delete-client.ts';
+import { ClientMetadata, Registered, registerClient } from './clients/register-client.ts';
+import { APPS_PATH, appsPage, endOnPage } from './consent/apps-page.ts';
+import { ConsentDecision, ConsentDetails, consentDetails, decideByApi } from './consent/consent-api.ts';
+import { endGrant, findGrants, toGrant } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
-import { endGrant, findGrants, toGrant } from './grants.ts';
-import { ClientMetadata, Registered, registerClient } from './register-client.ts';
 
 const HTML = { mediaTypes: ['text/html'] } as const;
 const BODY_LIMIT = 65_536;
-const Id = z.object({ id: z.string() });
+const idParams = z.object({ id: z.string() });
 const authorizeErrors = [ClientErrors.AUTHORIZATION_REQUEST_INVALID];
 
 /** What people and administrators look at and end (contract 12.7 and 12.10). */
@@ -25,13 +25,16 @@ export const managementRoutes = [
     path: '/oauth/consent',
     summary: 'What a consent page of your own has to show',
     description: 'The query is that of the authorization request, as it came to the page (mcp.consentPage).',
-    who: 'user',
-    answers: { 200: ConsentDetails, 422: z.object({ redirectTo: z.string() }) },
+    access: 'user',
+    responses: { 200: ConsentDetails, 422: z.object({ redirectTo: z.string() }) },
     errors: authorizeErrors,
     handle: async (call, platform) => {
       try {
         const asked = await readAuthorizationRequest(platform, call.url.searchParams);
-        return { status: 200, body: await consentDetails(platform, (await call.person()).principal.userId, asked) };
+        return {
+          status: 200,
+          body: await consentDetails(platform, (await call.requireUser()).principal.userId, asked),
+        };
       } catch (error) {
         if (error instanceof RedirectedError) return { status: 422, body: { redirectTo: error.location } };
         throw error;
@@ -43,14 +46,25 @@ export const managementRoutes = [
     path: '/oauth/consent',
     summary: 'Allow or deny an authorization request',
     description: 'The query is that of the authorization request. Send the browser to `redirectTo`.',
-    who: 'user',
+    access: 'user',
     body: ConsentDecision,
-    answers: { 200: z.object({ redirectTo: z.string() }) },
-    errors: [...authorizeErrors, OAuthErrors.OAUTH_INVALID_SCOPE, OAuthErrors.OAUTH_INVALID_REQUEST, AgentErrors.AGENT_LIMIT_EXCEEDED, AgentErrors.OWNER_NOT_FOUND],
+    responses: { 200: z.object({ redirectTo: z.string() }) },
+    errors: [
+      ...authorizeErrors,
+      OAuthErrors.OAUTH_INVALID_SCOPE,
+      OAuthErrors.OAUTH_INVALID_REQUEST,
+      AgentErrors.AGENT_LIMIT_EXCEEDED,
+      AgentErrors.OWNER_NOT_FOUND,
+    ],
     handle: async (call, platform) => {
       try {
         const asked = await readAuthorizationRequest(platform, call.url.searchParams);
-        return { status: 200, body: { redirectTo: await decideByApi(platform, approvalBy(platform, await call.person()), asked, call.body) } };
+        return {
+          status: 200,
+          body: {
+            redirectTo: await decideByApi(platform, approvalBy(platform, await call.requireUser()), asked, call.body),
+          },
+        };
       } catch (error) {
         if (error instanceof RedirectedError) return { status: 200, body: { redirectTo: error.location } };
         throw error;
@@ -61,10 +75,11 @@ export const managementRoutes = [
     method: 'GET',
     path: '/oauth/grants',
     summary: 'List what was granted to clients',
-    description: 'A person sees their own, an admin all. Newest first. A Link header with rel="next" leads to the next page.',
-    who: 'user',
+    description:
+      'A person sees their own, an admin all. Newest first. A Link header with rel="next" leads to the next page.',
+    access: 'user',
     query: PageQuery,
-    answers: {
+    responses: {
       200: z.array(
         z
           .object({
@@ -86,7 +101,13 @@ export const managementRoutes = [
     },
     handle: async (call, platform) => {
       const { limit, cursor } = call.query;
-      const { rows, next } = cutPage(await findGrants(platform.database.read, call.reach, platform.clock.now(), { after: afterCursor(cursor), limit: limit + 1 }), limit);
+      const { rows, next } = cutPage(
+        await findGrants(platform.database.read, call.visibility, platform.clock.now(), {
+          after: afterCursor(cursor),
+          limit: limit + 1,
+        }),
+        limit,
+      );
       return { status: 200, body: rows.map(toGrant), ...nextPage(call.url, next) };
     },
   }),
@@ -95,12 +116,12 @@ export const managementRoutes = [
     path: '/oauth/grants/:id',
     summary: 'End a grant',
     description: 'All its tokens end at once, and the person is asked again when the client comes back.',
-    who: 'user',
-    params: Id,
-    answers: { 204: null },
+    access: 'user',
+    params: idParams,
+    responses: { 204: null },
     errors: [ClientErrors.GRANT_NOT_FOUND],
     handle: async (call, platform) => {
-      await endGrant(platform, call.confirm, call.params.id);
+      await endGrant(platform, call.reauthorize, call.params.id);
       return { status: 204 };
     },
   }),
@@ -109,24 +130,30 @@ export const managementRoutes = [
     path: '/oauth/clients',
     summary: 'Make a client',
     description: 'For clients that an administrator vouches for. The body is that of a registration (RFC 7591).',
-    who: 'admin',
+    access: 'admin',
     body: ClientMetadata,
     bodyLimit: BODY_LIMIT,
-    answers: { 201: Registered },
+    responses: { 201: Registered },
     errors: [OAuthErrors.OAUTH_INVALID_REDIRECT_URI, OAuthErrors.OAUTH_INVALID_CLIENT_METADATA],
-    handle: async (call, platform) => ({ status: 201, body: await registerClient(platform, call.body, 'admin', (change) => call.confirm(change.db)) }),
+    handle: async (call, platform) => ({
+      status: 201,
+      body: await registerClient(platform, call.body, 'admin', (change) => call.reauthorize(change.db)),
+    }),
   }),
   defineRoute({
     method: 'GET',
     path: '/oauth/clients',
     summary: 'List clients',
     description: 'Newest first. A Link header with rel="next" leads to the next page.',
-    who: 'admin',
+    access: 'admin',
     query: PageQuery,
-    answers: { 200: z.array(Registered) },
+    responses: { 200: z.array(Registered) },
     handle: async (call, platform) => {
       const { limit, cursor } = call.query;
-      const { rows, next } = cutPage(await listClients(platform, { after: afterCursor(cursor), limit: limit + 1 }), limit);
+      const { rows, next } = cutPage(
+        await listClients(platform, { after: afterCursor(cursor), limit: limit + 1 }),
+        limit,
+      );
       return { status: 200, body: rows.map(toClientRecord), ...nextPage(call.url, next) };
     },
   }),
@@ -134,23 +161,26 @@ export const managementRoutes = [
     method: 'GET',
     path: '/oauth/clients/:id',
     summary: 'Read a client',
-    who: 'admin',
-    params: Id,
-    answers: { 200: Registered },
+    access: 'admin',
+    params: idParams,
+    responses: { 200: Registered },
     errors: [ClientErrors.CLIENT_NOT_FOUND],
-    handle: async (call, platform) => ({ status: 200, body: toClientRecord(await requireClientRow(platform.database.read, call.params.id)) }),
+    handle: async (call, platform) => ({
+      status: 200,
+      body: toClientRecord(await requireClientRow(platform.database.read, call.params.id)),
+    }),
   }),
   defineRoute({
     method: 'DELETE',
     path: '/oauth/clients/:id',
     summary: 'Delete a client',
     description: 'Every grant of it ends at once.',
-    who: 'admin',
-    params: Id,
-    answers: { 204: null },
+    access: 'admin',
+    params: idParams,
+    responses: { 204: null },
     errors: [ClientErrors.CLIENT_NOT_FOUND],
     handle: async (call, platform) => {
-      await deleteClient(platform, call.confirm, call.params.id);
+      await deleteClient(platform, call.reauthorize, call.params.id);
       return { status: 204 };
     },
   }),
@@ -158,25 +188,26 @@ export const managementRoutes = [
     method: 'GET',
     path: APPS_PATH,
     summary: 'The page of connected applications',
-    who: 'public',
+    access: 'public',
     page: true,
     query: z.object({ ended: z.string().max(10).optional(), lang: z.string().max(10).optional() }),
-    answers: { 200: HTML },
-    handle: async (call, platform) => appsPage(platform, call.request, (await call.person()).principal.userId, call.query.ended !== undefined),
+    responses: { 200: HTML },
+    handle: async (call, platform) =>
+      appsPage(platform, call.request, (await call.requireUser()).principal.userId, call.query.ended !== undefined),
   }),
   defineRoute({
     method: 'POST',
     path: APPS_PATH,
     summary: 'End the access of an application, from its page',
-    who: 'public',
+    access: 'public',
     page: true,
     form: 'only',
     body: z.object({ grant: z.string().max(100) }),
-    answers: { 303: null },
+    responses: { 303: null },
     errors: [ClientErrors.GRANT_NOT_FOUND],
     handle: async (call, platform) => {
-      const { principal, confirm } = await call.person();
-      return endOnPage(platform, principal.userId, confirm, call.body.grant);
+      const { principal, reauthorize } = await call.requireUser();
+      return endOnPage(platform, principal.userId, reauthorize, call.body.grant);
     },
   }),
 ];

@@ -1,5 +1,15 @@
 import { beforeAll, expect, it } from 'vitest';
-import { ask, claimsOf, code, exchange, type Person, refreshWith, register, signUp, tokens } from '../../test/support/oauth.ts';
+import {
+  ask,
+  claimsOf,
+  code,
+  exchange,
+  type Person,
+  refreshWith,
+  register,
+  signUp,
+  tokens,
+} from '../../test/support/oauth.ts';
 import { createTestService, type TestService } from '../../test/support/service.ts';
 
 let t: TestService;
@@ -14,7 +24,12 @@ it('goes from registration to a token, to our API, and on by refreshing', async 
   const asked = ask(client, { scope: 'mcp:read agents:read' });
   const r = await exchange(t, asked, await code(t, person, asked));
   expect(r.status, r.text).toBe(200);
-  expect(claimsOf(r.body.access_token)).toMatchObject({ iss: 'http://localhost:3000', aud: 'http://localhost:3000', scope: 'mcp:read agents:read', user_id: person.id });
+  expect(claimsOf(r.body.access_token)).toMatchObject({
+    iss: 'http://localhost:3000',
+    aud: 'http://localhost:3000',
+    scope: 'mcp:read agents:read',
+    user_id: person.id,
+  });
   const agents = await t.call('GET', '/agents', { as: r.body.access_token });
   expect(agents.status, agents.text).toBe(200);
   expect(agents.body).toMatchObject([{ name: 'Test client', type: 'delegated' }]);

@@ -10,23 +10,37 @@ const CALLBACK = 'https://app.example/callback';
 let t: TestService;
 let person: Person;
 let as: oauth.AuthorizationServer;
-const toUs = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: (url: string, init: object) => t.legate.fetch(new Request(url, init as RequestInit)) } as const;
+const toUs = {
+  [oauth.allowInsecureRequests]: true,
+  [oauth.customFetch]: (url: string, init: object) => t.legate.fetch(new Request(url, init as RequestInit)),
+} as const;
 
 beforeAll(async () => {
   // It judges the times of tokens by the clock of this machine.
   t = await createTestService({ lasting: true, config: { mcp: { signing: 'EdDSA' } } });
   t.clock.set(new Date().toISOString());
   person = await signUp(t);
-  as = await oauth.processDiscoveryResponse(ISSUER, await oauth.discoveryRequest(ISSUER, { ...toUs, algorithm: 'oauth2' }));
+  as = await oauth.processDiscoveryResponse(
+    ISSUER,
+    await oauth.discoveryRequest(ISSUER, { ...toUs, algorithm: 'oauth2' }),
+  );
 });
 
 async function registered(metadata: Record<string, oauth.JsonValue> = {}): Promise<oauth.Client> {
-  const response = await oauth.dynamicClientRegistrationRequest(as, { redirect_uris: [CALLBACK], client_name: 'oauth4webapi', ...metadata }, toUs);
+  const response = await oauth.dynamicClientRegistrationRequest(
+    as,
+    { redirect_uris: [CALLBACK], client_name: 'oauth4webapi', ...metadata },
+    toUs,
+  );
   return (await oauth.processDynamicClientRegistrationResponse(response)) as oauth.Client;
 }
 
 /** The person allows it in their browser; gives what comes back to the client, validated. */
-async function authorized(client: oauth.Client, verifier: string, more: Record<string, string> = {}): Promise<URLSearchParams> {
+async function authorized(
+  client: oauth.Client,
+  verifier: string,
+  more: Record<string, string> = {},
+): Promise<URLSearchParams> {
   const state = oauth.generateRandomState();
   const query = {
     client_id: client.client_id,
@@ -48,42 +62,87 @@ const METHODS: Record<string, (client: oauth.Client) => oauth.ClientAuth> = {
   client_secret_post: (client) => oauth.ClientSecretPost(client['client_secret'] as string),
 };
 
-it.each(Object.keys(METHODS))('[RFC 6749 4.1; RFC 7591 3.2; RFC 7636 4; RFC 9207 2.4; RFC 9068 4] from registration to revocation, with method %s', async (method) => {
-  const client = await registered({ token_endpoint_auth_method: method });
-  const proof = METHODS[method]?.(client) ?? oauth.None();
-  const verifier = oauth.generateRandomCodeVerifier();
-  const answer = await authorized(client, verifier);
-  const tokens = await oauth.processAuthorizationCodeResponse(as, client, await oauth.authorizationCodeGrantRequest(as, client, proof, answer, CALLBACK, verifier, toUs));
-  expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'mcp:read agents:read', expires_in: 3600 });
+it.each(Object.keys(METHODS))(
+  '[RFC 6749 4.1; RFC 7591 3.2; RFC 7636 4; RFC 9207 2.4; RFC 9068 4] from registration to revocation, with method %s',
+  async (method) => {
+    const client = await registered({ token_endpoint_auth_method: method });
+    const proof = METHODS[method]?.(client) ?? oauth.None();
+    const verifier = oauth.generateRandomCodeVerifier();
+    const answer = await authorized(client, verifier);
+    const tokens = await oauth.processAuthorizationCodeResponse(
+      as,
+      client,
+      await oauth.authorizationCodeGrantRequest(as, client, proof, answer, CALLBACK, verifier, toUs),
+    );
+    expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'mcp:read agents:read', expires_in: 3600 });
 
-  // The resource's side, by the published keys.
-  const claims = await oauth.validateJwtAccessToken(
-    as,
-    new Request('http://localhost:3000/agents', { headers: { authorization: `Bearer ${tokens.access_token}` } }),
-    ISSUER.origin,
-    toUs,
-  );
-  expect(claims.client_id).toBe(client.client_id);
-  const agents = await oauth.protectedResourceRequest(tokens.access_token, 'GET', new URL('http://localhost:3000/agents'), undefined, null, toUs);
-  expect(agents.status).toBe(200);
+    // The resource's side, by the published keys.
+    const claims = await oauth.validateJwtAccessToken(
+      as,
+      new Request('http://localhost:3000/agents', { headers: { authorization: `Bearer ${tokens.access_token}` } }),
+      ISSUER.origin,
+      toUs,
+    );
+    expect(claims.client_id).toBe(client.client_id);
+    const agents = await oauth.protectedResourceRequest(
+      tokens.access_token,
+      'GET',
+      new URL('http://localhost:3000/agents'),
+      undefined,
+      null,
+      toUs,
+    );
+    expect(agents.status).toBe(200);
 
-  const next = await oauth.processRefreshTokenResponse(as, client, await oauth.refreshTokenGrantRequest(as, client, proof, tokens.refresh_token as string, toUs));
-  if (method !== 'none') {
-    const looked = await oauth.processIntrospectionResponse(as, client, await oauth.introspectionRequest(as, client, proof, next.access_token, toUs));
-    expect(looked).toMatchObject({ active: true, sub: claims.sub });
-  }
-  await oauth.processRevocationResponse(await oauth.revocationRequest(as, client, proof, next.refresh_token as string, toUs));
-  await expect(oauth.protectedResourceRequest(next.access_token, 'GET', new URL('http://localhost:3000/agents'), undefined, null, toUs)).rejects.toMatchObject({
-    code: oauth.WWW_AUTHENTICATE_CHALLENGE,
-    cause: [{ scheme: 'bearer', parameters: expect.objectContaining({ error: 'invalid_token' }) }],
-  });
-});
+    const next = await oauth.processRefreshTokenResponse(
+      as,
+      client,
+      await oauth.refreshTokenGrantRequest(as, client, proof, tokens.refresh_token as string, toUs),
+    );
+    if (method !== 'none') {
+      const looked = await oauth.processIntrospectionResponse(
+        as,
+        client,
+        await oauth.introspectionRequest(as, client, proof, next.access_token, toUs),
+      );
+      expect(looked).toMatchObject({ active: true, sub: claims.sub });
+    }
+    await oauth.processRevocationResponse(
+      await oauth.revocationRequest(as, client, proof, next.refresh_token as string, toUs),
+    );
+    await expect(
+      oauth.protectedResourceRequest(
+        next.access_token,
+        'GET',
+        new URL('http://localhost:3000/agents'),
+        undefined,
+        null,
+        toUs,
+      ),
+    ).rejects.toMatchObject({
+      code: oauth.WWW_AUTHENTICATE_CHALLENGE,
+      cause: [{ scheme: 'bearer', parameters: expect.objectContaining({ error: 'invalid_token' }) }],
+    });
+  },
+);
 
 it('[RFC 6749 5.2] its errors are understood: wrong verifier, used refresh token, denied consent', async () => {
   const client = await registered({ token_endpoint_auth_method: 'none' });
   const verifier = oauth.generateRandomCodeVerifier();
-  const wrong = await oauth.authorizationCodeGrantRequest(as, client, oauth.None(), await authorized(client, verifier), CALLBACK, oauth.generateRandomCodeVerifier(), toUs);
-  await expect(oauth.processAuthorizationCodeResponse(as, client, wrong)).rejects.toMatchObject({ code: oauth.RESPONSE_BODY_ERROR, error: 'invalid_grant', status: 400 });
+  const wrong = await oauth.authorizationCodeGrantRequest(
+    as,
+    client,
+    oauth.None(),
+    await authorized(client, verifier),
+    CALLBACK,
+    oauth.generateRandomCodeVerifier(),
+    toUs,
+  );
+  await expect(oauth.processAuthorizationCodeResponse(as, client, wrong)).rejects.toMatchObject({
+    code: oauth.RESPONSE_BODY_ERROR,
+    error: 'invalid_grant',
+    status: 400,
+  });
   const state = oauth.generateRandomState();
   const denied = await t.call(
     'GET',
@@ -97,14 +156,23 @@ it('[RFC 6749 5.2] its errors are understood: wrong verifier, used refresh token
 
 it('[RFC 6749 4.4; RFC 8693 2] a service agent gets a token, and passes some of it on', async () => {
   const alice = await t.user();
-  const service = await t.agent(alice, { type: 'service', permissions: [{ resource: 'mcp:*', actions: ['read', 'execute'] }] });
+  const service = await t.agent(alice, {
+    type: 'service',
+    permissions: [{ resource: 'mcp:*', actions: ['read', 'execute'] }],
+  });
   const actor = await t.agent(alice);
   const client: oauth.Client = { client_id: service.id };
   const proof = oauth.ClientSecretBasic(service.token);
   const own = await oauth.processClientCredentialsResponse(
     as,
     client,
-    await oauth.clientCredentialsGrantRequest(as, client, proof, new URLSearchParams({ scope: 'mcp:read', resource: ISSUER.origin }), toUs),
+    await oauth.clientCredentialsGrantRequest(
+      as,
+      client,
+      proof,
+      new URLSearchParams({ scope: 'mcp:read', resource: ISSUER.origin }),
+      toUs,
+    ),
   );
   expect(own.scope).toBe('mcp:read');
   const exchanged = await oauth.processGenericTokenEndpointResponse(
@@ -124,5 +192,8 @@ it('[RFC 6749 4.4; RFC 8693 2] a service agent gets a token, and passes some of 
       toUs,
     ),
   );
-  expect(exchanged).toMatchObject({ scope: 'mcp:read', issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' });
+  expect(exchanged).toMatchObject({
+    scope: 'mcp:read',
+    issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+  });
 });

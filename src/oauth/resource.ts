@@ -1,4 +1,4 @@
-import { findServers } from '../mcp/index.ts';
+import { findServers } from '../mcp/servers/index.ts';
 import type { Platform } from '../platform.ts';
 import { OAuthErrors } from './errors.ts';
 
@@ -9,7 +9,8 @@ export interface Target {
 }
 
 /** Scheme and host in lower case, one slash at the end left out: the differences that clients make (reference of RFC 8707, section 2). */
-const spelt = (resource: string): string => resource.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (origin) => origin.toLowerCase()).replace(/\/$/, '');
+const spelt = (resource: string): string =>
+  resource.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (origin) => origin.toLowerCase()).replace(/\/$/, '');
 
 /**
  * The resource of a request (RFC 8707): our own when none is named. Throws OAUTH_INVALID_TARGET for one that is neither ours nor
@@ -25,5 +26,7 @@ export async function targetOf(platform: Platform, resource: string | undefined)
 
 /** Of a resource as it was granted: undefined when its server is not registered any more. */
 export async function serverOf(platform: Platform, resource: string): Promise<string | undefined> {
-  return resource === platform.audience ? undefined : (await findServers(platform.database.read)).find((s) => s.endpoint === resource)?.name;
+  return resource === platform.audience
+    ? undefined
+    : (await findServers(platform.database.read)).find((s) => s.endpoint === resource)?.name;
 }

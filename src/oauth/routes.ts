@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import type { Principal } from '../lib/access.ts';
-import { CommonErrors } from '../lib/error.ts';
-import type { Call } from '../lib/route.ts';
-import { secretsEqual } from '../lib/secrets.ts';
+import type { Principal } from '../access/principal.ts';
+import type { Call } from '../http/route.ts';
+import { CommonErrors } from '../kernel/errors.ts';
+import { secretsEqual } from '../kernel/secrets.ts';
 import { defineRoute, type Platform } from '../platform.ts';
-import { authenticateHolder, clientCredentials, refused } from './authenticate-client.ts';
-import { authorizePage, CONSENT, decideOnPage } from './authorize.ts';
+import { authorizePage, CONSENT, decideOnPage } from './authorize/authorize.ts';
+import { authenticateHolder, clientCredentials, refused } from './clients/authenticate-client.ts';
+import { Registered, registerClient } from './clients/register-client.ts';
 import { ClientErrors, OAuthErrors, oauthFailure } from './errors.ts';
 import { formParameter } from './form-parameter.ts';
-import { introspect } from './introspect.ts';
-import { keyRing } from './keys.ts';
 import { managementRoutes } from './management-routes.ts';
-import { SERVER_METADATA_PATH, ServerMetadata, serverMetadata } from './metadata.ts';
-import { Registered, registerClient } from './register-client.ts';
-import { revokeToken } from './revoke-token.ts';
-import { TokenAnswer, TokenRequest, token } from './token.ts';
+import { SERVER_METADATA_PATH, ServerMetadata, serverMetadata } from './metadata/metadata.ts';
+import { TokenAnswer, TokenRequest, token } from './token/token.ts';
+import { introspect } from './tokens/introspect.ts';
+import { keyRing } from './tokens/keys.ts';
+import { revokeToken } from './tokens/revoke-token.ts';
 
 const HTML = { mediaTypes: ['text/html'] } as const;
 const BODY_LIMIT = 65_536;
@@ -22,10 +22,12 @@ const Loose = z.record(z.string(), z.string());
 
 /** Every endpoint answers under both names of the specification, at both mounts (specification 4, contract 12). */
 const everywhere = <T>(make: (path: string, mount: 'base' | 'rest') => T): ((name: string) => T[]) => {
-  return (name) => (['base', 'rest'] as const).flatMap((mount) => [make(`/oauth/${name}`, mount), make(`/mcp/${name}`, mount)]);
+  return (name) =>
+    (['base', 'rest'] as const).flatMap((mount) => [make(`/oauth/${name}`, mount), make(`/mcp/${name}`, mount)]);
 };
 
-const handleAuthorize = (call: Call<undefined, undefined, undefined>, platform: Platform): Promise<Response> => authorizePage(platform, call);
+const handleAuthorize = (call: Call<undefined, undefined, undefined>, platform: Platform): Promise<Response> =>
+  authorizePage(platform, call);
 const authorizeErrors = [ClientErrors.AUTHORIZATION_REQUEST_INVALID];
 
 const authorizeGet = everywhere((path, mount) =>
@@ -36,16 +38,17 @@ const authorizeGet = everywhere((path, mount) =>
     summary: 'Ask a person to let a client act for them',
     description:
       'The authorization endpoint (OAuth 2.1, section 4.1; PKCE with S256 only). The query is that of the standard: response_type=code, client_id, redirect_uri, code_challenge, code_challenge_method=S256, scope, state, resource. It answers with a redirect: to the sign-in page, to the consent page, or back to the client.',
-    who: 'public',
+    access: 'public',
     page: true,
-    answers: { 302: null },
-    failure: oauthFailure,
+    responses: { 302: null },
+    errorBody: oauthFailure,
     errors: authorizeErrors,
     handle: handleAuthorize,
   }),
 );
 
-const handleConsent = (call: Call<undefined, undefined, undefined>, platform: Platform): Promise<Response> => authorizePage(platform, call, true);
+const handleConsent = (call: Call<undefined, undefined, undefined>, platform: Platform): Promise<Response> =>
+  authorizePage(platform, call, true);
 const consentGet = everywhere((path, mount) =>
   defineRoute({
     method: 'GET',
@@ -53,50 +56,57 @@ const consentGet = everywhere((path, mount) =>
     mount,
     summary: 'The consent page',
     description: 'The query is that of the authorization request, which leads here.',
-    who: 'public',
+    access: 'public',
     page: true,
-    answers: { 200: HTML, 302: null },
-    failure: oauthFailure,
+    responses: { 200: HTML, 302: null },
+    errorBody: oauthFailure,
     errors: authorizeErrors,
     handle: handleConsent,
   }),
 );
 
-const handleDecide = (call: Call<undefined, undefined, Record<string, string>>, platform: Platform): Promise<Response> => decideOnPage(platform, call, call.body);
+const handleDecide = (
+  call: Call<undefined, undefined, Record<string, string>>,
+  platform: Platform,
+): Promise<Response> => decideOnPage(platform, call, call.body);
 const consentPost = everywhere((path, mount) =>
   defineRoute({
     method: 'POST',
     path,
     mount,
     summary: 'The form of the consent page',
-    who: 'public',
+    access: 'public',
     page: true,
     form: 'only',
     body: Loose,
     bodyLimit: BODY_LIMIT,
-    answers: { 303: null, 400: HTML },
-    failure: oauthFailure,
+    responses: { 303: null, 400: HTML },
+    errorBody: oauthFailure,
     errors: authorizeErrors,
     handle: handleDecide,
   }),
 );
 
-const handleToken = async (call: Call<undefined, undefined, TokenRequest>, platform: Platform) => ({ status: 200, body: await token(platform, call.request, call.body) });
+const handleToken = async (call: Call<undefined, undefined, TokenRequest>, platform: Platform) => ({
+  status: 200,
+  body: await token(platform, call.request, call.body),
+});
 const tokenRoute = (path: string, mount: 'base' | 'rest') =>
   defineRoute({
     method: 'POST',
     path,
     mount,
     summary: 'Exchange a code, a refresh token or another token for an access token',
-    description: 'The token endpoint (OAuth 2.1, section 3.2; RFC 8693 for token exchange). All its paths share one limit.',
-    who: 'public',
+    description:
+      'The token endpoint (OAuth 2.1, section 3.2; RFC 8693 for token exchange). All its paths share one limit.',
+    access: 'public',
     crossOrigin: true,
     rateLimit: 'token',
     form: 'only',
     body: TokenRequest,
     bodyLimit: BODY_LIMIT,
-    answers: { 200: TokenAnswer },
-    failure: oauthFailure,
+    responses: { 200: TokenAnswer },
+    errorBody: oauthFailure,
     errors: [
       OAuthErrors.OAUTH_INVALID_REQUEST,
       OAuthErrors.OAUTH_INVALID_CLIENT,
@@ -113,11 +123,12 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
 const mayRegister = async (platform: Platform, call: Call<undefined, undefined, unknown>): Promise<void> => {
   const { registration, registrationToken } = platform.config.mcp;
   if (registration === 'open') return;
-  if (registration === 'closed') throw OAuthErrors.OAUTH_ACCESS_DENIED({ message: 'Clients cannot register themselves here.' });
+  if (registration === 'closed')
+    throw OAuthErrors.OAUTH_ACCESS_DENIED({ message: 'Clients cannot register themselves here.' });
   const bearer = /^bearer +(.+)$/i.exec(call.request.headers.get('authorization') ?? '')?.[1];
   if (bearer !== undefined && registrationToken !== undefined && secretsEqual(bearer, registrationToken)) return;
   if (bearer === undefined) throw CommonErrors.UNAUTHORIZED();
-  const { principal } = await call.person();
+  const { principal } = await call.requireUser();
   if (principal.role !== 'admin') throw OAuthErrors.OAUTH_ACCESS_DENIED();
 };
 
@@ -131,15 +142,21 @@ const register = everywhere((path, mount) =>
     path,
     mount,
     summary: 'Register a client',
-    description: 'Dynamic client registration (RFC 7591). Open unless mcp.registration says otherwise. Unknown members are ignored.',
-    who: 'public',
+    description:
+      'Dynamic client registration (RFC 7591). Open unless mcp.registration says otherwise. Unknown members are ignored.',
+    access: 'public',
     crossOrigin: true,
     rateLimit: 'registration',
     body: z.unknown().meta({ description: 'Client metadata of RFC 7591, section 2.' }),
     bodyLimit: BODY_LIMIT,
-    answers: { 201: Registered },
-    failure: oauthFailure,
-    errors: [OAuthErrors.OAUTH_INVALID_REDIRECT_URI, OAuthErrors.OAUTH_INVALID_CLIENT_METADATA, OAuthErrors.OAUTH_ACCESS_DENIED, CommonErrors.UNAUTHORIZED],
+    responses: { 201: Registered },
+    errorBody: oauthFailure,
+    errors: [
+      OAuthErrors.OAUTH_INVALID_REDIRECT_URI,
+      OAuthErrors.OAUTH_INVALID_CLIENT_METADATA,
+      OAuthErrors.OAUTH_ACCESS_DENIED,
+      CommonErrors.UNAUTHORIZED,
+    ],
     handle: handleRegister,
   }),
 );
@@ -164,15 +181,20 @@ const revoke = everywhere((path, mount) =>
     path,
     mount,
     summary: 'Revoke a token',
-    description: 'RFC 7009. A refresh token ends its whole grant. Always 200 for a client that proved itself, whatever the token was.',
-    who: 'public',
+    description:
+      'RFC 7009. A refresh token ends its whole grant. Always 200 for a client that proved itself, whatever the token was.',
+    access: 'public',
     crossOrigin: true,
     form: 'only',
     body: TokenForm.meta({ id: 'RevocationRequest' }),
     bodyLimit: BODY_LIMIT,
-    answers: { 200: null },
-    failure: oauthFailure,
-    errors: [OAuthErrors.OAUTH_INVALID_REQUEST, OAuthErrors.OAUTH_INVALID_CLIENT, OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE],
+    responses: { 200: null },
+    errorBody: oauthFailure,
+    errors: [
+      OAuthErrors.OAUTH_INVALID_REQUEST,
+      OAuthErrors.OAUTH_INVALID_CLIENT,
+      OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE,
+    ],
     handle: handleRevoke,
   }),
 );
@@ -183,7 +205,8 @@ const handleIntrospect = async (call: Call<undefined, undefined, z.output<typeof
   if (bearer) {
     if (!(await isAdmin(call))) throw OAuthErrors.OAUTH_ACCESS_DENIED();
   } else {
-    if (!call.request.headers.has('authorization') && call.body.client_secret === undefined) throw CommonErrors.UNAUTHORIZED();
+    if (!call.request.headers.has('authorization') && call.body.client_secret === undefined)
+      throw CommonErrors.UNAUTHORIZED();
     const proved = await authenticateHolder(platform, clientCredentials(call.request, call.body));
     if (!proved.confidential) throw refused(false);
     asker = proved.id;
@@ -199,23 +222,31 @@ const introspection = everywhere((path, mount) =>
     summary: 'Ask what a token is worth at this moment',
     description:
       'RFC 7662. For administrators (Bearer), clients that have a secret, and agents with their id and token as such. What is not a live token is exactly {"active":false}.',
-    who: 'public',
+    access: 'public',
     form: 'only',
     body: TokenForm.meta({ id: 'IntrospectionRequest' }),
     bodyLimit: BODY_LIMIT,
-    answers: { 200: z.looseObject({ active: z.boolean() }).meta({ id: 'Introspection' }) },
-    failure: oauthFailure,
-    errors: [OAuthErrors.OAUTH_INVALID_REQUEST, OAuthErrors.OAUTH_INVALID_CLIENT, OAuthErrors.OAUTH_ACCESS_DENIED, CommonErrors.UNAUTHORIZED],
+    responses: { 200: z.looseObject({ active: z.boolean() }).meta({ id: 'Introspection' }) },
+    errorBody: oauthFailure,
+    errors: [
+      OAuthErrors.OAUTH_INVALID_REQUEST,
+      OAuthErrors.OAUTH_INVALID_CLIENT,
+      OAuthErrors.OAUTH_ACCESS_DENIED,
+      CommonErrors.UNAUTHORIZED,
+    ],
     handle: handleIntrospect,
   }),
 );
 
 const isAdmin = async (call: Call<undefined, undefined, unknown>): Promise<boolean> => {
-  const { principal }: { principal: Principal } = await call.person();
+  const { principal }: { principal: Principal } = await call.requireUser();
   return principal.kind === 'user' && principal.role === 'admin';
 };
 
-const handleKeys = (_call: unknown, platform: Platform) => ({ status: 200, body: { keys: [...keyRing(platform).byId.values()].flatMap(({ jwk }) => (jwk ? [jwk] : [])) } });
+const handleKeys = (_call: unknown, platform: Platform) => ({
+  status: 200,
+  body: { keys: [...keyRing(platform).byId.values()].flatMap(({ jwk }) => (jwk ? [jwk] : [])) },
+});
 const jwks = everywhere((path, mount) =>
   defineRoute({
     method: 'GET',
@@ -223,9 +254,9 @@ const jwks = everywhere((path, mount) =>
     mount,
     summary: 'Public keys of access tokens',
     description: 'RFC 7517. Empty while mcp.signing is HS256, whose key is nobody else’s.',
-    who: 'public',
+    access: 'public',
     crossOrigin: true,
-    answers: { 200: z.object({ keys: z.array(z.looseObject({})) }).meta({ id: 'JsonWebKeySet' }) },
+    responses: { 200: z.object({ keys: z.array(z.looseObject({})) }).meta({ id: 'JsonWebKeySet' }) },
     handle: handleKeys,
   }),
 );
@@ -240,9 +271,9 @@ export const oauthRoutes = [
     mount: 'root',
     summary: 'Metadata of the authorization server',
     description: 'RFC 8414.',
-    who: 'public',
+    access: 'public',
     crossOrigin: true,
-    answers: { 200: ServerMetadata },
+    responses: { 200: ServerMetadata },
     handle: (_call, platform) => ({ status: 200, body: serverMetadata(platform), headers: CORS_METADATA }),
   }),
   defineRoute({
@@ -251,10 +282,10 @@ export const oauthRoutes = [
     mount: 'root',
     summary: 'Metadata of the authorization server whose issuer has this path',
     description: 'RFC 8414, section 3.1.',
-    who: 'public',
+    access: 'public',
     crossOrigin: true,
     params: z.object({ path: z.string() }),
-    answers: { 200: ServerMetadata },
+    responses: { 200: ServerMetadata },
     errors: [CommonErrors.NOT_FOUND],
     handle: ({ url }, platform) => {
       const path = new URL(platform.issuer).pathname.replace(/\/$/, '');

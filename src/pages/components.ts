@@ -29,7 +29,12 @@ export interface Field {
 /** A text field with its label, hint, and what is wrong with it according to `problems`. */
 export function field(t: Texts, f: Field, problems: readonly Problem[] = []): Html {
   const wrong = problems.find((problem) => problem.field === f.name)?.message;
-  const described = [f.hint === undefined ? undefined : `${f.name}-hint`, wrong === undefined ? undefined : `${f.name}-error`].filter((id) => id !== undefined).join(' ');
+  const described = [
+    f.hint === undefined ? undefined : `${f.name}-hint`,
+    wrong === undefined ? undefined : `${f.name}-error`,
+  ]
+    .filter((id) => id !== undefined)
+    .join(' ');
   const required = f.required ?? true;
   return html`<div class="field"><label for="${f.name}">${f.label}${required ? undefined : html` <span class="quiet">(${t.common.optional})</span>`}</label>
 ${f.hint === undefined ? undefined : html`<p class="hint" id="${f.name}-hint">${f.hint}</p>`}${wrong === undefined ? undefined : html`<p class="wrong" id="${f.name}-error">${wrong}</p>`}
@@ -71,7 +76,8 @@ export const radios = (legend: Value, name: string, options: readonly Omit<Choic
   );
 
 /** Fields that belong together, under a legend. */
-export const group = (legend: Value, ...content: Value[]): Html => html`<fieldset><legend>${legend}</legend>${content}</fieldset>`;
+export const group = (legend: Value, ...content: Value[]): Html =>
+  html`<fieldset><legend>${legend}</legend>${content}</fieldset>`;
 
 function choice(type: 'checkbox' | 'radio', c: Choice, id: string): Html {
   const hint = c.hint === undefined ? undefined : `${id}-hint`;
@@ -94,7 +100,8 @@ export const button = (b: Button): Html =>
   html`<button${attributes({ type: 'submit', class: b.kind === undefined || b.kind === 'primary' ? undefined : b.kind, name: b.name, value: b.value, 'aria-label': b.spoken })}>${b.label}</button>`;
 
 /** A link that looks like a button. `href` is a path of ours or a checked address. */
-export const buttonLink = (label: string, href: string): Html => html`<a class="button secondary" href="${href}">${label}</a>`;
+export const buttonLink = (label: string, href: string): Html =>
+  html`<a class="button secondary" href="${href}">${label}</a>`;
 
 /** Buttons side by side with equal width; below each other on a narrow screen. The first one is first in tab order. */
 export const actions = (...buttons: Html[]): Html => html`<div class="actions">${buttons}</div>`;
@@ -104,8 +111,14 @@ export const actions = (...buttons: Html[]): Html => html`<div class="actions">$
  * by the page, in its own language, and not by the browser. Stated always: an address without it would keep the fragment to
  * which a line of the error summary led, and carry it over every redirect.
  */
-export const form = (action: string | URL, content: Value, hidden: Readonly<Record<string, string | undefined>> = {}): Html =>
-  html`<form${attributes({ method: 'post', action: typeof action === 'string' ? action : action.pathname + action.search, novalidate: true })}>${Object.entries(hidden).map(
+export const form = (
+  action: string | URL,
+  content: Value,
+  hidden: Readonly<Record<string, string | undefined>> = {},
+): Html =>
+  html`<form${attributes({ method: 'post', action: typeof action === 'string' ? action : action.pathname + action.search, novalidate: true })}>${Object.entries(
+    hidden,
+  ).map(
     ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
   )}${content}</form>`;
 
@@ -114,7 +127,8 @@ export const errorSummary = (t: Texts, problems: readonly Problem[]): Html =>
   problems.length === 0
     ? html``
     : html`<div class="summary" role="alert" aria-labelledby="problems" tabindex="-1" autofocus><h2 id="problems">${t.common.problem}</h2><ul>${problems.map(
-        ({ field: at, message }) => html`<li>${at === undefined ? message : html`<a href="#${at}">${message}</a>`}</li>`,
+        ({ field: at, message }) =>
+          html`<li>${at === undefined ? message : html`<a href="#${at}">${message}</a>`}</li>`,
       )}</ul></div>`;
 
 /** A paragraph that stands out. `good` and `error` are announced by screen readers. */
@@ -126,7 +140,9 @@ export const card = (c: { title: Value; badge?: Value; lines: readonly Value[]; 
   html`<h2>${c.title}${c.badge ? html` <span class="badge">${c.badge}</span>` : undefined}</h2>${c.lines.map((line) => html`<p class="quiet">${line}</p>`)}${c.actions}`;
 
 /** Things below each other, each usually a {@link card}. */
-export const list = (items: readonly Html[]): Html => html`<ul class="cards">${items.map((item) => html`<li class="card">${item}</li>`)}</ul>`;
+export const list = (items: readonly Html[]): Html =>
+  html`<ul class="cards">${items.map((item) => html`<li class="card">${item}</li>`)}</ul>`;
 
 /** Names and values. */
-export const facts = (pairs: readonly (readonly [name: Value, value: Value])[]): Html => html`<dl>${pairs.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+export const facts = (pairs: readonly (readonly [name: Value, value: Value])[]): Html =>
+  html`<dl>${pairs.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;

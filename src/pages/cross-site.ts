@@ -1,4 +1,4 @@
-import { CommonErrors } from '../lib/error.ts';
+import { CommonErrors } from '../kernel/errors.ts';
 import type { Site } from './page.ts';
 
 /**
@@ -12,6 +12,10 @@ export function assertOwnForm(site: Site, request: Request): void {
   if (from === 'same-origin' || from === 'none') return;
   const origin = request.headers.get('origin');
   if (origin === null && from === null) return;
-  if (origin !== null && (origin === new URL(site.baseUrl).origin || site.config.http.trustedOrigins.includes(origin))) return;
-  throw CommonErrors.FORBIDDEN({ message: 'This form was sent from a page of another site.', details: { reason: 'CROSS_SITE_FORM' } });
+  if (origin !== null && (origin === new URL(site.baseUrl).origin || site.config.http.trustedOrigins.includes(origin)))
+    return;
+  throw CommonErrors.FORBIDDEN({
+    message: 'This form was sent from a page of another site.',
+    details: { reason: 'CROSS_SITE_FORM' },
+  });
 }

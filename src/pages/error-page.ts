@@ -1,4 +1,4 @@
-import { CommonErrors, type LegateError } from '../lib/error.ts';
+import { CommonErrors, type LegateError } from '../kernel/errors.ts';
 import { notice } from './components.ts';
 import { html } from './html.ts';
 import { textsFor } from './language.ts';
@@ -6,7 +6,8 @@ import { page, type Site } from './page.ts';
 import type { Texts } from './texts/en.ts';
 
 /** What an error says to people, in their language; the English of its declaration where the catalogue has no text for its code. */
-export const messageOf = (t: Texts, error: LegateError): string => (Object.hasOwn(t.codes, error.code) ? t.codes[error.code as keyof Texts['codes']] : error.message);
+export const messageOf = (t: Texts, error: LegateError): string =>
+  Object.hasOwn(t.codes, error.code) ? t.codes[error.code as keyof Texts['codes']] : error.message;
 
 /** An error on a page of its own, with its status and headers. */
 export function errorPage(site: Site, request: Request, error: LegateError): Response {
@@ -24,7 +25,8 @@ export function errorPage(site: Site, request: Request, error: LegateError): Res
 
 function describe(t: Texts, error: LegateError): { title: string; text: string } {
   const text = messageOf(t, error);
-  if (error.code === CommonErrors.INTERNAL_ERROR.code) return { title: t.errors.internal, text: t.errors.unavailableText };
+  if (error.code === CommonErrors.INTERNAL_ERROR.code)
+    return { title: t.errors.internal, text: t.errors.unavailableText };
   if (error.details?.['reason'] === 'CROSS_SITE_FORM') return { title: t.errors.forbidden, text: t.errors.otherSite };
   if (error.status === 429) {
     const seconds = Number(error.headers?.['retry-after']);

@@ -16,7 +16,13 @@ export class Html {
 /** What may stand in a template: text is escaped, HTML stays, lists are joined; nothing comes of undefined, null and false. */
 export type Value = string | number | Html | undefined | null | false | readonly Value[];
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 function render(value: Value): string {
   if (value === undefined || value === null || value === false) return '';
@@ -29,8 +35,11 @@ function render(value: Value): string {
  * HTML whose values are escaped for text and for quoted attributes. An attribute must be quoted in the template; the scheme
  * of an address that comes from outside has to be checked before (`href`, `src`).
  */
-export const html = (parts: TemplateStringsArray, ...values: Value[]): Html => Html.trusted(parts.reduce((out, part, i) => out + render(values[i - 1]) + part));
+export const html = (parts: TemplateStringsArray, ...values: Value[]): Html =>
+  Html.trusted(parts.reduce((out, part, i) => out + render(values[i - 1]) + part));
 
 /** ` name="value"` for each attribute that has a value; true gives the bare name. */
 export const attributes = (all: Readonly<Record<string, string | number | boolean | undefined>>): Html[] =>
-  Object.entries(all).map(([name, value]) => (value === undefined || value === false ? html`` : value === true ? html` ${name}` : html` ${name}="${value}"`));
+  Object.entries(all).map(([name, value]) =>
+    value === undefined || value === false ? html`` : value === true ? html` ${name}` : html` ${name}="${value}"`,
+  );

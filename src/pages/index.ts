@@ -1,7 +1,7 @@
 /**
  * The design system of the server-rendered pages: no script, strict CSP, light and dark, 320 px wide, English and German.
  *
- * A page is a route with `page: true` (src/lib/route.ts). Then
+ * A page is a route with `page: true` (src/http/route.ts). Then
  *  - its errors are pages too, for whoever accepts HTML or sends a form;
  *  - 401, from `who: 'user'` or from `call.person()` on a public page, leads to the sign-in page and back;
  *  - a form is refused when a browser sent it from another site.
@@ -21,7 +21,22 @@
  *
  * After a change: `seeOther(path)`. Texts are in texts/en.ts and texts/de.ts; a text that is missing in one does not compile.
  */
-export { actions, button, buttonLink, card, checkbox, errorSummary, facts, field, form, group, list, notice, type Problem, radios } from './components.ts';
+export {
+  actions,
+  button,
+  buttonLink,
+  card,
+  checkbox,
+  errorSummary,
+  facts,
+  field,
+  form,
+  group,
+  list,
+  notice,
+  type Problem,
+  radios,
+} from './components.ts';
 export { assertOwnForm } from './cross-site.ts';
 export { errorPage, messageOf } from './error-page.ts';
 export { html } from './html.ts';

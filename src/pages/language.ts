@@ -1,16 +1,19 @@
-import { readCookie } from '../lib/session-cookie.ts';
+import { readCookie } from '../access/session-cookie.ts';
 import { de } from './texts/de.ts';
 import { en, type Texts } from './texts/en.ts';
 
 const CATALOGUE = { en, de } as const satisfies Record<string, Texts>;
 export type Language = keyof typeof CATALOGUE;
 /** Every language there is, by its own name. */
-export const LANGUAGES: readonly { readonly code: Language; readonly name: string }[] = Object.entries(CATALOGUE).map(([code, { languageName }]) => ({
-  code: code as Language,
-  name: languageName,
-}));
+export const LANGUAGES: readonly { readonly code: Language; readonly name: string }[] = Object.entries(CATALOGUE).map(
+  ([code, { languageName }]) => ({
+    code: code as Language,
+    name: languageName,
+  }),
+);
 
-const isLanguage = (code: string | null | undefined): code is Language => typeof code === 'string' && Object.hasOwn(CATALOGUE, code);
+const isLanguage = (code: string | null | undefined): code is Language =>
+  typeof code === 'string' && Object.hasOwn(CATALOGUE, code);
 
 /** Cookie that remembers a language that was chosen by hand. */
 export const LANGUAGE_COOKIE = 'lang';

@@ -6,7 +6,10 @@ import { STYLE, STYLE_SOURCE } from './style.ts';
 export interface Site {
   /** Public address without a trailing slash. */
   readonly baseUrl: string;
-  readonly config: { readonly service: { readonly name: string }; readonly http: { readonly restPath: string; readonly trustedOrigins: readonly string[] } };
+  readonly config: {
+    readonly service: { readonly name: string };
+    readonly http: { readonly restPath: string; readonly trustedOrigins: readonly string[] };
+  };
 }
 
 export interface Page {
@@ -62,19 +65,28 @@ ${content.body}
   });
   for (const cookie of content.cookies ?? []) headers.append('set-cookie', cookie);
   const chosen = chosenLanguage(request);
-  if (chosen) headers.append('set-cookie', `${LANGUAGE_COOKIE}=${chosen}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax${site.baseUrl.startsWith('https:') ? '; Secure' : ''}`);
+  if (chosen)
+    headers.append(
+      'set-cookie',
+      `${LANGUAGE_COOKIE}=${chosen}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax${site.baseUrl.startsWith('https:') ? '; Secure' : ''}`,
+    );
   return new Response(document.toString(), { status: content.status ?? 200, headers });
 }
 
 /** After a form: the browser reads `to` with GET. */
-export function seeOther(to: string, headers: Readonly<Record<string, string>> = {}, cookies: readonly string[] = []): Response {
+export function seeOther(
+  to: string,
+  headers: Readonly<Record<string, string>> = {},
+  cookies: readonly string[] = [],
+): Response {
   const all = new Headers({ location: to, 'cache-control': 'no-store', 'referrer-policy': 'same-origin', ...headers });
   for (const cookie of cookies) all.append('set-cookie', cookie);
   return new Response(null, { status: 303, headers: all });
 }
 
 /** The name of the service as people read it. */
-export const brandOf = ({ config }: Site): string => config.service.name.charAt(0).toUpperCase() + config.service.name.slice(1);
+export const brandOf = ({ config }: Site): string =>
+  config.service.name.charAt(0).toUpperCase() + config.service.name.slice(1);
 
 function inLanguage(request: Request, code: string): string {
   const url = new URL(request.url);

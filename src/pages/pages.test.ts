@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LegateError } from '../lib/error.ts';
+import { LegateError } from '../kernel/errors.ts';
 import {
   actions,
   assertOwnForm,
@@ -26,8 +26,12 @@ import {
 import { de } from './texts/de.ts';
 import { en } from './texts/en.ts';
 
-const site: Site = { baseUrl: 'https://legate.example', config: { service: { name: 'legate' }, http: { restPath: '/', trustedOrigins: ['https://app.example'] } } };
-const request = (headers: Record<string, string> = {}, url = 'https://legate.example/x'): Request => new Request(url, { headers });
+const site: Site = {
+  baseUrl: 'https://legate.example',
+  config: { service: { name: 'legate' }, http: { restPath: '/', trustedOrigins: ['https://app.example'] } },
+};
+const request = (headers: Record<string, string> = {}, url = 'https://legate.example/x'): Request =>
+  new Request(url, { headers });
 const EVIL = `<script>'"&</script>`;
 const ESCAPED = '&lt;script&gt;&#39;&quot;&amp;&lt;/script&gt;';
 
@@ -46,7 +50,9 @@ describe('html', () => {
   it('no component lets a value through', () => {
     const t = en;
     const all = [
-      field(t, { name: 'a', label: EVIL, hint: EVIL, value: EVIL, autocomplete: EVIL }, [{ field: 'a', message: EVIL }]),
+      field(t, { name: 'a', label: EVIL, hint: EVIL, value: EVIL, autocomplete: EVIL }, [
+        { field: 'a', message: EVIL },
+      ]),
       checkbox({ name: EVIL, value: EVIL, label: EVIL, hint: EVIL }),
       radios(EVIL, 'r', [{ value: EVIL, label: EVIL, hint: EVIL }]),
       button({ label: EVIL, name: EVIL, value: EVIL, spoken: EVIL }),
@@ -124,7 +130,10 @@ describe('language', () => {
   });
 
   it('?lang= wins, is kept in a cookie, and the links of the page keep the rest of the query', async () => {
-    const asked = request({ 'accept-language': 'en', cookie: 'lang=en' }, 'https://legate.example/x?returnTo=%2Fa&lang=de');
+    const asked = request(
+      { 'accept-language': 'en', cookie: 'lang=en' },
+      'https://legate.example/x?returnTo=%2Fa&lang=de',
+    );
     expect(textsFor(asked)).toBe(de);
     const r = page(site, asked, { title: 'T', body: html`` });
     expect(r.headers.getSetCookie()).toEqual(['lang=de; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax; Secure']);
@@ -138,7 +147,9 @@ describe('language', () => {
   it('every language says everything, each in its own words', () => {
     const leaves = (value: object, path = ''): [string, string][] =>
       Object.entries(value).flatMap(([key, item]) =>
-        typeof item === 'object' ? leaves(item as object, `${path}.${key}`) : [[`${path}.${key}`, String(item)] as [string, string]],
+        typeof item === 'object'
+          ? leaves(item as object, `${path}.${key}`)
+          : [[`${path}.${key}`, String(item)] as [string, string]],
       );
     const same = leaves(en).filter(([path, text]) => leaves(de).find(([other]) => other === path)?.[1] === text);
     expect(same).toEqual([
@@ -172,7 +183,12 @@ describe('assertOwnForm', () => {
 });
 
 describe('safeReturnTo', () => {
-  it.each(['/', '/a?b=c#d', '/api/legate/oauth/authorize?redirect_uri=https%3A%2F%2Fclient.example%2F', '/%2F%2Fevil.example'])('keeps %s', (path) => {
+  it.each([
+    '/',
+    '/a?b=c#d',
+    '/api/legate/oauth/authorize?redirect_uri=https%3A%2F%2Fclient.example%2F',
+    '/%2F%2Fevil.example',
+  ])('keeps %s', (path) => {
     expect(safeReturnTo(site, path)).toBe(path);
   });
   it.each([
@@ -207,8 +223,11 @@ describe('safeReturnTo', () => {
 });
 
 describe('errorPage', () => {
-  const error = (code: string, status: number, o: { details?: Record<string, unknown>; headers?: Record<string, string> } = {}): LegateError =>
-    new LegateError({ code, status, message: 'English.' }, o);
+  const error = (
+    code: string,
+    status: number,
+    o: { details?: Record<string, unknown>; headers?: Record<string, string> } = {},
+  ): LegateError => new LegateError({ code, status, message: 'English.' }, o);
 
   it.each([
     [error('NOT_FOUND', 404), 404, 'Diese Seite gibt es nicht'],

@@ -36,7 +36,10 @@ export function targetsBehind(site: Site, address: string | undefined): string[]
   const url = new URL(address, site.baseUrl);
   const next = url.searchParams.get('redirect_uri');
   const own = url.origin === new URL(site.baseUrl).origin;
-  return [...(own ? [] : [url.href]), ...(own && next !== null && URL.canParse(next) && !UNSAFE.test(new URL(next).protocol) ? [next] : [])];
+  return [
+    ...(own ? [] : [url.href]),
+    ...(own && next !== null && URL.canParse(next) && !UNSAFE.test(new URL(next).protocol) ? [next] : []),
+  ];
 }
 
 const UNSAFE = /^(javascript|data|blob|about|file|view-source|filesystem):$/;

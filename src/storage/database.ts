@@ -36,7 +36,10 @@ export interface PostgresDatabase extends Common {
 export type Database = SqliteDatabase | PostgresDatabase;
 
 /** Opens `sqlite:<path>` or `postgres://...`. Does not migrate. */
-export async function openDatabase(url: string, options: { serviceName: string; onError?: (error: Error) => void }): Promise<Database> {
+export async function openDatabase(
+  url: string,
+  options: { serviceName: string; onError?: (error: Error) => void },
+): Promise<Database> {
   const prefix = `${options.serviceName}_`;
   const plugins = [new TablePrefixPlugin(prefix)];
   if (url.startsWith('sqlite:')) {
@@ -65,7 +68,10 @@ export async function openDatabase(url: string, options: { serviceName: string; 
   }
   if (!/^postgres(ql)?:\/\//.test(url)) throw new Error('databaseUrl must be sqlite:<path> or postgres://...');
   const pool = await openPool(url, options.onError);
-  const read = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: sharedPool(() => pool.connect()) }), plugins });
+  const read = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: sharedPool(() => pool.connect()) }),
+    plugins,
+  });
   const write = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: sharedPool(() => lease(pool)) }), plugins });
   const { host, pathname } = new URL(url);
   return {
@@ -98,7 +104,9 @@ async function openPool(url: string, onError?: (error: Error) => void): Promise<
     options: '-c synchronous_commit=on -c timezone=UTC -c lock_timeout=3000',
     types: {
       getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-        oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+        oid === INT8 || oid === NUMERIC
+          ? Number
+          : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
     },
   });
   // A broken connection is replaced by the pool, whether it was idle or in use; without listeners it would end the process.
@@ -137,5 +145,8 @@ const sharedPool = (connect: () => Promise<PoolClient>): Pool => ({ connect, end
 export function onConnection(client: PoolClient, database: PostgresDatabase): Db {
   const borrowed = { query: client.query.bind(client), release: () => {} } as unknown as PoolClient;
   const pool = sharedPool(async () => borrowed);
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins: [new TablePrefixPlugin(database.prefix)] });
+  return new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool }),
+    plugins: [new TablePrefixPlugin(database.prefix)],
+  });
 }

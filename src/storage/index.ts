@@ -1,5 +1,13 @@
 export { selectArrays } from './arrays.ts';
-export { type Database, type Db, lease, onConnection, openDatabase, type PostgresDatabase, type SqliteDatabase } from './database.ts';
+export {
+  type Database,
+  type Db,
+  lease,
+  onConnection,
+  openDatabase,
+  type PostgresDatabase,
+  type SqliteDatabase,
+} from './database.ts';
 export { isSchemaCurrent, migrate, type SchemaState, schemaState } from './migrate.ts';
 export { prepared, preparedForMany } from './prepared.ts';
 export type {
@@ -24,4 +32,3 @@ export type {
   WebhookRow,
 } from './tables.ts';
 export { isUnavailable } from './unavailable.ts';
-export { narrowed, ownersOf, within } from './within.ts';

@@ -56,7 +56,10 @@ function migrator(database: Database, db: Db = database.write): Migrator {
     db,
     migrationTableName: `${database.prefix}migrations`,
     migrationLockTableName: `${database.prefix}migrations_lock`,
-    provider: { getMigrations: async () => Object.fromEntries(Object.entries(MIGRATIONS).map(([name, make]) => [name, make(context)])) },
+    provider: {
+      getMigrations: async () =>
+        Object.fromEntries(Object.entries(MIGRATIONS).map(([name, make]) => [name, make(context)])),
+    },
   });
 }
 
@@ -91,11 +94,15 @@ const UNDEFINED_TABLE = '42P01';
 /** Whether every migration in the code is applied: one cheap query, for probes. Throws when the database cannot be asked. */
 export async function isSchemaCurrent(database: Database): Promise<boolean> {
   const table = sql.table(`${database.prefix}migrations`);
-  const { rows } = await sql<{ name: string }>`select name from ${table}`.execute(database.read).catch((error: unknown) => {
-    const missing = error instanceof Error && ((error as { code?: unknown }).code === UNDEFINED_TABLE || error.message.includes('no such table'));
-    if (!missing) throw error;
-    return { rows: [] };
-  });
+  const { rows } = await sql<{ name: string }>`select name from ${table}`
+    .execute(database.read)
+    .catch((error: unknown) => {
+      const missing =
+        error instanceof Error &&
+        ((error as { code?: unknown }).code === UNDEFINED_TABLE || error.message.includes('no such table'));
+      if (!missing) throw error;
+      return { rows: [] };
+    });
   const applied = new Set(rows.map((row) => row.name));
   return Object.keys(MIGRATIONS).every((name) => applied.has(name));
 }

@@ -3,13 +3,19 @@ import type { Database, Db } from './database.ts';
 import type { SqliteValue } from './sqlite-handle.ts';
 
 /** Runs a prepared query, on `database.read` or inside a change. Gives its row, if there is one. */
-export type Prepared<A extends readonly SqliteValue[], R> = (database: Database, db: Db, ...args: A) => Promise<R | undefined> | R | undefined;
+export type Prepared<A extends readonly SqliteValue[], R> = (
+  database: Database,
+  db: Db,
+  ...args: A
+) => Promise<R | undefined> | R | undefined;
 
 /**
  * A query of at most one row that is compiled once for each database: for what every request asks. `build` uses each of its
  * arguments once, in their order, and nothing else that varies.
  */
-export function prepared<A extends readonly SqliteValue[], R>(build: (db: Db, ...args: A) => CompiledQuery<R>): Prepared<A, R> {
+export function prepared<A extends readonly SqliteValue[], R>(
+  build: (db: Db, ...args: A) => CompiledQuery<R>,
+): Prepared<A, R> {
   const texts = new WeakMap<Database, string>();
   return (database, db, ...args) => {
     let text = texts.get(database);
@@ -24,7 +30,9 @@ export function prepared<A extends readonly SqliteValue[], R>(build: (db: Db, ..
 }
 
 /** The same for any number of arguments and rows, compiled once for each number: for statements on a group of rows, inside a change. */
-export function preparedForMany<R>(build: (db: Db, args: readonly SqliteValue[]) => CompiledQuery<R>): (database: Database, db: Db, args: readonly SqliteValue[]) => Promise<R[]> {
+export function preparedForMany<R>(
+  build: (db: Db, args: readonly SqliteValue[]) => CompiledQuery<R>,
+): (database: Database, db: Db, args: readonly SqliteValue[]) => Promise<R[]> {
   const texts = new WeakMap<Database, string[]>();
   return async (database, db, args) => {
     let known = texts.get(database);

@@ -38,7 +38,10 @@ function cached(compile: (sql: string) => SqliteStatement): (sql: string) => Sql
 }
 
 interface NodeSqlite {
-  DatabaseSync: new (path: string, options?: object) => { exec(sql: string): void; close(): void; prepare(sql: string): NodeStatement };
+  DatabaseSync: new (
+    path: string,
+    options?: object,
+  ) => { exec(sql: string): void; close(): void; prepare(sql: string): NodeStatement };
 }
 interface NodeStatement {
   all(...params: unknown[]): Record<string, SqliteValue>[];
@@ -173,7 +176,9 @@ export function openSqlite(path: string, options: { readOnly?: boolean } = {}): 
   const handle = openNodeSqlite(path) ?? openLibsql(path);
   handle.exec(`pragma busy_timeout = ${BUSY_MS}`);
   if (!options.readOnly) switchToWal(handle);
-  handle.exec('pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; pragma cache_size = -16000');
+  handle.exec(
+    'pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; pragma cache_size = -16000',
+  );
   if (options.readOnly) handle.exec('pragma query_only = on');
   return handle;
 }

@@ -7,7 +7,8 @@ export function isUnavailable(error: unknown): boolean {
     const { code, errcode } = at as { code?: unknown; errcode?: unknown };
     if (typeof code === 'string') {
       // PostgreSQL: connection, resources, operator intervention, system error, read-only transaction, serialisation.
-      if (/^(08|53|57|58)/.test(code) || code === '25006' || code === '40001' || code === '40P01' || code === '55P03') return true;
+      if (/^(08|53|57|58)/.test(code) || code === '25006' || code === '40001' || code === '40P01' || code === '55P03')
+        return true;
       if (/^E(CONN|PIPE|HOST|NET|TIMEDOUT|AI_AGAIN)/.test(code) || code === 'ENOTFOUND') return true;
       if (/^SQLITE_(BUSY|LOCKED|READONLY|IOERR|FULL|CANTOPEN|NOMEM|CORRUPT|NOTADB|PROTOCOL)/.test(code)) return true;
     }

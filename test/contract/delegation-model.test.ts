@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isoTime } from '../../src/lib/clock.ts';
-import { type As, type Command, describeAgents, describeCommand, type History, history, NAMES, OWNERS, SELDOM } from '../support/histories.ts';
+import { isoTime } from '../../src/kernel/clock.ts';
+import {
+  type As,
+  type Command,
+  describeAgents,
+  describeCommand,
+  type History,
+  history,
+  NAMES,
+  OWNERS,
+  SELDOM,
+} from '../support/histories.ts';
 import { Model, type ModelAgent, type ModelDelegation, matches } from '../support/model.ts';
 import { createTestService, dialect, type Json, type TestService, type TestUser } from '../support/service.ts';
 
@@ -37,7 +47,12 @@ class Run {
     const { t, users } = this.#w;
     const made = await Promise.all(
       this.#h.agents.map((permissions, i) =>
-        t.legate.agents.create({ ownerId: users[OWNERS[i] as 'alice'].id, name: NAMES[i] as string, type: 'autonomous', permissions: permissions as Json }),
+        t.legate.agents.create({
+          ownerId: users[OWNERS[i] as 'alice'].id,
+          name: NAMES[i] as string,
+          type: 'autonomous',
+          permissions: permissions as Json,
+        }),
       ),
     );
     for (const [i, { id, token, ownerId }] of made.entries()) {
@@ -68,7 +83,9 @@ class Run {
       const held = await this.#w.t.legate.agents.permissions(agent.id);
       for (const ask of this.#h.questions) {
         const decision = this.#model.decide(agent, ask);
-        const some = held.some((p) => matches(p.resource, ask.resource) && (p.actions.includes('*') || p.actions.includes(ask.action)));
+        const some = held.some(
+          (p) => matches(p.resource, ask.resource) && (p.actions.includes('*') || p.actions.includes(ask.action)),
+        );
         this.#agree(
           `does ${this.#name(agent.id)} hold ${ask.action} ${ask.resource}?`,
           some,
@@ -81,7 +98,9 @@ class Run {
   #agree(what: string, service: unknown, model: unknown): void {
     if (JSON.stringify(service) === JSON.stringify(model)) return;
     const lines = [...describeAgents(this.#h), ...this.#log.map((line, i) => `${i + 1}. ${line}`)];
-    throw new Error(`${what}\n  service: ${JSON.stringify(service)}\n  model:   ${JSON.stringify(model)}\nafter\n  ${lines.join('\n  ')}\n`);
+    throw new Error(
+      `${what}\n  service: ${JSON.stringify(service)}\n  model:   ${JSON.stringify(model)}\nafter\n  ${lines.join('\n  ')}\n`,
+    );
   }
 
   #count(what: string): void {
@@ -108,12 +127,18 @@ class Run {
       case 'permit':
         return this.#patch(this.#agent(c.agent), { permissions: c.permissions });
       case 'expire':
-        return this.#patch(this.#agent(c.agent), { expiresAt: c.minutes === null ? null : model.now + c.minutes * MINUTE });
+        return this.#patch(this.#agent(c.agent), {
+          expiresAt: c.minutes === null ? null : model.now + c.minutes * MINUTE,
+        });
       case 'revoke agent': {
         await t.legate.agents.revoke(this.#agent(c.agent).id);
         const agent = this.#agent(c.agent);
         if (agent.revoked) return this.#events([]);
-        return this.#events(model.revokeAgent(agent).map((d) => this.#revoked(d, d.from === agent || d.to === agent ? 'agent-revoked' : 'ancestor-revoked')));
+        return this.#events(
+          model
+            .revokeAgent(agent)
+            .map((d) => this.#revoked(d, d.from === agent || d.to === agent ? 'agent-revoked' : 'ancestor-revoked')),
+        );
       }
       case 'call':
         return this.#call(c);
@@ -124,9 +149,15 @@ class Run {
     }
   }
 
-  async #patch(agent: ModelAgent, change: { permissions?: ModelAgent['permissions']; expiresAt?: number | null }): Promise<void> {
+  async #patch(
+    agent: ModelAgent,
+    change: { permissions?: ModelAgent['permissions']; expiresAt?: number | null },
+  ): Promise<void> {
     const { expiresAt } = change;
-    const body = { ...change, ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : isoTime(expiresAt) }) };
+    const body = {
+      ...change,
+      ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : isoTime(expiresAt) }),
+    };
     const r = await this.#w.t.call('PATCH', `/agents/${agent.id}`, { as: this.#w.users.admin, body });
     this.#agree('PATCH', r.body.error?.code ?? r.status, agent.revoked ? 'AGENT_REVOKED' : 200);
     if (!agent.revoked) Object.assign(agent, change);
@@ -136,11 +167,20 @@ class Run {
     const agent = this.#agent(i);
     const ask = this.#h.questions[question % this.#h.questions.length] as History['questions'][number];
     for (let n = 0; n < times; n++) {
-      const answer = await this.#w.t.legate.authorize({ agentId: agent.id, action: ask.action, resource: ask.resource, ...(ask.ip ? { context: { ip: ask.ip } } : {}) });
+      const answer = await this.#w.t.legate.authorize({
+        agentId: agent.id,
+        action: ask.action,
+        resource: ask.resource,
+        ...(ask.ip ? { context: { ip: ask.ip } } : {}),
+      });
       const wanted = this.#model.call(agent, ask);
       this.#agree('call', answer.allowed, wanted.allowed);
       if (!wanted.allowed) {
-        this.#agree(`reason of a call, one of ${[...wanted.reasons]}`, wanted.reasons.has(answer.reason as string) || answer.reason, true);
+        this.#agree(
+          `reason of a call, one of ${[...wanted.reasons]}`,
+          wanted.reasons.has(answer.reason as string) || answer.reason,
+          true,
+        );
         continue;
       }
       const entry = await this.#w.t.legate.platform.database.read
@@ -157,13 +197,26 @@ class Run {
     }
   }
 
-  async #delegate({ from: f, to: g, permissions, minutes, maxDepth, as }: Extract<Command, { do: 'delegate' }>): Promise<void> {
+  async #delegate({
+    from: f,
+    to: g,
+    permissions,
+    minutes,
+    maxDepth,
+    as,
+  }: Extract<Command, { do: 'delegate' }>): Promise<void> {
     const [from, to] = [this.#agent(f), this.#agent(g)];
     const expiresAt = minutes === null ? null : this.#model.now + minutes * MINUTE;
     const { token, agent, caller } = this.#caller(as, from, to);
     const r = await this.#w.t.call('POST', '/delegations', {
       as: token,
-      body: { fromAgent: from.id, toAgent: to.id, permissions, ...(expiresAt === null ? {} : { expiresAt: isoTime(expiresAt) }), ...(maxDepth === undefined ? {} : { maxDepth }) },
+      body: {
+        fromAgent: from.id,
+        toAgent: to.id,
+        permissions,
+        ...(expiresAt === null ? {} : { expiresAt: isoTime(expiresAt) }),
+        ...(maxDepth === undefined ? {} : { maxDepth }),
+      },
     });
     if (agent && this.#model.status(agent) !== 'active') return this.#agree('status', r.status, 401);
     const wanted = this.#model.create(caller, { from, to, permissions, expiresAt, maxDepth });
@@ -174,7 +227,13 @@ class Run {
       this.#agree('status', r.status, { AGENT_NOT_FOUND: 404, INSUFFICIENT_PERMISSIONS: 403 }[code] ?? 422);
       return this.#events([]);
     }
-    const shown = { fromAgent: from.id, toAgent: to.id, permissions, depth: wanted.depth, expiresAt: expiresAt === null ? null : isoTime(expiresAt) };
+    const shown = {
+      fromAgent: from.id,
+      toAgent: to.id,
+      permissions,
+      depth: wanted.depth,
+      expiresAt: expiresAt === null ? null : isoTime(expiresAt),
+    };
     const { id, createdAt, ...answered } = r.body;
     this.#agree('answer to a delegation', [r.status, answered, createdAt], [201, shown, isoTime(this.#model.now)]);
     this.#count(`depth ${wanted.depth}`);
@@ -190,31 +249,58 @@ class Run {
     const r = await this.#w.t.call('DELETE', `/delegations/${d.id}`, { as: token });
     if (agent && this.#model.status(agent) !== 'active') return this.#agree('status', r.status, 401);
     const [gives, receives] =
-      caller === 'admin' ? [true, true] : 'agent' in caller ? [caller.agent === d.from, caller.agent === d.to] : [caller.userId === d.from.ownerId, caller.userId === d.to.ownerId];
+      caller === 'admin'
+        ? [true, true]
+        : 'agent' in caller
+          ? [caller.agent === d.from, caller.agent === d.to]
+          : [caller.userId === d.from.ownerId, caller.userId === d.to.ownerId];
     this.#agree('DELETE', r.status, gives ? 204 : receives ? 403 : 404);
     const ended = gives ? this.#model.revoke([d]) : [];
     this.#count(`ended by one revocation: ${Math.min(ended.length, 3)}`);
     return this.#events(ended.map((e) => this.#revoked(e, e === d ? 'revoked' : 'ancestor-revoked')));
   }
 
-  #caller(as: As, from: ModelAgent, to: ModelAgent): { token: string; agent?: ModelAgent; caller: Parameters<Model['create']>[0] } {
+  #caller(
+    as: As,
+    from: ModelAgent,
+    to: ModelAgent,
+  ): { token: string; agent?: ModelAgent; caller: Parameters<Model['create']>[0] } {
     const { users } = this.#w;
     if (as === 'admin') return { token: users.admin.token, caller: 'admin' };
     const agent = as === 'source' ? from : as === 'target' ? to : undefined;
     // An agent that may write the service's own delegations acts for its owner.
-    const gateway = agent?.permissions.some((p) => !p.constraints && matches(p.resource, 'legate:delegations') && (p.actions.includes('write') || p.actions.includes('*')));
-    if (agent) return { token: this.#tokens.get(agent) as string, agent, caller: gateway ? { userId: agent.ownerId } : { agent } };
+    const gateway = agent?.permissions.some(
+      (p) =>
+        !p.constraints &&
+        matches(p.resource, 'legate:delegations') &&
+        (p.actions.includes('write') || p.actions.includes('*')),
+    );
+    if (agent)
+      return {
+        token: this.#tokens.get(agent) as string,
+        agent,
+        caller: gateway ? { userId: agent.ownerId } : { agent },
+      };
     const owner = OWNERS[this.#model.agents.indexOf(from)] as 'alice';
     const user = users[as === 'bob' || as === 'carol' ? as : owner];
     return { token: user.token, caller: { userId: user.id } };
   }
 
   #revoked(d: ModelDelegation, reason: string): { type: string; agentId: string; data: object } {
-    return { type: 'delegation.revoked', agentId: d.from.id, data: { delegationId: d.id, fromAgent: d.from.id, toAgent: d.to.id, reason } };
+    return {
+      type: 'delegation.revoked',
+      agentId: d.from.id,
+      data: { delegationId: d.id, fromAgent: d.from.id, toAgent: d.to.id, reason },
+    };
   }
 
   async #lastSeq(): Promise<number> {
-    const row = await this.#w.t.legate.platform.database.read.selectFrom('stream_events').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst();
+    const row = await this.#w.t.legate.platform.database.read
+      .selectFrom('stream_events')
+      .select('seq')
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .executeTakeFirst();
     return Number(row?.seq ?? 0);
   }
 
@@ -228,7 +314,9 @@ class Run {
       .orderBy('seq')
       .execute();
     this.#seq = Number(rows.at(-1)?.seq ?? this.#seq);
-    const told = rows.map((row) => JSON.stringify({ type: row.type, agentId: row.agent_id, data: JSON.parse(row.data ?? 'null') }));
+    const told = rows.map((row) =>
+      JSON.stringify({ type: row.type, agentId: row.agent_id, data: JSON.parse(row.data ?? 'null') }),
+    );
     this.#agree('events', told.sort(), wanted.map((e) => JSON.stringify(e)).sort());
   }
 
@@ -238,7 +326,13 @@ class Run {
     const asked = this.#model.agents.flatMap((agent) => this.#h.questions.map((ask) => ({ agent, ask })));
     const answers = await Promise.all(
       asked.map(({ agent, ask }) =>
-        legate.authorize({ agentId: agent.id, action: ask.action, resource: ask.resource, dryRun: true, ...(ask.ip ? { context: { ip: ask.ip } } : {}) }),
+        legate.authorize({
+          agentId: agent.id,
+          action: ask.action,
+          resource: ask.resource,
+          dryRun: true,
+          ...(ask.ip ? { context: { ip: ask.ip } } : {}),
+        }),
       ),
     );
     for (const [i, { agent, ask }] of asked.entries()) {
@@ -249,7 +343,11 @@ class Run {
         this.#agree(what, answer.allowed || answer.reason, true);
         this.#count(`allowed through ${wanted.delegationIds.length}`);
       } else {
-        this.#agree(`${what} One of ${[...wanted.reasons]}`, answer.allowed ? 'allowed' : wanted.reasons.has(answer.reason) || answer.reason, true);
+        this.#agree(
+          `${what} One of ${[...wanted.reasons]}`,
+          answer.allowed ? 'allowed' : wanted.reasons.has(answer.reason) || answer.reason,
+          true,
+        );
         this.#count(answer.reason);
       }
     }
@@ -301,11 +399,22 @@ describe('random histories of delegation', () => {
   it(`${HISTORIES} of them: after every step each decision, list, code and event is the model's`, async () => {
     const t = await createTestService({ config: { agents: { maxPerOwner: 1_000_000 } } });
     const tenantId = await t.tenant();
-    const users = { alice: await t.user({ tenantId }), bob: await t.user({ tenantId }), carol: await t.user(), admin: await t.admin() };
+    const users = {
+      alice: await t.user({ tenantId }),
+      bob: await t.user({ tenantId }),
+      carol: await t.user(),
+      admin: await t.admin(),
+    };
     const w: World = { t, users, seen: new Map() };
     await fc.assert(
       fc.asyncProperty(history, (h) => new Run(w, h).play()),
-      { numRuns: HISTORIES, examples: [[SELDOM]], endOnFailure: false, interruptAfterTimeLimit: 500_000, markInterruptAsFailure: true },
+      {
+        numRuns: HISTORIES,
+        examples: [[SELDOM]],
+        endOnFailure: false,
+        interruptAfterTimeLimit: 500_000,
+        markInterruptAsFailure: true,
+      },
     );
     // Histories in which nothing happens would prove nothing.
     expect(COMMON.filter((what) => (w.seen.get(what) ?? 0) < HISTORIES / 20)).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EventType } from '../../src/lib/event.ts';
+import type { EventType } from '../../src/ledger/index.ts';
 import { createTestService, dialect, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
 
 const gh = (more: object = {}) => [{ resource: 'mcp:gh:*', actions: ['read'], ...more }];
@@ -11,8 +11,17 @@ async function instances(): Promise<TestService[]> {
   return dialect === 'postgres' ? [first, await createTestService({ sameDatabaseAs: first })] : [first];
 }
 
-async function delegate(t: TestService, owner: TestUser, from: TestAgent, to: TestAgent, permissions: object[] = gh()): Promise<string> {
-  const r = await t.call('POST', '/delegations', { as: owner, body: { fromAgent: from.id, toAgent: to.id, permissions } });
+async function delegate(
+  t: TestService,
+  owner: TestUser,
+  from: TestAgent,
+  to: TestAgent,
+  permissions: object[] = gh(),
+): Promise<string> {
+  const r = await t.call('POST', '/delegations', {
+    as: owner,
+    body: { fromAgent: from.id, toAgent: to.id, permissions },
+  });
   expect(r.status).toBe(201);
   return r.body.id;
 }
@@ -21,14 +30,42 @@ async function delegate(t: TestService, owner: TestUser, from: TestAgent, to: Te
 const ENDS: readonly (readonly [
   what: string,
   event: EventType,
-  end: (t: TestService, w: { owner: TestUser; a: TestAgent; b: TestAgent; first: string; second: string }) => Promise<{ status: number }>,
+  end: (
+    t: TestService,
+    w: { owner: TestUser; a: TestAgent; b: TestAgent; first: string; second: string },
+  ) => Promise<{ status: number }>,
 ])[] = [
-  ['the first delegation is revoked', 'delegation.revoked', (t, { owner, first }) => t.call('DELETE', `/delegations/${first}`, { as: owner })],
-  ['one in the middle is revoked', 'delegation.revoked', (t, { owner, second }) => t.call('DELETE', `/delegations/${second}`, { as: owner })],
-  ['the root agent is revoked', 'agent.revoked', (t, { owner, a }) => t.call('DELETE', `/agents/${a.id}`, { as: owner })],
-  ['an agent in the middle is revoked', 'agent.revoked', (t, { owner, b }) => t.call('DELETE', `/agents/${b.id}`, { as: owner })],
-  ['the root loses the permission', 'agent.updated', (t, { owner, a }) => t.call('PATCH', `/agents/${a.id}`, { as: owner, body: { permissions: [] } })],
-  ['an agent in the middle expires', 'agent.updated', (t, { owner, b }) => t.call('PATCH', `/agents/${b.id}`, { as: owner, body: { expiresAt: '2030-01-15T10:10:00.001Z' } })],
+  [
+    'the first delegation is revoked',
+    'delegation.revoked',
+    (t, { owner, first }) => t.call('DELETE', `/delegations/${first}`, { as: owner }),
+  ],
+  [
+    'one in the middle is revoked',
+    'delegation.revoked',
+    (t, { owner, second }) => t.call('DELETE', `/delegations/${second}`, { as: owner }),
+  ],
+  [
+    'the root agent is revoked',
+    'agent.revoked',
+    (t, { owner, a }) => t.call('DELETE', `/agents/${a.id}`, { as: owner }),
+  ],
+  [
+    'an agent in the middle is revoked',
+    'agent.revoked',
+    (t, { owner, b }) => t.call('DELETE', `/agents/${b.id}`, { as: owner }),
+  ],
+  [
+    'the root loses the permission',
+    'agent.updated',
+    (t, { owner, a }) => t.call('PATCH', `/agents/${a.id}`, { as: owner, body: { permissions: [] } }),
+  ],
+  [
+    'an agent in the middle expires',
+    'agent.updated',
+    (t, { owner, b }) =>
+      t.call('PATCH', `/agents/${b.id}`, { as: owner, body: { expiresAt: '2030-01-15T10:10:00.001Z' } }),
+  ],
 ];
 
 describe('no allow is answered once its end was answered', () => {
@@ -36,7 +73,12 @@ describe('no allow is answered once its end was answered', () => {
     const services = await instances();
     const [t] = services as [TestService];
     const owner = await t.user();
-    const [a, b, c, d] = [await t.agent(owner, { permissions: gh() }), await t.agent(owner), await t.agent(owner), await t.agent(owner)];
+    const [a, b, c, d] = [
+      await t.agent(owner, { permissions: gh() }),
+      await t.agent(owner),
+      await t.agent(owner),
+      await t.agent(owner),
+    ];
     const [first, second] = [await delegate(t, owner, a, b), await delegate(t, owner, b, c)];
     await delegate(t, owner, c, d);
 
@@ -66,7 +108,10 @@ describe('no allow is answered once its end was answered', () => {
     expect(late).toEqual([]);
 
     // In the one order of the ledger, too, every allow stands before the end.
-    const rows = await t.legate.platform.database.read.selectFrom('stream_events').select(['id', 'seq', 'type', 'result']).execute();
+    const rows = await t.legate.platform.database.read
+      .selectFrom('stream_events')
+      .select(['id', 'seq', 'type', 'result'])
+      .execute();
     const endedAt = Number(rows.find((row) => row.type === event)?.seq);
     const allows = rows.filter((row) => row.result === 'allowed');
     expect(allows.map((row) => row.id).sort()).toEqual([...ids].sort());
@@ -93,7 +138,10 @@ describe('caps under 200 parallel calls', () => {
     const calls = Array.from({ length: 200 }, async (_, i) => {
       await barrier;
       const caller = callers[i % callers.length] as TestAgent;
-      const r = await (services[i % services.length] as TestService).authorize(caller, { ...ask, resource: `mcp:gh:${i}` });
+      const r = await (services[i % services.length] as TestService).authorize(caller, {
+        ...ask,
+        resource: `mcp:gh:${i}`,
+      });
       return { caller, allowed: r.body.allowed as boolean, reason: r.body.reason as string | undefined };
     });
     start();
@@ -116,13 +164,17 @@ describe('changes that race', () => {
     const tries = await Promise.all(
       Array.from({ length: 50 }, async (_, i) => {
         const [from, to] = [agents[i % 3] as TestAgent, agents[(i + 1 + (i % 2)) % 3] as TestAgent];
-        const r = await (services[i % services.length] as TestService).call('POST', '/delegations', { as: owner, body: { fromAgent: from.id, toAgent: to.id, permissions: gh() } });
+        const r = await (services[i % services.length] as TestService).call('POST', '/delegations', {
+          as: owner,
+          body: { fromAgent: from.id, toAgent: to.id, permissions: gh() },
+        });
         return r.status === 201 ? 'created' : r.body.error.code;
       }),
     );
     expect(new Set(tries)).toEqual(new Set(['created', 'DELEGATION_CYCLE']));
     const made = await t.legate.delegations.list();
-    const reaches = (from: string, to: string): boolean => made.some((d) => d.fromAgent === from && (d.toAgent === to || reaches(d.toAgent, to)));
+    const reaches = (from: string, to: string): boolean =>
+      made.some((d) => d.fromAgent === from && (d.toAgent === to || reaches(d.toAgent, to)));
     for (const { id } of agents) expect(reaches(id, id)).toBe(false);
   });
 
@@ -135,7 +187,10 @@ describe('changes that race', () => {
       const source = await t.agent(owner, { permissions: gh() });
       const outcomes = await Promise.all([
         ...Array.from({ length: 6 }, (_, i) =>
-          (services[i % services.length] as TestService).call('POST', '/delegations', { as: owner, body: { fromAgent: source.id, toAgent: target.id, permissions: gh() } }),
+          (services[i % services.length] as TestService).call('POST', '/delegations', {
+            as: owner,
+            body: { fromAgent: source.id, toAgent: target.id, permissions: gh() },
+          }),
         ),
         t.call('DELETE', `/agents/${source.id}`, { as: owner }),
       ]);
@@ -152,7 +207,11 @@ describe('changes that race', () => {
     const [a, b, c] = [await t.agent(owner, { permissions: gh() }), await t.agent(owner), await t.agent(owner)];
     const id = await delegate(t, owner, a, b);
     await delegate(t, owner, b, c);
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => (services[i % services.length] as TestService).call('DELETE', `/delegations/${id}`, { as: owner })));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        (services[i % services.length] as TestService).call('DELETE', `/delegations/${id}`, { as: owner }),
+      ),
+    );
     expect(new Set(answers.map((r) => r.status))).toEqual(new Set([204]));
     const { events } = await t.legate.platform.database.read
       .selectFrom('stream_events')

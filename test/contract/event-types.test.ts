@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { EVENT_TYPES, type EventType } from '../../src/lib/event.ts';
+import { EVENT_TYPES, type EventType } from '../../src/ledger/index.ts';
 import { register, signUp, tokens } from '../support/oauth.ts';
 import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
 import { openStream, type Stream } from '../support/stream.ts';
@@ -13,7 +13,13 @@ const approval = { approvalId: id('apr'), agentId, action: 'pay', resource: 'ban
 
 /** Contract 13: the fields of each type, no more and no fewer. */
 const PAYLOADS: Record<EventType, Json> = {
-  audit: expect.objectContaining({ id: id('aud'), agentId, action: text, resource: text, result: expect.stringMatching(/^(allowed|denied)$/) }),
+  audit: expect.objectContaining({
+    id: id('aud'),
+    agentId,
+    action: text,
+    resource: text,
+    result: expect.stringMatching(/^(allowed|denied)$/),
+  }),
   'agent.created': { agentId, name: text, ownerId: text, type: text },
   'agent.updated': { agentId, changed: ['name'] },
   'agent.revoked': { agentId, reason: 'revoked' },
@@ -31,12 +37,32 @@ const PAYLOADS: Record<EventType, Json> = {
   'approval.resolved': { ...approval, status: 'approved' },
   'auth.signin': { userId: text, sessionId: id('ses'), method: text, ipAddress: text, device: expect.any(Object) },
   'auth.signout': { userId: text, sessionId: id('ses'), reason: 'sign-out', ipAddress: text },
-  'auth.failed': { userId: text, emailHash: expect.stringMatching(/^[0-9a-f]{64}$/), method: 'password', reason: 'INVALID_EMAIL_OR_PASSWORD', ipAddress: text },
+  'auth.failed': {
+    userId: text,
+    emailHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    method: 'password',
+    reason: 'INVALID_EMAIL_OR_PASSWORD',
+    ipAddress: text,
+  },
   'budget.exceeded': { agentId, budgetId: id('bdg'), metric: 'cost', limit: 1, used: 1.5, window: 'day' },
   'cost.recorded': { costId: id('cst'), agentId, amount: 1.5, currency: 'USD', tokens: 7, auditId: id('aud') },
-  'delegation.created': { delegationId: id('dlg'), fromAgent: agentId, toAgent: agentId, permissions: [{ resource: 'db:x', actions: ['read'] }], depth: 1, expiresAt: null },
+  'delegation.created': {
+    delegationId: id('dlg'),
+    fromAgent: agentId,
+    toAgent: agentId,
+    permissions: [{ resource: 'db:x', actions: ['read'] }],
+    depth: 1,
+    expiresAt: null,
+  },
   'delegation.revoked': { delegationId: id('dlg'), fromAgent: agentId, toAgent: agentId, reason: 'revoked' },
-  'grant.created': { grantId: id('grt'), clientId: text, agentId, reason: 'authorization_code', scope: text, resource: text },
+  'grant.created': {
+    grantId: id('grt'),
+    clientId: text,
+    agentId,
+    reason: 'authorization_code',
+    scope: text,
+    resource: text,
+  },
   'grant.revoked': { grantId: id('grt'), clientId: text, agentId, reason: 'revoked' },
 };
 
@@ -89,7 +115,11 @@ async function everything(someone: Person): Promise<void> {
   await Promise.all(Array.from({ length: 20 }, () => t.authorize(main, { action: 'read', resource: 'no:x' })));
   const { approvalId } = (await t.authorize(main, { action: 'pay', resource: 'bank:transfer' })).body;
   await ok('POST', `/approvals/${approvalId}/approve`, someone);
-  const delegation = await ok('POST', '/delegations', someone, { fromAgent: main.id, toAgent: other.id, permissions: [{ resource: 'db:x', actions: ['read'] }] });
+  const delegation = await ok('POST', '/delegations', someone, {
+    fromAgent: main.id,
+    toAgent: other.id,
+    permissions: [{ resource: 'db:x', actions: ['read'] }],
+  });
   await ok('DELETE', `/delegations/${delegation.id}`, someone);
   await ok('POST', '/budgets', someone, { agentId: main.id, metric: 'cost', limit: 1, window: 'day' });
   await ok('POST', '/costs', someone, { agentId: main.id, amount: 1.5, tokens: 7, auditId });
@@ -177,8 +207,14 @@ describe('every type of event', () => {
   it('auth.failed of an address that is nobody is shown to administrators alone', async () => {
     const failed = (live['admin'] as Stream).seen.filter((e) => e.event === 'auth.failed').at(-1);
     const emailHash = createHash('sha256').update('nobody@example.com').digest('hex');
-    expect(failed?.data).toEqual({ id: text, type: 'auth.failed', timestamp: time, data: { emailHash, method: 'password', reason: 'INVALID_EMAIL_OR_PASSWORD', ipAddress: text } });
-    for (const [name, stream] of Object.entries(live)) expect(stream.seen.some((e) => e.id === failed?.id)).toBe(name === 'admin');
+    expect(failed?.data).toEqual({
+      id: text,
+      type: 'auth.failed',
+      timestamp: time,
+      data: { emailHash, method: 'password', reason: 'INVALID_EMAIL_OR_PASSWORD', ipAddress: text },
+    });
+    for (const [name, stream] of Object.entries(live))
+      expect(stream.seen.some((e) => e.id === failed?.id)).toBe(name === 'admin');
   });
 });
 
@@ -204,7 +240,10 @@ describe('of every type of event, everybody is shown what is theirs, all of it, 
   it.each(Object.keys(MAY))('%s', async (name) => {
     const rows = await committed();
     const mine = rows.filter(MAY[name] as (row: Row) => boolean).map((row) => row.id);
-    if (name === 'owner' || name === 'stranger') expect(new Set(rows.filter((row) => mine.includes(row.id)).map((row) => row.type))).toEqual(new Set(Object.keys(EVENT_TYPES)));
+    if (name === 'owner' || name === 'stranger')
+      expect(new Set(rows.filter((row) => mine.includes(row.id)).map((row) => row.type))).toEqual(
+        new Set(Object.keys(EVENT_TYPES)),
+      );
     const as = tokenOf[name] as string;
     const stream = live[name] as Stream;
     await stream.events(mine.length);

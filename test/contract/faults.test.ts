@@ -13,7 +13,13 @@ interface World {
 async function world(databaseUrl?: string): Promise<World> {
   const t = await createTestService(databaseUrl ? { databaseUrl } : {});
   const owner = await t.user();
-  return { t, owner, agent: await t.agent(owner, { permissions: [{ resource: 'db:*', actions: ['read'], constraints: { maxCallsPerHour: 1000 } }] }) };
+  return {
+    t,
+    owner,
+    agent: await t.agent(owner, {
+      permissions: [{ resource: 'db:*', actions: ['read'], constraints: { maxCallsPerHour: 1000 } }],
+    }),
+  };
 }
 const ask = ({ t, agent }: World) => t.authorize(agent, { action: 'read', resource: 'db:x' });
 
@@ -22,7 +28,10 @@ async function refusesEverything(w: World): Promise<void> {
   const r = await ask(w);
   expect([r.status, r.body.allowed]).toEqual([503, undefined]);
   expect(['AUDIT_UNAVAILABLE', 'STORAGE_UNAVAILABLE']).toContain(r.body.error.code);
-  const created = await w.t.call('POST', '/agents', { as: w.owner, body: { ownerId: w.owner.id, name: 'n', type: 'service' } });
+  const created = await w.t.call('POST', '/agents', {
+    as: w.owner,
+    body: { ownerId: w.owner.id, name: 'n', type: 'service' },
+  });
   expect([created.status, created.body.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
 }
 
@@ -30,7 +39,11 @@ async function recovers(w: World, allowedBefore: number): Promise<void> {
   await expect.poll(async () => (await ask(w)).status, { timeout: 15_000, interval: 50 }).toBe(200);
   const { body } = await ask(w);
   expect(body.allowed).toBe(true);
-  const rows = await w.t.legate.platform.database.read.selectFrom('stream_events').select(['seq', 'result']).orderBy('seq').execute();
+  const rows = await w.t.legate.platform.database.read
+    .selectFrom('stream_events')
+    .select(['seq', 'result'])
+    .orderBy('seq')
+    .execute();
   expect(rows.map((r) => r.seq)).toEqual(rows.map((_, i) => i + 1));
   const allowed = rows.filter((r) => r.result === 'allowed').length;
   expect(allowed).toBe(allowedBefore + 2);
@@ -53,7 +66,11 @@ const onSqlite = (): void => {
       else expect(r.body.allowed).toBe(false);
     }
     expect(full).toBe(1);
-    const large = await w.t.authorize(w.agent, { action: 'read', resource: 'db:x', arguments: { text: 'y'.repeat(60_000) } });
+    const large = await w.t.authorize(w.agent, {
+      action: 'read',
+      resource: 'db:x',
+      arguments: { text: 'y'.repeat(60_000) },
+    });
     expect([large.status, large.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
     database.writer.exec('pragma max_page_count = 1073741823');
     await recovers(w, 3);
@@ -118,7 +135,11 @@ const onPostgres = (): void => {
     expect((await w.t.call('GET', '/health/ready')).status).toBe(200);
     for (const a of answers) expect([200, 503]).toContain(a.status);
     for (const a of answers) if (a.status === 503) expect(a.allowed).toBeUndefined();
-    const rows = await w.t.legate.platform.database.read.selectFrom('stream_events').select(['seq', 'id', 'result']).orderBy('seq').execute();
+    const rows = await w.t.legate.platform.database.read
+      .selectFrom('stream_events')
+      .select(['seq', 'id', 'result'])
+      .orderBy('seq')
+      .execute();
     expect(rows.map((r) => r.seq)).toEqual(rows.map((_, i) => i + 1));
     const ids = new Set(rows.map((r) => r.id));
     for (const a of answers) if (a.status === 200) expect(ids.has(a.id as string)).toBe(true);
@@ -140,17 +161,26 @@ const onPostgres = (): void => {
       }
     });
     for (let i = 0; i < 20; i++) {
-      await killer.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'legate' and pid <> pg_backend_pid()");
+      await killer.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'legate' and pid <> pg_backend_pid()",
+      );
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     stop = true;
     await Promise.all(load);
     await killer.end();
-    const rows = await w.t.legate.platform.database.read.selectFrom('stream_events').select(['seq', 'id', 'result']).orderBy('seq').execute();
+    const rows = await w.t.legate.platform.database.read
+      .selectFrom('stream_events')
+      .select(['seq', 'id', 'result'])
+      .orderBy('seq')
+      .execute();
     expect(rows.map((r) => r.seq)).toEqual(rows.map((_, i) => i + 1));
     const ids = new Set(rows.map((r) => r.id));
     for (const id of answered) expect(ids.has(id)).toBe(true);
-    const counter = await w.t.legate.platform.database.read.selectFrom('counters').selectAll().executeTakeFirstOrThrow();
+    const counter = await w.t.legate.platform.database.read
+      .selectFrom('counters')
+      .selectAll()
+      .executeTakeFirstOrThrow();
     expect(counter.used).toBe(rows.filter((r) => r.result === 'allowed').length);
     expect(counter.used).toBeLessThanOrEqual(1000);
   });
@@ -165,7 +195,10 @@ const onPostgres = (): void => {
     const r = await ask(w);
     expect(performance.now() - startedAt).toBeLessThan(8000);
     expect([r.status, r.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
-    const created = await w.t.call('POST', '/agents', { as: w.owner, body: { ownerId: w.owner.id, name: 'n', type: 'service' } });
+    const created = await w.t.call('POST', '/agents', {
+      as: w.owner,
+      body: { ownerId: w.owner.id, name: 'n', type: 'service' },
+    });
     expect([created.status, created.body.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
     await holder.query('rollback');
     await holder.end();
@@ -184,10 +217,13 @@ const onPostgres = (): void => {
     expect((await (await starting).call('GET', '/health/ready')).status).toBe(200);
   });
 
-  it('503 within bounded time while sessions of the server stand still, in a decision or in a change; recovers by itself', { timeout: 120_000 }, async () => {
+  it('503 within bounded time while sessions of the server stand still, in a decision or in a change; recovers by itself', {
+    timeout: 120_000,
+  }, async () => {
     const w = await world(server.url);
     expect((await ask(w)).body.allowed).toBe(true);
-    const create = () => w.t.call('POST', '/agents', { as: w.owner, body: { ownerId: w.owner.id, name: 'n', type: 'service' } });
+    const create = () =>
+      w.t.call('POST', '/agents', { as: w.owner, body: { ownerId: w.owner.id, name: 'n', type: 'service' } });
     const holder = new pg.Client(server.url);
     await holder.connect();
     let allowed = 1;

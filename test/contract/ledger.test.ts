@@ -1,11 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../src/lib/ids.ts';
-import { newSecret, secretHash } from '../../src/lib/secrets.ts';
-import { type AuthorizeAnswer, type AuthorizeInput, authorize, type Permission } from '../../src/permissions/index.ts';
+import {
+  type AuthorizeAnswer,
+  type AuthorizeInput,
+  authorize,
+  type Permission,
+} from '../../src/authorization/permissions/index.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { newSecret, secretHash } from '../../src/kernel/secrets.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 
-const asker = { principal: null, epoch: 0, reauthenticate: async () => ({ kind: 'anonymous' }) as const, ip: null, userAgent: null, startedAt: 0 };
-const ask = (t: TestService, input: AuthorizeInput): Promise<AuthorizeAnswer> => authorize(t.legate.platform, asker, input);
+const asker = {
+  principal: null,
+  epoch: 0,
+  reauthenticate: async () => ({ kind: 'anonymous' }) as const,
+  ip: null,
+  userAgent: null,
+  startedAt: 0,
+};
+const ask = (t: TestService, input: AuthorizeInput): Promise<AuthorizeAnswer> =>
+  authorize(t.legate.platform, asker, input);
 
 async function putAgent(t: TestService, permissions: Permission[]): Promise<string> {
   return t.legate.platform.ledger.change(async (change) => {
@@ -36,24 +49,35 @@ async function putAgent(t: TestService, permissions: Permission[]): Promise<stri
 
 const revoke = (t: TestService, id: string): Promise<void> =>
   t.legate.platform.ledger.change(async (change) => {
-    await change.db.updateTable('agents').set({ revoked_at: change.now, policy_epoch: change.epoch }).where('id', '=', id).execute();
+    await change.db
+      .updateTable('agents')
+      .set({ revoked_at: change.now, policy_epoch: change.epoch })
+      .where('id', '=', id)
+      .execute();
     change.invalidate();
     change.emit({ type: 'agent.revoked', agentId: id, userId: 'usr_x', data: { agentId: id, reason: 'revoked' } });
   });
 
-const rows = (t: TestService) => t.legate.platform.database.read.selectFrom('stream_events').selectAll().orderBy('seq').execute();
+const rows = (t: TestService) =>
+  t.legate.platform.database.read.selectFrom('stream_events').selectAll().orderBy('seq').execute();
 
 describe('the ledger', () => {
   it('gives every decision and every change a place in one gapless sequence', async () => {
     const t = await createTestService();
     const id = await putAgent(t, [{ resource: 'db:*', actions: ['read'] }]);
-    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => ask(t, { agentId: id, action: i % 2 ? 'read' : 'write', resource: 'db:x' })));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, i) =>
+        ask(t, { agentId: id, action: i % 2 ? 'read' : 'write', resource: 'db:x' }),
+      ),
+    );
     await revoke(t, id);
     const all = await rows(t);
     expect(all.map((r) => r.seq)).toEqual(Array.from({ length: 102 }, (_, i) => i + 1));
     expect(all[0]?.type).toBe('agent.created');
     expect(all[101]?.type).toBe('agent.revoked');
-    expect(all.slice(1, 101).map((r) => [r.id, r.result])).toEqual(answers.map((a) => [a.auditId, a.allowed ? 'allowed' : 'denied']));
+    expect(all.slice(1, 101).map((r) => [r.id, r.result])).toEqual(
+      answers.map((a) => [a.auditId, a.allowed ? 'allowed' : 'denied']),
+    );
   });
 
   it('commits many waiting decisions in few transactions', async () => {
@@ -97,9 +121,13 @@ describe('two instances on one database', () => {
     const a = await createTestService();
     const b = await createTestService({ sameDatabaseAs: a });
     const id = await putAgent(a, [{ resource: '*', actions: ['*'] }]);
-    for (let round = 0; round < 5; round++) expect((await ask(b, { agentId: id, action: 'read', resource: 'x' })).allowed).toBe(true);
+    for (let round = 0; round < 5; round++)
+      expect((await ask(b, { agentId: id, action: 'read', resource: 'x' })).allowed).toBe(true);
     await revoke(a, id);
-    expect(await ask(b, { agentId: id, action: 'read', resource: 'x' })).toMatchObject({ allowed: false, reason: 'AGENT_REVOKED' });
+    expect(await ask(b, { agentId: id, action: 'read', resource: 'x' })).toMatchObject({
+      allowed: false,
+      reason: 'AGENT_REVOKED',
+    });
   });
 
   it('no allow is answered after a revocation was answered, under load', async () => {
@@ -114,7 +142,9 @@ describe('two instances on one database', () => {
         while (!revoked || late < 20) {
           const began = revoked;
           if (began) late++;
-          const answers = await Promise.all(Array.from({ length: 8 }, () => ask(t, { agentId: id, action: 'read', resource: 'x' })));
+          const answers = await Promise.all(
+            Array.from({ length: 8 }, () => ask(t, { agentId: id, action: 'read', resource: 'x' })),
+          );
           for (const answer of answers) {
             if (answer.allowed) allowed++;
             if (began) expect(answer).toMatchObject({ allowed: false, reason: 'AGENT_REVOKED' });
@@ -133,7 +163,11 @@ describe('two instances on one database', () => {
     const b = await createTestService({ sameDatabaseAs: a });
     for (let round = 0; round < 3; round++) {
       const id = await putAgent(a, [{ resource: 'mcp:gh:*', actions: ['read'], constraints: { maxCallsPerHour: 20 } }]);
-      const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i % 2 ? a : b, { agentId: id, action: 'read', resource: `mcp:gh:${i}` })));
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, (_, i) =>
+          ask(i % 2 ? a : b, { agentId: id, action: 'read', resource: `mcp:gh:${i}` }),
+        ),
+      );
       expect(answers.filter((x) => x.allowed)).toHaveLength(20);
       expect(answers.filter((x) => x.reason === 'RATE_LIMITED')).toHaveLength(180);
     }

@@ -9,19 +9,33 @@ describe('legate', () => {
   it('lists its commands', async () => {
     const { code, stdout } = await legate([]);
     expect(code).toBe(0);
-    for (const name of ['serve', 'migrate', 'check', 'config', 'openapi', 'tour', 'doctor', 'test', 'admin create', 'admin token'])
+    for (const name of [
+      'serve',
+      'migrate',
+      'check',
+      'config',
+      'openapi',
+      'tour',
+      'doctor',
+      'test',
+      'admin create',
+      'admin token',
+    ])
       expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
   });
 
-  it.each([[['nonsense']], [['admin', 'nonsense']], [['serve', '--prot', '1']], [['admin', 'create', 'a@example.com']], [['admin', 'create', '--password', 'x']]])(
-    'refuses %j with 64',
-    async (args) => {
-      const { code, stdout, stderr } = await legate(args);
-      expect([code, stdout]).toEqual([64, '']);
-      expect(stderr).toContain('legate');
-      expect(stderr).not.toMatch(/\n\s+at /);
-    },
-  );
+  it.each([
+    [['nonsense']],
+    [['admin', 'nonsense']],
+    [['serve', '--prot', '1']],
+    [['admin', 'create', 'a@example.com']],
+    [['admin', 'create', '--password', 'x']],
+  ])('refuses %j with 64', async (args) => {
+    const { code, stdout, stderr } = await legate(args);
+    expect([code, stdout]).toEqual([64, '']);
+    expect(stderr).toContain('legate');
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
 
   it('--version and --help', async () => {
     expect((await legate(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
@@ -37,15 +51,38 @@ describe('legate admin create, legate admin token', () => {
     expect([none.code, none.stdout]).toEqual([1, '']);
     expect(none.stderr).toContain('no administrator yet');
 
-    const created = await legate(['admin', 'create', '--email', 'first@example.com'], { cwd, input: 'correct horse battery\n' });
+    const created = await legate(['admin', 'create', '--email', 'first@example.com'], {
+      cwd,
+      input: 'correct horse battery\n',
+    });
     expect([created.code, created.stderr]).toEqual([0, '']);
     writeFileSync(join(cwd, 'password'), 'another long password\n');
-    expect((await legate(['admin', 'create', '--email', 'second@example.com', '--name', 'Second', '--password-file', join(cwd, 'password')], { cwd })).code).toBe(0);
+    expect(
+      (
+        await legate(
+          [
+            'admin',
+            'create',
+            '--email',
+            'second@example.com',
+            '--name',
+            'Second',
+            '--password-file',
+            join(cwd, 'password'),
+          ],
+          { cwd },
+        )
+      ).code,
+    ).toBe(0);
     for (const [email, password] of [
       ['first@example.com', 'correct horse battery'],
       ['second@example.com', 'another long password'],
     ]) {
-      const response = await fetch(`${running.url}/sign-in`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email, password }) });
+      const response = await fetch(`${running.url}/sign-in`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email, password }),
+      });
       expect(response.status).toBe(200);
     }
 
@@ -67,7 +104,13 @@ describe('legate admin create, legate admin token', () => {
     ['an address that is none', ['--email', 'nobody'], 'long enough it is', 1, 'email'],
     ['a password too short', ['--email', 'a@example.com'], 'short', 1, 'password'],
     ['no password', ['--email', 'a@example.com'], '', 1, 'password'],
-    ['a password file that is not there', ['--email', 'a@example.com', '--password-file', '/nowhere'], '', 1, '/nowhere'],
+    [
+      'a password file that is not there',
+      ['--email', 'a@example.com', '--password-file', '/nowhere'],
+      '',
+      1,
+      '/nowhere',
+    ],
   ])('refuse %s', async (_, args, input, code, named) => {
     const result = await legate(['admin', 'create', ...args], { input });
     expect([result.code, result.stdout]).toEqual([code, '']);
@@ -83,7 +126,11 @@ describe('legate admin create, legate admin token', () => {
     expect([again.code, again.stdout]).toEqual([1, '']);
     expect(again.stderr).toContain('EMAIL_IN_USE');
     const other = await legate(['admin', 'token', '--user', 'b@example.com'], { cwd });
-    expect([other.code, other.stdout, other.stderr]).toEqual([1, '', 'No administrator has the address b@example.com.\n']);
+    expect([other.code, other.stdout, other.stderr]).toEqual([
+      1,
+      '',
+      'No administrator has the address b@example.com.\n',
+    ]);
   });
 });
 
@@ -120,7 +167,11 @@ describe('legate config', () => {
   it('shows every value with its source, and no secret', async () => {
     const cwd = scratchFolder();
     writeFileSync(join(cwd, 'legate.config.json'), '{"http":{"bodyLimit":4096},"admin":{"password":"from the file"}}');
-    const env = { LEGATE_METRICS_TOKEN: 'a very secret token', LEGATE_DATABASE_URL: 'postgres://legate:pa55word@db/legate', HOST: '::1' };
+    const env = {
+      LEGATE_METRICS_TOKEN: 'a very secret token',
+      LEGATE_DATABASE_URL: 'postgres://legate:pa55word@db/legate',
+      HOST: '::1',
+    };
     const { code, stdout } = await legate(['config'], { cwd, env });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^http\.bodyLimit +4096 +file$/m);
@@ -130,7 +181,12 @@ describe('legate config', () => {
     expect(stdout).not.toMatch(/a very secret token|pa55word|from the file/);
     const { stdout: asJson } = await legate(['config', '--json'], { cwd, env });
     expect(asJson).not.toMatch(/a very secret token|pa55word|from the file/);
-    expect(JSON.parse(asJson)).toContainEqual({ option: 'http.bodyLimit', environment: 'LEGATE_HTTP_BODY_LIMIT', value: 4096, source: 'file' });
+    expect(JSON.parse(asJson)).toContainEqual({
+      option: 'http.bodyLimit',
+      environment: 'LEGATE_HTTP_BODY_LIMIT',
+      value: 4096,
+      source: 'file',
+    });
   });
 });
 

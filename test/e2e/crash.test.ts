@@ -24,12 +24,26 @@ interface Crew {
 }
 
 /** POST as JSON on a kept-alive connection: many more calls in flight than `fetch` gets to. */
-function post(url: string, path: string, token: string, body: unknown, agent: HttpAgent): Promise<{ status: number; body: Record<string, unknown> }> {
+function post(
+  url: string,
+  path: string,
+  token: string,
+  body: unknown,
+  agent: HttpAgent,
+): Promise<{ status: number; body: Record<string, unknown> }> {
   return new Promise((resolve, reject) => {
     const text = JSON.stringify(body);
     const req = request(
       `${url}${path}`,
-      { method: 'POST', agent, headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), authorization: `Bearer ${token}` } },
+      {
+        method: 'POST',
+        agent,
+        headers: {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(text),
+          authorization: `Bearer ${token}`,
+        },
+      },
       (res) => {
         let out = '';
         res.setEncoding('utf8');
@@ -51,11 +65,21 @@ function post(url: string, path: string, token: string, body: unknown, agent: Ht
 
 async function crew(running: Running, cwd: string, env: Record<string, string>): Promise<Crew> {
   const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
-  const session = await (await fetch(`${running.url}/auth/session`, { headers: { authorization: `Bearer ${token}` } })).json();
+  const session = await (
+    await fetch(`${running.url}/auth/session`, { headers: { authorization: `Bearer ${token}` } })
+  ).json();
   const http = new HttpAgent({ keepAlive: true });
   const make = async (constraints?: object): Promise<string> => {
-    const permissions = [{ resource: constraints ? 'capped:*' : 'db:*', actions: ['read'], ...(constraints ? { constraints } : {}) }];
-    const r = await post(running.url, '/agents', token, { ownerId: (session as { user: { id: string } }).user.id, name: 'a', type: 'service', permissions }, http);
+    const permissions = [
+      { resource: constraints ? 'capped:*' : 'db:*', actions: ['read'], ...(constraints ? { constraints } : {}) },
+    ];
+    const r = await post(
+      running.url,
+      '/agents',
+      token,
+      { ownerId: (session as { user: { id: string } }).user.id, name: 'a', type: 'service', permissions },
+      http,
+    );
     expect(r.status).toBe(201);
     return r.body['token'] as string;
   };
@@ -65,15 +89,27 @@ async function crew(running: Running, cwd: string, env: Record<string, string>):
 }
 
 /** Loads the service until it dies; what was answered is what counts. */
-async function loadUntilKilled(running: Running, { plain, capped }: Crew, answered: Answered[], killAfterMs: number): Promise<void> {
+async function loadUntilKilled(
+  running: Running,
+  { plain, capped }: Crew,
+  answered: Answered[],
+  killAfterMs: number,
+): Promise<void> {
   const http = new HttpAgent({ keepAlive: true, maxSockets: CLIENTS });
   let dead = false;
   const clients = Array.from({ length: CLIENTS }, async (_, i) => {
     while (!dead) {
       const isCapped = i % 4 === 0;
       try {
-        const r = await post(running.url, '/authorize', isCapped ? capped : plain, { action: 'read', resource: `${isCapped ? 'capped' : 'db'}:${i}` }, http);
-        if (r.status === 200) answered.push({ id: r.body['auditId'] as string, allowed: r.body['allowed'] === true, capped: isCapped });
+        const r = await post(
+          running.url,
+          '/authorize',
+          isCapped ? capped : plain,
+          { action: 'read', resource: `${isCapped ? 'capped' : 'db'}:${i}` },
+          http,
+        );
+        if (r.status === 200)
+          answered.push({ id: r.body['auditId'] as string, allowed: r.body['allowed'] === true, capped: isCapped });
       } catch {
         // Unanswered: nothing was promised.
       }
@@ -89,7 +125,11 @@ async function loadUntilKilled(running: Running, { plain, capped }: Crew, answer
 
 /** Every answered id is there exactly once, with the result that was answered; the sequence has no gap; no cap was passed. */
 async function verify(database: Database, answered: readonly Answered[]): Promise<number> {
-  const rows = await database.read.selectFrom('stream_events').select(['seq', 'id', 'type', 'result', 'agent_id', 'resource', 'timestamp']).orderBy('seq').execute();
+  const rows = await database.read
+    .selectFrom('stream_events')
+    .select(['seq', 'id', 'type', 'result', 'agent_id', 'resource', 'timestamp'])
+    .orderBy('seq')
+    .execute();
   rows.forEach((row, i) => {
     if (row.seq !== i + 1) throw new Error(`the sequence has a gap at ${i + 1}: ${row.seq}`);
   });
@@ -97,7 +137,9 @@ async function verify(database: Database, answered: readonly Answered[]): Promis
   expect(byId.size).toBe(rows.length);
   for (const a of answered)
     if ((byId.get(a.id)?.result === 'allowed') !== a.allowed)
-      throw new Error(`the answered decision ${a.id} (allowed: ${a.allowed}) is on record as ${byId.get(a.id)?.result ?? 'nothing'}`);
+      throw new Error(
+        `the answered decision ${a.id} (allowed: ${a.allowed}) is on record as ${byId.get(a.id)?.result ?? 'nothing'}`,
+      );
   expect(new Set(answered.map((a) => a.id)).size).toBe(answered.length);
   const head = await database.read.selectFrom('head').selectAll().executeTakeFirstOrThrow();
   expect(head.seq).toBe(rows.length);
@@ -113,7 +155,9 @@ async function verify(database: Database, answered: readonly Answered[]): Promis
   }
   for (const allowed of hours.values()) expect(allowed).toBeLessThanOrEqual(CAP);
   if (holder !== null) {
-    const counter = counters.get(createHash('sha256').update(`${holder}\n0\ncapped:*\nread`).digest('base64url').slice(0, 22));
+    const counter = counters.get(
+      createHash('sha256').update(`${holder}\n0\ncapped:*\nread`).digest('base64url').slice(0, 22),
+    );
     expect([counter?.hour, counter?.used]).toEqual([Math.max(...hours.keys()), hours.get(Math.max(...hours.keys()))]);
   }
   return rows.length;
@@ -134,7 +178,9 @@ async function audited(running: Running, token: string): Promise<string[]> {
 }
 
 describe('kill -9 under load', () => {
-  it(`on SQLite, ${ROUNDS} times: every answered decision is there exactly once, and the service starts again by itself`, { timeout: 60_000 + ROUNDS * 5000 }, async () => {
+  it(`on SQLite, ${ROUNDS} times: every answered decision is there exactly once, and the service starts again by itself`, {
+    timeout: 60_000 + ROUNDS * 5000,
+  }, async () => {
     const cwd = scratchFolder();
     const answered: Answered[] = [];
     let team: Crew | undefined;
@@ -172,12 +218,25 @@ describe('kill -9 under load', () => {
     let broken = 0;
     const steady = (async () => {
       while (!stopped) {
-        const r = await post(survivor.url, '/authorize', team.plain, { action: 'read', resource: 'db:steady' }, http).catch(() => undefined);
-        if (r?.status === 200) answered.push({ id: r.body['auditId'] as string, allowed: r.body['allowed'] === true, capped: false });
+        const r = await post(
+          survivor.url,
+          '/authorize',
+          team.plain,
+          { action: 'read', resource: 'db:steady' },
+          http,
+        ).catch(() => undefined);
+        if (r?.status === 200)
+          answered.push({ id: r.body['auditId'] as string, allowed: r.body['allowed'] === true, capped: false });
         else broken++;
       }
     })();
-    for (let round = 0; round < 5; round++) await loadUntilKilled(await serve({ cwd: scratchFolder(), env }), team, answered, 100 + Math.floor(Math.random() * 300));
+    for (let round = 0; round < 5; round++)
+      await loadUntilKilled(
+        await serve({ cwd: scratchFolder(), env }),
+        team,
+        answered,
+        100 + Math.floor(Math.random() * 300),
+      );
     stopped = true;
     await steady;
     http.destroy();

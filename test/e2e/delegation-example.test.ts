@@ -6,6 +6,10 @@ import { root, run } from '../support/cli.ts';
 describe('examples/delegation', () => {
   it('prints what docs/delegation.md says', async () => {
     const wanted = /```text\n(.*?)```/s.exec(readFileSync(join(root, 'docs/delegation.md'), 'utf8'))?.[1];
-    expect(await run([process.execPath, 'examples/delegation/delegation.mjs'], { cwd: root })).toEqual({ code: 0, stdout: wanted, stderr: '' });
+    expect(await run([process.execPath, 'examples/delegation/delegation.mjs'], { cwd: root })).toEqual({
+      code: 0,
+      stdout: wanted,
+      stderr: '',
+    });
   });
 });

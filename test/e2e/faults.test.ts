@@ -17,21 +17,34 @@ interface Answer {
 async function call(running: Running, method: string, path: string, token?: string, body?: unknown): Promise<Answer> {
   const r = await fetch(`${running.url}${path}`, {
     method,
-    headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...(body ? { 'content-type': 'application/json' } : {}) },
+    headers: {
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(body ? { 'content-type': 'application/json' } : {}),
+    },
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
   return { status: r.status, body: await r.json() };
 }
 
-async function team(running: Running, cwd: string, env: Record<string, string> = {}): Promise<{ owner: string; token: string; agent: string }> {
+async function team(
+  running: Running,
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<{ owner: string; token: string; agent: string }> {
   const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
   const owner = (await call(running, 'GET', '/auth/session', token)).body.user.id as string;
-  const made = await call(running, 'POST', '/agents', token, { ownerId: owner, name: 'a', type: 'service', permissions: [{ resource: 'db:*', actions: ['read'] }] });
+  const made = await call(running, 'POST', '/agents', token, {
+    ownerId: owner,
+    name: 'a',
+    type: 'service',
+    permissions: [{ resource: 'db:*', actions: ['read'] }],
+  });
   expect(made.status).toBe(201);
   return { owner, token, agent: made.body.token as string };
 }
 
-const ask = (running: Running, agent: string, more: object = {}): Promise<Answer> => call(running, 'POST', '/authorize', agent, { action: 'read', resource: 'db:x', ...more });
+const ask = (running: Running, agent: string, more: object = {}): Promise<Answer> =>
+  call(running, 'POST', '/authorize', agent, { action: 'read', resource: 'db:x', ...more });
 
 /** Every answered id on record once, no gap in the sequence. */
 async function verify(url: string, answered: readonly string[]): Promise<void> {
@@ -64,7 +77,9 @@ describe('a service whose disk fails', () => {
   it('refuses with 503 while the disk is full or read-only, and recovers by itself', async () => {
     const folder = scratchFolder();
     if (!mountSmall(folder)) {
-      console.log('not run: a file system of its own may not be mounted here; a full and a read-only database are tested by pragma in test/contract/faults.test.ts');
+      console.log(
+        'not run: a file system of its own may not be mounted here; a full and a read-only database are tested by pragma in test/contract/faults.test.ts',
+      );
       return;
     }
     const cwd = scratchFolder();
@@ -88,7 +103,8 @@ describe('a service whose disk fails', () => {
       else full = r;
     }
     expect([full?.status, full?.body.error.code, full?.body.allowed]).toEqual([503, 'AUDIT_UNAVAILABLE', undefined]);
-    for (let i = 0; i < 5; i++) expect((await ask(running, agent, { arguments: { text: 'y'.repeat(8000) } })).status).toBe(503);
+    for (let i = 0; i < 5; i++)
+      expect((await ask(running, agent, { arguments: { text: 'y'.repeat(8000) } })).status).toBe(503);
     expect((await call(running, 'GET', '/audit?limit=1', token)).status).toBe(200);
     expect((await call(running, 'GET', '/health/live')).status).toBe(200);
     await rm(ballast);
@@ -111,7 +127,9 @@ describe('a service whose disk fails', () => {
     await allowed();
     expect(await running.stop()).toBe(0);
     await verify(env.LEGATE_DATABASE_URL, answered);
-    console.log(`full disk: a file system of its own; read-only: ${readOnly ? 'the same, remounted' : 'by pragma only, for files that are open cannot be remounted here'}`);
+    console.log(
+      `full disk: a file system of its own; read-only: ${readOnly ? 'the same, remounted' : 'by pragma only, for files that are open cannot be remounted here'}`,
+    );
   });
 });
 
@@ -163,7 +181,12 @@ describe('a service whose PostgreSQL is stopped under load', () => {
       await Promise.all(load);
       expect((await call(running, 'GET', '/health/ready')).status).toBe(200);
       expect(running.process.exitCode).toBe(null);
-      for (const r of others) expect([r.status, r.body.allowed, ['AUDIT_UNAVAILABLE', 'STORAGE_UNAVAILABLE'].includes(r.body.error.code)]).toEqual([503, undefined, true]);
+      for (const r of others)
+        expect([
+          r.status,
+          r.body.allowed,
+          ['AUDIT_UNAVAILABLE', 'STORAGE_UNAVAILABLE'].includes(r.body.error.code),
+        ]).toEqual([503, undefined, true]);
       expect(await running.stop()).toBe(0);
       await verify(postgres.url, answered);
     } finally {

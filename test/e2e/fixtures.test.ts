@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { legate, root, scratchFolder, serve } from '../support/cli.ts';
 import type { Json } from '../support/service.ts';
 
-const blocks = [...readFileSync(join(root, 'docs/fixtures.md'), 'utf8').matchAll(/```(\w+)\n(.*?)```/gs)].map(([, kind, text]) => ({ kind, text: text as string }));
+const blocks = [...readFileSync(join(root, 'docs/fixtures.md'), 'utf8').matchAll(/```(\w+)\n(.*?)```/gs)].map(
+  ([, kind, text]) => ({ kind, text: text as string }),
+);
 const example = blocks.find((b) => b.kind === 'yaml')?.text as string;
 /** What a console block says after its command. */
 const outputs = blocks.filter((b) => b.kind === 'console').map((b) => b.text.slice(b.text.indexOf('\n') + 1));
@@ -15,7 +17,10 @@ function folderWith(files: Record<string, string>): string {
   return cwd;
 }
 const test = (text: string, more: string[] = [], files: Record<string, string> = {}) =>
-  legate(['test', 'permissions.yaml', ...more], { cwd: folderWith({ 'permissions.yaml': text, ...files }), env: { TZ: 'America/New_York' } });
+  legate(['test', 'permissions.yaml', ...more], {
+    cwd: folderWith({ 'permissions.yaml': text, ...files }),
+    env: { TZ: 'America/New_York' },
+  });
 
 describe('legate test', () => {
   it('the example of the documentation is as expected: 0', async () => {
@@ -23,7 +28,9 @@ describe('legate test', () => {
   });
 
   it('so is that of the README', async () => {
-    const readme = /```yaml\n(# permissions\.yaml\n.*?)```/s.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1] as string;
+    const readme = /```yaml\n(# permissions\.yaml\n.*?)```/s.exec(
+      readFileSync(join(root, 'README.md'), 'utf8'),
+    )?.[1] as string;
     expect(await test(readme)).toEqual({ code: 0, stdout: 'permissions.yaml: 2 decisions as expected.\n', stderr: '' });
   });
 
@@ -36,15 +43,32 @@ describe('legate test', () => {
     const policy = JSON.stringify({ agents: { a: { permissions: [{ resource: 'db:*', actions: ['read'] }] } } });
     const tests = [{ agent: 'a', action: 'read', resource: 'db:x', expect: 'denied' }];
     const named = await test(JSON.stringify({ policy: 'policy.json', tests }, null, 2), [], { 'policy.json': policy });
-    expect([named.code, named.stdout]).toEqual([1, 'permissions.yaml:4: a read db:x\n  - denied\n  + allowed  (by read db:*)\n\npermissions.yaml: 1 of 1 decision differs.\n']);
-    expect((await test(JSON.stringify({ tests }), ['--policy', 'policy.json'], { 'policy.json': policy })).code).toBe(1);
+    expect([named.code, named.stdout]).toEqual([
+      1,
+      'permissions.yaml:4: a read db:x\n  - denied\n  + allowed  (by read db:*)\n\npermissions.yaml: 1 of 1 decision differs.\n',
+    ]);
+    expect((await test(JSON.stringify({ tests }), ['--policy', 'policy.json'], { 'policy.json': policy })).code).toBe(
+      1,
+    );
   });
 
   it.each([
     ['not YAML', example.replace('agents:\n', 'agents: [\n'), /^permissions\.yaml:\d+: /],
-    ['a misspelt field', example.replace('    expect: allowed', '    expects: allowed'), /permissions\.yaml:26: tests\.0\.expects: is not known/],
-    ['a field that is missing', example.replace('    action: delete\n', ''), /permissions\.yaml:28: tests\.1\.action: /],
-    ['an answer that does not exist', example.replace('expect: denied', 'expect: maybe'), /permissions\.yaml:38: tests\.2\.expect: must be allowed, denied, or the reason/],
+    [
+      'a misspelt field',
+      example.replace('    expect: allowed', '    expects: allowed'),
+      /permissions\.yaml:26: tests\.0\.expects: is not known/,
+    ],
+    [
+      'a field that is missing',
+      example.replace('    action: delete\n', ''),
+      /permissions\.yaml:28: tests\.1\.action: /,
+    ],
+    [
+      'an answer that does not exist',
+      example.replace('expect: denied', 'expect: maybe'),
+      /permissions\.yaml:38: tests\.2\.expect: must be allowed, denied, or the reason/,
+    ],
     [
       'an unknown constraint',
       example.replace('maxCallsPerHour', 'maxCallPerHour'),
@@ -55,7 +79,11 @@ describe('legate test', () => {
       example.replace('agent: helper', 'agent: helpers'),
       /permissions\.yaml:35: tests\.2\.agent: there is no agent helpers: the policy has triage, helper/,
     ],
-    ['more than the source holds', example.replace('actions: [read]', 'actions: [merge]'), /permissions\.yaml:15: delegations\.0\.permissions\.0: INSUFFICIENT_PERMISSIONS: /],
+    [
+      'more than the source holds',
+      example.replace('actions: [read]', 'actions: [merge]'),
+      /permissions\.yaml:15: delegations\.0\.permissions\.0: INSUFFICIENT_PERMISSIONS: /,
+    ],
     ['no agents at all', 'tests: [{ agent: a, action: b, resource: c, expect: denied }]', /there are no agents/],
   ])('a bad file is named with field and line: 2 for %s', async (_, text, says) => {
     const { code, stdout, stderr } = await test(text);
@@ -69,13 +97,20 @@ describe('legate test', () => {
     expect((await legate(['test'])).code).toBe(64);
     expect((await test(example, ['--url', 'http://127.0.0.1:9'])).code).toBe(64);
     const plain = 'tests: [{ agent: a, action: b, resource: c, expect: denied }]';
-    expect(await test(plain, ['--url', 'http://127.0.0.1:9', '--token', 'x'])).toEqual({ code: 2, stdout: '', stderr: 'No Legate answers at http://127.0.0.1:9.\n' });
+    expect(await test(plain, ['--url', 'http://127.0.0.1:9', '--token', 'x'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'No Legate answers at http://127.0.0.1:9.\n',
+    });
   });
 
   it('asks a running service, which counts and records nothing', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
-    expect((await legate(['admin', 'create', '--email', 'first@example.com'], { cwd, input: 'correct horse battery\n' })).code).toBe(0);
+    expect(
+      (await legate(['admin', 'create', '--email', 'first@example.com'], { cwd, input: 'correct horse battery\n' }))
+        .code,
+    ).toBe(0);
     const token = (await legate(['admin', 'token'], { cwd })).stdout.trim();
     const call = async (method: string, path: string, body?: object) => {
       const r = await fetch(running.url + path, {
@@ -93,9 +128,21 @@ describe('legate test', () => {
       type: 'service',
       permissions: [{ resource: 'db:*', actions: ['read'], constraints: { maxCallsPerHour: 1 } }],
     });
-    const table = (expected: string) => JSON.stringify(['triage', agent.id, agent.id].map((name) => ({ agent: name, action: 'read', resource: 'db:x', expect: expected })));
+    const table = (expected: string) =>
+      JSON.stringify(
+        ['triage', agent.id, agent.id].map((name) => ({
+          agent: name,
+          action: 'read',
+          resource: 'db:x',
+          expect: expected,
+        })),
+      );
     const flags = ['--url', running.url, '--token', token];
-    expect(await test(`tests: ${table('allowed')}`, flags)).toEqual({ code: 0, stdout: 'permissions.yaml: 3 decisions as expected.\n', stderr: '' });
+    expect(await test(`tests: ${table('allowed')}`, flags)).toEqual({
+      code: 0,
+      stdout: 'permissions.yaml: 3 decisions as expected.\n',
+      stderr: '',
+    });
     const wrong = await test(`tests: ${table('denied')}`, flags);
     expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining('3 of 3 decisions differ.')]);
     expect(wrong.stdout).toContain('triage read db:x\n  - denied\n  + allowed  (by read db:*)');
@@ -103,7 +150,10 @@ describe('legate test', () => {
     const clocked = await test('tests: [{ agent: triage, action: b, resource: c, expect: denied, after: 1 }]', flags);
     expect([clocked.code, clocked.stderr]).toEqual([2, expect.stringContaining('tests.0.after: a running service')]);
     const strange = await test('tests: [{ agent: nobody, action: b, resource: c, expect: denied }]', flags);
-    expect([strange.code, strange.stderr]).toEqual([2, expect.stringContaining('permissions.yaml:1: tests.0.agent: no agent nobody')]);
+    expect([strange.code, strange.stderr]).toEqual([
+      2,
+      expect.stringContaining('permissions.yaml:1: tests.0.agent: no agent nobody'),
+    ]);
     expect(await running.stop()).toBe(0);
   });
 });

@@ -11,13 +11,20 @@ import { WebPerson } from '../support/web-person.ts';
 
 const example = (file: string): string => join(root, 'examples/mcp-server', file);
 const startExample = async (): Promise<{ running: Running; base: string; url: string }> => {
-  const running = await serve({ cwd: root, env: { LEGATE_DATA_DIR: scratchFolder() }, command: [process.execPath, example('server.mjs')] });
+  const running = await serve({
+    cwd: root,
+    env: { LEGATE_DATA_DIR: scratchFolder() },
+    command: [process.execPath, example('server.mjs')],
+  });
   const base = running.url.replace('127.0.0.1', 'localhost');
   return { running, base, url: `${base}/notes` };
 };
 
 /** Runs a program that prints an address to open; `person` opens it, and leads back to where it says. */
-async function withLogin(command: readonly [string, ...string[]], person: (address: string) => Promise<void>): Promise<{ code: number | null; output: string }> {
+async function withLogin(
+  command: readonly [string, ...string[]],
+  person: (address: string) => Promise<void>,
+): Promise<{ code: number | null; output: string }> {
   const { PATH = '', HOME = '' } = process.env as { PATH?: string; HOME?: string };
   const child = spawn(command[0], command.slice(1), { cwd: root, env: { PATH, HOME }, timeout: 60_000 });
   let output = '';
@@ -51,8 +58,14 @@ describe('examples/mcp-server, by its README', () => {
 
     const person = new WebPerson();
     await person.signUp(base);
-    const search = await withLogin([process.execPath, example('client.mjs'), url, 'search', '{"query":"milk"}'], byForms(person));
-    expect([search.code, search.output], search.output).toEqual([0, expect.stringContaining('tools: search, add, whoami\n1: Buy milk\n')]);
+    const search = await withLogin(
+      [process.execPath, example('client.mjs'), url, 'search', '{"query":"milk"}'],
+      byForms(person),
+    );
+    expect([search.code, search.output], search.output).toEqual([
+      0,
+      expect.stringContaining('tools: search, add, whoami\n1: Buy milk\n'),
+    ]);
 
     const examined = await withLogin([process.execPath, PROGRAM, 'doctor', url], byForms(person));
     expect(examined.code, examined.output).toBe(0);
@@ -92,8 +105,10 @@ describe('examples/mcp-server, by its README', () => {
   it('has the lines that its README tells of', () => {
     const readme = readFileSync(example('README.md'), 'utf8');
     const source = readFileSync(example('server.mjs'), 'utf8');
-    for (const line of ['legate.mcp.registerServer(', 'app.use(honoMcp({ legate, server }))', 'legate.fetch(c.req.raw']) expect(source).toContain(line);
-    for (const file of ['examples/mcp-server/server.mjs', 'examples/mcp-server/client.mjs']) expect(readme).toContain(`node ${file}`);
+    for (const line of ['legate.mcp.registerServer(', 'app.use(honoMcp({ legate, server }))', 'legate.fetch(c.req.raw'])
+      expect(source).toContain(line);
+    for (const file of ['examples/mcp-server/server.mjs', 'examples/mcp-server/client.mjs'])
+      expect(readme).toContain(`node ${file}`);
   });
 });
 
@@ -102,9 +117,14 @@ describe('legate doctor', () => {
     const open = createServer((_req, res) => res.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
     await new Promise<void>((resolve) => open.listen(0, '127.0.0.1', resolve));
     try {
-      const { code, stdout, stderr } = await run([process.execPath, PROGRAM, 'doctor', `http://127.0.0.1:${(open.address() as AddressInfo).port}/mcp`], { cwd: scratchFolder() });
+      const { code, stdout, stderr } = await run(
+        [process.execPath, PROGRAM, 'doctor', `http://127.0.0.1:${(open.address() as AddressInfo).port}/mcp`],
+        { cwd: scratchFolder() },
+      );
       expect(code).toBe(1);
-      expect(stdout).toMatch(/^✗ reach .*✗ status: is 200: the server answers without a token.*– call .*not reached/s);
+      expect(stdout).toMatch(
+        /^✗ visibility .*✗ status: is 200: the server answers without a token.*– call .*not reached/s,
+      );
       expect(stderr).toContain('One step is broken.');
     } finally {
       open.close();
@@ -117,7 +137,12 @@ describe('legate doctor', () => {
     expect([code, stdout]).toEqual([1, expect.stringContaining('✗ connection: no answer from')]);
   });
 
-  it.each([[[]], [['mcp.example.com']], [['https://a.example/mcp', 'https://b.example/mcp']], [['https://a.example/mcp', '--wait', 'x']]])('64 for %j', async (args) => {
+  it.each([
+    [[]],
+    [['mcp.example.com']],
+    [['https://a.example/mcp', 'https://b.example/mcp']],
+    [['https://a.example/mcp', '--wait', 'x']],
+  ])('64 for %j', async (args) => {
     expect((await legate(['doctor', ...args])).code).toBe(64);
   });
 });

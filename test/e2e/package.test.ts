@@ -12,7 +12,11 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 /** Runs a program to its end; its output is the message when it fails. */
 function run(program: string, args: string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1' },
+  });
   expect(status, `${program} ${args.join(' ')}\n${stdout}\n${stderr}`).toBe(0);
   return stdout;
 }
@@ -24,7 +28,9 @@ let files: string[];
 const home = join(scratch, 'home');
 
 beforeAll(() => {
-  const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', scratch], root)) as [{ filename: string; files: { path: string }[] }];
+  const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', scratch], root)) as [
+    { filename: string; files: { path: string }[] },
+  ];
   tarball = join(scratch, packed.filename);
   files = packed.files.map((f) => f.path);
   mkdirSync(home);
@@ -34,7 +40,17 @@ beforeAll(() => {
 
 describe('the packed package', () => {
   it('carries what it needs and nothing else', () => {
-    for (const file of ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts', 'dist/cli.js', 'dist/http/node.js', 'dist/mcp/protect.js'])
+    for (const file of [
+      'package.json',
+      'README.md',
+      'LICENSE',
+      'CHANGELOG.md',
+      'dist/index.js',
+      'dist/index.d.ts',
+      'dist/cli.js',
+      'dist/node.js',
+      'dist/mcp.js',
+    ])
       expect(files).toContain(file);
     expect(files.filter((file) => /\.test\.|\.cases\.|^(src|test|scripts|bench|examples)\//.test(file))).toEqual([]);
   });
@@ -48,16 +64,29 @@ describe('the packed package', () => {
   });
 
   it('needs no install script', () => {
-    const { packages } = JSON.parse(readFileSync(join(home, 'node_modules/.package-lock.json'), 'utf8')) as { packages: Record<string, { hasInstallScript?: boolean }> };
+    const { packages } = JSON.parse(readFileSync(join(home, 'node_modules/.package-lock.json'), 'utf8')) as {
+      packages: Record<string, { hasInstallScript?: boolean }>;
+    };
     expect(Object.keys(packages).length).toBeGreaterThan(5);
     expect(Object.entries(packages).filter(([, entry]) => entry.hasInstallScript)).toEqual([]);
   });
 
   it('can be imported', () => {
-    const source = "import('legate').then(async (m) => { const l = await m.createLegate({ dataDir: 'imported' }); await l.close(); console.log(Object.keys(m).sort().join()) })";
+    const source =
+      "import('legate').then(async (m) => { const l = await m.createLegate({ dataDir: 'imported' }); await l.close(); console.log(Object.keys(m).sort().join()) })";
     const names = run(process.execPath, ['-e', source], home).trim().split(',');
     expect(names).toEqual(
-      expect.arrayContaining(['LegateError', 'createBreachCheck', 'createLegate', 'createRateLimiter', 'expressMcp', 'fastifyMcp', 'honoMcp', 'protectMcp', 'withRateLimit']),
+      expect.arrayContaining([
+        'LegateError',
+        'createBreachCheck',
+        'createLegate',
+        'createRateLimiter',
+        'expressMcp',
+        'fastifyMcp',
+        'honoMcp',
+        'protectMcp',
+        'withRateLimit',
+      ]),
     );
   });
 
@@ -67,23 +96,46 @@ describe('the packed package', () => {
   });
 
   it('starts, decides, keeps its word over a restart, and stops', async () => {
-    const env = { LEGATE_DATA_DIR: join(home, 'data'), LEGATE_ADMIN_EMAIL: 'admin@example.com', LEGATE_ADMIN_PASSWORD: 'correct horse battery staple' };
+    const env = {
+      LEGATE_DATA_DIR: join(home, 'data'),
+      LEGATE_ADMIN_EMAIL: 'admin@example.com',
+      LEGATE_ADMIN_PASSWORD: 'correct horse battery staple',
+    };
     const command = [join(home, 'node_modules/.bin/legate'), 'serve'] as const;
     const first = await startProcess([...command], { cwd: home, env });
-    const call = async (base: string, method: string, path: string, token: string | undefined, body?: unknown): Promise<Json> => {
-      const headers = { 'content-type': 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
-      const response = await fetch(base + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const call = async (
+      base: string,
+      method: string,
+      path: string,
+      token: string | undefined,
+      body?: unknown,
+    ): Promise<Json> => {
+      const headers = {
+        'content-type': 'application/json',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      };
+      const response = await fetch(base + path, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
       expect(response.ok, `${method} ${path}: ${response.status}`).toBe(true);
       return response.json();
     };
-    const { token, user } = await call(first.url, 'POST', '/sign-in', undefined, { email: env.LEGATE_ADMIN_EMAIL, password: env.LEGATE_ADMIN_PASSWORD });
+    const { token, user } = await call(first.url, 'POST', '/sign-in', undefined, {
+      email: env.LEGATE_ADMIN_EMAIL,
+      password: env.LEGATE_ADMIN_PASSWORD,
+    });
     const agent = await call(first.url, 'POST', '/agents', token, {
       ownerId: user.id,
       name: 'first',
       type: 'service',
       permissions: [{ resource: 'mcp:github:*', actions: ['read'] }],
     });
-    const decision = await call(first.url, 'POST', '/authorize', agent.token, { action: 'read', resource: 'mcp:github:list_issues' });
+    const decision = await call(first.url, 'POST', '/authorize', agent.token, {
+      action: 'read',
+      resource: 'mcp:github:list_issues',
+    });
     expect(decision).toEqual({ allowed: true, auditId: expect.stringMatching(/^aud_/) });
     expect(first.output()).not.toContain(env.LEGATE_ADMIN_PASSWORD);
     expect(await first.stop()).toBe(0);

@@ -2,11 +2,11 @@ import { generate } from 'otplib';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Listening, listen } from '../../src/http/node.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { LIMITED_ENDPOINTS } from '../../src/lib/rate-limit.ts';
-import type { Mail } from '../../src/mail/index.ts';
+import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import type { Mail } from '../../src/operations/mail/index.ts';
+import { ensureFirstAdmin } from '../../src/people/users/index.ts';
 import { createLegate, type Legate } from '../../src/service.ts';
-import { ensureFirstAdmin } from '../../src/users/index.ts';
 import { chromiumPath, complaintsOf, expectGoodPage, openChromium, PHONE } from '../support/chromium.ts';
 import { freePort } from '../support/process.ts';
 import { newTestDatabase } from '../support/service.ts';
@@ -32,7 +32,9 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
         databaseUrl: place.url,
         baseUrl: url,
         http: { port },
-        rateLimit: { endpoints: Object.fromEntries(Object.keys(LIMITED_ENDPOINTS).map((name) => [name, { limit: 1000 }])) },
+        rateLimit: {
+          endpoints: Object.fromEntries(Object.keys(LIMITED_ENDPOINTS).map((name) => [name, { limit: 1000 }])),
+        },
       },
       { clock: systemClock, printMail: (mail) => void mails.push(mail) },
     );
@@ -50,7 +52,9 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
   });
 
   const newEmail = (): string => `person${++people}@example.com`;
-  async function open(o: Parameters<Browser['newContext']>[0] = {}): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
+  async function open(
+    o: Parameters<Browser['newContext']>[0] = {},
+  ): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
     const context = await browser.newContext({ viewport: PHONE, javaScriptEnabled: false, ...o });
     const complaints = complaintsOf(context);
     return { context, complaints, page: await context.newPage() };
@@ -61,9 +65,16 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     return (await r.json()) as { token: string; secret: string; client_id: string };
   };
   const focused = (page: Page): Promise<string> =>
-    page.evaluate(() => document.activeElement?.className || document.activeElement?.getAttribute('name') || document.activeElement?.tagName || '');
+    page.evaluate(
+      () =>
+        document.activeElement?.className ||
+        document.activeElement?.getAttribute('name') ||
+        document.activeElement?.tagName ||
+        '',
+    );
   /** A page focuses what it says to focus some time after it has loaded; what is typed before is lost. */
-  const focusOn = (page: Page, name: string): Promise<void> => expect.poll(() => focused(page), { timeout: 5000 }).toBe(name);
+  const focusOn = (page: Page, name: string): Promise<void> =>
+    expect.poll(() => focused(page), { timeout: 5000 }).toBe(name);
   /** Goes on with Tab until something with this accessible name is focused. */
   async function tabTo(page: Page, name: string): Promise<void> {
     for (let i = 0; i < 40; i++) {
@@ -222,7 +233,9 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
       scope: 'mcp:read mcp:execute agents:read',
     };
     const { page, context, complaints } = await open({ javaScriptEnabled: true });
-    await page.route(`${callback}*`, (route) => route.fulfill({ contentType: 'text/html', body: '<title>back</title>' }));
+    await page.route(`${callback}*`, (route) =>
+      route.fulfill({ contentType: 'text/html', body: '<title>back</title>' }),
+    );
     await page.goto(`${url}/api/legate/oauth/authorize?${new URLSearchParams(query)}`);
     await page.fill('#email', email);
     await page.fill('#password', password);
@@ -234,13 +247,23 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     // Saying no weighs as much as saying yes, and comes first.
     const buttons = await page
       .getByRole('button')
-      .evaluateAll((all) => all.map((b) => [b.getBoundingClientRect().width, getComputedStyle(b).backgroundColor, getComputedStyle(b).color].join()));
+      .evaluateAll((all) =>
+        all.map((b) =>
+          [b.getBoundingClientRect().width, getComputedStyle(b).backgroundColor, getComputedStyle(b).color].join(),
+        ),
+      );
     expect(new Set(buttons).size).toBe(1);
     await page.setViewportSize(PHONE);
     await page.getByRole('button').last().click();
     await page.waitForURL(`${callback}?*`);
     const code = new URL(page.url()).searchParams.get('code') ?? '';
-    const grant = { grant_type: 'authorization_code', code, redirect_uri: callback, client_id: client.client_id, code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' };
+    const grant = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: callback,
+      client_id: client.client_id,
+      code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+    };
     expect((await fetch(`${url}/oauth/token`, { method: 'POST', body: new URLSearchParams(grant) })).status).toBe(200);
 
     await page.goto(`${url}/account/apps`);

@@ -41,16 +41,25 @@ describe('the first start', () => {
     const token = new URL(link).searchParams.get('token');
     expect((await fetch(link)).status).toBe(200);
     const body = JSON.stringify({ token, email: 'admin@example.com', password: 'correct horse battery' });
-    const made = (await (await fetch(`${first.url}/setup`, { method: 'POST', headers: json, body })).json()) as { token: string; user: { role: string } };
+    const made = (await (await fetch(`${first.url}/setup`, { method: 'POST', headers: json, body })).json()) as {
+      token: string;
+      user: { role: string };
+    };
     expect(made.user.role).toBe('admin');
     expect((await fetch(`${first.url}/setup`, { method: 'POST', headers: json, body })).status).toBe(410);
-    expect((await fetch(`${first.url}/users`, { headers: { authorization: `Bearer ${made.token}` } })).status).toBe(200);
+    expect((await fetch(`${first.url}/users`, { headers: { authorization: `Bearer ${made.token}` } })).status).toBe(
+      200,
+    );
     expect(await first.stop()).toBe(0);
 
     const second = await serve({ cwd });
     expect(second.output()).not.toContain('/setup');
-    console.log(`first start ready after ${Math.round(first.readyAfterMs)} ms, second after ${Math.round(second.readyAfterMs)} ms`);
-    expect((await fetch(`${second.url}/users`, { headers: { authorization: `Bearer ${made.token}` } })).status).toBe(200);
+    console.log(
+      `first start ready after ${Math.round(first.readyAfterMs)} ms, second after ${Math.round(second.readyAfterMs)} ms`,
+    );
+    expect((await fetch(`${second.url}/users`, { headers: { authorization: `Bearer ${made.token}` } })).status).toBe(
+      200,
+    );
     expect(await second.stop()).toBe(0);
   });
 
@@ -63,7 +72,11 @@ describe('the first start', () => {
     expect(first.output()).toContain('admin@example.com');
     expect(first.output()).not.toContain('/setup?token');
     expect(first.output()).not.toContain(password);
-    const signIn = await fetch(`${first.url}/sign-in`, { method: 'POST', headers: json, body: JSON.stringify({ email: 'admin@example.com', password }) });
+    const signIn = await fetch(`${first.url}/sign-in`, {
+      method: 'POST',
+      headers: json,
+      body: JSON.stringify({ email: 'admin@example.com', password }),
+    });
     expect(((await signIn.json()) as { user: { role: string } }).user.role).toBe('admin');
     expect(await first.stop()).toBe(0);
     const second = await serve({ cwd, env });
@@ -86,12 +99,14 @@ describe('secrets.json', () => {
     const source = `
       import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-      const { openDataFolder } = await import(${JSON.stringify(join(root, 'dist/lib/data-folder.js'))});
+      const { openDataFolder } = await import(${JSON.stringify(join(root, 'dist/kernel/data-folder.js'))});
       while (Date.now() < Number(process.argv[1]));
       process.stdout.write(createHash('sha256').update(JSON.stringify(openDataFolder(${JSON.stringify(dir)}))).digest('hex'));
     `;
     const at = String(Date.now() + 2000);
-    const outputs = await Promise.all(Array.from({ length: 8 }, () => run([process.execPath, '--input-type=module', '-e', source, at], { cwd: root })));
+    const outputs = await Promise.all(
+      Array.from({ length: 8 }, () => run([process.execPath, '--input-type=module', '-e', source, at], { cwd: root })),
+    );
     expect(outputs.map((o) => [o.code, o.stderr])).toEqual(outputs.map(() => [0, '']));
     expect(new Set(outputs.map((o) => o.stdout)).size).toBe(1);
     expect(outputs[0]?.stdout).toHaveLength(createHash('sha256').digest('hex').length);
@@ -111,7 +126,11 @@ describe('npm start', () => {
   });
 
   it('stops with exit code 0 when npm is told to, and leaves nothing running', async () => {
-    const running = await serve({ cwd: root, command: ['npm', 'start'], env: { LEGATE_DATA_DIR: join(scratchFolder(), 'data') } });
+    const running = await serve({
+      cwd: root,
+      command: ['npm', 'start'],
+      env: { LEGATE_DATA_DIR: join(scratchFolder(), 'data') },
+    });
     expect(await running.stop()).toBe(0);
     await expect(fetch(`${running.url}/health/live`)).rejects.toThrow();
   });
@@ -120,8 +139,16 @@ describe('npm start', () => {
 describe('a configuration that does not fit', () => {
   const wrong: [string, Record<string, string>, string[]][] = [
     ['an unknown name', { LEGATE_X: '1' }, ['LEGATE_X is not a known option']],
-    ['a name misspelt', { LEGATE_ADMIN_EMAILS: 'a@example.com' }, ['LEGATE_ADMIN_EMAILS', 'did you mean LEGATE_ADMIN_EMAIL?']],
-    ['values of the wrong form, all of them at once', { PORT: 'http', LEGATE_LOG_LEVEL: 'loud', LEGATE_BASE_URL: 'example.com' }, ['PORT', 'LEGATE_LOG_LEVEL', 'LEGATE_BASE_URL']],
+    [
+      'a name misspelt',
+      { LEGATE_ADMIN_EMAILS: 'a@example.com' },
+      ['LEGATE_ADMIN_EMAILS', 'did you mean LEGATE_ADMIN_EMAIL?'],
+    ],
+    [
+      'values of the wrong form, all of them at once',
+      { PORT: 'http', LEGATE_LOG_LEVEL: 'loud', LEGATE_BASE_URL: 'example.com' },
+      ['PORT', 'LEGATE_LOG_LEVEL', 'LEGATE_BASE_URL'],
+    ],
     ['a secret file that is not there', { LEGATE_METRICS_TOKEN_FILE: '/nowhere/token' }, ['LEGATE_METRICS_TOKEN_FILE']],
   ];
   it.each(wrong)('ends with 78 and names %s', async (_, env, names) => {
@@ -148,7 +175,9 @@ describe('a configuration that does not fit', () => {
 
   it('ends with 1 and a sentence when the port is taken', async () => {
     const server = createServer();
-    const port = await new Promise<number>((done) => server.listen(0, '127.0.0.1', () => done((server.address() as { port: number }).port)));
+    const port = await new Promise<number>((done) =>
+      server.listen(0, '127.0.0.1', () => done((server.address() as { port: number }).port)),
+    );
     const { code, stderr } = await legate(['serve'], { env: { PORT: String(port) } });
     server.close();
     expect(code).toBe(1);
@@ -157,10 +186,30 @@ describe('a configuration that does not fit', () => {
 
   const unusable: [string, Record<string, string>, number, string][] = [
     ['a data folder that cannot be made', { LEGATE_DATA_DIR: join(root, 'package.json/data') }, 1, 'LEGATE_DATA_DIR'],
-    ['a SQLite file that cannot be made', { LEGATE_DATABASE_URL: `sqlite:${join(root, 'package.json/legate.db')}` }, 1, 'LEGATE_DATABASE_URL'],
-    ['a file that is no database', { LEGATE_DATABASE_URL: `sqlite:${join(root, 'package.json')}` }, 1, 'not a database'],
-    ['a PostgreSQL that does not answer', { LEGATE_DATABASE_URL: 'postgres://legate:pa55word@127.0.0.1:9/legate' }, 1, 'ECONNREFUSED'],
-    ['a database of another kind', { LEGATE_DATABASE_URL: 'mysql://legate:pa55word@db/legate' }, 78, 'LEGATE_DATABASE_URL'],
+    [
+      'a SQLite file that cannot be made',
+      { LEGATE_DATABASE_URL: `sqlite:${join(root, 'package.json/legate.db')}` },
+      1,
+      'LEGATE_DATABASE_URL',
+    ],
+    [
+      'a file that is no database',
+      { LEGATE_DATABASE_URL: `sqlite:${join(root, 'package.json')}` },
+      1,
+      'not a database',
+    ],
+    [
+      'a PostgreSQL that does not answer',
+      { LEGATE_DATABASE_URL: 'postgres://legate:pa55word@127.0.0.1:9/legate' },
+      1,
+      'ECONNREFUSED',
+    ],
+    [
+      'a database of another kind',
+      { LEGATE_DATABASE_URL: 'mysql://legate:pa55word@db/legate' },
+      78,
+      'LEGATE_DATABASE_URL',
+    ],
   ];
   it.each(unusable)('ends with a sentence for %s', async (_, env, expected, named) => {
     const { code, stdout, stderr } = await legate(['serve'], { env });
@@ -189,7 +238,11 @@ describe('a configuration that does not fit', () => {
 });
 
 describe('NODE_ENV=production', () => {
-  const env = { NODE_ENV: 'production', LEGATE_BASE_URL: 'http://auth.example.com', LEGATE_HTTP_TRUSTED_PROXIES: '0.0.0.0/0' };
+  const env = {
+    NODE_ENV: 'production',
+    LEGATE_BASE_URL: 'http://auth.example.com',
+    LEGATE_HTTP_TRUSTED_PROXIES: '0.0.0.0/0',
+  };
 
   it('does not start unsafely: 78, and all there is to mend', async () => {
     const cwd = scratchFolder();
@@ -206,7 +259,13 @@ describe('NODE_ENV=production', () => {
       expect(code).toBe(78);
       for (const name of ['LEGATE_BASE_URL', 'LEGATE_HTTP_TRUSTED_PROXIES']) expect(stdout).toContain(name);
     }
-    const good = await legate(['check'], { env: { LEGATE_BASE_URL: 'https://auth.example.com', LEGATE_DATA_DIR: '/srv/legate', LEGATE_MAIL_URL: 'smtp://mail.example.com' } });
+    const good = await legate(['check'], {
+      env: {
+        LEGATE_BASE_URL: 'https://auth.example.com',
+        LEGATE_DATA_DIR: '/srv/legate',
+        LEGATE_MAIL_URL: 'smtp://mail.example.com',
+      },
+    });
     expect([good.code, good.stdout]).toEqual([0, 'Production would start with this configuration.\n']);
   });
 
@@ -215,7 +274,15 @@ describe('NODE_ENV=production', () => {
     const running = await serve({ cwd, env: { NODE_ENV: 'production', LEGATE_BASE_URL: 'https://auth.example.com' } });
     expect(running.output()).toContain('production');
     expect(running.output()).not.toContain('Not for production');
-    expect((await fetch(`${running.url}/sign-up`, { method: 'POST', headers: json, body: '{"email":"a@example.com","password":"long enough"}' })).status).toBe(403);
+    expect(
+      (
+        await fetch(`${running.url}/sign-up`, {
+          method: 'POST',
+          headers: json,
+          body: '{"email":"a@example.com","password":"long enough"}',
+        })
+      ).status,
+    ).toBe(403);
     expect(await running.stop()).toBe(0);
   });
 });

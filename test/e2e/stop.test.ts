@@ -12,8 +12,14 @@ async function newAgent(running: Running, cwd: string): Promise<string> {
   const { stdout } = await legate(['developer-token'], { cwd });
   const headers = { ...json, authorization: `Bearer ${stdout.trim()}` };
   const { user } = (await (await fetch(`${running.url}/auth/session`, { headers })).json()) as { user: { id: string } };
-  const body = JSON.stringify({ ownerId: user.id, name: 'reader', type: 'autonomous', permissions: [{ resource: 'mcp:github:*', actions: ['read'] }] });
-  return ((await (await fetch(`${running.url}/agents`, { method: 'POST', headers, body })).json()) as { token: string }).token;
+  const body = JSON.stringify({
+    ownerId: user.id,
+    name: 'reader',
+    type: 'autonomous',
+    permissions: [{ resource: 'mcp:github:*', actions: ['read'] }],
+  });
+  return ((await (await fetch(`${running.url}/agents`, { method: 'POST', headers, body })).json()) as { token: string })
+    .token;
 }
 
 /** A request of which only the beginning is sent. */
@@ -22,7 +28,10 @@ function halfARequest(running: Running): Promise<void> {
   const socket = connect(Number(port), hostname);
   socket.on('error', () => {});
   return new Promise((sent) =>
-    socket.write('POST /sign-in HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{', () => setTimeout(sent, 100)),
+    socket.write(
+      'POST /sign-in HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{',
+      () => setTimeout(sent, 100),
+    ),
   );
 }
 
@@ -107,6 +116,9 @@ describe('a failure nobody handles', () => {
     const preload = `data:text/javascript,setTimeout(()=>{${failure}},1500)`;
     const { code, stderr } = await legate(['serve'], { env: { NODE_OPTIONS: `--import="${preload}"`, PORT: '0' } });
     const line = stderr.split('\n').find((l) => l.includes(name)) ?? '{}';
-    expect([code, JSON.parse(line)]).toEqual([1, expect.objectContaining({ level: 'error', msg: name, err: expect.objectContaining({ message: 'boom' }) })]);
+    expect([code, JSON.parse(line)]).toEqual([
+      1,
+      expect.objectContaining({ level: 'error', msg: name, err: expect.objectContaining({ message: 'boom' }) }),
+    ]);
   });
 });

@@ -36,15 +36,22 @@ class Reader {
     while (!this.#done.signal.aborted) {
       const last = this.ids.at(-1);
       const headers = { authorization: `Bearer ${this.#token}`, ...(last ? { 'last-event-id': last } : {}) };
-      const response = await fetch(`${this.#place.url}/api/legate/events/stream?since=2020-01-01T00:00:00Z`, { headers, signal: this.#done.signal }).catch(() => undefined);
+      const response = await fetch(`${this.#place.url}/api/legate/events/stream?since=2020-01-01T00:00:00Z`, {
+        headers,
+        signal: this.#done.signal,
+      }).catch(() => undefined);
       if (response?.status !== 200 || !response.body) {
         await new Promise((resolve) => setTimeout(resolve, 10));
         continue;
       }
-      const parser = createParser({ onEvent: ({ id, event, data }) => void (event === 'error' ? this.errors.push(data) : this.ids.push(id as string)) });
+      const parser = createParser({
+        onEvent: ({ id, event, data }) =>
+          void (event === 'error' ? this.errors.push(data) : this.ids.push(id as string)),
+      });
       const decoder = new TextDecoder();
       try {
-        for await (const piece of response.body as ReadableStream<Uint8Array>) parser.feed(decoder.decode(piece, { stream: true }));
+        for await (const piece of response.body as ReadableStream<Uint8Array>)
+          parser.feed(decoder.decode(piece, { stream: true }));
         this.ends.push('closed');
       } catch {
         this.ends.push('broken');
@@ -55,7 +62,10 @@ class Reader {
 
 async function call(url: string, token: string, path: string, body?: unknown): Promise<Json> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const r = await fetch(`${url}${path}`, body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) });
+  const r = await fetch(
+    `${url}${path}`,
+    body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) },
+  );
   expect(r.ok, `${path} answered ${r.status}`).toBe(true);
   return r.json();
 }
@@ -79,8 +89,13 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
   const ownerId = (await call(place.url, token, '/auth/session')).user.id;
   const agents: Json[] = [];
-  for (const name of ['first', 'second']) agents.push(await call(place.url, token, '/agents', { ownerId, name, type: 'service' }));
-  const ofOwner = [new Reader(place, token), new Reader(place, token), ...(survivor ? [new Reader(survivor, token)] : [])];
+  for (const name of ['first', 'second'])
+    agents.push(await call(place.url, token, '/agents', { ownerId, name, type: 'service' }));
+  const ofOwner = [
+    new Reader(place, token),
+    new Reader(place, token),
+    ...(survivor ? [new Reader(survivor, token)] : []),
+  ];
   const ofAgent = [new Reader(place, agents[0].token), ...(survivor ? [new Reader(survivor, agents[0].token)] : [])];
   const readers = [...ofOwner, ...ofAgent];
   const answered: string[] = [];
@@ -100,7 +115,10 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   );
   const progress = async (): Promise<void> => {
     const from = readers.map((reader) => reader.ids.length);
-    await vi.waitUntil(() => readers.every((reader, i) => reader.ids.length >= (from[i] as number) + STEP), { timeout: 60_000, interval: 10 });
+    await vi.waitUntil(() => readers.every((reader, i) => reader.ids.length >= (from[i] as number) + STEP), {
+      timeout: 60_000,
+      interval: 10,
+    });
   };
 
   await progress();
@@ -125,7 +143,10 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   const all = await listed(place.url, token);
   const ids = all.map((event) => event.id);
   const ofFirst = all.filter((event) => event.agentId === agents[0].id).map((event) => event.id);
-  await vi.waitUntil(() => ofOwner.every((r) => r.ids.length >= ids.length) && ofAgent.every((r) => r.ids.length >= ofFirst.length), { timeout: 30_000 });
+  await vi.waitUntil(
+    () => ofOwner.every((r) => r.ids.length >= ids.length) && ofAgent.every((r) => r.ids.length >= ofFirst.length),
+    { timeout: 30_000 },
+  );
   for (const reader of readers) reader.stop();
   for (const reader of ofOwner) expect(reader.ids).toEqual(ids);
   for (const reader of ofAgent) expect(reader.ids).toEqual(ofFirst);
@@ -138,7 +159,8 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   expect(await running.stop()).toBe(0);
 }
 
-it('a stream survives restarts and kill -9: received is what was committed, in its order, once (SQLite)', () => survive({}));
+it('a stream survives restarts and kill -9: received is what was committed, in its order, once (SQLite)', () =>
+  survive({}));
 
 it('a stream survives restarts and kill -9, also on the instance beside the one that ends (PostgreSQL)', async () => {
   const postgres = await startPostgres();

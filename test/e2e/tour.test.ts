@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { TOUR } from '../../src/tour/steps.ts';
+import { TOUR } from '../../src/cli/tour/steps.ts';
 import { legate, root, run, scratchFolder, serve } from '../support/cli.ts';
 
 describe('the tour', () => {
@@ -39,11 +39,15 @@ describe('the tour', () => {
     const running = await serve({ cwd });
     // Each step is marked in the output; nothing else is changed.
     const marked = block.replace(/^# (\d+)\. .*$/gm, (line, number) => `${line}\necho '@@${number}'`);
-    const { code, stdout, stderr } = await run(['bash', '-c', marked], { cwd: root, env: { BASE: running.url, LEGATE_DATA_DIR: join(cwd, '.legate') } });
+    const { code, stdout, stderr } = await run(['bash', '-c', marked], {
+      cwd: root,
+      env: { BASE: running.url, LEGATE_DATA_DIR: join(cwd, '.legate') },
+    });
     expect([code, stderr], stdout).toEqual([0, '']);
     const parts = stdout.split(/@@\d+\n/).slice(1);
     expect(parts).toHaveLength(TOUR.length);
-    for (const [i, step] of TOUR.entries()) for (const part of step.expect.contains) expect(parts[i], `step ${i + 1}`).toContain(part);
+    for (const [i, step] of TOUR.entries())
+      for (const part of step.expect.contains) expect(parts[i], `step ${i + 1}`).toContain(part);
     expect(await running.stop()).toBe(0);
   });
 });

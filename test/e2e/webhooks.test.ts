@@ -42,14 +42,23 @@ async function receive(): Promise<Receiver> {
     const chunks: Buffer[] = [];
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.on('end', () => {
-      received.push({ id: headers['webhook-id'] ?? '', body: Buffer.concat(chunks).toString(), headers, accepted: receiver.accepting });
+      received.push({
+        id: headers['webhook-id'] ?? '',
+        body: Buffer.concat(chunks).toString(),
+        headers,
+        accepted: receiver.accepting,
+      });
       if (receiver.accepting) res.writeHead(204).end();
       else if (received.length % 2 === 1) res.writeHead(500).end();
     });
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const receiver = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received, accepting: false };
+  const receiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    received,
+    accepting: false,
+  };
   return receiver;
 }
 
@@ -91,7 +100,9 @@ async function surviveKill(database: Record<string, string>): Promise<void> {
   const second = await serve({ cwd, env });
   const delivered = async (): Promise<Json[]> => call(second, token, `/webhooks/${id}/deliveries?status=delivered`);
   await vi.waitUntil(async () => (await delivered()).length === AGENTS, { timeout: PATIENCE_MS, interval: 50 });
-  const messages = received.filter((r) => r.accepted).map((r) => new Verifier(secret).verify(r.body, r.headers) as Json);
+  const messages = received
+    .filter((r) => r.accepted)
+    .map((r) => new Verifier(secret).verify(r.body, r.headers) as Json);
   expect(messages.map((m) => m.data.agentId).sort()).toEqual(made.map((agent) => agent.id).sort());
   // Whatever was tried before had the same id and the same body.
   const bodies = new Map(received.map((r) => [r.id, r.body]));

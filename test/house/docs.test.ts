@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { renderConfig } from '../../scripts/docs/config.ts';
 import { renderErrors } from '../../scripts/docs/errors.ts';
 import { renderStandards, requirementsIn } from '../../scripts/docs/standards.ts';
+import { renderTourMarkdown } from '../../src/cli/tour/render.ts';
 import { readConfig } from '../../src/config.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
-import { renderTourMarkdown } from '../../src/tour/render.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
 import { createTestService } from '../support/service.ts';
 
@@ -16,7 +16,10 @@ const docs = (name: string): string => resolve(root, 'docs', name);
 
 /** Text between `<!-- name:begin ... -->` and `<!-- name:end -->` replaced. */
 const withBlock = (text: string, name: string, block: string): string =>
-  text.replace(new RegExp(`(<!-- ${name}:begin[^>]*-->\\n)[^]*(<!-- ${name}:end -->)`), (_, begin, end) => begin + block + end);
+  text.replace(
+    new RegExp(`(<!-- ${name}:begin[^>]*-->\\n)[^]*(<!-- ${name}:end -->)`),
+    (_, begin, end) => begin + block + end,
+  );
 
 /** `npm run docs` is this file with `--update`: what is compared here is then written. */
 describe('the docs that are made from the code', () => {
@@ -49,7 +52,10 @@ describe('the docs that are made from the code', () => {
 
 describe('docs/map.md', () => {
   const map = readFileSync(docs('map.md'), 'utf8');
-  const rows = [...map.matchAll(/^\| `([A-Z]+) ([^`]+)` \|(.*)\|$/gm)].map(([, method, path, files]) => ({ endpoint: `${method} ${path}`, files: files as string }));
+  const rows = [...map.matchAll(/^\| `([A-Z]+) ([^`]+)` \|(.*)\|$/gm)].map(([, method, path, files]) => ({
+    endpoint: `${method} ${path}`,
+    files: files as string,
+  }));
 
   it('has one row for each endpoint, and no other', () => {
     const endpoints = mounted.map(({ route, path }) => `${route.method} ${path}`);
@@ -57,7 +63,9 @@ describe('docs/map.md', () => {
   });
 
   it('names files that exist', () => {
-    const missing = rows.flatMap((r) => [...r.files.matchAll(/`(src\/[^`]+)`/g)].map((m) => m[1] as string)).filter((file) => !existsSync(resolve(root, file)));
+    const missing = rows
+      .flatMap((r) => [...r.files.matchAll(/`(src\/[^`]+)`/g)].map((m) => m[1] as string))
+      .filter((file) => !existsSync(resolve(root, file)));
     expect(missing).toEqual([]);
     for (const row of rows) expect(row.files, row.endpoint).toMatch(/`src\//);
   });

@@ -10,8 +10,10 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const files = {
   'floating.ts': 'async function save(): Promise<void> {}\nexport function act(): void {\n  save();\n}\n',
-  'misused.ts': 'async function may(): Promise<boolean> {\n  return false;\n}\nexport const answer = (): string => (may() ? "yes" : "no");\n',
-  'switch.ts': "export function text(kind: 'a' | 'b'): string {\n  switch (kind) {\n    case 'a':\n      return 'A';\n  }\n  return '';\n}\n",
+  'misused.ts':
+    'async function may(): Promise<boolean> {\n  return false;\n}\nexport const answer = (): string => (may() ? "yes" : "no");\n',
+  'switch.ts':
+    "export function text(kind: 'a' | 'b'): string {\n  switch (kind) {\n    case 'a':\n      return 'A';\n  }\n  return '';\n}\n",
   'good.ts':
     "async function save(): Promise<void> {}\nexport async function act(kind: 'a' | 'b'): Promise<string> {\n  await save();\n  switch (kind) {\n    case 'a':\n      return 'A';\n    default:\n      return 'rest';\n  }\n}\n",
 };
@@ -20,9 +22,15 @@ let output: string;
 beforeAll(() => {
   cpSync(join(root, '.oxlintrc.json'), join(dir, '.oxlintrc.json'));
   cpSync(join(root, 'tsconfig.json'), join(dir, 'base.json'));
-  writeFileSync(join(dir, 'tsconfig.json'), '{"extends":"./base.json","compilerOptions":{"types":[]},"include":["*.ts"]}');
+  writeFileSync(
+    join(dir, 'tsconfig.json'),
+    '{"extends":"./base.json","compilerOptions":{"types":[]},"include":["*.ts"]}',
+  );
   for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
-  output = spawnSync(join(root, 'node_modules/.bin/oxlint'), ['--format=unix', '.'], { cwd: dir, encoding: 'utf8' }).stdout;
+  output = spawnSync(join(root, 'node_modules/.bin/oxlint'), ['--format=unix', '.'], {
+    cwd: dir,
+    encoding: 'utf8',
+  }).stdout;
 });
 
 /** The three mistakes that cost us a lost record: .oxlintrc.json must find each. */

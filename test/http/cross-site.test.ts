@@ -19,7 +19,10 @@ let t: TestService;
 let cookie: string;
 let token: string;
 beforeAll(async () => {
-  t = await createTestService({ lasting: true, config: { http: { trustedOrigins: ['https://console.example'], basePath: '/api/legate' } } });
+  t = await createTestService({
+    lasting: true,
+    config: { http: { trustedOrigins: ['https://console.example'], basePath: '/api/legate' } },
+  });
   const r = await t.call('POST', '/sign-up', { body: { email, password } });
   token = r.body.token;
   cookie = `${t.database.name}_session=${token}`;
@@ -68,35 +71,54 @@ describe('a change by cookie', () => {
     expect([isCrossSite(r), r.status]).toEqual(allowed ? [false, 404] : [true, 403]);
   });
 
-  it.each(unsafe.filter(({ route }) => route.who !== 'public').map((m) => [name(m), m] as const))(
+  it.each(unsafe.filter(({ route }) => route.access !== 'public').map((m) => [name(m), m] as const))(
     '%s is refused from another site, whatever it says',
     async (_, { route, path }) => {
-      for (const headers of [{ origin: EVIL }, { origin: 'null' }, {}]) expect(isCrossSite(await byCookie(route.method, addressOf(path), headers, {}))).toBe(true);
-      expect(isCrossSite(await byCookie(route.method, addressOf(path), { origin: OWN, 'sec-fetch-site': 'same-origin' }, { none: 1 }))).toBe(false);
+      for (const headers of [{ origin: EVIL }, { origin: 'null' }, {}])
+        expect(isCrossSite(await byCookie(route.method, addressOf(path), headers, {}))).toBe(true);
+      expect(
+        isCrossSite(
+          await byCookie(route.method, addressOf(path), { origin: OWN, 'sec-fetch-site': 'same-origin' }, { none: 1 }),
+        ),
+      ).toBe(false);
       // The session is there still.
       expect((await byCookie('GET', '/auth/session', {})).status).toBe(path.startsWith('/sign-out') ? 401 : 200);
-      if (path.startsWith('/sign-out')) cookie = `${t.database.name}_session=${(token = (await t.call('POST', '/sign-in', { body: { email, password } })).body.token)}`;
+      if (path.startsWith('/sign-out'))
+        cookie = `${t.database.name}_session=${(token = (await t.call('POST', '/sign-in', { body: { email, password } })).body.token)}`;
     },
   );
 
   it('with a Bearer token needs no origin, with a cookie beside it too', async () => {
-    for (const headers of [{}, { cookie }, { cookie, origin: EVIL }]) expect((await t.call('DELETE', '/agents/agt_x', { as: token, headers })).status).toBe(404);
+    for (const headers of [{}, { cookie }, { cookie, origin: EVIL }])
+      expect((await t.call('DELETE', '/agents/agt_x', { as: token, headers })).status).toBe(404);
   });
 
   it('reading needs none, and no answer lets another site read it', async () => {
     for (const path of ['/auth/session', '/auth/sessions', '/agents', '/api-tokens']) {
       const r = await byCookie('GET', path, { origin: EVIL, 'sec-fetch-site': 'cross-site' });
-      expect([r.status, r.headers.get('access-control-allow-origin'), r.headers.get('access-control-allow-credentials')]).toEqual([200, null, null]);
+      expect([
+        r.status,
+        r.headers.get('access-control-allow-origin'),
+        r.headers.get('access-control-allow-credentials'),
+      ]).toEqual([200, null, null]);
       const preflight = await byCookie('OPTIONS', path, { origin: EVIL, 'access-control-request-method': 'DELETE' });
-      expect([preflight.headers.get('access-control-allow-origin'), preflight.headers.get('access-control-allow-methods')]).toEqual([null, null]);
+      expect([
+        preflight.headers.get('access-control-allow-origin'),
+        preflight.headers.get('access-control-allow-methods'),
+      ]).toEqual([null, null]);
     }
   });
 });
 
 describe('a page of a trusted origin (CORS)', () => {
   const TRUSTED = 'https://console.example';
-  const readable = (r: Answered): (string | null)[] => ['allow-origin', 'allow-credentials'].map((field) => r.headers.get(`access-control-${field}`));
-  const asks = (method: string, origin = TRUSTED) => ({ origin, 'access-control-request-method': method, 'access-control-request-headers': 'content-type' });
+  const readable = (r: Answered): (string | null)[] =>
+    ['allow-origin', 'allow-credentials'].map((field) => r.headers.get(`access-control-${field}`));
+  const asks = (method: string, origin = TRUSTED) => ({
+    origin,
+    'access-control-request-method': method,
+    'access-control-request-headers': 'content-type',
+  });
 
   it('may ask before, and is told what it may send', async () => {
     for (const [path, methods] of [
@@ -105,7 +127,13 @@ describe('a page of a trusted origin (CORS)', () => {
       ['/auth/sessions/ses_x', 'DELETE'],
     ] as const) {
       const r = await t.call('OPTIONS', path, { headers: asks('POST') });
-      expect([r.status, r.text, ...readable(r), r.headers.get('access-control-allow-methods')]).toEqual([204, '', TRUSTED, 'true', methods]);
+      expect([r.status, r.text, ...readable(r), r.headers.get('access-control-allow-methods')]).toEqual([
+        204,
+        '',
+        TRUSTED,
+        'true',
+        methods,
+      ]);
       expect(r.headers.get('access-control-allow-headers')).toContain('Content-Type');
       expect(r.headers.get('vary')).toContain('Origin');
     }
@@ -141,32 +169,58 @@ describe('a page of a trusted origin (CORS)', () => {
   });
 
   it('does not read our own pages', async () => {
-    for (const path of ['/account/devices', '/account/apps', '/account/sign-in', '/oauth/authorize', '/oauth/authorize/consent']) {
+    for (const path of [
+      '/account/devices',
+      '/account/apps',
+      '/account/sign-in',
+      '/oauth/authorize',
+      '/oauth/authorize/consent',
+    ]) {
       expect(readable(await byCookie('GET', path, { origin: TRUSTED })), path).toEqual([null, null]);
       expect(readable(await t.call('OPTIONS', path, { headers: asks('POST') })), path).toEqual([null, null]);
     }
   });
 
-  it.each(['*', `${TRUSTED}/`, `${TRUSTED}/page`, 'HTTPS://console.example', 'console.example', 'null'])('cannot be called %s', async (origin) => {
-    await expect(createTestService({ config: { http: { trustedOrigins: [TRUSTED, origin] } } })).rejects.toThrow(/http\.trustedOrigins.*must be an origin such as/);
-  });
+  it.each(['*', `${TRUSTED}/`, `${TRUSTED}/page`, 'HTTPS://console.example', 'console.example', 'null'])(
+    'cannot be called %s',
+    async (origin) => {
+      await expect(createTestService({ config: { http: { trustedOrigins: [TRUSTED, origin] } } })).rejects.toThrow(
+        /http\.trustedOrigins.*must be an origin such as/,
+      );
+    },
+  );
 
-  it.each(['foo', '10.0.0.0/99', '127.1', '10.0.0.0/8/8', '', '::1/129'])('a proxy is an address or a CIDR range, not %j', async (proxy) => {
-    await expect(createTestService({ config: { http: { trustedProxies: ['10.0.0.1', '::1', 'fd00::/8', proxy] } } })).rejects.toThrow(
-      /http\.trustedProxies.*must be an address or a CIDR range/,
-    );
-  });
+  it.each(['foo', '10.0.0.0/99', '127.1', '10.0.0.0/8/8', '', '::1/129'])(
+    'a proxy is an address or a CIDR range, not %j',
+    async (proxy) => {
+      await expect(
+        createTestService({ config: { http: { trustedProxies: ['10.0.0.1', '::1', 'fd00::/8', proxy] } } }),
+      ).rejects.toThrow(/http\.trustedProxies.*must be an address or a CIDR range/);
+    },
+  );
 
-  it.each(['foo bar', 'javascript:alert(1)', '//evil.example', 'ftp://x.example', ''])('a login or consent page is a path or an address, not %j', async (page) => {
-    for (const name of ['loginPage', 'consentPage'])
-      await expect(createTestService({ config: { mcp: { [name]: page } } as never })).rejects.toThrow(new RegExp(`mcp\\.${name}.*must be a path`));
-  });
+  it.each(['foo bar', 'javascript:alert(1)', '//evil.example', 'ftp://x.example', ''])(
+    'a login or consent page is a path or an address, not %j',
+    async (page) => {
+      for (const name of ['loginPage', 'consentPage'])
+        await expect(createTestService({ config: { mcp: { [name]: page } } as never })).rejects.toThrow(
+          new RegExp(`mcp\\.${name}.*must be a path`),
+        );
+    },
+  );
 
   it('over a socket too, where the busiest addresses have a way of their own', async () => {
     const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
     const as = { authorization: `Bearer ${token}`, origin: TRUSTED };
-    const question = { method: 'POST', headers: { ...as, 'content-type': 'application/json' }, body: '{"agentId":"agt_x","action":"a","resource":"b"}' };
-    const answers = [await fetch(`http://127.0.0.1:${server.port}/authorize`, question), await fetch(`http://127.0.0.1:${server.port}/auth/session`, { headers: as })];
+    const question = {
+      method: 'POST',
+      headers: { ...as, 'content-type': 'application/json' },
+      body: '{"agentId":"agt_x","action":"a","resource":"b"}',
+    };
+    const answers = [
+      await fetch(`http://127.0.0.1:${server.port}/authorize`, question),
+      await fetch(`http://127.0.0.1:${server.port}/auth/session`, { headers: as }),
+    ];
     expect(answers.map((r) => [r.status, r.headers.get('access-control-allow-origin')])).toEqual([
       [404, TRUSTED],
       [200, TRUSTED],
@@ -179,14 +233,23 @@ describe('a page of a trusted origin (CORS)', () => {
 describe('signing somebody in from another site (login CSRF)', () => {
   /** All that a page of another site can send without asking first. */
   const forms: [string, string][] = [
-    ['application/x-www-form-urlencoded', `email=${encodeURIComponent(email)}&password=${encodeURIComponent(password)}`],
+    [
+      'application/x-www-form-urlencoded',
+      `email=${encodeURIComponent(email)}&password=${encodeURIComponent(password)}`,
+    ],
     ['text/plain', `{"email":"${email}","password":"${password}","x":"="}`],
-    ['multipart/form-data; boundary=x', `--x\r\nContent-Disposition: form-data; name="email"\r\n\r\n${email}\r\n--x--\r\n`],
+    [
+      'multipart/form-data; boundary=x',
+      `--x\r\nContent-Disposition: form-data; name="email"\r\n\r\n${email}\r\n--x--\r\n`,
+    ],
   ];
-  const open = unsafe.filter(({ route }) => route.who === 'public' && (route.body !== undefined || route.form));
+  const open = unsafe.filter(({ route }) => route.access === 'public' && (route.body !== undefined || route.form));
   it.each(open.map((m) => [name(m), m] as const))('%s sets no session cookie', async (_, { route, path }) => {
     for (const [type, raw] of forms) {
-      const r = await t.call(route.method, addressOf(path), { raw, headers: { 'content-type': type, origin: EVIL, 'sec-fetch-site': 'cross-site' } });
+      const r = await t.call(route.method, addressOf(path), {
+        raw,
+        headers: { 'content-type': type, origin: EVIL, 'sec-fetch-site': 'cross-site' },
+      });
       expect(r.headers.getSetCookie().filter((c) => c.includes('_session=') && !c.includes('_session=;'))).toEqual([]);
       expect(r.status, type).toBeGreaterThanOrEqual(400);
     }
@@ -201,7 +264,10 @@ describe('a session cookie that was there before (session fixation)', () => {
       ['/sign-up', { email: 'fresh@example.com', password }],
     ];
     for (const [path, body] of ways) {
-      const r = await t.call('POST', path, { body, headers: { cookie: `${t.database.name}_session=${planted.token}`, origin: OWN } });
+      const r = await t.call('POST', path, {
+        body,
+        headers: { cookie: `${t.database.name}_session=${planted.token}`, origin: OWN },
+      });
       expect(r.status).toBe(200);
       expect(r.body.token).not.toBe(planted.token);
       expect(r.headers.get('set-cookie')).toContain(`_session=${r.body.token};`);
@@ -211,7 +277,10 @@ describe('a session cookie that was there before (session fixation)', () => {
 
   it('a made-up one is worth nothing, before and after', async () => {
     const made = `lgs_${'A'.repeat(43)}000000`;
-    await t.call('POST', '/sign-in', { body: { email, password }, headers: { cookie: `${t.database.name}_session=${made}`, origin: OWN } });
+    await t.call('POST', '/sign-in', {
+      body: { email, password },
+      headers: { cookie: `${t.database.name}_session=${made}`, origin: OWN },
+    });
     expect((await t.call('GET', '/auth/session', { as: made })).status).toBe(401);
   });
 });
@@ -220,14 +289,21 @@ describe('the cookie on https', () => {
   it('is __Host-, Secure, HttpOnly, SameSite=Lax, for the whole host and no other; one without the prefix counts for nothing', async () => {
     const https = await createTestService({ config: { baseUrl: 'https://id.example' } });
     const r = await https.call('POST', '/sign-up', { body: { email, password } });
-    expect(r.headers.getSetCookie()).toEqual([`__Host-${https.database.name}_session=${r.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=2592000`]);
+    expect(r.headers.getSetCookie()).toEqual([
+      `__Host-${https.database.name}_session=${r.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=2592000`,
+    ]);
     const asked = (cookie: string) => https.call('GET', '/auth/session', { headers: { cookie } });
     expect((await asked(`__Host-${https.database.name}_session=${r.body.token}`)).status).toBe(200);
     expect((await asked(`${https.database.name}_session=${r.body.token}`)).status).toBe(401);
-    const from = (origin: string) => https.call('DELETE', '/auth/sessions', { headers: { cookie: `__Host-${https.database.name}_session=${r.body.token}`, origin } });
+    const from = (origin: string) =>
+      https.call('DELETE', '/auth/sessions', {
+        headers: { cookie: `__Host-${https.database.name}_session=${r.body.token}`, origin },
+      });
     expect([(await from('http://id.example')).status, (await from('https://id.example')).status]).toEqual([403, 200]);
     // For as long as the browser is open, where nobody is to be remembered.
     const brief = await https.call('POST', '/sign-in', { body: { email, password, rememberMe: false } });
-    expect(brief.headers.getSetCookie()).toEqual([`__Host-${https.database.name}_session=${brief.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure`]);
+    expect(brief.headers.getSetCookie()).toEqual([
+      `__Host-${https.database.name}_session=${brief.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure`,
+    ]);
   });
 });

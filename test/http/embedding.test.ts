@@ -1,7 +1,17 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import type { Agent, AgentWithToken, AuditEntry, Delegation, EffectivePermission, LegateInput, StreamEvent, TokenValidation, User } from 'legate';
+import type {
+  Agent,
+  AgentWithToken,
+  AuditEntry,
+  Delegation,
+  EffectivePermission,
+  LegateInput,
+  StreamEvent,
+  TokenValidation,
+  User,
+} from 'legate';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { nodeListener } from '../../src/http/node.ts';
 import { createLegate } from '../../src/service.ts';
@@ -23,8 +33,18 @@ interface Prepared {
 /** An agent in a fresh database, and the environment that leads an example to it. */
 async function prepare(): Promise<Prepared> {
   const { dir, url, name } = await newTestDatabase();
-  const legate = await createLegate({ dataDir: dir, databaseUrl: url, service: { name }, users: { allowExternalOwners: true } });
-  const agent = await legate.agents.create({ ownerId: 'someone', name: 'agent', type: 'service', permissions: [{ resource: 'mcp:github:*', actions: ['read'] }] });
+  const legate = await createLegate({
+    dataDir: dir,
+    databaseUrl: url,
+    service: { name },
+    users: { allowExternalOwners: true },
+  });
+  const agent = await legate.agents.create({
+    ownerId: 'someone',
+    name: 'agent',
+    type: 'service',
+    permissions: [{ resource: 'mcp:github:*', actions: ['read'] }],
+  });
   await legate.close();
   vi.stubEnv('LEGATE_DATA_DIR', dir);
   vi.stubEnv('LEGATE_DATABASE_URL', url);
@@ -47,10 +67,19 @@ describe('the types of the package', () => {
     const legate = await createLegate(input);
     opened.push(() => legate.close());
     const user: User = await legate.users.create({ email: 'ada@example.com', password: 'correct horse battery' });
-    const make = (): Promise<AgentWithToken> => legate.agents.create({ ownerId: user.id, name: 'agent', type: 'service', permissions: [{ resource: 'a:*', actions: ['read'] }] });
+    const make = (): Promise<AgentWithToken> =>
+      legate.agents.create({
+        ownerId: user.id,
+        name: 'agent',
+        type: 'service',
+        permissions: [{ resource: 'a:*', actions: ['read'] }],
+      });
     const [giver, taker]: Agent[] = [await make(), await make()];
     const ids = { fromAgent: giver?.id ?? '', toAgent: taker?.id ?? '' };
-    const given: Delegation = await legate.delegations.create({ ...ids, permissions: [{ resource: 'a:b', actions: ['read'] }] });
+    const given: Delegation = await legate.delegations.create({
+      ...ids,
+      permissions: [{ resource: 'a:b', actions: ['read'] }],
+    });
     const held: EffectivePermission[] = await legate.agents.permissions(given.toAgent);
     await legate.check({ agentId: given.toAgent, action: 'read', resource: 'a:b' });
     const entries: AuditEntry[] = (await legate.audit.query()).entries;
@@ -70,12 +99,18 @@ async function expectMounted(ask: Ask, { agentId, token }: Prepared): Promise<vo
   const allowed = await ask('/legate/authorize', { method: 'POST', headers: { ...json, ...bearer }, body: question });
   expect(allowed.status).toBe(200);
   expect(await allowed.json()).toEqual({ allowed: true, auditId: expect.stringMatching(/^aud_/) });
-  const batch = await ask('/legate/authorize/batch', { method: 'POST', headers: { ...json, ...bearer }, body: `{"requests":[${question}]}` });
+  const batch = await ask('/legate/authorize/batch', {
+    method: 'POST',
+    headers: { ...json, ...bearer },
+    body: `{"requests":[${question}]}`,
+  });
   expect(await batch.json()).toEqual({ results: [{ allowed: true, auditId: expect.stringMatching(/^aud_/) }] });
   const agent = await ask(`/legate/agents/${agentId}`, { headers: bearer });
   expect(await agent.json()).toMatchObject({ id: agentId, status: 'active' });
   expect((await ask(`/legate/agents/${agentId}`)).status).toBe(401);
-  expect((await ask('/legate/authorize', { method: 'POST', headers: { ...json, ...bearer }, body: '{' })).status).toBe(400);
+  expect((await ask('/legate/authorize', { method: 'POST', headers: { ...json, ...bearer }, body: '{' })).status).toBe(
+    400,
+  );
   expect((await ask('/legate/authorize', { headers: bearer })).status).toBe(405);
   expect((await ask('/legate/nothing', { headers: bearer })).status).toBe(404);
 }
@@ -109,21 +144,32 @@ describe('examples/next', () => {
   it('answers as a route handler of /legate', async () => {
     const prepared = await prepare();
     const handlers = await import('../../examples/next/app/legate/[...path]/route.ts');
-    const ask: Ask = async (path, init) => handlers[(init?.method ?? 'GET') as keyof typeof handlers](new Request(`http://localhost${path}`, init));
+    const ask: Ask = async (path, init) =>
+      handlers[(init?.method ?? 'GET') as keyof typeof handlers](new Request(`http://localhost${path}`, init));
     await expectMounted(ask, prepared);
   });
 });
 
 describe('nodeListener', () => {
-  const question = (token: string): RequestInit => ({ method: 'POST', headers: { ...json, authorization: `Bearer ${token}` }, body: '{"action":"read","resource":"a:b"}' });
-  const agentOf = (t: { legate: Awaited<ReturnType<typeof createLegate>> }) => t.legate.agents.create({ ownerId: 'someone', name: 'agent', type: 'service' });
+  const question = (token: string): RequestInit => ({
+    method: 'POST',
+    headers: { ...json, authorization: `Bearer ${token}` },
+    body: '{"action":"read","resource":"a:b"}',
+  });
+  const agentOf = (t: { legate: Awaited<ReturnType<typeof createLegate>> }) =>
+    t.legate.agents.create({ ownerId: 'someone', name: 'agent', type: 'service' });
 
   it('records the address of the connection, on the short path and on the long one', async () => {
     const t = await createTestService({ config: { users: { allowExternalOwners: true } } });
     const { token } = await agentOf(t);
     const base = await listening(nodeListener(t.legate));
-    for (const path of ['/authorize', '/authorize?']) expect((await fetch(base + path, question(token))).status).toBe(200);
-    const rows = await t.legate.platform.database.read.selectFrom('stream_events').select('ip').where('type', '=', 'audit').execute();
+    for (const path of ['/authorize', '/authorize?'])
+      expect((await fetch(base + path, question(token))).status).toBe(200);
+    const rows = await t.legate.platform.database.read
+      .selectFrom('stream_events')
+      .select('ip')
+      .where('type', '=', 'audit')
+      .execute();
     expect(rows).toEqual([{ ip: '127.0.0.1' }, { ip: '127.0.0.1' }]);
   });
 

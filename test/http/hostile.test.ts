@@ -16,17 +16,25 @@ interface World extends Scene {
 }
 
 const { values: config } = readConfig({ code: {}, env: {}, production: false, readFile: () => '' });
-/** A stream has no end to wait for: src/events/stream.test.ts sends it what is wrong. */
-const endsByItself = ({ route }: Mounted): boolean => !Object.values(route.answers).some((a) => a && 'mediaTypes' in a && a.mediaTypes.includes('text/event-stream'));
+/** A stream has no end to wait for: src/activity/stream/stream.test.ts sends it what is wrong. */
+const endsByItself = ({ route }: Mounted): boolean =>
+  !Object.values(route.responses).some((a) => a && 'mediaTypes' in a && a.mediaTypes.includes('text/event-stream'));
 const endpoints = distinctRoutes(config)
   .filter(endsByItself)
   .map((m) => [`${m.route.method} ${m.path}`, m] as const);
-const withBody = endpoints.filter(([, m]) => m.route.body !== undefined && m.route.form !== 'only' && m.route.failure === undefined && m.route.wrongMediaType === undefined);
+const withBody = endpoints.filter(
+  ([, m]) =>
+    m.route.body !== undefined &&
+    m.route.form !== 'only' &&
+    m.route.errorBody === undefined &&
+    m.route.wrongMediaType === undefined,
+);
 const withQuery = endpoints.filter(([, m]) => m.route.query !== undefined);
 const withId = endpoints.filter(([, m]) => m.path.includes(':id'));
 
 let service: Promise<TestService> | undefined;
-const shared = (): Promise<TestService> => (service ??= createTestService({ lasting: true, config: { webhooks: { allowPrivateNetworks: true } } }));
+const shared = (): Promise<TestService> =>
+  (service ??= createTestService({ lasting: true, config: { webhooks: { allowPrivateNetworks: true } } }));
 
 /** Things for an endpoint to work on, and an admin, who may do everything: what is refused is refused for its form. */
 async function world(endpoint: string): Promise<World> {
@@ -39,16 +47,24 @@ async function world(endpoint: string): Promise<World> {
 }
 
 type Sent = Parameters<TestService['call']>[2];
-const send = (w: World, o: Sent = {}, path = w.path): Promise<Answered> => w.t.call(w.method, path, { as: w.admin, ...o });
+const send = (w: World, o: Sent = {}, path = w.path): Promise<Answered> =>
+  w.t.call(w.method, path, { as: w.admin, ...o });
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** Made from the ledger, now or a little later. */
-const DERIVED: readonly string[] = ['anomaly_states', 'webhook_deliveries', 'projections', 'agent_hours', 'event_postings'];
+const DERIVED: readonly string[] = [
+  'anomaly_states',
+  'webhook_deliveries',
+  'projections',
+  'agent_hours',
+  'event_postings',
+];
 
 /** Everything that is stored. */
 async function stored({ t }: World): Promise<unknown> {
   // What became of deliveries is noted at any time.
-  const plain = (key: string, v: unknown): unknown => (key === 'failures' || key === 'paused_until' ? undefined : typeof v === 'bigint' ? String(v) : v);
+  const plain = (key: string, v: unknown): unknown =>
+    key === 'failures' || key === 'paused_until' ? undefined : typeof v === 'bigint' ? String(v) : v;
   const all: Record<string, unknown> = {};
   for (const table of TABLE_NAMES.filter((name) => !DERIVED.includes(name))) {
     const rows = await t.legate.platform.database.read.selectFrom(table).selectAll().execute();
@@ -58,7 +74,8 @@ async function stored({ t }: World): Promise<unknown> {
   return all;
 }
 
-const LEAK = /\bat .+:\d+:\d+|node_modules|\/src\/|\/dist\/|\.ts:|SQLITE|sqlite|postgres|SELECT |INSERT |syntax error|constraint failed|ZodError|TypeError|RangeError/;
+const LEAK =
+  /\bat .+:\d+:\d+|node_modules|\/src\/|\/dist\/|\.ts:|SQLITE|sqlite|postgres|SELECT |INSERT |syntax error|constraint failed|ZodError|TypeError|RangeError/;
 
 /** What every refusal has to be: no fault of ours, and no word about our inside. The shape is looked at for every answer of every test. */
 function expectRefused(what: string, r: Answered, statuses: readonly number[], names?: string): void {
@@ -141,7 +158,9 @@ describe('a body that is not JSON', () => {
         const tooLarge = raw.length > (route.bodyLimit ?? 1_048_576);
         expectRefused(what, await send(w, { raw, headers: JSON_TYPE }), [tooLarge ? 413 : 400], '');
       }
-      if (!route.bodyOptional) for (const raw of ['', ' ', '\n']) expectRefused(`blank ${JSON.stringify(raw)}`, await send(w, { raw, headers: JSON_TYPE }), [400], '');
+      if (!route.bodyOptional)
+        for (const raw of ['', ' ', '\n'])
+          expectRefused(`blank ${JSON.stringify(raw)}`, await send(w, { raw, headers: JSON_TYPE }), [400], '');
       expectRefused('5,000 unknown keys', await send(w, { raw: manyKeys(5000), headers: JSON_TYPE }), [400]);
       expectRefused('100,000 unknown keys', await send(w, { raw: manyKeys(100_000), headers: JSON_TYPE }), [413]);
     });
@@ -163,21 +182,32 @@ describe('a body of another kind or size', () => {
         '*/*',
         '',
       ];
-      for (const type of types) expectRefused(`as ${type}`, await send(w, { raw, headers: { 'content-type': type } }), [415]);
-      if (!route.form) expectRefused('as a form', await send(w, { raw, headers: { 'content-type': 'application/x-www-form-urlencoded' } }), [415]);
+      for (const type of types)
+        expectRefused(`as ${type}`, await send(w, { raw, headers: { 'content-type': type } }), [415]);
+      if (!route.form)
+        expectRefused(
+          'as a form',
+          await send(w, { raw, headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+          [415],
+        );
       expectRefused('of no type', await send(w, { raw: Buffer.from(raw) }), [415]);
-      for (const coding of ['gzip', 'br', 'deflate', 'identity, gzip']) expectRefused(coding, await send(w, { raw, headers: { ...JSON_TYPE, 'content-encoding': coding } }), [415]);
+      for (const coding of ['gzip', 'br', 'deflate', 'identity, gzip'])
+        expectRefused(coding, await send(w, { raw, headers: { ...JSON_TYPE, 'content-encoding': coding } }), [415]);
       const limit = route.bodyLimit ?? 1_048_576;
       const large = JSON.stringify({ a: 'x'.repeat(limit) });
       expectRefused('too large', await send(w, { raw: large, headers: JSON_TYPE }), [413]);
-      expectRefused('too large, and stated', await send(w, { raw: '{}', headers: { ...JSON_TYPE, 'content-length': String(limit + 1) } }), [413]);
-      expectRefused('too large, in pieces', await inPieces(w, limit), [413]);
+      expectRefused(
+        'too large, and stated',
+        await send(w, { raw: '{}', headers: { ...JSON_TYPE, 'content-length': String(limit + 1) } }),
+        [413],
+      );
+      expectRefused('too large, in pieces', await chunk(w, limit), [413]);
     });
   });
 });
 
 /** A body without an end: the reader has to stop by itself. */
-async function inPieces(w: World, limit: number): Promise<Answered> {
+async function chunk(w: World, limit: number): Promise<Answered> {
   let sent = 0;
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => {
@@ -186,7 +216,12 @@ async function inPieces(w: World, limit: number): Promise<Answered> {
       controller.enqueue(Buffer.alloc(16_384, 0x20));
     },
   });
-  const init = { method: w.method, headers: { ...JSON_TYPE, authorization: `Bearer ${w.admin.token}` }, body, duplex: 'half' };
+  const init = {
+    method: w.method,
+    headers: { ...JSON_TYPE, authorization: `Bearer ${w.admin.token}` },
+    body,
+    duplex: 'half',
+  };
   const response = await w.t.legate.fetch(new Request(`http://localhost:3000${w.path}`, init as RequestInit));
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
@@ -202,29 +237,49 @@ describe('a query', () => {
       const sample = queries[endpoint]?.(w) as Record<string, string>;
       const { properties = {}, required = [] } = inputSchema(route.query as never);
       expect(Object.keys(sample).sort()).toEqual(Object.keys(properties).sort());
-      const ask = (fields: Record<string, string>, more = ''): Promise<Answered> => send(w, {}, `${w.path}?${new URLSearchParams(fields)}${more}`);
+      const ask = (fields: Record<string, string>, more = ''): Promise<Answered> =>
+        send(w, {}, `${w.path}?${new URLSearchParams(fields)}${more}`);
       const base = Object.fromEntries(required.map((name) => [name, sample[name] as string]));
       const isPage = route.page === true;
       for (const [name, value] of Object.entries(sample)) {
-        expectRefused(`${name} twice`, await ask({ ...base, [name]: value }, `&${name}=${encodeURIComponent(value)}`), [400], name);
+        expectRefused(
+          `${name} twice`,
+          await ask({ ...base, [name]: value }, `&${name}=${encodeURIComponent(value)}`),
+          [400],
+          name,
+        );
         if (isPage) continue;
         expectRefused(`${name} as a list`, await ask(base, `&${name}[]=1`), [400]);
-        if (name !== 'window' && !required.includes(name)) expectRefused(`${name} empty`, await ask(base, `&${name}=`), [400], name);
+        if (name !== 'window' && !required.includes(name))
+          expectRefused(`${name} empty`, await ask(base, `&${name}=`), [400], name);
         for (const bad of BAD_TEXT) {
-          const r = await send(w, {}, `${w.path}?${new URLSearchParams({ ...base, [name]: '' })}`.replace(new RegExp(`([?&]${name}=)`), `$1${bad}`));
+          const r = await send(
+            w,
+            {},
+            `${w.path}?${new URLSearchParams({ ...base, [name]: '' })}`.replace(
+              new RegExp(`([?&]${name}=)`),
+              `$1${bad}`,
+            ),
+          );
           if (r.status !== 200) expectRefused(`${name}=${bad.slice(0, 20)}`, r, [400], name);
           else expect.soft(bad).toBe('%ED%A0%80');
         }
         for (const text of injections) {
           const r = await ask({ ...base, [name]: text });
           if (r.status === 200 && name !== 'offset')
-            expect.soft(Array.isArray(r.body) ? r.body : (r.body.agents ?? r.body.topAgentsByCallCount ?? r.body), `${name}=${text}`).toEqual([]);
+            expect
+              .soft(
+                Array.isArray(r.body) ? r.body : (r.body.agents ?? r.body.topAgentsByCallCount ?? r.body),
+                `${name}=${text}`,
+              )
+              .toEqual([]);
           else if (r.status !== 200) expectRefused(`${name}=${text}`, r, [400], name);
         }
       }
       for (const name of required) expectRefused(`without ${name}`, await ask({}), [400], name);
       if (isPage) return;
-      for (const name of ['unknown', '__proto__', 'constructor', 'toString', 'Limit', '']) expectRefused(`${name} unknown`, await ask(base, `&${name}=1`), [400], name);
+      for (const name of ['unknown', '__proto__', 'constructor', 'toString', 'Limit', ''])
+        expectRefused(`${name} unknown`, await ask(base, `&${name}=1`), [400], name);
       for (const limit of ['0', '-1', '1.5', '1e3', '1001', '99999999999', 'NaN', ' 1', '0x10', '١'])
         if ('limit' in sample) expectRefused(`limit=${limit}`, await ask({ ...base, limit }), [400], 'limit');
       const { cursor: _, ...right } = sample;
@@ -234,16 +289,44 @@ describe('a query', () => {
   );
 });
 
-const IDS = ['%00', '%E0%A4%A', '%', '%ff', '%ed%a0%80', '..%2f..%2fetc%2fpasswd', '%2e%2e', '%F0%9F%98%80', 'x'.repeat(8000), 'agt_', '0', '-1', 'null', '%20', '%0d%0aX: y'];
+const IDS = [
+  '%00',
+  '%E0%A4%A',
+  '%',
+  '%ff',
+  '%ed%a0%80',
+  '..%2f..%2fetc%2fpasswd',
+  '%2e%2e',
+  '%F0%9F%98%80',
+  'x'.repeat(8000),
+  'agt_',
+  '0',
+  '-1',
+  'null',
+  '%20',
+  '%0d%0aX: y',
+];
 
 describe('an id', () => {
   it.each(withId)('%s', async (endpoint, { path, route }) => {
     await refused(endpoint, async (w) => {
       const body = bodies[endpoint]?.(w);
       const real = w.path.split('/')[path.split('/').indexOf(':id')] as string;
-      const ids = [...IDS, ...injections.filter((s) => !/^\.\.?$/.test(s)).map(encodeURIComponent), real.toUpperCase(), `${real}%20`, `${real}%00`, real.slice(0, -1), `${real}0`];
+      const ids = [
+        ...IDS,
+        ...injections.filter((s) => !/^\.\.?$/.test(s)).map(encodeURIComponent),
+        real.toUpperCase(),
+        `${real}%20`,
+        `${real}%00`,
+        real.slice(0, -1),
+        `${real}0`,
+      ];
       for (const id of ids) {
-        const r = await send(w, body === undefined || route.body === undefined ? {} : { body }, path.replace(':id', id));
+        const r = await send(
+          w,
+          body === undefined || route.body === undefined ? {} : { body },
+          path.replace(':id', id),
+        );
         // Two dots may lead to another path, which knows other methods.
         expectRefused(id.slice(0, 50), r, id.toLowerCase() === '%2e%2e' ? [404, 400, 405] : [404, 400]);
       }
@@ -260,8 +343,14 @@ describe('methods', () => {
     const w = await world(`${methods[0]} ${path}`);
     const before = await stored(w);
     const heads = mounted.some((m) => m.route.method === 'GET' && !m.route.noHead);
-    const allow = [...methods, ...(heads ? ['HEAD'] : []), ...(mounted.some((m) => m.route.crossOrigin) ? ['OPTIONS'] : [])];
-    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE'].filter((m) => !(allow as string[]).includes(m))) {
+    const allow = [
+      ...methods,
+      ...(heads ? ['HEAD'] : []),
+      ...(mounted.some((m) => m.route.crossOrigin) ? ['OPTIONS'] : []),
+    ];
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE'].filter(
+      (m) => !(allow as string[]).includes(m),
+    )) {
       for (const as of [w.admin, undefined]) {
         const r = await w.t.call(method, w.path, { as });
         if (method === 'HEAD') expect([r.status, r.text]).toEqual([405, '']);
@@ -271,11 +360,20 @@ describe('methods', () => {
     }
     if (heads) {
       const query = queries[`GET ${path}`]?.(w) as Record<string, string> | undefined;
-      const at = path === '/audit/export' ? `${w.path}?format=json` : path === '/setup' ? `${w.path}?token=${query?.['token']}` : w.path;
+      const at =
+        path === '/audit/export'
+          ? `${w.path}?format=json`
+          : path === '/setup'
+            ? `${w.path}?token=${query?.['token']}`
+            : w.path;
       for (const as of [w.admin, undefined]) {
         const get = await w.t.call('GET', at, { as });
         const head = await w.t.call('HEAD', at, { as });
-        expect([head.status, head.text, head.headers.get('content-type')]).toEqual([get.status, '', get.headers.get('content-type')]);
+        expect([head.status, head.text, head.headers.get('content-type')]).toEqual([
+          get.status,
+          '',
+          get.headers.get('content-type'),
+        ]);
       }
     }
     expect(await stored(w)).toEqual(before);
@@ -326,5 +424,6 @@ it.each([
 ])('a path that is not there: %s', async (path) => {
   const t = await shared();
   const admin = await t.admin();
-  for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) expectRefused(method, await t.call(method, path, { as: admin }), [404]);
+  for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS'])
+    expectRefused(method, await t.call(method, path, { as: admin }), [404]);
 });

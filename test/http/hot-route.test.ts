@@ -35,7 +35,16 @@ describe('POST /authorize over a socket and through fetch', () => {
       ['rate limited', bearer(agent.token), ask({ resource: 'capped' })],
       ['explained', bearer(agent.token), ask({ explain: true, dryRun: true })],
       ['dry', bearer(agent.token), ask({ dryRun: true })],
-      ['with everything', bearer(owner.token), ask({ agentId: agent.id, arguments: { a: [1, { b: 'ü' }] }, context: { ip: '192.0.2.1', userAgent: 'x' }, tokensCost: 1.5 })],
+      [
+        'with everything',
+        bearer(owner.token),
+        ask({
+          agentId: agent.id,
+          arguments: { a: [1, { b: 'ü' }] },
+          context: { ip: '192.0.2.1', userAgent: 'x' },
+          tokensCost: 1.5,
+        }),
+      ],
       ['unknown agent', bearer(owner.token), ask({ agentId: 'agt_00000000000000000000000000' })],
       ["a stranger's agent", bearer(owner.token), ask({ agentId: stranger.id })],
       ['no agent named', bearer(owner.token), ask()],
@@ -49,18 +58,34 @@ describe('POST /authorize over a socket and through fetch', () => {
       ['an array', bearer(agent.token), '[]'],
       ['unknown field', bearer(agent.token), ask({ actoin: 'x' })],
       ['missing field', bearer(agent.token), '{"action":"read"}'],
-      ['wrong types', bearer(agent.token), ask({ action: 1, arguments: [], context: 'x', explain: 'yes', tokensCost: -1 })],
+      [
+        'wrong types',
+        bearer(agent.token),
+        ask({ action: 1, arguments: [], context: 'x', explain: 'yes', tokensCost: -1 }),
+      ],
       ['empty action', bearer(agent.token), ask({ action: '' })],
       ['long action', bearer(agent.token), ask({ action: 'x'.repeat(129) })],
       ['long resource', bearer(agent.token), ask({ resource: 'x'.repeat(513) })],
       ['NUL', bearer(agent.token), '{"action":"a\\u0000","resource":"x"}'],
       ['a lone surrogate', bearer(agent.token), '{"action":"\\ud800","resource":"x"}'],
       ['a repeated key', bearer(agent.token), '{"action":"a","action":"b","resource":"x"}'],
-      ['a repeated key deep inside', bearer(agent.token), '{"action":"a","resource":"x","arguments":{"k":{"a":1,"a":2}}}'],
+      [
+        'a repeated key deep inside',
+        bearer(agent.token),
+        '{"action":"a","resource":"x","arguments":{"k":{"a":1,"a":2}}}',
+      ],
       ['__proto__', bearer(agent.token), '{"action":"a","resource":"x","__proto__":{"agentId":"x"}}'],
-      ['__proto__ in arguments', bearer(agent.token), '{"action":"a","resource":"x","arguments":{"__proto__":{"polluted":1}},"dryRun":true}'],
+      [
+        '__proto__ in arguments',
+        bearer(agent.token),
+        '{"action":"a","resource":"x","arguments":{"__proto__":{"polluted":1}},"dryRun":true}',
+      ],
       ['1e400', bearer(agent.token), '{"action":"a","resource":"x","arguments":{"n":1e400}}'],
-      ['deep', bearer(agent.token), `{"action":"a","resource":"x","arguments":${'{"a":'.repeat(50)}1${'}'.repeat(50)}}`],
+      [
+        'deep',
+        bearer(agent.token),
+        `{"action":"a","resource":"x","arguments":${'{"a":'.repeat(50)}1${'}'.repeat(50)}}`,
+      ],
       ['broken UTF-8', bearer(agent.token), Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
       ['U+FFFD itself', bearer(agent.token), ask({ action: '\ufffd', dryRun: true })],
       ['too large', bearer(agent.token), ask({ arguments: { x: 'y'.repeat(66_000) } })],
@@ -77,7 +102,11 @@ describe('POST /authorize over a socket and through fetch', () => {
       ['broken UTF-8 without a credential that holds', bearer('lgt_nonsense'), Buffer.from([0x22, 0xff, 0x22])],
       ['no JSON without a credential that holds', bearer('lgt_nonsense'), '{'],
       ['no JSON by a narrowed token', bearer(narrow), '{'],
-      ['text/plain without a credential that holds', { ...bearer('lgt_nonsense'), 'content-type': 'text/plain' }, ask()],
+      [
+        'text/plain without a credential that holds',
+        { ...bearer('lgt_nonsense'), 'content-type': 'text/plain' },
+        ask(),
+      ],
       ['a revoked token', bearer(revoked.token), ask()],
       ['a revoked token and no JSON', bearer(revoked.token), '{'],
       ['an expired token', bearer(expired.token), ask()],
@@ -85,16 +114,32 @@ describe('POST /authorize over a socket and through fetch', () => {
       ['an expired token about somebody else', bearer(expired.token), ask({ agentId: agent.id })],
       ['an expired token about nobody', bearer(expired.token), ask({ agentId: 'agt_00000000000000000000000000' })],
       ['a revoked agent', bearer(owner.token), ask({ agentId: revoked.id, dryRun: true })],
-      ['a cookie', { ...json, cookie: `${cookieName}=${session}`, origin: t.legate.baseUrl }, ask({ agentId: agent.id, dryRun: true })],
-      ['a cookie from elsewhere', { ...json, cookie: `${cookieName}=${session}`, origin: 'https://evil.example' }, ask({ agentId: agent.id })],
+      [
+        'a cookie',
+        { ...json, cookie: `${cookieName}=${session}`, origin: t.legate.baseUrl },
+        ask({ agentId: agent.id, dryRun: true }),
+      ],
+      [
+        'a cookie from elsewhere',
+        { ...json, cookie: `${cookieName}=${session}`, origin: 'https://evil.example' },
+        ask({ agentId: agent.id }),
+      ],
       ['a session as Bearer', bearer(session), ask({ agentId: agent.id, dryRun: true })],
       ['a credential in lower case', { ...json, authorization: `bearer ${agent.token}` }, ask({ dryRun: true })],
       ['a credential with blanks', { ...json, authorization: `Bearer   ${agent.token}  ` }, ask({ dryRun: true })],
       ['an empty credential', { ...json, authorization: 'Bearer ' }, ask()],
       ['a long credential', bearer('x'.repeat(20_000)), ask()],
-      ['a credential with a letter changed', bearer(`${agent.token.slice(0, -1)}${agent.token.endsWith('0') ? '1' : '0'}`), ask()],
+      [
+        'a credential with a letter changed',
+        bearer(`${agent.token.slice(0, -1)}${agent.token.endsWith('0') ? '1' : '0'}`),
+        ask(),
+      ],
       ['text in capitals', { ...bearer(agent.token), 'content-type': 'APPLICATION/JSON' }, ask({ dryRun: true })],
-      ['another charset', { ...bearer(agent.token), 'content-type': 'application/json;charset=iso-8859-1' }, ask({ dryRun: true })],
+      [
+        'another charset',
+        { ...bearer(agent.token), 'content-type': 'application/json;charset=iso-8859-1' },
+        ask({ dryRun: true }),
+      ],
       ['another JSON type', { ...bearer(agent.token), 'content-type': 'application/json5' }, ask()],
       ['several types', { ...bearer(agent.token), 'content-type': 'application/json, text/plain' }, ask()],
       ['identity', { ...bearer(agent.token), 'content-encoding': 'identity' }, ask()],
@@ -114,7 +159,10 @@ describe('POST /authorize over a socket and through fetch', () => {
       ['a fragment of a query', bearer(agent.token), ask({ dryRun: true }), '/authorize?'],
       ['a bad address in context', bearer(owner.token), ask({ agentId: agent.id, context: { ip: 'localhost' } })],
     ];
-    const same = (raw: Raw): unknown => ({ ...raw, text: raw.text.replace(/aud_[0-9a-z]{26}/g, 'aud_').replace(/req_[0-9a-z]{26}/g, 'req_') });
+    const same = (raw: Raw): unknown => ({
+      ...raw,
+      text: raw.text.replace(/aud_[0-9a-z]{26}/g, 'aud_').replace(/req_[0-9a-z]{26}/g, 'req_'),
+    });
     for (const [name, headers, text, path = '/authorize'] of cases) {
       const body = text === undefined ? undefined : Buffer.from(text);
       const overSocket = await send(server.port, 'POST', path, headers, body);
@@ -128,10 +176,16 @@ describe('POST /authorize over a socket and through fetch', () => {
         { remoteAddress: '127.0.0.1' },
       );
       const kept = [...answer.headers].filter(([n]) => !BY_NATURE.has(n));
-      expect(same(overSocket), name).toEqual(same({ status: answer.status, headers: Object.fromEntries(kept), text: await answer.text() }));
+      expect(same(overSocket), name).toEqual(
+        same({ status: answer.status, headers: Object.fromEntries(kept), text: await answer.text() }),
+      );
       expect(overSocket.status, name).toBeLessThan(500);
     }
-    const rows = await t.legate.platform.database.read.selectFrom('stream_events').select(['id', 'ip']).where('type', '=', 'audit').execute();
+    const rows = await t.legate.platform.database.read
+      .selectFrom('stream_events')
+      .select(['id', 'ip'])
+      .where('type', '=', 'audit')
+      .execute();
     expect(new Set(rows.map((r) => r.ip))).toEqual(new Set(['127.0.0.1', '192.0.2.1', null]));
     await server.stop(1000);
   });
@@ -148,7 +202,11 @@ describe('POST /authorize over a socket and through fetch', () => {
       'absolute form': await status(`http://localhost:${server.port}/authorize`, json),
       'absolute form of another host': await status('http://evil.example/authorize', json),
       'Expect: 100-continue': await status('/authorize', { ...json, expect: '100-continue' }),
-      'Expect: 100-continue in chunks': await status('/authorize', { ...json, expect: '100-continue', 'transfer-encoding': 'chunked' }),
+      'Expect: 100-continue in chunks': await status('/authorize', {
+        ...json,
+        expect: '100-continue',
+        'transfer-encoding': 'chunked',
+      }),
       'another host': await status('/authorize', { ...json, host: 'evil.example' }),
       'a host that is none': await status('/authorize?x=1', { ...json, host: 'a b' }),
       'two paths': await status('//authorize', json),
@@ -173,7 +231,11 @@ describe('POST /authorize over a socket and through fetch', () => {
       ['http://[bad/agents', 'localhost'],
     ] as const) {
       const refused = await send(server.port, 'GET', path, { host }, undefined);
-      expect([refused.status, refused.headers['content-type'], JSON.parse(refused.text).error.code]).toEqual([400, 'application/json; charset=utf-8', 'VALIDATION_FAILED']);
+      expect([refused.status, refused.headers['content-type'], JSON.parse(refused.text).error.code]).toEqual([
+        400,
+        'application/json; charset=utf-8',
+        'VALIDATION_FAILED',
+      ]);
     }
     await server.stop(1000);
   });

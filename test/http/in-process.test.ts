@@ -8,7 +8,9 @@ let agent: TestAgent;
 beforeAll(async () => {
   t = await createTestService({ lasting: true });
   owner = await t.user();
-  agent = await t.agent(owner, { permissions: [{ resource: 'ask:*', actions: ['read'], constraints: { requireApproval: true } }] });
+  agent = await t.agent(owner, {
+    permissions: [{ resource: 'ask:*', actions: ['read'], constraints: { requireApproval: true } }],
+  });
 });
 
 const overHttp = async (path: string): Promise<unknown> => (await t.call('GET', path, { as: owner })).body;
@@ -22,16 +24,29 @@ describe('the endpoints as functions', () => {
     expect(await costs.list({ agentId: agent.id, since })).toEqual([cost]);
     expect(await costs.list({ until: since })).toEqual([]);
     expect(await costs.summary({ ownerId: owner.id })).toEqual(await overHttp('/costs/summary'));
-    await expect(costs.record({ agentId: agent.id, amount: -1 })).rejects.toMatchObject({ code: 'VALIDATION_FAILED', details: { issues: [{ path: 'amount' }] } });
-    await expect(costs.record({ agentId: 'agt_none', amount: 1 })).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND', status: 404 });
+    await expect(costs.record({ agentId: agent.id, amount: -1 })).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      details: { issues: [{ path: 'amount' }] },
+    });
+    await expect(costs.record({ agentId: 'agt_none', amount: 1 })).rejects.toMatchObject({
+      code: 'AGENT_NOT_FOUND',
+      status: 404,
+    });
   });
 
   it('legate.budgets', async () => {
     const { budgets } = t.legate;
     const budget = await budgets.create({ agentId: agent.id, metric: 'calls', limit: 5, window: 'day' });
     expect(await overHttp('/budgets')).toEqual([budget]);
-    expect([await budgets.get(budget.id), await budgets.list({ agentId: agent.id }), await budgets.list({ ownerId: 'usr_x' })]).toEqual([budget, [budget], []]);
-    expect(await budgets.update(budget.id, { limit: 7, onExceed: 'deny' })).toMatchObject({ limit: 7, onExceed: 'deny' });
+    expect([
+      await budgets.get(budget.id),
+      await budgets.list({ agentId: agent.id }),
+      await budgets.list({ ownerId: 'usr_x' }),
+    ]).toEqual([budget, [budget], []]);
+    expect(await budgets.update(budget.id, { limit: 7, onExceed: 'deny' })).toMatchObject({
+      limit: 7,
+      onExceed: 'deny',
+    });
     await budgets.delete(budget.id);
     await expect(budgets.get(budget.id)).rejects.toMatchObject({ code: 'BUDGET_NOT_FOUND', status: 404 });
     await expect(budgets.create({ agentId: agent.id } as never)).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
@@ -42,7 +57,11 @@ describe('the endpoints as functions', () => {
     const ask = (n: number) => t.legate.authorize({ agentId: agent.id, action: 'read', resource: `ask:${n}` });
     const [yes, no] = [(await ask(1)).approvalId as string, (await ask(2)).approvalId as string];
     expect(await approvals.list({ status: 'pending', agentId: agent.id })).toEqual(await overHttp('/approvals'));
-    expect(await approvals.approve(yes, { note: 'fine' })).toMatchObject({ status: 'approved', note: 'fine', resolvedBy: null });
+    expect(await approvals.approve(yes, { note: 'fine' })).toMatchObject({
+      status: 'approved',
+      note: 'fine',
+      resolvedBy: null,
+    });
     expect(await approvals.deny(no)).toMatchObject({ status: 'denied', note: null });
     expect([(await ask(1)).allowed, (await ask(2)).allowed]).toEqual([true, false]);
     expect((await approvals.get(yes)).status).toBe('used');
@@ -56,7 +75,11 @@ describe('the endpoints as functions', () => {
     const [found] = await anomalies.list({ agentId: agent.id, since: new Date(t.clock.now() - 1000) });
     expect(found).toMatchObject({ kind: 'resource_probing', status: 'open' });
     const { id } = found as { id: string };
-    expect(await anomalies.acknowledge(id, { note: 'a test' })).toMatchObject({ status: 'acknowledged', note: 'a test', acknowledgedBy: null });
+    expect(await anomalies.acknowledge(id, { note: 'a test' })).toMatchObject({
+      status: 'acknowledged',
+      note: 'a test',
+      acknowledgedBy: null,
+    });
     expect(await anomalies.get(id)).toEqual(await overHttp(`/anomalies/${id}`));
     expect(await anomalies.list({ status: 'open', agentId: agent.id })).toEqual([]);
     await expect(anomalies.get('ano_none')).rejects.toMatchObject({ code: 'ANOMALY_NOT_FOUND', status: 404 });

@@ -13,9 +13,13 @@ describe('GET /auth/session over a socket and through fetch', () => {
   beforeAll(async () => {
     t = await createTestService({ lasting: true });
     server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
-    const signedUp = await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password, name: 'Ada' }, headers: { 'user-agent': 'curl/8.5.0' } });
+    const signedUp = await t.call('POST', '/sign-up', {
+      body: { email: 'ada@example.com', password, name: 'Ada' },
+      headers: { 'user-agent': 'curl/8.5.0' },
+    });
     const session = signedUp.body.token as string;
-    const ended = (await t.call('POST', '/sign-in', { body: { email: 'ada@example.com', password } })).body.token as string;
+    const ended = (await t.call('POST', '/sign-in', { body: { email: 'ada@example.com', password } })).body
+      .token as string;
     await t.call('POST', '/sign-out', { as: ended });
     const bob = await t.user();
     const agent = await t.agent(bob);
@@ -26,7 +30,11 @@ describe('GET /auth/session over a socket and through fetch', () => {
       'a session as Bearer': bearer(session),
       'a session as cookie': { cookie: `${cookie}=${session}` },
       'the cookie among others': { cookie: `a=1; ${cookie}=${session}; b=2` },
-      'the cookie from another site': { cookie: `${cookie}=${session}`, origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+      'the cookie from another site': {
+        cookie: `${cookie}=${session}`,
+        origin: 'https://evil.example',
+        'sec-fetch-site': 'cross-site',
+      },
       'two cookies of the name': { cookie: `${cookie}=${session}; ${cookie}=x` },
       'two cookies, the wrong one first': { cookie: `${cookie}=x; ${cookie}=${session}` },
       'Bearer and cookie': { ...bearer(bob.token), cookie: `${cookie}=${session}` },
@@ -59,11 +67,23 @@ describe('GET /auth/session over a socket and through fetch', () => {
     const statuses: Record<string, number> = {};
     for (const [name, headers] of Object.entries(headersOf)) {
       for (const path of [PATH, `${PATH}?`, `${PATH}?x=1`]) {
-        const overSocket = await send(server.port, 'GET', path, headers, 'content-length' in headers ? Buffer.from('{}') : undefined);
+        const overSocket = await send(
+          server.port,
+          'GET',
+          path,
+          headers,
+          'content-length' in headers ? Buffer.from('{}') : undefined,
+        );
         const { 'content-length': _, ...plain } = headers;
-        const answer = await t.legate.fetch(new Request(`http://localhost:3000${path}`, { headers: plain }), { remoteAddress: '127.0.0.1' });
+        const answer = await t.legate.fetch(new Request(`http://localhost:3000${path}`, { headers: plain }), {
+          remoteAddress: '127.0.0.1',
+        });
         const kept = [...answer.headers].filter(([n]) => !BY_NATURE.has(n));
-        expect(overSocket, `${name} ${path}`).toEqual({ status: answer.status, headers: Object.fromEntries(kept), text: await answer.text() });
+        expect(overSocket, `${name} ${path}`).toEqual({
+          status: answer.status,
+          headers: Object.fromEntries(kept),
+          text: await answer.text(),
+        });
         statuses[name] = overSocket.status;
       }
     }
@@ -86,7 +106,8 @@ describe('GET /auth/session over a socket and through fetch', () => {
 
   it('a session that ends is over with the very next request of the same connection', async () => {
     const { token } = (await t.call('POST', '/sign-in', { body: { email: 'ada@example.com', password } })).body;
-    const ask = async () => (await fetch(`http://127.0.0.1:${server.port}${PATH}`, { headers: { authorization: `Bearer ${token}` } })).status;
+    const ask = async () =>
+      (await fetch(`http://127.0.0.1:${server.port}${PATH}`, { headers: { authorization: `Bearer ${token}` } })).status;
     expect([await ask(), await ask()]).toEqual([200, 200]);
     await t.call('POST', '/sign-out', { as: token });
     expect([await ask(), await ask()]).toEqual([401, 401]);
@@ -94,7 +115,12 @@ describe('GET /auth/session over a socket and through fetch', () => {
 
   it('shows at once what changed of the person', async () => {
     const { token, user } = (await t.call('POST', '/sign-in', { body: { email: 'ada@example.com', password } })).body;
-    const name = async () => (await (await fetch(`http://127.0.0.1:${server.port}${PATH}`, { headers: { authorization: `Bearer ${token}` } })).json()).user.name;
+    const name = async () =>
+      (
+        await (
+          await fetch(`http://127.0.0.1:${server.port}${PATH}`, { headers: { authorization: `Bearer ${token}` } })
+        ).json()
+      ).user.name;
     expect(await name()).toBe('Ada');
     await t.call('PATCH', `/users/${user.id}`, { as: await t.admin(), body: { name: 'Countess' } });
     expect(await name()).toBe('Countess');

@@ -21,8 +21,13 @@ beforeAll(async () => {
     const agent = await t.agent(user, { permissions });
     agents.set(user.id, agent);
     const to = await t.agent(user);
-    const call = async (path: string, body: object): Promise<void> => expect((await t.call('POST', path, { as: user, body })).status, path).toBe(201);
-    await call('/delegations', { fromAgent: agent.id, toAgent: to.id, permissions: [{ resource: 'a:*', actions: ['read'] }] });
+    const call = async (path: string, body: object): Promise<void> =>
+      expect((await t.call('POST', path, { as: user, body })).status, path).toBe(201);
+    await call('/delegations', {
+      fromAgent: agent.id,
+      toAgent: to.id,
+      permissions: [{ resource: 'a:*', actions: ['read'] }],
+    });
     await call('/costs', { agentId: agent.id, amount: 1 });
     await call('/budgets', { agentId: agent.id, metric: 'calls', limit: 1000, window: 'day' });
     await call('/webhooks', { url: 'http://127.0.0.1:9/', types: ['agent.updated'] });
@@ -46,7 +51,8 @@ const LISTS: Record<string, (row: Json) => string> = {
   '/anomalies': (a) => ownerOf(a.agentId),
 };
 const ownerOf = (agentId: string): string => [...agents].find(([, a]) => a.id === agentId)?.[0] ?? 'nobody';
-const asked = (path: string, query: Record<string, string>): string => `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(query)}`;
+const asked = (path: string, query: Record<string, string>): string =>
+  `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(query)}`;
 
 describe('what every list can be asked for', () => {
   it.each(Object.entries(LISTS))('ownerId and tenantId of %s', async (path, owner) => {
@@ -59,7 +65,8 @@ describe('what every list can be asked for', () => {
     expect(await list(admin, { ownerId: ann.id })).toEqual([ann.id]);
     expect(await list(admin, { tenantId: tenant })).toEqual([ann.id, bob.id].sort());
     expect(await list(admin, { tenantId: tenant, ownerId: bob.id })).toEqual([bob.id]);
-    for (const none of [{ tenantId: tenant, ownerId: eve.id }, { tenantId: 'tnt_x' }, { ownerId: 'usr_x' }]) expect(await list(admin, none)).toEqual([]);
+    for (const none of [{ tenantId: tenant, ownerId: eve.id }, { tenantId: 'tnt_x' }, { ownerId: 'usr_x' }])
+      expect(await list(admin, none)).toEqual([]);
     // To everybody else it shows nothing that is not theirs.
     expect(await list(ann, { ownerId: ann.id, tenantId: tenant })).toEqual([ann.id]);
     expect(await list(ann, { ownerId: bob.id })).toEqual([]);
@@ -89,17 +96,21 @@ describe('what every list can be asked for', () => {
     }
   });
 
-  it.each(['/audit', '/audit/export?format=json', '/events', '/costs', '/anomalies'])('since and until of %s may be dates, midnight in UTC', async (path) => {
-    const count = async (query: Record<string, string>): Promise<number> => (await t.call('GET', asked(path, query), { as: admin })).body.length;
-    const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
-    const [today, tomorrow] = [day(t.clock.now()), day(t.clock.now() + 86_400_000)];
-    expect(await count({ since: today, until: tomorrow })).toBe(await count({}));
-    expect([await count({ until: today }), await count({ since: tomorrow })]).toEqual([0, 0]);
-    for (const wrong of ['2030-02-30', '2030-1-1', '20300101', 'today']) {
-      const r = await t.call('GET', asked(path, { since: wrong }), { as: admin });
-      expect([r.status, r.body.error.details.issues[0].path]).toEqual([400, 'since']);
-    }
-  });
+  it.each(['/audit', '/audit/export?format=json', '/events', '/costs', '/anomalies'])(
+    'since and until of %s may be dates, midnight in UTC',
+    async (path) => {
+      const count = async (query: Record<string, string>): Promise<number> =>
+        (await t.call('GET', asked(path, query), { as: admin })).body.length;
+      const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+      const [today, tomorrow] = [day(t.clock.now()), day(t.clock.now() + 86_400_000)];
+      expect(await count({ since: today, until: tomorrow })).toBe(await count({}));
+      expect([await count({ until: today }), await count({ since: tomorrow })]).toEqual([0, 0]);
+      for (const wrong of ['2030-02-30', '2030-1-1', '20300101', 'today']) {
+        const r = await t.call('GET', asked(path, { since: wrong }), { as: admin });
+        expect([r.status, r.body.error.details.issues[0].path]).toEqual([400, 'since']);
+      }
+    },
+  );
 
   it('a page of audit entries goes on with the same filter alone', async () => {
     const first = await t.call('GET', `/audit?tenantId=${tenant}&limit=30`, { as: admin });

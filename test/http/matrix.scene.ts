@@ -1,6 +1,6 @@
-import { newId } from '../../src/lib/ids.ts';
-import { createSession } from '../../src/sessions/index.ts';
-import { newDelivery } from '../../src/webhooks/dispatcher.ts';
+import { newDelivery } from '../../src/activity/webhooks/dispatcher.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { createSession } from '../../src/people/sessions/index.ts';
 import type { TestAgent, TestService, TestUser } from '../support/service.ts';
 
 /** Everybody who may call, in the order of the columns. */
@@ -41,27 +41,49 @@ export async function newScene(t: TestService): Promise<Scene> {
 }
 
 export const question = { action: 'read', resource: 'db:x' };
-export const decided = async ({ t, agent }: Scene): Promise<string> => (await t.authorize(agent, question)).body.auditId;
+export const decided = async ({ t, agent }: Scene): Promise<string> =>
+  (await t.authorize(agent, question)).body.auditId;
 export const delegation = async ({ t, owner, agent, other }: Scene): Promise<string> =>
-  (await t.call('POST', '/delegations', { as: owner, body: { fromAgent: agent.id, toAgent: other.id, permissions: [{ resource: 'db:*', actions: ['read'] }] } })).body.id;
-export const approval = async ({ t, agent }: Scene): Promise<string> => (await t.authorize(agent, { action: 'pay', resource: 'bank:x' })).body.approvalId;
-export const apiToken = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/api-tokens', { as: owner, body: { name: 'one' } })).body.id;
+  (
+    await t.call('POST', '/delegations', {
+      as: owner,
+      body: { fromAgent: agent.id, toAgent: other.id, permissions: [{ resource: 'db:*', actions: ['read'] }] },
+    })
+  ).body.id;
+export const approval = async ({ t, agent }: Scene): Promise<string> =>
+  (await t.authorize(agent, { action: 'pay', resource: 'bank:x' })).body.approvalId;
+export const apiToken = async ({ t, owner }: Scene): Promise<string> =>
+  (await t.call('POST', '/api-tokens', { as: owner, body: { name: 'one' } })).body.id;
 export const budget = async ({ t, owner, agent }: Scene): Promise<string> =>
-  (await t.call('POST', '/budgets', { as: owner, body: { agentId: agent.id, metric: 'calls', limit: 1000, window: 'day' } })).body.id;
+  (
+    await t.call('POST', '/budgets', {
+      as: owner,
+      body: { agentId: agent.id, metric: 'calls', limit: 1000, window: 'day' },
+    })
+  ).body.id;
 let servers = 0;
-export const mcpServer = (): Record<string, unknown> => ({ name: `server ${++servers}`, endpoint: `http://localhost:3000/servers/${servers}`, tools: ['search'] });
-export const registered = async ({ t }: Scene): Promise<string> => (await t.legate.mcp.registerServer(mcpServer() as never)).id;
+export const mcpServer = (): Record<string, unknown> => ({
+  name: `server ${++servers}`,
+  endpoint: `http://localhost:3000/servers/${servers}`,
+  tools: ['search'],
+});
+export const registered = async ({ t }: Scene): Promise<string> =>
+  (await t.legate.mcp.registerServer(mcpServer() as never)).id;
 /** Path of the endpoint of one that was registered. */
 export const registeredPath = async (s: Scene): Promise<string> => {
   await registered(s);
   return `/servers/${servers}`;
 };
 export const session = async ({ t, owner }: Scene): Promise<string> =>
-  t.legate.platform.ledger.change(async (change) => (await createSession(t.legate.platform, change, owner.id, { ip: null, userAgent: null }, 'test')).session.id);
+  t.legate.platform.ledger.change(
+    async (change) =>
+      (await createSession(t.legate.platform, change, owner.id, { ip: null, userAgent: null }, 'test')).session.id,
+  );
 export const invite = async ({ t, owner }: Scene): Promise<string> =>
   (await t.call('POST', '/invites', { as: await t.admin(), body: { email: `invited-${owner.email}` } })).body.id;
 export const client = async ({ t }: Scene): Promise<string> =>
-  (await t.call('POST', '/oauth/register', { body: { redirect_uris: ['https://app.example/callback'] } })).body.client_id;
+  (await t.call('POST', '/oauth/register', { body: { redirect_uris: ['https://app.example/callback'] } })).body
+    .client_id;
 /** Of the owner, to an agent of its own: put straight into the database. */
 export const grant = async ({ t, owner, agent }: Scene): Promise<string> => {
   const now = t.clock.now();
@@ -79,12 +101,22 @@ export const grant = async ({ t, owner, agent }: Scene): Promise<string> => {
   const id = newId('grant', now);
   await t.legate.platform.database.write
     .insertInto('oauth_grants')
-    .values({ ...row, id, kind: 'authorization_code', created_at: now, last_used_at: now, expires_at: now + 1e6, revoked_at: null, reason: null })
+    .values({
+      ...row,
+      id,
+      kind: 'authorization_code',
+      created_at: now,
+      last_used_at: now,
+      expires_at: now + 1e6,
+      revoked_at: null,
+      reason: null,
+    })
     .execute();
   return id;
 };
 /** Nothing listens there. */
-export const webhook = async ({ t, owner }: Scene): Promise<string> => (await t.call('POST', '/webhooks', { as: owner, body: { url: 'http://127.0.0.1:9/in' } })).body.id;
+export const webhook = async ({ t, owner }: Scene): Promise<string> =>
+  (await t.call('POST', '/webhooks', { as: owner, body: { url: 'http://127.0.0.1:9/in' } })).body.id;
 /** One that was dropped. */
 export const delivery = async (s: Scene): Promise<string> => {
   const webhookId = await webhook(s);
@@ -103,7 +135,16 @@ export const anomaly = async ({ t, owner, agent }: Scene): Promise<string> => {
   const what = { kind: 'denial_burst', severity: 'medium', observed: '20', expected: '20', evidence: '[]' };
   await t.legate.platform.database.write
     .insertInto('anomalies')
-    .values({ id, agent_id: agent.id, user_id: owner.id, ...what, detected_at: now, acknowledged_at: null, acknowledged_by: null, note: null })
+    .values({
+      id,
+      agent_id: agent.id,
+      user_id: owner.id,
+      ...what,
+      detected_at: now,
+      acknowledged_at: null,
+      acknowledged_by: null,
+      note: null,
+    })
     .execute();
   return id;
 };

@@ -1,18 +1,30 @@
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../src/lib/ids.ts';
-import { newSecret, secretHash } from '../../src/lib/secrets.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { newSecret, secretHash } from '../../src/kernel/secrets.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 import { matrix } from './matrix.cases.ts';
 import { CALLERS, newScene, type Scene } from './matrix.scene.ts';
 
-const everyOwnPower = ['agents', 'audit', 'authorize', 'delegations', 'events', 'webhooks', 'costs', 'budgets', 'approvals', 'dashboard'].map((name) => ({
+const everyOwnPower = [
+  'agents',
+  'audit',
+  'authorize',
+  'delegations',
+  'events',
+  'webhooks',
+  'costs',
+  'budgets',
+  'approvals',
+  'dashboard',
+].map((name) => ({
   resource: `legate:${name}`,
   actions: ['read', 'write', 'check'],
 }));
 
 let service: Promise<TestService> | undefined;
-const shared = (): Promise<TestService> => (service ??= createTestService({ lasting: true, config: { webhooks: { allowPrivateNetworks: true } } }));
+const shared = (): Promise<TestService> =>
+  (service ??= createTestService({ lasting: true, config: { webhooks: { allowPrivateNetworks: true } } }));
 
 type Send = (method: string, path: string, body: unknown) => Promise<{ status: number }>;
 
@@ -45,12 +57,17 @@ function caller(name: (typeof CALLERS)[number], s: Scene, scope: string | undefi
     (token: string | undefined, headers?: Record<string, string>): Send =>
     (method, path, body) =>
       body instanceof URLSearchParams
-        ? t.call(method, path, { as: token, raw: body.toString(), headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' } })
+        ? t.call(method, path, {
+            as: token,
+            raw: body.toString(),
+            headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+          })
         : t.call(method, path, { as: token, ...(body === undefined ? {} : { body }), ...(headers ? { headers } : {}) });
   const all: Record<(typeof CALLERS)[number], () => Promise<Send> | Send> = {
     nobody: () => by(undefined),
     'a credential that proves nothing': () => by(`lgk_${'x'.repeat(49)}`),
-    'a credential in another scheme': () => by(undefined, { authorization: `Basic ${Buffer.from(`${owner.email}:${owner.token}`).toString('base64')}` }),
+    'a credential in another scheme': () =>
+      by(undefined, { authorization: `Basic ${Buffer.from(`${owner.email}:${owner.token}`).toString('base64')}` }),
     'the token of a revoked agent': async () => {
       const revoked = await t.agent(owner);
       await t.call('DELETE', `/agents/${revoked.id}`, { as: owner });
@@ -60,7 +77,15 @@ function caller(name: (typeof CALLERS)[number], s: Scene, scope: string | undefi
       const expired = newSecret('apiToken');
       await t.legate.platform.database.write
         .insertInto('api_tokens')
-        .values({ id: newId('apiToken', now), user_id: owner.id, name: 'old', token_hash: secretHash(expired), scopes: null, created_at: now - 1000, expires_at: now })
+        .values({
+          id: newId('apiToken', now),
+          user_id: owner.id,
+          name: 'old',
+          token_hash: secretHash(expired),
+          scopes: null,
+          created_at: now - 1000,
+          expires_at: now,
+        })
         .execute();
       return by(expired);
     },
@@ -71,7 +96,8 @@ function caller(name: (typeof CALLERS)[number], s: Scene, scope: string | undefi
       const cookie = `${t.legate.platform.config.service.name}_session=${await session(t, owner.id, now + 1e6)}`;
       return by(undefined, { cookie, origin: new URL(t.legate.baseUrl).origin });
     },
-    "the owner's token narrowed to what is needed": async () => by(await t.apiToken(owner.id, [scope ?? 'offline_access'])),
+    "the owner's token narrowed to what is needed": async () =>
+      by(await t.apiToken(owner.id, [scope ?? 'offline_access'])),
     "the owner's token narrowed to something else": async () => by(await t.apiToken(owner.id, ['mcp:read'])),
     'the agent itself': () => by(agent.token),
     'another agent of the owner': async () => by((await t.agent(owner)).token),
@@ -103,6 +129,8 @@ describe('the permission matrix', () => {
       const { path, body } = await row.target(s);
       got.push((await send(endpoint.split(' ')[0] as string, path, body)).status);
     }
-    expect(Object.fromEntries(CALLERS.map((c, i) => [c, got[i]]))).toEqual(Object.fromEntries(CALLERS.map((c, i) => [c, want[i]])));
+    expect(Object.fromEntries(CALLERS.map((c, i) => [c, got[i]]))).toEqual(
+      Object.fromEntries(CALLERS.map((c, i) => [c, want[i]])),
+    );
   });
 });

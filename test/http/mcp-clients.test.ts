@@ -7,8 +7,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Hono } from 'hono';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { examine } from '../../src/doctor/examine.ts';
-import { honoMcp, type McpAuth } from '../../src/mcp/protect.ts';
+import { examine } from '../../src/cli/doctor/examine.ts';
+import { honoMcp, type McpAuth } from '../../src/mcp/guard/protect.ts';
 import { webAnswer } from '../support/mcp.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 import { WebPerson } from '../support/web-person.ts';
@@ -52,7 +52,13 @@ const REDIRECT = 'http://127.0.0.1:7777/callback';
 
 /** What both generations of the SDK ask of an application: to keep things, and to open an address. */
 function provider(more: { scope?: string } = {}) {
-  const kept: { client?: unknown; tokens?: { access_token: string; refresh_token?: string } | undefined; verifier?: string; opened?: URL; discovered?: unknown } = {};
+  const kept: {
+    client?: unknown;
+    tokens?: { access_token: string; refresh_token?: string } | undefined;
+    verifier?: string;
+    opened?: URL;
+    discovered?: unknown;
+  } = {};
   const metadata = {
     client_name: 'Note taker',
     redirect_uris: [REDIRECT],
@@ -146,7 +152,11 @@ const status = async (token: string): Promise<number> =>
   (
     await fetch(endpoint, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
       body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
     })
   ).status;
@@ -176,7 +186,9 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
     const person = new WebPerson();
     const { token: session } = await person.signUp(base);
     const client = await connect(provider(), person);
-    const { agentId } = JSON.parse(((await client.call('who')) as { text: string }[])[0]?.text ?? '') as { agentId: string };
+    const { agentId } = JSON.parse(((await client.call('who')) as { text: string }[])[0]?.text ?? '') as {
+      agentId: string;
+    };
     const permissions = ['search', 'who'].map((tool) => ({ resource: `mcp:notes:${tool}`, actions: ['execute'] }));
     expect((await t.call('PATCH', `/agents/${agentId}`, { as: session, body: { permissions } })).status).toBe(200);
     expect(await client.tools()).toEqual(['search', 'who']);
@@ -199,7 +211,10 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
       const { token: session } = await person.signUp(base);
       const auth = provider();
       const client = await connect(auth, person);
-      const { agentId, userId } = JSON.parse(((await client.call('who')) as { text: string }[])[0]?.text ?? '') as { agentId: string; userId: string };
+      const { agentId, userId } = JSON.parse(((await client.call('who')) as { text: string }[])[0]?.text ?? '') as {
+        agentId: string;
+        userId: string;
+      };
       const token = auth.kept.tokens?.access_token as string;
       expect([what, await status(token)]).toEqual([what, 200]);
       await end({ session, agentId, userId });
@@ -228,7 +243,9 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
     const person = new WebPerson();
     await person.signUp(base);
     const auth = provider();
-    const denying = Object.assign(Object.create(person) as WebPerson, { decide: (address: string) => person.decide(address, 'deny') });
+    const denying = Object.assign(Object.create(person) as WebPerson, {
+      decide: (address: string) => person.decide(address, 'deny'),
+    });
     await expect(connect(auth, denying)).rejects.toThrow();
     expect(auth.kept.tokens).toBeUndefined();
   });
@@ -243,7 +260,9 @@ describe('a token of one server', () => {
     const token = auth.kept.tokens?.access_token as string;
     expect((await t.legate.mcp.validateToken(token, { audience: endpoint })).valid).toBe(true);
     for (const audience of [`${base}/other`, `${endpoint}/`, base, undefined])
-      expect(await t.legate.mcp.validateToken(token, audience === undefined ? {} : { audience })).toEqual({ valid: false });
+      expect(await t.legate.mcp.validateToken(token, audience === undefined ? {} : { audience })).toEqual({
+        valid: false,
+      });
     expect((await t.call('GET', '/agents', { as: token })).status).toBe(401);
   });
 });
@@ -264,8 +283,16 @@ describe('mcp.validateToken', () => {
       scopes: expect.arrayContaining(['mcp:read']),
       expiresAt: expect.any(Date),
     });
-    expect(await t.legate.mcp.validateToken(token, { audience: endpoint, scopes: ['agents:write'] })).toEqual({ valid: false });
-    for (const bad of ['', 'x', `${token}x`, token.slice(0, -4), token.replace(/^[^.]+/, Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url'))])
+    expect(await t.legate.mcp.validateToken(token, { audience: endpoint, scopes: ['agents:write'] })).toEqual({
+      valid: false,
+    });
+    for (const bad of [
+      '',
+      'x',
+      `${token}x`,
+      token.slice(0, -4),
+      token.replace(/^[^.]+/, Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')),
+    ])
       expect(await t.legate.mcp.validateToken(bad, { audience: endpoint })).toEqual({ valid: false });
   });
 });
@@ -274,9 +301,16 @@ describe('the doctor, at a server that is guarded', () => {
   it('finds nothing broken on the whole way', async () => {
     const person = new WebPerson();
     await person.signUp(base);
-    const reports = await examine({ server: endpoint, redirectUri: REDIRECT, login: async (address) => (await person.decide(address)).searchParams, say: () => {} });
+    const reports = await examine({
+      server: endpoint,
+      redirectUri: REDIRECT,
+      login: async (address) => (await person.decide(address)).searchParams,
+      say: () => {},
+    });
     expect(reports.map((r) => [r.step, r.outcome, r.findings])).toEqual(
-      ['reach', 'challenge', 'resource metadata', 'issuer metadata', 'registration', 'authorize', 'token', 'call'].map((step) => [step, 'fine', []]),
+      ['reach', 'challenge', 'resource metadata', 'issuer metadata', 'registration', 'authorize', 'token', 'call'].map(
+        (step) => [step, 'fine', []],
+      ),
     );
   });
 });

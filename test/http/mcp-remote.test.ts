@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { protectMcp, type RemoteOptions } from '../../src/mcp/protect.ts';
+import { protectMcp, type RemoteOptions } from '../../src/mcp/guard/protect.ts';
 import { form } from '../support/oauth.ts';
 import { createTestService, type TestOptions } from '../support/service.ts';
 
@@ -14,7 +14,10 @@ async function scene(config: NonNullable<TestOptions['config']>, options: (admin
   const admin = await t.admin();
   await t.call('POST', '/mcp/servers', { as: admin, body: { name: 'notes', endpoint: ENDPOINT } });
   const owner = await t.user();
-  const agent = await t.agent(owner, { type: 'service', permissions: [{ resource: 'mcp:notes:search', actions: ['execute'] }] });
+  const agent = await t.agent(owner, {
+    type: 'service',
+    permissions: [{ resource: 'mcp:notes:search', actions: ['execute'] }],
+  });
   const guarded = protectMcp((_request, { authInfo }) => Response.json({ result: authInfo?.agentId }), {
     issuer: ISSUER,
     server: { name: 'notes', endpoint: ENDPOINT },
@@ -22,7 +25,12 @@ async function scene(config: NonNullable<TestOptions['config']>, options: (admin
     ...options(admin.token),
   });
   const token = async (resource = ENDPOINT): Promise<string> => {
-    const r = await form(t, '/oauth/token', { grant_type: 'client_credentials', client_id: agent.id, client_secret: agent.token, resource });
+    const r = await form(t, '/oauth/token', {
+      grant_type: 'client_credentials',
+      client_id: agent.id,
+      client_secret: agent.token,
+      resource,
+    });
     expect(r.status, r.text).toBe(200);
     return r.body.access_token;
   };
@@ -54,7 +62,10 @@ describe('a guard elsewhere, by the published keys', () => {
 });
 
 describe('a guard elsewhere, by introspection', () => {
-  const options = (admin: string): Partial<RemoteOptions> => ({ introspection: { token: admin }, decisions: { url: ISSUER, token: admin } });
+  const options = (admin: string): Partial<RemoteOptions> => ({
+    introspection: { token: admin },
+    decisions: { url: ISSUER, token: admin },
+  });
 
   it('takes tokens for its resource, decides on tools there, and knows of a revocation at once', async () => {
     const { t, owner, agent, token, call } = await scene({}, options);

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config.ts';
 import { mountRoutes } from '../../src/http/app.ts';
-import { LIMITED_ENDPOINTS } from '../../src/lib/rate-limit.ts';
+import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
 import { modules } from '../../src/modules.ts';
 import type { Log } from '../../src/platform.ts';
 import { redisUrl } from '../support/redis-server.ts';
@@ -39,9 +39,14 @@ async function knocks(t: TestService, path: string, n: number, from?: From): Pro
   return answers;
 }
 const refused = (answers: readonly Answered[]): boolean[] => answers.map((a) => a.status === 429);
-const times = (n: number, m: number): boolean[] => [...Array.from({ length: n }, () => false), ...Array.from({ length: m }, () => true)];
-const limited = (rateLimit: ConfigInput['rateLimit'] = {}, o: TestOptions & { http?: ConfigInput['http'] } = {}): Promise<TestService> =>
-  createTestService({ ...o, config: { rateLimit, ...(o.http ? { http: o.http } : {}) } });
+const times = (n: number, m: number): boolean[] => [
+  ...Array.from({ length: n }, () => false),
+  ...Array.from({ length: m }, () => true),
+];
+const limited = (
+  rateLimit: ConfigInput['rateLimit'] = {},
+  o: TestOptions & { http?: ConfigInput['http'] } = {},
+): Promise<TestService> => createTestService({ ...o, config: { rateLimit, ...(o.http ? { http: o.http } : {}) } });
 
 describe('every endpoint with a limit', () => {
   let t: TestService;
@@ -51,59 +56,78 @@ describe('every endpoint with a limit', () => {
   // The base path has the name of the service in it, which differs from run to run.
   const config = { http: { restPath: '/', basePath: '/{base}' } } as Parameters<typeof mountRoutes>[1];
   const at = (path: string): string => path.replace('/{base}', t.legate.platform.config.http.basePath);
-  const routes = mountRoutes(modules, config).flatMap(({ route, path }) => (route.rateLimit && route.method === 'POST' ? [{ path, name: route.rateLimit }] : []));
+  const routes = mountRoutes(modules, config).flatMap(({ route, path }) =>
+    route.rateLimit && route.method === 'POST' ? [{ path, name: route.rateLimit }] : [],
+  );
 
   it('is one of the specification, or one of our own', () => {
     expect(routes.map((r) => r.path)).toEqual(expect.arrayContaining(['/sign-in', '/sign-up', '/totp/verify']));
-    expect(Object.keys(t.legate.platform.config.rateLimit.endpoints)).toEqual(expect.arrayContaining(['signIn', 'signUp', 'magicLink', 'emailOtp', 'totpVerify', 'token']));
+    expect(Object.keys(t.legate.platform.config.rateLimit.endpoints)).toEqual(
+      expect.arrayContaining(['signIn', 'signUp', 'magicLink', 'emailOtp', 'totpVerify', 'token']),
+    );
   });
 
   const exact = routes.filter((r) => LIMITED_ENDPOINTS[r.name].limit <= 64);
-  it.each(exact)('POST $path: $name, a minute, for a client address, counted before the body is read', async ({ path: declared, name }) => {
-    const specified = SPECIFIED[declared.replace('/{base}', '')];
-    const { limit, window } = { ...LIMITED_ENDPOINTS[name], ...(specified ? { limit: specified, window: 60 } : {}) };
-    const ip = anyAddress();
-    const path = at(declared);
-    const answers = await knocks(t, path, limit, { ip });
-    expect(refused(answers)).toEqual(times(limit, 0));
-    expect(answers.map((a) => a.headers.get('ratelimit'))).toEqual(Array.from({ length: limit }, (_, i) => `"${name}";r=${limit - 1 - i};t=${window}`));
-    t.clock.advance(20_500);
-    const r = await knock(t, path, { ip });
-    expect(r.status).toBe(429);
-    expect(r.body).toEqual({ error: { code: 'RATE_LIMIT_EXCEEDED', message: expect.any(String), details: { limit, window, retryAfter: window - 20 } } });
-    expect(Object.fromEntries(r.headers)).toMatchObject({
-      'content-type': 'application/json',
-      'retry-after': String(window - 20),
-      'ratelimit-policy': `"${name}";q=${limit};w=${window}`,
-      ratelimit: `"${name}";r=0;t=${window - 20}`,
-      'cache-control': 'no-store',
-    });
-    // Another client has a limit of its own.
-    expect(refused([await knock(t, path, { ip: anyAddress() })])).toEqual([false]);
-    // Open again at the instant at which the first request is a window old, and not a millisecond before.
-    t.clock.advance(window * 1000 - 20_501);
-    expect(refused([await knock(t, path, { ip })])).toEqual([true]);
-    t.clock.advance(1);
-    expect(refused(await knocks(t, path, limit + 1, { ip }))).toEqual(times(limit, 1));
-  });
+  it.each(exact)(
+    'POST $path: $name, a minute, for a client address, counted before the body is read',
+    async ({ path: declared, name }) => {
+      const specified = SPECIFIED[declared.replace('/{base}', '')];
+      const { limit, window } = { ...LIMITED_ENDPOINTS[name], ...(specified ? { limit: specified, window: 60 } : {}) };
+      const ip = anyAddress();
+      const path = at(declared);
+      const answers = await knocks(t, path, limit, { ip });
+      expect(refused(answers)).toEqual(times(limit, 0));
+      expect(answers.map((a) => a.headers.get('ratelimit'))).toEqual(
+        Array.from({ length: limit }, (_, i) => `"${name}";r=${limit - 1 - i};t=${window}`),
+      );
+      t.clock.advance(20_500);
+      const r = await knock(t, path, { ip });
+      expect(r.status).toBe(429);
+      expect(r.body).toEqual({
+        error: {
+          code: 'RATE_LIMIT_EXCEEDED',
+          message: expect.any(String),
+          details: { limit, window, retryAfter: window - 20 },
+        },
+      });
+      expect(Object.fromEntries(r.headers)).toMatchObject({
+        'content-type': 'application/json',
+        'retry-after': String(window - 20),
+        'ratelimit-policy': `"${name}";q=${limit};w=${window}`,
+        ratelimit: `"${name}";r=0;t=${window - 20}`,
+        'cache-control': 'no-store',
+      });
+      // Another client has a limit of its own.
+      expect(refused([await knock(t, path, { ip: anyAddress() })])).toEqual([false]);
+      // Open again at the instant at which the first request is a window old, and not a millisecond before.
+      t.clock.advance(window * 1000 - 20_501);
+      expect(refused([await knock(t, path, { ip })])).toEqual([true]);
+      t.clock.advance(1);
+      expect(refused(await knocks(t, path, limit + 1, { ip }))).toEqual(times(limit, 1));
+    },
+  );
 
-  it.each(routes.filter((r) => !exact.includes(r)))('POST $path: $name, of which many are allowed, has its end too', async ({ path, name }) => {
-    const ip = anyAddress();
-    const { limit, window } = LIMITED_ENDPOINTS[name];
-    const answers = await knocks(t, at(path), limit + 1, { ip });
-    expect(refused(answers)).toEqual(times(limit, 1));
-    const { details } = answers.at(-1)?.body.error ?? {};
-    expect(details).toEqual({ limit, window, retryAfter: Number(answers.at(-1)?.headers.get('retry-after')) });
-    t.clock.advance(details.retryAfter * 1000);
-    expect(refused([await knock(t, at(path), { ip })])).toEqual([false]);
-  });
+  it.each(routes.filter((r) => !exact.includes(r)))(
+    'POST $path: $name, of which many are allowed, has its end too',
+    async ({ path, name }) => {
+      const ip = anyAddress();
+      const { limit, window } = LIMITED_ENDPOINTS[name];
+      const answers = await knocks(t, at(path), limit + 1, { ip });
+      expect(refused(answers)).toEqual(times(limit, 1));
+      const { details } = answers.at(-1)?.body.error ?? {};
+      expect(details).toEqual({ limit, window, retryAfter: Number(answers.at(-1)?.headers.get('retry-after')) });
+      t.clock.advance(details.retryAfter * 1000);
+      expect(refused([await knock(t, at(path), { ip })])).toEqual([false]);
+    },
+  );
 
   it('shares its counter with those of the same name, and with no other', async () => {
     for (const name of new Set(routes.map((r) => r.name))) {
       const same = routes.filter((r) => r.name === name);
       const ip = anyAddress();
       const { limit } = LIMITED_ENDPOINTS[name];
-      for (let i = 0; i < limit; i++) expect((await knock(t, at((same[i % same.length] as { path: string }).path), { ip })).status).not.toBe(429);
+      for (let i = 0; i < limit; i++)
+        expect((await knock(t, at((same[i % same.length] as { path: string }).path), { ip })).status).not.toBe(429);
       for (const { path } of same) expect((await knock(t, at(path), { ip })).status).toBe(429);
       const other = routes.find((r) => r.name !== name);
       if (other) expect((await knock(t, at(other.path), { ip })).status).not.toBe(429);
@@ -121,7 +145,11 @@ describe('every endpoint with a limit', () => {
     const ip = anyAddress();
     const password = 'correct horse battery';
     await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password } });
-    const signIn = (right: boolean) => t.call('POST', '/sign-in', { ip, body: { email: 'ada@example.com', password: right ? password : `${password}!` } });
+    const signIn = (right: boolean) =>
+      t.call('POST', '/sign-in', {
+        ip,
+        body: { email: 'ada@example.com', password: right ? password : `${password}!` },
+      });
     const answers = [await signIn(true), await signIn(false)];
     expect(answers.map((a) => [a.status, a.headers.get('ratelimit')])).toEqual([
       [200, '"signIn";r=9;t=60'],
@@ -140,12 +168,18 @@ describe('every endpoint with a limit', () => {
 });
 
 describe('the client that is counted', () => {
-  const spent = async (t: TestService, from: From): Promise<void> => expect(refused(await knocks(t, '/sign-up', 6, from))).toEqual(times(5, 1));
+  const spent = async (t: TestService, from: From): Promise<void> =>
+    expect(refused(await knocks(t, '/sign-up', 6, from))).toEqual(times(5, 1));
 
   it('is the peer, whatever headers it sends', async () => {
     const t = await limited();
     await spent(t, {});
-    for (const headers of [{ 'x-forwarded-for': '203.0.113.7' }, { forwarded: 'for=203.0.113.7' }, { 'x-real-ip': '203.0.113.7' }, { 'cf-connecting-ip': '203.0.113.7' }])
+    for (const headers of [
+      { 'x-forwarded-for': '203.0.113.7' },
+      { forwarded: 'for=203.0.113.7' },
+      { 'x-real-ip': '203.0.113.7' },
+      { 'cf-connecting-ip': '203.0.113.7' },
+    ])
       expect((await knock(t, '/sign-up', { headers })).status).toBe(429);
   });
 
@@ -154,7 +188,12 @@ describe('the client that is counted', () => {
     const by = (forwarded: string): From => ({ ip: '10.0.0.1', headers: { 'x-forwarded-for': forwarded } });
     await spent(t, by('203.0.113.7'));
     // What the client itself put before its address changes nothing.
-    for (const forwarded of ['1.2.3.4, 203.0.113.7', '203.0.113.7, 10.0.0.2', `${'9.9.9.9,'.repeat(100)}203.0.113.7`, '::ffff:203.0.113.7'])
+    for (const forwarded of [
+      '1.2.3.4, 203.0.113.7',
+      '203.0.113.7, 10.0.0.2',
+      `${'9.9.9.9,'.repeat(100)}203.0.113.7`,
+      '::ffff:203.0.113.7',
+    ])
       expect((await knock(t, '/sign-up', by(forwarded))).status).toBe(429);
     expect((await knock(t, '/sign-up', by('203.0.113.8'))).status).toBe(400);
     // Garbage counts for the proxy.
@@ -184,7 +223,9 @@ describe('the configuration of limits', () => {
 
   it('a limit above 64 holds for any 200 requests at once', async () => {
     const t = await limited({ endpoints: { signIn: { limit: 100 } } });
-    expect(refused(await Promise.all(Array.from({ length: 200 }, () => knock(t, '/sign-in')))).filter(Boolean)).toHaveLength(100);
+    expect(
+      refused(await Promise.all(Array.from({ length: 200 }, () => knock(t, '/sign-in')))).filter(Boolean),
+    ).toHaveLength(100);
   });
 
   it.each([
@@ -221,7 +262,13 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     const { retryAfter } = last?.body.error.details ?? {};
     expect(retryAfter).toBeGreaterThanOrEqual(40);
     expect(retryAfter).toBeLessThanOrEqual(60);
-    expect(last?.body).toEqual({ error: { code: 'RATE_LIMIT_EXCEEDED', message: expect.any(String), details: { limit: 5, window: 60, retryAfter } } });
+    expect(last?.body).toEqual({
+      error: {
+        code: 'RATE_LIMIT_EXCEEDED',
+        message: expect.any(String),
+        details: { limit: 5, window: 60, retryAfter },
+      },
+    });
     expect(last?.headers.get('retry-after')).toBe(String(retryAfter));
     expect(last?.headers.get('content-type')).toBe('application/json');
     expect((await knock(t, '/sign-up', { ip: anyAddress() })).status).toBe(400);
@@ -231,7 +278,9 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     const one = await inRedis();
     const two = await inRedis(undefined, { sameDatabaseAs: one });
     const ip = anyAddress();
-    const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => knock(i % 2 ? one : two, '/sign-in', { ip })));
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => knock(i % 2 ? one : two, '/sign-in', { ip })),
+    );
     expect(refused(answers).filter((r) => !r)).toHaveLength(10);
     expect(refused([await knock(one, '/sign-in', { ip }), await knock(two, '/sign-in', { ip })])).toEqual([true, true]);
   });
@@ -270,7 +319,10 @@ describe.skipIf(!url)('with the counters in Redis', () => {
       // To wait for Redis would take 250 ms each time.
       expect((performance.now() - started) / 30).toBeLessThan(100);
       expect(said).toEqual([expect.stringContaining('counted in this process alone')]);
-      expect(await ready()).toEqual({ status: 'unavailable', checks: { database: 'ok', schema: 'ok', redis: 'unreachable' } });
+      expect(await ready()).toEqual({
+        status: 'unavailable',
+        checks: { database: 'ok', schema: 'ok', redis: 'unreachable' },
+      });
       const metrics = (await t.call('GET', '/metrics', { as: await t.admin() })).text;
       expect(metrics).toMatch(/^legate_rate_limit_redis_up 0$/m);
       expect(Number(/^legate_rate_limit_fallbacks_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThanOrEqual(80);
@@ -279,7 +331,10 @@ describe.skipIf(!url)('with the counters in Redis', () => {
       await expect.poll(() => t.legate.platform.limits.store?.up, { timeout: 10_000 }).toBe(true);
       expect(said.at(-1)).toContain('Redis answers again');
       // Redis knows of seven and, of the stranger, of nothing: what was counted here meanwhile holds for its window.
-      expect(refused([await knock(t, '/sign-in', { ip }), await knock(t, '/sign-in', { ip: stranger })])).toEqual([true, true]);
+      expect(refused([await knock(t, '/sign-in', { ip }), await knock(t, '/sign-in', { ip: stranger })])).toEqual([
+        true,
+        true,
+      ]);
       expect((await ready()).status).toBe('ready');
       const other = await inRedis(undefined, { sameDatabaseAs: t });
       const fresh = anyAddress();
@@ -294,7 +349,12 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     const rights = (...rules: string[]) => redis.acl('SETUSER', user, ...rules);
     await rights('on', 'nopass', '~*', '+@all');
     const said: string[] = [];
-    const log: Log = { debug: () => {}, info: (_, message) => void said.push(message), warn: () => {}, error: (_, message) => void said.push(message) };
+    const log: Log = {
+      debug: () => {},
+      info: (_, message) => void said.push(message),
+      warn: () => {},
+      error: (_, message) => void said.push(message),
+    };
     const t = await inRedis(`redis://${user}:x@${new URL(url as string).host}`, { log });
     const ip = anyAddress();
     await knocks(t, '/sign-up', 3, { ip });
@@ -302,7 +362,9 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     expect(refused(await knocks(t, '/sign-up', 3, { ip }))).toEqual(times(2, 1));
     // Whether it is back has been asked meanwhile, and Redis has refused that.
     const refusals = async (): Promise<number> =>
-      ((await redis.acl('LOG')) as unknown[][]).filter((entry) => entry.includes(user)).reduce((sum, entry) => sum + Number(entry[entry.indexOf('count') + 1]), 0);
+      ((await redis.acl('LOG')) as unknown[][])
+        .filter((entry) => entry.includes(user))
+        .reduce((sum, entry) => sum + Number(entry[entry.indexOf('count') + 1]), 0);
     await expect.poll(refusals, { timeout: 5000 }).toBeGreaterThanOrEqual(2);
     expect(said).toEqual([expect.stringContaining('counted in this process alone')]);
     await rights('+rpush');

@@ -104,18 +104,27 @@ async function world(): Promise<World> {
     open,
     request: (body, more = '') =>
       `POST /authorize HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${agent.token}\r\ncontent-type: application/json\r\n${more === '' ? `content-length: ${Buffer.byteLength(body)}\r\n` : more}\r\n${body}`,
-    rows: () => t.legate.platform.database.read.selectFrom('stream_events').select(['resource', 'id']).where('type', '=', 'audit').orderBy('seq').execute(),
+    rows: () =>
+      t.legate.platform.database.read
+        .selectFrom('stream_events')
+        .select(['resource', 'id'])
+        .where('type', '=', 'audit')
+        .orderBy('seq')
+        .execute(),
   };
 }
 
 const question = (resource: string, action = 'read'): string => JSON.stringify({ action, resource });
-const connections = (server: Listening): Promise<number> => new Promise((resolve, reject) => server.server.getConnections((error, n) => (error ? reject(error) : resolve(n))));
+const connections = (server: Listening): Promise<number> =>
+  new Promise((resolve, reject) => server.server.getConnections((error, n) => (error ? reject(error) : resolve(n))));
 
 describe('POST /authorize on a bare socket', () => {
   it('answers pipelined requests each with its own decision, in order, bad ones between them too', async () => {
     const w = await world();
     const wire = await w.open();
-    const bodies = Array.from({ length: 60 }, (_, i) => (i % 10 === 7 ? '{"action":' : question(`db:${i}`, i % 3 === 0 ? 'write' : 'read')));
+    const bodies = Array.from({ length: 60 }, (_, i) =>
+      i % 10 === 7 ? '{"action":' : question(`db:${i}`, i % 3 === 0 ? 'write' : 'read'),
+    );
     wire.socket.write(bodies.map((b) => w.request(b)).join(''));
     const got = await wire.answers(60);
     got.forEach((answer, i) => {
@@ -206,13 +215,17 @@ describe('POST /authorize on a bare socket', () => {
     const w = await world();
     const body = question('db:first');
     const smuggled = await w.open();
-    smuggled.socket.write(w.request(`${body}{"action":"read","resource":"db:tail"}`, `content-length: ${body.length}\r\n`));
+    smuggled.socket.write(
+      w.request(`${body}{"action":"read","resource":"db:tail"}`, `content-length: ${body.length}\r\n`),
+    );
     // Node answers a broken connection at once, and may so be ahead of the decision that was under way.
     expect(parse(await smuggled.ended).map((a) => a.status)).toContain(400);
     const behind = await w.open();
     behind.socket.write(w.request(body, `content-length: ${body.length}\r\n`) + w.request(question('db:second')));
     expect((await behind.answers(2)).map((a) => a.status)).toEqual([200, 200]);
-    await expect.poll(async () => (await w.rows()).map((r) => r.resource).sort()).toEqual(['db:first', 'db:first', 'db:second']);
+    await expect
+      .poll(async () => (await w.rows()).map((r) => r.resource).sort())
+      .toEqual(['db:first', 'db:first', 'db:second']);
     for (const { socket } of [smuggled, behind]) socket.destroy();
     await w.server.stop(500);
   });

@@ -9,7 +9,10 @@ import { createTestService } from '../support/service.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** What stands between the two marks of a name, by copy and paste. */
-const block = (name: string): string => new RegExp(`<!-- ${name}:begin -->\\s*\`\`\`\\w+\\n([\\s\\S]*?)\`\`\``).exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1] ?? '';
+const block = (name: string): string =>
+  new RegExp(`<!-- ${name}:begin -->\\s*\`\`\`\\w+\\n([\\s\\S]*?)\`\`\``).exec(
+    readFileSync(join(root, 'README.md'), 'utf8'),
+  )?.[1] ?? '';
 
 const children: ChildProcess[] = [];
 afterEach(() => {
@@ -30,7 +33,9 @@ it("the README's four requests, by copy and paste: two devices are listed, and o
   expect(devices.match(/^# \d\./gm)).toHaveLength(4);
   const t = await createTestService();
   const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
-  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', devices], { env: { ...process.env, BASE: `http://127.0.0.1:${server.port}` } });
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', devices], {
+    env: { ...process.env, BASE: `http://127.0.0.1:${server.port}` },
+  });
   await server.stop(1000);
   expect(stderr).toBe('');
   const [signedUp, signedIn, listed, ended] = stdout.trim().split('\n') as [string, string, string, string];
@@ -38,8 +43,16 @@ it("the README's four requests, by copy and paste: two devices are listed, and o
   // The clock stands still, so which of the two is newer is anybody's guess.
   const byCurrent = (a: { current: boolean }, b: { current: boolean }): number => Number(a.current) - Number(b.current);
   expect(JSON.parse(listed).sessions.sort(byCurrent)).toEqual([
-    expect.objectContaining({ current: false, device: { browser: 'Safari', os: 'iOS', type: 'mobile' }, ipAddress: '127.0.0.1' }),
-    expect.objectContaining({ current: true, device: { browser: 'Chrome', os: 'macOS', type: 'desktop' }, ipAddress: '127.0.0.1' }),
+    expect.objectContaining({
+      current: false,
+      device: { browser: 'Safari', os: 'iOS', type: 'mobile' },
+      ipAddress: '127.0.0.1',
+    }),
+    expect.objectContaining({
+      current: true,
+      device: { browser: 'Chrome', os: 'macOS', type: 'desktop' },
+      ipAddress: '127.0.0.1',
+    }),
   ]);
   expect(ended).toBe('204');
   expect((await t.call('GET', '/auth/session', { as: JSON.parse(signedIn).token })).status).toBe(401);
@@ -58,7 +71,11 @@ it("the README's stream and its webhook: a decision arrives at both, and what is
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/`;
   const { secret } = (await t.call('POST', '/webhooks', { as: owner, body: { url, types: ['audit'] } })).body;
-  const received = start(process.execPath, ['--input-type=module', '--eval', block('webhook').replace('4000', String(port))], { WEBHOOK_SECRET: secret });
+  const received = start(
+    process.execPath,
+    ['--input-type=module', '--eval', block('webhook').replace('4000', String(port))],
+    { WEBHOOK_SECRET: secret },
+  );
   await vi.waitUntil(() => watched().includes(': connected'), { timeout: 10_000 });
   const status = (): Promise<number> =>
     fetch(url, { method: 'POST', body: '{}' }).then(
@@ -67,7 +84,10 @@ it("the README's stream and its webhook: a decision arrives at both, and what is
     );
   await vi.waitUntil(async () => (await status()) === 400, { timeout: 10_000 });
   const { auditId } = (await t.authorize(agent, { action: 'read', resource: 'db:x' })).body;
-  await vi.waitUntil(() => watched().includes(`event: audit\ndata: {"id":"evt_${auditId.slice(4)}"`) && received().includes(auditId), { timeout: 10_000 });
+  await vi.waitUntil(
+    () => watched().includes(`event: audit\ndata: {"id":"evt_${auditId.slice(4)}"`) && received().includes(auditId),
+    { timeout: 10_000 },
+  );
   expect(received()).toMatch(/^audit \{/);
   await server.stop(100);
 });

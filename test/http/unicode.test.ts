@@ -32,12 +32,16 @@ describe('a text comes back as it went in', () => {
     expect([agent.body.name, agent.body.metadata]).toEqual([text, { [`k${text}`]: text, in: [text] }]);
     const { token: _, ...shown } = agent.body;
     expect((await t.call('GET', `/agents/${agent.id}`, { as: alice })).body).toEqual(shown);
-    expect((await t.call('PATCH', `/agents/${agent.id}`, { as: alice, body: { name: `${text}2` } })).body.name).toBe(`${text}2`);
+    expect((await t.call('PATCH', `/agents/${agent.id}`, { as: alice, body: { name: `${text}2` } })).body.name).toBe(
+      `${text}2`,
+    );
 
     const tenant = await t.call('POST', '/tenants', { as: admin, body: { name: text, slug: `x${all.indexOf(text)}` } });
     expect((await t.call('GET', `/tenants/${tenant.body.id}`, { as: admin })).body.name).toBe(text);
     await t.call('POST', '/api-tokens', { as: alice, body: { name: text } });
-    expect((await t.call('GET', '/api-tokens', { as: alice })).body.map((token: { name: string }) => token.name)).toContain(text);
+    expect(
+      (await t.call('GET', '/api-tokens', { as: alice })).body.map((token: { name: string }) => token.name),
+    ).toContain(text);
     expect((await t.call('PATCH', `/users/${alice.id}`, { as: admin, body: { name: text } })).body.name).toBe(text);
 
     // A key that speaks of tokens or passwords would have its value redacted.
@@ -57,21 +61,33 @@ describe('a text comes back as it went in', () => {
 describe('an odd object comes back as it went in', () => {
   const agentWith = async (t: TestService, json: string) => {
     const owner = await t.user();
-    return { owner, made: await t.call('POST', '/agents', { as: owner, ...raw(`{"ownerId":"${owner.id}","name":"n","type":"service","metadata":${json}}`) }) };
+    return {
+      owner,
+      made: await t.call('POST', '/agents', {
+        as: owner,
+        ...raw(`{"ownerId":"${owner.id}","name":"n","type":"service","metadata":${json}}`),
+      }),
+    };
   };
 
   it.each(ODD)('%s', async (json) => {
     const t = await shared();
     const { owner, made } = await agentWith(t, json);
     expect(made.status).toBe(201);
-    const metadataIn = (text: string): string => JSON.stringify(Object.entries(JSON.parse(text)).find(([key]) => key === 'metadata')?.[1]);
+    const metadataIn = (text: string): string =>
+      JSON.stringify(Object.entries(JSON.parse(text)).find(([key]) => key === 'metadata')?.[1]);
     expect(sorted(metadataIn(made.text))).toBe(sorted(json));
     expect(sorted(metadataIn((await t.call('GET', `/agents/${made.body.id}`, { as: owner })).text))).toBe(sorted(json));
 
-    const asked = await t.call('POST', '/authorize', { as: owner, ...raw(`{"agentId":"${made.body.id}","action":"a","resource":"r","arguments":${json}}`) });
+    const asked = await t.call('POST', '/authorize', {
+      as: owner,
+      ...raw(`{"agentId":"${made.body.id}","action":"a","resource":"r","arguments":${json}}`),
+    });
     expect(asked.status).toBe(200);
     const entry = await t.call('GET', `/audit/${asked.body.auditId}`, { as: owner });
-    expect(sorted(JSON.stringify(Object.entries(JSON.parse(entry.text)).find(([key]) => key === 'parameters')?.[1]))).toBe(sorted(json));
+    expect(
+      sorted(JSON.stringify(Object.entries(JSON.parse(entry.text)).find(([key]) => key === 'parameters')?.[1])),
+    ).toBe(sorted(json));
     const exported = await t.call('GET', '/audit/export?format=json', { as: owner });
     expect(sorted(JSON.stringify(exported.body[0].parameters))).toBe(sorted(json));
     expect({}).not.toHaveProperty('polluted');
@@ -86,7 +102,10 @@ describe('an odd object comes back as it went in', () => {
   ])('the number %s is %s', async (number, kept) => {
     const t = await shared();
     const { owner, made } = await agentWith(t, `{"n":${number}}`);
-    const asked = await t.call('POST', '/authorize', { as: owner, ...raw(`{"agentId":"${(await t.agent(owner)).id}","action":"a","resource":"r","arguments":{"n":${number}}}`) });
+    const asked = await t.call('POST', '/authorize', {
+      as: owner,
+      ...raw(`{"agentId":"${(await t.agent(owner)).id}","action":"a","resource":"r","arguments":{"n":${number}}}`),
+    });
     if (kept === undefined) {
       expect([made.status, made.body.error.details.issues[0].path]).toEqual([400, 'metadata.n']);
       expect([asked.status, asked.body.error.details.issues[0].path]).toEqual([400, 'arguments.n']);
@@ -102,7 +121,10 @@ describe('an odd object comes back as it went in', () => {
     const { owner, made } = await agentWith(t, json);
     expect(made.status).toBe(400);
     const agent = await t.agent(owner);
-    const asked = await t.call('POST', '/authorize', { as: owner, ...raw(`{"agentId":"${agent.id}","action":"a","resource":"r","arguments":${json}}`) });
+    const asked = await t.call('POST', '/authorize', {
+      as: owner,
+      ...raw(`{"agentId":"${agent.id}","action":"a","resource":"r","arguments":${json}}`),
+    });
     expect(asked.status).toBe(400);
     expect((await t.call('GET', '/audit', { as: owner })).body).toEqual([]);
   });
@@ -111,9 +133,16 @@ describe('an odd object comes back as it went in', () => {
     const t = await shared();
     const { owner, made } = await agentWith(t, '{"k\\u0000":"a\\u0000b"}');
     expect(made.status).toBe(201);
-    expect((await t.call('GET', `/agents/${made.body.id}`, { as: owner })).body.metadata).toEqual({ 'k\u0000': 'a\u0000b' });
-    const asked = await t.call('POST', '/authorize', { as: owner, ...raw(`{"agentId":"${made.body.id}","action":"a","resource":"r","arguments":{"k":"a\\u0000b"}}`) });
-    expect((await t.call('GET', `/audit/${asked.body.auditId}`, { as: owner })).body.parameters).toEqual({ k: 'a\u0000b' });
+    expect((await t.call('GET', `/agents/${made.body.id}`, { as: owner })).body.metadata).toEqual({
+      'k\u0000': 'a\u0000b',
+    });
+    const asked = await t.call('POST', '/authorize', {
+      as: owner,
+      ...raw(`{"agentId":"${made.body.id}","action":"a","resource":"r","arguments":{"k":"a\\u0000b"}}`),
+    });
+    expect((await t.call('GET', `/audit/${asked.body.auditId}`, { as: owner })).body.parameters).toEqual({
+      k: 'a\u0000b',
+    });
   });
 });
 

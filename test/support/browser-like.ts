@@ -16,11 +16,20 @@ export class FormClient {
   }
 
   post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answered> {
-    const form = { 'content-type': 'application/x-www-form-urlencoded', origin: new URL(this.#t.legate.baseUrl).origin, 'sec-fetch-site': 'same-origin', ...headers };
+    const form = {
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: new URL(this.#t.legate.baseUrl).origin,
+      'sec-fetch-site': 'same-origin',
+      ...headers,
+    };
     return this.#send('POST', path, { raw: new URLSearchParams(fields).toString(), headers: form });
   }
 
-  async #send(method: string, path: string, { raw, headers }: { raw?: string; headers?: Record<string, string> }): Promise<Answered> {
+  async #send(
+    method: string,
+    path: string,
+    { raw, headers }: { raw?: string; headers?: Record<string, string> },
+  ): Promise<Answered> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const all = { accept: 'text/html', ...this.#headers, ...(cookie ? { cookie } : {}), ...headers };
     const r = await this.#t.call(method, path, { headers: all, ...(raw === undefined ? {} : { raw }) });

@@ -17,7 +17,11 @@ export const chromiumPath: string | undefined = (process.env['PATH'] ?? '')
     }
   });
 
-export const openChromium = (): Promise<Browser> => chromium.launch({ executablePath: chromiumPath as string, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+export const openChromium = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: chromiumPath as string,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
 
 /** The window of a telephone. */
 export const PHONE = { width: 320, height: 640 } as const;
@@ -27,7 +31,8 @@ export function complaintsOf(context: BrowserContext): string[] {
   const complaints: string[] = [];
   context.on('console', (message) => {
     // A form that is refused is answered with its status, which the console tells as well.
-    if (message.type() === 'error' && !/the server responded with a status of (4\d\d|503)/.test(message.text())) complaints.push(message.text());
+    if (message.type() === 'error' && !/the server responded with a status of (4\d\d|503)/.test(message.text()))
+      complaints.push(message.text());
   });
   return complaints;
 }
@@ -39,8 +44,13 @@ export function complaintsOf(context: BrowserContext): string[] {
 export async function expectGoodPage(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
-    expect(violations.map(({ id, nodes }) => `${name}, ${colorScheme}: ${id}: ${nodes.map((n) => n.html).join(' ')}`)).toEqual([]);
+    const { violations } = await new AxeBuilder({ page })
+      .setLegacyMode(true)
+      .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
+      .analyze();
+    expect(
+      violations.map(({ id, nodes }) => `${name}, ${colorScheme}: ${id}: ${nodes.map((n) => n.html).join(' ')}`),
+    ).toEqual([]);
     const folder = process.env['LEGATE_TEST_SCREENSHOTS'];
     if (folder) {
       mkdirSync(folder, { recursive: true });
@@ -50,7 +60,9 @@ export async function expectGoodPage(page: Page, name: string): Promise<void> {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   expect(wide, `${name} is wider than the window`).toBe(0);
   const low = await page.evaluate(() =>
-    [...document.querySelectorAll('button, input:not([type=hidden]), .button')].filter((e) => e.getBoundingClientRect().height < 24).map((e) => e.outerHTML),
+    [...document.querySelectorAll('button, input:not([type=hidden]), .button')]
+      .filter((e) => e.getBoundingClientRect().height < 24)
+      .map((e) => e.outerHTML),
   );
   expect(low, `${name} has targets that are too low`).toEqual([]);
 }

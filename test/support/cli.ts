@@ -28,10 +28,17 @@ export interface Finished {
 }
 
 /** Runs a program to its end. Of the environment it gets PATH and HOME, and `env`. */
-export function run(command: readonly [string, ...string[]], options: { cwd: string; env?: Record<string, string>; input?: string }): Promise<Finished> {
+export function run(
+  command: readonly [string, ...string[]],
+  options: { cwd: string; env?: Record<string, string>; input?: string },
+): Promise<Finished> {
   return new Promise((done, failed) => {
     const { PATH = '', HOME = '' } = process.env as { PATH?: string; HOME?: string };
-    const child = spawn(command[0], command.slice(1), { cwd: options.cwd, env: { PATH, HOME, ...options.env }, timeout: 60_000 });
+    const child = spawn(command[0], command.slice(1), {
+      cwd: options.cwd,
+      env: { PATH, HOME, ...options.env },
+      timeout: 60_000,
+    });
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk));
@@ -43,11 +50,17 @@ export function run(command: readonly [string, ...string[]], options: { cwd: str
 }
 
 /** `legate ...` to its end, in a folder of its own unless one is given. */
-export const legate = (args: readonly string[], options: { cwd?: string; env?: Record<string, string>; input?: string } = {}): Promise<Finished> =>
-  run([process.execPath, PROGRAM, ...args], { cwd: options.cwd ?? scratchFolder(), ...options });
+export const legate = (
+  args: readonly string[],
+  options: { cwd?: string; env?: Record<string, string>; input?: string } = {},
+): Promise<Finished> => run([process.execPath, PROGRAM, ...args], { cwd: options.cwd ?? scratchFolder(), ...options });
 
 /** A running `legate serve`, stopped after the test if it still runs. */
-export async function serve(options: { cwd: string; env?: Record<string, string>; command?: readonly [string, ...string[]] }): Promise<Running> {
+export async function serve(options: {
+  cwd: string;
+  env?: Record<string, string>;
+  command?: readonly [string, ...string[]];
+}): Promise<Running> {
   const running = await startProcess(options.command ?? [process.execPath, PROGRAM, 'serve'], options);
   atEnd.push(() => running.process.exitCode === null && running.process.signalCode === null && running.stop());
   return running;

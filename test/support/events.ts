@@ -10,8 +10,18 @@ export interface RecordedEvent {
 
 /** Events other than decisions, in the order of the ledger; only those about one agent when named. */
 export async function eventsOf(t: TestService, agentId?: string): Promise<RecordedEvent[]> {
-  let query = t.legate.platform.database.read.selectFrom('stream_events').select(['type', 'agent_id', 'user_id', 'timestamp', 'data']).where('type', '<>', 'audit').orderBy('seq');
+  let query = t.legate.platform.database.read
+    .selectFrom('stream_events')
+    .select(['type', 'agent_id', 'user_id', 'timestamp', 'data'])
+    .where('type', '<>', 'audit')
+    .orderBy('seq');
   if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
   const rows = await query.execute();
-  return rows.map((row) => ({ type: row.type, agentId: row.agent_id, userId: row.user_id, timestamp: row.timestamp, data: JSON.parse(row.data ?? 'null') }));
+  return rows.map((row) => ({
+    type: row.type,
+    agentId: row.agent_id,
+    userId: row.user_id,
+    timestamp: row.timestamp,
+    data: JSON.parse(row.data ?? 'null'),
+  }));
 }

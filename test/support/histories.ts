@@ -8,7 +8,15 @@ export const OWNERS = ['alice', 'alice', 'alice', 'bob', 'carol'] as const;
 export type As = 'owner' | 'admin' | 'source' | 'target' | 'bob' | 'carol';
 
 export type Command =
-  | { do: 'delegate'; from: number; to: number; permissions: ModelPermission[]; minutes: number | null; maxDepth: number | undefined; as: As }
+  | {
+      do: 'delegate';
+      from: number;
+      to: number;
+      permissions: ModelPermission[];
+      minutes: number | null;
+      maxDepth: number | undefined;
+      as: As;
+    }
   | { do: 'revoke'; nth: number; as: As }
   | { do: 'revoke agent'; agent: number }
   | { do: 'permit'; agent: number; permissions: ModelPermission[] }
@@ -38,8 +46,18 @@ const permission = (resource: fc.Arbitrary<string>, actions: fc.Arbitrary<string
       constraints: fc.oneof(
         { weight: 9, arbitrary: fc.constant(undefined) },
         { weight: 2, arbitrary: fc.nat({ max: 3 }).map((maxCallsPerHour) => ({ maxCallsPerHour })) },
-        { weight: 1, arbitrary: fc.constantFrom({ start: '10:00', end: '11:00' }, { start: '22:00', end: '10:30' }).map((timeWindow) => ({ timeWindow })) },
-        { weight: 1, arbitrary: fc.constantFrom(['192.0.2.1'], ['192.0.2.1', '2001:db8::1']).map((ipAllowlist) => ({ ipAllowlist })) },
+        {
+          weight: 1,
+          arbitrary: fc
+            .constantFrom({ start: '10:00', end: '11:00' }, { start: '22:00', end: '10:30' })
+            .map((timeWindow) => ({ timeWindow })),
+        },
+        {
+          weight: 1,
+          arbitrary: fc
+            .constantFrom(['192.0.2.1'], ['192.0.2.1', '2001:db8::1'])
+            .map((ipAllowlist) => ({ ipAllowlist })),
+        },
       ),
     })
     .map(({ constraints, ...rest }) => (constraints ? { ...rest, constraints } : rest));
@@ -47,15 +65,27 @@ const permission = (resource: fc.Arbitrary<string>, actions: fc.Arbitrary<string
 const permissions = (one: fc.Arbitrary<ModelPermission>, minLength: number): fc.Arbitrary<ModelPermission[]> =>
   fc.uniqueArray(one, { minLength, maxLength: 3, selector: (p) => `${p.resource} ${[...p.actions].sort()}` });
 
-const held = permission(fc.constantFrom('*', 'db:*', 'db:*', 'db:x', '*:x', 'db:*:r', '*:*', 'db:x:*'), fc.constantFrom(['*'], ['read', 'write'], ['read', 'write'], ['read']));
+const held = permission(
+  fc.constantFrom('*', 'db:*', 'db:*', 'db:x', '*:x', 'db:*:r', '*:*', 'db:x:*'),
+  fc.constantFrom(['*'], ['read', 'write'], ['read', 'write'], ['read']),
+);
 /** Mostly what can be passed on and on. */
 const given = permission(
-  fc.oneof({ weight: 3, arbitrary: fc.constantFrom('db:x', 'db:x', 'db:*') }, { weight: 1, arbitrary: fc.constantFrom('db:x:*', 'db:x:r', '*:x', 'db:*:r', '*') }),
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom('db:x', 'db:x', 'db:*') },
+    { weight: 1, arbitrary: fc.constantFrom('db:x:*', 'db:x:r', '*:x', 'db:*:r', '*') },
+  ),
   fc.constantFrom(['read'], ['read'], ['read'], ['write'], ['read', 'write'], ['*']),
 );
 
-const as = fc.oneof({ weight: 6, arbitrary: fc.constant<As>('owner') }, { weight: 1, arbitrary: fc.constantFrom<As>('admin', 'source', 'target', 'bob', 'carol') });
-const maxDepth = fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) });
+const as = fc.oneof(
+  { weight: 6, arbitrary: fc.constant<As>('owner') },
+  { weight: 1, arbitrary: fc.constantFrom<As>('admin', 'source', 'target', 'bob', 'carol') },
+);
+const maxDepth = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(undefined) },
+  { weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) },
+);
 /** Some of them at the very minute at which something else happens. */
 const minutes = fc.constantFrom(10, 20, 20, 50, 50, 60);
 
@@ -69,7 +99,11 @@ const delegate: fc.Arbitrary<Command> = fc
   .record({
     ends,
     permissions: permissions(given, 1),
-    minutes: fc.oneof({ weight: 8, arbitrary: fc.constant(null) }, { weight: 5, arbitrary: minutes }, { weight: 1, arbitrary: fc.constantFrom(0, -10) }),
+    minutes: fc.oneof(
+      { weight: 8, arbitrary: fc.constant(null) },
+      { weight: 5, arbitrary: minutes },
+      { weight: 1, arbitrary: fc.constantFrom(0, -10) },
+    ),
     maxDepth,
     as,
   })
@@ -80,9 +114,20 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('revoke' as const), nth: fc.nat({ max: 7 }), as }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('revoke agent' as const), agent }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('permit' as const), agent, permissions: permissions(held, 0) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('expire' as const), agent, minutes: fc.oneof(fc.constant(null), minutes) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('expire' as const), agent, minutes: fc.oneof(fc.constant(null), minutes) }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), minutes }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('call' as const), agent, question: fc.nat({ max: 3 }), times: fc.integer({ min: 1, max: 3 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('call' as const),
+      agent,
+      question: fc.nat({ max: 3 }),
+      times: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
 );
 
 const question: fc.Arbitrary<Question> = fc.record({
@@ -141,7 +186,10 @@ const beginning: fc.Arbitrary<Command[]> = fc
   );
 
 const root = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom([{ resource: 'db:*', actions: ['*'] }], [{ resource: '*', actions: ['read', 'write'] }]) },
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom([{ resource: 'db:*', actions: ['*'] }], [{ resource: '*', actions: ['read', 'write'] }]),
+  },
   { weight: 1, arbitrary: permissions(held, 1) },
 );
 const other = fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: permissions(held, 0) });
@@ -149,7 +197,9 @@ const other = fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, { weight: 1, a
 export const history: fc.Arbitrary<History> = fc
   .record({
     agents: fc.tuple(root, other, other, other, other) as fc.Arbitrary<ModelPermission[][]>,
-    questions: fc.array(question, { minLength: 1, maxLength: 3 }).map((more) => [{ action: 'read', resource: 'db:x', ip: '192.0.2.1' }, ...more]),
+    questions: fc
+      .array(question, { minLength: 1, maxLength: 3 })
+      .map((more) => [{ action: 'read', resource: 'db:x', ip: '192.0.2.1' }, ...more]),
     begin: beginning,
     commands: fc.array(command, { minLength: 3, maxLength: 14, size: 'max' }),
   })
@@ -188,7 +238,9 @@ export const SELDOM: History = {
 };
 
 const shown = (list: readonly ModelPermission[]): string =>
-  list.map((p) => `${p.actions.join('+')} ${p.resource}${p.constraints ? ` ${JSON.stringify(p.constraints)}` : ''}`).join(', ') || 'nothing';
+  list
+    .map((p) => `${p.actions.join('+')} ${p.resource}${p.constraints ? ` ${JSON.stringify(p.constraints)}` : ''}`)
+    .join(', ') || 'nothing';
 
 /** One line that a person can follow. */
 export function describeCommand(c: Command): string {
@@ -210,4 +262,5 @@ export function describeCommand(c: Command): string {
   }
 }
 
-export const describeAgents = (h: History): string[] => h.agents.map((list, i) => `${NAMES[i]} of ${OWNERS[i]} holds ${shown(list)}`);
+export const describeAgents = (h: History): string[] =>
+  h.agents.map((list, i) => `${NAMES[i]} of ${OWNERS[i]} holds ${shown(list)}`);

@@ -30,7 +30,13 @@ export async function openMailbox(options: SMTPServerOptions = {}): Promise<Mail
       stream.on('end', () => {
         const raw = Buffer.concat(chunks).toString('utf8');
         void PostalMime.parse(raw).then((mail) => {
-          mails.push({ to: session.envelope.rcptTo.map((r) => r.address), from: mail.from?.address ?? '', subject: mail.subject ?? '', text: mail.text ?? '', raw });
+          mails.push({
+            to: session.envelope.rcptTo.map((r) => r.address),
+            from: mail.from?.address ?? '',
+            subject: mail.subject ?? '',
+            text: mail.text ?? '',
+            raw,
+          });
           done();
         });
       });

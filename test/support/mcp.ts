@@ -8,15 +8,30 @@ import express from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
 import { z } from 'zod';
-import { expressMcp, fastifyMcp, honoMcp, type McpAuth, type ProtectMcpOptions, protectMcp } from '../../src/mcp/protect.ts';
+import {
+  expressMcp,
+  fastifyMcp,
+  honoMcp,
+  type McpAuth,
+  type ProtectMcpOptions,
+  protectMcp,
+} from '../../src/mcp/guard/protect.ts';
 
 /** An MCP server with three tools, made by the official SDK. `who` says who called; answers come as JSON or as events. */
 export function notesServer(): McpServer {
   const server = new McpServer({ name: 'notes', version: '1.0.0' });
   const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
-  server.registerTool('search', { description: 'Search notes', inputSchema: { query: z.string() } }, async ({ query }) => text(`found ${query}`));
-  server.registerTool('delete', { description: 'Delete a note', inputSchema: { id: z.string() } }, async ({ id }) => text(`deleted ${id}`));
-  server.registerTool('who', { description: 'Who calls', inputSchema: {} }, async (_args, { authInfo }) => text(JSON.stringify(authInfo?.extra ?? null)));
+  server.registerTool(
+    'search',
+    { description: 'Search notes', inputSchema: { query: z.string() } },
+    async ({ query }) => text(`found ${query}`),
+  );
+  server.registerTool('delete', { description: 'Delete a note', inputSchema: { id: z.string() } }, async ({ id }) =>
+    text(`deleted ${id}`),
+  );
+  server.registerTool('who', { description: 'Who calls', inputSchema: {} }, async (_args, { authInfo }) =>
+    text(JSON.stringify(authInfo?.extra ?? null)),
+  );
   return server;
 }
 
@@ -39,7 +54,10 @@ const nodeAnswer = async (
 };
 
 /** A guarded server that listens on loopback, for each way to guard one. `options` is given the address of the endpoint. */
-export type StartGuarded = (options: (endpoint: string) => ProtectMcpOptions, json?: boolean) => Promise<{ url: string; endpoint: string; close: () => Promise<void> }>;
+export type StartGuarded = (
+  options: (endpoint: string) => ProtectMcpOptions,
+  json?: boolean,
+) => Promise<{ url: string; endpoint: string; close: () => Promise<void> }>;
 
 async function listening(server: Server): Promise<{ url: string; endpoint: string; close: () => Promise<void> }> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -100,7 +118,12 @@ export const adapters: Readonly<Record<string, StartGuarded>> = {
       app.get('/open', async () => 'open');
       app.all('/mcp', async (request, reply) => {
         reply.hijack();
-        await nodeAnswer(Object.assign(request.raw, { auth: (request as unknown as { authInfo?: McpAuth }).authInfo }) as never, reply.raw, json, request.body);
+        await nodeAnswer(
+          Object.assign(request.raw, { auth: (request as unknown as { authInfo?: McpAuth }).authInfo }) as never,
+          reply.raw,
+          json,
+          request.body,
+        );
       });
       await app.ready();
       return ((req, res) => app.routing(req, res)) satisfies RequestListener;

@@ -6,7 +6,11 @@
 export interface ModelPermission {
   readonly resource: string;
   readonly actions: readonly string[];
-  readonly constraints?: { readonly maxCallsPerHour?: number; readonly timeWindow?: { readonly start: string; readonly end: string }; readonly ipAllowlist?: readonly string[] };
+  readonly constraints?: {
+    readonly maxCallsPerHour?: number;
+    readonly timeWindow?: { readonly start: string; readonly end: string };
+    readonly ipAllowlist?: readonly string[];
+  };
 }
 
 export interface ModelAgent {
@@ -102,23 +106,34 @@ export class Model {
   /** Every chain by which an agent holds an action on what `fits`, in the order in which they are tried: own first, then received by age, which is that of their ids. */
   #chains(agent: ModelAgent, action: string, fits: (pattern: string) => boolean): Chain[] {
     if (this.status(agent) !== 'active') return [];
-    const grants = (p: ModelPermission): boolean => fits(p.resource) && (p.actions.includes('*') || p.actions.includes(action));
+    const grants = (p: ModelPermission): boolean =>
+      fits(p.resource) && (p.actions.includes('*') || p.actions.includes(action));
     const own = agent.permissions.filter(grants).map((permission): Chain => [{ by: agent, permission }]);
     const received = this.delegations
       .filter((d) => d.to === agent && this.isActive(d))
       .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .flatMap((d) => d.permissions.filter(grants).flatMap((permission) => this.#chains(d.from, action, fits).map((above): Chain => [{ by: d, permission }, ...above])));
+      .flatMap((d) =>
+        d.permissions
+          .filter(grants)
+          .flatMap((permission) =>
+            this.#chains(d.from, action, fits).map((above): Chain => [{ by: d, permission }, ...above]),
+          ),
+      );
     return [...own, ...received];
   }
 
   /** "`maxDepth` is the greatest depth that any delegation of this chain may have; an ancestor's lower value wins." */
   #withinDepth(chain: Chain, further: readonly number[] = []): boolean {
-    return links(chain).length + further.length <= Math.min(Number.POSITIVE_INFINITY, ...links(chain).map((d) => d.maxDepth), ...further);
+    return (
+      links(chain).length + further.length <=
+      Math.min(Number.POSITIVE_INFINITY, ...links(chain).map((d) => d.maxDepth), ...further)
+    );
   }
 
   decide(agent: ModelAgent, ask: ModelAsk): ModelDecision {
     const status = this.status(agent);
-    if (status !== 'active') return { allowed: false, reasons: new Set([status === 'revoked' ? 'AGENT_REVOKED' : 'AGENT_EXPIRED']) };
+    if (status !== 'active')
+      return { allowed: false, reasons: new Set([status === 'revoked' ? 'AGENT_REVOKED' : 'AGENT_EXPIRED']) };
     const reasons = new Set<string>();
     for (const chain of this.#chains(agent, ask.action, (pattern) => matches(pattern, ask.resource))) {
       if (!this.#withinDepth(chain)) continue;
@@ -139,8 +154,12 @@ export class Model {
   call(agent: ModelAgent, ask: ModelAsk): ModelDecision {
     const decision = this.decide(agent, ask);
     if (!decision.allowed) return decision;
-    const chain = this.#chains(agent, ask.action, (pattern) => matches(pattern, ask.resource)).find((c) => this.#withinDepth(c) && this.#unmet(c, ask).length === 0) as Chain;
-    for (const step of chain) if (step.permission.constraints?.maxCallsPerHour !== undefined) this.#used.set(this.#counter(step), this.#count(step) + 1);
+    const chain = this.#chains(agent, ask.action, (pattern) => matches(pattern, ask.resource)).find(
+      (c) => this.#withinDepth(c) && this.#unmet(c, ask).length === 0,
+    ) as Chain;
+    for (const step of chain)
+      if (step.permission.constraints?.maxCallsPerHour !== undefined)
+        this.#used.set(this.#counter(step), this.#count(step) + 1);
     return decision;
   }
 
@@ -161,7 +180,11 @@ export class Model {
       if (ipAllowlist && !ipAllowlist.includes(ask.ip ?? '')) out.push('IP_NOT_ALLOWED');
     }
     if (out.length > 0) return out;
-    return chain.some((step) => this.#count(step) >= (step.permission.constraints?.maxCallsPerHour ?? Number.POSITIVE_INFINITY)) ? ['RATE_LIMITED'] : [];
+    return chain.some(
+      (step) => this.#count(step) >= (step.permission.constraints?.maxCallsPerHour ?? Number.POSITIVE_INFINITY),
+    )
+      ? ['RATE_LIMITED']
+      : [];
   }
 
   #isWithin({ start, end }: { start: string; end: string }): boolean {
@@ -172,7 +195,13 @@ export class Model {
   /** What POST /delegations has to answer: the codes any of which is right, or the delegation. */
   create(
     caller: { readonly userId: string } | { readonly agent: ModelAgent } | 'admin',
-    input: { from: ModelAgent; to: ModelAgent; permissions: readonly ModelPermission[]; expiresAt: number | null; maxDepth: number | undefined },
+    input: {
+      from: ModelAgent;
+      to: ModelAgent;
+      permissions: readonly ModelPermission[];
+      expiresAt: number | null;
+      maxDepth: number | undefined;
+    },
   ): { readonly codes: ReadonlySet<string> } | Omit<ModelDelegation, 'id'> {
     const { from, to, permissions, expiresAt } = input;
     const maxDepth = input.maxDepth ?? 3;
@@ -192,7 +221,9 @@ export class Model {
     const parents = new Set<ModelDelegation>();
     for (const { resource, actions } of permissions) {
       for (const action of actions) {
-        const all = this.#chains(from, action, (pattern) => covers(pattern, resource)).filter((c) => this.#withinDepth(c));
+        const all = this.#chains(from, action, (pattern) => covers(pattern, resource)).filter((c) =>
+          this.#withinDepth(c),
+        );
         const usable = all.filter((c) => this.#withinDepth(c, [maxDepth]));
         if (all.length === 0) codes.add('INSUFFICIENT_PERMISSIONS');
         else if (usable.length === 0) codes.add('DELEGATION_DEPTH_EXCEEDED');
@@ -205,7 +236,19 @@ export class Model {
         }
       }
     }
-    return codes.size > 0 ? { codes } : { from, to, permissions, depth: longest + 1, maxDepth, expiresAt, fromOwn, parents: [...parents], revoked: false };
+    return codes.size > 0
+      ? { codes }
+      : {
+          from,
+          to,
+          permissions,
+          depth: longest + 1,
+          maxDepth,
+          expiresAt,
+          fromOwn,
+          parents: [...parents],
+          revoked: false,
+        };
   }
 
   /** Does `giver` delegate to `agent`, directly or through others? */

@@ -26,18 +26,29 @@ export interface Mutant {
   readonly names: string;
 }
 
-const STRANGE: Readonly<Record<string, unknown>> = { string: 'strange', integer: 7, number: 1.5, boolean: true, null: null, array: [], object: {} };
+const STRANGE: Readonly<Record<string, unknown>> = {
+  string: 'strange',
+  integer: 7,
+  number: 1.5,
+  boolean: true,
+  null: null,
+  array: [],
+  object: {},
+};
 const KEYS = ['unknownField', 'constructor', 'prototype', 'toString', '__proto__', 'Name', ''] as const;
 
 /** The schema of what may be sent. */
 export function inputSchema(schema: z.ZodType): Schema {
   const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema;
-  const resolve = ({ $ref, ...s }: Schema): Schema => ($ref ? resolve({ ...root.$defs?.[$ref.replace('#/$defs/', '')], ...s }) : s);
+  const resolve = ({ $ref, ...s }: Schema): Schema =>
+    $ref ? resolve({ ...root.$defs?.[$ref.replace('#/$defs/', '')], ...s }) : s;
   const inline = (s: Schema): Schema => {
     const at = resolve(s);
     return {
       ...at,
-      ...(at.properties ? { properties: Object.fromEntries(Object.entries(at.properties).map(([k, v]) => [k, inline(v)])) } : {}),
+      ...(at.properties
+        ? { properties: Object.fromEntries(Object.entries(at.properties).map(([k, v]) => [k, inline(v)])) }
+        : {}),
       ...(at.items ? { items: inline(at.items) } : {}),
       ...(at.anyOf ? { anyOf: at.anyOf.map(inline) } : {}),
     };
@@ -49,45 +60,68 @@ export function inputSchema(schema: z.ZodType): Schema {
 export function* mutants(schema: Schema, sample: unknown): Generator<Mutant> {
   for (const { at, path, value } of places(schema, sample, [])) {
     const names = path.join('.');
-    const put = (what: string, bad: unknown, where = names): Mutant => ({ what: `${names || 'body'}: ${what}`, value: replaced(sample, path, bad), names: where });
+    const put = (what: string, bad: unknown, where = names): Mutant => ({
+      what: `${names || 'body'}: ${what}`,
+      value: replaced(sample, path, bad),
+      names: where,
+    });
     const allowed = typesOf(at);
-    if (allowed) for (const [type, bad] of Object.entries(STRANGE)) if (!fits(type, allowed)) yield put(`${type} ${JSON.stringify(bad)}`, bad);
+    if (allowed)
+      for (const [type, bad] of Object.entries(STRANGE))
+        if (!fits(type, allowed)) yield put(`${type} ${JSON.stringify(bad)}`, bad);
     for (const part of at.anyOf ?? [at]) {
       if (part.maxLength !== undefined) yield put('too long', 'x'.repeat(part.maxLength + 1));
       if (part.minLength) yield put('too short', 'x'.repeat(part.minLength - 1));
-      if (part.type === 'string' && at.enum === undefined && /name|resource|action|note|Id|Agent|agent/.test(String(path.findLast((p) => typeof p === 'string')))) {
+      if (
+        part.type === 'string' &&
+        at.enum === undefined &&
+        /name|resource|action|note|Id|Agent|agent/.test(String(path.findLast((p) => typeof p === 'string')))
+      ) {
         yield put('NUL', 'a\u0000b');
         yield put('an unpaired surrogate', 'a\ud800b');
       }
       if (at.enum) yield put('not of the list', 'Active');
-      if (part.minimum !== undefined && part.minimum > Number.MIN_SAFE_INTEGER) yield put('too small', part.minimum - 1);
-      if (part.maximum !== undefined && part.maximum < Number.MAX_SAFE_INTEGER) yield put('too large', part.maximum * 2 + 1);
+      if (part.minimum !== undefined && part.minimum > Number.MIN_SAFE_INTEGER)
+        yield put('too small', part.minimum - 1);
+      if (part.maximum !== undefined && part.maximum < Number.MAX_SAFE_INTEGER)
+        yield put('too large', part.maximum * 2 + 1);
       if (part.maxItems !== undefined) yield put('too many', Array(part.maxItems + 1).fill((value as unknown[])[0]));
       if (part.minItems) yield put('too few', []);
     }
     if (at.properties) {
-      for (const field of at.required ?? []) yield put(`without ${field}`, without(value, field), [...path, field].join('.'));
-      if (at.additionalProperties === false) for (const key of KEYS) yield put(`with ${key || 'an empty key'}`, withKey(value, key), [...path, key].join('.'));
+      for (const field of at.required ?? [])
+        yield put(`without ${field}`, without(value, field), [...path, field].join('.'));
+      if (at.additionalProperties === false)
+        for (const key of KEYS)
+          yield put(`with ${key || 'an empty key'}`, withKey(value, key), [...path, key].join('.'));
     }
   }
 }
 
 /** Every place of the schema, with the value that the sample has there. */
-function* places(at: Schema, value: unknown, path: (string | number)[]): Generator<{ at: Schema; path: (string | number)[]; value: unknown }> {
+function* places(
+  at: Schema,
+  value: unknown,
+  path: (string | number)[],
+): Generator<{ at: Schema; path: (string | number)[]; value: unknown }> {
   if (value === undefined) throw new Error(`The sample says nothing for ${path.join('.')}.`);
   yield { at, path, value };
   const node = at.anyOf?.find((s) => s.properties ?? s.items) ?? at;
   if (node.items && Array.isArray(value)) yield* places(node.items, value[0], [...path, 0]);
-  for (const [key, field] of Object.entries(node.properties ?? {})) yield* places(field, (value as Record<string, unknown>)[key], [...path, key]);
+  for (const [key, field] of Object.entries(node.properties ?? {}))
+    yield* places(field, (value as Record<string, unknown>)[key], [...path, key]);
 }
 
 function typesOf(at: Schema): Set<string> | undefined {
   const parts = at.anyOf ?? [at];
   const types = parts.flatMap((s) => s.type ?? (s.enum ? s.enum.map((v) => typeof v) : []));
-  return types.length === 0 || parts.some((s) => s.type === undefined && s.enum === undefined) ? undefined : new Set(types);
+  return types.length === 0 || parts.some((s) => s.type === undefined && s.enum === undefined)
+    ? undefined
+    : new Set(types);
 }
 
-const fits = (type: string, allowed: Set<string>): boolean => allowed.has(type) || (type === 'integer' && allowed.has('number'));
+const fits = (type: string, allowed: Set<string>): boolean =>
+  allowed.has(type) || (type === 'integer' && allowed.has('number'));
 
 function replaced(root: unknown, path: readonly (string | number)[], value: unknown): unknown {
   const [first, ...rest] = path;

@@ -24,13 +24,23 @@ export async function signUp(t: TestService): Promise<Person> {
 }
 
 export async function register(t: TestService, metadata: Json = {}): Promise<Json> {
-  const r = await t.call('POST', '/oauth/register', { body: { redirect_uris: [REDIRECT_URI], client_name: 'Test client', ...metadata } });
+  const r = await t.call('POST', '/oauth/register', {
+    body: { redirect_uris: [REDIRECT_URI], client_name: 'Test client', ...metadata },
+  });
   if (r.status !== 201) throw new Error(`POST /oauth/register answered ${r.status}: ${r.text}`);
   return r.body;
 }
 
-export const form = (t: TestService, path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answered> =>
-  t.call('POST', path, { raw: new URLSearchParams(fields).toString(), headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers } });
+export const form = (
+  t: TestService,
+  path: string,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Answered> =>
+  t.call('POST', path, {
+    raw: new URLSearchParams(fields).toString(),
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  });
 
 export interface Asked {
   readonly client: Json;
@@ -51,28 +61,52 @@ export function ask(client: Json, more: Record<string, string | undefined> = {})
     state: 'the state',
     ...more,
   };
-  return { client, verifier, query: Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined)) };
+  return {
+    client,
+    verifier,
+    query: Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined)),
+  };
 }
 
-export const authorizePath = (asked: Asked, prefix = '/oauth'): string => `${prefix}/authorize?${new URLSearchParams(asked.query)}`;
+export const authorizePath = (asked: Asked, prefix = '/oauth'): string =>
+  `${prefix}/authorize?${new URLSearchParams(asked.query)}`;
 
 export const consentPath = (asked: Asked): string => authorizePath(asked).replace('?', '/consent?');
 
 /** What the authorization endpoint shows: where it leads to the consent page, that page. */
-export async function opened(t: TestService, path: string, o: Parameters<TestService['call']>[2] = {}): Promise<Answered> {
+export async function opened(
+  t: TestService,
+  path: string,
+  o: Parameters<TestService['call']>[2] = {},
+): Promise<Answered> {
   const r = await t.call('GET', path, o);
   const location = r.headers.get('location');
-  return location !== null && r.status === 302 && location === path.replace('?', '/consent?') ? t.call('GET', location, o) : r;
+  return location !== null && r.status === 302 && location === path.replace('?', '/consent?')
+    ? t.call('GET', location, o)
+    : r;
 }
 
 /** The person allows it on the consent page: its own fields, as they stand there ticked. Gives the answer, a redirect. */
-export async function consent(t: TestService, person: Person, asked: Asked, fields: Record<string, string> = {}): Promise<Answered> {
+export async function consent(
+  t: TestService,
+  person: Person,
+  asked: Asked,
+  fields: Record<string, string> = {},
+): Promise<Answered> {
   const authorization = { authorization: `Bearer ${person.token}` };
   const page = await opened(t, authorizePath(asked), { headers: authorization });
   if (page.status !== 200) return page;
-  const ticked = [...page.text.matchAll(/<input type="checkbox" id="([^"]+)" name="[^"]+"[^>]* checked/g)].map((m) => [m[1] as string, 'on']);
+  const ticked = [...page.text.matchAll(/<input type="checkbox" id="([^"]+)" name="[^"]+"[^>]* checked/g)].map((m) => [
+    m[1] as string,
+    'on',
+  ]);
   const agent = /name="agent" value="([^"]+)" checked/.exec(page.text)?.[1] ?? 'new';
-  return form(t, consentPath(asked), { ...Object.fromEntries(ticked), agent, decision: 'allow', ...fields }, authorization);
+  return form(
+    t,
+    consentPath(asked),
+    { ...Object.fromEntries(ticked), agent, decision: 'allow', ...fields },
+    authorization,
+  );
 }
 
 export const locationOf = (r: Answered): URL => new URL(r.headers.get('location') ?? 'missing:');
@@ -84,7 +118,12 @@ export async function code(t: TestService, person: Person, asked: Asked): Promis
   return found;
 }
 
-export const exchange = (t: TestService, asked: Asked, codeValue: string, more: Record<string, string> = {}): Promise<Answered> =>
+export const exchange = (
+  t: TestService,
+  asked: Asked,
+  codeValue: string,
+  more: Record<string, string> = {},
+): Promise<Answered> =>
   form(t, '/oauth/token', {
     grant_type: 'authorization_code',
     code: codeValue,
@@ -95,14 +134,30 @@ export const exchange = (t: TestService, asked: Asked, codeValue: string, more: 
   });
 
 /** From consent to tokens. */
-export async function tokens(t: TestService, person: Person, client: Json, more: Record<string, string | undefined> = {}): Promise<Json> {
+export async function tokens(
+  t: TestService,
+  person: Person,
+  client: Json,
+  more: Record<string, string | undefined> = {},
+): Promise<Json> {
   const asked = ask(client, more);
   const r = await exchange(t, asked, await code(t, person, asked));
   if (r.status !== 200) throw new Error(`the token endpoint answered ${r.status}: ${r.text}`);
   return r.body;
 }
 
-export const refreshWith = (t: TestService, client: Json, refreshToken: string, more: Record<string, string> = {}): Promise<Answered> =>
-  form(t, '/oauth/token', { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: client.client_id, ...more });
+export const refreshWith = (
+  t: TestService,
+  client: Json,
+  refreshToken: string,
+  more: Record<string, string> = {},
+): Promise<Answered> =>
+  form(t, '/oauth/token', {
+    grant_type: 'refresh_token',
+    refresh_token: refreshToken,
+    client_id: client.client_id,
+    ...more,
+  });
 
-export const claimsOf = (token: string): Json => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+export const claimsOf = (token: string): Json =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { mountRoutes } from '../../src/http/app.ts';
-import { CommonErrors, type ErrorDeclaration } from '../../src/lib/error.ts';
+import { CommonErrors, type ErrorDeclaration } from '../../src/kernel/errors.ts';
 import { modules } from '../../src/modules.ts';
 import type { Legate } from '../../src/service.ts';
 
@@ -20,23 +20,43 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
     const { method, url } = request;
     const response = await legate.fetch(request, connection);
     const path = new URL(url).pathname;
-    const preflight = method === 'OPTIONS' && (request.headers.has('access-control-request-method') || routesAt(mounted, path).some((m) => m.route.crossOrigin));
+    const preflight =
+      method === 'OPTIONS' &&
+      (request.headers.has('access-control-request-method') ||
+        routesAt(mounted, path).some((m) => m.route.crossOrigin));
     if (preflight && response.status === 204) return response;
     const route = routeOf(mounted, method, path);
     const tell = (problem: string): void => report(`${method} ${path} (${response.status}): ${problem}`);
     if (response.status < 400 && mediaTypesOf(route, response.status)) {
       const type = bareType(response);
-      if (method !== 'HEAD' && !mediaTypesOf(route, response.status)?.includes(type)) tell(`answers ${type}, which is not declared`);
+      if (method !== 'HEAD' && !mediaTypesOf(route, response.status)?.includes(type))
+        tell(`answers ${type}, which is not declared`);
       return response;
     }
     const text = await response.text();
     // A wrong method is told in the form of the path.
-    check(route ?? (response.status === 405 ? routesAt(mounted, path)[0]?.route : undefined), method, response, text, tell);
-    return new Response(text === '' ? null : text, { status: response.status, statusText: response.statusText, headers: response.headers });
+    check(
+      route ?? (response.status === 405 ? routesAt(mounted, path)[0]?.route : undefined),
+      method,
+      response,
+      text,
+      tell,
+    );
+    return new Response(text === '' ? null : text, {
+      status: response.status,
+      statusText: response.statusText,
+      headers: response.headers,
+    });
   };
 }
 
-function check(route: Mounted['route'] | undefined, method: string, response: Response, text: string, tell: (problem: string) => void): void {
+function check(
+  route: Mounted['route'] | undefined,
+  method: string,
+  response: Response,
+  text: string,
+  tell: (problem: string) => void,
+): void {
   const { status } = response;
   if (method === 'HEAD') {
     if (text !== '') tell('HEAD has a body');
@@ -45,14 +65,15 @@ function check(route: Mounted['route'] | undefined, method: string, response: Re
   if (status === 304 && route) return;
   // A page for people leads whoever is not signed in to the sign-in page.
   if (status === 303 && route?.page && text === '') return;
-  const schema = route?.answers[status];
+  const schema = route?.responses[status];
   if (schema === null) {
     if (text !== '') tell('has a body, and none is declared');
     return;
   }
   // The pages of ours answer people who use a form: the same statuses, with a text for them.
   if (bareType(response) === 'text/html' && (route?.form || route?.page || mediaTypesOf(route, status))) {
-    if (schema === undefined && !allowedErrors(route).some((e) => e.status === status)) tell('is a status that is not declared');
+    if (schema === undefined && !allowedErrors(route).some((e) => e.status === status))
+      tell('is a status that is not declared');
     return;
   }
   if (mediaTypesOf(route, status)?.includes(bareType(response))) return;
@@ -70,20 +91,35 @@ function check(route: Mounted['route'] | undefined, method: string, response: Re
   if (schema !== undefined && !('mediaTypes' in schema)) {
     const parsed = (schema as z.ZodType).safeParse(body);
     if (!parsed.success) tell(`does not fit its schema: ${parsed.error.message}`);
-    else if (!isDeepStrictEqual(JSON.parse(JSON.stringify(parsed.data)), body)) tell('has fields that are not declared');
-  } else if (route?.failure && status !== 429) checkFailure(route, route.failure, status, body, tell);
+    else if (!isDeepStrictEqual(JSON.parse(JSON.stringify(parsed.data)), body))
+      tell('has fields that are not declared');
+  } else if (route?.errorBody && status !== 429) checkFailure(route, route.errorBody, status, body, tell);
   else checkError(route, status, body, tell);
 }
 
 /** An error in the form of a standard: one of those that the route declares, whatever it says about this case. */
-function checkFailure(route: Mounted['route'], failure: NonNullable<Mounted['route']['failure']>, status: number, body: unknown, tell: (problem: string) => void): void {
-  const known = [...Object.values(CommonErrors), ...(route.errors ?? [])].filter((e) => e.status === status).map((e) => failure(e()));
+function checkFailure(
+  route: Mounted['route'],
+  failure: NonNullable<Mounted['route']['errorBody']>,
+  status: number,
+  body: unknown,
+  tell: (problem: string) => void,
+): void {
+  const known = [...Object.values(CommonErrors), ...(route.errors ?? [])]
+    .filter((e) => e.status === status)
+    .map((e) => failure(e()));
   const keys = (value: object): string => Object.keys(value).sort().join();
   const { error } = (body ?? {}) as { error?: unknown };
-  if (!known.some((e) => keys(e) === keys(body as object) && (e as { error?: unknown }).error === error)) tell(`${JSON.stringify(body)} is not declared by the route`);
+  if (!known.some((e) => keys(e) === keys(body as object) && (e as { error?: unknown }).error === error))
+    tell(`${JSON.stringify(body)} is not declared by the route`);
 }
 
-function checkError(route: Mounted['route'] | undefined, status: number, body: unknown, tell: (problem: string) => void): void {
+function checkError(
+  route: Mounted['route'] | undefined,
+  status: number,
+  body: unknown,
+  tell: (problem: string) => void,
+): void {
   const error = (body as { error?: Record<string, unknown> } | null)?.error;
   if (status < 400 || typeof error !== 'object' || error === null) {
     tell('is a status that is not declared');
@@ -93,14 +129,19 @@ function checkError(route: Mounted['route'] | undefined, status: number, body: u
   const unknown = Object.keys(error).filter((key) => !['code', 'message', 'details'].includes(key));
   if (unknown.length > 0) tell(`an error has ${unknown.join()}`);
   if (typeof error['message'] !== 'string' || error['message'] === '') tell('an error has no message');
-  if ('details' in error && (typeof error['details'] !== 'object' || error['details'] === null)) tell('details is no object');
-  if (!allowedErrors(route).some((e) => e.code === error['code'] && e.status === status)) tell(`${String(error['code'])} is not declared by the route`);
+  if ('details' in error && (typeof error['details'] !== 'object' || error['details'] === null))
+    tell('details is no object');
+  if (!allowedErrors(route).some((e) => e.code === error['code'] && e.status === status))
+    tell(`${String(error['code'])} is not declared by the route`);
 }
 
-const allowedErrors = (route: Mounted['route'] | undefined): readonly ErrorDeclaration[] => [...COMMON, ...(route?.errors ?? [])];
+const allowedErrors = (route: Mounted['route'] | undefined): readonly ErrorDeclaration[] => [
+  ...COMMON,
+  ...(route?.errors ?? []),
+];
 
 function mediaTypesOf(route: Mounted['route'] | undefined, status: number): readonly string[] | undefined {
-  const schema = route?.answers[status];
+  const schema = route?.responses[status];
   return schema && 'mediaTypes' in schema ? schema.mediaTypes : undefined;
 }
 
@@ -109,7 +150,9 @@ const bareType = (response: Response): string => (response.headers.get('content-
 /** Every route of this path, whatever its method. */
 function routesAt(mounted: readonly Mounted[], path: string): Mounted[] {
   const fits = (pattern: string): boolean =>
-    new RegExp(`^${pattern.replace(/[.](?![+])/g, '\\.').replace(/:[a-z]+(\{[^}]*\})?/gi, (_, rest) => (rest ? '.+' : '[^/]+'))}$`).test(decode(path));
+    new RegExp(
+      `^${pattern.replace(/[.](?![+])/g, '\\.').replace(/:[a-z]+(\{[^}]*\})?/gi, (_, rest) => (rest ? '.+' : '[^/]+'))}$`,
+    ).test(decode(path));
   const candidates = mounted.filter((m) => fits(m.path));
   const literal = candidates.filter((m) => !m.path.includes(':'));
   return literal.length > 0 ? literal : candidates;

@@ -11,16 +11,35 @@ export interface Raw {
 export const BY_NATURE = new Set(['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding']);
 
 /** One request over a socket of its own, with headers that `fetch` would not send. */
-export const send = (port: number, method: string, path: string, headers: Record<string, string | string[]>, body?: Buffer | undefined): Promise<Raw> =>
+export const send = (
+  port: number,
+  method: string,
+  path: string,
+  headers: Record<string, string | string[]>,
+  body?: Buffer | undefined,
+): Promise<Raw> =>
   new Promise((resolve, reject) => {
     const req = request(
-      { port, host: '127.0.0.1', method, path, headers: { ...headers, ...(body && !('transfer-encoding' in headers) ? { 'content-length': String(body.length) } : {}) } },
+      {
+        port,
+        host: '127.0.0.1',
+        method,
+        path,
+        headers: {
+          ...headers,
+          ...(body && !('transfer-encoding' in headers) ? { 'content-length': String(body.length) } : {}),
+        },
+      },
       (res) => {
         const chunks: Buffer[] = [];
         res.on('data', (c: Buffer) => chunks.push(c));
         res.on('end', () => {
           const kept = Object.entries(res.headers).filter(([name]) => !BY_NATURE.has(name));
-          resolve({ status: res.statusCode ?? 0, headers: Object.fromEntries(kept) as Record<string, string>, text: Buffer.concat(chunks).toString() });
+          resolve({
+            status: res.statusCode ?? 0,
+            headers: Object.fromEntries(kept) as Record<string, string>,
+            text: Buffer.concat(chunks).toString(),
+          });
         });
         res.on('error', reject);
       },

@@ -19,7 +19,11 @@ export function withMailbox(options: TestOptions = {}): () => Promise<{ t: TestS
   let service: Promise<{ t: TestService; box: Mailbox }> | undefined;
   const open = async (): Promise<{ t: TestService; box: Mailbox }> => {
     const box = await openMailbox();
-    const t = await createTestService({ lasting: true, ...options, config: { ...options.config, mail: { url: box.url } } });
+    const t = await createTestService({
+      lasting: true,
+      ...options,
+      config: { ...options.config, mail: { url: box.url } },
+    });
     return { t, box };
   };
   return () => (service ??= open());
@@ -35,8 +39,10 @@ export async function signedUp({ t, box }: { t: TestService; box: Mailbox }): Pr
   return { t, box, email, id: r.body.user.id, session: r.body.token };
 }
 
-export const signIn = (p: Person, password = PASSWORD): Promise<Answered> => p.t.call('POST', '/sign-in', { body: { email: p.email, password } });
-export const isSignedIn = async (p: Person, session = p.session): Promise<boolean> => (await p.t.call('GET', '/auth/session', { as: session })).status === 200;
+export const signIn = (p: Person, password = PASSWORD): Promise<Answered> =>
+  p.t.call('POST', '/sign-in', { body: { email: p.email, password } });
+export const isSignedIn = async (p: Person, session = p.session): Promise<boolean> =>
+  (await p.t.call('GET', '/auth/session', { as: session })).status === 200;
 
 /** The token or the code of the next mail that a request sends. */
 export async function mailedToken(p: Person, path: string, body: object = {}): Promise<string> {
@@ -48,9 +54,13 @@ export async function mailedCode(p: Person): Promise<string> {
   return codeIn(await p.box.next(p.email));
 }
 
-export const form = (fields: Record<string, string>) => ({ raw: new URLSearchParams(fields).toString(), headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+export const form = (fields: Record<string, string>) => ({
+  raw: new URLSearchParams(fields).toString(),
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+});
 
-export const eventsAbout = async (p: Person, type: string) => (await eventsOf(p.t)).filter((e) => e.type === type && e.userId === p.id);
+export const eventsAbout = async (p: Person, type: string) =>
+  (await eventsOf(p.t)).filter((e) => e.type === type && e.userId === p.id);
 
 /** callbackURL values that lead elsewhere, or nowhere. */
 export const FOREIGN_URLS: readonly string[] = [

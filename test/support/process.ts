@@ -30,7 +30,10 @@ const STOP_TIMEOUT_MS = 15_000;
  * Starts a service as a process of its own and waits until it is ready. Of the environment it gets PATH and HOME, and `env`.
  * @param command program and its arguments
  */
-export async function startProcess(command: readonly [string, ...string[]], options: { cwd: string; env?: Record<string, string> }): Promise<Running> {
+export async function startProcess(
+  command: readonly [string, ...string[]],
+  options: { cwd: string; env?: Record<string, string> },
+): Promise<Running> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const { PATH = '', HOME = '' } = process.env as { PATH?: string; HOME?: string };

@@ -15,8 +15,15 @@ export async function startRedis(): Promise<{ readonly url: string; stop(): void
 
 function start(program: string, port: number): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
-    const server = spawn(program, ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', '/tmp'], { stdio: ['ignore', 'pipe', 'ignore'] });
-    const timer = setTimeout(() => reject(new Error(`${program} did not start within ${START_TIMEOUT_MS} ms`)), START_TIMEOUT_MS);
+    const server = spawn(
+      program,
+      ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', '/tmp'],
+      { stdio: ['ignore', 'pipe', 'ignore'] },
+    );
+    const timer = setTimeout(
+      () => reject(new Error(`${program} did not start within ${START_TIMEOUT_MS} ms`)),
+      START_TIMEOUT_MS,
+    );
     server.stdout.on('data', (chunk: Buffer) => {
       if (!chunk.toString().includes('Ready to accept connections')) return;
       clearTimeout(timer);
@@ -36,7 +43,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const listening = (server: Server, port = 0): Promise<number> => new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)));
+const listening = (server: Server, port = 0): Promise<number> =>
+  new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)));
 
 /** A way to a Redis that can break. */
 export interface Wire {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, afterEach, expect, inject } from 'vitest';
 import type { ConfigInput } from '../../src/config.ts';
-import type { Clock } from '../../src/lib/clock.ts';
-import { newId } from '../../src/lib/ids.ts';
-import { LIMITED_ENDPOINTS } from '../../src/lib/rate-limit.ts';
-import { newSecret, secretHash } from '../../src/lib/secrets.ts';
+import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { newSecret, secretHash } from '../../src/kernel/secrets.ts';
 import { createLegate, type Legate, type LegateOptions } from '../../src/service.ts';
 import { observed } from './observe.ts';
 
@@ -50,7 +50,9 @@ export interface TestAgent {
 }
 
 /** All requests of a test come from one address: no limit is in their way unless `config.rateLimit` is given; `{}` gives the defaults. */
-const unlimited: ConfigInput['rateLimit'] = { endpoints: Object.fromEntries(Object.keys(LIMITED_ENDPOINTS).map((name) => [name, { limit: 1_000_000 }])) };
+const unlimited: ConfigInput['rateLimit'] = {
+  endpoints: Object.fromEntries(Object.keys(LIMITED_ENDPOINTS).map((name) => [name, { limit: 1_000_000 }])),
+};
 
 const open: (() => Promise<void>)[] = [];
 const lasting: (() => Promise<void>)[] = [];
@@ -96,7 +98,17 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
   const { config, sameDatabaseAs: _, databaseUrl: __, lasting: ___, ...rest } = options;
   // Named after the service by default, which on PostgreSQL each run names anew: tests address it by its usual name.
   const http = { basePath: '/api/legate', ...config?.http };
-  const bare = await createLegate({ rateLimit: unlimited, ...config, http, dataDir: place.dir, databaseUrl: place.url, service: { name: place.name } }, { ...rest, clock });
+  const bare = await createLegate(
+    {
+      rateLimit: unlimited,
+      ...config,
+      http,
+      dataDir: place.dir,
+      databaseUrl: place.url,
+      service: { name: place.name },
+    },
+    { ...rest, clock },
+  );
   const legate = { ...bare, fetch: observed(bare, (problem) => undeclared.push(problem)) };
   const service = new TestService(legate, clock, place);
   closers.push(() => legate.close());
@@ -104,7 +116,10 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
 }
 
 /** A place for one service's data: a folder, a database URL and a service name of its own. Deleted after the test. */
-export async function newTestDatabase(shared?: { url: string; name: string }, closers = open): Promise<{ dir: string; url: string; name: string }> {
+export async function newTestDatabase(
+  shared?: { url: string; name: string },
+  closers = open,
+): Promise<{ dir: string; url: string; name: string }> {
   const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
   closers.push(async () => rmSync(dir, { recursive: true, force: true }));
   if (shared) return { dir, ...shared };
@@ -124,7 +139,9 @@ async function createDatabase(): Promise<string> {
   const url = new URL(inject('postgresUrl'));
   const name = randomName();
   await onPostgres(url.href, (client) => client.query(`create database ${name}`));
-  lasting.unshift(() => onPostgres(inject('postgresUrl'), (client) => client.query(`drop database ${name} with (force)`)));
+  lasting.unshift(() =>
+    onPostgres(inject('postgresUrl'), (client) => client.query(`drop database ${name} with (force)`)),
+  );
   url.pathname = `/${name}`;
   return url.href;
 }
@@ -132,8 +149,12 @@ async function createDatabase(): Promise<string> {
 /** What a service leaves would make every later migration of this file slower, since it looks through the whole catalog. */
 const dropTables = (url: string, prefix: string): Promise<void> =>
   onPostgres(url, async (client) => {
-    const { rows } = await client.query<{ name: string }>('select tablename as name from pg_tables where starts_with(tablename, $1)', [`${prefix}_`]);
-    if (rows.length > 0) await client.query(`drop table ${rows.map((r) => client.escapeIdentifier(r.name)).join(', ')}`);
+    const { rows } = await client.query<{ name: string }>(
+      'select tablename as name from pg_tables where starts_with(tablename, $1)',
+      [`${prefix}_`],
+    );
+    if (rows.length > 0)
+      await client.query(`drop table ${rows.map((r) => client.escapeIdentifier(r.name)).join(', ')}`);
   });
 
 async function onPostgres(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {
@@ -162,16 +183,29 @@ export class TestService {
   async call(
     method: string,
     path: string,
-    o: { as?: { token: string } | string | undefined; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string>; ip?: string } = {},
+    o: {
+      as?: { token: string } | string | undefined;
+      body?: unknown;
+      raw?: string | Uint8Array;
+      headers?: Record<string, string>;
+      ip?: string;
+    } = {},
   ): Promise<Answered> {
     const headers = new Headers(o.headers);
     const token = typeof o.as === 'string' ? o.as : o.as?.token;
     if (token !== undefined && !headers.has('authorization')) headers.set('authorization', `Bearer ${token}`);
     const body = o.raw ?? (o.body === undefined ? undefined : JSON.stringify(o.body));
     if (o.body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
-    const response = await this.legate.fetch(new Request(`http://localhost:3000${path}`, { method, headers, ...(body === undefined ? {} : { body: body as BodyInit }) }), {
-      remoteAddress: o.ip ?? '192.0.2.1',
-    });
+    const response = await this.legate.fetch(
+      new Request(`http://localhost:3000${path}`, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: body as BodyInit }),
+      }),
+      {
+        remoteAddress: o.ip ?? '192.0.2.1',
+      },
+    );
     const text = await response.text();
     let json: Json;
     try {
@@ -234,13 +268,19 @@ export class TestService {
   async tenant(): Promise<string> {
     const now = this.clock.now();
     const id = newId('tenant', now);
-    await this.legate.platform.database.write.insertInto('tenants').values({ id, name: id, slug: id, created_at: now }).execute();
+    await this.legate.platform.database.write
+      .insertInto('tenants')
+      .values({ id, name: id, slug: id, created_at: now })
+      .execute();
     return id;
   }
 
   /** An agent of `owner`, made over HTTP. */
   async agent(owner: TestUser, body: Record<string, unknown> = {}): Promise<TestAgent> {
-    const r = await this.call('POST', '/agents', { as: owner, body: { ownerId: owner.id, name: 'agent', type: 'autonomous', ...body } });
+    const r = await this.call('POST', '/agents', {
+      as: owner,
+      body: { ownerId: owner.id, name: 'agent', type: 'autonomous', ...body },
+    });
     if (r.status !== 201) throw new Error(`POST /agents answered ${r.status}: ${r.text}`);
     return { id: r.body.id, token: r.body.token, body: r.body };
   }

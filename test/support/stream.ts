@@ -54,7 +54,10 @@ export class Stream {
   async until(holds: () => boolean): Promise<void> {
     const deadline = performance.now() + 5000;
     while (!holds()) {
-      if (performance.now() > deadline) throw new Error(`the stream has ${JSON.stringify(this.seen.map((s) => s.event))}${this.ended ? ' and has ended' : ''}`);
+      if (performance.now() > deadline)
+        throw new Error(
+          `the stream has ${JSON.stringify(this.seen.map((s) => s.event))}${this.ended ? ' and has ended' : ''}`,
+        );
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 50);
         this.#waiting.push(() => {
@@ -81,11 +84,20 @@ export class Stream {
 }
 
 /** Opens the stream; gives it once its first bytes are there. */
-export async function openStream(t: TestService, o: { as?: { token: string } | string; query?: Record<string, string>; headers?: Record<string, string> } = {}): Promise<Stream> {
+export async function openStream(
+  t: TestService,
+  o: { as?: { token: string } | string; query?: Record<string, string>; headers?: Record<string, string> } = {},
+): Promise<Stream> {
   const token = typeof o.as === 'string' ? o.as : o.as?.token;
   const url = `http://localhost:3000/api/legate/events/stream?${new URLSearchParams(o.query)}`;
   const response = await t.legate.fetch(
-    new Request(url, { headers: { accept: 'text/event-stream', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...o.headers } }),
+    new Request(url, {
+      headers: {
+        accept: 'text/event-stream',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...o.headers,
+      },
+    }),
   );
   const stream = new Stream(response);
   await stream.until(() => stream.text !== '' || stream.ended);

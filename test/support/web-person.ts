@@ -23,7 +23,8 @@ export class WebPerson {
   /** Opens the address of an authorization request, signs in where asked to, and decides. Gives the address that leads back to the client. */
   async decide(address: string, decision: 'allow' | 'deny' = 'allow'): Promise<URL> {
     let page = await this.#open(address);
-    if (page.url.pathname.endsWith('/sign-in')) page = await this.#submit(page, { email: this.email, password: this.#password });
+    if (page.url.pathname.endsWith('/sign-in'))
+      page = await this.#submit(page, { email: this.email, password: this.#password });
     if (page.left) return page.url;
     const { url, left, html } = await this.#submit(page, { decision });
     if (!left) throw new Error(`the consent page led to ${url.href}: ${html.slice(0, 500)}`);
@@ -44,7 +45,11 @@ export class WebPerson {
       fields.set(name, attribute(tag, 'value') ?? (type === 'checkbox' ? 'on' : ''));
     }
     for (const [name, value] of Object.entries(typed)) fields.set(name, value);
-    return this.#follow(page.url, { method: 'POST', body: fields, headers: { origin: page.url.origin, 'sec-fetch-site': 'same-origin' } });
+    return this.#follow(page.url, {
+      method: 'POST',
+      body: fields,
+      headers: { origin: page.url.origin, 'sec-fetch-site': 'same-origin' },
+    });
   }
 
   /** Follows redirects as long as they stay where the first page was. */
@@ -56,7 +61,11 @@ export class WebPerson {
       const response = await fetch(url, {
         ...next,
         redirect: 'manual',
-        headers: { accept: 'text/html', ...(cookie ? { cookie } : {}), ...(next.headers as Record<string, string> | undefined) },
+        headers: {
+          accept: 'text/html',
+          ...(cookie ? { cookie } : {}),
+          ...(next.headers as Record<string, string> | undefined),
+        },
       });
       for (const set of response.headers.getSetCookie()) {
         const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
@@ -84,4 +93,10 @@ interface Page {
 }
 
 const attribute = (tag: string, name: string): string | undefined =>
-  new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1]?.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+  new RegExp(`\\s${name}="([^"]*)"`)
+    .exec(tag)?.[1]
+    ?.replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');

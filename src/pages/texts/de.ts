@@ -30,30 +30,37 @@ export const de: Texts = {
     unavailableText: 'Bitte versuchen Sie es gleich noch einmal.',
     internal: 'Bei uns ist etwas schiefgegangen',
     reference: (id) => `Wenn Sie das melden, geben Sie bitte diese Kennung an: ${id}`,
-    otherSite: 'Dieses Formular kam von einer anderen Website; deshalb ist nichts geschehen. Öffnen Sie die Seite hier und senden Sie es noch einmal.',
+    otherSite:
+      'Dieses Formular kam von einer anderen Website; deshalb ist nichts geschehen. Öffnen Sie die Seite hier und senden Sie es noch einmal.',
   },
   codes: {
     NOT_FOUND: 'Hier ist nichts.',
     FORBIDDEN: 'Ihr Konto darf das nicht.',
     UNAUTHORIZED: 'Sie sind nicht (mehr) angemeldet.',
-    VALIDATION_FAILED: 'Die Adresse oder das Formular ist nicht vollständig. Gehen Sie zurück und versuchen Sie es noch einmal.',
+    VALIDATION_FAILED:
+      'Die Adresse oder das Formular ist nicht vollständig. Gehen Sie zurück und versuchen Sie es noch einmal.',
     STORAGE_UNAVAILABLE: 'Bitte versuchen Sie es gleich noch einmal.',
     EMAIL_IN_USE: 'Zu dieser E-Mail-Adresse gibt es schon ein Konto.',
     INVALID_EMAIL_OR_PASSWORD: 'Die E-Mail-Adresse oder das Passwort stimmt nicht.',
     INVALID_CODE: 'Dieser Code stimmt nicht oder wurde schon verwendet.',
     INVALID_PASSWORD: 'Das Passwort stimmt nicht.',
     TOO_MANY_TRIES: 'Zu viele falsche Codes. Bitte warten Sie eine Weile und versuchen Sie es dann noch einmal.',
-    EMAIL_NOT_VERIFIED: 'Bestätigen Sie zuerst Ihre E-Mail-Adresse: Folgen Sie dem Link, den wir Ihnen geschickt haben.',
+    EMAIL_NOT_VERIFIED:
+      'Bestätigen Sie zuerst Ihre E-Mail-Adresse: Folgen Sie dem Link, den wir Ihnen geschickt haben.',
     SIGN_UP_CLOSED: 'Konten legt hier ein Administrator an.',
     INVITE_REQUIRED: 'Konten gibt es hier auf Einladung. Folgen Sie dem Link in Ihrer Einladung.',
     INVITE_INVALID: 'Diese Einladung gilt nicht (mehr) oder ist für eine andere E-Mail-Adresse.',
     MAIL_NOT_CONFIGURED: 'E-Mail ist hier nicht eingerichtet; deshalb ist das nicht möglich.',
-    SESSION_LIMIT_REACHED: 'Sie sind auf so vielen Geräten angemeldet, wie erlaubt sind. Melden Sie sich zuerst auf einem anderen ab.',
+    SESSION_LIMIT_REACHED:
+      'Sie sind auf so vielen Geräten angemeldet, wie erlaubt sind. Melden Sie sich zuerst auf einem anderen ab.',
     GRANT_NOT_FOUND: 'Diese App hat keinen Zugang (mehr).',
-    SETUP_LINK_INVALID: 'Dieser Link ist nicht gültig: Er gilt 15 Minuten lang und nur einmal. Solange es noch kein Konto gibt, zeigt ein Neustart des Dienstes einen neuen.',
-    PASSWORD_BREACHED: 'Dieses Passwort ist aus Datenlecks bekannt, andere können es also erraten. Wählen Sie ein anderes.',
+    SETUP_LINK_INVALID:
+      'Dieser Link ist nicht gültig: Er gilt 15 Minuten lang und nur einmal. Solange es noch kein Konto gibt, zeigt ein Neustart des Dienstes einen neuen.',
+    PASSWORD_BREACHED:
+      'Dieses Passwort ist aus Datenlecks bekannt, andere können es also erraten. Wählen Sie ein anderes.',
     PASSWORD_REJECTED: 'Dieses Passwort wird nicht angenommen. Wählen Sie ein anderes.',
-    PASSWORD_CHECK_UNAVAILABLE: 'Das Passwort konnte nicht mit bekannten Datenlecks verglichen werden. Bitte versuchen Sie es gleich noch einmal.',
+    PASSWORD_CHECK_UNAVAILABLE:
+      'Das Passwort konnte nicht mit bekannten Datenlecks verglichen werden. Bitte versuchen Sie es gleich noch einmal.',
     INVALID_TOKEN: 'Dieser Link ist nicht gültig, wurde schon verwendet oder ist zu alt. Fordern Sie einen neuen an.',
     PASSWORD_CHECKS_BUSY: 'Gerade melden sich zu viele zugleich an. Bitte versuchen Sie es gleich noch einmal.',
   },
@@ -84,7 +91,8 @@ export const de: Texts = {
     haveAccount: 'Sie haben schon ein Konto?',
     signIn: 'Anmelden',
     checkMail: 'Sehen Sie in Ihren E-Mails nach',
-    checkMailText: (email) => `Wir haben eine Nachricht an ${email} geschickt. Folgen Sie dem Link darin, um die Adresse zu bestätigen.`,
+    checkMailText: (email) =>
+      `Wir haben eine Nachricht an ${email} geschickt. Folgen Sie dem Link darin, um die Adresse zu bestätigen.`,
   },
   secondFactor: {
     title: 'Zweiter Schritt',
@@ -102,7 +110,14 @@ export const de: Texts = {
     current: 'Dieses Gerät',
     unknown: 'Unbekannter Browser',
     on: (browser, os) => `${browser} unter ${os}`,
-    kinds: { desktop: 'Rechner', mobile: 'Mobiltelefon', tablet: 'Tablet-Computer', tv: 'Fernseher', bot: 'Programm', unknown: '' },
+    kinds: {
+      desktop: 'Rechner',
+      mobile: 'Mobiltelefon',
+      tablet: 'Tablet-Computer',
+      tv: 'Fernseher',
+      bot: 'Programm',
+      unknown: '',
+    },
     signedIn: (when) => `Angemeldet am ${when}`,
     address: (ip) => `IP-Adresse ${ip}`,
     end: 'Beenden',
@@ -139,7 +154,8 @@ export const de: Texts = {
     document: (host) => `Die Anwendung wird von ${host} beschrieben.`,
     resource: 'Sie benutzt',
     agents: 'Welcher Agent handelt',
-    agentsHint: 'Was die Anwendung tut, wird unter diesem Agenten aufgezeichnet. Wird er widerrufen, endet der Zugriff.',
+    agentsHint:
+      'Was die Anwendung tut, wird unter diesem Agenten aufgezeichnet. Wird er widerrufen, endet der Zugriff.',
     newAgent: (name) => `Ein neuer Agent, „${name}“`,
     usual: 'handelte mit dieser Anwendung schon',
     allow: 'Erlauben',
@@ -163,7 +179,8 @@ export const de: Texts = {
     submit: 'Administrator anlegen',
     refused: 'Einrichtung',
     done: 'Sie sind angemeldet',
-    doneText: (email) => `Der Administrator ${email} wurde angelegt. Dieser Link kann nicht noch einmal verwendet werden.`,
+    doneText: (email) =>
+      `Der Administrator ${email} wurde angelegt. Dieser Link kann nicht noch einmal verwendet werden.`,
   },
   askMagicLink: {
     title: 'Anmelden per E-Mail',
@@ -175,7 +192,8 @@ export const de: Texts = {
     title: 'Passwort vergessen?',
     text: 'Wir schicken Ihnen einen Link, mit dem Sie ein neues setzen können.',
     submit: 'Link senden',
-    sent: (email) => `Wenn es ein Konto für ${email} gibt, ist ein Link zum Setzen eines neuen Passworts unterwegs. Er gilt einmal und eine Stunde lang.`,
+    sent: (email) =>
+      `Wenn es ein Konto für ${email} gibt, ist ein Link zum Setzen eines neuen Passworts unterwegs. Er gilt einmal und eine Stunde lang.`,
   },
   askVerification: {
     title: 'E-Mail-Adresse bestätigen',

@@ -49,10 +49,12 @@ export const en = {
     MAIL_NOT_CONFIGURED: 'Mail is not set up here, so this is not possible.',
     SESSION_LIMIT_REACHED: 'You are signed in on as many devices as are allowed. Sign out on another one first.',
     GRANT_NOT_FOUND: 'This app has no access (any more).',
-    SETUP_LINK_INVALID: 'This set-up link is not valid, was used, or is older than 15 minutes. A restart prints a new one while there is no user yet.',
+    SETUP_LINK_INVALID:
+      'This set-up link is not valid, was used, or is older than 15 minutes. A restart prints a new one while there is no user yet.',
     PASSWORD_BREACHED: 'This password is known from data breaches, so others can guess it. Choose another one.',
     PASSWORD_REJECTED: 'This password is not accepted. Choose another one.',
-    PASSWORD_CHECK_UNAVAILABLE: 'The password could not be compared with known data breaches. Please try again in a moment.',
+    PASSWORD_CHECK_UNAVAILABLE:
+      'The password could not be compared with known data breaches. Please try again in a moment.',
     INVALID_TOKEN: 'This link is not valid, was used, or is too old. Ask for a new one.',
     PASSWORD_CHECKS_BUSY: 'Too many people are signing in at once. Please try again in a moment.',
   },
@@ -101,7 +103,14 @@ export const en = {
     current: 'This device',
     unknown: 'Unknown browser',
     on: (browser: string, os: string) => `${browser} on ${os}`,
-    kinds: { desktop: 'Computer', mobile: 'Mobile phone', tablet: 'Tablet', tv: 'Television', bot: 'Program', unknown: '' },
+    kinds: {
+      desktop: 'Computer',
+      mobile: 'Mobile phone',
+      tablet: 'Tablet',
+      tv: 'Television',
+      bot: 'Program',
+      unknown: '',
+    },
     signedIn: (when: string) => `Signed in ${when}`,
     address: (ip: string) => `IP address ${ip}`,
     end: 'End',
@@ -133,7 +142,8 @@ export const en = {
     otherScope: (scope: string) => `Use the permission “${scope}”`,
     sentTo: 'Afterwards you are sent to',
     thisComputer: 'a program on this computer',
-    selfRegistered: 'This application registered itself. Nobody has checked who is behind its name: allow it only if you have just started this yourself.',
+    selfRegistered:
+      'This application registered itself. Nobody has checked who is behind its name: allow it only if you have just started this yourself.',
     document: (host: string) => `The application is described by ${host}.`,
     resource: 'It will use',
     agents: 'Which agent acts',
@@ -173,7 +183,8 @@ export const en = {
     title: 'Forgot your password?',
     text: 'We send you a link with which you can set a new one.',
     submit: 'Send the link',
-    sent: (email: string) => `If there is an account for ${email}, a link for setting a new password is on its way. It works once, for an hour.`,
+    sent: (email: string) =>
+      `If there is an account for ${email}, a link for setting a new password is on its way. It works once, for an hour.`,
   },
   askVerification: {
     title: 'Verify your e-mail address',

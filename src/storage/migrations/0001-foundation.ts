@@ -17,7 +17,9 @@ export function foundation({ dialect, prefix }: MigrationContext) {
         .addColumn('clock', int, (c) => c.notNull())
         .addColumn('writer', 'text', (c) => c.notNull())
         .execute();
-      await sql`insert into ${sql.table(`${prefix}head`)} (id, seq, epoch, clock, writer) values (1, 0, 1, 0, '')`.execute(db);
+      await sql`insert into ${sql.table(`${prefix}head`)} (id, seq, epoch, clock, writer) values (1, 0, 1, 0, '')`.execute(
+        db,
+      );
 
       await s
         .createTable('stream_events')
@@ -43,7 +45,12 @@ export function foundation({ dialect, prefix }: MigrationContext) {
         // PostgreSQL logs only the changed part of an index page, so its indexes cost little while writing.
         await s.createIndex(`${prefix}stream_events_agent`).on('stream_events').columns(['agent_id', 'seq']).execute();
         await s.createIndex(`${prefix}stream_events_user`).on('stream_events').columns(['user_id', 'seq']).execute();
-        await s.createIndex(`${prefix}stream_events_refused`).on('stream_events').columns(['result', 'seq']).where(sql.ref('result'), '<>', sql.lit('allowed')).execute();
+        await s
+          .createIndex(`${prefix}stream_events_refused`)
+          .on('stream_events')
+          .columns(['result', 'seq'])
+          .where(sql.ref('result'), '<>', sql.lit('allowed'))
+          .execute();
       }
 
       await s

@@ -17,7 +17,11 @@ export function signIn({ dialect, prefix }: MigrationContext) {
         .addColumn('created_at', int, (c) => c.notNull())
         .addColumn('expires_at', int, (c) => c.notNull())
         .execute();
-      await s.createIndex(`${prefix}one_time_tokens_user`).on('one_time_tokens').columns(['user_id', 'purpose']).execute();
+      await s
+        .createIndex(`${prefix}one_time_tokens_user`)
+        .on('one_time_tokens')
+        .columns(['user_id', 'purpose'])
+        .execute();
       await s.createIndex(`${prefix}one_time_tokens_expiry`).on('one_time_tokens').column('expires_at').execute();
 
       await s

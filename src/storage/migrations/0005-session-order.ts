@@ -5,8 +5,16 @@ import type { MigrationContext } from '../migrate.ts';
 export function sessionOrder({ prefix }: MigrationContext) {
   return {
     async up(db: Kysely<unknown>): Promise<void> {
-      await db.schema.createIndex(`${prefix}sessions_use`).on('sessions').columns(['user_id', 'last_used_at']).execute();
-      await db.schema.createIndex(`${prefix}sessions_expiry`).on('sessions').columns(['user_id', 'expires_at']).execute();
+      await db.schema
+        .createIndex(`${prefix}sessions_use`)
+        .on('sessions')
+        .columns(['user_id', 'last_used_at'])
+        .execute();
+      await db.schema
+        .createIndex(`${prefix}sessions_expiry`)
+        .on('sessions')
+        .columns(['user_id', 'expires_at'])
+        .execute();
       await db.schema.dropIndex(`${prefix}sessions_user`).execute();
     },
   };

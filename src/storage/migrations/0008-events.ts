@@ -10,7 +10,11 @@ export function events({ dialect, prefix }: MigrationContext) {
         .addColumn('sealed', 'text', (c) => c.notNull())
         .addColumn('expires_at', dialect === 'sqlite' ? 'integer' : 'bigint', (c) => c.notNull())
         .execute();
-      await db.schema.createIndex(`${prefix}stream_tickets_expires`).on('stream_tickets').column('expires_at').execute();
+      await db.schema
+        .createIndex(`${prefix}stream_tickets_expires`)
+        .on('stream_tickets')
+        .column('expires_at')
+        .execute();
     },
   };
 }

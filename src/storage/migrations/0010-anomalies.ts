@@ -29,7 +29,9 @@ export function anomalies({ dialect, prefix }: MigrationContext) {
         .addColumn('state', 'text', (c) => c.notNull())
         .execute();
       // What was decided before there was a detector is not looked at.
-      await sql`insert into ${sql.table('projections')} (name, upto) select 'anomalies', seq from ${sql.table('head')} where id = 1`.execute(db);
+      await sql`insert into ${sql.table('projections')} (name, upto) select 'anomalies', seq from ${sql.table('head')} where id = 1`.execute(
+        db,
+      );
     },
   };
 }

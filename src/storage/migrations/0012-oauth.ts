@@ -20,7 +20,11 @@ export function oauth({ dialect, prefix }: MigrationContext) {
         .addColumn('created_at', int, (c) => c.notNull())
         .addColumn('last_used_at', int)
         .execute();
-      await s.createIndex(`${prefix}oauth_clients_unused`).on('oauth_clients').columns(['last_used_at', 'created_at']).execute();
+      await s
+        .createIndex(`${prefix}oauth_clients_unused`)
+        .on('oauth_clients')
+        .columns(['last_used_at', 'created_at'])
+        .execute();
       await s
         .createTable('oauth_consents')
         .addColumn('user_id', 'text', (c) => c.notNull())

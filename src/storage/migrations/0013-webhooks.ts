@@ -39,9 +39,22 @@ export function webhooks({ dialect, prefix }: MigrationContext) {
         .addColumn('created_at', int, (c) => c.notNull())
         .addColumn('delivered_at', int)
         .execute();
-      await s.createIndex(`${prefix}webhook_deliveries_once`).unique().on('webhook_deliveries').columns(['webhook_id', 'event_id']).execute();
-      await s.createIndex(`${prefix}webhook_deliveries_due`).on('webhook_deliveries').columns(['status', 'next_at']).execute();
-      await s.createIndex(`${prefix}webhook_deliveries_webhook`).on('webhook_deliveries').columns(['webhook_id', 'id']).execute();
+      await s
+        .createIndex(`${prefix}webhook_deliveries_once`)
+        .unique()
+        .on('webhook_deliveries')
+        .columns(['webhook_id', 'event_id'])
+        .execute();
+      await s
+        .createIndex(`${prefix}webhook_deliveries_due`)
+        .on('webhook_deliveries')
+        .columns(['status', 'next_at'])
+        .execute();
+      await s
+        .createIndex(`${prefix}webhook_deliveries_webhook`)
+        .on('webhook_deliveries')
+        .columns(['webhook_id', 'id'])
+        .execute();
     },
   };
 }

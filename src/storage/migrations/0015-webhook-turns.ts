@@ -5,7 +5,11 @@ import type { MigrationContext } from '../migrate.ts';
 export function webhookTurns({ prefix }: MigrationContext) {
   return {
     async up(db: Kysely<unknown>): Promise<void> {
-      await db.schema.createIndex(`${prefix}webhook_deliveries_turn`).on('webhook_deliveries').columns(['webhook_id', 'status', 'next_at', 'id']).execute();
+      await db.schema
+        .createIndex(`${prefix}webhook_deliveries_turn`)
+        .on('webhook_deliveries')
+        .columns(['webhook_id', 'status', 'next_at', 'id'])
+        .execute();
     },
   };
 }

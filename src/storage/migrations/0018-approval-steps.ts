@@ -5,7 +5,11 @@ import type { MigrationContext } from '../migrate.ts';
 export function approvalSteps({ dialect, prefix }: MigrationContext) {
   return {
     async up(db: Kysely<unknown>): Promise<void> {
-      await db.schema.createIndex(`${prefix}approvals_waiting`).on('approvals').columns(['status', 'expires_at']).execute();
+      await db.schema
+        .createIndex(`${prefix}approvals_waiting`)
+        .on('approvals')
+        .columns(['status', 'expires_at'])
+        .execute();
       await db.schema
         .alterTable('agent_hours')
         .addColumn('steps', dialect === 'sqlite' ? 'integer' : 'bigint', (c) => c.notNull().defaultTo(0))

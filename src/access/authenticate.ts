@@ -1,0 +1,237 @@
+import { SECOND_MS } from '../kernel/clock.ts';
+import { invalidCredential } from '../kernel/errors.ts';
+import { text } from '../kernel/json.ts';
+import { secretHash, secretKind, secretKindByPrefix } from '../kernel/secrets.ts';
+import type { Credential, CredentialKind, Platform } from '../platform.ts';
+import type { Db } from '../storage/index.ts';
+import { ANONYMOUS, type Principal } from './principal.ts';
+import { readCookie, sessionCookieName } from './session-cookie.ts';
+
+/** The embedder's own sign-in, asked when no credential of ours is present (contract 4). */
+export type AuthenticateHook = (
+  request: Request,
+) => Promise<ExternalUser | null | undefined> | ExternalUser | null | undefined;
+export interface ExternalUser {
+  userId: string;
+  role?: 'user' | 'admin' | undefined;
+  tenantId?: string | null | undefined;
+}
+
+/** A principal, and what is needed to prove it again. */
+export interface Proof {
+  readonly principal: Principal;
+  /** Epoch up to which it is known to hold; -1 when that is not known. */
+  readonly epoch: number;
+  readonly reauthenticate: (db: Db) => Promise<Principal>;
+  /** The credential came in a cookie, so the browser may have sent it unasked. */
+  readonly byCookie: boolean;
+}
+
+/** Longest credential that is looked at. */
+const MAX_CREDENTIAL_CHARS = 16_384;
+
+interface CachedUser {
+  readonly principal: Principal;
+  readonly epoch: number;
+  readonly provedAt: number;
+}
+/** Time alone changes some credentials: a session that is used expires later. */
+const PROVE_AGAIN_MS = 30 * SECOND_MS;
+const MAX_CACHED = 20_000;
+
+/** What a credential's header was made into. */
+interface KnownHeader {
+  readonly header: string;
+  readonly token: string;
+  /** undefined: no secret of ours, by its checksum too. */
+  readonly kind: CredentialKind | undefined;
+  readonly tokenHash: string;
+}
+
+/** Turns whatever a request carries into a principal. Knows no kind of credential by name: modules declare theirs. */
+export class Authenticator {
+  readonly #platform: Platform;
+  readonly #credentials: ReadonlyMap<CredentialKind, Credential>;
+  readonly #hook: AuthenticateHook | undefined;
+  readonly cookieName: string;
+  readonly #cache = new Map<string, CachedUser>();
+  readonly #lastOf = new WeakMap<object, KnownHeader>();
+  readonly #lastCookieOf = new WeakMap<object, KnownHeader>();
+
+  constructor(platform: Platform, credentials: readonly Credential[], hook: AuthenticateHook | undefined) {
+    this.#platform = platform;
+    this.#credentials = new Map(credentials.map((c) => [c.kind, c]));
+    this.#hook = hook;
+    this.cookieName = sessionCookieName(platform.baseUrl, platform.config.service.name);
+  }
+
+  /** Throws 401 when a credential is present that proves nothing. */
+  async authenticate(request: Request): Promise<Proof> {
+    const header = request.headers.get('authorization');
+    if (header !== null && this.isOurs(header)) return this.#bySecret(bearerToken(header), false);
+    const cookie = header === null ? readCookie(request.headers.get('cookie'), this.cookieName) : undefined;
+    if (cookie !== undefined) return this.#bySecret(cookie, true);
+    const external = (await this.#hook?.(request)) ?? null;
+    if (external === null) {
+      if (header !== null) throw invalidCredential();
+      return {
+        principal: ANONYMOUS,
+        epoch: Number.MAX_SAFE_INTEGER,
+        reauthenticate: async () => ANONYMOUS,
+        byCookie: false,
+      };
+    }
+    const principal = externalPrincipal(external);
+    // What proved the user may be a cookie of the application. Browsers name the origin of every change, so only they are held to it.
+    const byCookie =
+      header === null && request.headers.has('origin') && request.headers.get('sec-fetch-site') !== 'same-origin';
+    return { principal, epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => principal, byCookie };
+  }
+
+  /** By a credential that came another way than in the Authorization header. Throws 401. */
+  bySecret(secret: string): Promise<Proof> {
+    return this.#bySecret(secret, false);
+  }
+
+  /** False: this Authorization header is for the embedder's own sign-in to judge. */
+  isOurs(header: string): boolean {
+    return this.#hook === undefined || (isBearer(header) && this.#kindByLooks(bearerToken(header)) !== undefined);
+  }
+
+  /** Enough to pick who verifies. */
+  #kindByLooks(token: string): CredentialKind | undefined {
+    return secretKindByPrefix(token) ?? this.#recognised(token);
+  }
+
+  #recognised(token: string): CredentialKind | undefined {
+    for (const { kind, recognises } of this.#credentials.values()) if (recognises?.(this.#platform, token)) return kind;
+    return undefined;
+  }
+
+  /**
+   * The hot path's way: from memory when possible. What it gives may be older than the newest change; the ledger proves it
+   * again under its lock before anything is decided on it. A connection mostly sends the same header again: what it was
+   * hashed to is kept as long as the `connection`.
+   */
+  cachedBearer(header: string, connection: object): Proof | Promise<Proof> {
+    const { policy } = this.#platform;
+    const known = this.#known(header, connection, bearerToken);
+    const { token, kind, tokenHash } = known;
+    if (kind === 'agentToken') {
+      const agent = policy.peekByTokenHash(tokenHash);
+      if (agent) {
+        const principal: Principal = {
+          kind: 'agent',
+          agentId: agent.id,
+          ownerId: agent.ownerId,
+          tenantId: agent.tenantId,
+          tokenHash,
+        };
+        return {
+          principal,
+          epoch: -1,
+          reauthenticate: (db) => this.#prove(kind, tokenHash, token, db),
+          byCookie: false,
+        };
+      }
+    } else if (kind) {
+      const hit = this.#cache.get(tokenHash);
+      if (hit && hit.epoch === policy.epoch && this.#platform.clock.now() - hit.provedAt < PROVE_AGAIN_MS)
+        return {
+          principal: hit.principal,
+          epoch: hit.epoch,
+          reauthenticate: (db) => this.#prove(kind, tokenHash, token, db),
+          byCookie: false,
+        };
+    }
+    return this.#byKnown(known, false);
+  }
+
+  /**
+   * Proves the Bearer token or session cookie of a request on `connection`, from the database as {@link authenticate} does, without
+   * a Request. undefined: there is neither, or it is for the embedder's own sign-in to judge.
+   */
+  provenOn(
+    connection: object,
+    authorization: string | undefined,
+    cookies: string | undefined,
+  ): Promise<Proof> | undefined {
+    if (authorization !== undefined) {
+      if (!this.isOurs(authorization)) return undefined;
+      return this.#byKnown(this.#known(authorization, connection, bearerToken), false);
+    }
+    if (cookies === undefined || readCookie(cookies, this.cookieName) === undefined) return undefined;
+    const secretIn = (header: string): string => readCookie(header, this.cookieName) ?? '';
+    return this.#byKnown(this.#known(cookies, connection, secretIn, this.#lastCookieOf), true);
+  }
+
+  #known(header: string, connection: object, secretIn: (header: string) => string, last = this.#lastOf): KnownHeader {
+    let known = last.get(connection);
+    if (known?.header !== header) {
+      known = this.#look(header, secretIn(header));
+      last.set(connection, known);
+    }
+    return known;
+  }
+
+  #look(header: string, token: string): KnownHeader {
+    const kind = token.length > MAX_CREDENTIAL_CHARS ? undefined : (secretKind(token) ?? this.#recognised(token));
+    return { header, token, kind, tokenHash: kind ? secretHash(token) : '' };
+  }
+
+  async #bySecret(secret: string, byCookie: boolean): Promise<Proof> {
+    return this.#byKnown(this.#look(secret, secret), byCookie);
+  }
+
+  async #byKnown({ token, kind, tokenHash }: KnownHeader, byCookie: boolean): Promise<Proof> {
+    if (!kind) throw invalidCredential();
+    const { policy, database } = this.#platform;
+    const epoch = policy.epoch;
+    const principal = await this.#prove(kind, tokenHash, token, database.read);
+    await this.#credentials.get(kind)?.used?.(this.#platform, principal, this.#platform.clock.now());
+    return {
+      principal,
+      epoch: principal.kind === 'agent' ? -1 : epoch,
+      reauthenticate: (db) => this.#prove(kind, tokenHash, token, db),
+      byCookie,
+    };
+  }
+
+  async #prove(kind: CredentialKind, tokenHash: string, credential: string, db: Db): Promise<Principal> {
+    const { policy, clock } = this.#platform;
+    const epoch = policy.epoch;
+    const principal = await this.#credentials.get(kind)?.verify(this.#platform, db, tokenHash, clock.now(), credential);
+    if (!principal) throw invalidCredential();
+    if (principal.kind !== 'agent' && !this.#credentials.get(kind)?.everyUse?.(this.#platform)) {
+      if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
+      this.#cache.set(tokenHash, { principal, epoch, provedAt: clock.now() });
+    }
+    return principal;
+  }
+}
+
+const isBearer = (header: string): boolean =>
+  header.length <= MAX_CREDENTIAL_CHARS && header.slice(0, 7).toLowerCase() === 'bearer ';
+
+function bearerToken(header: string): string {
+  if (!isBearer(header)) throw invalidCredential();
+  return header.slice(7).trim();
+}
+
+/** Throws (500, with the reason in the log) when the embedder's function gives what is no user. */
+function externalPrincipal({ userId, role, tenantId }: ExternalUser): Principal {
+  if (!text(128).safeParse(userId).success)
+    throw new Error('authenticate gave a userId that is not a text of 1 to 128 characters');
+  if (role !== undefined && role !== 'user' && role !== 'admin')
+    throw new Error('authenticate gave a role that is neither user nor admin');
+  return {
+    kind: 'user',
+    userId,
+    role: role ?? 'user',
+    tenantId: tenantId ?? null,
+    via: 'external',
+    credentialId: null,
+    scopes: undefined,
+    expiresAt: null,
+  };
+}

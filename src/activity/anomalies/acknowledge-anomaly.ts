@@ -1,0 +1,24 @@
+import type { Caller } from '../../authorization/agents/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Anomaly } from './schema.ts';
+import { findAnomaly, toAnomaly } from './store.ts';
+
+/** A person has seen it. The first acknowledgement stays; a further one changes nothing. 404 ANOMALY_NOT_FOUND. */
+export async function acknowledgeAnomaly(
+  platform: Platform,
+  caller: Pick<Caller, 'reauthorize' | 'principal'>,
+  id: string,
+  note: string | undefined,
+): Promise<Anomaly> {
+  return platform.ledger.change(async ({ db, now }) => {
+    const row = await findAnomaly(db, await caller.reauthorize(db), id);
+    if (row.acknowledged_at !== null) return toAnomaly(row);
+    const seen = {
+      acknowledged_at: now,
+      acknowledged_by: caller.principal.kind === 'user' ? caller.principal.userId : null,
+      note: note ?? null,
+    };
+    await db.updateTable('anomalies').set(seen).where('id', '=', id).execute();
+    return toAnomaly({ ...row, ...seen });
+  });
+}

@@ -1,0 +1,39 @@
+import type { z } from 'zod';
+import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { ANONYMOUS } from '../../access/principal.ts';
+import { parseWith } from '../../kernel/json.ts';
+import type { Platform } from '../../platform.ts';
+import { acknowledgeAnomaly } from './acknowledge-anomaly.ts';
+import { detectorOf } from './detector.ts';
+import { Acknowledgement, type Anomaly, AnomalyFilter } from './schema.ts';
+import { findAnomalies, findAnomaly, toAnomaly } from './store.ts';
+
+const MAX = 1000;
+
+/** `legate.anomalies`: the endpoints under /anomalies as functions, with the power of an admin. What is refused is thrown as {@link LegateError}. */
+export interface AnomaliesApi {
+  /** The newest thousand that fit, every decision that is recorded by now considered. */
+  list(filter?: InProcess<z.input<typeof AnomalyFilter>>): Promise<Anomaly[]>;
+  get(id: string): Promise<Anomaly>;
+  acknowledge(id: string, input?: z.input<typeof Acknowledgement>): Promise<Anomaly>;
+}
+
+export function anomaliesApi(platform: Platform): AnomaliesApi {
+  const all = { kind: 'all' } as const;
+  const db = platform.database.read;
+  return {
+    list: async (filter = {}) => {
+      const parsed = parseWith(AnomalyFilter, asOverHttp(filter));
+      await detectorOf(platform).look();
+      return (await findAnomalies(db, all, parsed, { after: undefined, limit: MAX })).map(toAnomaly);
+    },
+    get: async (id) => toAnomaly(await findAnomaly(db, all, id)),
+    acknowledge: async (id, input = {}) =>
+      acknowledgeAnomaly(
+        platform,
+        { reauthorize: async () => all, principal: ANONYMOUS },
+        id,
+        parseWith(Acknowledgement, input).note,
+      ),
+  };
+}

@@ -1,0 +1,209 @@
+import { describe, expect, it } from 'vitest';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
+import { detect, type Kind, newState, type Thresholds } from './detect.ts';
+
+const DEFAULTS: Thresholds = {
+  enabled: true,
+  denialBurst: { count: 20, windowSeconds: 60 },
+  rateSpike: { factor: 5, minCalls: 50, warmUp: 12 },
+  newNamespace: { warmUpCalls: 100 },
+  unusualHour: { warmUpDays: 7, sharePercent: 1 },
+  probing: { resources: 10, windowSeconds: 600 },
+};
+const MIDNIGHT = Date.parse('2030-01-15T00:00:00.000Z');
+/** Beginning of a period of five minutes. */
+const MORNING = MIDNIGHT + 9 * HOUR_MS;
+
+/** An agent under watch: what it does, and what was found of one kind, by the time since the morning. */
+function watched(kind: Kind, thresholds: { readonly [K in keyof Thresholds]?: Thresholds[K] } = {}) {
+  const state = newState();
+  const found: number[] = [];
+  let n = 0;
+  const once = (at: number, resource: string, allowed: boolean): void => {
+    const seen = { auditId: `aud_${n++}`, resource, allowed, at: MORNING + at };
+    for (const one of detect(state, seen, { ...DEFAULTS, ...thresholds })) if (one.kind === kind) found.push(at);
+    // What is remembered is JSON.
+    expect(JSON.parse(JSON.stringify(state))).toEqual(state);
+  };
+  const times = (count: number, at: number, resource: string | ((i: number) => string), allowed: boolean): void => {
+    for (let i = 0; i < count; i++) once(at, typeof resource === 'string' ? resource : resource(i), allowed);
+  };
+  return {
+    found,
+    refused: (count: number, at: number, resource: string | ((i: number) => string) = 'no') =>
+      times(count, at, resource, false),
+    allowed: (count: number, at: number, resource: string | ((i: number) => string) = 'db:x') =>
+      times(count, at, resource, true),
+  };
+}
+
+describe('denial_burst', () => {
+  it('with the refusal that makes the count; over when a window passes without one', () => {
+    const w = watched('denial_burst');
+    w.refused(19, 0);
+    w.allowed(100, 1);
+    expect(w.found).toEqual([]);
+    w.refused(1, 59_999);
+    w.refused(100, 60_000);
+    // One a minute keeps it going, and is no new one.
+    for (const minute of [1.9, 2.8, 3.7]) w.refused(30, minute * MINUTE_MS);
+    expect(w.found).toEqual([59_999]);
+    w.refused(19, 5 * MINUTE_MS);
+    expect(w.found).toEqual([59_999]);
+    w.refused(1, 5 * MINUTE_MS);
+    expect(w.found).toEqual([59_999, 5 * MINUTE_MS]);
+  });
+
+  it('refusals further apart than the window are none', () => {
+    const w = watched('denial_burst');
+    for (let i = 0; i < 200; i++) w.refused(1, i * 3160);
+    expect(w.found).toEqual([]);
+  });
+
+  it('by its thresholds', () => {
+    const w = watched('denial_burst', { denialBurst: { count: 3, windowSeconds: 10 } });
+    for (const second of [0, 5, 10, 14]) w.refused(1, second * SECOND_MS);
+    expect(w.found).toEqual([14_000]);
+  });
+});
+
+describe('resource_probing', () => {
+  it('by different resources within the window; over when a window passes without a refusal', () => {
+    const w = watched('resource_probing');
+    w.refused(50, 0, (i) => `no:${i % 9}`);
+    w.allowed(50, 0, (i) => `db:${i}`);
+    expect(w.found).toEqual([]);
+    w.refused(1, 1, 'no:9');
+    w.refused(50, 9 * MINUTE_MS, (i) => `other:${i}`);
+    w.refused(50, 18 * MINUTE_MS, (i) => `more:${i}`);
+    expect(w.found).toEqual([1]);
+    w.refused(10, 28 * MINUTE_MS, (i) => `again:${i}`);
+    expect(w.found).toEqual([1, 28 * MINUTE_MS]);
+  });
+
+  it('by its thresholds', () => {
+    const w = watched('resource_probing', { probing: { resources: 2, windowSeconds: 5 } });
+    w.refused(1, 0, 'a');
+    w.refused(1, 5000, 'b');
+    expect(w.found).toEqual([]);
+    w.refused(1, 9999, 'c');
+    expect(w.found).toEqual([9999]);
+  });
+});
+
+describe('rate_spike', () => {
+  const PERIOD = 5 * MINUTE_MS;
+  /** An agent that asks twice every five minutes, for an hour. */
+  const calm = (thresholds?: Parameters<typeof watched>[1]) => {
+    const w = watched('rate_spike', thresholds);
+    for (let i = 0; i < 12; i++) w.allowed(2, i * PERIOD);
+    return w;
+  };
+
+  it('with the call that makes it one; over when a period stays below it', () => {
+    const w = calm();
+    w.allowed(49, 12 * PERIOD);
+    expect(w.found).toEqual([]);
+    w.allowed(100, 12 * PERIOD + 1);
+    w.allowed(100, 13 * PERIOD);
+    expect(w.found).toEqual([12 * PERIOD + 1]);
+    w.allowed(2, 14 * PERIOD);
+    w.allowed(60, 15 * PERIOD);
+    expect(w.found).toEqual([12 * PERIOD + 1, 15 * PERIOD]);
+  });
+
+  it('a period in which nothing happens is below it as well', () => {
+    const w = calm();
+    for (const period of [12, 14, 100]) w.allowed(60, period * PERIOD);
+    expect(w.found).toEqual([12, 14, 100].map((period) => period * PERIOD));
+  });
+
+  it('not before there is a baseline, and not where many calls are usual', () => {
+    const w = watched('rate_spike');
+    for (let i = 0; i < 11; i++) w.allowed(2, i * PERIOD);
+    w.allowed(500, 11 * PERIOD);
+    const busy = watched('rate_spike');
+    for (let i = 0; i < 30; i++) busy.allowed(40, i * PERIOD);
+    busy.allowed(199, 30 * PERIOD);
+    expect([w.found, busy.found]).toEqual([[], []]);
+    busy.allowed(1, 30 * PERIOD);
+    expect(busy.found).toEqual([30 * PERIOD]);
+  });
+
+  it('by its thresholds', () => {
+    const w = calm({ rateSpike: { factor: 3, minCalls: 4, warmUp: 5 } });
+    w.allowed(5, 12 * PERIOD);
+    expect(w.found).toEqual([]);
+    w.allowed(1, 12 * PERIOD);
+    expect(w.found).toEqual([12 * PERIOD]);
+  });
+});
+
+describe('new_namespace', () => {
+  it('once each, by the first allowed use of an agent that has a past', () => {
+    const w = watched('new_namespace');
+    w.allowed(99, 0, (i) => `mcp:s${i % 3}:tool`);
+    w.allowed(1, 1, 'db:x');
+    w.refused(5, 2, 'files:x');
+    w.allowed(5, 3, 'files:x');
+    w.allowed(5, 4, 'mcp:s0:other');
+    w.allowed(5, 5, 'mcp:s9:tool');
+    w.allowed(5, DAY_MS, 'files:y');
+    expect(w.found).toEqual([3, 5]);
+  });
+
+  it('by its threshold', () => {
+    const w = watched('new_namespace', { newNamespace: { warmUpCalls: 2 } });
+    for (const at of [0, 1, 2, 3]) w.allowed(1, at, `n${at}:x`);
+    expect(w.found).toEqual([2, 3]);
+  });
+});
+
+describe('unusual_hour', () => {
+  /** An agent that works from nine to eleven, for some days. */
+  const steady = (days: number, thresholds?: Parameters<typeof watched>[1]) => {
+    const w = watched('unusual_hour', thresholds);
+    for (let day = 0; day < days; day++) for (const hour of [0, 1, 2]) w.allowed(10, day * DAY_MS + hour * HOUR_MS);
+    return w;
+  };
+  /** Since the morning, on the day with that number. */
+  const at = (day: number, hour: number): number => day * DAY_MS + (hour - 9) * HOUR_MS;
+
+  it('once a clock hour, and not beside an hour that is usual', () => {
+    const w = steady(8);
+    w.allowed(5, at(8, 3));
+    w.allowed(5, at(8, 3) + 30 * MINUTE_MS);
+    w.allowed(5, at(8, 8));
+    w.allowed(5, at(8, 12));
+    w.allowed(5, at(8, 14));
+    expect(w.found).toEqual([at(8, 3), at(8, 14)]);
+  });
+
+  it('becomes usual when it is kept up', () => {
+    const w = steady(8);
+    for (let day = 8; day < 30; day++) w.allowed(10, at(day, 3));
+    expect(w.found).toEqual([at(8, 3)]);
+  });
+
+  it('not before there are usual hours', () => {
+    const w = steady(6);
+    w.allowed(5, at(6, 3));
+    expect(w.found).toEqual([]);
+  });
+
+  it('by its thresholds', () => {
+    const early = steady(1, { unusualHour: { warmUpDays: 1, sharePercent: 1 } });
+    early.allowed(1, at(1, 3));
+    expect(early.found).toEqual([at(1, 3)]);
+    for (const [sharePercent, found] of [
+      [5, []],
+      [50, [at(9, 3)]],
+    ] as const) {
+      const w = steady(8, { unusualHour: { warmUpDays: 8, sharePercent } });
+      // A seventh of its decisions.
+      w.allowed(40, at(8, 3) - DAY_MS);
+      w.allowed(1, at(9, 3));
+      expect([sharePercent, w.found]).toEqual([sharePercent, found]);
+    }
+  });
+});

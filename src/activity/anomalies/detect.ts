@@ -1,0 +1,242 @@
+import { clockHour, DAY_MS, isoTime, MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
+import type { Platform } from '../../platform.ts';
+
+/** The options under `anomalies`. */
+export type Thresholds = Platform['config']['anomalies'];
+
+export const KINDS = ['denial_burst', 'rate_spike', 'new_namespace', 'unusual_hour', 'resource_probing'] as const;
+export type Kind = (typeof KINDS)[number];
+export const SEVERITIES = ['low', 'medium', 'high'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+const SEVERITY: Readonly<Record<Kind, Severity>> = {
+  denial_burst: 'medium',
+  rate_spike: 'medium',
+  new_namespace: 'low',
+  unusual_hour: 'low',
+  resource_probing: 'high',
+};
+
+/** A recorded decision, as far as the detector looks at it. */
+export interface Seen {
+  readonly auditId: string;
+  readonly resource: string;
+  readonly allowed: boolean;
+  readonly at: number;
+}
+
+export interface Found {
+  readonly kind: Kind;
+  readonly severity: Severity;
+  /** Measured, in the unit of its kind. */
+  readonly observed: number | string;
+  /** What would have been usual. */
+  readonly expected: number | string;
+  /** Audit entries, newest last. */
+  readonly evidence: readonly string[];
+  readonly at: number;
+}
+
+interface Refused {
+  readonly at: number;
+  readonly auditId: string;
+}
+
+/** What is remembered of an agent between decisions: bounded, and JSON. */
+export interface AgentState {
+  calls: number;
+  /** Last refusals, oldest first, as many as a burst takes. */
+  refused: Refused[];
+  /** Until when a further refusal belongs to a burst that was told. */
+  burstUntil: number;
+  /** Refused resources, the one refused last at the end. */
+  probed: (Refused & { readonly resource: string })[];
+  probingUntil: number;
+  /** The present period of five minutes. */
+  period: number;
+  periodCalls: number;
+  spiked: boolean;
+  /** Decisions in a usual period, as an exponentially weighted mean, and of how many periods it is made. */
+  baseline: number;
+  periods: number;
+  namespaces: string[];
+  /** Decisions by hour of the day (UTC). */
+  hours: number[];
+  day: number;
+  days: number;
+  /** Clock hour of the last decision: the first in each says whether it is unusual. */
+  clockHour: number;
+}
+
+export const newState = (): AgentState => ({
+  calls: 0,
+  refused: [],
+  burstUntil: 0,
+  probed: [],
+  probingUntil: 0,
+  period: 0,
+  periodCalls: 0,
+  spiked: false,
+  baseline: 0,
+  periods: 0,
+  namespaces: [],
+  hours: Array(24).fill(0) as number[],
+  day: -1,
+  days: 0,
+  clockHour: -1,
+});
+
+const PERIOD_MS = 5 * MINUTE_MS;
+/** Weight of the newest period in the baseline. */
+const ALPHA = 0.1;
+const MAX_NAMESPACES = 200;
+const MAX_EVIDENCE = 10;
+
+/**
+ * Looks at one decision of an agent, in the order of the ledger, and remembers what it needs of it. Pure but for `state`.
+ * Each anomaly is found once an episode: bursts and probing end when a whole window passes without a further refusal, a spike
+ * when a period stays below it, an unusual hour with the clock hour; a namespace is new once.
+ */
+export function detect(state: AgentState, seen: Seen, o: Thresholds): Found[] {
+  const found: Found[] = [];
+  const tell = (
+    kind: Kind,
+    observed: number | string,
+    expected: number | string,
+    evidence: readonly string[],
+  ): void => {
+    found.push({
+      kind,
+      severity: SEVERITY[kind],
+      observed,
+      expected,
+      evidence: evidence.slice(-MAX_EVIDENCE),
+      at: seen.at,
+    });
+  };
+  watchRate(state, seen, o, tell);
+  watchHours(state, seen, o, tell);
+  if (seen.allowed) watchNamespaces(state, seen, o, tell);
+  else {
+    watchRefusals(state, seen, o, tell);
+    watchProbing(state, seen, o, tell);
+  }
+  state.calls++;
+  return found;
+}
+
+type Tell = (kind: Kind, observed: number | string, expected: number | string, evidence: readonly string[]) => void;
+
+function watchRefusals(
+  state: AgentState,
+  { at, auditId }: Seen,
+  { denialBurst: { count, windowSeconds } }: Thresholds,
+  tell: Tell,
+): void {
+  const window = windowSeconds * SECOND_MS;
+  state.refused = [...state.refused.filter((r) => at - r.at < window), { at, auditId }].slice(-count);
+  if (state.refused.length >= count && at >= state.burstUntil)
+    tell(
+      'denial_burst',
+      state.refused.length,
+      count,
+      state.refused.map((r) => r.auditId),
+    );
+  if (state.refused.length >= count || at < state.burstUntil) state.burstUntil = at + window;
+}
+
+function watchProbing(
+  state: AgentState,
+  { at, auditId, resource }: Seen,
+  { probing: { resources, windowSeconds } }: Thresholds,
+  tell: Tell,
+): void {
+  const window = windowSeconds * SECOND_MS;
+  state.probed = [
+    ...state.probed.filter((p) => at - p.at < window && p.resource !== resource),
+    { at, auditId, resource },
+  ].slice(-resources);
+  if (state.probed.length >= resources && at >= state.probingUntil)
+    tell(
+      'resource_probing',
+      state.probed.length,
+      resources,
+      state.probed.map((p) => p.auditId),
+    );
+  if (state.probed.length >= resources || at < state.probingUntil) state.probingUntil = at + window;
+}
+
+function watchRate(
+  state: AgentState,
+  { at, auditId }: Seen,
+  { rateSpike: { factor, minCalls, warmUp } }: Thresholds,
+  tell: Tell,
+): void {
+  const period = Math.floor(at / PERIOD_MS);
+  if (period !== state.period) {
+    if (state.periodCalls > 0) {
+      // The mean of the first periods, then an exponentially weighted one. A spike itself is not what is usual.
+      if (!state.spiked)
+        state.baseline += (state.periodCalls - state.baseline) * Math.max(ALPHA, 1 / (state.periods + 1));
+      state.periods++;
+    }
+    // A period without any decision was below it, too.
+    if (period > state.period + 1 || state.periodCalls < threshold(state, factor, minCalls)) state.spiked = false;
+    state.period = period;
+    state.periodCalls = 0;
+  }
+  state.periodCalls++;
+  if (state.spiked || state.periods < warmUp || state.periodCalls < threshold(state, factor, minCalls)) return;
+  state.spiked = true;
+  tell('rate_spike', state.periodCalls, Math.round(state.baseline * 10) / 10, [auditId]);
+}
+
+const threshold = (state: AgentState, factor: number, minCalls: number): number =>
+  Math.max(minCalls, factor * state.baseline);
+
+/** The namespace of `mcp:github:create_issue` is `mcp:github`, that of `db:orders` is `db`. */
+export function namespaceOf(resource: string): string {
+  const segments = resource.split(':');
+  return segments.slice(0, Math.max(1, Math.min(2, segments.length - 1))).join(':');
+}
+
+function watchNamespaces(
+  state: AgentState,
+  { auditId, resource }: Seen,
+  { newNamespace: { warmUpCalls } }: Thresholds,
+  tell: Tell,
+): void {
+  const namespace = namespaceOf(resource);
+  if (state.namespaces.includes(namespace)) return;
+  if (state.calls >= warmUpCalls && state.namespaces.length < MAX_NAMESPACES)
+    tell('new_namespace', namespace, state.namespaces.slice(0, 20).join(', '), [auditId]);
+  // An agent that is everywhere has nowhere new to go.
+  if (state.namespaces.length < MAX_NAMESPACES) state.namespaces.push(namespace);
+}
+
+function watchHours(
+  state: AgentState,
+  { at, auditId }: Seen,
+  { unusualHour: { warmUpDays, sharePercent } }: Thresholds,
+  tell: Tell,
+): void {
+  const day = Math.floor(at / DAY_MS);
+  const hour = new Date(at).getUTCHours();
+  if (day !== state.day) {
+    state.day = day;
+    state.days++;
+  }
+  if (state.clockHour !== clockHour(at)) {
+    state.clockHour = clockHour(at);
+    const least = (state.calls * sharePercent) / 100;
+    const around = [hour, (hour + 1) % 24, (hour + 23) % 24];
+    if (state.days > warmUpDays && around.every((h) => (state.hours[h] ?? 0) < least)) {
+      const usual = state.hours.flatMap((calls, h) =>
+        calls >= least && calls > 0 ? [`${String(h).padStart(2, '0')}:00`] : [],
+      );
+      tell('unusual_hour', isoTime(at).slice(11, 16), usual.join(', '), [auditId]);
+    }
+  }
+  // Counted even when it is unusual: what is kept up becomes usual some day.
+  state.hours[hour] = (state.hours[hour] ?? 0) + 1;
+}

@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createTestService, dialect } from '../../../test/support/service.ts';
+import { detect, newState } from './detect.ts';
+import { AnomalyDetector } from './detector.ts';
+
+const HISTORIES = dialect === 'sqlite' ? 40 : 8;
+const AGENTS = 3;
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('decide' as const),
+      agent: fc.nat(AGENTS - 1),
+      calls: fc.integer({ min: 1, max: 8 }),
+      resource: fc.constantFrom('ok:a:b', 'ok:c:d', 'no:1', 'no:2', 'no:3'),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('look' as const), detector: fc.nat(2) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('die' as const, 'stop' as const), detector: fc.nat(2) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), seconds: fc.integer({ min: 1, max: 50 }) }) },
+);
+
+describe('several detectors that look, stop and die', () => {
+  it('tell together what one tells that sees every decision once', async () => {
+    const anomalies = {
+      denialBurst: { count: 4, windowSeconds: 20 },
+      probing: { resources: 3, windowSeconds: 20 },
+      newNamespace: { warmUpCalls: 5 },
+    };
+    const t = await createTestService({ config: { anomalies, agents: { maxPerOwner: 10_000 } } });
+    const owner = await t.user();
+    const { platform } = t.legate;
+    const { read } = platform.database;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+        const agents = await Promise.all(
+          Array.from({ length: AGENTS }, () =>
+            t.agent(owner, { permissions: [{ resource: 'ok:*', actions: ['read'] }] }),
+          ),
+        );
+        const detectors = Array.from({ length: 3 }, () => new AnomalyDetector(platform));
+        for (const s of steps) {
+          if (s.do === 'decide') {
+            const asked = Array.from({ length: s.calls }, () =>
+              t.authorize(agents[s.agent] as (typeof agents)[number], { action: 'read', resource: s.resource }),
+            );
+            // While one looks, too.
+            await Promise.all([...asked, ...(s.calls % 2 ? [(detectors[s.agent] as AnomalyDetector).look()] : [])]);
+          } else if (s.do === 'wait') t.clock.advance(s.seconds * 1000);
+          else if (s.do === 'look')
+            await Promise.all([
+              (detectors[s.detector] as AnomalyDetector).look(),
+              (detectors[(s.detector + 1) % 3] as AnomalyDetector).look(),
+            ]);
+          else {
+            if (s.do === 'stop') await (detectors[s.detector] as AnomalyDetector).stop();
+            detectors[s.detector] = new AnomalyDetector(platform);
+          }
+        }
+        await (detectors[0] as AnomalyDetector).look();
+        for (const agent of agents) {
+          const decisions = await read
+            .selectFrom('stream_events')
+            .selectAll()
+            .where('type', '=', 'audit')
+            .where('agent_id', '=', agent.id)
+            .orderBy('seq')
+            .execute();
+          const state = newState();
+          const expected = decisions.flatMap((d) =>
+            detect(
+              state,
+              { auditId: d.id, resource: d.resource ?? '', allowed: d.result === 'allowed', at: d.timestamp },
+              platform.config.anomalies,
+            ),
+          );
+          const told = await read
+            .selectFrom('anomalies')
+            .selectAll()
+            .where('agent_id', '=', agent.id)
+            .orderBy('id')
+            .execute();
+          const sorted = (list: { kind: string; at: number; evidence: unknown }[]): string[] =>
+            list.map(({ kind, at, evidence }) => JSON.stringify([at, kind, evidence])).sort();
+          expect(
+            sorted(told.map((a) => ({ kind: a.kind, at: a.detected_at, evidence: JSON.parse(a.evidence) as unknown }))),
+          ).toEqual(sorted(expected));
+        }
+      }),
+      { numRuns: HISTORIES },
+    );
+    // The histories were not all quiet.
+    expect((await read.selectFrom('anomalies').select('id').execute()).length).toBeGreaterThan(5);
+  });
+});

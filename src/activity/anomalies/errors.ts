@@ -1,0 +1,5 @@
+import { defineErrors } from '../../kernel/errors.ts';
+
+export const AnomalyErrors = defineErrors({
+  ANOMALY_NOT_FOUND: [404, 'No such anomaly.'],
+});

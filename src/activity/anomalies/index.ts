@@ -1,0 +1,17 @@
+import { defineModule } from '../../platform.ts';
+import { detectorOf } from './detector.ts';
+import { AnomalyErrors } from './errors.ts';
+import { anomalyRoutes } from './routes.ts';
+
+export { type AnomaliesApi, anomaliesApi } from './api.ts';
+export type { Anomaly } from './schema.ts';
+
+export const anomalies = defineModule({
+  name: 'anomalies',
+  description: 'Unusual behaviour of agents, seen in the ledger as it is written.',
+  routes: anomalyRoutes,
+  errors: AnomalyErrors,
+  start: (platform) => void detectorOf(platform),
+  upkeep: (platform) => detectorOf(platform).look(),
+  stop: (platform) => detectorOf(platform).stop(),
+});

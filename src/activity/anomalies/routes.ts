@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { defineRoute, type Platform } from '../../platform.ts';
+import { isUnavailable } from '../../storage/index.ts';
+import { acknowledgeAnomaly } from './acknowledge-anomaly.ts';
+import { detectorOf } from './detector.ts';
+import { AnomalyErrors } from './errors.ts';
+import { Acknowledgement, Anomaly, ListAnomalies } from './schema.ts';
+import { findAnomalies, findAnomaly, toAnomaly } from './store.ts';
+
+const mayRead = { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: false } as const;
+const idParams = z.object({ id: z.string() });
+const { ANOMALY_NOT_FOUND } = AnomalyErrors;
+
+/** What is known can be read while nothing can be written: the look is made up for later. */
+const noted =
+  ({ log }: Platform) =>
+  (error: unknown): void => {
+    if (!isUnavailable(error)) throw error;
+    log.warn({ err: error }, 'anomalies are listed without a look at the newest decisions');
+  };
+
+/** Contract 14. */
+export const anomalyRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/anomalies',
+    summary: 'List unusual behaviour of agents',
+    description:
+      'Newest first, every decision that is recorded by now considered. A Link header with rel="next" leads to the next page.',
+    access: mayRead,
+    query: ListAnomalies,
+    responses: { 200: z.array(Anomaly) },
+    handle: async (call, platform) => {
+      await detectorOf(platform).look().catch(noted(platform));
+      const { limit, cursor, ...filter } = call.query;
+      const { rows, next } = cutPage(
+        await findAnomalies(platform.database.read, call.visibility, filter, {
+          after: afterCursor(cursor),
+          limit: limit + 1,
+        }),
+        limit,
+      );
+      return { status: 200, body: rows.map(toAnomaly), ...nextPage(call.url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/anomalies/:id',
+    summary: 'Read an anomaly',
+    access: mayRead,
+    params: idParams,
+    responses: { 200: Anomaly },
+    errors: [ANOMALY_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: toAnomaly(await findAnomaly(platform.database.read, call.visibility, call.params.id)),
+    }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/anomalies/:id/acknowledge',
+    summary: 'Note that a person has seen an anomaly',
+    description: 'The first acknowledgement stays.',
+    access: 'user',
+    params: idParams,
+    body: Acknowledgement,
+    bodyOptional: true,
+    responses: { 200: Anomaly },
+    errors: [ANOMALY_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await acknowledgeAnomaly(platform, call, call.params.id, call.body.note),
+    }),
+  }),
+];

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { OwnerFilter } from '../../access/owner-filter.ts';
+import { PageQuery } from '../../http/page.ts';
+import { isoMoment, isoTimestamp, text } from '../../kernel/json.ts';
+import { KINDS, SEVERITIES } from './detect.ts';
+
+const Status = z.enum(['open', 'acknowledged']);
+const Measure = z.union([z.number(), z.string()]);
+
+/** Unusual behaviour of an agent (contract 14). */
+export const Anomaly = z
+  .object({
+    id: z.string(),
+    agentId: z.string(),
+    kind: z.enum(KINDS),
+    severity: z.enum(SEVERITIES),
+    observed: Measure.meta({ description: 'What was measured, in the unit of its kind.' }),
+    expected: Measure.meta({ description: 'What would have been usual.' }),
+    evidence: z.array(z.string()).meta({ description: 'Audit entries, oldest first.' }),
+    status: Status,
+    detectedAt: isoTimestamp.meta({ description: 'Time of the decision that made it one.' }),
+    acknowledgedAt: isoTimestamp.nullable(),
+    acknowledgedBy: z.string().nullable(),
+    note: z.string().nullable(),
+  })
+  .meta({ id: 'Anomaly' });
+export type Anomaly = z.output<typeof Anomaly>;
+
+export const AnomalyFilter = z.strictObject({
+  agentId: text(64).optional(),
+  kind: z.enum(KINDS).optional(),
+  severity: z.enum(SEVERITIES).optional(),
+  status: Status.optional(),
+  since: isoMoment.optional(),
+  until: isoMoment.optional(),
+  ...OwnerFilter,
+});
+export type AnomalyFilter = z.output<typeof AnomalyFilter>;
+export const ListAnomalies = PageQuery.extend(AnomalyFilter.shape);
+export const Acknowledgement = z.strictObject({ note: text(1000).optional() });

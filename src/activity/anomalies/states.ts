@@ -1,0 +1,116 @@
+import { LRUCache } from 'lru-cache';
+import { SECOND_MS } from '../../kernel/clock.ts';
+import type { Db } from '../../storage/index.ts';
+import { type AgentState, newState } from './detect.ts';
+
+const SAVED = 'anomaly_states';
+const MAX_UNCHANGED = 20_000;
+/** Beyond as many changed ones those that were changed first are written at once. */
+const MAX_CHANGED = 20_000;
+const SAVE_AFTER_MS = 30 * SECOND_MS;
+/** Written in one transaction: decisions wait for it on SQLite. */
+const SLICE = 100;
+
+export interface Remembered {
+  readonly state: AgentState;
+  /** The agent's decision that was looked at last. */
+  seq: number;
+}
+
+interface Changed {
+  readonly remembered: Remembered;
+  /** Everything up to here is in the table. */
+  readonly savedUpto: number;
+  readonly at: number;
+}
+
+type Run = <T>(work: (db: Db) => Promise<T>) => Promise<T>;
+
+/**
+ * What is remembered of each agent: in memory first, in the table some time later. From {@link savedUpto} on the ledger has
+ * what the table lacks: whoever starts looks at it again, and leaves out what a state has seen.
+ */
+export class AgentStates {
+  readonly #unchanged = new LRUCache<string, Remembered>({ max: MAX_UNCHANGED });
+  /** The one first changed comes first. */
+  readonly #changed = new Map<string, Changed>();
+  #saved = -1;
+
+  get(agentId: string): Remembered | undefined {
+    return this.#changed.get(agentId)?.remembered ?? this.#unchanged.get(agentId);
+  }
+
+  /** Has the state of each of them in memory. */
+  async load(db: Db, agentIds: Iterable<string>): Promise<void> {
+    const missing = [...agentIds].filter((id) => !this.get(id));
+    if (missing.length === 0) return;
+    for (const id of missing) this.#unchanged.set(id, { state: newState(), seq: 0 });
+    const rows = await db.selectFrom('anomaly_states').selectAll().where('agent_id', 'in', missing).execute();
+    for (const row of rows)
+      this.#unchanged.set(row.agent_id, {
+        state: { ...newState(), ...(JSON.parse(row.state) as AgentState) },
+        seq: row.seq,
+      });
+  }
+
+  /** Notes that the agent's state has changed by the decision `seq`, at `now`. */
+  changed(agentId: string, remembered: Remembered, seq: number, now: number): void {
+    remembered.seq = seq;
+    if (this.#changed.has(agentId)) return;
+    this.#unchanged.delete(agentId);
+    this.#changed.set(agentId, { remembered, savedUpto: seq - 1, at: now });
+  }
+
+  /**
+   * Writes what was changed long enough ago, or all of it.
+   * @param upto what was looked at, and told
+   */
+  async save(run: Run, now: number, upto: number, all = false): Promise<void> {
+    for (let due = this.#due(now, all); due.length > 0; due = this.#due(now, all)) {
+      const states = due.map(([agent_id, { remembered }]) => ({
+        agent_id,
+        seq: remembered.seq,
+        state: JSON.stringify(remembered.state),
+      }));
+      await run((db) =>
+        db
+          .insertInto('anomaly_states')
+          .values(states)
+          // Another process may have come further.
+          .onConflict((oc) =>
+            oc
+              .column('agent_id')
+              .doUpdateSet((eb) => ({ state: eb.ref('excluded.state'), seq: eb.ref('excluded.seq') }))
+              .whereRef('excluded.seq', '>', 'anomaly_states.seq'),
+          )
+          .execute(),
+      );
+      for (const [agentId, { remembered }] of due) {
+        this.#changed.delete(agentId);
+        this.#unchanged.set(agentId, remembered);
+      }
+    }
+    const [oldest] = this.#changed.values();
+    const saved = oldest ? oldest.savedUpto : upto;
+    if (saved === this.#saved) return;
+    await run((db) =>
+      db.updateTable('projections').set({ upto: saved }).where('name', '=', SAVED).where('upto', '<', saved).execute(),
+    );
+    this.#saved = saved;
+  }
+
+  #due(now: number, all: boolean): [string, Changed][] {
+    const due: [string, Changed][] = [];
+    for (const entry of this.#changed) {
+      if (due.length === SLICE) break;
+      if (!all && now - entry[1].at < SAVE_AFTER_MS && this.#changed.size - due.length <= MAX_CHANGED) break;
+      due.push(entry);
+    }
+    return due;
+  }
+}
+
+/** Sequence from which on the table may lack what the ledger has. */
+export async function savedUpto(db: Db): Promise<number> {
+  return (await db.selectFrom('projections').select('upto').where('name', '=', SAVED).executeTakeFirstOrThrow()).upto;
+}

@@ -1,0 +1,59 @@
+import type { Visibility } from '../../access/principal.ts';
+import { restrictTo, whereVisible } from '../../access/where-visible.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import { isId } from '../../kernel/ids.ts';
+import type { AnomalyRow, Db } from '../../storage/index.ts';
+import type { Kind, Severity } from './detect.ts';
+import { AnomalyErrors } from './errors.ts';
+import type { Anomaly, AnomalyFilter } from './schema.ts';
+
+/** Newest first. */
+export async function findAnomalies(
+  db: Db,
+  visibility: Visibility,
+  filter: AnomalyFilter,
+  page: { after: string | undefined; limit: number },
+): Promise<AnomalyRow[]> {
+  let query = db
+    .selectFrom('anomalies')
+    .selectAll()
+    .where(whereVisible(await restrictTo(db, visibility, filter)));
+  if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
+  if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
+  if (filter.severity !== undefined) query = query.where('severity', '=', filter.severity);
+  if (filter.status !== undefined)
+    query = query.where('acknowledged_at', filter.status === 'open' ? 'is' : 'is not', null);
+  if (filter.since !== undefined) query = query.where('detected_at', '>=', filter.since);
+  if (filter.until !== undefined) query = query.where('detected_at', '<', filter.until);
+  if (page.after !== undefined) query = query.where('id', '<', page.after);
+  return query.orderBy('id', 'desc').limit(page.limit).execute();
+}
+
+/** Throws 404 ANOMALY_NOT_FOUND. */
+export async function findAnomaly(db: Db, visibility: Visibility, id: string): Promise<AnomalyRow> {
+  const row = isId('anomaly', id)
+    ? await db
+        .selectFrom('anomalies')
+        .selectAll()
+        .where(whereVisible(visibility))
+        .where('id', '=', id)
+        .executeTakeFirst()
+    : undefined;
+  if (!row) throw AnomalyErrors.ANOMALY_NOT_FOUND();
+  return row;
+}
+
+export const toAnomaly = (row: AnomalyRow): Anomaly => ({
+  id: row.id,
+  agentId: row.agent_id,
+  kind: row.kind as Kind,
+  severity: row.severity as Severity,
+  observed: JSON.parse(row.observed) as number | string,
+  expected: JSON.parse(row.expected) as number | string,
+  evidence: JSON.parse(row.evidence) as string[],
+  status: row.acknowledged_at === null ? 'open' : 'acknowledged',
+  detectedAt: isoTime(row.detected_at),
+  acknowledgedAt: row.acknowledged_at === null ? null : isoTime(row.acknowledged_at),
+  acknowledgedBy: row.acknowledged_by,
+  note: row.note,
+});

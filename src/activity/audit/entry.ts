@@ -1,0 +1,45 @@
+import { isoTime } from '../../kernel/clock.ts';
+import type { StreamEventRow } from '../../storage/index.ts';
+import type { AuditEntry } from './schema.ts';
+
+/** The audit entry that a row of the ledger is. */
+export const toEntry = (row: StreamEventRow): AuditEntry => ({
+  id: row.id,
+  agentId: row.agent_id ?? '',
+  userId: row.user_id ?? '',
+  action: row.action ?? '',
+  resource: row.resource ?? '',
+  parameters: row.parameters === null ? {} : (JSON.parse(row.parameters) as Record<string, unknown>),
+  result: row.result as AuditEntry['result'],
+  durationMs: row.duration_ms ?? 0,
+  tokensCost: row.tokens_cost ?? 0,
+  timestamp: isoTime(row.timestamp),
+  reason: row.reason,
+  delegationIds: row.delegation_ids === null ? [] : (JSON.parse(row.delegation_ids) as string[]),
+  ip: row.ip,
+  userAgent: row.user_agent,
+  seq: row.seq,
+});
+
+const text = (value: string | null): string => (value === null ? 'null' : JSON.stringify(value));
+
+/** The same entry as JSON text, without taking apart what is stored as JSON: the way of exports. */
+export const toJsonText = (row: StreamEventRow): string =>
+  `{"id":"${row.id}","agentId":${text(row.agent_id)},"userId":${text(row.user_id)},"action":${text(row.action)},"resource":${text(row.resource)},"parameters":${row.parameters ?? '{}'},"result":"${row.result}","durationMs":${row.duration_ms ?? 0},"tokensCost":${row.tokens_cost ?? 0},"timestamp":"${isoTime(row.timestamp)}","reason":${text(row.reason)},"delegationIds":${row.delegation_ids ?? '[]'},"ip":${text(row.ip)},"userAgent":${text(row.user_agent)},"seq":${row.seq}}`;
+
+/** Contract 8: exactly these columns in this order. */
+export const CSV_HEADER =
+  'id,timestamp,agentId,userId,action,resource,result,reason,durationMs,tokensCost,parameters,ip,userAgent,delegationIds,seq';
+
+/** Beginnings that spreadsheets take for formulas, full-width look-alikes among them (ASVS 5, 1.2.10). */
+const FORMULA = /^[=+\-@\t\r\n\0＝＋－＠]/;
+
+/** RFC 4180. A cell that would be a formula gets a leading single quote. */
+function cell(value: string | null): string {
+  if (value === null || value === '') return '';
+  const safe = FORMULA.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+export const toCsvLine = (row: StreamEventRow): string =>
+  `${row.id},${isoTime(row.timestamp)},${cell(row.agent_id)},${cell(row.user_id)},${cell(row.action)},${cell(row.resource)},${row.result},${cell(row.reason)},${row.duration_ms ?? 0},${row.tokens_cost ?? 0},${cell(row.parameters ?? '{}')},${cell(row.ip)},${cell(row.user_agent)},${cell(row.delegation_ids ?? '[]')},${row.seq}`;

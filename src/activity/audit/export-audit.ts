@@ -1,0 +1,137 @@
+import type { Visibility } from '../../access/principal.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import type { Platform } from '../../platform.ts';
+import type { StreamEventRow } from '../../storage/index.ts';
+import { CSV_HEADER, toCsvLine, toJsonText } from './entry.ts';
+import { AuditErrors } from './errors.ts';
+import { whereVisible } from './query.ts';
+import type { AuditFilter, ExportFormat } from './schema.ts';
+
+/** Exports that run at the same time in one instance. */
+const MAX_EXPORTS = 4;
+const running = new WeakMap<Platform, number>();
+/** A reader that takes nothing for so long has gone, or holds the place of somebody who reads. */
+const STALLED_MS = 60_000;
+
+interface Format {
+  readonly mediaType: string;
+  readonly head: string;
+  readonly rows: (rows: readonly StreamEventRow[], first: boolean) => string;
+  readonly tail: string;
+}
+
+const lines = (rows: readonly StreamEventRow[], render: (row: StreamEventRow) => string, end: string): string => {
+  let out = '';
+  for (const row of rows) out += render(row) + end;
+  return out;
+};
+
+const FORMATS: Readonly<Record<ExportFormat, Format>> = {
+  json: {
+    mediaType: 'application/json; charset=utf-8',
+    head: '[',
+    rows: (rows, first) => {
+      let out = '';
+      for (const row of rows) out += (first && out === '' ? '\n' : ',\n') + toJsonText(row);
+      return out;
+    },
+    tail: '\n]\n',
+  },
+  csv: {
+    mediaType: 'text/csv; charset=utf-8; header=present',
+    head: `${CSV_HEADER}\r\n`,
+    rows: (rows) => lines(rows, toCsvLine, '\r\n'),
+    tail: '',
+  },
+  ndjson: {
+    mediaType: 'application/x-ndjson; charset=utf-8',
+    head: '',
+    rows: (rows) => lines(rows, toJsonText, '\n'),
+    tail: '',
+  },
+};
+
+/**
+ * Every entry that fits, oldest first, as a file that is written while it is read: memory stays flat and the reader's pace is
+ * the pace. It goes up to the end that the ledger has when it begins. An error midway breaks the connection, so that a short
+ * file never looks whole, and so does a reader that takes nothing for a minute. 503 TOO_MANY_EXPORTS.
+ */
+export function exportAudit(
+  platform: Platform,
+  visibility: Visibility,
+  filter: AuditFilter,
+  format: ExportFormat,
+): Response {
+  const others = running.get(platform) ?? 0;
+  if (others >= MAX_EXPORTS) throw AuditErrors.TOO_MANY_EXPORTS({ headers: { 'retry-after': '10' } });
+  const { mediaType, head, rows: render, tail } = FORMATS[format];
+  const slices = slicesOf(platform, visibility, filter);
+  const encoder = new TextEncoder();
+  let first = true;
+  let open = true;
+  let stalled: NodeJS.Timeout | undefined;
+  running.set(platform, others + 1);
+  const end = (): void => {
+    clearTimeout(stalled);
+    if (open) running.set(platform, (running.get(platform) ?? 1) - 1);
+    open = false;
+  };
+  const breakOff = (controller: ReadableStreamDefaultController, error: unknown): void => {
+    end();
+    platform.log.error({ err: error }, 'an export broke off');
+    controller.error(error);
+  };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        if (head) controller.enqueue(encoder.encode(head));
+      },
+      pull: async (controller) => {
+        clearTimeout(stalled);
+        try {
+          const { value, done } = await slices.next();
+          if (!open) return;
+          if (done) {
+            if (tail) controller.enqueue(encoder.encode(tail));
+            controller.close();
+            end();
+            return;
+          }
+          controller.enqueue(encoder.encode(render(value, first)));
+          first = false;
+          stalled = setTimeout(
+            () => breakOff(controller, new Error(`the reader took nothing for ${STALLED_MS} ms`)),
+            STALLED_MS,
+          );
+          stalled.unref();
+        } catch (error) {
+          breakOff(controller, error);
+        }
+      },
+      cancel: async () => {
+        end();
+        await slices.return(undefined);
+      },
+    },
+    { highWaterMark: 1 },
+  );
+  const stamp = isoTime(platform.clock.now()).replaceAll(/[:.]/g, '-');
+  return new Response(body, {
+    status: 200,
+    headers: {
+      'content-type': mediaType,
+      'content-disposition': `attachment; filename="audit-${stamp}.${format}"`,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    },
+  });
+}
+
+async function* slicesOf(
+  platform: Platform,
+  visibility: Visibility,
+  filter: AuditFilter,
+): AsyncGenerator<StreamEventRow[]> {
+  const wanted = await whereVisible(platform.database.read, visibility, filter);
+  if (wanted) yield* platform.reader.slices(wanted);
+}

@@ -1,0 +1,14 @@
+import { defineModule } from '../../platform.ts';
+import { AuditErrors } from './errors.ts';
+import { auditRoutes } from './routes.ts';
+
+export { type AuditApi, auditApi } from './api.ts';
+export { toJsonText } from './entry.ts';
+export type { AuditEntry } from './schema.ts';
+
+export const audit = defineModule({
+  name: 'audit',
+  description: 'Every decision, queryable at once and exportable whole.',
+  routes: auditRoutes,
+  errors: AuditErrors,
+});

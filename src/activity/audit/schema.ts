@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { OwnerFilter } from '../../access/owner-filter.ts';
+import { DecisionTrace } from '../../authorization/permissions/index.ts';
+import { isoMoment, isoTimestamp, storedObject, text } from '../../kernel/json.ts';
+
+/** Specification 2.5 and contract 8. */
+export const AuditEntry = z
+  .object({
+    id: z.string(),
+    agentId: z.string(),
+    userId: z.string().meta({ description: 'Owner of the agent.' }),
+    action: z.string(),
+    resource: z.string(),
+    parameters: storedObject.meta({ description: 'Secret-looking values are redacted before they are stored.' }),
+    result: z.enum(['allowed', 'denied', 'rate_limited']),
+    durationMs: z.number(),
+    tokensCost: z.number(),
+    timestamp: isoTimestamp,
+    reason: z.string().nullable(),
+    delegationIds: z
+      .array(z.string())
+      .meta({ description: 'The chain of a delegated decision, from the root to the agent.' }),
+    ip: z.string().nullable(),
+    userAgent: z.string().nullable(),
+    seq: z.int(),
+  })
+  .meta({ id: 'AuditEntry' });
+export type AuditEntry = z.output<typeof AuditEntry>;
+
+/** Why a recorded decision came out as it did. */
+export const ExplainedEntry = z
+  .object({
+    entry: AuditEntry,
+    trace: DecisionTrace,
+    policyChanged: z.boolean().meta({
+      description:
+        'The agent, or one above it in its chains, was changed since: the trace shows the policy as it is now.',
+    }),
+  })
+  .meta({ id: 'ExplainedAuditEntry' });
+
+const MAX_OFFSET = 10_000;
+const MAX_LIMIT = 1000;
+const DEFAULT_LIMIT = 100;
+
+const wholeNumber = (max: number, min: number, beyond = '') =>
+  z
+    .string()
+    .regex(/^[0-9]{1,9}$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((n) => n >= min && n <= max, { message: `must be a whole number from ${min} to ${max}${beyond}` });
+
+export const AuditFilter = z.strictObject({
+  agentId: text(64).optional(),
+  userId: text(128).optional(),
+  since: isoMoment.optional().meta({ description: 'Inclusive.' }),
+  until: isoMoment.optional().meta({ description: 'Exclusive.' }),
+  actions: text(2048)
+    .transform((list) => list.split(',').map((action) => action.trim()))
+    .refine((list) => list.length <= 50 && list.every((action) => action !== ''), {
+      message: 'must be up to 50 actions separated by commas',
+    })
+    .optional(),
+  result: z.enum(['allowed', 'denied', 'rate_limited']).optional(),
+  ...OwnerFilter,
+});
+export type AuditFilter = z.output<typeof AuditFilter>;
+
+export const ListAudit = AuditFilter.extend({
+  limit: wholeNumber(MAX_LIMIT, 1).default(DEFAULT_LIMIT),
+  offset: wholeNumber(MAX_OFFSET, 0, '; beyond it follow the cursor of the Link header').default(0),
+  cursor: text(256).optional(),
+});
+
+export const ExportAudit = AuditFilter.extend({ format: z.enum(['json', 'csv', 'ndjson']) });
+export type ExportFormat = z.output<typeof ExportAudit>['format'];

@@ -1,0 +1,60 @@
+import type { z } from 'zod';
+import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { parseWith } from '../../kernel/json.ts';
+import type { Platform } from '../../platform.ts';
+import { createBudget, deleteBudget, updateBudget } from './budgets.ts';
+import { recordCost } from './record-cost.ts';
+import {
+  type Budget,
+  BudgetFilter,
+  type Cost,
+  CostFilter,
+  type CostSummary,
+  CreateBudget,
+  RecordCost,
+  UpdateBudget,
+} from './schema.ts';
+import { findBudget, findBudgets, findCosts, toBudget, toCost } from './store.ts';
+import { summariseCosts } from './summarise-costs.ts';
+
+const MAX = 1000;
+
+/** `legate.costs`: the endpoints under /costs as functions, with the power of an admin. What is refused is thrown as {@link LegateError}. */
+export interface CostsApi {
+  record(input: z.input<typeof RecordCost>): Promise<Cost>;
+  /** The newest thousand that fit. */
+  list(filter?: InProcess<z.input<typeof CostFilter>>): Promise<Cost[]>;
+  summary(filter?: InProcess<z.input<typeof CostFilter>>): Promise<CostSummary>;
+}
+
+/** `legate.budgets`: the same for /budgets. */
+export interface BudgetsApi {
+  create(input: z.input<typeof CreateBudget>): Promise<Budget>;
+  /** The newest thousand that fit. */
+  list(filter?: z.input<typeof BudgetFilter>): Promise<Budget[]>;
+  get(id: string): Promise<Budget>;
+  update(id: string, input: z.input<typeof UpdateBudget>): Promise<Budget>;
+  delete(id: string): Promise<void>;
+}
+
+const all = { kind: 'all' } as const;
+const caller = { reauthorize: async () => all };
+const page = { after: undefined, limit: MAX };
+
+export const costsApi = (platform: Platform): CostsApi => ({
+  record: async (input) => recordCost(platform, caller, parseWith(RecordCost, input)),
+  list: async (filter = {}) =>
+    (await findCosts(platform.database.read, all, parseWith(CostFilter, asOverHttp(filter)), page)).map(toCost),
+  summary: async (filter = {}) => summariseCosts(platform, all, parseWith(CostFilter, asOverHttp(filter))),
+});
+
+export const budgetsApi = (platform: Platform): BudgetsApi => ({
+  create: async (input) => createBudget(platform, caller, parseWith(CreateBudget, input)),
+  list: async (filter = {}) => {
+    const rows = await findBudgets(platform.database.read, all, parseWith(BudgetFilter, filter), page);
+    return rows.map((row) => toBudget(row, platform.clock.now()));
+  },
+  get: async (id) => toBudget(await findBudget(platform.database.read, all, id), platform.clock.now()),
+  update: async (id, input) => updateBudget(platform, caller, id, parseWith(UpdateBudget, input)),
+  delete: (id) => deleteBudget(platform, caller, id),
+});

@@ -1,0 +1,112 @@
+import { NotReady, type Turn } from '../../ledger/index.ts';
+import type { Gate, GatedCall, Passage } from '../../platform.ts';
+import type { BudgetRow, Db } from '../../storage/index.ts';
+import { add, budgetExceeded, type Usage, usageAt, windowEnd } from './usage.ts';
+
+/** A budget as it stands within a batch: what its calls take is written once, behind all of them. */
+interface Account {
+  readonly row: BudgetRow;
+  readonly usage: { -readonly [K in keyof Usage]: Usage[K] };
+  dirty: boolean;
+}
+
+/**
+ * Budgets in the decision (contract 14): calls and tokens of allowed decisions are taken from the agent's budgets under the
+ * ledger's lock, and a budget with `deny` refuses what would go beyond it. One of tokens or cost that is used up refuses
+ * every call; one that is not refuses a call whose stated `tokensCost` does not fit any more.
+ */
+export class BudgetGate implements Gate {
+  /** Agents that have, or once had, a budget; true up to the epoch. */
+  readonly #agents = new Set<string>();
+  #epoch = -1;
+
+  pass(turn: Turn, call: GatedCall): Passage | undefined {
+    if (this.#epoch !== turn.epoch) throw new NotReady({ load: (db) => this.#learn(db, turn.epoch) });
+    if (!this.#agents.has(call.agentId)) return undefined;
+    const accounts = this.#accounts(turn, call.agentId);
+    for (const account of accounts)
+      if (account.row.on_exceed === 'deny' && !fits(account, call)) return refuse(account, turn.now);
+    const taking = accounts.filter((a) => amountOf(a.row, call) > 0);
+    if (taking.length === 0) return undefined;
+    const passed = taking.filter(
+      (a) => a.usage.exceeded === 0 && add(a.usage.used, amountOf(a.row, call)) > a.row.limit_value,
+    );
+    return {
+      take: () => {
+        for (const account of taking) {
+          account.usage.used = add(account.usage.used, amountOf(account.row, call));
+          account.dirty = true;
+        }
+        for (const account of passed) account.usage.exceeded = 1;
+      },
+      write: (db) => save(db, taking),
+      events: passed.map((a) => budgetExceeded(a.row, add(a.usage.used, amountOf(a.row, call)))),
+    };
+  }
+
+  #accounts(turn: Turn, agentId: string): readonly Account[] {
+    const key = `budgets ${agentId}`;
+    const known = turn.shared.get(key) as Account[] | undefined;
+    if (known) return known;
+    throw new NotReady({
+      load: async (db) => {
+        const rows = await db.selectFrom('budgets').selectAll().where('agent_id', '=', agentId).orderBy('id').execute();
+        turn.shared.set(
+          key,
+          rows.map((row): Account => ({ row, usage: { ...usageAt(row, turn.now) }, dirty: false })),
+        );
+      },
+    });
+  }
+
+  async #learn(db: Db, epoch: number): Promise<void> {
+    const rows = await db
+      .selectFrom('budgets')
+      .select('agent_id')
+      .distinct()
+      .where('policy_epoch', '>', this.#epoch)
+      .execute();
+    for (const { agent_id } of rows) this.#agents.add(agent_id);
+    this.#epoch = epoch;
+  }
+}
+
+function amountOf(row: BudgetRow, call: GatedCall): number {
+  switch (row.metric) {
+    case 'calls':
+      return 1;
+    case 'tokens':
+      return call.tokensCost ?? 0;
+    case 'cost':
+      // What a call costs is known only when it is recorded, at POST /costs.
+      return 0;
+  }
+}
+
+function fits({ row, usage }: Account, call: GatedCall): boolean {
+  const amount = amountOf(row, call);
+  return amount > 0 ? add(usage.used, amount) <= row.limit_value : usage.used < row.limit_value;
+}
+
+function refuse(account: Account, now: number): Passage {
+  const { row, usage } = account;
+  const refusal = { reason: 'BUDGET_EXCEEDED', by: row.id, resetAt: windowEnd(row.window_kind, now) } as const;
+  if (usage.exceeded === 1) return { refusal };
+  return {
+    refusal,
+    take: () => {
+      usage.exceeded = 1;
+      account.dirty = true;
+    },
+    write: (db) => save(db, [account]),
+    events: [budgetExceeded(row, usage.used)],
+  };
+}
+
+async function save(db: Db, accounts: readonly Account[]): Promise<void> {
+  for (const account of accounts) {
+    if (!account.dirty) continue;
+    account.dirty = false;
+    await db.updateTable('budgets').set(account.usage).where('id', '=', account.row.id).execute();
+  }
+}

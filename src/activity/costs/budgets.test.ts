@@ -1,0 +1,213 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  createTestService,
+  dialect,
+  type Json,
+  type TestAgent,
+  type TestService,
+  type TestUser,
+} from '../../../test/support/service.ts';
+
+let t: TestService;
+/** On PostgreSQL another instance on the same database: its calls take from the same budgets. */
+let second: TestService;
+let owner: TestUser;
+beforeAll(async () => {
+  t = await createTestService({ lasting: true });
+  second = dialect === 'postgres' ? await createTestService({ lasting: true, sameDatabaseAs: t }) : t;
+  owner = await t.user();
+});
+
+const PERMISSIONS = [{ resource: 'llm:*', actions: ['call'] }];
+const agentOf = (): Promise<TestAgent> => t.agent(owner, { permissions: PERMISSIONS });
+const budgetOf = async (agent: TestAgent, body: Json): Promise<string> => {
+  const made = await t.call('POST', '/budgets', {
+    as: owner,
+    body: { agentId: agent.id, window: 'hour', onExceed: 'deny', ...body },
+  });
+  expect(made.status, made.text).toBe(201);
+  return made.body.id;
+};
+const used = async (id: string): Promise<number> => (await t.call('GET', `/budgets/${id}`, { as: owner })).body.used;
+const call = (agent: TestAgent, more: Json = {}, on = t) =>
+  on.authorize(agent, { action: 'call', resource: 'llm:x', ...more });
+/** That many calls at the same time, on both instances; how many were allowed, and that the others were refused for the budget. */
+async function race(n: number, agent: TestAgent, more: Json = {}): Promise<number> {
+  const answers = await Promise.all(Array.from({ length: n }, (_, i) => call(agent, more, i % 2 ? t : second)));
+  const reasons = new Set(answers.map((a) => a.body.reason));
+  reasons.delete(undefined);
+  expect([...reasons].filter((r) => r !== 'BUDGET_EXCEEDED')).toEqual([]);
+  return answers.filter((a) => a.body.allowed).length;
+}
+/** What was told of a budget: limit and used. */
+const told = async (budget: string): Promise<[number, number][]> => {
+  const rows = await t.legate.platform.database.read
+    .selectFrom('stream_events')
+    .select('data')
+    .where('type', '=', 'budget.exceeded')
+    .orderBy('seq')
+    .execute();
+  return rows
+    .map((r) => JSON.parse(r.data ?? ''))
+    .filter((d) => d.budgetId === budget)
+    .map((d) => [d.limit, d.used]);
+};
+
+describe('200 calls at the same time', () => {
+  it('calls: exactly the limit passes, and it is told once', async () => {
+    const agent = await agentOf();
+    const id = await budgetOf(agent, { metric: 'calls', limit: 50 });
+    expect(await race(200, agent)).toBe(50);
+    expect([await used(id), await told(id)]).toEqual([50, [[50, 50]]]);
+  });
+
+  it('tokens: as many as fit', async () => {
+    const agent = await agentOf();
+    const id = await budgetOf(agent, { metric: 'tokens', limit: 100 });
+    expect(await race(200, agent, { tokensCost: 3 })).toBe(33);
+    expect([await used(id), await told(id)]).toEqual([99, [[100, 99]]]);
+    expect(await race(10, agent, { tokensCost: 1 })).toBe(1);
+    expect([await used(id), (await told(id)).length]).toEqual([100, 1]);
+  });
+
+  it('cost: every bill counts, and from the limit on nothing is allowed', async () => {
+    const agent = await agentOf();
+    const id = await budgetOf(agent, { metric: 'cost', limit: 9.95 });
+    const bills = Array.from({ length: 200 }, (_, i) =>
+      (i % 2 ? t : second).call('POST', '/costs', { as: owner, body: { agentId: agent.id, amount: 0.05 } }),
+    );
+    const [, ...answers] = await Promise.all([race(50, agent), ...bills]);
+    expect(answers.every((a) => a.status === 201)).toBe(true);
+    expect(await race(20, agent)).toBe(0);
+    expect(await used(id)).toBe(10);
+    // With the bill that went beyond, or with a call that came when nothing was left.
+    expect([[[9.95, 9.95]], [[9.95, 10]]]).toContainEqual(await told(id));
+  });
+
+  it('through a chain: of the budget of the agent that calls, and not of the one that has passed its permission on', async () => {
+    const [source, delegate] = [await agentOf(), await t.agent(owner)];
+    const passed = {
+      fromAgent: source.id,
+      toAgent: delegate.id,
+      permissions: PERMISSIONS,
+      expiresAt: '2031-01-01T00:00:00.000Z',
+    };
+    expect((await t.call('POST', '/delegations', { as: owner, body: passed })).status).toBe(201);
+    const [its, others] = [
+      await budgetOf(delegate, { metric: 'calls', limit: 20 }),
+      await budgetOf(source, { metric: 'calls', limit: 5 }),
+    ];
+    const [delegated, direct] = await Promise.all([race(150, delegate), race(50, source)]);
+    expect([delegated, direct, await used(its), await used(others)]).toEqual([20, 5, 20, 5]);
+  });
+
+  it('of two budgets the one with less left refuses, and what it refuses is not taken from the other', async () => {
+    const agent = await agentOf();
+    const [hour, day] = [
+      await budgetOf(agent, { metric: 'calls', limit: 10 }),
+      await budgetOf(agent, { metric: 'calls', limit: 25, window: 'day' }),
+    ];
+    const passed: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      passed.push(await race(20, agent));
+      t.clock.advance(3_600_000);
+    }
+    expect(passed).toEqual([10, 10, 5, 0]);
+    expect([(await told(hour)).length, await told(day)]).toEqual([2, [[25, 25]]]);
+  });
+});
+
+describe('a budget over time', () => {
+  it.each([
+    ['hour', '2030-06-30T23:59:59.999Z', '2030-07-01T00:00:00.000Z'],
+    ['day', '2030-12-31T23:59:59.999Z', '2031-01-01T00:00:00.000Z'],
+    ['month', '2032-02-29T23:59:59.999Z', '2032-03-01T00:00:00.000Z'],
+  ])(
+    '%s: it is whole again with the window, to the millisecond, and is told once in each',
+    async (window, last, first) => {
+      const agent = await agentOf();
+      t.clock.set(last);
+      const id = await budgetOf(agent, { metric: 'calls', limit: 3, window });
+      expect((await t.call('GET', `/budgets/${id}`, { as: owner })).body.resetsAt).toBe(first);
+      expect(await race(6, agent)).toBe(3);
+      t.clock.advance(1);
+      expect([t.clock.now(), await used(id)]).toEqual([Date.parse(first), 0]);
+      expect(await race(6, agent)).toBe(3);
+      expect(await told(id)).toEqual([
+        [3, 3],
+        [3, 3],
+      ]);
+    },
+  );
+
+  it('after a restart it goes on where it was, and what was told is not told again', async () => {
+    const agent = await agentOf();
+    const id = await budgetOf(agent, { metric: 'calls', limit: 4 });
+    const quiet = await budgetOf(agent, { metric: 'calls', limit: 2, onExceed: 'notify' });
+    expect(await race(3, agent)).toBe(3);
+    expect(await told(quiet)).toEqual([[2, 3]]);
+    const next = await createTestService({ sameDatabaseAs: t });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => call(agent, {}, next)));
+    expect(answers.map((a) => a.body.allowed)).toEqual([true, false, false, false, false]);
+    await next.legate.close();
+    const third = await createTestService({ sameDatabaseAs: t });
+    expect((await call(agent, {}, third)).body.reason).toBe('BUDGET_EXCEEDED');
+    expect([await told(id), await told(quiet)]).toEqual([[[4, 4]], [[2, 3]]]);
+  });
+
+  it('another limit counts from the next call on, and is told once as well', async () => {
+    const agent = await agentOf();
+    const id = await budgetOf(agent, { metric: 'calls', limit: 10 });
+    const limit = (to: number) => t.call('PATCH', `/budgets/${id}`, { as: owner, body: { limit: to } });
+    expect(await race(20, agent)).toBe(10);
+    const [passed] = await Promise.all([race(60, agent), limit(15)]);
+    expect(passed + (await race(20, agent))).toBe(5);
+    expect((await limit(15)).body).toMatchObject({ limit: 15, used: 15 });
+    expect(await race(5, agent)).toBe(0);
+    await limit(5);
+    expect(await race(5, agent)).toBe(0);
+    expect(await told(id)).toEqual([
+      [10, 10],
+      [15, 15],
+      [5, 15],
+    ]);
+    expect((await t.call('PATCH', `/budgets/${id}`, { as: owner, body: { onExceed: 'notify' } })).status).toBe(200);
+    expect(await race(5, agent)).toBe(5);
+    expect((await told(id)).length).toBe(3);
+  });
+
+  it('another window begins with what was recorded in it, and not with nothing', async () => {
+    const agent = await agentOf();
+    const bill = (amount: number) =>
+      t.call('POST', '/costs', { as: owner, body: { agentId: agent.id, amount, tokens: 100 } });
+    const [cost, tokens] = [
+      await budgetOf(agent, { metric: 'cost', limit: 1 }),
+      await budgetOf(agent, { metric: 'tokens', limit: 150 }),
+    ];
+    t.clock.set('2033-05-05T05:59:59.000Z');
+    await bill(0.7);
+    t.clock.advance(1000);
+    await bill(0.2);
+    const inWindow = async (window: string): Promise<number[]> => {
+      const changed: number[] = [];
+      for (const id of [cost, tokens])
+        changed.push((await t.call('PATCH', `/budgets/${id}`, { as: owner, body: { window } })).body.used);
+      return changed;
+    };
+    expect([await used(cost), await used(tokens)]).toEqual([0.2, 100]);
+    expect([await inWindow('day'), await inWindow('hour'), await inWindow('month')]).toEqual([
+      [0.9, 200],
+      [0.2, 100],
+      [0.9, 200],
+    ]);
+    expect((await call(agent)).body.reason).toBe('BUDGET_EXCEEDED');
+  });
+
+  it('one that is removed refuses nothing any more, whichever instance is asked', async () => {
+    const agent = await agentOf();
+    const id = await budgetOf(agent, { metric: 'calls', limit: 0 });
+    expect(await race(4, agent)).toBe(0);
+    expect((await t.call('DELETE', `/budgets/${id}`, { as: owner })).status).toBe(204);
+    expect(await race(4, agent)).toBe(4);
+  });
+});

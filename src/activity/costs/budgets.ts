@@ -1,0 +1,100 @@
+import { type Caller, findChangeable } from '../../authorization/agents/index.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { Platform } from '../../platform.ts';
+import type { BudgetRow, Db } from '../../storage/index.ts';
+import type { Budget, CreateBudget, UpdateBudget } from './schema.ts';
+import { costsThat, findBudget, toBudget, total } from './store.ts';
+import { add, usageAt, windowStart } from './usage.ts';
+
+/**
+ * Sets a limit on an agent. Costs that were recorded in the present window count from the start; calls, and tokens stated
+ * with decisions, count from now on. 404 AGENT_NOT_FOUND; 409 AGENT_REVOKED.
+ */
+export async function createBudget(
+  platform: Platform,
+  caller: Pick<Caller, 'reauthorize'>,
+  input: CreateBudget,
+): Promise<Budget> {
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const agent = await findChangeable(db, await caller.reauthorize(db), input.agentId);
+    const start = windowStart(input.window, now);
+    const currency = input.metric === 'cost' ? (input.currency ?? 'USD') : null;
+    const used = await spentSince(db, { agent_id: agent.id, metric: input.metric, currency }, start);
+    const row: BudgetRow = {
+      id: newId('budget', now),
+      agent_id: agent.id,
+      user_id: agent.owner_id,
+      metric: input.metric,
+      currency,
+      limit_value: input.limit,
+      window_kind: input.window,
+      on_exceed: input.onExceed,
+      used,
+      window_start: start,
+      exceeded: 0,
+      created_at: now,
+      updated_at: now,
+      policy_epoch: change.epoch,
+    };
+    await db.insertInto('budgets').values(row).execute();
+    change.invalidate();
+    return toBudget(row, now);
+  });
+}
+
+/** What the costs recorded since then take from such a budget. Calls, and tokens that were stated with decisions alone, are not known any more. */
+async function spentSince(
+  db: Db,
+  { agent_id, metric, currency }: Pick<BudgetRow, 'agent_id' | 'metric' | 'currency'>,
+  since: number,
+): Promise<number> {
+  if (metric === 'calls') return 0;
+  const costs = costsThat(db, { kind: 'all' }, { agentId: agent_id, since });
+  const { spent } = await (currency === null ? costs : costs.where('currency', '=', currency))
+    .select(total(metric === 'tokens' ? 'tokens' : 'amount').as('spent'))
+    .executeTakeFirstOrThrow();
+  return add(spent ?? 0, 0);
+}
+
+/** With another window it begins anew, as one that is made now. Another limit may be exceeded, and told, once more. 404 BUDGET_NOT_FOUND. */
+export async function updateBudget(
+  platform: Platform,
+  caller: Pick<Caller, 'reauthorize'>,
+  id: string,
+  input: UpdateBudget,
+): Promise<Budget> {
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const row = await findBudget(db, await caller.reauthorize(db), id);
+    const limit = input.limit ?? row.limit_value;
+    const window = input.window ?? row.window_kind;
+    const usage = usageAt(row, now);
+    const start = windowStart(window, now);
+    const begun =
+      window === row.window_kind ? usage : { used: await spentSince(db, row, start), window_start: start, exceeded: 0 };
+    const changed = {
+      ...row,
+      ...begun,
+      exceeded: limit === row.limit_value ? begun.exceeded : 0,
+      limit_value: limit,
+      window_kind: window,
+      on_exceed: input.onExceed ?? row.on_exceed,
+      updated_at: now,
+      policy_epoch: change.epoch,
+    };
+    const { id: _, ...set } = changed;
+    await db.updateTable('budgets').set(set).where('id', '=', id).execute();
+    change.invalidate();
+    return toBudget(changed, now);
+  });
+}
+
+/** 404 BUDGET_NOT_FOUND. */
+export async function deleteBudget(platform: Platform, caller: Pick<Caller, 'reauthorize'>, id: string): Promise<void> {
+  return platform.ledger.change(async (change) => {
+    const row = await findBudget(change.db, await caller.reauthorize(change.db), id);
+    await change.db.deleteFrom('budgets').where('id', '=', row.id).execute();
+    change.invalidate();
+  });
+}

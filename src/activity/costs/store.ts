@@ -1,0 +1,84 @@
+import { sql } from 'kysely';
+import type { ListVisibility, Visibility } from '../../access/principal.ts';
+import { restrictTo, whereVisible } from '../../access/where-visible.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import { firstIdFrom, isId } from '../../kernel/ids.ts';
+import type { BudgetRow, CostRow, Db } from '../../storage/index.ts';
+import { CostErrors } from './errors.ts';
+import type { Budget, BudgetFilter, Cost, CostFilter } from './schema.ts';
+import { usageAt, windowEnd } from './usage.ts';
+
+interface Page {
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+export function costsThat(db: Db, visibility: ListVisibility, { agentId, since, until }: CostFilter) {
+  let query = db.selectFrom('costs').where(whereVisible(visibility));
+  if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
+  // An id has its time in it, and the indexes end with the id.
+  if (since !== undefined) query = query.where('created_at', '>=', since).where('id', '>=', firstIdFrom('cost', since));
+  if (until !== undefined) query = query.where('created_at', '<', until).where('id', '<', firstIdFrom('cost', until));
+  return query;
+}
+
+/** The decimal sum of a column: a number of any size on both databases, where a sum of integers may overflow and one of binary fractions drifts. */
+export const total = (column: 'amount' | 'tokens') =>
+  sql<number | null>`sum(cast(${sql.ref(column)} as numeric) * 1.0)`;
+
+/** Newest first. */
+export async function findCosts(db: Db, visibility: Visibility, filter: CostFilter, page: Page): Promise<CostRow[]> {
+  let query = costsThat(db, await restrictTo(db, visibility, filter), filter).selectAll();
+  if (page.after !== undefined) query = query.where('id', '<', page.after);
+  return query.orderBy('id', 'desc').limit(page.limit).execute();
+}
+
+/** Newest first. */
+export async function findBudgets(
+  db: Db,
+  visibility: Visibility,
+  filter: BudgetFilter,
+  page: Page,
+): Promise<BudgetRow[]> {
+  let query = db
+    .selectFrom('budgets')
+    .selectAll()
+    .where(whereVisible(await restrictTo(db, visibility, filter)));
+  if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
+  if (page.after !== undefined) query = query.where('id', '<', page.after);
+  return query.orderBy('id', 'desc').limit(page.limit).execute();
+}
+
+/** Throws 404 BUDGET_NOT_FOUND. */
+export async function findBudget(db: Db, visibility: Visibility, id: string): Promise<BudgetRow> {
+  const row = isId('budget', id)
+    ? await db.selectFrom('budgets').selectAll().where(whereVisible(visibility)).where('id', '=', id).executeTakeFirst()
+    : undefined;
+  if (!row) throw CostErrors.BUDGET_NOT_FOUND();
+  return row;
+}
+
+export const toCost = (row: CostRow): Cost => ({
+  id: row.id,
+  agentId: row.agent_id,
+  amount: row.amount,
+  currency: row.currency,
+  tokens: row.tokens,
+  auditId: row.audit_id,
+  metadata: JSON.parse(row.metadata) as Record<string, unknown>,
+  createdAt: isoTime(row.created_at),
+});
+
+export const toBudget = (row: BudgetRow, now: number): Budget => ({
+  id: row.id,
+  agentId: row.agent_id,
+  metric: row.metric,
+  currency: row.currency,
+  limit: row.limit_value,
+  window: row.window_kind,
+  onExceed: row.on_exceed,
+  used: usageAt(row, now).used,
+  resetsAt: isoTime(windowEnd(row.window_kind, now)),
+  createdAt: isoTime(row.created_at),
+  updatedAt: isoTime(row.updated_at),
+});

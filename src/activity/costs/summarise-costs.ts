@@ -1,0 +1,90 @@
+import type { ListVisibility, Visibility } from '../../access/principal.ts';
+import { restrictTo } from '../../access/where-visible.ts';
+import type { Platform } from '../../platform.ts';
+import type { Database, Db } from '../../storage/index.ts';
+import type { CostFilter, CostSummary } from './schema.ts';
+import { costsThat, total } from './store.ts';
+import { add } from './usage.ts';
+
+const MAX_AGENTS = 100;
+
+type Sum = { count: number; tokens: number; totals: { currency: string; amount: number }[] };
+const nothing = (): Sum => ({ count: 0, tokens: 0, totals: [] });
+
+interface Row {
+  readonly agent_id: string;
+  readonly currency: string;
+  readonly count: number;
+  readonly tokens: number | null;
+  readonly amount: number | null;
+  readonly last: string;
+}
+
+/** Sums by agent and currency. */
+const sumsOf = (db: Db, costs: ReturnType<typeof costsThat>): Promise<Row[]> =>
+  db
+    .selectFrom(costs.select(['id', 'agent_id', 'currency', 'tokens', 'amount']).as('some'))
+    .groupBy(['agent_id', 'currency'])
+    .select((eb) => [
+      'agent_id',
+      'currency',
+      eb.fn.countAll<number>().as('count'),
+      total('tokens').as('tokens'),
+      total('amount').as('amount'),
+      eb.fn.max<string>('id').as('last'),
+    ])
+    .execute();
+
+/** Costs added up before others have their turn: on SQLite decisions wait meanwhile. */
+const SLICE = 5000;
+
+async function* sums(
+  { read, dialect }: Database,
+  visibility: ListVisibility,
+  filter: CostFilter,
+): AsyncGenerator<Row[]> {
+  if (dialect === 'postgres') return yield await sumsOf(read, costsThat(read, visibility, filter));
+  for (let after = ''; ; ) {
+    const rows = await sumsOf(
+      read,
+      costsThat(read, visibility, filter).where('id', '>', after).orderBy('id').limit(SLICE),
+    );
+    yield rows;
+    if (rows.reduce((n, r) => n + Number(r.count), 0) < SLICE) return;
+    after = rows.reduce((last, r) => (r.last > last ? r.last : last), after);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** What was spent in the time asked about, altogether and by agent; amounts of different currencies are never added. */
+export async function summariseCosts(
+  platform: Platform,
+  visibility: Visibility,
+  filter: CostFilter,
+): Promise<CostSummary> {
+  const db = platform.database.read;
+  const all = nothing();
+  const byAgent = new Map<string, Sum>();
+  for await (const rows of sums(platform.database, await restrictTo(db, visibility, filter), filter)) {
+    for (const row of rows) {
+      const one = byAgent.get(row.agent_id) ?? nothing();
+      byAgent.set(row.agent_id, one);
+      for (const sum of [all, one]) addTo(sum, row);
+    }
+  }
+  for (const sum of [all, ...byAgent.values()]) sum.totals.sort((a, b) => (a.currency < b.currency ? -1 : 1));
+  const shown = [...byAgent].sort(([a, x], [b, y]) => y.count - x.count || (a < b ? -1 : 1)).slice(0, MAX_AGENTS);
+  const ids = shown.map(([id]) => id);
+  const named =
+    ids.length === 0 ? [] : await db.selectFrom('agents').select(['id', 'name']).where('id', 'in', ids).execute();
+  const names = new Map(named.map(({ id, name }) => [id, name]));
+  return { ...all, agents: shown.map(([agentId, sum]) => ({ agentId, name: names.get(agentId) ?? '', ...sum })) };
+}
+
+function addTo(sum: Sum, { count, tokens, amount, currency }: Row): void {
+  sum.count += Number(count);
+  sum.tokens += tokens ?? 0;
+  const known = sum.totals.find((t) => t.currency === currency);
+  if (known) known.amount = add(known.amount, amount ?? 0);
+  else sum.totals.push({ currency, amount: add(amount ?? 0, 0) });
+}

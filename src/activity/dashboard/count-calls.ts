@@ -1,0 +1,142 @@
+import type { ListVisibility } from '../../access/principal.ts';
+import { whereVisible } from '../../access/where-visible.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import type { Platform } from '../../platform.ts';
+import { type Db, selectArrays } from '../../storage/index.ts';
+import { ALL_TIME, type Calls, countersOf, countSlice, wholeDay } from './counters.ts';
+
+/** Rows of a part of an hour or a day that are counted one by one; beyond, it counts whole. */
+const PARTIAL_ROWS = 50_000;
+const SLICE = 2000;
+/** Hours or days summed in one query: on SQLite a query stands in the way of decisions. */
+const STEP = { sqlite: 1, postgres: 1000 };
+
+const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export type CallsByAgent = Map<string, Omit<Calls, 'steps'>>;
+
+/**
+ * Entries of the audit log within reach, and decisions by agent since each of the given moments (inclusive; null: of all time). A window of
+ * up to a day is made of hours, a longer one of days; what comes before the first whole one is counted in the ledger, exactly,
+ * unless it is more than {@link PARTIAL_ROWS} rows: then that hour or day counts whole.
+ */
+export function countCalls(
+  platform: Platform,
+  visibility: ListVisibility,
+  since: readonly (number | null)[],
+): Promise<{ total: number; windows: CallsByAgent[] }> {
+  return countersOf(platform).consistently(async (db, waiting) => {
+    const sees = await ownersSeen(db, visibility);
+    const windows: { firstHour: number; sums: CallsByAgent }[] = [];
+    for (const moment of since) windows.push(await counted(platform, db, visibility, sees, moment));
+    let total = await totalEntries(db, visibility);
+    waiting((agentId, cell) => {
+      if (!sees(cell.userId)) return;
+      total += cell.calls + cell.steps;
+      for (const { firstHour, sums } of windows)
+        if (cell.hour >= firstHour) add(sums, agentId, cell.calls, cell.denied);
+    });
+    return { total, windows: windows.map(({ sums }) => sums) };
+  });
+}
+
+type Sees = (userId: string) => boolean;
+
+/** The same as `within`, for rows in memory. */
+async function ownersSeen(db: Db, visibility: ListVisibility): Promise<Sees> {
+  switch (visibility.kind) {
+    case 'all':
+      return () => true;
+    case 'tenant': {
+      const owners = new Set(
+        (await db.selectFrom('users').select('id').where('tenant_id', '=', visibility.tenantId).execute()).map(
+          ({ id }) => id,
+        ),
+      );
+      return (userId) => owners.has(userId);
+    }
+    case 'nothing':
+      return () => false;
+    default:
+      return (userId) => userId === visibility.userId;
+  }
+}
+
+async function totalEntries(db: Db, visibility: ListVisibility): Promise<number> {
+  const query = db
+    .selectFrom('agent_hours')
+    .select((eb) => eb.fn.sum<number | null>(eb('calls', '+', eb.ref('steps'))).as('entries'))
+    .where('hour', '=', ALL_TIME)
+    .where(whereVisible(visibility));
+  return Number((await query.executeTakeFirstOrThrow()).entries ?? 0);
+}
+
+/** What the table has of a window, and what the ledger has of its first part of an hour. */
+async function counted(
+  platform: Platform,
+  db: Db,
+  visibility: ListVisibility,
+  sees: Sees,
+  since: number | null,
+): Promise<{ firstHour: number; sums: CallsByAgent }> {
+  const sums: CallsByAgent = new Map();
+  if (since === null) {
+    await addRange(platform, visibility, sums, ALL_TIME, ALL_TIME + 1);
+    return { firstHour: ALL_TIME, sums };
+  }
+  const hours = platform.clock.now() - since > DAY_MS ? 24 : 1;
+  let first = Math.ceil(since / HOUR_MS / hours);
+  const begin = await platform.reader.seqAt(since);
+  const end = await platform.reader.seqAt(first * hours * HOUR_MS);
+  if (end - begin > PARTIAL_ROWS) first--;
+  else {
+    for (let from = begin; from < end; from += SLICE) {
+      for (const [agentId, userId, , calls, denied] of await countSlice(
+        platform.database,
+        from,
+        Math.min(from + SLICE, end) - 1,
+      )) {
+        if (sees(userId)) add(sums, agentId, calls, denied);
+      }
+      await breathe();
+    }
+  }
+  const firstHour = first * hours;
+  const firstDay = Math.ceil(firstHour / 24);
+  const lowest = await db.selectFrom('agent_hours').select('hour').orderBy('hour').limit(1).executeTakeFirst();
+  // Days are below zero: the newest has the smallest number.
+  const newestDay = lowest?.hour ?? ALL_TIME;
+  const step = visibility.kind === 'all' ? STEP[platform.database.dialect] : STEP.postgres;
+  for (let hour = firstHour; hour < firstDay * 24; hour += step)
+    await addRange(platform, visibility, sums, hour, Math.min(hour + step, firstDay * 24));
+  for (let day = newestDay; day <= wholeDay(firstDay); day += step)
+    await addRange(platform, visibility, sums, day, Math.min(day + step, wholeDay(firstDay) + 1));
+  return { firstHour, sums };
+}
+
+async function addRange(
+  platform: Platform,
+  visibility: ListVisibility,
+  sums: CallsByAgent,
+  from: number,
+  before: number,
+): Promise<void> {
+  const query = platform.database.read
+    .selectFrom('agent_hours')
+    .select(['agent_id', 'calls', 'denied'])
+    .where('hour', '>=', from)
+    .where('hour', '<', before)
+    .where(whereVisible(visibility));
+  for (const [agentId, calls, denied] of await selectArrays<[string, number, number]>(platform.database, query))
+    add(sums, agentId, calls, denied);
+  await breathe();
+}
+
+function add(sums: CallsByAgent, agentId: string, calls: number, denied: number): void {
+  if (calls === 0) return;
+  const sum = sums.get(agentId);
+  if (sum) {
+    sum.calls += calls;
+    sum.denied += denied;
+  } else sums.set(agentId, { calls, denied });
+}

@@ -1,0 +1,349 @@
+import { sql } from 'kysely';
+import { APPROVAL_STEP_REASONS, isApprovalStep } from '../../authorization/permissions/index.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
+import type { Commit } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import { type Database, type Db, selectArrays } from '../../storage/index.ts';
+
+export interface Calls {
+  calls: number;
+  denied: number;
+  /** Entries of the audit log that are no calls: what became of approvals. */
+  steps: number;
+}
+
+type Counted = readonly [calls: number, denied: number, steps: number];
+const ALLOWED: Counted = [1, 0, 0];
+const REFUSED: Counted = [1, 1, 0];
+const STEP: Counted = [0, 0, 1];
+
+/** Decisions of one agent in one clock hour that are not in the table yet. */
+interface Cell extends Calls {
+  readonly userId: string;
+  readonly hour: number;
+  readonly before: Cell | undefined;
+}
+
+interface Part {
+  /** By agent; older hours behind. */
+  readonly newest: Map<string, Cell>;
+  /** Cells, not agents. */
+  size: number;
+}
+
+/** Agents are spread over parts, each with a progress of its own, so that no transaction holds decisions up for long. */
+const PARTS = 16;
+/** Cells written in one transaction, when they are of several parts. */
+const CELLS_AT_ONCE = 500;
+/** Rows of the ledger counted in one query when catching up. */
+const SLICE = 2000;
+/** Between two pieces of upkeep when no read waits. */
+const PAUSE_MS = 25;
+/** Longest catching up in one piece of upkeep: a service that stops waits for it. */
+const UPKEEP_MS = 1000;
+/** Cells kept in memory before they are written: more of them while a read waits, since fewer writes are less work. */
+const MAX_CELLS = 10_000;
+const MAX_CELLS_FOR_READ = 100_000;
+/** Decisions kept in memory alone, to be counted again after a restart. */
+const MAX_BEHIND = 500_000;
+const HOURS_A_DAY = 24;
+/** Older hours count only in their day: only the window of 24 hours is made of hours. */
+const KEPT_HOURS = 2 * HOURS_A_DAY;
+
+/** `hour` of the rows that count all time. */
+export const ALL_TIME = 0;
+/** `hour` of the rows that count a whole day (UTC), which comes before every clock hour. */
+export const wholeDay = (day: number): number => -day;
+
+const partOf = (agentId: string): number =>
+  ((agentId.charCodeAt(agentId.length - 1) * 3 + agentId.charCodeAt(agentId.length - 2)) | 0) % PARTS;
+const progressName = (part: number): string => `agent_hours/${part}`;
+
+/** Another process has counted on: what is in memory is counted twice. */
+class Superseded extends Error {}
+
+/**
+ * Decisions per agent and hour, day and all time. What commits here is counted in memory as it commits and written when the
+ * service is idle, or when much has gathered; what other processes commit, and what was not written before a stop, is counted
+ * from the ledger. Table and memory together are exact at any moment.
+ */
+export class CallCounters {
+  readonly #platform: Platform;
+  #cells: Part[] = emptyParts();
+  /** Sequence up to which each part is in the table. */
+  #upto: number[] = Array(PARTS).fill(0);
+  /** Next sequence to be counted; undefined before the progress is read. */
+  #next: number | undefined;
+  #last = 0;
+  /** Reads that wait: upkeep does not pause then. */
+  #reads = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+    platform.ledger.onCommit((commit) => this.#add(commit));
+  }
+
+  #add({ firstSeq, records, events, timestamp }: Commit): void {
+    if (firstSeq !== this.#next) return;
+    const hour = Math.floor(timestamp / HOUR_MS);
+    for (const r of records)
+      this.#count(
+        r.agentId,
+        r.userId,
+        hour,
+        isApprovalStep(r.reason) ? STEP : r.result === 'allowed' ? ALLOWED : REFUSED,
+      );
+    this.#next = firstSeq + records.length + events.length;
+  }
+
+  #count(agentId: string, userId: string, hour: number, [calls, denied, steps]: Counted): void {
+    const part = this.#cells[partOf(agentId)] as Part;
+    let cell = part.newest.get(agentId);
+    if (cell?.hour !== hour) {
+      cell = { userId, hour, calls: 0, denied: 0, steps: 0, before: cell };
+      part.newest.set(agentId, cell);
+      part.size++;
+    }
+    cell.calls += calls;
+    cell.denied += denied;
+    cell.steps += steps;
+  }
+
+  /**
+   * Runs `read` on the table while neither it nor the memory moves, caught up to the end of the ledger. It may run again when
+   * another process wrote the table meanwhile.
+   */
+  consistently<T>(
+    read: (db: Db, waiting: (each: (agentId: string, cell: Cell) => void) => void) => Promise<T>,
+  ): Promise<T> {
+    this.#reads++;
+    return this.#exclusively(async () => {
+      const db = this.#platform.database.read;
+      for (;;) {
+        await this.#follow();
+        const result = await read(db, (each) => this.#eachCell(each));
+        if (await this.#isCurrent(db)) return result;
+        this.#next = undefined;
+      }
+    }).finally(() => {
+      this.#reads--;
+    });
+  }
+
+  /** Called now and then. Writes when the service is idle or much has gathered; `always`: whatever there is. */
+  upkeep(always = false): Promise<void> {
+    return this.#exclusively(async () => {
+      await this.#follow(performance.now() + UPKEEP_MS);
+      const next = this.#next as number;
+      const behind = next - 1 - Math.min(...this.#upto);
+      const idle = next === this.#last;
+      this.#last = next;
+      if (behind > 0 && (always || idle || behind > MAX_BEHIND)) await this.#write();
+    });
+  }
+
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => (this.#reads > 0 ? setImmediate(resolve) : setTimeout(resolve, PAUSE_MS)));
+  }
+
+  /** Counts what is missing up to the end of the ledger, or until the deadline. */
+  async #follow(deadline = Number.POSITIVE_INFINITY): Promise<void> {
+    const db = this.#platform.database.read;
+    if (this.#next !== undefined && !(await this.#isCurrent(db))) this.#next = undefined;
+    if (this.#next === undefined) {
+      this.#cells = emptyParts();
+      this.#upto = await this.#firstProgress(db);
+      this.#next = Math.min(...this.#upto) + 1;
+    }
+    for (;;) {
+      const head = (await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow()).seq;
+      if (head < this.#next) return;
+      while (this.#next <= head) {
+        const from = this.#next;
+        const upto = Math.min(from + SLICE - 1, head, ...this.#upto.filter((u) => u >= from));
+        for (const [agentId, userId, hour, ...counted] of await countSlice(this.#platform.database, from, upto)) {
+          if ((this.#upto[partOf(agentId)] as number) < from) this.#count(agentId, userId, hour, counted);
+        }
+        this.#next = upto + 1;
+        if (this.#cells.reduce((sum, { size }) => sum + size, 0) > (this.#reads > 0 ? MAX_CELLS_FOR_READ : MAX_CELLS))
+          await this.#write();
+        await this.#pause();
+        if (performance.now() > deadline) return;
+      }
+    }
+  }
+
+  async #isCurrent(db: Db): Promise<boolean> {
+    const now = await readProgress(db);
+    return now.every((upto, part) => upto === this.#upto[part]);
+  }
+
+  #eachCell(each: (agentId: string, cell: Cell) => void): void {
+    for (const part of this.#cells) eachCellOf(part, each);
+  }
+
+  /** Progress of every part; made for all of them when there is none. */
+  async #firstProgress(db: Db): Promise<number[]> {
+    const found = await readProgress(db);
+    if (!found.includes(NONE)) return found;
+    const rows = found.map((_, part) => ({ name: progressName(part), upto: 0 }));
+    await this.#platform.ledger.maintain((tx) =>
+      tx
+        .insertInto('projections')
+        .values(rows)
+        .onConflict((c) => c.column('name').doNothing())
+        .execute(),
+    );
+    return readProgress(db);
+  }
+
+  /** Puts what is in memory into the table, some parts at a time. */
+  async #write(): Promise<void> {
+    for (let part = 0; part < PARTS; ) {
+      // What commits from here on is counted anew; it belongs to what is written next.
+      const upto = (this.#next as number) - 1;
+      const taken: { part: number; after: number; cells: Part }[] = [];
+      for (let size = 0; part < PARTS; part++) {
+        const cells = this.#cells[part] as Part;
+        if (taken.length > 0 && size + cells.size > CELLS_AT_ONCE) break;
+        size += cells.size;
+        taken.push({ part, after: this.#upto[part] as number, cells });
+        this.#cells[part] = emptyPart();
+      }
+      try {
+        await this.#platform.ledger.maintain(async (db) => {
+          for (const after of new Set(taken.map((t) => t.after)))
+            await advance(
+              db,
+              taken.filter((t) => t.after === after).map((t) => t.part),
+              after,
+              upto,
+            );
+          await this.#addUp(
+            db,
+            taken.map((t) => t.cells),
+          );
+        });
+        for (const t of taken) this.#upto[t.part] = upto;
+      } catch (error) {
+        this.#next = undefined;
+        if (error instanceof Superseded) return this.#follow();
+        throw error;
+      }
+      await this.#pause();
+    }
+  }
+
+  async #addUp(db: Db, parts: readonly Part[]): Promise<void> {
+    const { clock, database } = this.#platform;
+    const oldest = Math.floor(clock.now() / HOUR_MS) - KEPT_HOURS;
+    const sums = new Map<
+      string,
+      [agentId: string, hour: number, userId: string, calls: number, denied: number, steps: number]
+    >();
+    const add = (agentId: string, hour: number, { userId, calls, denied, steps }: Cell): void => {
+      const key = `${hour} ${agentId}`;
+      const sum = sums.get(key);
+      if (sum) {
+        sum[3] += calls;
+        sum[4] += denied;
+        sum[5] += steps;
+      } else sums.set(key, [agentId, hour, userId, calls, denied, steps]);
+    };
+    for (const part of parts) {
+      eachCellOf(part, (agentId, cell) => {
+        if (cell.hour >= oldest) add(agentId, cell.hour, cell);
+        add(agentId, wholeDay(Math.floor(cell.hour / HOURS_A_DAY)), cell);
+        add(agentId, ALL_TIME, cell);
+      });
+    }
+    if (sums.size > 0) await upsert(db, database.dialect, JSON.stringify([...sums.values()]));
+  }
+}
+
+const emptyPart = (): Part => ({ newest: new Map(), size: 0 });
+const emptyParts = (): Part[] => Array.from({ length: PARTS }, emptyPart);
+
+function eachCellOf({ newest }: Part, each: (agentId: string, cell: Cell) => void): void {
+  for (const [agentId, last] of newest)
+    for (let cell: Cell | undefined = last; cell; cell = cell.before) each(agentId, cell);
+}
+
+/** Progress of a part that has none yet. */
+const NONE = -1;
+
+async function readProgress(db: Db): Promise<number[]> {
+  const rows = await db.selectFrom('projections').selectAll().where('name', 'like', 'agent_hours/%').execute();
+  const progress = new Map(rows.map((r) => [r.name, r.upto]));
+  return Array.from({ length: PARTS }, (_, part) => progress.get(progressName(part)) ?? NONE);
+}
+
+/** Moves a progress from exactly where it was thought to be: of two processes that count the same rows one is refused. */
+async function advance(db: Db, parts: readonly number[], after: number, upto: number): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('projections')
+    .set({ upto })
+    .where(
+      'name',
+      'in',
+      parts.map((part) => progressName(part)),
+    )
+    .where('upto', '=', after)
+    .executeTakeFirst();
+  if (Number(numUpdatedRows) !== parts.length) throw new Superseded();
+}
+
+/** Adds `[agentId, hour, userId, calls, denied, steps]` to what the table has. */
+async function upsert(db: Db, dialect: Database['dialect'], json: string): Promise<void> {
+  const rows =
+    dialect === 'sqlite'
+      ? sql`select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 from json_each(${json}) where true`
+      : sql`select v ->> 0, (v ->> 1)::bigint, v ->> 2, (v ->> 3)::bigint, (v ->> 4)::bigint, (v ->> 5)::bigint from jsonb_array_elements(${json}::jsonb) as v`;
+  const table = sql.table('agent_hours');
+  await sql`insert into ${table} as t (agent_id, hour, user_id, calls, denied, steps) ${rows}
+    on conflict (hour, agent_id) do update set calls = t.calls + excluded.calls, denied = t.denied + excluded.denied, steps = t.steps + excluded.steps`.execute(
+    db,
+  );
+}
+
+type HourCalls = [agentId: string, userId: string, hour: number, ...Counted];
+
+/** Decisions by agent and hour, of the ledger itself. `from` and `upto` inclusive. */
+export function countSlice(database: Database, from: number, upto: number): Promise<HourCalls[]> {
+  const hour = sql<number>`timestamp / ${sql.lit(HOUR_MS)}`;
+  const step = sql`coalesce(reason, '') in (${sql.join(APPROVAL_STEP_REASONS.map((reason) => sql.lit(reason)))})`;
+  const query = database.read
+    .selectFrom('stream_events')
+    .select([
+      'agent_id',
+      'user_id',
+      hour.as('hour'),
+      sql<number>`sum(case when ${step} then 0 else 1 end)`.as('calls'),
+      sql<number>`sum(case when result = 'allowed' or ${step} then 0 else 1 end)`.as('denied'),
+      sql<number>`sum(case when ${step} then 1 else 0 end)`.as('steps'),
+    ])
+    .where('type', '=', 'audit')
+    .where('seq', '>=', from)
+    .where('seq', '<=', upto)
+    .groupBy(['agent_id', 'user_id', hour]);
+  return selectArrays(database, query);
+}
+
+const counters = new WeakMap<Platform, CallCounters>();
+
+/** The counters of a service: made when they are first asked for. */
+export function countersOf(platform: Platform): CallCounters {
+  let found = counters.get(platform);
+  if (!found) {
+    found = new CallCounters(platform);
+    counters.set(platform, found);
+  }
+  return found;
+}

@@ -1,0 +1,68 @@
+import { validationFailed } from '../../kernel/errors.ts';
+import { isId } from '../../kernel/ids.ts';
+import { parseWith } from '../../kernel/json.ts';
+import type { EventType } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+import { listEvents } from './list-events.ts';
+import { EmittedEvent, ListEvents, type StreamEvent } from './schema.ts';
+import { acceptsStream, closeStreams, streamsOf } from './stream.ts';
+
+const MAX_REPLAY = 1000;
+
+/** `legate.events`: the event stream as functions, with the power of an admin (contract 15). */
+export interface EventsApi {
+  /** Answers a request for the stream; null for what is none: another path, another method, another Accept (specification 4.7). */
+  handleRequest(request: Request): Promise<Response | null>;
+  /** Records an event and pushes it to the streams that may see it: those of `userId`, which is the owner of `agentId` when it is left out, of the agent, and of administrators. */
+  emit(event: {
+    readonly type: Exclude<EventType, 'audit'>;
+    readonly data: Record<string, unknown>;
+    readonly agentId?: string;
+    readonly userId?: string;
+  }): Promise<void>;
+  /** Events from `since` on, at most 1,000, newest first (specification 6.2.2). */
+  replay(since: Date | string, types?: readonly EventType[]): Promise<StreamEvent[]>;
+  connectionCount(): number;
+  /** Ends every stream and opens none any more. */
+  close(): void;
+}
+
+const ownerOf = async (db: Db, agentId: string): Promise<string | undefined> =>
+  isId('agent', agentId)
+    ? (await db.selectFrom('agents').select('owner_id').where('id', '=', agentId).executeTakeFirst())?.owner_id
+    : undefined;
+
+export function eventsApi(platform: Platform, fetch: (request: Request) => Promise<Response>): EventsApi {
+  const path = `${platform.config.http.basePath.replace(/\/$/, '')}/events/stream`;
+  return {
+    handleRequest: async (request) =>
+      request.method === 'GET' && new URL(request.url).pathname === path && acceptsStream(request)
+        ? fetch(request)
+        : null,
+    emit: async (event) => {
+      const { type, data, agentId, userId } = parseWith(EmittedEvent, event);
+      await platform.ledger.change(async (change) => {
+        const owner = userId ?? (agentId === undefined ? undefined : await ownerOf(change.db, agentId));
+        change.emit({
+          type,
+          data,
+          ...(agentId === undefined ? {} : { agentId }),
+          ...(owner === undefined ? {} : { userId: owner }),
+        });
+      });
+    },
+    replay: async (since, types) => {
+      const ms = new Date(since).getTime();
+      if (Number.isNaN(ms)) throw validationFailed([{ path: 'since', message: 'must be a Date or a date-time' }]);
+      const query = parseWith(ListEvents, {
+        since: new Date(ms).toISOString(),
+        limit: String(MAX_REPLAY),
+        ...(types ? { types: types.join() } : {}),
+      });
+      return (await listEvents(platform, { kind: 'all' }, query)).events;
+    },
+    connectionCount: () => streamsOf(platform).taken,
+    close: () => closeStreams(platform),
+  };
+}

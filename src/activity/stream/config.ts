@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { option, type Section } from '../../kernel/config.ts';
+import { EVENT_TYPES } from '../../ledger/index.ts';
+
+const type = z.string().refine((name) => Object.hasOwn(EVENT_TYPES, name), 'must be a type of event');
+
+/** Specification 6.2 and 8.4, contract 16. */
+export const eventsConfig = {
+  maxConnections: option.integer({
+    default: 100,
+    min: 1,
+    max: 1_000_000,
+    description: 'Open event streams of one instance; beyond it the answer is 503.',
+  }),
+  heartbeatIntervalMs: option.integer({
+    default: 30_000,
+    min: 10,
+    max: 3_600_000,
+    description: 'Between two heartbeats of a stream, in ms.',
+  }),
+  eventTypes: option.list({
+    default: Object.keys(EVENT_TYPES),
+    defaultText: 'all',
+    item: type,
+    description: 'The types that any stream can receive.',
+  }),
+  requireAuth: option.boolean({
+    default: true,
+    description: 'false: streams need no credential and show everything. Not for production.',
+  }),
+  retentionDays: option.integer({
+    default: 30,
+    min: 1,
+    max: 36_500,
+    description: 'Days for which events other than audit entries are kept.',
+  }),
+} satisfies Section;

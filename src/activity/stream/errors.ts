@@ -1,0 +1,5 @@
+import { defineErrors } from '../../kernel/errors.ts';
+
+export const EventErrors = defineErrors({
+  NOT_ACCEPTABLE: [406, 'The stream is text/event-stream, which this request does not accept.'],
+});

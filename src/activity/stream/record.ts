@@ -1,0 +1,20 @@
+import { isoTime } from '../../kernel/clock.ts';
+import type { StreamEventRow } from '../../storage/index.ts';
+import { toJsonText } from '../audit/index.ts';
+
+/** On the stream every event is `evt_...`, an audit entry too. */
+export const eventId = (id: string): string => (id.startsWith('aud_') ? `evt_${id.slice(4)}` : id);
+
+const text = (value: string): string => JSON.stringify(value);
+
+/** The whole record as JSON (specification 2.7, contract 13). */
+export function toJson(row: StreamEventRow): string {
+  const data = row.type === 'audit' ? toJsonText(row) : (row.data ?? '{}');
+  const agent = row.agent_id === null ? '' : `,"agentId":${text(row.agent_id)}`;
+  const user = row.user_id === null ? '' : `,"userId":${text(row.user_id)}`;
+  return `{"id":"${eventId(row.id)}","type":"${row.type}","timestamp":"${isoTime(row.timestamp)}","data":${data}${agent}${user}}`;
+}
+
+/** As it is sent: `id:`, `event:` and `data:` (HTML, section 9.2). */
+export const frameText = (row: StreamEventRow): string =>
+  `id: ${eventId(row.id)}\nevent: ${row.type}\ndata: ${toJson(row)}\n\n`;

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { rowAt } from '../../ledger/index.ts';
+import type { StreamEventRow } from '../../storage/index.ts';
+import { frameText } from './record.ts';
+import { Ring } from './ring.ts';
+
+const UNLIMITED = 1_000_000;
+
+const rowOf = (seq: number, text: string): StreamEventRow =>
+  rowAt(
+    {
+      firstSeq: seq,
+      records: [],
+      events: [{ id: `evt_${String(seq).padStart(26, '0')}`, type: 'agent.created', agentId: 'agt_1', data: { text } }],
+      timestamp: 1_790_000_000_000 + seq,
+    },
+    0,
+  );
+
+const steps = (
+  usual: number,
+  tooLarge: number,
+): fc.Arbitrary<{ size: number; unit: string; gap: number; wanted: boolean }[]> =>
+  fc.array(
+    fc.oneof(
+      {
+        weight: 150,
+        arbitrary: fc.record({
+          size: fc.nat({ max: usual }),
+          unit: fc.constantFrom('a', 'é', '語', '🦊'),
+          gap: fc.constant(0),
+          wanted: fc.nat(3).map((n) => n > 0),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          size: fc.nat({ max: 50 }),
+          unit: fc.constant('a'),
+          gap: fc.integer({ min: 1, max: 3 }),
+          wanted: fc.boolean(),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          size: fc.constant(tooLarge),
+          unit: fc.constant('a'),
+          gap: fc.constant(0),
+          wanted: fc.boolean(),
+        }),
+      },
+    ),
+    { minLength: 50, maxLength: 150 },
+  );
+
+it.each([
+  ['events', 12, UNLIMITED],
+  ['bytes', 1000, 30_000],
+  ['both', 25, 12_000],
+])(
+  'bounded in %s, what the ring has is the end of what was pushed, byte by byte and without a gap',
+  (_, maxEvents, arenaBytes) => {
+    let dropped = 0;
+    fc.assert(
+      fc.property(steps(arenaBytes === 12_000 ? 90 : 400, arenaBytes), (pushes) => {
+        const ring = new Ring(maxEvents, arenaBytes);
+        const texts = new Map<number, string>();
+        let seq = 0;
+        let since = 1;
+        for (const { size, unit, gap, wanted } of pushes) {
+          seq += 1 + gap;
+          const row = rowOf(seq, unit.repeat(size));
+          texts.set(seq, wanted ? frameText(row) : '');
+          ring.push(seq, row.type, wanted ? row : undefined);
+          const { first, last } = ring;
+          if (gap > 0) since = seq;
+          if (size === arenaBytes && wanted) since = seq + 1;
+          expect([last, first > last]).toEqual([seq, since > seq]);
+          expect(first).toBeGreaterThanOrEqual(since);
+          expect(last - first).toBeLessThan(maxEvents);
+          for (let s = first; s <= last; s++) {
+            const bytes = Buffer.alloc(ring.sizeOf(s));
+            ring.copyTo(bytes, 0, s);
+            expect([bytes.toString(), ring.typeOf(s)]).toEqual([texts.get(s), 'agent.created']);
+          }
+          if (first > since) dropped++;
+        }
+      }),
+      { numRuns: 100 },
+    );
+    // It was full most of the time.
+    expect(dropped).toBeGreaterThan(100);
+  },
+);

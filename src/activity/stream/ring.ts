@@ -1,0 +1,124 @@
+import type { StreamEventRow } from '../../storage/index.ts';
+import { frameText } from './record.ts';
+
+const MAX_EVENTS = 8192;
+const ARENA_BYTES = 4_194_304;
+/** A frame that may take more than this part of the arena is not kept. */
+const LARGEST = 1 / 8;
+/** UTF-8 of a code unit, at most. */
+const BYTES_EACH = 3;
+
+/**
+ * The newest events, contiguous in sequence, and the bytes of those that somebody listens for. Nothing of it is an object: bytes
+ * lie one behind the other in one piece of memory that is used over and over, as thousands of events a second that live for a
+ * moment are what a garbage collector is worst at.
+ */
+export class Ring {
+  readonly #maxEvents: number;
+  readonly #arenaBytes: number;
+  /** By sequence, going round. A size of 0: nobody listened for it. */
+  readonly #starts: Int32Array;
+  readonly #sizes: Int32Array;
+  readonly #types: string[];
+  #arena: Buffer | undefined;
+  /** Where the next bytes go; every frame from here to the end of the arena is older than every frame before. */
+  #at = 0;
+  /** No frame before this one has bytes. */
+  #oldest = 0;
+  #first = 0;
+  #last = -1;
+
+  constructor(maxEvents = MAX_EVENTS, arenaBytes = ARENA_BYTES) {
+    this.#maxEvents = maxEvents;
+    this.#arenaBytes = arenaBytes;
+    this.#starts = new Int32Array(maxEvents);
+    this.#sizes = new Int32Array(maxEvents);
+    this.#types = Array<string>(maxEvents).fill('');
+  }
+
+  /** Sequence of the oldest event it has; beyond {@link last} when it has none. */
+  get first(): number {
+    return this.#first;
+  }
+
+  /** Sequence of the newest. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** Bytes of a frame; 0 when nobody listened for it. */
+  sizeOf(seq: number): number {
+    return this.#sizes[seq % this.#maxEvents] as number;
+  }
+
+  typeOf(seq: number): string {
+    return this.#types[seq % this.#maxEvents] as string;
+  }
+
+  copyTo(target: Buffer, at: number, seq: number): void {
+    const i = seq % this.#maxEvents;
+    const start = this.#starts[i] as number;
+    this.#arena?.copy(target, at, start, start + (this.#sizes[i] as number));
+  }
+
+  /**
+   * The next event, with its row when somebody listens for it. Behind a gap, which another process wrote, and behind what is too
+   * large, the ring begins anew.
+   */
+  push(seq: number, type: string, row: StreamEventRow | undefined): void {
+    if (seq !== this.#last + 1) this.#beginAt(seq);
+    let size = 0;
+    if (row) {
+      const text = frameText(row);
+      const most = text.length * BYTES_EACH;
+      if (most > this.#arenaBytes * LARGEST) {
+        this.#beginAt(seq + 1);
+        return;
+      }
+      size = this.#write(text, most);
+    }
+    const i = seq % this.#maxEvents;
+    this.#starts[i] = this.#at - size;
+    this.#sizes[i] = size;
+    this.#types[i] = type;
+    this.#last = seq;
+    if (this.#last - this.#first >= this.#maxEvents) this.#first = this.#last - this.#maxEvents + 1;
+  }
+
+  /** Gives the memory back. */
+  release(): void {
+    this.#beginAt(0);
+    this.#arena = undefined;
+  }
+
+  #beginAt(seq: number): void {
+    this.#first = seq;
+    this.#oldest = seq;
+    this.#last = seq - 1;
+    this.#at = 0;
+  }
+
+  #write(text: string, most: number): number {
+    this.#arena ??= Buffer.allocUnsafeSlow(this.#arenaBytes);
+    if (this.#at + most > this.#arenaBytes) {
+      this.#dropBetween(this.#at, this.#arenaBytes);
+      this.#at = 0;
+    }
+    this.#dropBetween(this.#at, this.#at + most);
+    const size = this.#arena.write(text, this.#at);
+    this.#at += size;
+    return size;
+  }
+
+  /** Lets go of the oldest frames that begin there, and of all events before them. */
+  #dropBetween(start: number, end: number): void {
+    if (this.#oldest < this.#first) this.#oldest = this.#first;
+    for (; this.#oldest <= this.#last; this.#oldest++) {
+      const i = this.#oldest % this.#maxEvents;
+      if (this.#sizes[i] === 0) continue;
+      const at = this.#starts[i] as number;
+      if (at < start || at >= end) return;
+      this.#first = this.#oldest + 1;
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { nextPage } from '../../http/page.ts';
+import { defineRoute } from '../../platform.ts';
+import { EventErrors } from './errors.ts';
+import { listEvents } from './list-events.ts';
+import { ListEvents, StreamEvent, StreamQuery, Ticket } from './schema.ts';
+import { openStream } from './stream.ts';
+import { mayFollow } from './subscriber.ts';
+import { createTicket } from './ticket.ts';
+
+/** Specification 4.7, contract 13. */
+export const eventRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/events/stream',
+    mount: 'base',
+    summary: 'Follow events as they happen',
+    description:
+      'Server-Sent Events. Authorized by the Authorization header, the session cookie, a ticket or a token in the query; a credential that proves nothing gets one `error` event. Last-Event-ID or `since` replays what was missed.',
+    access: 'public',
+    crossOrigin: true,
+    noHead: true,
+    query: StreamQuery,
+    responses: { 200: { mediaTypes: ['text/event-stream'] }, 503: { mediaTypes: ['text/plain'] } },
+    errors: [EventErrors.NOT_ACCEPTABLE],
+    handle: (call, platform) => openStream(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/events/ticket',
+    summary: 'Get a ticket for one event stream',
+    description:
+      'For browsers, whose EventSource sends no header: `?ticket=`, good for one connection, within a minute. After a break, ask for the next one and go on with `lastEventId`. The stream ends with the credential that asked for the ticket, and after an hour where the application signed the user in.',
+    access: mayFollow,
+    responses: { 200: Ticket },
+    handle: async (call, platform) => ({ status: 200, body: await createTicket(platform, call) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/events',
+    summary: 'List events',
+    description: 'Newest first. A Link header with rel="next" leads to the next page.',
+    access: mayFollow,
+    query: ListEvents,
+    responses: { 200: z.array(StreamEvent) },
+    handle: async (call, platform) => {
+      const { events, next } = await listEvents(platform, call.visibility, call.query);
+      return { status: 200, body: events, ...nextPage(call.url, next) };
+    },
+  }),
+];

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { OwnerFilter } from '../../access/owner-filter.ts';
+import { PageQuery } from '../../http/page.ts';
+import { isoInstant, isoMoment, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
+import { EVENT_TYPES, type EventType } from '../../ledger/index.ts';
+
+/** Comma-separated names of types. */
+const Types = z
+  .string()
+  .max(2000)
+  .transform((list) =>
+    list
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+  )
+  .superRefine((names, ctx) => {
+    if (names.length === 0) ctx.addIssue({ code: 'custom', message: 'must name at least one type' });
+    for (const name of names)
+      if (!Object.hasOwn(EVENT_TYPES, name))
+        ctx.addIssue({ code: 'custom', message: 'names a type of event that does not exist' });
+  })
+  .meta({ type: 'string', description: 'Comma-separated types of events.' });
+
+/** Specification 4.7. */
+export const StreamQuery = z.object({
+  token: z.string().max(16_384).optional().meta({
+    description:
+      'The Bearer token, for clients that cannot send the header. It appears in addresses: a ticket is better.',
+  }),
+  ticket: z.string().max(512).optional().meta({ description: 'From POST /events/ticket: good for one stream.' }),
+  types: Types.optional(),
+  since: isoInstant.optional().meta({ description: 'Replays from this moment on, inclusive.' }),
+  lastEventId: z.string().max(200).optional().meta({ description: 'As the header Last-Event-ID, which wins.' }),
+});
+export type StreamQuery = z.output<typeof StreamQuery>;
+
+/** Specification 2.7. */
+export const StreamEvent = z
+  .object({
+    id: z.string(),
+    type: z.string(),
+    timestamp: isoTimestamp,
+    data: storedObject,
+    agentId: z.string().optional(),
+    userId: z.string().optional(),
+  })
+  .meta({ id: 'StreamEvent' });
+export type StreamEvent = z.output<typeof StreamEvent>;
+
+export const ListEvents = PageQuery.extend({
+  types: Types.optional(),
+  agentId: text(64).optional(),
+  since: isoMoment.optional(),
+  until: isoMoment.optional(),
+  ...OwnerFilter,
+});
+export type ListEvents = z.output<typeof ListEvents>;
+
+export const Ticket = z.object({ ticket: z.string(), expiresAt: isoTimestamp }).meta({ id: 'StreamTicket' });
+
+const MAX_DATA_BYTES = 1024 * 1024;
+
+/** What an application emits itself (specification 6.2.6). Decisions make audit entries; nobody else does. */
+export const EmittedEvent = z.strictObject({
+  type: z.custom<Exclude<EventType, 'audit'>>(
+    (name) => typeof name === 'string' && name !== 'audit' && Object.hasOwn(EVENT_TYPES, name),
+    {
+      error: ({ input }) => `${String(input)} is not a type of event that can be emitted`,
+    },
+  ),
+  data: jsonObject(MAX_DATA_BYTES),
+  agentId: text(64).optional(),
+  userId: text(128).optional(),
+});

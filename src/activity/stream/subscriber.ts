@@ -1,0 +1,94 @@
+import type { Visibility } from '../../access/principal.ts';
+import type { Call } from '../../http/route.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
+import { CommonErrors, invalidCredential } from '../../kernel/errors.ts';
+import { findUser } from '../../people/users/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { StreamQuery } from './schema.ts';
+import { takeTicket } from './ticket.ts';
+
+export const mayFollow = { scope: 'events:read', resource: 'legate:events', action: 'read', self: true } as const;
+
+/** A stream of somebody whom the application signed in ends so late at most, and is opened anew. By way of a ticket that sign-in cannot be asked again. */
+const EXTERNAL_MS = HOUR_MS;
+
+/** Who listens, how far they see, and how that is proved again. */
+export interface Subscriber {
+  readonly visibility: Visibility;
+  readonly expiresAt: number | null;
+  readonly prove: () => Promise<Visibility>;
+}
+
+type Asking = Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request' | 'authenticateAs'>;
+
+/**
+ * The subscriber behind a request: by ticket, by token in the query, by header or cookie, in this order; or by the function that
+ * the application configured (specification 5.7). Throws 401 or 403.
+ */
+export async function subscriberOf(
+  platform: Platform,
+  { query, request, authenticateAs }: Asking,
+): Promise<Subscriber> {
+  if (!platform.config.events.requireAuth) return { visibility: ALL, expiresAt: null, prove: async () => ALL };
+  const proved = async (credential?: string): Promise<Subscriber> => {
+    const { principal, visibility, reauthorize } = await authenticateAs(mayFollow, credential);
+    if (principal.kind === 'user' && principal.via === 'external') {
+      // The application is asked again by the request itself. Of a sign-out there it does not tell us: hence the end.
+      const expiresAt = platform.clock.now() + EXTERNAL_MS;
+      const prove = async (): Promise<Visibility> => {
+        if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
+        return (await authenticateAs(mayFollow)).visibility;
+      };
+      return { visibility, expiresAt, prove };
+    }
+    return {
+      visibility,
+      expiresAt: 'expiresAt' in principal ? principal.expiresAt : null,
+      prove: () => reauthorize(platform.database.read),
+    };
+  };
+  if (query.ticket !== undefined) {
+    const holder = await takeTicket(platform, query.ticket);
+    if (!holder) throw invalidCredential();
+    if ('credential' in holder) return proved(holder.credential);
+    const user = holder.external;
+    if (user.kind !== 'user') throw invalidCredential();
+    const visibility: Visibility = user.role === 'admin' ? ALL : { kind: 'owner', userId: user.userId };
+    const expiresAt = platform.clock.now() + EXTERNAL_MS;
+    const prove = async (): Promise<Visibility> => {
+      if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
+      return visibility;
+    };
+    return { visibility, expiresAt, prove };
+  }
+  const token = query.token ?? /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim();
+  const own = token === undefined ? undefined : await byOwnFunction(platform, token);
+  if (own) return own;
+  const subscriber = await proved(query.token);
+  return subscriber;
+}
+
+const ALL: Visibility = { kind: 'all' };
+
+/** `events.validateToken` of the application: a user id or an agent id, or null. */
+async function byOwnFunction(platform: Platform, token: string): Promise<Subscriber | undefined> {
+  const validate = platform.validateStreamToken;
+  const visibility = async (): Promise<Visibility | undefined> => {
+    const id = await validate?.(token);
+    if (!id) return undefined;
+    const db = platform.database.read;
+    if (id.startsWith('agt_')) {
+      const agent = await db.selectFrom('agents').select('owner_id').where('id', '=', id).executeTakeFirst();
+      return { kind: 'agent', agentId: id, userId: agent?.owner_id ?? '' };
+    }
+    return (await findUser(db, id))?.role === 'admin' ? ALL : { kind: 'owner', userId: id };
+  };
+  const first = await visibility();
+  if (!first) return undefined;
+  const prove = async (): Promise<Visibility> => {
+    const again = await visibility();
+    if (!again) throw CommonErrors.UNAUTHORIZED();
+    return again;
+  };
+  return { visibility: first, expiresAt: null, prove };
+}

@@ -1,0 +1,54 @@
+import type { Principal } from '../../access/principal.ts';
+import { readCookie, sessionCookieName } from '../../access/session-cookie.ts';
+import type { Call } from '../../http/route.ts';
+import { isoTime, MINUTE_MS } from '../../kernel/clock.ts';
+import { seal, unseal } from '../../kernel/encryption.ts';
+import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import type { Platform } from '../../platform.ts';
+
+const PURPOSE = 'stream ticket';
+
+/** What a ticket stands for: a credential of ours, or a user whom the embedder's own sign-in proved. */
+export type TicketHolder = { readonly credential: string } | { readonly external: Principal };
+
+/** A ticket for one stream within a minute (contract 13): unlike a token, what stands in an address is worth nothing afterwards. */
+export async function createTicket(
+  platform: Platform,
+  call: Pick<Call<unknown, unknown, unknown>, 'request' | 'principal' | 'reauthorize'>,
+): Promise<{ ticket: string; expiresAt: string }> {
+  const { request, principal } = call;
+  const bearer = /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim();
+  const cookie = readCookie(
+    request.headers.get('cookie'),
+    sessionCookieName(platform.baseUrl, platform.config.service.name),
+  );
+  const external = principal.kind === 'user' && principal.via === 'external';
+  const credential = external ? undefined : (bearer ?? cookie);
+  const holder: TicketHolder = credential === undefined ? { external: principal } : { credential };
+  const ticket = newSecret('streamTicket');
+  const tokenHash = secretHash(ticket);
+  const expiresAt = await platform.ledger.change(async ({ db, now }) => {
+    await call.reauthorize(db);
+    const expires_at = now + MINUTE_MS;
+    await db
+      .insertInto('stream_tickets')
+      .values({
+        token_hash: tokenHash,
+        sealed: seal(platform.secrets().cookie, PURPOSE, tokenHash, JSON.stringify(holder)),
+        expires_at,
+      })
+      .execute();
+    return expires_at;
+  });
+  return { ticket, expiresAt: isoTime(expiresAt) };
+}
+
+/** Takes a ticket, by one atomic statement: of many at once one gets it. undefined: it is none, was used, or has expired. */
+export async function takeTicket(platform: Platform, ticket: string): Promise<TicketHolder | undefined> {
+  const tokenHash = secretHash(ticket);
+  const row = await platform.ledger.change(({ db }) =>
+    db.deleteFrom('stream_tickets').where('token_hash', '=', tokenHash).returningAll().executeTakeFirst(),
+  );
+  if (!row || platform.clock.now() >= row.expires_at) return undefined;
+  return JSON.parse(unseal(platform.secrets().cookie, PURPOSE, tokenHash, row.sealed)) as TicketHolder;
+}

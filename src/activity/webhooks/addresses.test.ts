@@ -1,0 +1,200 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { SPECIAL_USE_V4, SPECIAL_USE_V6 } from '../../operations/outbound/special-use.ts';
+
+/** What names resolve to, one answer after the other; the last one stays. */
+const names = vi.hoisted(() => ({ answers: [] as string[][], asked: [] as string[] }));
+vi.mock('node:dns/promises', () => ({
+  lookup: async (name: string) => {
+    names.asked.push(name);
+    const answer = names.answers.length > 1 ? names.answers.shift() : names.answers[0];
+    return (answer ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  },
+}));
+
+let t: TestService;
+let lax: TestService;
+let owner: TestUser;
+/** Receivers on one port of two addresses of this machine, and who was reached. */
+const receivers: Server[] = [];
+let port: number;
+let reached: string[] = [];
+
+beforeAll(async () => {
+  t = await createTestService({ lasting: true });
+  lax = await createTestService({ lasting: true, config: { webhooks: { allowPrivateNetworks: true } } });
+  owner = await t.user();
+  for (const address of ['127.0.0.1', '127.0.0.2']) {
+    const server = createServer((_, res) => {
+      reached.push(address);
+      res.writeHead(204).end();
+    });
+    receivers.push(server);
+    await new Promise<void>((resolve) => server.listen(port ?? 0, address, resolve));
+    port = (server.address() as AddressInfo).port;
+  }
+});
+afterAll(() => {
+  for (const server of receivers) server.close();
+});
+beforeEach(() => {
+  names.asked = [];
+  reached = [];
+});
+
+const post = (url: string) => t.call('POST', '/webhooks', { as: owner, body: { url } });
+
+/** First and last address of each block, as hosts of an URL; what carries an IPv4 address with a private one in it. */
+const hosts = [...SPECIAL_USE_V4, ...SPECIAL_USE_V6].flatMap(({ block, name, unwrap }) => {
+  const [first, bits] = ipaddr.parseCIDR(block);
+  const last = first.toByteArray().map((byte, i) => byte | (0xff >> Math.min(8, Math.max(0, bits - 8 * i))));
+  const bytes =
+    unwrap === undefined
+      ? [first.toByteArray(), last]
+      : ['10.0.0.1', '127.0.0.1', '169.254.169.254'].map((v4) => [
+          ...first.toByteArray().slice(0, 12),
+          ...ipaddr.parse(v4).toByteArray(),
+        ]);
+  return bytes
+    .map((each) => ipaddr.fromByteArray(each))
+    .map((a) => [`${block} (${name})`, a.kind() === 'ipv6' ? `[${a.toNormalizedString()}]` : a.toString()] as const);
+});
+
+const forms: readonly (readonly [string, string])[] = [
+  ['decimal', '2130706433'],
+  ['hexadecimal', '0x7f000001'],
+  ['hexadecimal parts', '0x7f.0x0.0x0.0x1'],
+  ['octal', '0177.0.0.1'],
+  ['octal with zeros', '00000177.0.0.01'],
+  ['one part left out', '127.0.1'],
+  ['two parts left out', '127.1'],
+  ['nothing but zero', '0'],
+  ['a trailing dot', '127.0.0.1.'],
+  ['percent signs', '%31%32%37.0.0.1'],
+  ['circled digits', '①②⑦.⓪.⓪.①'],
+  ['full-width digits', '１２７.0.0.1'],
+  ['ideographic full stops', '127。0。0。1'],
+  ['mapped, in hexadecimal', '[::ffff:7f00:1]'],
+  ['mapped, in decimal', '[::ffff:169.254.169.254]'],
+  ['translated', '[::ffff:0:127.0.0.1]'],
+  ['compatible', '[::127.0.0.1]'],
+  ['NAT64', '[64:ff9b::10.0.0.1]'],
+  ['local-use NAT64', '[64:ff9b:1::10.0.0.1]'],
+  ['6to4', '[2002:7f00:1::1]'],
+  ['Teredo', '[2001:0:4136:e378:8000:63bf:3fff:fdd2]'],
+  ['metadata over IPv6', '[fd00:ec2::254]'],
+  ['localhost', 'localhost'],
+  ['localhost in capitals', 'LOCALHOST'],
+  ['localhost with a trailing dot', 'localhost.'],
+  ['below localhost', 'app.localhost'],
+  ['a name of the local network', 'printer.local'],
+  ['metadata by name', 'metadata.google.internal'],
+  ['the same with a trailing dot', 'metadata.google.internal.'],
+];
+
+describe('400, with the field, for an address to which nothing would ever be delivered', () => {
+  it.each([...hosts, ...forms])('%s: https://%s', async (_, host) => {
+    const r = await post(`https://${host}/in`);
+    expect([r.status, r.body.error.code, r.body.error.details.issues.map((i: Json) => i.path)]).toEqual([
+      400,
+      'VALIDATION_FAILED',
+      ['url'],
+    ]);
+    expect(names.asked).toEqual([]);
+  });
+
+  it.each([
+    ['http', 'http://hooks.example/in'],
+    ['another scheme', 'ftp://hooks.example/in'],
+    ['a file', 'file:///etc/passwd'],
+    ['data', 'data:text/plain,x'],
+    ['userinfo', 'https://user:password@hooks.example/in'],
+    ['a user alone', 'https://user@hooks.example/in'],
+    ['a public host as userinfo of a private one', 'https://hooks.example@127.0.0.1/in'],
+    ['the same with a backslash', 'https://127.0.0.1\\@hooks.example/in'],
+    ['a zone', 'https://[fe80::1%25eth0]/in'],
+    ['a port out of range', 'https://hooks.example:99999/in'],
+    ['no host', 'https://?in'],
+    ['no scheme', '//hooks.example/in'],
+    ['a relative one', '/in'],
+    ['nothing', ''],
+  ])('%s: %s', async (_, url) => {
+    const r = await post(url);
+    expect([r.status, r.body.error.details.issues.map((i: Json) => i.path)]).toEqual([400, ['url']]);
+  });
+
+  it('PATCH /webhooks/:id looks at it in the same way', async () => {
+    const { id, url } = (await post('https://hooks.example/in')).body;
+    for (const host of ['10.0.0.1', '[::ffff:7f00:1]', '0177.0.0.1', 'localhost.']) {
+      const r = await t.call('PATCH', `/webhooks/${id}`, { as: owner, body: { url: `https://${host}/in` } });
+      expect([r.status, r.body.error.details.issues]).toMatchObject([400, [{ path: 'url' }]]);
+    }
+    expect((await t.call('GET', `/webhooks/${id}`, { as: owner })).body.url).toBe(url);
+  });
+});
+
+describe('names', () => {
+  it('one that resolves to any address of the table is a failed attempt that says no more; nothing is connected to', async () => {
+    const { id } = (await post(`https://hooks.example:${port}/in`)).body;
+    for (const [, host] of hosts) {
+      const address = host.replace(/[[\]]/g, '');
+      for (const answer of [[address], ['93.184.216.34', address]]) {
+        names.answers = [answer];
+        const r = await t.call('POST', `/webhooks/${id}/test`, { as: owner });
+        expect([answer, r.body]).toMatchObject([
+          answer,
+          { status: 'dropped', lastStatus: null, lastError: 'address_refused' },
+        ]);
+      }
+      await t.call('PATCH', `/webhooks/${id}`, { as: owner, body: { enabled: true } });
+    }
+    expect(reached).toEqual([]);
+  });
+
+  it('one that does not resolve', async () => {
+    const { id } = (await post('https://hooks.example/in')).body;
+    names.answers = [[]];
+    expect((await t.call('POST', `/webhooks/${id}/test`, { as: owner })).body).toMatchObject({
+      status: 'dropped',
+      lastError: 'name_not_resolved',
+    });
+  });
+
+  it('one that changes its answer between the check and the connection: what was checked is connected to, and the next attempt checks again', async () => {
+    const user = await lax.user();
+    const { id } = (
+      await lax.call('POST', '/webhooks', { as: user, body: { url: `http://rebind.example:${port}/in` } })
+    ).body;
+    names.answers = [['127.0.0.1'], ['127.0.0.2']];
+    expect((await lax.call('POST', `/webhooks/${id}/test`, { as: user })).body).toMatchObject({ status: 'delivered' });
+    expect([reached, names.asked]).toEqual([['127.0.0.1'], ['rebind.example']]);
+    expect((await lax.call('POST', `/webhooks/${id}/test`, { as: user })).body).toMatchObject({ status: 'delivered' });
+    expect([reached, names.asked.length]).toEqual([['127.0.0.1', '127.0.0.2'], 2]);
+  });
+
+  it('what was let in while private networks were allowed is refused when they no longer are', async () => {
+    const user = await lax.user();
+    const { id, url } = (
+      await lax.call('POST', '/webhooks', { as: user, body: { url: `http://127.0.0.1:${port}/in` } })
+    ).body;
+    const strict = await createTestService({ sameDatabaseAs: lax });
+    Object.assign(strict.legate.platform, { secrets: lax.legate.platform.secrets });
+    expect((await strict.call('POST', `/webhooks/${id}/test`, { as: user })).body).toMatchObject({
+      status: 'dropped',
+      lastError: 'url_refused',
+    });
+    await strict.legate.platform.database.write
+      .updateTable('webhooks')
+      .set({ url: url.replace('http:', 'https:') })
+      .where('id', '=', id)
+      .execute();
+    expect((await strict.call('POST', `/webhooks/${id}/test`, { as: user })).body).toMatchObject({
+      status: 'dropped',
+      lastError: 'address_refused',
+    });
+    expect(reached).toEqual([]);
+  });
+});

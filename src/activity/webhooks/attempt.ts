@@ -1,0 +1,128 @@
+import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
+import { unseal } from '../../kernel/encryption.ts';
+import { createGuardedFetch, type GuardedFetch, GuardedFetchError } from '../../operations/outbound/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
+import { SECRET_PURPOSE, sign } from './signature.ts';
+
+const MAX_ANSWER_BYTES = 16_384;
+const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
+/** After so many failures in a row an endpoint is left alone for a while, so that a dead one costs the others nothing. */
+export const BREAKER_FAILURES = 20;
+const BREAKER_MS = 30 * SECOND_MS;
+
+interface Result {
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly retryAfterMs?: number;
+}
+
+const fetches = new WeakMap<Platform, GuardedFetch>();
+
+function fetchOf(platform: Platform): GuardedFetch {
+  let fetch = fetches.get(platform);
+  if (!fetch) {
+    fetch = createGuardedFetch({ allowPrivateNetworks: platform.config.webhooks.allowPrivateNetworks });
+    fetches.set(platform, fetch);
+  }
+  return fetch;
+}
+
+/**
+ * One attempt (contract 13; Standard Webhooks): only 2xx within `webhooks.timeoutMs` is success, a redirect is a failure like any other. Writes down
+ * what became of it: delivered; to be tried again after its wait; or dropped, and kept visible. 410 disables the endpoint.
+ *
+ * @param last true: it is not tried again, whatever comes.
+ */
+export async function attempt(
+  platform: Platform,
+  delivery: WebhookDeliveryRow,
+  last = false,
+): Promise<WebhookDeliveryRow> {
+  const webhook = await platform.database.read
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('id', '=', delivery.webhook_id)
+    .executeTakeFirst();
+  if (!webhook) return delivery;
+  const result = await send(platform, webhook, delivery);
+  const now = platform.clock.now();
+  const attempts = delivery.attempts + 1;
+  const good = result.status !== null && result.status >= 200 && result.status < 300;
+  const wait = platform.config.webhooks.retryDelaysMs[attempts - 1];
+  const gone = result.status === 410;
+  const dropped = !good && (last || gone || wait === undefined);
+  const set = {
+    status: good ? ('delivered' as const) : dropped ? ('dropped' as const) : ('pending' as const),
+    attempts,
+    next_at: good || dropped ? delivery.next_at : now + Math.max(jittered(wait ?? 0), result.retryAfterMs ?? 0),
+    lease_until: 0,
+    last_status: result.status,
+    last_error: good ? null : result.error,
+    delivered_at: good ? now : null,
+  };
+  await platform.ledger.maintain(async (db) => {
+    const row = db.updateTable('webhook_deliveries').set(set).where('id', '=', delivery.id);
+    // A failure counts only while the lease is this one: whoever asked for a new delivery meanwhile, or took it over, decides.
+    await (good ? row : row.where('lease_until', '=', delivery.lease_until)).execute();
+    // Of an address that is the webhook's no more nothing follows for the one that is.
+    const endpoint = db.updateTable('webhooks').where('id', '=', webhook.id).where('url', '=', webhook.url);
+    if (gone) await endpoint.set({ enabled: 0, disabled_reason: 'gone', updated_at: now }).execute();
+    else if (good) await endpoint.set({ failures: 0, paused_until: 0 }).where('failures', '>', 0).execute();
+    else {
+      // Counted in the row: several attempts at one endpoint end at the same time.
+      const row = await endpoint
+        .set((eb) => ({ failures: eb('failures', '+', 1) }))
+        .returning('failures')
+        .executeTakeFirst();
+      if (row && row.failures >= BREAKER_FAILURES) await endpoint.set({ paused_until: now + BREAKER_MS }).execute();
+    }
+  });
+  return { ...delivery, ...set };
+}
+
+const jittered = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 0.2));
+
+async function send(platform: Platform, webhook: WebhookRow, { event_id, body }: WebhookDeliveryRow): Promise<Result> {
+  const now = platform.clock.now();
+  const timestamp = Math.floor(now / SECOND_MS);
+  const keys = platform.secrets().cookie;
+  const sealed = [
+    webhook.secret,
+    ...(webhook.previous_secret !== null && now < (webhook.previous_until ?? 0) ? [webhook.previous_secret] : []),
+  ];
+  let secrets: string[];
+  try {
+    secrets = sealed.map((each) => unseal(keys, SECRET_PURPOSE, webhook.id, each));
+  } catch (error) {
+    // Without the key of secrets.json nothing can be signed: rotating the webhook's secret mends it.
+    platform.log.error({ err: error, webhookId: webhook.id }, 'the secret of a webhook cannot be read');
+    return { status: null, error: 'secret_unreadable' };
+  }
+  try {
+    const response = await fetchOf(platform)(webhook.url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Legate-Webhooks/1',
+        'webhook-id': event_id,
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': sign(secrets, event_id, timestamp, body),
+      },
+      body,
+      timeoutMs: platform.config.webhooks.timeoutMs,
+      maxBytes: MAX_ANSWER_BYTES,
+      overflow: 'cut',
+    });
+    const seconds = /^\d{1,6}$/.exec(response.headers.get('retry-after') ?? '')?.[0];
+    return {
+      status: response.status,
+      error: `answered ${response.status}`,
+      ...(seconds === undefined ? {} : { retryAfterMs: Math.min(MAX_RETRY_AFTER_MS, Number(seconds) * SECOND_MS) }),
+    };
+  } catch (error) {
+    // Of an address that is refused no more is said than that: the rest would map the network for whoever named it.
+    if (error instanceof GuardedFetchError) return { status: null, error: error.problem };
+    throw error;
+  }
+}

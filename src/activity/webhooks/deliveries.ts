@@ -1,0 +1,65 @@
+import type { Visibility } from '../../access/principal.ts';
+import type { Caller } from '../../authorization/agents/index.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import { isId, newId } from '../../kernel/ids.ts';
+import type { Platform } from '../../platform.ts';
+import { attempt } from './attempt.ts';
+import { dispatcherOf, insertDeliveries, leaseUntil, newDelivery } from './dispatcher.ts';
+import { WebhookErrors } from './errors.ts';
+import type { Delivery } from './schema.ts';
+import { findWebhook, toDelivery } from './store.ts';
+
+const MAX_TESTS_AT_ONCE = 5;
+
+/** Test messages under way here, by owner. */
+const testing = new WeakMap<Platform, Map<string, number>>();
+
+/** Sends one message of type `webhook.test` at once, and once. 404 WEBHOOK_NOT_FOUND; 409 WEBHOOK_BUSY. */
+export async function testWebhook(platform: Platform, visibility: Visibility, id: string): Promise<Delivery> {
+  const { user_id } = await findWebhook(platform.database.read, visibility, id);
+  const underWay = testing.get(platform) ?? new Map<string, number>();
+  testing.set(platform, underWay);
+  const count = underWay.get(user_id) ?? 0;
+  if (count >= MAX_TESTS_AT_ONCE) throw WebhookErrors.WEBHOOK_BUSY();
+  underWay.set(user_id, count + 1);
+  try {
+    return await sendTest(platform, id);
+  } finally {
+    const left = (underWay.get(user_id) ?? 1) - 1;
+    if (left > 0) underWay.set(user_id, left);
+    else underWay.delete(user_id);
+  }
+}
+
+async function sendTest(platform: Platform, id: string): Promise<Delivery> {
+  const now = platform.clock.now();
+  const eventId = newId('event', now);
+  const body = JSON.stringify({ id: eventId, type: 'webhook.test', timestamp: isoTime(now), data: { webhookId: id } });
+  // Leased from the beginning: nobody else sends it.
+  const row = { ...newDelivery(now, id, eventId, 'webhook.test', body), lease_until: leaseUntil(platform, now) };
+  await platform.ledger.maintain((db) => insertDeliveries(db, [row]));
+  return toDelivery(await attempt(platform, row, true));
+}
+
+/** Tries again from the beginning, with the same `webhook-id`; what fails that is under way counts no more. 404 DELIVERY_NOT_FOUND. */
+export async function redeliver(
+  platform: Platform,
+  caller: Pick<Caller, 'reauthorize'>,
+  id: string,
+): Promise<Delivery> {
+  const row = await platform.ledger.change(async ({ db, now }) => {
+    const visibility = await caller.reauthorize(db);
+    const found = isId('delivery', id)
+      ? await db.selectFrom('webhook_deliveries').selectAll().where('id', '=', id).executeTakeFirst()
+      : undefined;
+    if (!found) throw WebhookErrors.DELIVERY_NOT_FOUND();
+    await findWebhook(db, visibility, found.webhook_id).catch(() => {
+      throw WebhookErrors.DELIVERY_NOT_FOUND();
+    });
+    const set = { status: 'pending' as const, attempts: 0, next_at: now, lease_until: 0, delivered_at: null };
+    await db.updateTable('webhook_deliveries').set(set).where('id', '=', id).execute();
+    return { ...found, ...set };
+  });
+  dispatcherOf(platform).wake();
+  return toDelivery(row);
+}

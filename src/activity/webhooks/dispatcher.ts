@@ -1,0 +1,329 @@
+import { chunk } from '../../kernel/chunk.ts';
+import { SECOND_MS } from '../../kernel/clock.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
+import { eventId, toJson } from '../stream/index.ts';
+import { attempt } from './attempt.ts';
+
+/** How far the ledger was followed. */
+export const PROJECTION = 'webhooks';
+const SLICE = 500;
+/** How soon after an event its deliveries begin, and how often what is due is looked for. */
+const SOON_MS = 50;
+/** How soon after a delivery the next begins when there was no room for all. */
+const SOONER_MS = 5;
+const PUMP_MS = 500;
+/** A process that took a delivery is taken for dead when so long after the time of an attempt nothing is written of it. */
+const GRACE_MS = 5 * SECOND_MS;
+/** How long a stop waits for slow receivers: less than the service has for stopping. */
+const STOP_MS = 5 * SECOND_MS;
+const MAX_AT_ONCE = 128;
+const MAX_PER_OWNER = 20;
+const MAX_PER_ENDPOINT = 5;
+
+type UnderWay = Pick<WebhookRow, 'user_id'> & Pick<WebhookDeliveryRow, 'webhook_id'>;
+type Candidate = UnderWay & Pick<WebhookDeliveryRow, 'id'> & Pick<WebhookRow, 'failures'>;
+
+/** Another process has followed further. */
+class Superseded extends Error {}
+
+/**
+ * The queue of webhooks. It follows the ledger, each event once whichever process is first, and writes a delivery for every
+ * endpoint that may see it; what is due is taken by a lease, so that several processes deliver each once.
+ */
+export class Dispatcher {
+  readonly #platform: Platform;
+  /** Deliveries under way here. */
+  readonly #underWay = new Map<Promise<void>, UnderWay>();
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Timeout | undefined;
+  /** More was due than there was room for. */
+  #crowded = false;
+  #turn: Promise<void> = Promise.resolve();
+  /** Nothing is enabled and nothing waits: looked at again by upkeep. */
+  #idle = false;
+  #stopped = false;
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+    platform.ledger.onCommit(() => {
+      if (!this.#idle) this.#runSoon();
+    });
+    this.#timer = setInterval(() => {
+      if (!this.#idle) this.#runSoon();
+    }, PUMP_MS).unref();
+  }
+
+  /** There may be something to do. */
+  wake(): void {
+    this.#idle = false;
+    this.#runSoon();
+  }
+
+  #runSoon(ms = SOON_MS): void {
+    if (this.#stopped) return;
+    if (ms < SOON_MS) this.#soon = void clearTimeout(this.#soon);
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      this.run().catch((error: unknown) =>
+        this.#platform.log.warn({ err: error }, 'webhooks could not be delivered and are tried again'),
+      );
+    }, ms).unref();
+  }
+
+  /** Follows the ledger to its end and begins what is due. Gives how many. */
+  run(): Promise<number> {
+    const turn = this.#turn.then(async () => {
+      const any = await this.#follow();
+      const begun = await this.#begin();
+      this.#idle = !any && begun === 0 && this.#underWay.size === 0 && !(await this.#anyPending());
+      return begun;
+    });
+    this.#turn = turn.then(
+      () => {},
+      () => {},
+    );
+    return turn;
+  }
+
+  /** As {@link run}, again and again until nothing is under way and nothing due. */
+  async settle(): Promise<void> {
+    let begun: number;
+    do {
+      begun = await this.run();
+      await Promise.all(this.#underWay.keys());
+    } while (!this.#stopped && (begun > 0 || this.#crowded));
+  }
+
+  /** Waits a while for the deliveries that are under way; one that takes longer is made again when its lease is over. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    clearTimeout(this.#soon);
+    await this.#turn;
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, STOP_MS);
+    });
+    await Promise.race([Promise.all(this.#underWay.keys()), enough]);
+    clearTimeout(timer);
+  }
+
+  async #anyPending(): Promise<boolean> {
+    const row = await this.#platform.database.read
+      .selectFrom('webhook_deliveries')
+      .select('id')
+      .where('status', '=', 'pending')
+      .limit(1)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** False: no endpoint is enabled. */
+  async #follow(): Promise<boolean> {
+    const { read } = this.#platform.database;
+    for (;;) {
+      // The end first: an endpoint that is made after this reading gets what happens from there on with the next one.
+      const { seq: end } = await read.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
+      const endpoints = await read
+        .selectFrom('webhooks')
+        .innerJoin('users', 'users.id', 'webhooks.user_id')
+        .select([
+          'webhooks.id',
+          'webhooks.user_id',
+          'webhooks.types',
+          'webhooks.by_agent',
+          'webhooks.created_at',
+          'users.role',
+        ])
+        .where('webhooks.enabled', '=', 1)
+        .execute();
+      if (endpoints.length === 0) return false;
+      const from = (
+        await read.selectFrom('projections').select('upto').where('name', '=', PROJECTION).executeTakeFirst()
+      )?.upto;
+      if (from === undefined || from >= end) return true;
+      const upto = Math.min(end, from + SLICE);
+      const rows = await read
+        .selectFrom('stream_events')
+        .selectAll()
+        .where('seq', '>', from)
+        .where('seq', '<=', upto)
+        .orderBy('seq')
+        .execute();
+      const now = this.#platform.clock.now();
+      const wanted = endpoints.map((e) => ({
+        ...e,
+        types: e.types === null ? undefined : new Set(JSON.parse(e.types) as string[]),
+      }));
+      const deliveries: WebhookDeliveryRow[] = [];
+      const shown = new Set(this.#platform.config.events.eventTypes);
+      for (const row of rows) {
+        if (!shown.has(row.type)) continue;
+        const fitting = wanted.filter(
+          (e) =>
+            row.timestamp >= e.created_at &&
+            ((e.role === 'admin' && e.by_agent === 0) || e.user_id === row.user_id) &&
+            (e.types === undefined || e.types.has(row.type)),
+        );
+        if (fitting.length === 0) continue;
+        const json = toJson(row);
+        for (const { id } of fitting) deliveries.push(newDelivery(now, id, eventId(row.id), row.type, json));
+      }
+      try {
+        await this.#platform.ledger.maintain(async (db) => {
+          const moved = await db
+            .updateTable('projections')
+            .set({ upto })
+            .where('name', '=', PROJECTION)
+            .where('upto', '=', from)
+            .executeTakeFirst();
+          if (moved.numUpdatedRows === 0n) throw new Superseded();
+          for (const some of chunk(deliveries, 100)) await insertDeliveries(db, some);
+        });
+      } catch (error) {
+        if (!(error instanceof Superseded)) throw error;
+      }
+    }
+  }
+
+  /** Takes what is due and has room, and begins it. Gives how many. */
+  async #begin(): Promise<number> {
+    if (this.#stopped || this.#underWay.size >= MAX_AT_ONCE) return 0;
+    const now = this.#platform.clock.now();
+    const room = new Room(this.#underWay.values());
+    const due = await this.#due(now);
+    const chosen = due.filter((candidate) => room.take(candidate));
+    this.#crowded = chosen.length < due.length;
+    if (chosen.length === 0) return 0;
+    const owners = new Map(chosen.map(({ webhook_id, user_id }) => [webhook_id, user_id]));
+    const taken = await this.#platform.ledger.maintain((db) =>
+      db
+        .updateTable('webhook_deliveries')
+        .set({ lease_until: leaseUntil(this.#platform, now) })
+        .where(
+          'id',
+          'in',
+          chosen.map(({ id }) => id),
+        )
+        .where('status', '=', 'pending')
+        .where('lease_until', '<=', now)
+        .returningAll()
+        .execute(),
+    );
+    for (const delivery of taken) this.#send(delivery, owners.get(delivery.webhook_id) as string);
+    return taken.length;
+  }
+
+  /** The first few of every endpoint: however much waits for one, it stands before nobody else's. */
+  #due(now: number): Promise<Candidate[]> {
+    return this.#platform.database.read
+      .selectFrom('webhooks as w')
+      .innerJoin('users as u', 'u.id', 'w.user_id')
+      .innerJoin('webhook_deliveries as d', 'd.webhook_id', 'w.id')
+      .select(['d.id', 'd.webhook_id', 'w.user_id', 'w.failures'])
+      .where('w.enabled', '=', 1)
+      .where('w.paused_until', '<=', now)
+      .where('d.id', 'in', (eb) =>
+        eb
+          .selectFrom('webhook_deliveries as x')
+          .select('x.id')
+          .whereRef('x.webhook_id', '=', 'w.id')
+          .where('x.status', '=', 'pending')
+          .where('x.next_at', '<=', now)
+          .where('x.lease_until', '<=', now)
+          .orderBy('x.next_at')
+          .orderBy('x.id')
+          .limit(MAX_PER_ENDPOINT + 1),
+      )
+      .orderBy('d.next_at')
+      .orderBy('d.id')
+      .execute();
+  }
+
+  #send(delivery: WebhookDeliveryRow, ownerId: string): void {
+    const sending: Promise<void> = attempt(this.#platform, delivery)
+      .then(() => {})
+      .catch((error: unknown) =>
+        this.#platform.log.warn(
+          { err: error, deliveryId: delivery.id },
+          'what became of a delivery could not be written; it is made again',
+        ),
+      )
+      .finally(() => {
+        this.#underWay.delete(sending);
+        this.#runSoon(this.#crowded ? SOONER_MS : SOON_MS);
+      });
+    this.#underWay.set(sending, { webhook_id: delivery.webhook_id, user_id: ownerId });
+  }
+}
+
+/** Room for deliveries at once: in all, of an owner, and of an endpoint, which is tried one at a time when as many as go at once have failed. */
+class Room {
+  #left = MAX_AT_ONCE;
+  readonly #used = new Map<string, number>();
+
+  constructor(underWay: Iterable<UnderWay>) {
+    for (const each of underWay) this.#add(each);
+  }
+
+  /** False: there is none for it. */
+  take(candidate: Candidate): boolean {
+    const full =
+      this.#left <= 0 ||
+      (this.#used.get(candidate.user_id) ?? 0) >= MAX_PER_OWNER ||
+      (this.#used.get(candidate.webhook_id) ?? 0) >= (candidate.failures >= MAX_PER_ENDPOINT ? 1 : MAX_PER_ENDPOINT);
+    if (!full) this.#add(candidate);
+    return !full;
+  }
+
+  #add({ user_id, webhook_id }: UnderWay): void {
+    this.#left--;
+    for (const key of [user_id, webhook_id]) this.#used.set(key, (this.#used.get(key) ?? 0) + 1);
+  }
+}
+
+export const leaseUntil = (platform: Platform, now: number): number =>
+  now + platform.config.webhooks.timeoutMs + GRACE_MS;
+
+export const newDelivery = (
+  now: number,
+  webhookId: string,
+  eventId: string,
+  type: string,
+  body: string,
+): WebhookDeliveryRow => ({
+  id: newId('delivery', now),
+  webhook_id: webhookId,
+  event_id: eventId,
+  type,
+  body,
+  status: 'pending',
+  attempts: 0,
+  next_at: now,
+  lease_until: 0,
+  last_status: null,
+  last_error: null,
+  created_at: now,
+  delivered_at: null,
+});
+
+export const insertDeliveries = async (db: Db, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
+  await db
+    .insertInto('webhook_deliveries')
+    .values(rows)
+    .onConflict((oc) => oc.columns(['webhook_id', 'event_id']).doNothing())
+    .execute();
+};
+
+const dispatchers = new WeakMap<Platform, Dispatcher>();
+
+export function dispatcherOf(platform: Platform): Dispatcher {
+  let dispatcher = dispatchers.get(platform);
+  if (!dispatcher) {
+    dispatcher = new Dispatcher(platform);
+    dispatchers.set(platform, dispatcher);
+  }
+  return dispatcher;
+}

@@ -1,0 +1,67 @@
+import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
+import { defineModule, type Platform } from '../../platform.ts';
+import { BREAKER_FAILURES } from './attempt.ts';
+import { dispatcherOf } from './dispatcher.ts';
+import { WebhookErrors } from './errors.ts';
+import { webhookRoutes } from './routes.ts';
+
+export { type WebhooksApi, webhooksApi } from './api.ts';
+
+const DELIVERED_DAYS = 7;
+const DROPPED_DAYS = 30;
+/** What has waited so long behind others for a receiver that fails is dropped: more comes than it is tried with. */
+const OVERDUE_MS = 60 * MINUTE_MS;
+const SLICE = 5000;
+
+/** Other processes may have made webhooks; what was delivered long ago is forgotten, and so are webhooks whose owner is gone. */
+async function upkeep(platform: Platform): Promise<void> {
+  dispatcherOf(platform).wake();
+  const now = platform.clock.now();
+  const ownerless = await platform.database.read
+    .selectFrom('webhooks')
+    .select('id')
+    .where('user_id', 'not in', (eb) => eb.selectFrom('users').select('id'))
+    .execute();
+  await platform.ledger.maintain(async (db) => {
+    for (const { id } of ownerless) {
+      await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
+      await db.deleteFrom('webhooks').where('id', '=', id).execute();
+    }
+    await db
+      .updateTable('webhook_deliveries')
+      .set({ status: 'dropped', last_error: 'overdue' })
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('webhook_deliveries as d')
+          .innerJoin('webhooks as w', 'w.id', 'd.webhook_id')
+          .select('d.id')
+          .where('d.status', '=', 'pending')
+          .where('d.next_at', '<', now - OVERDUE_MS)
+          .where('d.lease_until', '<=', now)
+          .where('w.enabled', '=', 1)
+          .where('w.failures', '>=', BREAKER_FAILURES)
+          .limit(SLICE),
+      )
+      .execute();
+    // By the time of the last attempt that was planned: what was delivered again yesterday is not old.
+    for (const [status, days] of [
+      ['delivered', DELIVERED_DAYS],
+      ['dropped', DROPPED_DAYS],
+    ] as const)
+      await db
+        .deleteFrom('webhook_deliveries')
+        .where('status', '=', status)
+        .where('next_at', '<', now - days * DAY_MS)
+        .execute();
+  });
+}
+
+export const webhooks = defineModule({
+  name: 'webhooks',
+  description: 'Events delivered to addresses, signed, retried, and visible when they could not be.',
+  routes: webhookRoutes,
+  errors: WebhookErrors,
+  start: (platform) => dispatcherOf(platform).wake(),
+  upkeep,
+  stop: (platform) => dispatcherOf(platform).stop(),
+});

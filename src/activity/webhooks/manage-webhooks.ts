@@ -1,0 +1,139 @@
+import { AgentErrors, type Caller } from '../../authorization/agents/index.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { seal } from '../../kernel/encryption.ts';
+import { newId } from '../../kernel/ids.ts';
+import { ensureExternalUser, findUser } from '../../people/users/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, WebhookRow } from '../../storage/index.ts';
+import { dispatcherOf, PROJECTION } from './dispatcher.ts';
+import { WebhookErrors } from './errors.ts';
+import type { CreateWebhook, UpdateWebhook, Webhook, WebhookWithSecret } from './schema.ts';
+import { newWebhookSecret, SECRET_PURPOSE } from './signature.ts';
+import { findWebhook, toWebhook } from './store.ts';
+import { assertDeliverable } from './url.ts';
+
+const OVERLAP_MS = DAY_MS;
+const MAX_WEBHOOKS = 50;
+
+type By = Pick<Caller, 'reauthorize' | 'principal'>;
+
+/** Events from now on are delivered to it. The secret is shown here and never again. 422 OWNER_NOT_FOUND, WEBHOOK_LIMIT_EXCEEDED. */
+export async function createWebhook(
+  platform: Platform,
+  caller: By,
+  ownerId: string,
+  input: CreateWebhook,
+): Promise<WebhookWithSecret> {
+  assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
+  const secret = newWebhookSecret();
+  const row = await platform.ledger.change(async ({ db, now }) => {
+    await caller.reauthorize(db);
+    if (caller.principal.kind === 'user' && caller.principal.via === 'external')
+      await ensureExternalUser(db, now, caller.principal);
+    else if (!(await findUser(db, ownerId))) {
+      if (!platform.config.users.allowExternalOwners) throw AgentErrors.OWNER_NOT_FOUND();
+      await ensureExternalUser(db, now, { userId: ownerId, tenantId: null });
+    }
+    const { count } = await db
+      .selectFrom('webhooks')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('user_id', '=', ownerId)
+      .executeTakeFirstOrThrow();
+    if (Number(count) >= MAX_WEBHOOKS) throw WebhookErrors.WEBHOOK_LIMIT_EXCEEDED({ details: { limit: MAX_WEBHOOKS } });
+    await beginHere(db);
+    const id = newId('webhook', now);
+    const made: WebhookRow = {
+      id,
+      user_id: ownerId,
+      url: input.url,
+      by_agent: byAgent(caller),
+      types: input.types ? JSON.stringify(input.types) : null,
+      secret: seal(platform.secrets().cookie, SECRET_PURPOSE, id, secret),
+      previous_secret: null,
+      previous_until: null,
+      enabled: 1,
+      disabled_reason: null,
+      failures: 0,
+      paused_until: 0,
+      created_at: now,
+      updated_at: now,
+    };
+    await db.insertInto('webhooks').values(made).execute();
+    return made;
+  });
+  dispatcherOf(platform).wake();
+  return { ...toWebhook(row), secret };
+}
+
+/** While no webhook was enabled nothing was followed: what happened meanwhile is nobody's. */
+async function beginHere(db: Db): Promise<void> {
+  if (await db.selectFrom('webhooks').select('id').where('enabled', '=', 1).limit(1).executeTakeFirst()) return;
+  const { seq } = await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
+  await db
+    .insertInto('projections')
+    .values({ name: PROJECTION, upto: seq })
+    .onConflict((oc) => oc.column('name').doUpdateSet({ upto: seq }))
+    .execute();
+}
+
+/** An agent acts within what its owner owns (contract 4), also where the owner is an admin and gets everything. */
+const byAgent = ({ principal }: By): number => Number(principal.kind === 'agent');
+
+/** 404 WEBHOOK_NOT_FOUND. */
+export async function updateWebhook(
+  platform: Platform,
+  caller: By,
+  id: string,
+  input: UpdateWebhook,
+): Promise<Webhook> {
+  if (input.url !== undefined) assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
+  const row = await platform.ledger.change(async ({ db, now }) => {
+    const before = await findWebhook(db, await caller.reauthorize(db), id);
+    if (input.enabled === true && before.enabled === 0) await beginHere(db);
+    const set = {
+      url: input.url ?? before.url,
+      by_agent: input.url === undefined ? before.by_agent : byAgent(caller),
+      types: input.types === undefined ? before.types : input.types === null ? null : JSON.stringify(input.types),
+      enabled: input.enabled === undefined ? before.enabled : Number(input.enabled),
+      disabled_reason: input.enabled === undefined ? before.disabled_reason : input.enabled ? null : 'disabled',
+      failures: input.enabled || input.url !== undefined ? 0 : before.failures,
+      paused_until: input.enabled || input.url !== undefined ? 0 : before.paused_until,
+      updated_at: now,
+    };
+    await db.updateTable('webhooks').set(set).where('id', '=', id).execute();
+    return { ...before, ...set };
+  });
+  dispatcherOf(platform).wake();
+  return toWebhook(row);
+}
+
+/** What waits for it is dropped with it. 404 WEBHOOK_NOT_FOUND. */
+export async function deleteWebhook(platform: Platform, caller: Pick<By, 'reauthorize'>, id: string): Promise<void> {
+  await platform.ledger.change(async ({ db }) => {
+    await findWebhook(db, await caller.reauthorize(db), id);
+    await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
+    await db.deleteFrom('webhooks').where('id', '=', id).execute();
+  });
+}
+
+/** A new secret; for 24 hours messages are signed with the one before as well. 409 WEBHOOK_ROTATING within them. */
+export async function rotateWebhook(
+  platform: Platform,
+  caller: Pick<By, 'reauthorize'>,
+  id: string,
+): Promise<WebhookWithSecret> {
+  const secret = newWebhookSecret();
+  const row = await platform.ledger.change(async ({ db, now }) => {
+    const before = await findWebhook(db, await caller.reauthorize(db), id);
+    if (before.previous_until !== null && now < before.previous_until) throw WebhookErrors.WEBHOOK_ROTATING();
+    const set = {
+      secret: seal(platform.secrets().cookie, SECRET_PURPOSE, id, secret),
+      previous_secret: before.secret,
+      previous_until: now + OVERLAP_MS,
+      updated_at: now,
+    };
+    await db.updateTable('webhooks').set(set).where('id', '=', id).execute();
+    return { ...before, ...set };
+  });
+  return { ...toWebhook(row), secret };
+}

@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
+import { defineRoute } from '../../platform.ts';
+import { redeliver, testWebhook } from './deliveries.ts';
+import { WebhookErrors } from './errors.ts';
+import { createWebhook, deleteWebhook, rotateWebhook, updateWebhook } from './manage-webhooks.ts';
+import {
+  CreateWebhook,
+  Delivery,
+  ListDeliveries,
+  ListWebhooks,
+  UpdateWebhook,
+  Webhook,
+  WebhookWithSecret,
+} from './schema.ts';
+import { findDeliveries, findWebhook, findWebhooks, toDelivery, toWebhook } from './store.ts';
+
+const mayRead = { resource: 'legate:webhooks', action: 'read', self: false } as const;
+const mayWrite = { resource: 'legate:webhooks', action: 'write', self: false } as const;
+const idParams = z.object({ id: z.string() });
+const { DELIVERY_NOT_FOUND, WEBHOOK_BUSY, WEBHOOK_LIMIT_EXCEEDED, WEBHOOK_NOT_FOUND, WEBHOOK_ROTATING } = WebhookErrors;
+
+/** Contract 13. */
+export const webhookRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/webhooks',
+    summary: 'Have events delivered to an address',
+    description:
+      'Standard Webhooks. The secret that verifies the messages is shown once. Events that the owner may see are delivered; all events for an admin, unless an agent has set the address.',
+    access: mayWrite,
+    body: CreateWebhook,
+    responses: { 201: WebhookWithSecret },
+    errors: [WEBHOOK_LIMIT_EXCEEDED],
+    handle: async (call, platform) => {
+      const { principal } = call;
+      const ownerId =
+        principal.kind === 'agent' ? principal.ownerId : principal.kind === 'anonymous' ? undefined : principal.userId;
+      if (ownerId === undefined) throw CommonErrors.UNAUTHORIZED();
+      return { status: 201, body: await createWebhook(platform, call, ownerId, call.body) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/webhooks',
+    summary: 'List webhooks',
+    description: 'Newest first. A Link header with rel="next" leads to the next page.',
+    access: mayRead,
+    query: ListWebhooks,
+    responses: { 200: z.array(Webhook) },
+    handle: async (call, platform) => {
+      const { limit, cursor, ...filter } = call.query;
+      const { rows, next } = cutPage(
+        await findWebhooks(platform.database.read, call.visibility, filter, {
+          after: afterCursor(cursor),
+          limit: limit + 1,
+        }),
+        limit,
+      );
+      return { status: 200, body: rows.map(toWebhook), ...nextPage(call.url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/webhooks/:id',
+    summary: 'Read a webhook',
+    access: mayRead,
+    params: idParams,
+    responses: { 200: Webhook },
+    errors: [WEBHOOK_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: toWebhook(await findWebhook(platform.database.read, call.visibility, call.params.id)),
+    }),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/webhooks/:id',
+    summary: 'Change, disable or enable a webhook',
+    access: mayWrite,
+    params: idParams,
+    body: UpdateWebhook,
+    responses: { 200: Webhook },
+    errors: [WEBHOOK_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await updateWebhook(platform, call, call.params.id, call.body),
+    }),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/webhooks/:id',
+    summary: 'Remove a webhook',
+    description: 'With everything that waits for it.',
+    access: mayWrite,
+    params: idParams,
+    responses: { 204: null },
+    errors: [WEBHOOK_NOT_FOUND],
+    handle: async (call, platform) => {
+      await deleteWebhook(platform, call, call.params.id);
+      return { status: 204 };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/webhooks/:id/test',
+    summary: 'Send a test message',
+    description: 'At once, and once: the answer says what became of it.',
+    access: mayWrite,
+    params: idParams,
+    responses: { 200: Delivery },
+    errors: [WEBHOOK_NOT_FOUND, WEBHOOK_BUSY],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await testWebhook(platform, call.visibility, call.params.id),
+    }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/webhooks/:id/rotate',
+    summary: 'Make a new secret',
+    description: 'For 24 hours messages carry a signature of the secret before as well.',
+    access: mayWrite,
+    params: idParams,
+    responses: { 200: WebhookWithSecret },
+    errors: [WEBHOOK_NOT_FOUND, WEBHOOK_ROTATING],
+    handle: async (call, platform) => ({ status: 200, body: await rotateWebhook(platform, call, call.params.id) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/webhooks/:id/deliveries',
+    summary: 'List deliveries of a webhook',
+    description: 'Newest first; what was dropped stays visible. A Link header with rel="next" leads to the next page.',
+    access: mayRead,
+    params: idParams,
+    query: ListDeliveries,
+    responses: { 200: z.array(Delivery) },
+    errors: [WEBHOOK_NOT_FOUND],
+    handle: async (call, platform) => {
+      const { limit, cursor, status } = call.query;
+      const db = platform.database.read;
+      const { id } = await findWebhook(db, call.visibility, call.params.id);
+      const { rows, next } = cutPage(
+        await findDeliveries(db, id, status, { after: afterCursor(cursor), limit: limit + 1 }),
+        limit,
+      );
+      return { status: 200, body: rows.map(toDelivery), ...nextPage(call.url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/webhooks/deliveries/:id/redeliver',
+    summary: 'Deliver again',
+    description: 'From the first attempt on, with the same webhook-id.',
+    access: mayWrite,
+    params: idParams,
+    responses: { 200: Delivery },
+    errors: [DELIVERY_NOT_FOUND],
+    handle: async (call, platform) => ({ status: 200, body: await redeliver(platform, call, call.params.id) }),
+  }),
+];

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { OwnerFilter } from '../../access/owner-filter.ts';
+import { PageQuery } from '../../http/page.ts';
+import { isoTimestamp, text } from '../../kernel/json.ts';
+import { EVENT_TYPES } from '../../ledger/index.ts';
+
+const TypeName = z.enum(Object.keys(EVENT_TYPES) as [string, ...string[]]);
+const Url = text(2048);
+const Types = z.array(TypeName).min(1).max(50).nullable();
+
+/** Contract 13. */
+export const CreateWebhook = z
+  .strictObject({
+    url: Url.meta({ description: 'https, and not a private address, unless webhooks.allowPrivateNetworks is on.' }),
+    types: Types.optional().meta({ description: 'Types of events; all of them when left out or null.' }),
+  })
+  .meta({ id: 'CreateWebhookRequest' });
+export type CreateWebhook = z.output<typeof CreateWebhook>;
+
+export const UpdateWebhook = z
+  .strictObject({
+    url: Url.optional(),
+    types: Types.optional(),
+    enabled: z.boolean().optional().meta({ description: 'true enables again what 410 or an owner has disabled.' }),
+  })
+  .meta({ id: 'UpdateWebhookRequest' });
+export type UpdateWebhook = z.output<typeof UpdateWebhook>;
+
+export const Webhook = z
+  .object({
+    id: z.string(),
+    ownerId: z.string(),
+    url: z.string(),
+    types: z.array(z.string()).nullable(),
+    enabled: z.boolean(),
+    disabledReason: z.string().nullable(),
+    createdAt: isoTimestamp,
+    updatedAt: isoTimestamp,
+  })
+  .meta({ id: 'Webhook' });
+export type Webhook = z.output<typeof Webhook>;
+
+export const WebhookWithSecret = Webhook.extend({
+  secret: z.string().meta({ description: '`whsec_...` of Standard Webhooks. Shown once.' }),
+}).meta({ id: 'WebhookWithSecret' });
+export type WebhookWithSecret = z.output<typeof WebhookWithSecret>;
+
+export const DeliveryStatus = z.enum(['pending', 'delivered', 'dropped']);
+
+export const Delivery = z
+  .object({
+    id: z.string(),
+    webhookId: z.string(),
+    eventId: z.string().meta({ description: '`webhook-id` of the message: the same on every attempt.' }),
+    type: z.string(),
+    status: DeliveryStatus.meta({
+      description: 'dropped: it failed as often as it is tried; POST .../redeliver tries again.',
+    }),
+    attempts: z.int(),
+    lastStatus: z.int().nullable().meta({ description: 'Status of the last answer.' }),
+    lastError: z.string().nullable().meta({
+      description:
+        'Why the last attempt failed: `answered <status>`, or without an answer `timeout`, `connection_failed`, `tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the receiver failed.',
+    }),
+    nextAttemptAt: isoTimestamp.nullable(),
+    createdAt: isoTimestamp,
+    deliveredAt: isoTimestamp.nullable(),
+  })
+  .meta({ id: 'WebhookDelivery' });
+export type Delivery = z.output<typeof Delivery>;
+
+export const ListWebhooks = PageQuery.extend(OwnerFilter);
+export const ListDeliveries = PageQuery.extend({ status: DeliveryStatus.optional() });

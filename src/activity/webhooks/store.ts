@@ -1,0 +1,72 @@
+import type { OwnerFilter } from '../../access/owner-filter.ts';
+import type { ListVisibility, Visibility } from '../../access/principal.ts';
+import { restrictTo, whereVisible } from '../../access/where-visible.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import { isId } from '../../kernel/ids.ts';
+import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
+import { WebhookErrors } from './errors.ts';
+import type { Delivery, Webhook } from './schema.ts';
+
+/** A webhook is about no agent: an agent that may see any sees its owner's. */
+const visible = (db: Db, visibility: ListVisibility) =>
+  db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where(whereVisible(visibility.kind === 'agent' ? { kind: 'owner', userId: visibility.userId } : visibility));
+
+/** Newest first. */
+export async function findWebhooks(
+  db: Db,
+  visibility: Visibility,
+  filter: OwnerFilter,
+  page: { after: string | undefined; limit: number },
+): Promise<WebhookRow[]> {
+  let query = visible(db, await restrictTo(db, visibility, filter));
+  if (page.after !== undefined) query = query.where('id', '<', page.after);
+  return query.orderBy('id', 'desc').limit(page.limit).execute();
+}
+
+/** Throws 404 WEBHOOK_NOT_FOUND. */
+export async function findWebhook(db: Db, visibility: Visibility, id: string): Promise<WebhookRow> {
+  const row = isId('webhook', id) ? await visible(db, visibility).where('id', '=', id).executeTakeFirst() : undefined;
+  if (!row) throw WebhookErrors.WEBHOOK_NOT_FOUND();
+  return row;
+}
+
+/** Newest first. */
+export function findDeliveries(
+  db: Db,
+  webhookId: string,
+  status: Delivery['status'] | undefined,
+  page: { after: string | undefined; limit: number },
+): Promise<WebhookDeliveryRow[]> {
+  let query = db.selectFrom('webhook_deliveries').selectAll().where('webhook_id', '=', webhookId);
+  if (status !== undefined) query = query.where('status', '=', status);
+  if (page.after !== undefined) query = query.where('id', '<', page.after);
+  return query.orderBy('id', 'desc').limit(page.limit).execute();
+}
+
+export const toWebhook = (row: WebhookRow): Webhook => ({
+  id: row.id,
+  ownerId: row.user_id,
+  url: row.url,
+  types: row.types === null ? null : (JSON.parse(row.types) as string[]),
+  enabled: row.enabled === 1,
+  disabledReason: row.disabled_reason,
+  createdAt: isoTime(row.created_at),
+  updatedAt: isoTime(row.updated_at),
+});
+
+export const toDelivery = (row: WebhookDeliveryRow): Delivery => ({
+  id: row.id,
+  webhookId: row.webhook_id,
+  eventId: row.event_id,
+  type: row.type,
+  status: row.status,
+  attempts: row.attempts,
+  lastStatus: row.last_status,
+  lastError: row.last_error,
+  nextAttemptAt: row.status === 'pending' ? isoTime(row.next_at) : null,
+  createdAt: isoTime(row.created_at),
+  deliveredAt: row.delivered_at === null ? null : isoTime(row.delivered_at),
+});

@@ -1,5 +1,0 @@
-import { option, type Section } from '../lib/config.ts';
-
-export const agentsConfig = {
-  maxPerOwner: option.integer({ default: 200, min: 0, description: 'Active agents that one owner may have.' }),
-} satisfies Section;

@@ -1,6 +1,0 @@
-import { defineErrors } from '../lib/error.ts';
-
-export const AuditErrors = defineErrors({
-  AUDIT_ENTRY_NOT_FOUND: [404, 'No such audit entry.'],
-  TOO_MANY_EXPORTS: [503, 'Too many exports are running. Try again when one has ended.'],
-});

@@ -1,0 +1,59 @@
+import type { z } from 'zod';
+import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { ANONYMOUS } from '../../access/principal.ts';
+import { parseWith } from '../../kernel/json.ts';
+import type { Platform } from '../../platform.ts';
+import type { Caller } from './agent.ts';
+import { createAgent } from './create-agent.ts';
+import { getAgent, getEffectivePermissions } from './get-agent.ts';
+import { listAgents } from './list-agents.ts';
+import { revokeAgent } from './revoke-agent.ts';
+import { rotateAgent } from './rotate-agent.ts';
+import {
+  type Agent,
+  AgentFilter,
+  type AgentWithToken,
+  CreateAgent,
+  type EffectivePermission,
+  UpdateAgent,
+} from './schema.ts';
+import { updateAgent } from './update-agent.ts';
+
+/** `legate.agents`: the endpoints under /agents as functions, with the power of an admin. They take and give the same shapes, and throw {@link LegateError}. */
+export interface AgentsApi {
+  create(input: InProcess<z.input<typeof CreateAgent>>): Promise<AgentWithToken>;
+  /** Every agent that fits, oldest first; not cut into pages. */
+  list(filter?: z.input<typeof AgentFilter>): Promise<Agent[]>;
+  get(id: string): Promise<Agent>;
+  permissions(id: string): Promise<EffectivePermission[]>;
+  update(id: string, input: InProcess<z.input<typeof UpdateAgent>>): Promise<Agent>;
+  /** `reason` goes into the event; `revoked` when not given. */
+  revoke(id: string, reason?: string): Promise<void>;
+  rotate(id: string): Promise<AgentWithToken>;
+}
+
+const PAGE = 1000;
+
+export function agentsApi(platform: Platform): AgentsApi {
+  const visibility = { kind: 'all' } as const;
+  const caller: Caller = { visibility, reauthorize: async () => visibility, principal: ANONYMOUS };
+  return {
+    create: async (input) => createAgent(platform, caller, parseWith(CreateAgent, asOverHttp(input))),
+    list: async (filter = {}) => {
+      const parsed = parseWith(AgentFilter, filter);
+      const all: Agent[] = [];
+      let cursor: string | undefined;
+      do {
+        const { agents, next } = await listAgents(platform, caller, parsed, { limit: PAGE, cursor });
+        all.push(...agents);
+        cursor = next;
+      } while (cursor !== undefined);
+      return all;
+    },
+    get: (id) => getAgent(platform, caller, id),
+    permissions: (id) => getEffectivePermissions(platform, caller, id),
+    update: async (id, input) => updateAgent(platform, caller, id, parseWith(UpdateAgent, asOverHttp(input))),
+    revoke: (id, reason) => revokeAgent(platform, caller, id, reason),
+    rotate: (id) => rotateAgent(platform, caller, id),
+  };
+}

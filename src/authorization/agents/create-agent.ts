@@ -1,0 +1,97 @@
+import { CommonErrors } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { AgentRow, Db } from '../../storage/index.ts';
+import { type Caller, toAgent } from './agent.ts';
+import { AgentErrors } from './errors.ts';
+import type { AgentWithToken, CreateAgent } from './schema.ts';
+import { assertInFuture, assertRoomForAgent } from './store.ts';
+
+/**
+ * Registers an agent and issues its token, which is shown here and never again. Emits `agent.created`.
+ * 403 FORBIDDEN for an owner out of the caller's reach; 422 OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, AGENT_LIMIT_EXCEEDED.
+ */
+export async function createAgent(platform: Platform, caller: Caller, input: CreateAgent): Promise<AgentWithToken> {
+  const token = newSecret('agentToken');
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const visibility = await caller.reauthorize(db);
+    if (visibility.kind !== 'all' && input.ownerId !== visibility.userId)
+      throw CommonErrors.FORBIDDEN({ message: 'ownerId must be your own id.' });
+    const tenantId = await takeOwner(platform, db, { visibility, principal: caller.principal }, input.ownerId, now);
+    const row = await insert(platform, change, input, tenantId, token);
+    return { ...toAgent(row, now), token };
+  });
+}
+
+/**
+ * Registers an agent of a known user within a change; nobody learns its token. Emits `agent.created`. 422 OWNER_NOT_FOUND,
+ * EXPIRES_AT_IN_PAST, AGENT_LIMIT_EXCEEDED.
+ */
+export async function insertAgent(platform: Platform, change: Change, input: CreateAgent): Promise<AgentRow> {
+  const owner = await platform.owners.find(change.db, input.ownerId);
+  if (!owner) throw AgentErrors.OWNER_NOT_FOUND();
+  return insert(platform, change, input, owner.tenant_id, newSecret('agentToken'));
+}
+
+async function insert(
+  platform: Platform,
+  change: Change,
+  input: CreateAgent,
+  tenantId: string | null,
+  token: string,
+): Promise<AgentRow> {
+  const { db, now } = change;
+  const expiresAt = input.expiresAt ?? null;
+  assertInFuture(expiresAt, now);
+  await assertRoomForAgent(platform, db, input.ownerId, now);
+  const row: AgentRow = {
+    id: newId('agent', now),
+    owner_id: input.ownerId,
+    tenant_id: tenantId,
+    name: input.name,
+    type: input.type,
+    token_hash: secretHash(token),
+    revoked_at: null,
+    expires_at: expiresAt,
+    permissions: JSON.stringify(input.permissions),
+    metadata: JSON.stringify(input.metadata ?? {}),
+    created_at: now,
+    updated_at: now,
+    // Nobody can hold anything old about a new agent, so nothing is invalidated and the epoch stays what it is.
+    policy_epoch: change.epoch - 1,
+  };
+  await db.insertInto('agents').values(row).execute();
+  change.emit({
+    type: 'agent.created',
+    agentId: row.id,
+    userId: row.owner_id,
+    data: { agentId: row.id, name: row.name, ownerId: row.owner_id, type: row.type },
+  });
+  return row;
+}
+
+/**
+ * The owner's tenant. A user whom the embedder's own sign-in proved is known by that, and so is one whom an admin names while
+ * `users.allowExternalOwners` is on: both become a bare record without credentials (contract 4).
+ */
+async function takeOwner(
+  platform: Platform,
+  db: Db,
+  by: Pick<Caller, 'principal' | 'visibility'>,
+  ownerId: string,
+  now: number,
+): Promise<string | null> {
+  const { principal, visibility } = by;
+  const known = await platform.owners.find(db, ownerId);
+  const external =
+    principal.kind === 'user' && principal.via === 'external' && principal.userId === ownerId ? principal : undefined;
+  if (known) return external?.tenantId ?? known.tenant_id;
+  if (!external && !(visibility.kind === 'all' && platform.config.users.allowExternalOwners))
+    throw AgentErrors.OWNER_NOT_FOUND();
+  const tenantId = external?.tenantId ?? null;
+  await platform.owners.ensureExternal(db, now, { userId: ownerId, tenantId });
+  return tenantId;
+}

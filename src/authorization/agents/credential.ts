@@ -1,0 +1,19 @@
+import type { Credential } from '../../platform.ts';
+import { statusOf } from './agent.ts';
+
+/**
+ * The agent token. That of a revoked or expired agent is no credential any more (contract 5). Read from the database and
+ * not from the policy in memory, which is only known to be current inside the ledger's turn.
+ */
+export const agentToken: Credential = {
+  kind: 'agentToken',
+  verify: async (_platform, db, tokenHash, now) => {
+    const row = await db
+      .selectFrom('agents')
+      .select(['id', 'owner_id', 'tenant_id', 'revoked_at', 'expires_at'])
+      .where('token_hash', '=', tokenHash)
+      .executeTakeFirst();
+    if (!row || statusOf(row, now) !== 'active') return null;
+    return { kind: 'agent', agentId: row.id, ownerId: row.owner_id, tenantId: row.tenant_id, tokenHash };
+  },
+};

@@ -1,0 +1,25 @@
+import type { Platform } from '../../platform.ts';
+import { effectivePermissions, readChains } from '../permissions/index.ts';
+import { type Caller, toAgent } from './agent.ts';
+import type { Agent, EffectivePermission } from './schema.ts';
+import { findAgent } from './store.ts';
+
+/** 404 AGENT_NOT_FOUND for what is not the caller's to see. */
+export async function getAgent(platform: Platform, caller: Caller, id: string): Promise<Agent> {
+  return toAgent(await findAgent(platform.database.read, caller.visibility, id), platform.clock.now());
+}
+
+/** What the agent may do at this moment and by which chain, so nothing once it is revoked or expired. 404 AGENT_NOT_FOUND. */
+export async function getEffectivePermissions(
+  platform: Platform,
+  caller: Caller,
+  id: string,
+): Promise<EffectivePermission[]> {
+  const db = platform.database.read;
+  await findAgent(db, caller.visibility, id);
+  const agents = await readChains(db, id);
+  const agent = agents.get(id);
+  return agent
+    ? effectivePermissions(agent, platform.clock.now(), (source) => agents.get(source) as NonNullable<typeof agent>)
+    : [];
+}

@@ -1,0 +1,19 @@
+import { defineModule } from '../../platform.ts';
+import { agentToken } from './credential.ts';
+import { AgentErrors } from './errors.ts';
+import { agentRoutes } from './routes.ts';
+
+export type { Caller } from './agent.ts';
+export { type AgentsApi, agentsApi } from './api.ts';
+export { insertAgent } from './create-agent.ts';
+export { AgentErrors } from './errors.ts';
+export type { Agent, AgentWithToken, EffectivePermission } from './schema.ts';
+export { findAgent, findAgents, findChangeable } from './store.ts';
+
+export const agents = defineModule({
+  name: 'agents',
+  description: 'Identities of software agents: who owns them, what they may do, their tokens.',
+  routes: agentRoutes,
+  errors: AgentErrors,
+  credentials: [agentToken],
+});

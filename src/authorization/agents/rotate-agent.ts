@@ -1,0 +1,27 @@
+import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import type { Platform } from '../../platform.ts';
+import type { AgentRow } from '../../storage/index.ts';
+import { type Caller, toAgent } from './agent.ts';
+import type { AgentWithToken } from './schema.ts';
+import { findChangeable } from './store.ts';
+
+/**
+ * Issues a new token, shown here and never again; the one before ends in the same commit. Emits `agent.rotated`.
+ * An expired agent may be rotated and stays expired. 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED.
+ */
+export async function rotateAgent(platform: Platform, caller: Caller, id: string): Promise<AgentWithToken> {
+  const token = newSecret('agentToken');
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const row = await findChangeable(db, await caller.reauthorize(db), id);
+    const after: AgentRow = { ...row, token_hash: secretHash(token), updated_at: now, policy_epoch: change.epoch };
+    change.invalidate();
+    await db
+      .updateTable('agents')
+      .set({ token_hash: after.token_hash, updated_at: now, policy_epoch: after.policy_epoch })
+      .where('id', '=', id)
+      .execute();
+    change.emit({ type: 'agent.rotated', agentId: id, userId: row.owner_id, data: { agentId: id } });
+    return { ...toAgent(after, now), token };
+  });
+}

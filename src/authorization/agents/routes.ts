@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { nextPage } from '../../http/page.ts';
+import { defineRoute } from '../../platform.ts';
+import { AgentLookupErrors } from '../permissions/index.ts';
+import { createAgent } from './create-agent.ts';
+import { AgentErrors } from './errors.ts';
+import { getAgent, getEffectivePermissions } from './get-agent.ts';
+import { listAgents } from './list-agents.ts';
+import { revokeAgent } from './revoke-agent.ts';
+import { rotateAgent } from './rotate-agent.ts';
+import { Agent, AgentWithToken, CreateAgent, EffectivePermission, ListAgents, UpdateAgent } from './schema.ts';
+import { updateAgent } from './update-agent.ts';
+
+const mayRead = { scope: 'agents:read', resource: 'legate:agents', action: 'read', self: true } as const;
+const mayWrite = { scope: 'agents:write', resource: 'legate:agents', action: 'write', self: false } as const;
+
+/** Not narrowed: an id that cannot be one is 404 like any other that is not there. */
+const idParams = z.object({ id: z.string() });
+
+const { AGENT_NOT_FOUND } = AgentLookupErrors;
+const { AGENT_REVOKED, AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST, OWNER_NOT_FOUND } = AgentErrors;
+
+/** Specification 4.1. */
+export const agentRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/agents',
+    summary: 'Register an agent',
+    description: 'The answer carries the agent token, which is never shown again.',
+    access: mayWrite,
+    body: CreateAgent,
+    responses: { 201: AgentWithToken },
+    errors: [AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST, OWNER_NOT_FOUND],
+    handle: async (call, platform) => ({ status: 201, body: await createAgent(platform, call, call.body) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/agents',
+    summary: 'List agents',
+    description:
+      'Those of the caller, oldest first; of everyone for an admin. A Link header with rel="next" leads to the next page.',
+    access: mayRead,
+    query: ListAgents,
+    responses: { 200: z.array(Agent) },
+    handle: async (call, platform) => {
+      const { limit, cursor, ...filter } = call.query;
+      const { agents, next } = await listAgents(platform, call, filter, { limit, cursor });
+      return { status: 200, body: agents, ...nextPage(call.url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/agents/:id',
+    summary: 'Read an agent',
+    access: mayRead,
+    params: idParams,
+    responses: { 200: Agent },
+    errors: [AGENT_NOT_FOUND],
+    handle: async (call, platform) => ({ status: 200, body: await getAgent(platform, call, call.params.id) }),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/agents/:id',
+    summary: 'Change an agent',
+    description: 'Fields that are left out stay as they are. Hour counters of unchanged permissions are kept.',
+    access: mayWrite,
+    params: idParams,
+    body: UpdateAgent,
+    responses: { 200: Agent },
+    errors: [AGENT_NOT_FOUND, AGENT_REVOKED, AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await updateAgent(platform, call, call.params.id, call.body),
+    }),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/agents/:id',
+    summary: 'Revoke an agent for good',
+    description: 'The agent stays readable with status revoked. Revoking it again is 204 as well.',
+    access: mayWrite,
+    params: idParams,
+    responses: { 204: null },
+    errors: [AGENT_NOT_FOUND],
+    handle: async (call, platform) => {
+      await revokeAgent(platform, call, call.params.id);
+      return { status: 204 };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/agents/:id/rotate',
+    summary: 'Issue a new agent token',
+    description: 'The token before is no credential from then on.',
+    access: mayWrite,
+    params: idParams,
+    responses: { 200: AgentWithToken },
+    errors: [AGENT_NOT_FOUND, AGENT_REVOKED],
+    handle: async (call, platform) => ({ status: 200, body: await rotateAgent(platform, call, call.params.id) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/agents/:id/permissions',
+    summary: 'Read what an agent may do now',
+    description: 'Empty for an agent that is revoked or expired.',
+    access: mayRead,
+    params: idParams,
+    responses: { 200: z.array(EffectivePermission) },
+    errors: [AGENT_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await getEffectivePermissions(platform, call, call.params.id),
+    }),
+  }),
+];

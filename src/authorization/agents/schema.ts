@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { PageQuery } from '../../http/page.ts';
+import { isId } from '../../kernel/ids.ts';
+import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
+import { Constraints, Permission, PermissionSource, Permissions } from '../permissions/index.ts';
+
+const MAX_NAME_CHARS = 200;
+const MAX_METADATA_BYTES = 16 * 1024;
+/** Ids of external users are theirs to choose. */
+const MAX_OWNER_ID_CHARS = 128;
+
+export const AgentType = z.enum(['autonomous', 'delegated', 'service']);
+export const AgentStatusName = z.enum(['active', 'revoked', 'expired']);
+
+const Name = text(MAX_NAME_CHARS);
+const Metadata = jsonObject(MAX_METADATA_BYTES).meta({ description: 'Free-form, at most 16 KB of JSON.' });
+
+/** Specification 2.1, as every answer but those of create and rotate shows it. */
+export const Agent = z
+  .object({
+    id: z.string(),
+    ownerId: z.string(),
+    name: z.string(),
+    type: AgentType,
+    status: AgentStatusName.meta({ description: 'Computed from the clock: from expiresAt on, the agent is expired.' }),
+    permissions: z.array(Permission),
+    expiresAt: isoTimestamp.nullable().meta({ description: 'null: the agent does not expire.' }),
+    metadata: storedObject,
+    createdAt: isoTimestamp,
+    updatedAt: isoTimestamp,
+  })
+  .meta({ id: 'Agent' });
+export type Agent = z.output<typeof Agent>;
+
+export const AgentWithToken = Agent.extend({
+  token: z.string().meta({ description: 'The agent token. Shown once; only its hash is stored.' }),
+}).meta({ id: 'AgentWithToken' });
+export type AgentWithToken = z.output<typeof AgentWithToken>;
+
+export const CreateAgent = z
+  .strictObject({
+    ownerId: text(MAX_OWNER_ID_CHARS).meta({ description: "The caller's own id; an admin may name any known user." }),
+    name: Name,
+    type: AgentType,
+    permissions: Permissions.default([]),
+    expiresAt: isoInstant.nullable().optional(),
+    metadata: Metadata.optional(),
+  })
+  .meta({ id: 'CreateAgentRequest' });
+export type CreateAgent = z.output<typeof CreateAgent>;
+
+export const UpdateAgent = z
+  .strictObject({
+    name: Name.optional(),
+    permissions: Permissions.optional(),
+    expiresAt: isoInstant
+      .nullable()
+      .optional()
+      .meta({ description: 'null removes the expiry; a later time revives an expired agent.' }),
+    metadata: Metadata.optional().meta({ description: 'Replaces the whole object.' }),
+  })
+  .meta({ id: 'UpdateAgentRequest' });
+export type UpdateAgent = z.output<typeof UpdateAgent>;
+
+export const AgentFilter = z.strictObject({
+  status: AgentStatusName.optional(),
+  type: AgentType.optional(),
+  tenantId: text(MAX_OWNER_ID_CHARS).optional(),
+  ownerId: text(MAX_OWNER_ID_CHARS).optional(),
+});
+export type AgentFilter = z.output<typeof AgentFilter>;
+
+/** Query of GET /agents. */
+export const ListAgents = PageQuery.extend(AgentFilter.shape);
+export type ListAgents = z.output<typeof ListAgents>;
+
+/** What the agent may do now, and where it has it from (contract 6). */
+export const EffectivePermission = Permission.extend({
+  furtherConstraints: z
+    .array(Constraints)
+    .optional()
+    .meta({ description: 'Constraints of links of the chain that have to hold as well, where one set cannot say it.' }),
+  source: PermissionSource,
+}).meta({ id: 'EffectivePermission' });
+export type EffectivePermission = z.output<typeof EffectivePermission>;
+
+/** What is not of the form of an agent id is the id of no agent, and is never sent to the database. */
+export const isAgentId = (id: string): boolean => isId('agent', id);

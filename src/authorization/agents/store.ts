@@ -1,0 +1,83 @@
+import type { Visibility } from '../../access/principal.ts';
+import type { Platform } from '../../platform.ts';
+import type { AgentRow, Db } from '../../storage/index.ts';
+import { AgentLookupErrors, type AgentStatus } from '../permissions/index.ts';
+import { AgentErrors } from './errors.ts';
+import { type AgentFilter, isAgentId } from './schema.ts';
+
+const visible = (db: Db, visibility: Visibility) => {
+  const query = db.selectFrom('agents').selectAll();
+  switch (visibility.kind) {
+    case 'all':
+      return query;
+    case 'owner':
+      return query.where('owner_id', '=', visibility.userId);
+    case 'agent':
+      return query.where('id', '=', visibility.agentId);
+  }
+};
+
+/** Throws 404 AGENT_NOT_FOUND for what is out of reach as for what does not exist. */
+export async function findAgent(db: Db, visibility: Visibility, id: string): Promise<AgentRow> {
+  const row = isAgentId(id) ? await visible(db, visibility).where('id', '=', id).executeTakeFirst() : undefined;
+  if (!row) throw AgentLookupErrors.AGENT_NOT_FOUND();
+  return row;
+}
+
+/** For a change: throws 409 AGENT_REVOKED as well. */
+export async function findChangeable(db: Db, visibility: Visibility, id: string): Promise<AgentRow> {
+  const row = await findAgent(db, visibility, id);
+  if (row.revoked_at !== null) throw AgentErrors.AGENT_REVOKED();
+  return row;
+}
+
+export interface Page {
+  readonly filter: AgentFilter;
+  /** Id of the last agent of the page before. */
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+/** In the order of creation: ids begin with the time. */
+export function findAgents(db: Db, visibility: Visibility, page: Page, now: number): Promise<AgentRow[]> {
+  const { status, type, tenantId, ownerId } = page.filter;
+  let query = visible(db, visibility);
+  if (type !== undefined) query = query.where('type', '=', type);
+  if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
+  if (ownerId !== undefined) query = query.where('owner_id', '=', ownerId);
+  if (status !== undefined) query = withStatus(query, status, now);
+  if (page.after !== undefined) query = query.where('id', '>', page.after);
+  return query.orderBy('id').limit(page.limit).execute();
+}
+
+/** The same rule as `agentStatus`, in SQL. */
+function withStatus(query: ReturnType<typeof visible>, status: AgentStatus, now: number): ReturnType<typeof visible> {
+  switch (status) {
+    case 'revoked':
+      return query.where('revoked_at', 'is not', null);
+    case 'expired':
+      return query.where('revoked_at', 'is', null).where('expires_at', '<=', now);
+    case 'active':
+      return query
+        .where('revoked_at', 'is', null)
+        .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]));
+  }
+}
+
+/** Throws 422 AGENT_LIMIT_EXCEEDED unless one more active agent fits. Exact inside a change: changes come one after the other. */
+export async function assertRoomForAgent(platform: Platform, db: Db, ownerId: string, now: number): Promise<void> {
+  const limit = platform.config.agents.maxPerOwner;
+  const { active } = await db
+    .selectFrom('agents')
+    .select((eb) => eb.fn.countAll<number>().as('active'))
+    .where('owner_id', '=', ownerId)
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .executeTakeFirstOrThrow();
+  if (active >= limit) throw AgentErrors.AGENT_LIMIT_EXCEEDED({ details: { limit } });
+}
+
+/** Throws 422 EXPIRES_AT_IN_PAST unless the time is still to come: an agent is expired at that very instant. */
+export function assertInFuture(expiresAt: number | null, now: number): void {
+  if (expiresAt !== null && expiresAt <= now) throw AgentErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });
+}

@@ -1,0 +1,44 @@
+import type { Platform } from '../../platform.ts';
+import type { AgentRow } from '../../storage/index.ts';
+import { type Caller, statusOf, toAgent } from './agent.ts';
+import type { Agent, UpdateAgent } from './schema.ts';
+import { assertInFuture, assertRoomForAgent, findChangeable } from './store.ts';
+
+/**
+ * Changes what is given and leaves the rest. What is already so is no change: no event, and `updatedAt` stays.
+ * Emits `agent.updated` with the names of the changed fields. 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED, 422 EXPIRES_AT_IN_PAST,
+ * and 422 AGENT_LIMIT_EXCEEDED when a later expiry would revive one agent too many.
+ */
+export async function updateAgent(platform: Platform, caller: Caller, id: string, input: UpdateAgent): Promise<Agent> {
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const row = await findChangeable(db, await caller.reauthorize(db), id);
+    const wanted: AgentRow = {
+      ...row,
+      name: input.name ?? row.name,
+      permissions: input.permissions === undefined ? row.permissions : JSON.stringify(input.permissions),
+      expires_at: input.expiresAt === undefined ? row.expires_at : input.expiresAt,
+      metadata: input.metadata === undefined ? row.metadata : JSON.stringify(input.metadata),
+    };
+    if (input.expiresAt !== undefined) assertInFuture(input.expiresAt, now);
+    if (statusOf(row, now) === 'expired' && statusOf(wanted, now) === 'active')
+      await assertRoomForAgent(platform, db, row.owner_id, now);
+
+    const changed = (['name', 'permissions', 'expires_at', 'metadata'] as const).filter(
+      (column) => wanted[column] !== row[column],
+    );
+    if (changed.length === 0) return toAgent(row, now);
+    const isPolicy = changed.includes('permissions') || changed.includes('expires_at');
+    if (isPolicy) change.invalidate();
+    const after: AgentRow = { ...wanted, updated_at: now, policy_epoch: isPolicy ? change.epoch : row.policy_epoch };
+    const { name, permissions, expires_at, metadata, updated_at, policy_epoch } = after;
+    await db
+      .updateTable('agents')
+      .set({ name, permissions, expires_at, metadata, updated_at, policy_epoch })
+      .where('id', '=', id)
+      .execute();
+    const fields = changed.map((column) => (column === 'expires_at' ? 'expiresAt' : column));
+    change.emit({ type: 'agent.updated', agentId: id, userId: row.owner_id, data: { agentId: id, changed: fields } });
+    return toAgent(after, now);
+  });
+}

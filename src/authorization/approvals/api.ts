@@ -1,0 +1,40 @@
+import type { z } from 'zod';
+import { ANONYMOUS } from '../../access/principal.ts';
+import { parseWith } from '../../kernel/json.ts';
+import type { Platform } from '../../platform.ts';
+import type { Caller } from '../agents/index.ts';
+import { resolveApproval } from './resolve-approval.ts';
+import { type Approval, ApprovalFilter, Resolution } from './schema.ts';
+import { findApproval, findApprovals, toApproval } from './store.ts';
+
+const MAX = 1000;
+
+/** `legate.approvals`: the endpoints under /approvals as functions, with the power of an admin. What is refused is thrown as {@link LegateError}. */
+export interface ApprovalsApi {
+  /** The newest thousand that fit. */
+  list(filter?: z.input<typeof ApprovalFilter>): Promise<Approval[]>;
+  get(id: string): Promise<Approval>;
+  approve(id: string, input?: z.input<typeof Resolution>): Promise<Approval>;
+  deny(id: string, input?: z.input<typeof Resolution>): Promise<Approval>;
+}
+
+export function approvalsApi(platform: Platform): ApprovalsApi {
+  const all = { kind: 'all' } as const;
+  const caller: Caller = { visibility: all, principal: ANONYMOUS, reauthorize: async () => all };
+  const db = platform.database.read;
+  const resolve =
+    (status: 'approved' | 'denied') =>
+    async (id: string, input: z.input<typeof Resolution> = {}) =>
+      resolveApproval(platform, caller, id, status, parseWith(Resolution, input).note);
+  return {
+    list: async (filter = {}) => {
+      const now = platform.clock.now();
+      return (
+        await findApprovals(db, all, parseWith(ApprovalFilter, filter), { after: undefined, limit: MAX }, now)
+      ).map((row) => toApproval(row, now));
+    },
+    get: async (id) => toApproval(await findApproval(db, all, id), platform.clock.now()),
+    approve: resolve('approved'),
+    deny: resolve('denied'),
+  };
+}

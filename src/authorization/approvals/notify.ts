@@ -1,0 +1,15 @@
+import type { Platform } from '../../platform.ts';
+import type { Approval } from './schema.ts';
+import { findApproval, toApproval } from './store.ts';
+
+/** Calls `notify` with each approval that this instance was asked for, after the request is durable. */
+export function notifyOfApprovals(platform: Platform, notify: (approval: Approval) => Promise<void> | void): void {
+  platform.ledger.onCommit(({ events }) => {
+    for (const { type, data } of events) {
+      if (type !== 'approval.requested') continue;
+      findApproval(platform.database.read, { kind: 'all' }, data['approvalId'] as string)
+        .then((row) => notify(toApproval(row, platform.clock.now())))
+        .catch((error: unknown) => platform.log.error({ err: error }, 'onApprovalRequested failed'));
+    }
+  });
+}

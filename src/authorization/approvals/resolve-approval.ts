@@ -1,0 +1,33 @@
+import { SECOND_MS } from '../../kernel/clock.ts';
+import type { Platform } from '../../platform.ts';
+import type { Caller } from '../agents/index.ts';
+import { ApprovalErrors } from './errors.ts';
+import type { Approval } from './schema.ts';
+import { settle } from './settle.ts';
+import { findApproval, toApproval } from './store.ts';
+
+/**
+ * A person approves or denies a waiting call. Approved, it may be made once, as it is, within `approvals.ttl` seconds. Emits
+ * `approval.resolved`, with an audit entry that names the person. 404 APPROVAL_NOT_FOUND; 409 APPROVAL_NOT_PENDING.
+ */
+export async function resolveApproval(
+  platform: Platform,
+  caller: Caller,
+  id: string,
+  status: 'approved' | 'denied',
+  note: string | undefined,
+): Promise<Approval> {
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const row = await findApproval(db, await caller.reauthorize(db), id);
+    if (row.status !== 'pending' || now >= row.expires_at) throw ApprovalErrors.APPROVAL_NOT_PENDING();
+    const resolved = {
+      ...row,
+      resolved_at: now,
+      resolved_by: caller.principal.kind === 'user' ? caller.principal.userId : null,
+      note: note ?? null,
+      expires_at: status === 'approved' ? now + platform.config.approvals.ttl * SECOND_MS : row.expires_at,
+    };
+    return toApproval(await settle(platform, change, resolved, status), now);
+  });
+}

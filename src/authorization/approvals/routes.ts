@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { defineRoute } from '../../platform.ts';
+import { ApprovalErrors } from './errors.ts';
+import { resolveApproval } from './resolve-approval.ts';
+import { Approval, ListApprovals, Resolution } from './schema.ts';
+import { findApproval, findApprovals, toApproval } from './store.ts';
+
+const mayRead = { resource: 'legate:approvals', action: 'read', self: true } as const;
+const idParams = z.object({ id: z.string() });
+const { APPROVAL_NOT_FOUND, APPROVAL_NOT_PENDING } = ApprovalErrors;
+
+const resolution = (verb: 'approve' | 'deny', status: 'approved' | 'denied', summary: string) =>
+  defineRoute({
+    method: 'POST',
+    path: `/approvals/:id/${verb}`,
+    summary,
+    description: 'For a person: the owner of the agent, or an admin. No agent approves anything.',
+    access: 'user',
+    params: idParams,
+    body: Resolution,
+    bodyOptional: true,
+    responses: { 200: Approval },
+    errors: [APPROVAL_NOT_FOUND, APPROVAL_NOT_PENDING],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await resolveApproval(platform, call, call.params.id, status, call.body.note),
+    }),
+  });
+
+/** Contract 6, `requireApproval`. */
+export const approvalRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/approvals',
+    summary: 'List approvals',
+    description: 'Newest first. A Link header with rel="next" leads to the next page.',
+    access: mayRead,
+    query: ListApprovals,
+    responses: { 200: z.array(Approval) },
+    handle: async (call, platform) => {
+      const { limit, cursor, ...filter } = call.query;
+      const now = platform.clock.now();
+      const { rows, next } = cutPage(
+        await findApprovals(
+          platform.database.read,
+          call.visibility,
+          filter,
+          { after: afterCursor(cursor), limit: limit + 1 },
+          now,
+        ),
+        limit,
+      );
+      return { status: 200, body: rows.map((row) => toApproval(row, now)), ...nextPage(call.url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/approvals/:id',
+    summary: 'Read an approval',
+    access: mayRead,
+    params: idParams,
+    responses: { 200: Approval },
+    errors: [APPROVAL_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: toApproval(
+        await findApproval(platform.database.read, call.visibility, call.params.id),
+        platform.clock.now(),
+      ),
+    }),
+  }),
+  resolution('approve', 'approved', 'Approve a waiting call'),
+  resolution('deny', 'denied', 'Deny a waiting call'),
+];

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { OwnerFilter } from '../../access/owner-filter.ts';
+import { PageQuery } from '../../http/page.ts';
+import { isoTimestamp, storedObject, text } from '../../kernel/json.ts';
+
+export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'used', 'expired']);
+export type ApprovalStatus = z.output<typeof ApprovalStatus>;
+
+/** A call that waits, or waited, for a person (contract 6, `requireApproval`). */
+export const Approval = z
+  .object({
+    id: z.string(),
+    agentId: z.string(),
+    action: z.string(),
+    resource: z.string(),
+    arguments: storedObject.meta({
+      description: 'Secret-looking values are redacted; the approval is bound to the exact ones.',
+    }),
+    status: ApprovalStatus,
+    auditId: z.string().meta({ description: 'Audit entry of the decision that asked.' }),
+    createdAt: isoTimestamp,
+    expiresAt: isoTimestamp,
+    resolvedAt: isoTimestamp.nullable(),
+    resolvedBy: z.string().nullable().meta({ description: 'The person who decided.' }),
+    note: z.string().nullable(),
+  })
+  .meta({ id: 'Approval' });
+export type Approval = z.output<typeof Approval>;
+
+export const Resolution = z.strictObject({ note: text(1000).optional() });
+
+export const ApprovalFilter = z.strictObject({
+  status: ApprovalStatus.optional(),
+  agentId: text(64).optional(),
+  ...OwnerFilter,
+});
+export type ApprovalFilter = z.output<typeof ApprovalFilter>;
+export const ListApprovals = PageQuery.extend(ApprovalFilter.shape);

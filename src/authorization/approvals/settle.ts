@@ -1,0 +1,27 @@
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { ApprovalRow } from '../../storage/index.ts';
+import { type ApprovalStep, approvalStep } from '../permissions/index.ts';
+
+/** Writes what became of an approval: the row, the audit entry and `approval.resolved`, in one change. */
+export async function settle(
+  platform: Platform,
+  change: Change,
+  row: ApprovalRow,
+  status: ApprovalStep,
+): Promise<ApprovalRow> {
+  const { id, agent_id: agentId, user_id: userId, action, resource, resolved_at, resolved_by, note, expires_at } = row;
+  await change.db
+    .updateTable('approvals')
+    .set({ status, resolved_at, resolved_by, note, expires_at })
+    .where('id', '=', id)
+    .execute();
+  change.record(approvalStep(row, status, change.now, platform.redactedKeys));
+  change.emit({
+    type: 'approval.resolved',
+    agentId,
+    userId,
+    data: { approvalId: id, agentId, action, resource, status },
+  });
+  return { ...row, status };
+}

@@ -1,0 +1,66 @@
+import type { ExpressionBuilder } from 'kysely';
+import type { Visibility } from '../../access/principal.ts';
+import { restrictTo, whereVisible } from '../../access/where-visible.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import { isId } from '../../kernel/ids.ts';
+import type { ApprovalRow, Db, Tables } from '../../storage/index.ts';
+import { ApprovalErrors } from './errors.ts';
+import type { Approval, ApprovalFilter, ApprovalStatus } from './schema.ts';
+
+/** Lapsed from the very moment on, whether or not upkeep has told of it. */
+const statusOf = (row: ApprovalRow, now: number): ApprovalStatus =>
+  (row.status === 'pending' || row.status === 'approved') && now >= row.expires_at ? 'expired' : row.status;
+
+/** Of what waits, or was given and not used. */
+export const lapsed = (eb: ExpressionBuilder<Tables, 'approvals'>, now: number) =>
+  eb.and([eb('status', 'in', ['pending', 'approved']), eb('expires_at', '<=', now)]);
+
+/** Newest first. */
+export async function findApprovals(
+  db: Db,
+  visibility: Visibility,
+  filter: ApprovalFilter,
+  page: { after: string | undefined; limit: number },
+  now: number,
+): Promise<ApprovalRow[]> {
+  let query = db
+    .selectFrom('approvals')
+    .selectAll()
+    .where(whereVisible(await restrictTo(db, visibility, filter)));
+  if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
+  if (filter.status === 'expired') query = query.where((eb) => eb.or([eb('status', '=', 'expired'), lapsed(eb, now)]));
+  else if (filter.status === 'pending' || filter.status === 'approved')
+    query = query.where('status', '=', filter.status).where('expires_at', '>', now);
+  else if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+  if (page.after !== undefined) query = query.where('id', '<', page.after);
+  return query.orderBy('id', 'desc').limit(page.limit).execute();
+}
+
+/** Throws 404 APPROVAL_NOT_FOUND. */
+export async function findApproval(db: Db, visibility: Visibility, id: string): Promise<ApprovalRow> {
+  const row = isId('approval', id)
+    ? await db
+        .selectFrom('approvals')
+        .selectAll()
+        .where(whereVisible(visibility))
+        .where('id', '=', id)
+        .executeTakeFirst()
+    : undefined;
+  if (!row) throw ApprovalErrors.APPROVAL_NOT_FOUND();
+  return row;
+}
+
+export const toApproval = (row: ApprovalRow, now: number): Approval => ({
+  id: row.id,
+  agentId: row.agent_id,
+  action: row.action,
+  resource: row.resource,
+  arguments: JSON.parse(row.arguments) as Record<string, unknown>,
+  status: statusOf(row, now),
+  auditId: row.audit_id,
+  createdAt: isoTime(row.created_at),
+  expiresAt: isoTime(row.expires_at),
+  resolvedAt: row.resolved_at === null ? null : isoTime(row.resolved_at),
+  resolvedBy: row.resolved_by,
+  note: row.note,
+});

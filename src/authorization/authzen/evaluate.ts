@@ -1,0 +1,100 @@
+import { LegateError } from '../../kernel/errors.ts';
+import { parseWith } from '../../kernel/json.ts';
+import type { Platform } from '../../platform.ts';
+import { AgentLookupErrors, type Asker, AuthorizeBody, authorize } from '../permissions/index.ts';
+import { type Decision, Evaluation, type Evaluations } from './schema.ts';
+
+/** The only type of subject that there is. */
+export const SUBJECT_TYPE = 'agent';
+
+/** The question of POST /authorize that an evaluation is: resource `type:id`, arguments from the action. Throws 400. */
+export function questionOf({ subject, action, resource, context }: Evaluation) {
+  const { ip, userAgent } = context ?? {};
+  return parseWith(AuthorizeBody, {
+    agentId: subject.id.slice(0, 64),
+    action: action.name,
+    resource: `${resource.type}:${resource.id}`,
+    ...(action.properties ? { arguments: action.properties } : {}),
+    ...(ip !== undefined || userAgent !== undefined
+      ? { context: { ...(ip === undefined ? {} : { ip }), ...(userAgent === undefined ? {} : { userAgent }) } }
+      : {}),
+  });
+}
+
+/**
+ * One access evaluation (section 6): decided, counted and recorded like any other decision. A subject that is unknown, or that the
+ * caller cannot see, is no error here: the decision is false.
+ */
+export async function evaluate(platform: Platform, asker: Asker, evaluation: Evaluation): Promise<Decision> {
+  const question = questionOf(evaluation);
+  if (evaluation.subject.type !== SUBJECT_TYPE) return unknownSubject();
+  try {
+    const { allowed, auditId, reason, approvalId, retryAfter } = await authorize(platform, asker, question);
+    return {
+      decision: allowed,
+      context: {
+        ...(auditId === undefined ? {} : { auditId }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(approvalId === undefined ? {} : { approvalId }),
+        ...(retryAfter === undefined ? {} : { retryAfter }),
+      },
+    };
+  } catch (error) {
+    if (error instanceof LegateError && error.code === AgentLookupErrors.AGENT_NOT_FOUND.code) return unknownSubject();
+    throw error;
+  }
+}
+
+const unknownSubject = (): Decision => ({ decision: false, context: { reason: 'SUBJECT_NOT_FOUND' } });
+
+/**
+ * Access evaluations (section 7). Each item takes what it does not state from the top: a whole
+ * member, or the type or id that its own subject or resource lacks. With `execute_all` all are evaluated; the other two stop at
+ * the first denial, or permit, and answer what was evaluated until then. An item that is not valid counts as a denial and says so;
+ * without items the body is one evaluation.
+ */
+export async function evaluateAll(
+  platform: Platform,
+  asker: Asker,
+  body: Evaluations,
+): Promise<Decision | { evaluations: Decision[] }> {
+  const { evaluations: items, options, ...defaults } = body;
+  if (items === undefined || items.length === 0) return evaluate(platform, asker, parseWith(Evaluation, defaults));
+  const one = async (item: unknown): Promise<Decision> => {
+    try {
+      return await evaluate(
+        platform,
+        asker,
+        parseWith(Evaluation, isObject(item) ? withDefaults(item, defaults) : item),
+      );
+    } catch (error) {
+      if (error instanceof LegateError && error.status === 400)
+        return { decision: false, context: { error: { status: 400, message: error.message } } };
+      throw error;
+    }
+  };
+  const semantic = options?.evaluations_semantic ?? 'execute_all';
+  if (semantic === 'execute_all') return { evaluations: await Promise.all(items.map(one)) };
+  const stopAt = semantic === 'permit_on_first_permit';
+  const done: Decision[] = [];
+  for (const item of items) {
+    const decision = await one(item);
+    done.push(decision);
+    if (decision.decision === stopAt) break;
+  }
+  return { evaluations: done };
+}
+
+function withDefaults(item: Record<string, unknown>, defaults: Record<string, unknown>): Record<string, unknown> {
+  const merged = { ...defaults, ...item };
+  for (const member of ['subject', 'resource']) {
+    const [own, above] = [item[member], defaults[member]];
+    if (!isObject(own) || !isObject(above)) continue;
+    const { type, id } = above;
+    merged[member] = { ...(type === undefined ? {} : { type }), ...(id === undefined ? {} : { id }), ...own };
+  }
+  return merged;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

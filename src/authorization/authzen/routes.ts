@@ -1,0 +1,111 @@
+import type { z } from 'zod';
+import type { Call } from '../../http/route.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
+import { defineRoute, type Platform } from '../../platform.ts';
+import { askerOf } from '../permissions/index.ts';
+import { evaluate, evaluateAll } from './evaluate.ts';
+import {
+  ActionSearch,
+  ActionsFound,
+  Configuration,
+  Decision,
+  Decisions,
+  Evaluation,
+  Evaluations,
+  ResourceSearch,
+  ResourcesFound,
+  SubjectSearch,
+  SubjectsFound,
+} from './schema.ts';
+import { searchActions, searchResources, searchSubjects } from './search.ts';
+
+const mayCheck = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
+
+const post = <B extends z.ZodType>(o: {
+  path: string;
+  summary: string;
+  description?: string;
+  body: B;
+  answer: z.ZodType;
+  work: (call: Call<undefined, undefined, z.output<B>>, platform: Platform) => Promise<unknown>;
+}) =>
+  defineRoute({
+    method: 'POST',
+    path: `/access/v1/${o.path}`,
+    summary: o.summary,
+    description: `AuthZEN Authorization API 1.0. Unknown members are ignored.${o.description ? ` ${o.description}` : ''}`,
+    access: mayCheck,
+    body: o.body,
+    wrongMediaType: CommonErrors.VALIDATION_FAILED,
+    echoRequestId: true,
+    responses: { 200: o.answer },
+    errors: [CommonErrors.AUDIT_UNAVAILABLE],
+    handle: async (call, platform) => ({ status: 200, body: await o.work(call as never, platform) }),
+  });
+
+/** Contract 6: AuthZEN as a thin layer over the same decision. */
+export const authzenRoutes = [
+  post({
+    path: 'evaluation',
+    summary: 'Decide one access evaluation',
+    description:
+      'Recorded like every decision. Subject `{type:"agent", id}`; the resource is `type:id`; action.properties are the arguments.',
+    body: Evaluation,
+    answer: Decision,
+    work: (call, platform) => evaluate(platform, askerOf(call), call.body),
+  }),
+  post({
+    path: 'evaluations',
+    summary: 'Decide up to 100 access evaluations',
+    body: Evaluations,
+    answer: Decisions.or(Decision),
+    work: (call, platform) => evaluateAll(platform, askerOf(call), call.body),
+  }),
+  post({
+    path: 'search/subject',
+    summary: 'Which agents may do this',
+    body: SubjectSearch,
+    answer: SubjectsFound,
+    work: (call, platform) => searchSubjects(platform, askerOf(call), call.visibility, call.body),
+  }),
+  post({
+    path: 'search/resource',
+    summary: 'Which resources an agent may act on',
+    description:
+      'Of those known by name: tools of registered MCP servers, and resources that its permissions name without a wildcard.',
+    body: ResourceSearch,
+    answer: ResourcesFound,
+    work: (call, platform) => searchResources(platform, askerOf(call), call.body),
+  }),
+  post({
+    path: 'search/action',
+    summary: 'What an agent may do with a resource',
+    body: ActionSearch,
+    answer: ActionsFound,
+    work: (call, platform) => searchActions(platform, askerOf(call), call.body),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/.well-known/authzen-configuration',
+    mount: 'root',
+    summary: 'Metadata of the policy decision point',
+    description: 'AuthZEN Authorization API 1.0, section 9.',
+    access: 'public',
+    crossOrigin: true,
+    responses: { 200: Configuration },
+    handle: (_call, { baseUrl, config }) => {
+      const at = (path: string): string => `${baseUrl}${config.http.restPath.replace(/\/$/, '')}/access/v1/${path}`;
+      return {
+        status: 200,
+        body: {
+          policy_decision_point: baseUrl,
+          access_evaluation_endpoint: at('evaluation'),
+          access_evaluations_endpoint: at('evaluations'),
+          search_subject_endpoint: at('search/subject'),
+          search_resource_endpoint: at('search/resource'),
+          search_action_endpoint: at('search/action'),
+        },
+      };
+    },
+  }),
+];

@@ -1,0 +1,136 @@
+import type { z } from 'zod';
+import type { Visibility } from '../../access/principal.ts';
+import { LegateError, validationFailed } from '../../kernel/errors.ts';
+import { isId } from '../../kernel/ids.ts';
+import type { Platform } from '../../platform.ts';
+import {
+  AgentLookupErrors,
+  type Asker,
+  authorize,
+  effectivePermissions,
+  findSubjects,
+  patternMatches,
+  readChains,
+} from '../permissions/index.ts';
+import { questionOf, SUBJECT_TYPE } from './evaluate.ts';
+import { type ActionSearch, DEFAULT_PAGE, type Evaluation, type ResourceSearch, type SubjectSearch } from './schema.ts';
+
+interface Found<T> {
+  readonly results: T[];
+  readonly page: { readonly next_token: string; readonly count: number };
+}
+
+const unknownToken = (): LegateError => validationFailed([{ path: 'page.token', message: 'is not a token of ours' }]);
+
+const whole = <T>(results: T[]): Found<T> => ({ results, page: { next_token: '', count: results.length } });
+
+/** Which of the caller's agents may do this now (section 8.4). Nothing is counted or recorded. */
+export async function searchSubjects(
+  platform: Platform,
+  asker: Asker,
+  visibility: Visibility,
+  body: z.output<typeof SubjectSearch>,
+): Promise<Found<{ type: string; id: string }>> {
+  if (body.subject.type !== SUBJECT_TYPE) return whole([]);
+  const {
+    action,
+    resource,
+    arguments: args,
+    context,
+  } = questionOf({ ...body, subject: { type: SUBJECT_TYPE, id: 'x' } });
+  const limit = body.page?.limit ?? DEFAULT_PAGE;
+  const token = body.page?.token;
+  const after = token ? Buffer.from(token, 'base64url').toString() : undefined;
+  if (after !== undefined && !isId('agent', after)) throw unknownToken();
+  const { agents, next } = await findSubjects(
+    platform,
+    asker,
+    visibility,
+    { action, resource, arguments: args, context },
+    { limit, after },
+  );
+  const results = agents.map(({ id }) => ({ type: SUBJECT_TYPE, id }));
+  return {
+    results,
+    page: { next_token: next === undefined ? '' : Buffer.from(next).toString('base64url'), count: results.length },
+  };
+}
+
+/**
+ * Which resources of a type the agent may act on (section 8.5), of those that are known by name: the tools of registered MCP servers, and
+ * the resources that its permissions name without a wildcard.
+ */
+export async function searchResources(
+  platform: Platform,
+  asker: Asker,
+  body: z.output<typeof ResourceSearch>,
+): Promise<Found<{ type: string; id: string }>> {
+  const prefix = `${body.resource.type}:`;
+  const held = await permissionsOf(platform, asker, body.subject);
+  if (!held) return whole([]);
+  const named = new Set(
+    [
+      ...held.map((p) => p.resource).filter((r) => !r.includes('*')),
+      ...(await platform.knownResources(platform.database.read)),
+    ].filter((r) => r.startsWith(prefix)),
+  );
+  const all = [...named].sort().map((resource) => ({ type: body.resource.type, id: resource.slice(prefix.length) }));
+  return page(platform, asker, all, body.page, (resource) => ({ ...body, resource }));
+}
+
+/** What the agent may do with the resource (section 8.6). An agent that may do anything has the action `*` among the results. */
+export async function searchActions(
+  platform: Platform,
+  asker: Asker,
+  body: z.output<typeof ActionSearch>,
+): Promise<Found<{ name: string }>> {
+  const held = await permissionsOf(platform, asker, body.subject);
+  if (!held) return whole([]);
+  const resource = `${body.resource.type}:${body.resource.id}`;
+  const names = new Set(held.filter((p) => patternMatches(p.resource, resource)).flatMap((p) => p.actions));
+  const all = [...names].sort().map((name) => ({ name }));
+  return page(platform, asker, all, body.page, (action) => ({ ...body, action }));
+}
+
+/** What the agent holds; undefined for one that is unknown, or that the caller cannot see. */
+async function permissionsOf(platform: Platform, asker: Asker, subject: Evaluation['subject']) {
+  if (subject.type !== SUBJECT_TYPE || !(await isVisible(platform, asker, subject.id))) return undefined;
+  const agents = await readChains(platform.database.read, subject.id);
+  const agent = agents.get(subject.id);
+  return (
+    agent && effectivePermissions(agent, platform.clock.now(), (id) => agents.get(id) as NonNullable<typeof agent>)
+  );
+}
+
+async function isVisible(platform: Platform, asker: Asker, agentId: string): Promise<boolean> {
+  try {
+    await authorize(platform, asker, { agentId: agentId.slice(0, 64), action: 'x', resource: 'x', dryRun: true });
+    return true;
+  } catch (error) {
+    if (error instanceof LegateError && error.code === AgentLookupErrors.AGENT_NOT_FOUND.code) return false;
+    throw error;
+  }
+}
+
+/** Those of the candidates for which the decision is true at this moment, a page of them. */
+async function page<T>(
+  platform: Platform,
+  asker: Asker,
+  candidates: readonly T[],
+  asked: { token?: string | undefined; limit?: number | undefined } | undefined,
+  toEvaluation: (candidate: T) => Evaluation,
+): Promise<Found<T>> {
+  const from = asked?.token ? Number(asked.token) : 0;
+  if (!(Number.isSafeInteger(from) && from >= 0)) throw unknownToken();
+  const limit = asked?.limit ?? DEFAULT_PAGE;
+  const results: T[] = [];
+  let at = from;
+  for (; at < candidates.length && results.length === 0; at += limit) {
+    const slice = candidates.slice(at, at + limit);
+    const answers = await Promise.all(
+      slice.map((candidate) => authorize(platform, asker, { ...questionOf(toEvaluation(candidate)), dryRun: true })),
+    );
+    results.push(...slice.filter((_, i) => answers[i]?.allowed));
+  }
+  return { results, page: { next_token: at < candidates.length ? String(at) : '', count: results.length } };
+}

@@ -1,0 +1,48 @@
+import type { z } from 'zod';
+import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { ANONYMOUS } from '../../access/principal.ts';
+import { cutPage } from '../../http/page.ts';
+import { parseWith } from '../../kernel/json.ts';
+import type { Platform } from '../../platform.ts';
+import type { Caller } from '../agents/index.ts';
+import { createDelegation } from './create-delegation.ts';
+import { revokeDelegation } from './revoke-delegation.ts';
+import { CreateDelegation, type Delegation, DelegationFilter } from './schema.ts';
+import { findDelegation, findDelegations, toDelegation } from './store.ts';
+
+const PAGE = 1000;
+
+/** `legate.delegations`: the endpoints under /delegations as functions, with the power of an admin. They take and give the same shapes, and throw {@link LegateError}. */
+export interface DelegationsApi {
+  create(input: InProcess<z.input<typeof CreateDelegation>>): Promise<Delegation>;
+  /** Every active one that fits, oldest first; not cut into pages. */
+  list(filter?: z.input<typeof DelegationFilter>): Promise<Delegation[]>;
+  get(id: string): Promise<Delegation>;
+  /** With all that descend from it. */
+  revoke(id: string): Promise<void>;
+}
+
+export function delegationsApi(platform: Platform): DelegationsApi {
+  const all = { kind: 'all' } as const;
+  const caller: Caller = { visibility: all, principal: ANONYMOUS, reauthorize: async () => all };
+  return {
+    create: async (input) => createDelegation(platform, caller, parseWith(CreateDelegation, asOverHttp(input))),
+    list: async (filter = {}) => {
+      const parsed = parseWith(DelegationFilter, filter);
+      const now = platform.clock.now();
+      const found: Delegation[] = [];
+      let after: string | undefined;
+      do {
+        const { rows, next } = cutPage(
+          await findDelegations(platform.database.read, all, parsed, { after, limit: PAGE + 1 }, now),
+          PAGE,
+        );
+        found.push(...rows.map(toDelegation));
+        after = next === undefined ? undefined : rows.at(-1)?.id;
+      } while (after !== undefined);
+      return found;
+    },
+    get: async (id) => toDelegation(await findDelegation(platform.database.read, all, id, platform.clock.now())),
+    revoke: (id) => revokeDelegation(platform, caller, id),
+  };
+}

@@ -1,0 +1,161 @@
+import { sql } from 'kysely';
+import type { Visibility } from '../../access/principal.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import { isId, newId } from '../../kernel/ids.ts';
+import type { Platform } from '../../platform.ts';
+import type { AgentRow, Db, DelegationRow } from '../../storage/index.ts';
+import { AgentErrors, type Caller } from '../agents/index.ts';
+import {
+  AgentLookupErrors,
+  agentStatus,
+  askOf,
+  MAX_SUPPLY_STEPS,
+  type Supply,
+  supplyOf,
+} from '../permissions/index.ts';
+import { earliest, latest } from './ends.ts';
+import { DelegationErrors } from './errors.ts';
+import { type CreateDelegation, DEFAULT_MAX_DEPTH, type Delegation } from './schema.ts';
+import { toDelegation } from './store.ts';
+
+/**
+ * Delegates a subset of what one agent holds to another (specification 3.2, contract 7). Emits `delegation.created`.
+ * 404 AGENT_NOT_FOUND; 403 INSUFFICIENT_PERMISSIONS; 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents.
+ */
+export async function createDelegation(
+  platform: Platform,
+  caller: Caller,
+  input: CreateDelegation,
+): Promise<Delegation> {
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const visibility = await caller.reauthorize(db);
+    const agents = await selectAgents(db, [input.fromAgent, input.toAgent]);
+    const from = sourceOf(visibility, agents.get(input.fromAgent));
+    if (input.fromAgent === input.toAgent) throw DelegationErrors.DELEGATION_TO_SELF();
+    const to = targetOf(visibility, from, agents.get(input.toAgent));
+    for (const agent of [from, to]) {
+      const status = agentStatus({ revoked: agent.revoked_at !== null, expiresAt: agent.expires_at }, now);
+      if (status !== 'active') throw DelegationErrors.AGENT_NOT_ACTIVE({ details: { agentId: agent.id, status } });
+    }
+    const expiresAt = input.expiresAt ?? null;
+    if (expiresAt !== null && expiresAt <= now)
+      throw AgentErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });
+    if (await isAncestor(db, to.id, from.id, now)) throw DelegationErrors.DELEGATION_CYCLE();
+
+    const maxDepth = input.maxDepth ?? DEFAULT_MAX_DEPTH;
+    const supplies = await suppliesOf(db, from, input, maxDepth, now);
+    const parents = [...new Set(supplies.flatMap((s) => s.parents))];
+    const selfSupplied = supplies.some((s) => s.own);
+    const row: DelegationRow = {
+      id: newId('delegation', now),
+      from_agent: from.id,
+      to_agent: to.id,
+      from_owner: from.owner_id,
+      to_owner: to.owner_id,
+      permissions: JSON.stringify(input.permissions),
+      depth: 1 + Math.max(...supplies.map((s) => s.length)),
+      max_depth: maxDepth,
+      expires_at: expiresAt,
+      ends_at: selfSupplied ? expiresAt : earliest(expiresAt, await lastEnd(db, parents)),
+      created_at: now,
+      revoked_at: null,
+      self_supplied: selfSupplied ? 1 : 0,
+      policy_epoch: change.epoch,
+    };
+    change.invalidate();
+    await db.insertInto('delegations').values(row).execute();
+    if (parents.length > 0)
+      await db
+        .insertInto('delegation_parents')
+        .values(parents.map((parent_id) => ({ delegation_id: row.id, parent_id })))
+        .execute();
+    change.emit({
+      type: 'delegation.created',
+      agentId: from.id,
+      userId: from.owner_id,
+      data: {
+        delegationId: row.id,
+        fromAgent: from.id,
+        toAgent: to.id,
+        permissions: input.permissions,
+        depth: row.depth,
+        expiresAt: expiresAt === null ? null : isoTime(expiresAt),
+      },
+    });
+    return toDelegation(row);
+  });
+}
+
+async function selectAgents(db: Db, ids: readonly string[]): Promise<Map<string, AgentRow>> {
+  const wanted = ids.filter((id) => isId('agent', id));
+  const rows = wanted.length === 0 ? [] : await db.selectFrom('agents').selectAll().where('id', 'in', wanted).execute();
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Delegating from an agent is for its owner, an admin, or the agent itself. */
+function sourceOf(visibility: Visibility, from: AgentRow | undefined): AgentRow {
+  const may =
+    from &&
+    (visibility.kind === 'all' ||
+      (visibility.kind === 'owner' ? from.owner_id === visibility.userId : from.id === visibility.agentId));
+  if (!may)
+    throw AgentLookupErrors.AGENT_NOT_FOUND({ message: 'No such agent: fromAgent.', details: { path: 'fromAgent' } });
+  return from;
+}
+
+/** The target is of the same owner or tenant. For whoever cannot see beyond these, any other does not exist. */
+function targetOf(visibility: Visibility, from: AgentRow, to: AgentRow | undefined): AgentRow {
+  const near = to && (to.owner_id === from.owner_id || (to.tenant_id !== null && to.tenant_id === from.tenant_id));
+  if (to && near) return to;
+  if (to && visibility.kind === 'all') throw DelegationErrors.DELEGATION_OUTSIDE_TENANT();
+  throw AgentLookupErrors.AGENT_NOT_FOUND({ message: 'No such agent: toAgent.', details: { path: 'toAgent' } });
+}
+
+/** Does `ancestor` delegate to `agent`, directly or through others? */
+async function isAncestor(db: Db, ancestor: string, agent: string, now: number): Promise<boolean> {
+  const found = await db
+    .withRecursive('up(id)', (cte) =>
+      cte
+        .selectFrom('delegations')
+        .select('from_agent as id')
+        .where('to_agent', '=', agent)
+        .where('revoked_at', 'is', null)
+        .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', now)]))
+        .union(
+          cte
+            .selectFrom('delegations as d')
+            .innerJoin('up', 'up.id', 'd.to_agent')
+            .select('d.from_agent as id')
+            .where('d.revoked_at', 'is', null)
+            .where((eb) => eb.or([eb('d.ends_at', 'is', null), eb('d.ends_at', '>', now)])),
+        ),
+    )
+    .selectFrom('up')
+    .select(sql<number>`1`.as('found'))
+    .where('id', '=', ancestor)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+/** Where each permission comes from. Throws 403 INSUFFICIENT_PERMISSIONS or 422 DELEGATION_DEPTH_EXCEEDED. */
+function suppliesOf(db: Db, from: AgentRow, input: CreateDelegation, maxDepth: number, now: number): Promise<Supply[]> {
+  return askOf(db, [from], (lookup) => {
+    const steps = { left: MAX_SUPPLY_STEPS };
+    return input.permissions.map((permission, i) => {
+      const supply = supplyOf(lookup(input.fromAgent), permission, now, maxDepth, lookup, steps);
+      if (!supply)
+        throw DelegationErrors.INSUFFICIENT_PERMISSIONS({
+          details: { path: `permissions.${i}`, resource: permission.resource, actions: permission.actions },
+        });
+      if (supply.tooDeep) throw DelegationErrors.DELEGATION_DEPTH_EXCEEDED({ details: { path: `permissions.${i}` } });
+      return supply;
+    });
+  });
+}
+
+/** When the last of these ends; null: one of them has no end. */
+async function lastEnd(db: Db, ids: readonly string[]): Promise<number | null> {
+  const rows = await db.selectFrom('delegations').select('ends_at').where('id', 'in', ids).execute();
+  return rows.reduce<number | null>((last, row) => latest(last, row.ends_at), 0);
+}

@@ -1,0 +1,21 @@
+import { defineModule } from '../../platform.ts';
+import { DelegationErrors } from './errors.ts';
+import { endDelegationsOfAgent } from './revoke-delegation.ts';
+import { delegationRoutes } from './routes.ts';
+
+export { type DelegationsApi, delegationsApi } from './api.ts';
+export { createDelegation } from './create-delegation.ts';
+export { endDelegations } from './revoke-delegation.ts';
+export type { Delegation } from './schema.ts';
+
+export const delegations = defineModule({
+  name: 'delegations',
+  description: 'Lets an agent pass on less than it holds, evaluated live along the chain.',
+  routes: delegationRoutes,
+  errors: DelegationErrors,
+  reactions: {
+    'agent.revoked': async (change, events) => {
+      for (const { agentId } of events) if (agentId !== undefined) await endDelegationsOfAgent(change, agentId);
+    },
+  },
+});

@@ -1,0 +1,141 @@
+import { chunk } from '../../kernel/chunk.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
+import { isId } from '../../kernel/ids.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, DelegationRow } from '../../storage/index.ts';
+import type { Caller } from '../agents/index.ts';
+import { earliest, latest } from './ends.ts';
+import { DelegationErrors } from './errors.ts';
+
+export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked';
+
+/**
+ * Ends a delegation at once, and with it all that descend from it; nothing else. Each emits `delegation.revoked`. Revoking
+ * again does nothing. 404 DELEGATION_NOT_FOUND; 403 for whoever sees only its receiving end.
+ */
+export async function revokeDelegation(platform: Platform, caller: Caller, id: string): Promise<void> {
+  await platform.ledger.change(async (change) => {
+    const { db } = change;
+    const visibility = await caller.reauthorize(db);
+    const row = isId('delegation', id)
+      ? await db.selectFrom('delegations').selectAll().where('id', '=', id).executeTakeFirst()
+      : undefined;
+    const gives =
+      row &&
+      (visibility.kind === 'all' ||
+        (visibility.kind === 'owner' ? row.from_owner === visibility.userId : row.from_agent === visibility.agentId));
+    const receives =
+      row &&
+      (visibility.kind === 'owner'
+        ? row.to_owner === visibility.userId
+        : visibility.kind === 'agent' && row.to_agent === visibility.agentId);
+    if (!row || !(gives || receives)) throw DelegationErrors.DELEGATION_NOT_FOUND();
+    if (!gives) throw CommonErrors.FORBIDDEN({ message: 'Only the delegating side may revoke a delegation.' });
+    await endDelegations(change, [row.id], 'revoked');
+  });
+}
+
+/** A revoked agent gives and receives nothing any more. */
+export async function endDelegationsOfAgent(change: Change, agentId: string): Promise<void> {
+  const rows = await change.db
+    .selectFrom('delegations')
+    .select('id')
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('from_agent', '=', agentId), eb('to_agent', '=', agentId)]))
+    .orderBy('id')
+    .execute();
+  await endDelegations(
+    change,
+    rows.map((r) => r.id),
+    'agent-revoked',
+  );
+}
+
+/** Ends these, then what descends from them, generation by generation. What has ended already stays as it is. */
+export async function endDelegations(change: Change, ids: readonly string[], reason: EndReason): Promise<void> {
+  let wave = [...ids];
+  let shortened: string[] = [];
+  let why = reason;
+  while (wave.length + shortened.length > 0) {
+    const ended: Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'from_owner'>[] = [];
+    for (const some of chunk(wave)) {
+      ended.push(
+        ...(await change.db
+          .updateTable('delegations')
+          .set({ revoked_at: change.now, policy_epoch: change.epoch })
+          .where('id', 'in', some)
+          .where('revoked_at', 'is', null)
+          .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', change.now)]))
+          .returning(['id', 'from_agent', 'to_agent', 'from_owner'])
+          .execute()),
+      );
+    }
+    if (ended.length + shortened.length > 0) change.invalidate();
+    for (const d of ended) {
+      change.emit({
+        type: 'delegation.revoked',
+        agentId: d.from_agent,
+        userId: d.from_owner,
+        data: { delegationId: d.id, fromAgent: d.from_agent, toAgent: d.to_agent, reason: why },
+      });
+    }
+    const affected = await dependents(change.db, [...ended.map((d) => d.id), ...shortened], change.now);
+    wave = [];
+    shortened = [];
+    for (const { id, nowEnds, ends_at } of affected) {
+      if (nowEnds === ends_at) continue;
+      if (nowEnds !== null && nowEnds <= change.now) {
+        wave.push(id);
+        continue;
+      }
+      await change.db
+        .updateTable('delegations')
+        .set({ ends_at: nowEnds, policy_epoch: change.epoch })
+        .where('id', '=', id)
+        .execute();
+      shortened.push(id);
+    }
+    why = 'ancestor-revoked';
+  }
+}
+
+interface Dependent {
+  readonly id: string;
+  readonly ends_at: number | null;
+  /** When it ends with the parents that it still has; 0: it has none. */
+  readonly nowEnds: number | null;
+}
+
+/** The active ones that stand on these, unless their source held something itself. */
+async function dependents(db: Db, parents: readonly string[], now: number): Promise<Dependent[]> {
+  const found = new Map<string, Dependent>();
+  for (const some of chunk(parents)) {
+    const rows = await db
+      .selectFrom('delegations as d')
+      .innerJoin('delegation_parents as all', 'all.delegation_id', 'd.id')
+      .innerJoin('delegations as parent', 'parent.id', 'all.parent_id')
+      .select([
+        'd.id',
+        'd.expires_at',
+        'd.ends_at',
+        'parent.ends_at as parent_ends_at',
+        'parent.revoked_at as parent_revoked_at',
+      ])
+      .where('d.id', 'in', (eb) =>
+        eb.selectFrom('delegation_parents as p').select('p.delegation_id').where('p.parent_id', 'in', some),
+      )
+      .where('d.revoked_at', 'is', null)
+      .where('d.self_supplied', '=', 0)
+      .where((eb) => eb.or([eb('d.ends_at', 'is', null), eb('d.ends_at', '>', now)]))
+      .execute();
+    const last = new Map<string, number | null>();
+    for (const { id, parent_ends_at, parent_revoked_at } of rows) {
+      const before = last.get(id);
+      last.set(id, latest(before === undefined ? 0 : before, parent_revoked_at === null ? parent_ends_at : 0));
+    }
+    for (const { id, expires_at, ends_at } of rows)
+      found.set(id, { id, ends_at, nowEnds: earliest(expires_at, last.get(id) as number | null) });
+  }
+  return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}

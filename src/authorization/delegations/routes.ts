@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { defineRoute } from '../../platform.ts';
+import { AgentErrors } from '../agents/index.ts';
+import { AgentLookupErrors } from '../permissions/index.ts';
+import { createDelegation } from './create-delegation.ts';
+import { DelegationErrors } from './errors.ts';
+import { revokeDelegation } from './revoke-delegation.ts';
+import { CreateDelegation, Delegation, ListDelegations } from './schema.ts';
+import { findDelegation, findDelegations, toDelegation } from './store.ts';
+
+const mayRead = { scope: 'delegations:read', resource: 'legate:delegations', action: 'read', self: true } as const;
+const mayWrite = { scope: 'delegations:write', resource: 'legate:delegations', action: 'write', self: true } as const;
+const idParams = z.object({ id: z.string() });
+
+const { DELEGATION_NOT_FOUND, ...rules } = DelegationErrors;
+
+/** Specification 4.3. */
+export const delegationRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/delegations',
+    summary: 'Delegate a subset of permissions from one agent to another',
+    description:
+      'Evaluated live: it grants, at each decision, what every link up to the root still holds at that moment.',
+    access: mayWrite,
+    body: CreateDelegation,
+    responses: { 201: Delegation },
+    errors: [AgentLookupErrors.AGENT_NOT_FOUND, AgentErrors.EXPIRES_AT_IN_PAST, ...Object.values(rules)],
+    handle: async (call, platform) => ({ status: 201, body: await createDelegation(platform, call, call.body) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/delegations',
+    summary: 'List active delegations',
+    description:
+      'Those that a caller’s agent gives or receives, oldest first. A Link header with rel="next" leads to the next page.',
+    access: mayRead,
+    query: ListDelegations,
+    responses: { 200: z.array(Delegation) },
+    handle: async (call, platform) => {
+      const { limit, cursor, ...filter } = call.query;
+      const page = { after: afterCursor(cursor), limit: limit + 1 };
+      const { rows, next } = cutPage(
+        await findDelegations(platform.database.read, call.visibility, filter, page, platform.clock.now()),
+        limit,
+      );
+      return { status: 200, body: rows.map(toDelegation), ...nextPage(call.url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/delegations/:id',
+    summary: 'Read an active delegation',
+    access: mayRead,
+    params: idParams,
+    responses: { 200: Delegation },
+    errors: [DELEGATION_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: toDelegation(
+        await findDelegation(platform.database.read, call.visibility, call.params.id, platform.clock.now()),
+      ),
+    }),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/delegations/:id',
+    summary: 'Revoke a delegation and all that descend from it',
+    access: mayWrite,
+    params: idParams,
+    responses: { 204: null },
+    errors: [DELEGATION_NOT_FOUND],
+    handle: async (call, platform) => {
+      await revokeDelegation(platform, call, call.params.id);
+      return { status: 204 };
+    },
+  }),
+];

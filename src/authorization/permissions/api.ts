@@ -1,0 +1,49 @@
+import { ANONYMOUS } from '../../access/principal.ts';
+import { parseWith } from '../../kernel/json.ts';
+import type { Platform } from '../../platform.ts';
+import { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
+import { REASONS, type Reason } from './decide.ts';
+import { AuthorizeBody, assertAgentNamed } from './routes.ts';
+
+/** A question of the embedding application: the agent is always named. */
+export type Question = AuthorizeInput & { readonly agentId: string };
+
+/** As {@link AuthorizeAnswer}, but `reason` is the text for people and `code` what programs compare (contract 6). */
+export interface CheckAnswer extends Omit<AuthorizeAnswer, 'reason'> {
+  /** `Rate limit exceeded`; present when not allowed. */
+  readonly reason?: string;
+  /** `RATE_LIMITED`; present when not allowed. */
+  readonly code?: Reason;
+}
+
+/** Decisions as functions, with the power of an admin: the embedding application may ask about every agent. */
+export interface DecisionsApi {
+  /** POST /authorize. Resolves after the record is durable. Throws 400, 404 AGENT_NOT_FOUND, 503 AUDIT_UNAVAILABLE as {@link LegateError}. */
+  authorize(question: Question): Promise<AuthorizeAnswer>;
+  /** The permission check: the same decision, recorded and counted the same way, with a reason to show. */
+  check(question: Question): Promise<CheckAnswer>;
+}
+
+export function decisionsApi(platform: Platform): DecisionsApi {
+  const ask = async (question: Question): Promise<AuthorizeAnswer> => {
+    const startedAt = performance.now();
+    const input = parseWith(AuthorizeBody, question);
+    assertAgentNamed(undefined, input);
+    const asker: Asker = {
+      principal: null,
+      epoch: -1,
+      reauthenticate: async () => ANONYMOUS,
+      ip: null,
+      userAgent: null,
+      startedAt,
+    };
+    return authorize(platform, asker, input);
+  };
+  return {
+    authorize: ask,
+    check: async (question) => {
+      const { reason, ...answer } = await ask(question);
+      return reason === undefined ? answer : { ...answer, reason: REASONS[reason], code: reason };
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import { hash } from 'node:crypto';
+import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
+import { newId } from '../../kernel/ids.ts';
+import { redact } from '../../kernel/redact.ts';
+import type { AuditRecord, NewEvent } from '../../ledger/index.ts';
+import type { ApprovalRow, Db } from '../../storage/index.ts';
+
+/** What a batch knows of the approval of one exact call. Changed as candidates of the batch ask for it or use it. */
+export interface ApprovalState {
+  id: string;
+  status: 'none' | 'pending' | 'approved';
+}
+
+/** What an approval is bound to: agent, action, resource and the exact arguments, whatever the order of their keys. */
+export function callDigest(
+  agentId: string,
+  call: { action: string; resource: string; arguments?: Record<string, unknown> | undefined },
+): string {
+  return hash('sha256', JSON.stringify([agentId, call.action, call.resource, canonical(call.arguments ?? {})]), 'hex');
+}
+
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, item]) => [key, canonical(item)]),
+  );
+}
+
+/** What became of a waiting call, beside its use, in the words of the audit log. No decision has one of these reasons, and so no agent can write one. */
+export const APPROVAL_STEPS = {
+  approved: { action: 'approve', reason: 'APPROVAL_GRANTED' },
+  denied: { action: 'deny', reason: 'APPROVAL_DENIED' },
+  expired: { action: 'expire', reason: 'APPROVAL_EXPIRED' },
+} as const;
+export type ApprovalStep = keyof typeof APPROVAL_STEPS;
+
+export const APPROVAL_STEP_REASONS: readonly string[] = Object.values(APPROVAL_STEPS).map(({ reason }) => reason);
+const STEP_RESOURCE = 'legate:approvals:';
+
+/** An entry of the audit log that is no call of the agent. */
+export const isApprovalStep = (reason: string | null): boolean =>
+  reason !== null && APPROVAL_STEP_REASONS.includes(reason);
+
+/** The approval that an entry for which {@link isApprovalStep} holds is about. */
+export const approvalOfStep = (resource: string): string => resource.slice(STEP_RESOURCE.length);
+
+/** The audit entry of a step, under the agent whose call waits. It tells nothing of where the person is: the agent may read it. */
+export function approvalStep(
+  row: ApprovalRow,
+  step: ApprovalStep,
+  now: number,
+  redacted: ReadonlySet<string>,
+): AuditRecord {
+  const { action, reason } = APPROVAL_STEPS[step];
+  const { id: approvalId, audit_id: auditId, resolved_by: resolvedBy, note } = row;
+  return {
+    id: newId('audit', now),
+    agentId: row.agent_id,
+    userId: row.user_id,
+    action,
+    resource: `${STEP_RESOURCE}${approvalId}`,
+    result: step === 'approved' ? 'allowed' : 'denied',
+    reason,
+    durationMs: 0,
+    tokensCost: null,
+    parameters: JSON.stringify(
+      redact({ approvalId, auditId, action: row.action, resource: row.resource, resolvedBy, note }, redacted),
+    ),
+    ip: null,
+    userAgent: null,
+    delegationIds: null,
+  };
+}
+
+/** The newest approval of the call that is still worth something. */
+export async function readApproval(db: Db, digest: string, now: number): Promise<ApprovalState> {
+  const row = await db
+    .selectFrom('approvals')
+    .select(['id', 'status'])
+    .where('digest', '=', digest)
+    .where('expires_at', '>', now)
+    .where('status', 'in', ['pending', 'approved'])
+    .orderBy('id', 'desc')
+    .executeTakeFirst();
+  return row ? { id: row.id, status: row.status as 'pending' | 'approved' } : { id: '', status: 'none' };
+}
+
+export function newApproval(
+  digest: string,
+  agent: { id: string; ownerId: string },
+  record: AuditRecord,
+  now: number,
+  ttlSeconds: number,
+): ApprovalRow {
+  return {
+    id: newId('approval', now),
+    digest,
+    agent_id: agent.id,
+    user_id: agent.ownerId,
+    action: record.action,
+    resource: record.resource,
+    arguments: record.parameters ?? '{}',
+    status: 'pending',
+    audit_id: record.id,
+    created_at: now,
+    expires_at: now + ttlSeconds * SECOND_MS,
+    resolved_at: null,
+    resolved_by: null,
+    note: null,
+  };
+}
+
+export const insertApproval =
+  (row: ApprovalRow) =>
+  async (db: Db): Promise<void> => {
+    await db.insertInto('approvals').values(row).execute();
+  };
+
+/** Works once: the state is taken back for the rest of the batch, the row for good. */
+export function useApproval(state: ApprovalState, now: number): (db: Db) => Promise<void> {
+  const { id } = state;
+  state.status = 'none';
+  return async (db) => {
+    const { numUpdatedRows } = await db
+      .updateTable('approvals')
+      .set({ status: 'used', expires_at: now })
+      .where('id', '=', id)
+      .where('status', '=', 'approved')
+      .executeTakeFirst();
+    if (numUpdatedRows !== 1n) throw new Error(`The approval ${id} was not there to be used.`);
+  };
+}
+
+export const approvalRequested = (row: ApprovalRow): NewEvent => ({
+  type: 'approval.requested',
+  agentId: row.agent_id,
+  userId: row.user_id,
+  data: {
+    approvalId: row.id,
+    agentId: row.agent_id,
+    action: row.action,
+    resource: row.resource,
+    status: row.status,
+    expiresAt: isoTime(row.expires_at),
+  },
+});

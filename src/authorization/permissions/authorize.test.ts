@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest';
+import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
+
+interface World {
+  t: TestService;
+  owner: TestUser;
+  agent: TestAgent;
+}
+
+const capped = (maxCallsPerHour: number, resource = 'mcp:gh:*', actions = ['read']) => ({
+  resource,
+  actions,
+  constraints: { maxCallsPerHour },
+});
+
+async function world(permissions: object[] = [{ resource: 'db:*', actions: ['read'] }]): Promise<World> {
+  const t = await createTestService();
+  const owner = await t.user();
+  return { t, owner, agent: await t.agent(owner, { permissions }) };
+}
+const records = (t: TestService) =>
+  t.legate.platform.database.read
+    .selectFrom('stream_events')
+    .selectAll()
+    .where('type', '=', 'audit')
+    .orderBy('seq')
+    .execute();
+
+describe('POST /authorize', () => {
+  it('200 allowed and denied, each with its one entry on record', async () => {
+    const { t, agent } = await world();
+    const yes = await t.authorize(agent, { action: 'read', resource: 'db:x' });
+    const no = await t.authorize(agent, { action: 'write', resource: 'db:x' });
+    expect([yes.status, yes.body]).toEqual([200, { allowed: true, auditId: expect.stringMatching(/^aud_/) }]);
+    expect([no.status, no.body]).toEqual([
+      200,
+      { allowed: false, auditId: expect.stringMatching(/^aud_/), reason: 'NO_PERMISSION' },
+    ]);
+    expect((await records(t)).map((r) => [r.id, r.result, r.reason])).toEqual([
+      [yes.body.auditId, 'allowed', null],
+      [no.body.auditId, 'denied', 'NO_PERMISSION'],
+    ]);
+  });
+
+  it('200 for a revoked or expired agent when others ask, with an entry; for itself its token is no credential any more', async () => {
+    const { t, owner, agent } = await world();
+    await t.call('PATCH', `/agents/${agent.id}`, { as: owner, body: { expiresAt: '2030-01-15T11:00:00.000Z' } });
+    const ask = (as: { token: string }) => t.authorize(as, { agentId: agent.id, action: 'read', resource: 'db:x' });
+    t.clock.set('2030-01-15T10:59:59.999Z');
+    expect([(await ask(owner)).body.allowed, (await ask(agent)).body.allowed]).toEqual([true, true]);
+    t.clock.set('2030-01-15T11:00:00.000Z');
+    expect((await ask(owner)).body).toMatchObject({
+      allowed: false,
+      reason: 'AGENT_EXPIRED',
+      auditId: expect.any(String),
+    });
+    expect((await ask(agent)).status).toBe(401);
+    await t.call('DELETE', `/agents/${agent.id}`, { as: owner });
+    expect((await ask(owner)).body).toMatchObject({
+      allowed: false,
+      reason: 'AGENT_REVOKED',
+      auditId: expect.any(String),
+    });
+    expect((await ask(agent)).status).toBe(401);
+    expect((await records(t)).map((r) => r.reason)).toEqual([null, null, 'AGENT_EXPIRED', 'AGENT_REVOKED']);
+  });
+
+  it('200 RATE_LIMITED says when to come back, and the counter begins anew at the top of the clock hour', async () => {
+    const { t, agent } = await world([capped(2)]);
+    const ask = async () => (await t.authorize(agent, { action: 'read', resource: 'mcp:gh:x' })).body;
+    t.clock.set('2030-01-15T10:59:30.500Z');
+    expect([(await ask()).allowed, (await ask()).allowed]).toEqual([true, true]);
+    expect(await ask()).toEqual({
+      allowed: false,
+      auditId: expect.any(String),
+      reason: 'RATE_LIMITED',
+      retryAfter: 30,
+      limit: 2,
+      remaining: 0,
+      resetAt: '2030-01-15T11:00:00.000Z',
+    });
+    t.clock.set('2030-01-15T10:59:59.999Z');
+    expect((await ask()).retryAfter).toBe(1);
+    t.clock.set('2030-01-15T11:00:00.000Z');
+    expect([(await ask()).allowed, (await ask()).allowed, (await ask()).allowed]).toEqual([true, true, false]);
+  });
+
+  it('200 counts by entry, not by concrete resource; only what is allowed counts; two entries share nothing', async () => {
+    const { t, agent } = await world([capped(3), capped(2, 'mcp:gh:*', ['write']), capped(1, 'mcp:slack:*')]);
+    const ask = async (action: string, resource: string) => {
+      const { body } = await t.authorize(agent, { action, resource });
+      return body.allowed || body.reason;
+    };
+    expect([
+      await ask('read', 'mcp:gh:a'),
+      await ask('read', 'mcp:gh:b'),
+      await ask('delete', 'mcp:gh:a'),
+      await ask('read', 'mcp:gh:c'),
+      await ask('read', 'mcp:gh:d'),
+    ]).toEqual([true, true, 'NO_PERMISSION', true, 'RATE_LIMITED']);
+    expect([await ask('write', 'mcp:gh:a'), await ask('write', 'mcp:gh:a'), await ask('write', 'mcp:gh:a')]).toEqual([
+      true,
+      true,
+      'RATE_LIMITED',
+    ]);
+    expect([await ask('read', 'mcp:slack:a'), await ask('read', 'mcp:slack:a')]).toEqual([true, 'RATE_LIMITED']);
+  });
+
+  it('200 by its own permissions and count for each of two agents that were given the same', async () => {
+    const { t, owner } = await world([]);
+    for (const constraints of [undefined, { maxCallsPerHour: 1 }]) {
+      const permissions = [{ resource: 'twin:*', actions: ['read'], ...(constraints && { constraints }) }];
+      const [one, other] = [await t.agent(owner, { permissions }), await t.agent(owner, { permissions })];
+      const asks = async (agent: TestAgent) =>
+        (await t.authorize(agent, { action: 'read', resource: 'twin:x' })).body.allowed;
+      expect([await asks(one), await asks(other)]).toEqual([true, true]);
+      await t.call('PATCH', `/agents/${one.id}`, { as: owner, body: { permissions: [] } });
+      expect([await asks(one), await asks(other)]).toEqual([false, constraints === undefined]);
+    }
+  });
+
+  it('200 keeps the count through edits of the limit and of other entries, and through a restart', async () => {
+    const { t, owner, agent } = await world([capped(2)]);
+    const ask = async (on: TestService = t) =>
+      (await on.authorize(agent, { action: 'read', resource: 'mcp:gh:x' })).body.allowed;
+    expect([await ask(), await ask(), await ask()]).toEqual([true, true, false]);
+    const edit = (permissions: object[]) =>
+      t.call('PATCH', `/agents/${agent.id}`, { as: owner, body: { permissions } });
+    await edit([{ resource: 'db:x', actions: ['read'] }, capped(3)]);
+    expect([await ask(), await ask()]).toEqual([true, false]);
+    await edit([capped(1)]);
+    expect(await ask()).toBe(false);
+    await edit([capped(4)]);
+    const again = await createTestService({ sameDatabaseAs: t });
+    expect([await ask(again), await ask(again), await ask()]).toEqual([true, false, false]);
+  });
+
+  it('200 exactly the cap under 200 parallel calls', async () => {
+    const { t, agent } = await world([capped(20)]);
+    for (let hour = 0; hour < 3; hour++) {
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, (_, i) => t.authorize(agent, { action: 'read', resource: `mcp:gh:${i}` })),
+      );
+      expect(answers.filter((r) => r.body.allowed)).toHaveLength(20);
+      expect(answers.filter((r) => r.body.reason === 'RATE_LIMITED')).toHaveLength(180);
+      t.clock.advance(3_600_000);
+    }
+    expect(await records(t)).toHaveLength(600);
+  });
+
+  it('200 for a dry run: the same answer, nothing counted, nothing written, no auditId', async () => {
+    const { t, agent } = await world([capped(1)]);
+    const ask = { action: 'read', resource: 'mcp:gh:x' };
+    for (let i = 0; i < 3; i++)
+      expect((await t.authorize(agent, { ...ask, dryRun: true })).body).toEqual({ allowed: true });
+    expect((await t.authorize(agent, ask)).body.allowed).toBe(true);
+    expect((await t.authorize(agent, { ...ask, dryRun: true })).body).toMatchObject({
+      allowed: false,
+      reason: 'RATE_LIMITED',
+      limit: 1,
+    });
+    expect(await records(t)).toHaveLength(1);
+    expect(await t.legate.platform.database.read.selectFrom('counters').select('used').execute()).toEqual([
+      { used: 1 },
+    ]);
+  });
+
+  it('404 for an unknown agent and for one of others, 401 without a credential, without a record', async () => {
+    const { t, owner, agent } = await world();
+    const stranger = await t.user();
+    const body = { agentId: agent.id, action: 'read', resource: 'db:x' };
+    expect((await t.authorize(stranger, body)).body.error.code).toBe('AGENT_NOT_FOUND');
+    expect((await t.authorize(await t.agent(stranger), body)).body.error.code).toBe('AGENT_NOT_FOUND');
+    expect((await t.authorize(await t.agent(owner), body)).body.error.code).toBe('AGENT_NOT_FOUND');
+    expect((await t.authorize(owner, { ...body, agentId: 'agt_unknown' })).body.error.code).toBe('AGENT_NOT_FOUND');
+    expect((await t.authorize(owner, { ...body, agentId: "x' or 1=1" })).body.error.code).toBe('AGENT_NOT_FOUND');
+    expect((await t.call('POST', '/authorize', { body })).status).toBe(401);
+    expect(await records(t)).toEqual([]);
+  });
+
+  it('200 for a gateway agent about the agents of its owner only', async () => {
+    const { t, owner, agent } = await world();
+    const gateway = await t.agent(owner, { permissions: [{ resource: 'legate:authorize', actions: ['check'] }] });
+    const capped = await t.agent(owner, {
+      permissions: [{ resource: 'legate:authorize', actions: ['check'], constraints: { maxCallsPerHour: 9 } }],
+    });
+    const theirs = await t.agent(await t.user(), { permissions: [{ resource: '*', actions: ['*'] }] });
+    const ask = (as: TestAgent, about: TestAgent) =>
+      t.authorize(as, { agentId: about.id, action: 'read', resource: 'db:x' });
+    expect((await ask(gateway, agent)).body.allowed).toBe(true);
+    expect((await ask(gateway, theirs)).status).toBe(404);
+    expect((await ask(theirs, agent)).status).toBe(404);
+    expect((await ask(capped, agent)).status).toBe(404);
+  });
+});
+
+describe('POST /authorize/batch', () => {
+  it('200 with answers in order, an invisible agent as an error in its place, each recorded once', async () => {
+    const { t, owner, agent } = await world([{ resource: 'db:*', actions: ['read'] }, capped(1)]);
+    const ask = (action: string, resource: string, agentId = agent.id) => ({ agentId, action, resource });
+    const r = await t.call('POST', '/authorize/batch', {
+      as: owner,
+      body: {
+        requests: [
+          ask('read', 'db:1'),
+          ask('write', 'db:1'),
+          ask('read', 'mcp:gh:1'),
+          ask('read', 'mcp:gh:2'),
+          ask('read', 'db:1', 'agt_unknown'),
+          { ...ask('read', 'db:2'), dryRun: true },
+        ],
+      },
+    });
+    expect(r.status).toBe(200);
+    expect(r.body.results).toEqual([
+      { allowed: true, auditId: expect.any(String) },
+      { allowed: false, auditId: expect.any(String), reason: 'NO_PERMISSION' },
+      { allowed: true, auditId: expect.any(String) },
+      expect.objectContaining({ allowed: false, reason: 'RATE_LIMITED' }),
+      { error: { code: 'AGENT_NOT_FOUND', message: expect.any(String) } },
+      { allowed: true },
+    ]);
+    expect((await records(t)).map((x) => x.id)).toEqual(
+      r.body.results.flatMap((x: { auditId?: string }) => x.auditId ?? []),
+    );
+  });
+
+  it('400 for none, more than a hundred, or a malformed one, named by its place; nothing is decided then', async () => {
+    const { t, owner, agent } = await world();
+    const ask = { agentId: agent.id, action: 'read', resource: 'db:1' };
+    for (const [requests, path] of [
+      [[], 'requests'],
+      [Array(101).fill(ask), 'requests'],
+      [[ask, { ...ask, action: 1 }], 'requests.1.action'],
+      [[ask, { action: 'a', resource: 'b' }], 'requests.1.agentId'],
+      [[ask, { ...ask, nonsense: 1 }], 'requests.1.nonsense'],
+    ] as const) {
+      const r = await t.call('POST', '/authorize/batch', { as: owner, body: { requests } });
+      expect([r.status, r.body.error.details.issues[0].path]).toEqual([400, path]);
+    }
+    expect(await records(t)).toEqual([]);
+    const hundred = await t.call('POST', '/authorize/batch', { as: owner, body: { requests: Array(100).fill(ask) } });
+    expect(hundred.body.results).toHaveLength(100);
+  });
+});

@@ -1,0 +1,184 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { AgentRow, DelegationRow } from '../../storage/index.ts';
+import { type Conditions, compileConditions } from './conditions.ts';
+import { PatternIndex } from './pattern.ts';
+import type { Permission } from './schema.ts';
+
+/** Sum of permissions in shared sets. */
+const MAX_SHARED_PERMISSIONS = 50_000;
+
+/** The delegation through which an entry came. */
+export interface Link {
+  readonly delegationId: string;
+  readonly fromAgent: string;
+  /** Its own expiry, or the end of the last delegation that it was made from. */
+  readonly endsAt: number | null;
+  /** Greatest depth that any delegation of the chain may have. */
+  readonly maxDepth: number;
+}
+
+/** One permission entry, ready to be decided by. */
+export interface CompiledEntry {
+  /** Place among the agent's entries: earlier ones are tried first, own ones before received ones. */
+  readonly position: number;
+  readonly permission: Permission;
+  /** undefined: any action. */
+  readonly actions: ReadonlySet<string> | undefined;
+  /** Cap and the counter it is taken from. */
+  readonly cap: { readonly limit: number; readonly counterKey: string } | undefined;
+  /** Constraints other than the cap. */
+  readonly conditions: Conditions | undefined;
+  /** Allows only a call to which a person has agreed. */
+  readonly requiresApproval: boolean;
+  /** undefined: the agent's own permission. Otherwise it holds only while the source holds it too. */
+  readonly link: Link | undefined;
+}
+
+/** An agent as decisions see it: built once per change, never modified. */
+export interface CompiledAgent {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly tenantId: string | null;
+  readonly tokenHash: string;
+  readonly revoked: boolean;
+  readonly expiresAt: number | null;
+  readonly entries: readonly CompiledEntry[];
+  readonly index: PatternIndex<CompiledEntry>;
+  /** Agents that delegate to this one. */
+  readonly sources: readonly string[];
+  /** Some entry has a cap: without one no counter is ever asked for. */
+  readonly capped: boolean;
+  /** Epoch of the agent's own last change. */
+  readonly epoch: number;
+  /** Weight in the cache. */
+  readonly size: number;
+}
+
+/**
+ * Compiles the entries of one holder. A counter belongs to holder (agent or delegation), resource, actions and the ordinal
+ * among entries equal in these: so the count stays when a limit is changed or other entries come and go, and two entries
+ * never share one.
+ */
+function compileEntries(
+  holderId: string,
+  permissions: readonly Permission[],
+  firstPosition: number,
+  link: Link | undefined,
+): CompiledEntry[] {
+  const ordinals = new Map<string, number>();
+  return permissions.map((permission, i) => {
+    const { constraints } = permission;
+    const limit = constraints?.maxCallsPerHour;
+    const identity = `${permission.resource}\n${[...permission.actions].sort().join('\n')}`;
+    const ordinal = ordinals.get(identity) ?? 0;
+    ordinals.set(identity, ordinal + 1);
+    return {
+      position: firstPosition + i,
+      permission,
+      actions: permission.actions.includes('*') ? undefined : new Set(permission.actions),
+      cap:
+        limit === undefined
+          ? undefined
+          : { limit, counterKey: hash('sha256', `${holderId}\n${ordinal}\n${identity}`, 'base64url').slice(0, 22) },
+      conditions: constraints && compileConditions(constraints),
+      requiresApproval: constraints?.requireApproval === true,
+      link,
+    };
+  });
+}
+
+/** Entries ready to be looked up. */
+interface EntrySet {
+  readonly entries: readonly CompiledEntry[];
+  readonly index: PatternIndex<CompiledEntry>;
+  readonly capped: boolean;
+}
+
+function entrySet(entries: readonly CompiledEntry[]): EntrySet {
+  const index = new PatternIndex<CompiledEntry>();
+  for (const entry of entries) index.add(entry.permission.resource, entry);
+  return { entries, index, capped: entries.some((e) => e.cap !== undefined) };
+}
+
+/**
+ * Sets of permissions by their text: agents of one kind have the same ones, and share what is compiled of them. Only sets
+ * without a cap, since a counter belongs to its holder.
+ */
+export class SharedEntries {
+  readonly #byText = new LRUCache<string, EntrySet>({
+    maxSize: MAX_SHARED_PERMISSIONS,
+    sizeCalculation: (set) => set.entries.length + 1,
+  });
+
+  get(text: string): EntrySet | undefined {
+    return this.#byText.get(text);
+  }
+
+  keep(text: string, set: EntrySet): void {
+    if (!set.capped) this.#byText.set(text, set);
+  }
+}
+
+function ownEntries(row: AgentRow, shared: SharedEntries | undefined): EntrySet {
+  const known = shared?.get(row.permissions);
+  if (known) return known;
+  const set = entrySet(compileEntries(row.id, JSON.parse(row.permissions) as Permission[], 0, undefined));
+  shared?.keep(row.permissions, set);
+  return set;
+}
+
+/** What is compiled of a delegation. */
+export type Received = Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'permissions' | 'ends_at' | 'max_depth'>;
+
+function withReceived(own: EntrySet, inbound: readonly Received[]): EntrySet {
+  if (inbound.length === 0) return own;
+  const entries = [...own.entries];
+  for (const d of inbound) {
+    const link: Link = { delegationId: d.id, fromAgent: d.from_agent, endsAt: d.ends_at, maxDepth: d.max_depth };
+    for (const entry of compileEntries(d.id, JSON.parse(d.permissions) as Permission[], entries.length, link))
+      entries.push(entry);
+  }
+  return entrySet(entries);
+}
+
+/** @param inbound live delegations to the agent, in the order of their creation. */
+export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], shared?: SharedEntries): CompiledAgent {
+  const { entries, index, capped } = withReceived(ownEntries(row, shared), inbound);
+  return {
+    id: row.id,
+    ownerId: row.owner_id,
+    tenantId: row.tenant_id,
+    tokenHash: row.token_hash,
+    revoked: row.revoked_at !== null,
+    expiresAt: row.expires_at,
+    entries,
+    index,
+    sources: [...new Set(inbound.map((d) => d.from_agent))],
+    capped,
+    epoch: row.policy_epoch,
+    size: entries.length + 8,
+  };
+}
+
+/** Stands for an agent that is not read yet. */
+export const UNREAD: CompiledAgent = {
+  ...entrySet([]),
+  id: '',
+  ownerId: '',
+  tenantId: null,
+  tokenHash: '',
+  revoked: true,
+  expiresAt: null,
+  sources: [],
+  epoch: 0,
+  size: 0,
+};
+
+export type AgentStatus = 'active' | 'revoked' | 'expired';
+
+/** Computed from the clock, never stored: from `expiresAt` on, the agent is expired. Only revocation is final. */
+export function agentStatus(agent: { revoked: boolean; expiresAt: number | null }, now: number): AgentStatus {
+  if (agent.revoked) return 'revoked';
+  return agent.expiresAt !== null && now >= agent.expiresAt ? 'expired' : 'active';
+}

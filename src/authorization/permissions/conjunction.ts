@@ -1,0 +1,39 @@
+import { intersectRanges } from '../../kernel/address-range.ts';
+import type { Permission } from './schema.ts';
+
+type Constraints = NonNullable<Permission['constraints']>;
+
+/** What the links of a chain ask together. */
+export interface Conjunction {
+  /** All of it, as far as one set of constraints can say it. */
+  readonly constraints?: Constraints;
+  /** What has to hold as well: time windows and argument patterns of links further up. */
+  readonly further?: readonly Constraints[];
+}
+
+const MOST_RANGES = 100;
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** Both at once. undefined: no address is on both lists, so nothing is ever allowed. */
+export function conjunction(near: Constraints | undefined, far: Conjunction): Conjunction | undefined {
+  const above = far.constraints;
+  if (!near || !above) return { ...far, ...(near ? { constraints: near } : {}) };
+  const caps = [near.maxCallsPerHour, above.maxCallsPerHour].filter((cap) => cap !== undefined);
+  const addresses = near.ipAllowlist && above.ipAllowlist && intersectRanges(near.ipAllowlist, above.ipAllowlist);
+  if (addresses?.length === 0) return undefined;
+  const left: Constraints = {};
+  for (const key of ['timeWindow', 'allowedArgPatterns'] as const)
+    if (near[key] && above[key] && !same(near[key], above[key])) Object.assign(left, { [key]: above[key] });
+  if (addresses && addresses.length > MOST_RANGES) left.ipAllowlist = above.ipAllowlist;
+  const further = [...(far.further ?? []), ...(Object.keys(left).length > 0 ? [left] : [])];
+  return {
+    constraints: {
+      ...above,
+      ...near,
+      ...(caps.length > 0 ? { maxCallsPerHour: Math.min(...caps) } : {}),
+      ...(addresses && addresses.length <= MOST_RANGES ? { ipAllowlist: addresses } : {}),
+      ...(above.requireApproval ? { requireApproval: true } : {}),
+    },
+    ...(further.length > 0 ? { further } : {}),
+  };
+}

@@ -1,0 +1,209 @@
+import { clockHour, HOUR_MS } from '../../kernel/clock.ts';
+import { agentStatus, type CompiledAgent, type CompiledEntry } from './compile.ts';
+import { type Circumstances, unmetCondition } from './conditions.ts';
+
+/** Why not. The code is what `POST /authorize` answers; the text is what the in-process check answers (specification 2.4, 8.2). */
+export const REASONS = {
+  AGENT_REVOKED: 'Agent is revoked',
+  AGENT_EXPIRED: 'Agent has expired',
+  NO_PERMISSION: 'No permission allows this action on this resource',
+  APPROVAL_REQUIRED: 'A person has to approve this call',
+  RATE_LIMITED: 'Rate limit exceeded',
+  BUDGET_EXCEEDED: 'Budget exceeded',
+  OUTSIDE_TIME_WINDOW: 'Outside the permitted time window',
+  IP_NOT_ALLOWED: 'The address is not on the allow-list',
+  ARGUMENTS_NOT_ALLOWED: 'The arguments are not permitted',
+} as const;
+export type Reason = keyof typeof REASONS;
+
+/** When several entries match and none allows, the reason that the agent can do most about is given. */
+const MOST_ACTIONABLE: readonly Reason[] = [
+  'APPROVAL_REQUIRED',
+  'RATE_LIMITED',
+  'BUDGET_EXCEEDED',
+  'OUTSIDE_TIME_WINDOW',
+  'ARGUMENTS_NOT_ALLOWED',
+  'IP_NOT_ALLOWED',
+  'NO_PERMISSION',
+];
+
+export interface Ask extends Circumstances {
+  readonly action: string;
+  readonly resource: string;
+}
+
+/** What a decision may look at beside the agent. Either throws when it is not in memory yet: then it is loaded, and asked again. */
+export interface World {
+  /** Calls already allowed in an hour, by counter. */
+  used(key: string, hour: number): number;
+  /** An agent further up a chain. */
+  agent(id: string): CompiledAgent;
+  /** Has a person agreed to exactly this call? */
+  approved(): boolean;
+}
+
+export interface Refusal {
+  readonly allowed: false;
+  readonly reason: Reason;
+  readonly limit?: number;
+  readonly resetAt?: number;
+  /** The gate's own limit that refused what permissions allow. */
+  readonly by?: string;
+}
+export interface Permit {
+  readonly allowed: true;
+  /** The entry that holds. */
+  readonly entry: CompiledEntry;
+  /** When the entry was received: what its source holds it by, and so on up to the root's own permission. */
+  readonly above: Permit | undefined;
+}
+export type Decision = Permit | Refusal;
+
+const APPROVAL_REQUIRED: Refusal = { allowed: false, reason: 'APPROVAL_REQUIRED' };
+const NO_PERMISSION: Refusal = { allowed: false, reason: 'NO_PERMISSION' };
+const NONE: readonly string[] = [];
+
+/**
+ * The decision (contract 6 and 7): a pure function of the agents, the question, the time and the counters. All matching
+ * entries are tried in order; the first whose constraints all hold, on every link up to the root, allows; caps come last.
+ * Nothing is counted here.
+ */
+export function decide(agent: CompiledAgent, ask: Ask, world: World): Decision {
+  const status = agentStatus(agent, ask.now);
+  if (status !== 'active') return { allowed: false, reason: status === 'revoked' ? 'AGENT_REVOKED' : 'AGENT_EXPIRED' };
+  return new Search(ask, world).from(agent, ASKED_ABOUT.below, ASKED_ABOUT.maxDepth);
+}
+
+/** Where on a chain an agent is looked at. */
+export interface Place {
+  /** Links between it and the agent asked about. */
+  readonly below: number;
+  /** Least maxDepth of these links: the chain may not become longer. */
+  readonly maxDepth: number;
+}
+export const ASKED_ABOUT: Place = { below: 0, maxDepth: Number.POSITIVE_INFINITY };
+
+/** Whether one entry of the agent allows by itself, for `explain`. */
+export function tryEntry(
+  entry: CompiledEntry,
+  place: Place,
+  ask: Ask,
+  world: World,
+): Decision | 'delegation-expired' | 'depth-exceeded' | 'source-does-not-hold' {
+  return new Search(ask, world).through(entry, place.below, place.maxDepth);
+}
+
+/** Counters of the chain that allowed, to take one call from each. */
+export function countersOf(permit: Permit): readonly string[] {
+  let keys: string[] | undefined;
+  for (let at: Permit | undefined = permit; at; at = at.above) {
+    const { cap } = at.entry;
+    if (cap) {
+      keys ??= [];
+      keys.push(cap.counterKey);
+    }
+  }
+  return keys ?? NONE;
+}
+
+/** Whether the chain that allowed did so by a person's approval. */
+export function neededApproval(permit: Permit): boolean {
+  for (let at: Permit | undefined = permit; at; at = at.above) if (at.entry.requiresApproval) return true;
+  return false;
+}
+
+/** The delegations of the chain that allowed, from the root to the agent. */
+export function delegationsOf(permit: Permit): readonly string[] {
+  if (!permit.above) return NONE;
+  const ids: string[] = [];
+  for (let at: Permit | undefined = permit; at; at = at.above) if (at.entry.link) ids.push(at.entry.link.delegationId);
+  return ids.reverse();
+}
+
+/** Counters of the agent's own inbox that a decision on this question may ask for: to load those of a whole batch at once. */
+export function counterKeys(agent: CompiledAgent, action: string, resource: string): readonly string[] {
+  if (!agent.capped) return NONE;
+  const keys: string[] = [];
+  for (const e of matching(agent, resource)) if (e.cap && acts(e, action)) keys.push(e.cap.counterKey);
+  return keys;
+}
+
+/** Entries that match the resource, in order; their actions are still to be looked at. */
+export const matching = (agent: CompiledAgent, resource: string): readonly CompiledEntry[] =>
+  agent.index.match(resource, byPosition);
+
+const byPosition = (a: CompiledEntry, b: CompiledEntry): number => a.position - b.position;
+export const acts = (entry: CompiledEntry, action: string): boolean =>
+  entry.actions === undefined || entry.actions.has(action);
+
+/** Steps after which what was found of an agent is remembered, so that a dense graph costs no more than its size. */
+const STEPS_BEFORE_MEMORY = 64;
+
+/** The way from an agent up to a root that still holds the permission itself. Delegations never form a cycle. */
+class Search {
+  readonly #ask: Ask;
+  readonly #world: World;
+  readonly #hour: number;
+  #steps = 0;
+  #memory: Map<string, Decision> | undefined;
+
+  constructor(ask: Ask, world: World) {
+    this.#ask = ask;
+    this.#world = world;
+    this.#hour = clockHour(ask.now);
+  }
+
+  /** @param below and maxDepth are those of {@link Place}. */
+  from(agent: CompiledAgent, below: number, maxDepth: number): Decision {
+    const { action, resource } = this.#ask;
+    const key = ++this.#steps > STEPS_BEFORE_MEMORY ? `${agent.id} ${below} ${maxDepth}` : undefined;
+    const known = key && this.#memory?.get(key);
+    if (known) return known;
+    let best: Decision = NO_PERMISSION;
+    for (const entry of matching(agent, resource)) {
+      if (!acts(entry, action)) continue;
+      const found = this.through(entry, below, maxDepth);
+      if (typeof found === 'string') continue;
+      if (found.allowed) {
+        best = found;
+        break;
+      }
+      if (MOST_ACTIONABLE.indexOf(found.reason) < MOST_ACTIONABLE.indexOf(best.reason)) best = found;
+    }
+    if (key) {
+      this.#memory ??= new Map();
+      this.#memory.set(key, best);
+    }
+    return best;
+  }
+
+  through(
+    entry: CompiledEntry,
+    below: number,
+    maxDepth: number,
+  ): Decision | 'delegation-expired' | 'depth-exceeded' | 'source-does-not-hold' {
+    const { link } = entry;
+    const { now } = this.#ask;
+    let above: Decision | undefined;
+    if (link) {
+      if (link.endsAt !== null && now >= link.endsAt) return 'delegation-expired';
+      const least = Math.min(maxDepth, link.maxDepth);
+      if (below + 1 > least) return 'depth-exceeded';
+      const source = this.#world.agent(link.fromAgent);
+      if (agentStatus(source, now) !== 'active') return 'source-does-not-hold';
+      above = this.from(source, below + 1, least);
+      if (!above.allowed && above.reason === 'NO_PERMISSION') return 'source-does-not-hold';
+    }
+    // Every link must hold; of those that do not, conditions are named before caps, which are taken last.
+    const unmet = entry.conditions && unmetCondition(entry.conditions, this.#ask);
+    if (unmet) return { allowed: false, reason: unmet };
+    if (above && !above.allowed && above.reason !== 'RATE_LIMITED' && above.reason !== 'APPROVAL_REQUIRED')
+      return above;
+    if (entry.requiresApproval && !this.#world.approved()) return APPROVAL_REQUIRED;
+    if (above && !above.allowed && above.reason === 'APPROVAL_REQUIRED') return above;
+    const { cap } = entry;
+    if (cap && this.#world.used(cap.counterKey, this.#hour) >= cap.limit)
+      return { allowed: false, reason: 'RATE_LIMITED', limit: cap.limit, resetAt: (this.#hour + 1) * HOUR_MS };
+    return above && !above.allowed ? above : { allowed: true, entry, above };
+  }
+}

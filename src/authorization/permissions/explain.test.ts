@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { createTestService } from '../../../test/support/service.ts';
+
+const setup = async () => {
+  const t = await createTestService();
+  const owner = await t.user();
+  const agent = await t.agent(owner, {
+    permissions: [
+      { resource: 'mcp:gh:*', actions: ['read'] },
+      { resource: 'mcp:*:list', actions: ['list'], constraints: { maxCallsPerHour: 1 } },
+      { resource: 'db:*', actions: ['*'], constraints: { ipAllowlist: ['203.0.113.1'] } },
+    ],
+  });
+  const ask = async (action: string, resource: string, more: object = {}) =>
+    (await t.authorize(agent, { action, resource, explain: true, ...more })).body;
+  return { t, owner, agent, ask };
+};
+
+describe('POST /authorize with explain', () => {
+  it('shows each entry, why it missed, and the limit', async () => {
+    const { ask } = await setup();
+    expect((await ask('list', 'mcp:x:list')).trace.entries.map((e: { outcome: string }) => e.outcome)).toEqual([
+      'resource-not-matched',
+      'allowed',
+      'resource-not-matched',
+    ]);
+    const limited = await ask('list', 'mcp:x:list');
+    expect(limited.trace.entries[1]).toEqual({
+      index: 1,
+      resource: 'mcp:*:list',
+      actions: ['list'],
+      constraints: { maxCallsPerHour: 1 },
+      source: { type: 'own' },
+      outcome: 'rate-limited',
+      used: 1,
+      limit: 1,
+    });
+    expect(limited.trace.nearest).toEqual({
+      index: 1,
+      resource: 'mcp:*:list',
+      actions: ['list'],
+      lacks: 'rate-limited',
+    });
+  });
+
+  it('names the nearest permission and what it lacks', async () => {
+    const { ask } = await setup();
+    expect((await ask('write', 'mcp:gh:x')).trace.nearest).toMatchObject({ index: 0, lacks: 'action' });
+    expect((await ask('read', 'mcp:slack:x')).trace.nearest).toMatchObject({ lacks: 'resource' });
+    expect((await ask('read', 'db:x')).trace.nearest).toMatchObject({ index: 2, lacks: 'ip-not-allowed' });
+    expect((await ask('read', 'nothing')).trace.nearest).toBeUndefined();
+    expect((await ask('read', 'mcp:gh:x')).trace.nearest).toBeUndefined();
+  });
+
+  it('shows the chain of a received entry, and that its source no longer holds it', async () => {
+    const { t, owner, agent } = await setup();
+    const child = await t.agent(owner);
+    const d = await t.call('POST', '/delegations', {
+      as: owner,
+      body: { fromAgent: agent.id, toAgent: child.id, permissions: [{ resource: 'mcp:gh:*', actions: ['read'] }] },
+    });
+    const asked = async () =>
+      (await t.authorize(child, { action: 'read', resource: 'mcp:gh:x', explain: true })).body.trace.entries[0];
+    expect(await asked()).toMatchObject({
+      source: { type: 'delegation', delegationId: d.body.id, fromAgent: agent.id },
+      outcome: 'allowed',
+    });
+    await t.call('PATCH', `/agents/${agent.id}`, { as: owner, body: { permissions: [] } });
+    expect(await asked()).toMatchObject({ outcome: 'source-does-not-hold' });
+  });
+});
+
+describe('GET /audit/:id/explain', () => {
+  it('200 with the same trace for a recorded decision, and whether the policy changed since', async () => {
+    const { t, owner, agent, ask } = await setup();
+    const asked = await ask('write', 'mcp:gh:x');
+    const explain = (as: { token: string }, id = asked.auditId) => t.call('GET', `/audit/${id}/explain`, { as });
+    const first = await explain(owner);
+    expect(first.body).toEqual({
+      entry: expect.objectContaining({ id: asked.auditId, reason: 'NO_PERMISSION' }),
+      trace: asked.trace,
+      policyChanged: false,
+    });
+    const limited = [await ask('list', 'mcp:x:list'), await ask('list', 'mcp:x:list')][1];
+    expect((await explain(agent, limited.auditId)).body.trace.entries[1].outcome).toBe('rate-limited');
+    t.clock.advance(1000);
+    await t.call('PATCH', `/agents/${agent.id}`, { as: owner, body: { permissions: [] } });
+    expect((await explain(owner)).body.policyChanged).toBe(true);
+    expect((await explain(await t.user())).status).toBe(404);
+    expect((await explain(owner, 'aud_00000000000000000000000000')).status).toBe(404);
+    expect((await explain(owner, '%00')).status).toBe(404);
+    expect((await t.call('GET', `/audit/${asked.auditId}/explain`)).status).toBe(401);
+  });
+});

@@ -1,0 +1,208 @@
+import { clockHour } from '../../kernel/clock.ts';
+import { type AgentStatus, agentStatus, type CompiledAgent, type CompiledEntry } from './compile.ts';
+import { ASKED_ABOUT, type Ask, acts, type Decision, matching, type Place, tryEntry, type World } from './decide.ts';
+import type { Permission } from './schema.ts';
+
+export const ENTRY_OUTCOMES = [
+  'allowed',
+  'resource-not-matched',
+  'action-not-matched',
+  'rate-limited',
+  'outside-time-window',
+  'ip-not-allowed',
+  'arguments-not-allowed',
+  'approval-required',
+  'delegation-expired',
+  'depth-exceeded',
+  'source-does-not-hold',
+  'budget-exceeded',
+  'not-needed',
+  'agent-not-active',
+] as const;
+export type EntryOutcome = (typeof ENTRY_OUTCOMES)[number];
+
+const OUTCOME_OF_REASON = {
+  RATE_LIMITED: 'rate-limited',
+  OUTSIDE_TIME_WINDOW: 'outside-time-window',
+  IP_NOT_ALLOWED: 'ip-not-allowed',
+  ARGUMENTS_NOT_ALLOWED: 'arguments-not-allowed',
+  APPROVAL_REQUIRED: 'approval-required',
+  BUDGET_EXCEEDED: 'budget-exceeded',
+  NO_PERMISSION: 'source-does-not-hold',
+  AGENT_REVOKED: 'agent-not-active',
+  AGENT_EXPIRED: 'agent-not-active',
+} as const;
+
+/** Each entry looked at, in order, and why it did or did not allow. */
+export interface Trace {
+  readonly agentStatus: AgentStatus;
+  readonly entries: readonly TracedEntry[];
+  /** Left out: entries beyond the first hundred that did not match, and beyond the first hundred of agents above. */
+  readonly omitted: number;
+  /** The limit beside permissions that refused the call: a budget or an MCP server. Then an entry did allow. */
+  readonly refusedBy?: string;
+  /** Of a refusal: the entry that came closest, and what it lacks. */
+  readonly nearest?: Nearest;
+}
+
+export interface Nearest {
+  readonly index: number;
+  readonly resource: string;
+  readonly actions: readonly string[];
+  /** `resource`: the pattern does not reach it; `action`: not among its actions; otherwise the outcome of the entry. */
+  readonly lacks: 'resource' | 'action' | EntryOutcome;
+}
+
+export interface TracedEntry {
+  readonly index: number;
+  readonly resource: string;
+  readonly actions: readonly string[];
+  readonly constraints?: Permission['constraints'];
+  readonly source: { readonly type: 'own' } | TracedLink;
+  readonly outcome: EntryOutcome;
+  /** Calls allowed in this hour under the entry's own cap, before this decision. */
+  readonly used?: number;
+  readonly limit?: number;
+}
+
+/** The delegation that an entry came by and, where it was followed up, what its source holds of that action on that resource. */
+export interface TracedLink {
+  readonly type: 'delegation';
+  readonly delegationId: string;
+  readonly fromAgent: string;
+  /** With `entries`: only of a source that belongs to the owner of the agent asked about. */
+  readonly fromStatus?: AgentStatus;
+  readonly entries?: readonly TracedEntry[];
+}
+
+const MAX_SHOWN = 100;
+
+/** The same decision with every entry shown, and the chains behind them. Costs a walk over all entries, so only when asked for. */
+export function explain(agent: CompiledAgent, ask: Ask, world: World, decision: Decision): Trace {
+  return new Tracing(agent, ask, world).of(decision);
+}
+
+const matched = (outcome: EntryOutcome): boolean =>
+  outcome !== 'resource-not-matched' && outcome !== 'action-not-matched';
+
+class Tracing {
+  readonly #agent: CompiledAgent;
+  readonly #ask: Ask;
+  readonly #world: World;
+  /** Entries of agents above that are still shown. */
+  #left = MAX_SHOWN;
+  #omitted = 0;
+
+  constructor(agent: CompiledAgent, ask: Ask, world: World) {
+    this.#agent = agent;
+    this.#ask = ask;
+    this.#world = world;
+  }
+
+  of(decision: Decision): Trace {
+    const status = agentStatus(this.#agent, this.#ask.now);
+    let nearest: (Nearest & { readonly score: number }) | undefined;
+    let satisfied = false;
+    const entries: TracedEntry[] = [];
+    const reaching = new Set(matching(this.#agent, this.#ask.resource));
+    for (const entry of this.#agent.entries) {
+      const { permission, position } = entry;
+      const outcome = ((): EntryOutcome => {
+        if (!reaching.has(entry)) return 'resource-not-matched';
+        if (!acts(entry, this.#ask.action)) return 'action-not-matched';
+        return status === 'active' ? this.#tried(entry, ASKED_ABOUT, satisfied) : 'agent-not-active';
+      })();
+      if (outcome === 'allowed') satisfied = true;
+      const score = decision.allowed ? 0 : closeness(permission, this.#ask, outcome);
+      if (score > (nearest?.score ?? 0)) {
+        const lacks =
+          outcome === 'resource-not-matched' ? 'resource' : outcome === 'action-not-matched' ? 'action' : outcome;
+        nearest = { index: position, resource: permission.resource, actions: permission.actions, lacks, score };
+      }
+      if (matched(outcome) || entries.length < MAX_SHOWN) entries.push(this.#traced(entry, ASKED_ABOUT, outcome));
+      else this.#omitted++;
+    }
+    const trace = { agentStatus: status, entries, omitted: this.#omitted };
+    if (!nearest) return trace;
+    const { score: _, ...shown } = nearest;
+    return { ...trace, nearest: shown };
+  }
+
+  /** @param satisfied an entry before this one allows. */
+  #tried(entry: CompiledEntry, place: Place, satisfied: boolean): EntryOutcome {
+    if (satisfied) return 'not-needed';
+    const found = tryEntry(entry, place, this.#ask, this.#world);
+    if (typeof found === 'string') return found;
+    return found.allowed ? 'allowed' : OUTCOME_OF_REASON[found.reason];
+  }
+
+  #traced({ permission, cap, link, position }: CompiledEntry, place: Place, outcome: EntryOutcome): TracedEntry {
+    return {
+      index: position,
+      resource: permission.resource,
+      actions: permission.actions,
+      ...(permission.constraints ? { constraints: permission.constraints } : {}),
+      source: link
+        ? {
+            type: 'delegation',
+            delegationId: link.delegationId,
+            fromAgent: link.fromAgent,
+            ...this.#above(link, place, outcome),
+          }
+        : { type: 'own' },
+      outcome,
+      ...(cap && matched(outcome)
+        ? { used: this.#world.used(cap.counterKey, clockHour(this.#ask.now)), limit: cap.limit }
+        : {}),
+    };
+  }
+
+  /** What the source of a delegation holds for this call; nothing where the chain was not followed up. */
+  #above(
+    link: NonNullable<CompiledEntry['link']>,
+    place: Place,
+    outcome: EntryOutcome,
+  ): Pick<TracedLink, 'fromStatus' | 'entries'> {
+    if (
+      !matched(outcome) ||
+      outcome === 'not-needed' ||
+      outcome === 'agent-not-active' ||
+      outcome === 'delegation-expired' ||
+      outcome === 'depth-exceeded'
+    )
+      return {};
+    const source = this.#world.agent(link.fromAgent);
+    if (source.ownerId !== this.#agent.ownerId) return {};
+    const fromStatus = agentStatus(source, this.#ask.now);
+    const entries: TracedEntry[] = [];
+    if (fromStatus !== 'active') return { fromStatus, entries };
+    const higher = { below: place.below + 1, maxDepth: Math.min(place.maxDepth, link.maxDepth) };
+    let satisfied = false;
+    for (const entry of matching(source, this.#ask.resource)) {
+      if (!acts(entry, this.#ask.action)) continue;
+      if (this.#left === 0) {
+        this.#omitted++;
+        continue;
+      }
+      this.#left--;
+      const found = this.#tried(entry, higher, satisfied);
+      if (found === 'allowed') satisfied = true;
+      entries.push(this.#traced(entry, higher, found));
+    }
+    return { fromStatus, entries };
+  }
+}
+
+const MATCHED = 1000;
+
+/** How close an entry came to allowing: what matched and failed a condition before what lacked the action, before what shares the beginning of the resource. */
+function closeness(permission: Permission, ask: Ask, outcome: EntryOutcome): number {
+  if (outcome === 'action-not-matched') return MATCHED;
+  if (outcome !== 'resource-not-matched') return 2 * MATCHED;
+  const pattern = permission.resource.split(':');
+  const resource = ask.resource.split(':');
+  let shared = 0;
+  while (shared < pattern.length && (pattern[shared] === '*' || pattern[shared] === resource[shared])) shared++;
+  const acts = permission.actions.includes('*') || permission.actions.includes(ask.action);
+  return shared === 0 ? 0 : 2 * Math.min(shared, MATCHED / 2 - 1) + (acts ? 1 : 0);
+}

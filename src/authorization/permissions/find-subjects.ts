@@ -1,0 +1,85 @@
+import type { Visibility } from '../../access/principal.ts';
+import { LegateError } from '../../kernel/errors.ts';
+import type { Platform } from '../../platform.ts';
+import { type Asker, type AuthorizeInput, authorize } from './authorize.ts';
+import { AgentLookupErrors } from './errors.ts';
+import type { PermissionSource } from './schema.ts';
+
+/** Agents that are asked about in one piece, and at most for one page. */
+const SLICE = 250;
+const MAX_LOOKED_AT = 5000;
+
+type Question = Pick<AuthorizeInput, 'action' | 'resource' | 'arguments' | 'context'>;
+
+interface Subject {
+  readonly id: string;
+  readonly name: string;
+  readonly ownerId: string;
+}
+
+export interface SubjectFound extends Subject {
+  /** What allowed it. */
+  readonly via: PermissionSource;
+}
+
+/**
+ * Which agents within reach may do this at this moment: each is decided as a dry run, so caps, conditions, budgets and chains all
+ * count, and nothing is recorded. In the order of creation. A page ends early when 5,000 agents were looked at: `next` then leads on,
+ * though it holds fewer than `limit`.
+ */
+export async function findSubjects(
+  platform: Platform,
+  asker: Asker,
+  visibility: Visibility,
+  question: Question,
+  page: { limit: number; after: string | undefined },
+): Promise<{ agents: SubjectFound[]; next: string | undefined }> {
+  const found: SubjectFound[] = [];
+  let after = page.after;
+  for (let looked = 0; looked < MAX_LOOKED_AT; looked += SLICE) {
+    const slice = await activeAgents(platform, visibility, after, SLICE);
+    const chains: (readonly string[] | undefined)[] = [];
+    const ask = ({ id }: Subject, i: number) =>
+      authorize(platform, asker, { ...question, agentId: id, dryRun: true }, (chain) => {
+        chains[i] = chain;
+      });
+    const answers = await Promise.all(slice.map((agent, i) => ask(agent, i).catch(ignoreGone)));
+    for (const [i, agent] of slice.entries()) {
+      if (answers[i]?.allowed !== true) continue;
+      const chain = chains[i] ?? [];
+      found.push({
+        ...agent,
+        via: chain.length === 0 ? { type: 'own' } : { type: 'delegation', delegationIds: [...chain] },
+      });
+      if (found.length === page.limit)
+        return { agents: found, next: i < slice.length - 1 || slice.length === SLICE ? agent.id : undefined };
+    }
+    if (slice.length < SLICE) return { agents: found, next: undefined };
+    after = slice.at(-1)?.id;
+  }
+  return { agents: found, next: after };
+}
+
+/** An agent that ended, or was moved out of reach, since it was listed. */
+function ignoreGone(error: unknown): undefined {
+  if (error instanceof LegateError && error.code === AgentLookupErrors.AGENT_NOT_FOUND.code) return undefined;
+  throw error;
+}
+
+async function activeAgents(
+  platform: Platform,
+  visibility: Visibility,
+  after: string | undefined,
+  limit: number,
+): Promise<Subject[]> {
+  const now = platform.clock.now();
+  let query = platform.database.read
+    .selectFrom('agents')
+    .select(['id', 'name', 'owner_id as ownerId'])
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]));
+  if (visibility.kind === 'owner') query = query.where('owner_id', '=', visibility.userId);
+  if (visibility.kind === 'agent') query = query.where('id', '=', visibility.agentId);
+  if (after !== undefined) query = query.where('id', '>', after);
+  return query.orderBy('id').limit(limit).execute();
+}

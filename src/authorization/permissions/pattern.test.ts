@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { matches } from '../../../test/support/model.ts';
+import { intersectPatterns, PatternIndex, patternMatches } from './pattern.ts';
+
+/** Every list of 1 to `longest` of these segments. */
+function lists(segments: readonly string[], longest: number): string[] {
+  let last = segments.map((s) => s);
+  const all = [...last];
+  for (let n = 2; n <= longest; n++) {
+    last = last.flatMap((head) => segments.map((s) => `${head}:${s}`));
+    all.push(...last);
+  }
+  return all;
+}
+
+const PATTERNS = lists(['a', 'b', '*'], 3);
+/** `z` stands for all the names that no pattern has; one segment more than the patterns tells an open end from a closed one. */
+const RESOURCES = lists(['a', 'b', 'z'], 4);
+const matchedBy = new Map(PATTERNS.map((p) => [p, RESOURCES.filter((r) => matches(p, r))]));
+const of = (pattern: string): string[] => matchedBy.get(pattern) ?? RESOURCES.filter((r) => matches(pattern, r));
+
+describe('patterns, every pair of them up to three segments', () => {
+  it('the index finds exactly those that match', () => {
+    const index = new PatternIndex<string>();
+    for (const p of PATTERNS) index.add(p, p);
+    for (const r of RESOURCES) {
+      expect([...index.match(r)].sort(), r).toEqual(PATTERNS.filter((p) => matches(p, r)).sort());
+    }
+  });
+
+  it('one covers another when it matches all that the other matches, and only then', () => {
+    const wrong = PATTERNS.flatMap((outer) =>
+      PATTERNS.filter((inner) => {
+        const all = new Set(of(outer));
+        return patternMatches(outer, inner) !== of(inner).every((r) => all.has(r));
+      }).map((inner) => `${outer} and ${inner}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('the intersection of two matches what both match, no more and no less', () => {
+    const wrong = PATTERNS.flatMap((x) =>
+      PATTERNS.filter((y) => {
+        const both = new Set(of(y));
+        const want = of(x).filter((r) => both.has(r));
+        const common = intersectPatterns(x, y);
+        return JSON.stringify(common === undefined ? [] : of(common)) !== JSON.stringify(want);
+      }).map((y) => `${x} and ${y}: ${intersectPatterns(x, y)}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+});

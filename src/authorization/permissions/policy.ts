@@ -1,0 +1,272 @@
+import { LRUCache } from 'lru-cache';
+import { chunk } from '../../kernel/chunk.ts';
+import { type Clock, HOUR_MS } from '../../kernel/clock.ts';
+import type { AgentRow, Db } from '../../storage/index.ts';
+import { type CompiledAgent, compileAgent, type Received, SharedEntries, UNREAD } from './compile.ts';
+
+/** Sum of permissions held in memory, about 1 KB each in the worst case. */
+const MAX_CACHED_PERMISSIONS = 400_000;
+/** So long an expired delegation is still known, for `explain` to say so; then it is dropped, lest an agent that receives many grow without end. */
+const KEPT_AFTER_END_MS = HOUR_MS;
+/** Rows read at once. */
+const PAGE = 200;
+/** Ids read at once. */
+const ID_PAGE = 5000;
+
+/**
+ * Agents with their compiled permissions, in memory, true up to `epoch`. The ledger refreshes it under the head row's lock
+ * whenever the epoch has moved, so a decision never stands on anything older than the newest committed change.
+ */
+export class PolicyCache {
+  readonly #clock: Clock;
+  #epoch = 0;
+  /** Moves when a refresh begins and when it ends. */
+  #generation = 0;
+  readonly #byToken = new Map<string, string>();
+  readonly #shared = new SharedEntries();
+  readonly #agents = new LRUCache<string, CompiledAgent>({
+    maxSize: MAX_CACHED_PERMISSIONS,
+    sizeCalculation: (agent) => agent.size,
+    dispose: (agent, id) => {
+      if (this.#byToken.get(agent.tokenHash) === id) this.#byToken.delete(agent.tokenHash);
+    },
+  });
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** The agent when it is in memory. */
+  peek(agentId: string): CompiledAgent | undefined {
+    return this.#agents.get(agentId);
+  }
+
+  peekByTokenHash(tokenHash: string): CompiledAgent | undefined {
+    const id = this.#byToken.get(tokenHash);
+    const agent = id === undefined ? undefined : this.#agents.get(id);
+    return agent?.tokenHash === tokenHash ? agent : undefined;
+  }
+
+  /** Reads an agent unless it is in memory. undefined: there is none. */
+  async load(db: Db, agentId: string): Promise<CompiledAgent | undefined> {
+    return (
+      this.#agents.get(agentId) ??
+      (await this.#read(db, () => db.selectFrom('agents').selectAll().where('id', '=', agentId).execute()))[0]
+    );
+  }
+
+  /** Reads those that are not in memory. */
+  async loadAll(db: Db, agentIds: readonly string[]): Promise<void> {
+    const missing = agentIds.filter((id) => !this.#agents.has(id));
+    for (const ids of chunk(missing, PAGE)) {
+      await this.#read(db, () => db.selectFrom('agents').selectAll().where('id', 'in', ids).execute());
+    }
+  }
+
+  async loadByTokenHash(db: Db, tokenHash: string): Promise<CompiledAgent | undefined> {
+    return (
+      this.peekByTokenHash(tokenHash) ??
+      (await this.#read(db, () => db.selectFrom('agents').selectAll().where('token_hash', '=', tokenHash).execute()))[0]
+    );
+  }
+
+  /**
+   * The agent with its own permissions as the database has them at this moment, for use outside the ledger's turn, where what
+   * is in memory may be behind the newest change. Received permissions may be missing. undefined: there is none.
+   */
+  async current(db: Db, agentId: string): Promise<CompiledAgent | undefined> {
+    const held = this.#agents.get(agentId);
+    if (held) {
+      const now = await db.selectFrom('agents').select('policy_epoch').where('id', '=', agentId).executeTakeFirst();
+      if (now?.policy_epoch === held.epoch) return held;
+    }
+    const row = await db.selectFrom('agents').selectAll().where('id', '=', agentId).executeTakeFirst();
+    return row && compileAgent(row);
+  }
+
+  async #read(db: Db, query: () => Promise<AgentRow[]>): Promise<CompiledAgent[]> {
+    for (;;) {
+      const before = this.#generation;
+      const rows = await query();
+      const inbound = await inboundOf(
+        db,
+        rows.map((r) => r.id),
+        this.#clock.now() - KEPT_AFTER_END_MS,
+      );
+      // Had a refresh begun or ended meanwhile, it could have passed over these agents, and the rows be older than the epoch.
+      if (this.#generation === before) return rows.map((row) => this.#put(row, inbound.get(row.id)));
+    }
+  }
+
+  #put(row: AgentRow, inbound: readonly Received[] | undefined): CompiledAgent {
+    const before = this.#agents.peek(row.id);
+    if (before && before.tokenHash !== row.token_hash) this.#byToken.delete(before.tokenHash);
+    const agent = compileAgent(row, inbound, this.#shared);
+    this.#agents.set(row.id, agent);
+    this.#byToken.set(agent.tokenHash, agent.id);
+    return agent;
+  }
+
+  /** Reads again what changed after the known epoch. Called by the ledger under the head row's lock. */
+  async refresh(db: Db, epoch: number): Promise<void> {
+    this.#generation++;
+    // On any failure the known epoch stays behind, and the next batch tries again.
+    const held = new Set<string>();
+    // Of the time before the first refresh nothing is known: what is held is cheaper to read again than all changes there ever were.
+    if (this.#epoch === 0) this.#agents.clear();
+    else await this.#changed(db, held);
+    for (const ids of chunk([...held], PAGE)) {
+      const rows = await db.selectFrom('agents').selectAll().where('id', 'in', ids).execute();
+      const inbound = await inboundOf(
+        db,
+        rows.map((r) => r.id),
+        this.#clock.now() - KEPT_AFTER_END_MS,
+      );
+      for (const row of rows) this.#put(row, inbound.get(row.id));
+    }
+    this.#epoch = epoch;
+    this.#generation++;
+  }
+
+  /** Adds those in memory that have changed, or have received or lost something, since the known epoch. */
+  async #changed(db: Db, held: Set<string>): Promise<void> {
+    for await (const { id } of changedAgents(db, this.#epoch)) if (this.#agents.has(id)) held.add(id);
+    for await (const { to_agent } of changedDelegations(db, this.#epoch))
+      if (this.#agents.has(to_agent)) held.add(to_agent);
+  }
+}
+
+/**
+ * An agent and all that stand above it in its chains, as the database has them at this moment: for answers outside the
+ * ledger's turn. Empty: there is no such agent.
+ */
+export async function readChains(db: Db, agentId: string): Promise<Map<string, CompiledAgent>> {
+  const agents = new Map<string, CompiledAgent>();
+  let wave = [agentId];
+  while (wave.length > 0) {
+    const next = new Set<string>();
+    for (const agent of await readAgents(db, wave)) {
+      agents.set(agent.id, agent);
+      for (const id of agent.sources) next.add(id);
+    }
+    wave = [...next].filter((id) => !agents.has(id));
+  }
+  return agents;
+}
+
+/**
+ * Answers a question about agents as the database has them at this moment, of which no more are read than it looks up. It is
+ * asked again, from the beginning, as long as it looks up others than those whose rows are given; until then those it lacks look
+ * revoked.
+ */
+export async function askOf<T>(
+  db: Db,
+  given: readonly AgentRow[],
+  question: (lookup: (id: string) => CompiledAgent) => T,
+): Promise<T> {
+  const agents = new Map((await compileAll(db, given)).map((agent) => [agent.id, agent]));
+  for (;;) {
+    const missing = new Set<string>();
+    const lookup = (id: string): CompiledAgent => {
+      const agent = agents.get(id);
+      if (!agent) missing.add(id);
+      return agent ?? UNREAD;
+    };
+    try {
+      const answer = question(lookup);
+      if (missing.size === 0) return answer;
+    } catch (error) {
+      if (missing.size === 0) throw error;
+    }
+    for (const agent of await readAgents(db, [...missing])) agents.set(agent.id, agent);
+    for (const id of missing) if (!agents.has(id)) throw new Error(`The agent ${id} does not exist.`);
+  }
+}
+
+async function readAgents(db: Db, ids: readonly string[]): Promise<CompiledAgent[]> {
+  const agents: CompiledAgent[] = [];
+  for (const page of chunk(ids, PAGE)) {
+    agents.push(...(await compileAll(db, await db.selectFrom('agents').selectAll().where('id', 'in', page).execute())));
+  }
+  return agents;
+}
+
+async function compileAll(db: Db, rows: readonly AgentRow[]): Promise<CompiledAgent[]> {
+  const inbound = await inboundOf(
+    db,
+    rows.map((row) => row.id),
+  );
+  return rows.map((row) => compileAgent(row, inbound.get(row.id)));
+}
+
+/** Delegations by receiving agent, oldest first, without those that were revoked or ended before `since`. The others are left to the clock of each decision. */
+async function inboundOf(db: Db, agentIds: readonly string[], since = 0): Promise<Map<string, Received[]>> {
+  const byAgent = new Map<string, Received[]>();
+  if (agentIds.length === 0) return byAgent;
+  const rows = await db
+    .selectFrom('delegations')
+    .select(['id', 'from_agent', 'to_agent', 'permissions', 'ends_at', 'max_depth'])
+    .where('to_agent', 'in', agentIds)
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', since)]))
+    .orderBy('id')
+    .execute();
+  for (const row of rows) {
+    const list = byAgent.get(row.to_agent);
+    if (list) list.push(row);
+    else byAgent.set(row.to_agent, [row]);
+  }
+  return byAgent;
+}
+
+async function* changedAgents(db: Db, since: number): AsyncGenerator<{ id: string }> {
+  let query = db
+    .selectFrom('agents')
+    .select(['id', 'policy_epoch'])
+    .where('policy_epoch', '>', since)
+    .orderBy('policy_epoch')
+    .orderBy('id')
+    .limit(ID_PAGE);
+  for (;;) {
+    const page = await query.execute();
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < ID_PAGE) return;
+    query = db
+      .selectFrom('agents')
+      .select(['id', 'policy_epoch'])
+      .where('policy_epoch', '>=', last.policy_epoch)
+      .where((eb) => eb(eb.refTuple('policy_epoch', 'id'), '>', eb.tuple(last.policy_epoch, last.id)))
+      .orderBy('policy_epoch')
+      .orderBy('id')
+      .limit(ID_PAGE);
+  }
+}
+
+async function* changedDelegations(db: Db, since: number): AsyncGenerator<{ id: string; to_agent: string }> {
+  let query = db
+    .selectFrom('delegations')
+    .select(['id', 'to_agent', 'policy_epoch'])
+    .where('policy_epoch', '>', since)
+    .orderBy('policy_epoch')
+    .orderBy('id')
+    .limit(ID_PAGE);
+  for (;;) {
+    const page = await query.execute();
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < ID_PAGE) return;
+    query = db
+      .selectFrom('delegations')
+      .select(['id', 'to_agent', 'policy_epoch'])
+      .where('policy_epoch', '>=', last.policy_epoch)
+      .where((eb) => eb(eb.refTuple('policy_epoch', 'id'), '>', eb.tuple(last.policy_epoch, last.id)))
+      .orderBy('policy_epoch')
+      .orderBy('id')
+      .limit(ID_PAGE);
+  }
+}

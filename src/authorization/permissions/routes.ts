@@ -1,0 +1,246 @@
+import { z } from 'zod';
+import { afterCursor, nextPage, PageQuery } from '../../http/page.ts';
+import { CommonErrors, LegateError, validationFailed } from '../../kernel/errors.ts';
+import { parseIp } from '../../kernel/ip.ts';
+import { jsonObject, text } from '../../kernel/json.ts';
+import { type Call, defineRoute } from '../../platform.ts';
+import { type Asker, type AuthorizeAnswer, authorize } from './authorize.ts';
+import { REASONS } from './decide.ts';
+import { AgentLookupErrors } from './errors.ts';
+import { ENTRY_OUTCOMES } from './explain.ts';
+import { findSubjects } from './find-subjects.ts';
+import { Action, PermissionSource, Resource } from './schema.ts';
+
+/** Body of /authorize, and so of what `arguments` may hold. */
+export const AUTHORIZE_BODY_LIMIT = 65_536;
+
+export const AuthorizeBody = z
+  .strictObject({
+    agentId: text(64).optional().meta({ description: 'May be left out by an agent asking about itself.' }),
+    action: Action,
+    resource: Resource,
+    arguments: jsonObject(AUTHORIZE_BODY_LIMIT).optional(),
+    context: z
+      .strictObject({
+        ip: text(64)
+          .refine((ip) => parseIp(ip) !== undefined, { message: 'must be an IPv4 or IPv6 address' })
+          .optional(),
+        userAgent: text(1024).optional(),
+      })
+      .optional(),
+    explain: z.boolean().optional(),
+    dryRun: z.boolean().optional(),
+    tokensCost: z.number().min(0).max(1e15).optional(),
+  })
+  .meta({ id: 'AuthorizeRequest' });
+export type AuthorizeBody = z.output<typeof AuthorizeBody>;
+
+const AgentStatusName = z.enum(['active', 'revoked', 'expired']);
+
+const TracedEntry = z
+  .object({
+    index: z.number(),
+    resource: z.string(),
+    actions: z.array(z.string()),
+    constraints: z.record(z.string(), z.unknown()).optional(),
+    source: z.union([
+      z.object({ type: z.literal('own') }),
+      z.object({
+        type: z.literal('delegation'),
+        delegationId: z.string(),
+        fromAgent: z.string(),
+        fromStatus: AgentStatusName.optional(),
+        entries: z
+          .array(z.lazy((): z.ZodType => TracedEntry))
+          .optional()
+          .meta({
+            description:
+              'What the source holds of this action on this resource, where the chain was followed up; of an agent of the same owner only.',
+          }),
+      }),
+    ]),
+    outcome: z.enum(ENTRY_OUTCOMES),
+    used: z.number().optional(),
+    limit: z.number().optional(),
+  })
+  .meta({ id: 'TracedEntry' });
+
+export const DecisionTrace = z
+  .object({
+    agentStatus: AgentStatusName,
+    entries: z.array(TracedEntry),
+    omitted: z.number(),
+    refusedBy: z
+      .string()
+      .optional()
+      .meta({ description: 'The budget or MCP server whose limit refused what an entry allows.' }),
+    nearest: z
+      .object({
+        index: z.number(),
+        resource: z.string(),
+        actions: z.array(z.string()),
+        lacks: z.enum(['resource', 'action', ...ENTRY_OUTCOMES]),
+      })
+      .optional()
+      .meta({ description: 'Of a refusal: the entry that came closest, and what it lacks.' }),
+  })
+  .meta({ id: 'DecisionTrace' });
+
+export const AuthorizeDecision = z
+  .object({
+    allowed: z.boolean(),
+    auditId: z.string().optional().meta({ description: 'The audit entry; absent for a dry run.' }),
+    reason: z
+      .enum(Object.keys(REASONS) as [keyof typeof REASONS, ...(keyof typeof REASONS)[]])
+      .optional()
+      .meta({ description: 'Present when not allowed.' }),
+    retryAfter: z.int().optional().meta({ description: 'Seconds; with RATE_LIMITED.' }),
+    limit: z.int().optional(),
+    remaining: z.int().optional(),
+    resetAt: z.string().optional().meta({ format: 'date-time' }),
+    approvalId: z.string().optional().meta({ description: 'With APPROVAL_REQUIRED.' }),
+    trace: DecisionTrace.optional(),
+  })
+  .meta({ id: 'AuthorizeDecision' });
+
+export const askerOf = (
+  call: Pick<Call<unknown, unknown, unknown>, 'principal' | 'proof' | 'ip' | 'userAgent' | 'startedAt'>,
+): Asker => ({
+  principal: call.principal,
+  epoch: call.proof.epoch,
+  reauthenticate: call.proof.reauthenticate as Asker['reauthenticate'],
+  ip: call.ip,
+  userAgent: call.userAgent,
+  startedAt: call.startedAt,
+});
+
+/** Only an agent can leave its id out. */
+export function assertAgentNamed(
+  kind: string | undefined,
+  body: { agentId?: string | undefined },
+  path = 'agentId',
+): void {
+  if (body.agentId === undefined && kind !== 'agent' && kind !== 'accessToken')
+    throw validationFailed([{ path, message: 'is required unless an agent asks about itself' }]);
+}
+
+const mayCheck = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
+
+const MAX_FILTERED = 1000;
+/** A refusal that ends, or that a person or other arguments can lift: the agent may call, though not in every way or at every moment. */
+const CAN_BE_LIFTED: ReadonlySet<string> = new Set(['APPROVAL_REQUIRED', 'ARGUMENTS_NOT_ALLOWED', 'RATE_LIMITED']);
+
+/** A cap of 0 never allows, in no other hour either. */
+const mayCall = ({ allowed, reason, limit }: AuthorizeAnswer): boolean =>
+  allowed || (reason !== undefined && CAN_BE_LIFTED.has(reason) && limit !== 0);
+
+const FilterBody = z
+  .strictObject({
+    resources: z.array(Resource).max(MAX_FILTERED, `must have at most ${MAX_FILTERED} entries`),
+    action: Action,
+    context: AuthorizeBody.shape.context,
+  })
+  .meta({ id: 'FilterRequest' });
+
+const SubjectsQuery = PageQuery.extend({ action: Action, resource: Resource });
+
+const BatchResult = z.union([
+  AuthorizeDecision,
+  z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
+]);
+
+export const permissionRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/authorize',
+    summary: 'Decide whether an agent may perform an action on a resource',
+    description: 'The decision is recorded durably before it is answered. A denial is status 200.',
+    access: mayCheck,
+    body: AuthorizeBody,
+    bodyLimit: AUTHORIZE_BODY_LIMIT,
+    responses: { 200: AuthorizeDecision },
+    errors: [AgentLookupErrors.AGENT_NOT_FOUND, CommonErrors.AUDIT_UNAVAILABLE],
+    handle: async (call, platform) => {
+      assertAgentNamed(call.principal.kind, call.body);
+      return { status: 200, body: await authorize(platform, askerOf(call), call.body) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/authorize/batch',
+    summary: 'Decide up to 100 questions',
+    description:
+      'Each is decided and recorded like a call of its own, in order. An invisible agent is an error in its place.',
+    access: mayCheck,
+    body: z.strictObject({ requests: z.array(AuthorizeBody).min(1).max(100) }),
+    responses: { 200: z.object({ results: z.array(BatchResult) }) },
+    errors: [CommonErrors.AUDIT_UNAVAILABLE],
+    handle: async (call, platform) => {
+      call.body.requests.forEach((request, i) => {
+        assertAgentNamed(call.principal.kind, request, `requests.${i}.agentId`);
+      });
+      const asker = askerOf(call);
+      const results = await Promise.all(
+        call.body.requests.map((request) =>
+          authorize(platform, asker, request).catch((error: unknown) => {
+            if (error instanceof LegateError && error.code === AgentLookupErrors.AGENT_NOT_FOUND.code)
+              return error.toBody();
+            throw error;
+          }),
+        ),
+      );
+      return { status: 200, body: { results } };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/agents/:id/permissions/filter',
+    summary: 'Of these resources, those on which an agent may perform an action',
+    description:
+      'For the tools of an MCP server: which of them to show. Nothing is counted or recorded. What an agent may do only with approval, with other arguments, or again when its hour is over, is among them.',
+    access: mayCheck,
+    params: z.object({ id: z.string() }),
+    body: FilterBody,
+    responses: { 200: z.object({ resources: z.array(z.string()).meta({ description: 'In the order asked.' }) }) },
+    errors: [AgentLookupErrors.AGENT_NOT_FOUND],
+    handle: async (call, platform) => {
+      const { resources, action, context } = call.body;
+      const asker = askerOf(call);
+      const question = { agentId: call.params.id, action, context, dryRun: true };
+      // An agent that cannot be seen is 404, whatever is asked about it.
+      if (resources.length === 0) await authorize(platform, asker, { ...question, resource: 'none' });
+      const answers = await Promise.all(
+        resources.map((resource) => authorize(platform, asker, { ...question, resource })),
+      );
+      return { status: 200, body: { resources: resources.filter((_, i) => mayCall(answers[i] as AuthorizeAnswer)) } };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/permissions/subjects',
+    summary: 'Which agents may perform an action on a resource',
+    description:
+      'At this moment, among those that the caller owns, and by which chain; caps, conditions and budgets considered. Nothing is counted or recorded. A Link header with rel="next" leads to the next page, which may hold fewer than `limit`.',
+    access: mayCheck,
+    query: SubjectsQuery,
+    responses: {
+      200: z.array(z.object({ agentId: z.string(), name: z.string(), ownerId: z.string(), via: PermissionSource })),
+    },
+    handle: async (call, platform) => {
+      const { action, resource, limit, cursor } = call.query;
+      const { agents, next } = await findSubjects(
+        platform,
+        askerOf(call),
+        call.visibility,
+        { action, resource },
+        { limit, after: afterCursor(cursor) },
+      );
+      const link = nextPage(call.url, next === undefined ? undefined : Buffer.from(next).toString('base64url'));
+      return {
+        status: 200,
+        body: agents.map(({ id, name, ownerId, via }) => ({ agentId: id, name, ownerId, via })),
+        ...link,
+      };
+    },
+  }),
+];

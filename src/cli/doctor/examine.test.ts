@@ -1,0 +1,508 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { examine } from './examine.ts';
+import { openLoopback } from './loopback.ts';
+import { parseChallenges } from './parse-challenge.ts';
+import { renderStep, STEPS, type StepName, type StepReport } from './report.ts';
+
+const SERVER = 'https://mcp.example.com/mcp';
+const ISSUER = 'https://auth.example.com';
+const CALLBACK = 'http://127.0.0.1:7777/callback';
+const PRM = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
+
+interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: unknown;
+}
+
+/** A server and an issuer that are as they should be; a mutant changes one thing. */
+interface World {
+  refusal: Reply;
+  prm: Reply;
+  issuer: Reply;
+  registration: Reply;
+  authorize: Reply;
+  /** Changes what a person's browser brings back. */
+  callback: (parameters: URLSearchParams) => void;
+  /** Whether the authorization endpoint asks for PKCE, and sends `iss` with its refusal. */
+  pkce: { required: boolean; iss: boolean };
+  token: Reply;
+  initialize: Reply;
+  tools: Reply;
+  takesForged: boolean;
+  takesFromAddress: boolean;
+  /** Addresses that give no answer. */
+  dead: string[];
+}
+
+const json = (body: unknown, status = 200, headers: Record<string, string> = {}): Reply => ({
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
+  body,
+});
+const CHALLENGE = `Bearer scope="mcp:read", resource_metadata="${PRM}"`;
+
+const world = (): World => ({
+  refusal: json({ error: 'unauthorized' }, 401, { 'www-authenticate': CHALLENGE }),
+  prm: json({
+    resource: SERVER,
+    authorization_servers: [ISSUER],
+    bearer_methods_supported: ['header'],
+    scopes_supported: ['mcp:read'],
+  }),
+  issuer: json({
+    issuer: ISSUER,
+    authorization_endpoint: `${ISSUER}/authorize`,
+    token_endpoint: `${ISSUER}/token`,
+    registration_endpoint: `${ISSUER}/register`,
+    response_types_supported: ['code'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['none'],
+    client_id_metadata_document_supported: true,
+    authorization_response_iss_parameter_supported: true,
+  }),
+  registration: json({ client_id: 'cli_1', redirect_uris: [CALLBACK] }, 201),
+  authorize: { status: 302, headers: { location: `${ISSUER}/login` }, body: '' },
+  callback: () => {},
+  pkce: { required: true, iss: true },
+  token: json(
+    {
+      access_token: 'aaaaaaaaaaaa.bbbbbbbbbbbb',
+      token_type: 'Bearer',
+      expires_in: 3600,
+      refresh_token: 'r',
+      scope: 'mcp:read',
+    },
+    200,
+    { 'cache-control': 'no-store' },
+  ),
+  initialize: json(
+    {
+      jsonrpc: '2.0',
+      id: 1,
+      result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'x', version: '1' } },
+    },
+    200,
+    {
+      'mcp-session-id': 's1',
+    },
+  ),
+  tools: json({ jsonrpc: '2.0', id: 2, result: { tools: [{ name: 'search', inputSchema: {} }] } }),
+  takesForged: false,
+  takesFromAddress: false,
+  dead: [],
+});
+
+const respond = ({ status, headers, body }: Reply): Response =>
+  new Response(typeof body === 'string' ? body || null : JSON.stringify(body), { status, headers });
+
+function fetchOf(w: World): typeof fetch {
+  return async (input, init) => {
+    const url = new URL(String(input));
+    const address = url.origin + url.pathname;
+    if (w.dead.includes(address)) throw new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') });
+    if (address === PRM) return respond(w.prm);
+    if (address === `${ISSUER}/.well-known/oauth-authorization-server`) return respond(w.issuer);
+    if (address === `${ISSUER}/register`) return respond(w.registration);
+    if (address === `${ISSUER}/authorize`) {
+      if (url.searchParams.has('code_challenge') || !w.pkce.required) return respond(w.authorize);
+      const back = new URL(CALLBACK);
+      back.searchParams.set('error', 'invalid_request');
+      if (w.pkce.iss) back.searchParams.set('iss', ISSUER);
+      return new Response(null, { status: 302, headers: { location: back.href } });
+    }
+    if (address === `${ISSUER}/token`) return respond(w.token);
+    if (address !== SERVER) return new Response('{}', { status: 404, headers: { 'content-type': 'application/json' } });
+    const token =
+      new Headers(init?.headers).get('authorization')?.replace('Bearer ', '') ??
+      (w.takesFromAddress ? url.searchParams.get('access_token') : null);
+    const message = JSON.parse(String(init?.body)) as { method: string };
+    if (token === null) return respond(w.refusal);
+    if (token.endsWith('AAAAAA') && !w.takesForged) return respond({ ...w.refusal, status: 401 });
+    if (message.method === 'initialize') return respond(w.initialize);
+    return message.method === 'tools/list' ? respond(w.tools) : new Response(null, { status: 202 });
+  };
+}
+
+/** What a person and a browser do: the request comes back to the loopback address. */
+const person = (w: World) => async (address: string) => {
+  const asked = new URL(address).searchParams;
+  expect(asked.get('code_challenge_method')).toBe('S256');
+  const back = new URLSearchParams({ code: 'c', state: asked.get('state') ?? '', iss: ISSUER });
+  w.callback(back);
+  return back;
+};
+
+const examined = (w: World, more: Partial<Parameters<typeof examine>[0]> = {}): Promise<StepReport[]> =>
+  examine({ server: SERVER, fetch: fetchOf(w), redirectUri: CALLBACK, login: person(w), say: () => {}, ...more });
+
+const outcomes = (reports: readonly StepReport[]): string =>
+  reports.map(({ outcome }) => ({ fine: '+', broken: 'x', skipped: '-' })[outcome]).join('');
+
+type Mutant = [what: string, step: StepName, field: string, change: (w: World) => void];
+const set = (reply: Reply, changes: Record<string, unknown>): void => {
+  reply.body = JSON.parse(JSON.stringify({ ...(reply.body as object), ...changes })) as unknown;
+};
+const gone = undefined;
+
+const mutants: readonly Mutant[] = [
+  ['answers without a token', 'reach', 'status', (w) => Object.assign(w.refusal, { status: 200 })],
+  ['refuses with 403', 'reach', 'status', (w) => Object.assign(w.refusal, { status: 403 })],
+  ['answers 500', 'reach', 'status', (w) => Object.assign(w.refusal, { status: 500 })],
+  ['is not there', 'reach', 'connection', (w) => w.dead.push(SERVER)],
+  ['no challenge', 'challenge', 'WWW-Authenticate', (w) => delete w.refusal.headers['www-authenticate']],
+  [
+    'Basic only',
+    'challenge',
+    'WWW-Authenticate',
+    (w) => Object.assign(w.refusal.headers, { 'www-authenticate': 'Basic realm="x"' }),
+  ],
+  [
+    'Bearer behind Basic',
+    'challenge',
+    'WWW-Authenticate',
+    (w) => Object.assign(w.refusal.headers, { 'www-authenticate': `Basic realm="x", ${CHALLENGE}` }),
+  ],
+  [
+    'no resource_metadata',
+    'challenge',
+    'resource_metadata',
+    (w) => Object.assign(w.refusal.headers, { 'www-authenticate': 'Bearer scope="mcp:read"' }),
+  ],
+  [
+    'relative resource_metadata',
+    'challenge',
+    'resource_metadata',
+    (w) => Object.assign(w.refusal.headers, { 'www-authenticate': 'Bearer resource_metadata="/.well-known/x"' }),
+  ],
+  [
+    'resource_metadata without quotes',
+    'challenge',
+    'resource_metadata',
+    (w) => Object.assign(w.refusal.headers, { 'www-authenticate': `Bearer resource_metadata=${PRM}` }),
+  ],
+  ['no metadata there', 'resource metadata', 'status', (w) => Object.assign(w.prm, { status: 404 })],
+  [
+    'metadata redirects',
+    'resource metadata',
+    'status',
+    (w) => Object.assign(w.prm, { status: 302, headers: { location: '/' } }),
+  ],
+  [
+    'metadata is a page',
+    'resource metadata',
+    'content-type',
+    (w) => Object.assign(w.prm, { headers: { 'content-type': 'text/html' }, body: '<html>' }),
+  ],
+  ['metadata is a list', 'resource metadata', 'content-type', (w) => Object.assign(w.prm, { body: [] })],
+  ['a slash more in resource', 'resource metadata', 'resource', (w) => set(w.prm, { resource: `${SERVER}/` })],
+  ['another resource', 'resource metadata', 'resource', (w) => set(w.prm, { resource: 'https://mcp.example.com' })],
+  ['no resource', 'resource metadata', 'resource', (w) => set(w.prm, { resource: gone })],
+  [
+    'no authorization server',
+    'resource metadata',
+    'authorization_servers',
+    (w) => set(w.prm, { authorization_servers: gone }),
+  ],
+  [
+    'an empty list of authorization servers',
+    'resource metadata',
+    'authorization_servers',
+    (w) => set(w.prm, { authorization_servers: [] }),
+  ],
+  [
+    'an authorization server over http',
+    'resource metadata',
+    'authorization_servers',
+    (w) => set(w.prm, { authorization_servers: ['http://auth.example.com'] }),
+  ],
+  [
+    'tokens not in the header',
+    'resource metadata',
+    'bearer_methods_supported',
+    (w) => set(w.prm, { bearer_methods_supported: ['query'] }),
+  ],
+  ['scopes as a text', 'resource metadata', 'scopes_supported', (w) => set(w.prm, { scopes_supported: 'mcp:read' })],
+  ['no issuer metadata', 'issuer metadata', 'status', (w) => Object.assign(w.issuer, { status: 404 })],
+  ['issuer metadata fails', 'issuer metadata', 'status', (w) => Object.assign(w.issuer, { status: 500 })],
+  ['issuer metadata is a page', 'issuer metadata', 'content-type', (w) => Object.assign(w.issuer, { body: '<html>' })],
+  [
+    'the issuer is not there',
+    'issuer metadata',
+    'connection',
+    (w) => w.dead.push(`${ISSUER}/.well-known/oauth-authorization-server`),
+  ],
+  ['a slash more in issuer', 'issuer metadata', 'issuer', (w) => set(w.issuer, { issuer: `${ISSUER}/` })],
+  ['no issuer', 'issuer metadata', 'issuer', (w) => set(w.issuer, { issuer: gone })],
+  [
+    'no authorization_endpoint',
+    'issuer metadata',
+    'authorization_endpoint',
+    (w) => set(w.issuer, { authorization_endpoint: gone }),
+  ],
+  [
+    'a relative authorization_endpoint',
+    'issuer metadata',
+    'authorization_endpoint',
+    (w) => set(w.issuer, { authorization_endpoint: '/authorize' }),
+  ],
+  [
+    'token_endpoint over http',
+    'issuer metadata',
+    'token_endpoint',
+    (w) => set(w.issuer, { token_endpoint: 'http://auth.example.com/token' }),
+  ],
+  [
+    'no response_types_supported',
+    'issuer metadata',
+    'response_types_supported',
+    (w) => set(w.issuer, { response_types_supported: gone }),
+  ],
+  [
+    'no code_challenge_methods_supported',
+    'issuer metadata',
+    'code_challenge_methods_supported',
+    (w) => set(w.issuer, { code_challenge_methods_supported: gone }),
+  ],
+  [
+    'plain PKCE only',
+    'issuer metadata',
+    'code_challenge_methods_supported',
+    (w) => set(w.issuer, { code_challenge_methods_supported: ['plain'] }),
+  ],
+  [
+    'no authorization_code grant',
+    'issuer metadata',
+    'grant_types_supported',
+    (w) => set(w.issuer, { grant_types_supported: ['client_credentials'] }),
+  ],
+  [
+    'no way to register',
+    'issuer metadata',
+    'registration_endpoint',
+    (w) => set(w.issuer, { registration_endpoint: gone, client_id_metadata_document_supported: gone }),
+  ],
+  [
+    'registration refuses',
+    'registration',
+    'status',
+    (w) => Object.assign(w.registration, json({ error: 'invalid_redirect_uri', error_description: 'x' }, 400)),
+  ],
+  ['registration answers 200', 'registration', 'status', (w) => Object.assign(w.registration, { status: 200 })],
+  ['registration answers a page', 'registration', 'body', (w) => Object.assign(w.registration, { body: 'ok' })],
+  ['no client_id', 'registration', 'client_id', (w) => set(w.registration, { client_id: gone })],
+  ['redirect_uris not echoed', 'registration', 'redirect_uris', (w) => set(w.registration, { redirect_uris: gone })],
+  [
+    'a secret without its end',
+    'registration',
+    'client_secret_expires_at',
+    (w) => set(w.registration, { client_secret: 's' }),
+  ],
+  ['authorize fails', 'authorize', 'authorization_endpoint', (w) => Object.assign(w.authorize, { status: 400 })],
+  [
+    'authorize refuses what is right',
+    'authorize',
+    'authorization_endpoint',
+    (w) => Object.assign(w.authorize.headers, { location: `${CALLBACK}?error=invalid_scope&state=x` }),
+  ],
+  ['authorize redirects with 307', 'authorize', 'status', (w) => Object.assign(w.authorize, { status: 307 })],
+  ['PKCE is not required', 'authorize', 'code_challenge', (w) => Object.assign(w.pkce, { required: false })],
+  ['no iss with an error', 'authorize', 'iss', (w) => Object.assign(w.pkce, { iss: false })],
+  [
+    'no iss with the code',
+    'authorize',
+    'iss',
+    (w) => Object.assign(w, { callback: (p: URLSearchParams) => p.delete('iss') }),
+  ],
+  [
+    'another iss',
+    'authorize',
+    'iss',
+    (w) => Object.assign(w, { callback: (p: URLSearchParams) => p.set('iss', `${ISSUER}/`) }),
+  ],
+  [
+    'another state',
+    'authorize',
+    'state',
+    (w) => Object.assign(w, { callback: (p: URLSearchParams) => p.set('state', 'x') }),
+  ],
+  ['no state', 'authorize', 'state', (w) => Object.assign(w, { callback: (p: URLSearchParams) => p.delete('state') })],
+  ['no code', 'authorize', 'code', (w) => Object.assign(w, { callback: (p: URLSearchParams) => p.delete('code') })],
+  [
+    'an error instead of a code',
+    'authorize',
+    'error',
+    (w) => Object.assign(w, { callback: (p: URLSearchParams) => p.set('error', 'access_denied') }),
+  ],
+  [
+    'the exchange is refused',
+    'token',
+    'status',
+    (w) => Object.assign(w.token, json({ error: 'invalid_client' }, 401, { 'cache-control': 'no-store' })),
+  ],
+  ['the token answer is no JSON', 'token', 'body', (w) => Object.assign(w.token, { body: 'access_token=x' })],
+  ['no access_token', 'token', 'access_token', (w) => set(w.token, { access_token: gone })],
+  ['another token_type', 'token', 'token_type', (w) => set(w.token, { token_type: 'mac' })],
+  ['expires_in as a text', 'token', 'expires_in', (w) => set(w.token, { expires_in: '3600' })],
+  ['a token that may be stored', 'token', 'Cache-Control', (w) => delete w.token.headers['cache-control']],
+  [
+    'the token is refused',
+    'call',
+    'status',
+    (w) =>
+      Object.assign(w.initialize, { status: 401, headers: { 'www-authenticate': 'Bearer error="invalid_token"' } }),
+  ],
+  [
+    'initialize is not answered',
+    'call',
+    'result',
+    (w) => Object.assign(w.initialize, json({ jsonrpc: '2.0', id: 1, error: {} })),
+  ],
+  [
+    'no protocolVersion',
+    'call',
+    'protocolVersion',
+    (w) => Object.assign(w.initialize, json({ jsonrpc: '2.0', id: 1, result: {} })),
+  ],
+  ['tools/list is refused', 'call', 'tools/list', (w) => Object.assign(w.tools, { status: 403 })],
+  ['a changed token is taken', 'call', 'access token', (w) => Object.assign(w, { takesForged: true })],
+  ['a token in the address is taken', 'call', 'access_token', (w) => Object.assign(w, { takesFromAddress: true })],
+];
+
+describe('the doctor', () => {
+  it('finds nothing to say about a server that is as it should be, over event streams too', async () => {
+    const w = world();
+    expect((await examined(w)).map(({ outcome, findings }) => ({ outcome, findings }))).toEqual(
+      Object.keys(STEPS).map(() => ({ outcome: 'fine', findings: [] })),
+    );
+    for (const reply of [w.initialize, w.tools])
+      Object.assign(reply, {
+        headers: { 'content-type': 'text/event-stream' },
+        body: `event: message\ndata: ${JSON.stringify(reply.body)}\n\n`,
+      });
+    expect(outcomes(await examined(w))).toBe('++++++++');
+  });
+
+  it.each(mutants)('%s: at %s it names %s', async (_what, step, field, change) => {
+    const w = world();
+    change(w);
+    const reports = await examined(w);
+    expect(reports.map((r) => r.step)).toEqual(Object.keys(STEPS));
+    const broken = reports.filter((r) => r.outcome === 'broken');
+    expect(broken[0]?.step).toBe(step);
+    const said = broken[0]?.findings.filter((f) => f.level === 'broken').map((f) => f.field);
+    expect(said).toContain(field);
+    expect(renderStep(broken[0] as StepReport)).toMatch(new RegExp(`^✗ ${step}[^]*✗ ${field}: `));
+    // What comes before is not blamed.
+    expect(outcomes(reports.slice(0, reports.indexOf(broken[0] as StepReport)))).toMatch(/^\+*$/);
+  });
+
+  it('goes on behind a field that others can do without', async () => {
+    const w = world();
+    w.refusal.headers['www-authenticate'] = 'Bearer';
+    set(w.prm, { resource: `${SERVER}/` });
+    expect(outcomes(await examined(w))).toBe('+xx+++++');
+  });
+
+  it('gives advice without calling it broken', async () => {
+    const w = world();
+    set(w.issuer, {
+      client_id_metadata_document_supported: gone,
+      authorization_response_iss_parameter_supported: gone,
+    });
+    set(w.prm, { scopes_supported: ['mcp:read', 'offline_access'] });
+    set(w.token, { refresh_token: gone });
+    const reports = await examined(w);
+    expect(outcomes(reports)).toBe('++++++++');
+    expect(reports.flatMap((r) => r.findings.map((f) => f.field))).toEqual([
+      'scopes_supported',
+      'client_id_metadata_document_supported',
+      'authorization_response_iss_parameter_supported',
+      'refresh_token',
+    ]);
+  });
+
+  it('leaves out what needs a person, with a token or a client that is there, or with nobody', async () => {
+    const w = world();
+    expect(outcomes(await examined(w, { login: undefined }))).toBe('+++++---');
+    expect(outcomes(await examined(w, { token: 'aaaaaaaaaaaa.bbbbbbbbbbbb' }))).toBe('++++---+');
+    expect(outcomes(await examined(w, { clientId: 'cli_2' }))).toBe('++++-+++');
+  });
+
+  it('sends PKCE whose challenge is the hash of the verifier, the resource, and the scope of the challenge', async () => {
+    const w = world();
+    let challenge: string | null = null;
+    let form: URLSearchParams | undefined;
+    const inner = fetchOf(w);
+    await examined(w, {
+      login: async (address) => {
+        const { searchParams } = new URL(address);
+        challenge = searchParams.get('code_challenge');
+        expect([searchParams.get('resource'), searchParams.get('scope')]).toEqual([SERVER, 'mcp:read']);
+        return person(w)(address);
+      },
+      fetch: async (input, init) => {
+        if (String(input) === `${ISSUER}/token`) form = init?.body as URLSearchParams;
+        return inner(input, init);
+      },
+    });
+    expect(
+      createHash('sha256')
+        .update(form?.get('code_verifier') ?? '')
+        .digest('base64url'),
+    ).toBe(challenge);
+    expect([form?.get('resource'), form?.get('redirect_uri'), form?.get('client_id')]).toEqual([
+      SERVER,
+      CALLBACK,
+      'cli_1',
+    ]);
+  });
+});
+
+describe('the loopback address', () => {
+  it('gives what a browser brings back, and nothing else', async () => {
+    const loopback = await openLoopback();
+    try {
+      expect((await fetch(new URL('/favicon.ico', loopback.redirectUri))).status).toBe(404);
+      const waiting = loopback.wait(5000);
+      expect((await fetch(`${loopback.redirectUri}?code=c&state=s`)).status).toBe(200);
+      expect(String(await waiting)).toBe('code=c&state=s');
+    } finally {
+      await loopback.close();
+    }
+  });
+
+  it('does not wait for ever', async () => {
+    const loopback = await openLoopback();
+    await expect(loopback.wait(1)).rejects.toThrow('Nobody came back');
+    await loopback.close();
+  });
+});
+
+describe('WWW-Authenticate', () => {
+  it.each([
+    ['Bearer', [['Bearer', {}]]],
+    ['Bearer a="b", c="d e"', [['Bearer', { a: 'b', c: 'd e' }]]],
+    ['Bearer a="x, y=\\"z\\""', [['Bearer', { a: 'x, y="z"' }]]],
+    [
+      'Basic realm="r", Bearer a=b',
+      [
+        ['Basic', { realm: 'r' }],
+        ['Bearer', { a: 'b' }],
+      ],
+    ],
+    [
+      'bearer A = "b" , Negotiate',
+      [
+        ['bearer', { a: 'b' }],
+        ['Negotiate', {}],
+      ],
+    ],
+    ['', []],
+    ['"', []],
+  ])('%s', (header, wanted) => {
+    expect(parseChallenges(header).map((c) => [c.scheme, Object.fromEntries(c.parameters)])).toEqual(wanted);
+  });
+});

@@ -1,0 +1,85 @@
+/** An answer, read whole. */
+export interface Seen {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** undefined: the text is no JSON. */
+  readonly json: unknown;
+  readonly url: string;
+}
+
+export type Ask = (url: string, init?: RequestInit) => Promise<Seen>;
+
+/** No answer at all. */
+export class NoAnswer extends Error {}
+
+const TIMEOUT_MS = 10_000;
+const MAX_CHARS = 1_000_000;
+
+/** Asks without following redirects: where one leads is part of the answer. */
+export const askBy =
+  (fetch: typeof globalThis.fetch): Ask =>
+  async (url, init = {}) => {
+    try {
+      const response = await fetch(url, { redirect: 'manual', ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      const text = await readSome(response);
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        json: parsed(response.headers.get('content-type'), text),
+        url,
+      };
+    } catch (error) {
+      const cause = (error as { cause?: unknown }).cause;
+      throw new NoAnswer(`no answer from ${url}: ${cause instanceof Error ? cause.message : (error as Error).message}`);
+    }
+  };
+
+/** An event stream stays open: its first message is enough. */
+async function readSome(response: Response): Promise<string> {
+  const reader = response.body?.getReader();
+  if (!reader) return '';
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
+  const decoder = new TextDecoder();
+  let text = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    text += decoder.decode(value, { stream: true });
+    if (text.length > MAX_CHARS || (isStream && /^data:.*\S.*\r?\n\r?\n/m.test(text))) {
+      void reader.cancel().catch(() => {});
+      return text;
+    }
+  }
+}
+
+function parsed(contentType: string | null, text: string): unknown {
+  const isStream = contentType?.startsWith('text/event-stream') ?? false;
+  const json = isStream
+    ? text
+        .split(/\r?\n/)
+        .filter((line) => /^data:.*\S/.test(line))
+        .map((line) => line.slice(5))
+        .at(-1)
+    : text;
+  try {
+    return JSON.parse(json ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What goes wrong with a document that should be JSON; undefined: it is an object. */
+export function documentProblem({ status, json, headers }: Seen): { field: string; problem: string } | undefined {
+  if (status !== 200) return { field: 'status', problem: `is ${status}, and must be 200` };
+  if (!isObject(json))
+    return {
+      field: 'content-type',
+      problem: `is ${JSON.stringify(headers.get('content-type') ?? '')} with a body that is no JSON object`,
+    };
+  return undefined;
+}

@@ -1,5 +1,0 @@
-import { defineErrors } from '../lib/error.ts';
-
-export const EventErrors = defineErrors({
-  NOT_ACCEPTABLE: [406, 'The stream is text/event-stream, which this request does not accept.'],
-});

@@ -1,0 +1,87 @@
+import ipaddr from 'ipaddr.js';
+import { type AddressRange, isInRanges, parseAddressRange } from '../kernel/address-range.ts';
+import { parseIp } from '../kernel/ip.ts';
+
+/** Addresses and CIDR ranges that are trusted to report their client. Throws a TypeError on one that is neither. */
+export function parseTrustedProxies(list: readonly string[]): AddressRange[] {
+  return list.map((item) => {
+    const range = parseAddressRange(item);
+    if (!range) throw new TypeError(`trustedProxies: ${item} is neither an address nor a CIDR range`);
+    return range;
+  });
+}
+
+const MAX_REMEMBERED = 1000;
+const remembered = new Map<string, string | null>();
+
+/** The canonical form of a socket's address. Few peers ask often, so their addresses are kept. */
+function canonical(socket: string): string | null {
+  let address = remembered.get(socket);
+  if (address === undefined) {
+    address = parse(socket)?.toString() ?? null;
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    remembered.set(socket, address);
+  }
+  return address;
+}
+
+/** Longest address with zone, brackets and port. */
+const MAX_CHARS = 100;
+
+function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  if (text.length > MAX_CHARS) return undefined;
+  // `[::1]:443` and `1.2.3.4:443` carry a port, `fe80::1%eth0` a zone.
+  const bare = text
+    .trim()
+    .replace(/^\[([^\]]+)\](:\d+)?$/, '$1')
+    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+    .replace(/%.*$/, '');
+  // Only what is written out in full: `1`, `0x7f.1` and `127.1` are addresses to ipaddr.js, and to nobody else the same one.
+  const address = parseIp(bare);
+  return address === undefined ? undefined : ipaddr.parse(address);
+}
+
+const MAX_HOPS = 20;
+
+/** The rightmost entries of a list, read from its end: a header of any length costs the same. */
+function* fromRight(list: string): Iterable<string> {
+  let end = list.length;
+  for (let hop = 0; hop < MAX_HOPS && end >= 0; hop++) {
+    const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1);
+    yield list.slice(comma + 1, end);
+    end = comma;
+  }
+}
+
+/**
+ * The client's address: the socket's, unless that is a trusted proxy; then X-Forwarded-For is walked from the right past
+ * further trusted proxies. IPv4-mapped IPv6 is folded to IPv4. Garbage ends the walk at the last good address.
+ */
+export function clientAddress(
+  socket: string | null,
+  forwardedFor: string | null,
+  trusted: readonly AddressRange[],
+): string | null {
+  if (socket === null) return null;
+  if (trusted.length === 0 || !forwardedFor) return canonical(socket);
+  let current = parse(socket);
+  if (!current) return null;
+  for (const hop of fromRight(forwardedFor)) {
+    if (!isInRanges(current, trusted)) break;
+    const next = parse(hop);
+    if (!next) break;
+    current = next;
+  }
+  return current.toString();
+}
+
+/**
+ * What requests are counted under: an IPv4 address, or the /64 of an IPv6 address, since one subscriber has that many of them.
+ * Unknown addresses count as one.
+ */
+export function addressGroup(address: string | null): string {
+  if (address === null) return 'unknown';
+  if (!address.includes(':')) return address;
+  const parts = (ipaddr.parse(address) as ipaddr.IPv6).parts.slice(0, 4);
+  return `${parts.map((part) => part.toString(16)).join(':')}::/64`;
+}

@@ -1,0 +1,3 @@
+/** A form that a page sent; never JSON. */
+export const isForm = (contentType: string | null): boolean =>
+  contentType !== null && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType);

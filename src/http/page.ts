@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { validationFailed } from '../kernel/errors.ts';
+import { text } from '../kernel/json.ts';
+
+const MAX_LIMIT = 1000;
+
+/** `limit` and `cursor` of a list that is ordered by id. */
+export const PageQuery = z.strictObject({
+  limit: z
+    .string()
+    .regex(/^[0-9]{1,4}$/, `must be a whole number from 1 to ${MAX_LIMIT}`)
+    .transform(Number)
+    .refine((n) => n >= 1 && n <= MAX_LIMIT, { message: `must be a whole number from 1 to ${MAX_LIMIT}` })
+    .default(MAX_LIMIT)
+    .meta({ description: `1 to ${MAX_LIMIT}.` }),
+  cursor: text(512).optional().meta({ description: 'From the Link header of the page before.' }),
+});
+export type PageQuery = z.output<typeof PageQuery>;
+
+/** Id behind which the page begins. Throws 400 VALIDATION_FAILED for what cannot be a cursor. */
+export function afterCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const id = Buffer.from(cursor, 'base64url').toString();
+  if (!text(384).safeParse(id).success || Buffer.from(id).toString('base64url') !== cursor)
+    throw validationFailed([{ path: 'cursor', message: 'is not a cursor of this list' }]);
+  return id;
+}
+
+/** Cuts the page from rows of which one more than `limit` was asked for, and says where the next one begins. */
+export function cutPage<T extends { id: string }>(
+  rows: readonly T[],
+  limit: number,
+): { rows: T[]; next: string | undefined } {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    rows: shown,
+    next: rows.length > shown.length && last ? Buffer.from(last.id).toString('base64url') : undefined,
+  };
+}
+
+/** Headers that lead to the next page: relative (RFC 8288, section 3.1), so that they hold at whatever address the client reached us. */
+export function nextPage(url: URL, cursor: string | undefined): { headers?: { link: string } } {
+  if (cursor === undefined) return {};
+  const query = new URLSearchParams(url.searchParams);
+  query.set('cursor', cursor);
+  return { headers: { link: `<${url.pathname}?${query}>; rel="next"` } };
+}

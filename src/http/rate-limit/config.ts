@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { type Option, option, type Section } from '../../kernel/config.ts';
+import { MAX_LIMIT, MAX_WINDOW_SECONDS } from './outcome.ts';
+import { LIMITED_ENDPOINTS, type LimitedEndpoint } from './rate-limit.ts';
+
+export const redisUrlOption = (defaultText: string, description: string): Option<string | undefined> =>
+  option.optionalString({
+    secret: true,
+    defaultText,
+    schema: z.string().regex(/^rediss?:\/\/.+$/, 'must be redis://... or rediss://...'),
+    description,
+  });
+
+const endpoints = Object.fromEntries(
+  Object.entries(LIMITED_ENDPOINTS).map(([name, { limit, window, what }]) => [
+    name,
+    {
+      limit: option.integer({
+        default: limit,
+        min: 1,
+        max: MAX_LIMIT,
+        description: `Requests to ${what} within the window, for each client address.`,
+      }),
+      window: option.integer({ default: window, min: 1, max: MAX_WINDOW_SECONDS, description: 'Window in seconds.' }),
+    },
+  ]),
+) as Record<LimitedEndpoint, { limit: Option<number>; window: Option<number> }>;
+
+/** Specification, section 8.1. */
+export const rateLimitConfig = {
+  store: option.oneOf(['memory', 'redis'], {
+    default: 'memory',
+    description: 'Where requests are counted. redis: instances share their counters.',
+  }),
+  redisUrl: redisUrlOption('redisUrl', 'The Redis of the counters; needed when the store is redis.'),
+  endpoints,
+} satisfies Section;

@@ -1,0 +1,74 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { LegateError } from '../../kernel/errors.ts';
+import { addressGroup } from '../client-address.ts';
+import { MemoryStore } from './memory-store.ts';
+import { type Outcome, type Verdict, verdictOf } from './outcome.ts';
+import type { LimitedEndpoint } from './rate-limit.ts';
+import { limitHeaders, rateLimitExceeded } from './refusal.ts';
+import { SharedStore } from './shared-store.ts';
+
+export interface EndpointLimitsOptions {
+  readonly endpoints: Readonly<Record<LimitedEndpoint, { readonly limit: number; readonly window: number }>>;
+  /** Absent: counters are in memory. */
+  readonly redisUrl?: string | undefined;
+  /** Begins every key in Redis. */
+  readonly prefix: string;
+  readonly clock: Clock;
+  readonly onStoreChange: (up: boolean, error?: unknown) => void;
+}
+
+/** What may be said to a client that passed: the draft's header fields. Or the refusal to throw. */
+export type Passage =
+  | { readonly headers: Record<string, string>; readonly refusal?: undefined }
+  | { readonly refusal: LegateError };
+
+/** The limits of the endpoints, one counter for each client address and name (specification 8.1). */
+export class EndpointLimits {
+  /** Requests refused so far, by name. */
+  readonly refusals = new Map<LimitedEndpoint, number>();
+  readonly #o: EndpointLimitsOptions;
+  readonly #memory = new MemoryStore();
+  readonly #shared: SharedStore | undefined;
+
+  constructor(options: EndpointLimitsOptions) {
+    this.#o = options;
+    const { redisUrl, prefix, clock, onStoreChange } = options;
+    this.#shared =
+      redisUrl === undefined ? undefined : new SharedStore({ url: redisUrl, prefix, clock, onChange: onStoreChange });
+  }
+
+  /** Counts a request from `address`, which may be unknown. */
+  async pass(name: LimitedEndpoint, address: string | null): Promise<Passage> {
+    const { limit, window } = this.#o.endpoints[name];
+    const taken = this.#take(`${name}:${addressGroup(address)}`, limit, window * 1000);
+    const verdict: Verdict = verdictOf(limit, window, taken instanceof Promise ? await taken : taken);
+    if (verdict.allowed) return { headers: limitHeaders(name, verdict) };
+    this.refusals.set(name, (this.refusals.get(name) ?? 0) + 1);
+    return { refusal: rateLimitExceeded(name, verdict) };
+  }
+
+  #take(key: string, limit: number, windowMs: number): Outcome | Promise<Outcome> {
+    return this.#shared
+      ? this.#shared.take(key, limit, windowMs)
+      : this.#memory.take(key, limit, windowMs, this.#o.clock.now());
+  }
+
+  /** undefined: no Redis is used. */
+  get store(): { readonly up: boolean; readonly fallbacks: number } | undefined {
+    return this.#shared;
+  }
+
+  /** Connects to Redis when it is used. Resolves in bounded time, connected or not. */
+  async open(): Promise<void> {
+    await this.#shared?.open();
+  }
+
+  /** Whether Redis answers; undefined when it is not used. */
+  async ping(): Promise<boolean | undefined> {
+    return this.#shared?.ping();
+  }
+
+  close(): void {
+    this.#shared?.close();
+  }
+}

@@ -1,0 +1,112 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { MemoryStore } from './memory-store.ts';
+import { EXACT_UP_TO, type Outcome } from './outcome.ts';
+import { RedisClient } from './redis-client.ts';
+
+/** How often a Redis that failed is asked whether it is back. No request waits for that. */
+const PROBE_MS = 500;
+/** A new connection gets this many probes to answer before another one is tried. */
+const PROBES_PER_CONNECTION = 6;
+
+export interface SharedStoreOptions {
+  readonly url: string;
+  /** Begins every key, so that services share a Redis without sharing counters. */
+  readonly prefix: string;
+  readonly clock: Clock;
+  /** Told once each time Redis is lost (with what went wrong) or found again. */
+  readonly onChange: (up: boolean, error?: unknown) => void;
+}
+
+/**
+ * Counts in Redis, so that instances share their counters. While Redis is gone it counts in this process: the limit then holds
+ * for each instance, and is never open. What Redis allows is counted here as well, so that losing Redis forgets nothing of this
+ * instance; and for one window after Redis is found again both have to allow, so that a Redis that came back empty forgives nothing.
+ */
+export class SharedStore {
+  /** Requests that were counted in this process for want of Redis. */
+  fallbacks = 0;
+  readonly #o: SharedStoreOptions;
+  readonly #local = new MemoryStore();
+  #opening: Promise<RedisClient> | undefined;
+  #client: RedisClient | undefined;
+  #probe: NodeJS.Timeout | undefined;
+  #lostAt: number | undefined;
+  #foundAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  constructor(options: SharedStoreOptions) {
+    this.#o = options;
+  }
+
+  /** Connects. Resolves in bounded time, connected or not. */
+  async open(): Promise<void> {
+    this.#opening ??= RedisClient.open(this.#o.url);
+    this.#client = await this.#opening;
+    if (this.#closed) this.#client.close();
+    else if (!this.#client.connected && this.#lostAt === undefined) this.#lose(new Error('Redis cannot be reached'));
+  }
+
+  get up(): boolean {
+    return this.#lostAt === undefined;
+  }
+
+  async take(key: string, limit: number, windowMs: number): Promise<Outcome> {
+    if (!this.#client) await this.open();
+    const client = this.#client as RedisClient;
+    if (this.#lostAt === undefined && !client.connected) this.#lose(new Error('the connection to Redis is gone'));
+    const here = (): Outcome => this.#local.take(key, limit, windowMs, this.#o.clock.now());
+    if (this.#lostAt !== undefined) {
+      this.fallbacks++;
+      return here();
+    }
+    const both = this.#o.clock.now() - this.#foundAt < windowMs ? here() : undefined;
+    if (both && !both.allowed) return both;
+    try {
+      const outcome = await client.take(`${this.#o.prefix}${key}`, limit, windowMs);
+      if (outcome.allowed && !both) here();
+      return outcome;
+    } catch (error) {
+      this.#lose(error);
+      this.fallbacks++;
+      return both ?? here();
+    }
+  }
+
+  /** Whether Redis answers now. */
+  async ping(): Promise<boolean> {
+    if (!this.#client) await this.open();
+    return (await this.#client?.ping()) ?? false;
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#probe);
+    this.#client?.close();
+  }
+
+  #lose(error: unknown): void {
+    if (this.#lostAt !== undefined || this.#closed) return;
+    this.#lostAt = this.#o.clock.now();
+    this.#o.onChange(false, error);
+    this.#client?.renew();
+    let probes = 0;
+    this.#probe = setInterval(() => {
+      if (++probes % PROBES_PER_CONNECTION === 0) this.#client?.renew();
+      else void this.#look();
+    }, PROBE_MS);
+    this.#probe.unref();
+  }
+
+  async #look(): Promise<void> {
+    // A Redis that answers may still refuse to count: full, or a replica.
+    const counts = await this.#client?.take(`${this.#o.prefix}probe`, EXACT_UP_TO, PROBE_MS).then(
+      () => true,
+      () => false,
+    );
+    if (!counts || this.#lostAt === undefined || this.#closed) return;
+    clearInterval(this.#probe);
+    this.#lostAt = undefined;
+    this.#foundAt = this.#o.clock.now();
+    this.#o.onChange(true);
+  }
+}

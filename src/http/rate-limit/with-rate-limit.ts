@@ -1,0 +1,42 @@
+import { createRateLimiter, type RateLimiter, type RateLimiterOptions, type RequestOrigin } from './limiter.ts';
+import { limitHeaders, rateLimitExceeded } from './refusal.ts';
+
+/** A Web-standard handler; what a framework hands over beside the request is passed on. */
+export type WebHandler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>;
+
+/**
+ * The same handler behind a limiter: beyond the limit the answer is 429 (specification 7) and the handler is not called. Every answer
+ * says in `RateLimit` how much is left. Limiters of several handlers are shared by handing over the limiter itself.
+ */
+export function withRateLimit<Rest extends unknown[]>(
+  handler: WebHandler<Rest>,
+  limiterOrOptions: RateLimiter | RateLimiterOptions,
+): (request: Request, ...rest: Rest) => Promise<Response> {
+  const limiter = 'check' in limiterOrOptions ? limiterOrOptions : createRateLimiter(limiterOrOptions);
+  return async (request, ...rest) => {
+    const verdict = await limiter.check(request, originOf(rest[0]));
+    if (!verdict.allowed) {
+      const error = rateLimitExceeded(limiter.name, verdict);
+      return new Response(JSON.stringify(error.toBody()), {
+        status: error.status,
+        headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...error.headers },
+      });
+    }
+    return withHeaders(await handler(request, ...rest), limitHeaders(limiter.name, verdict));
+  };
+}
+
+const originOf = (given: unknown): RequestOrigin | undefined =>
+  typeof given === 'object' && given !== null && 'remoteAddress' in given ? (given as RequestOrigin) : undefined;
+
+/** Headers of a response that came from elsewhere (fetch, Response.redirect) cannot be set: then it is made anew around the same body. */
+export function withHeaders(response: Response, headers: Record<string, string>): Response {
+  let target = response;
+  try {
+    for (const [name, value] of Object.entries(headers)) target.headers.set(name, value);
+  } catch {
+    target = new Response(response.body, response);
+    for (const [name, value] of Object.entries(headers)) target.headers.set(name, value);
+  }
+  return target;
+}

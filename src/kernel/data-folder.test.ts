@@ -1,0 +1,57 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { openDataFolder, openToOthers } from './data-folder.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'legate-folder-'));
+afterAll(() => rmSync(scratch, { recursive: true }));
+const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+let count = 0;
+const newPlace = (): string => join(scratch, `data${++count}`, 'nested');
+
+describe('openDataFolder', () => {
+  it('makes the folder 0700 and secrets.json 0600, each key 32 random bytes with an id', () => {
+    const dir = newPlace();
+    const { signing, cookie, pepper } = openDataFolder(dir);
+    expect([mode(dir), mode(join(dir, 'secrets.json'))]).toEqual(['700', '600']);
+    const keys = [signing, cookie, pepper].map((list) => list[0]);
+    for (const key of keys) expect(Buffer.from(key?.key ?? '', 'base64url')).toHaveLength(32);
+    expect(new Set(keys.map((key) => key?.key)).size).toBe(3);
+    expect(new Set(keys.map((key) => key?.id)).size).toBe(3);
+    expect(readdirSync(dir).sort()).toEqual(['.gitignore', 'secrets.json']);
+    expect(readFileSync(join(dir, '.gitignore'), 'utf8')).toBe('*\n');
+  });
+
+  it('gives the same secrets again', () => {
+    const dir = newPlace();
+    expect(openDataFolder(dir)).toEqual(openDataFolder(dir));
+  });
+
+  it('refuses a broken file without showing what is in it', () => {
+    const dir = newPlace();
+    openDataFolder(dir);
+    const path = join(dir, 'secrets.json');
+    for (const content of [
+      '{"signing": "hunter2',
+      '{"signing":[{"id":"a","key":"aHVudGVyMg","createdAt":"2030-01-01T00:00:00.000Z"}]}',
+      '[]',
+    ]) {
+      writeFileSync(path, content);
+      expect(() => openDataFolder(dir)).toThrow(path);
+      expect(() => openDataFolder(dir)).not.toThrow(/hunter2|aHVudGVyMg/);
+    }
+  });
+});
+
+describe('openToOthers', () => {
+  it('names what other users of the machine can read', () => {
+    const dir = newPlace();
+    expect(openToOthers(dir)).toEqual([]);
+    openDataFolder(dir);
+    expect(openToOthers(dir)).toEqual([]);
+    chmodSync(dir, 0o755);
+    chmodSync(join(dir, 'secrets.json'), 0o640);
+    expect(openToOthers(dir)).toEqual([dir, join(dir, 'secrets.json')]);
+  });
+});

@@ -1,0 +1,96 @@
+/**
+ * An error that has an answer: code, HTTP status and a public message, declared once in `defineErrors`.
+ * `internal` and `cause` go to the log and never to the caller.
+ */
+export class LegateError extends Error {
+  readonly code: string;
+  readonly status: number;
+  readonly details: Record<string, unknown> | undefined;
+  readonly internal: string | undefined;
+  readonly headers: Record<string, string> | undefined;
+
+  constructor(declaration: ErrorDeclaration, options: ErrorOptionsOf = {}) {
+    super(options.message ?? declaration.message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'LegateError';
+    this.code = declaration.code;
+    this.status = declaration.status;
+    this.details = options.details;
+    this.internal = options.internal;
+    this.headers = options.headers;
+  }
+
+  toBody(): { error: { code: string; message: string; details?: Record<string, unknown> } } {
+    return { error: { code: this.code, message: this.message, ...(this.details ? { details: this.details } : {}) } };
+  }
+}
+
+interface ErrorOptionsOf {
+  /** Replaces the declared public message. */
+  message?: string;
+  details?: Record<string, unknown>;
+  internal?: string;
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+export interface ErrorDeclaration {
+  readonly code: string;
+  readonly status: number;
+  readonly message: string;
+}
+
+/** A declared error: call it to make one to throw; a route lists it among its `errors`. */
+export type ErrorFactory = ErrorDeclaration & ((options?: ErrorOptionsOf) => LegateError);
+
+/** Declares errors once: `{ CODE: [status, 'public message'] }`. OpenAPI and docs/errors.md are made from these. */
+export function defineErrors<T extends Record<string, readonly [status: number, message: string]>>(
+  declarations: T,
+): { readonly [K in keyof T]: ErrorFactory } {
+  const out: Record<string, ErrorFactory> = {};
+  for (const [code, [status, message]] of Object.entries(declarations)) {
+    const declaration: ErrorDeclaration = { code, status, message };
+    const factory = (options?: ErrorOptionsOf) => new LegateError(declaration, options);
+    out[code] = Object.assign(factory, declaration);
+  }
+  return out as { readonly [K in keyof T]: ErrorFactory };
+}
+
+/** Errors that any route can answer. */
+export const CommonErrors = defineErrors({
+  VALIDATION_FAILED: [400, 'The request is not valid.'],
+  UNAUTHORIZED: [401, 'A valid credential is required.'],
+  FORBIDDEN: [403, 'The credential does not allow this.'],
+  NOT_FOUND: [404, 'Nothing is here.'],
+  METHOD_NOT_ALLOWED: [405, 'This method is not allowed here.'],
+  PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'The content type must be application/json.'],
+  RATE_LIMIT_EXCEEDED: [429, 'Too many requests. `details` and Retry-After say when to try again.'],
+  INTERNAL_ERROR: [500, 'Something went wrong on our side.'],
+  AUDIT_UNAVAILABLE: [503, 'The decision could not be recorded, so nothing is allowed. Try again.'],
+  STORAGE_UNAVAILABLE: [503, 'The database cannot be reached. Try again.'],
+});
+
+/** 401 for a credential that was sent and proves nothing (any more): the challenge then says `invalid_token` (RFC 6750, section 3.1). */
+export const invalidCredential = (): LegateError =>
+  CommonErrors.UNAUTHORIZED({
+    details: { error: 'invalid_token' },
+    message: 'The credential is not valid, has expired or was revoked.',
+  });
+
+export interface Issue {
+  path: string;
+  message: string;
+}
+
+/** Names of fields are the caller's own: a long one is not sent back whole. */
+const MAX_PATH_CHARS = 200;
+
+/** 400 VALIDATION_FAILED that names the fields. */
+export function validationFailed(found: readonly Issue[]): LegateError {
+  const issues = found.map(({ path, message }) => ({ path: path.slice(0, MAX_PATH_CHARS), message }));
+  const [first] = issues;
+  return CommonErrors.VALIDATION_FAILED({
+    details: { issues },
+    ...(first ? { message: `The request is not valid: ${first.path ? `${first.path}: ` : ''}${first.message}` } : {}),
+  });
+}

@@ -1,0 +1,141 @@
+export const REDACTED = '[REDACTED]';
+
+const SECRET_KEYS = [
+  'password',
+  'passwd',
+  'passphrase',
+  'secret',
+  'token',
+  'authorization',
+  'apikey',
+  'credential',
+  'privatekey',
+  'accesskey',
+  'cookie',
+  'sessionid',
+  'otp',
+  'pin',
+  'cvv',
+];
+/** Short names are compared whole, so that `shipping` is not a `pin`. */
+const WHOLE = new Set(['otp', 'pin', 'cvv']);
+/** Beginnings that only secrets have: ours, and those of well-known issuers. */
+const SECRET_STARTS = [
+  'lgt_',
+  'lgk_',
+  'lgs_',
+  'lgu_',
+  'lgo_',
+  'lgd_',
+  'sk-',
+  'sk_live_',
+  'sk_test_',
+  'rk_live_',
+  'ghp_',
+  'gho_',
+  'ghs_',
+  'ghu_',
+  'ghr_',
+  'github_pat_',
+  'glpat-',
+  'xoxb-',
+  'xoxp-',
+  'xoxa-',
+  'xapp-',
+  'AKIA',
+  'ASIA',
+  'AIza',
+  'npm_',
+  'whsec_',
+  'eyJ',
+  '-----BEGIN',
+];
+/** An authorization header's value. */
+const CREDENTIALS = /^\s*(?:bearer|basic) +\S+\s*$/i;
+
+const MAX_REMEMBERED = 2000;
+const remembered = new Map<string, boolean>();
+
+/** Callers use the same few names over and over; what was found out about each is kept. */
+function isSecretKey(key: string, more: ReadonlySet<string>): boolean {
+  let secret = remembered.get(key);
+  if (secret === undefined) {
+    secret = looksSecret(key);
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    if (key.length <= 64) remembered.set(key, secret);
+  }
+  return secret || (more.size > 0 && more.has(normalised(key)));
+}
+
+const normalised = (key: string): string =>
+  key.toLowerCase().replaceAll('_', '').replaceAll('-', '').replaceAll(' ', '');
+
+function looksSecret(key: string): boolean {
+  const name = normalised(key);
+  for (const secret of SECRET_KEYS) if (WHOLE.has(secret) ? name === secret : name.includes(secret)) return true;
+  return false;
+}
+
+function isSecretText(text: string): boolean {
+  const first = text.trimStart();
+  for (const start of SECRET_STARTS) if (first.startsWith(start)) return true;
+  return CREDENTIALS.test(text);
+}
+
+const NAMES =
+  '(?:access|refresh|id|auth|session)?[_-]?token|api[_-]?key|(?:client[_-]?)?secret|passw(?:or)?d|sig(?:nature)?';
+/** Secrets inside a longer text, a command or an address for instance: what names them stays, and all that follows up to a separator goes. Linear. */
+const WITHIN: readonly (readonly [RegExp, string])[] = [
+  [/(authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[a-z]{1,16} {1,3})?)[^\s"',;]+/gi, `$1${REDACTED}`],
+  [/(:\/\/)[^\s/?#:@]{1,256}:[^\s/?#@]{1,256}(?=@)/g, `$1${REDACTED}`],
+  [new RegExp(`((?:^|[?&;\\s"'-])(?:${NAMES})=)[^&\\s#"';]+`, 'gi'), `$1${REDACTED}`],
+  [
+    new RegExp(
+      `(?<![A-Za-z0-9_])(?:${SECRET_STARTS.filter((start) => !start.startsWith('-')).join('|')})(?=[A-Za-z_.-]{0,64}[0-9])[A-Za-z0-9_.-]{16,}`,
+      'g',
+    ),
+    REDACTED,
+  ],
+  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g, REDACTED],
+];
+
+/** Most texts have none of what these begin with. */
+const HINT = new RegExp(
+  `authorization|://|(?:token|key|secret|passw(?:or)?d|sig(?:nature)?)=|${SECRET_STARTS.join('|')}`,
+  'i',
+);
+
+function redactText(text: string): string {
+  if (text.length < 8) return text;
+  if (isSecretText(text)) return REDACTED;
+  if (!HINT.test(text)) return text;
+  let out = text;
+  for (const [secret, instead] of WITHIN) out = out.replace(secret, instead);
+  return out;
+}
+
+const COUNT_OF_TOKENS = /tokens|token(?:count|limit|budget|usage)/;
+
+/** Whether what a secret-looking name stands for can be a secret: `maxTokens: 500` and `password: true` are none, `token: 123456` may be. */
+function canBeSecret(key: string, value: unknown): boolean {
+  if (value === null || typeof value === 'boolean') return false;
+  return typeof value !== 'number' || !COUNT_OF_TOKENS.test(normalised(key));
+}
+
+/** Normalises the names of `audit.redact`. */
+export const redactedKeys = (names: readonly string[]): ReadonlySet<string> =>
+  new Set(names.map((n) => n.toLowerCase().replaceAll('_', '').replaceAll('-', '')));
+
+/** A copy in which every secret-looking value, at any depth, is replaced. The argument is not changed. */
+export function redact(value: unknown, more: ReadonlySet<string>): unknown {
+  if (typeof value === 'string') return redactText(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => redact(item, more));
+  const out: [string, unknown][] = [];
+  for (const [key, item] of Object.entries(value))
+    out.push([
+      key,
+      isSecretKey(key, more) && (canBeSecret(key, item) || more.has(normalised(key))) ? REDACTED : redact(item, more),
+    ]);
+  return Object.fromEntries(out);
+}

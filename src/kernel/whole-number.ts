@@ -1,0 +1,10 @@
+import { z } from 'zod';
+
+/** A whole number within bounds; whatever is wrong with it, the message says which these are. */
+export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
+  const message =
+    max === Number.MAX_SAFE_INTEGER
+      ? `must be a whole number of ${min} or more`
+      : `must be a whole number from ${min} to ${max}`;
+  return z.int(message).min(min, message).max(max, message);
+}

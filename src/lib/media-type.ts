@@ -1,2 +1,0 @@
-/** A form that a page sent; never JSON. */
-export const isForm = (contentType: string | null): boolean => contentType !== null && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType);

@@ -1,0 +1,156 @@
+import { type AnswerRules, answerFilter } from './filter-tools.ts';
+import { BodyTooLarge, Guard, type GuardAnswer } from './guard.ts';
+import type { McpAuth, ProtectMcpOptions } from './guard-options.ts';
+import { UnreadableBody } from './json-rpc.ts';
+
+/** Given to the handler beside the request; fits the options of the MCP SDK's web transport. */
+export interface McpContext {
+  /** undefined: no token came, and none is required. */
+  readonly authInfo: McpAuth | undefined;
+}
+
+export type McpHandler = (request: Request, context: McpContext) => Response | Promise<Response>;
+
+/**
+ * A login in front of an MCP server, for anything that speaks Request and Response. Serves the metadata of the resource
+ * (RFC 9728), refuses with challenges that clients can follow (RFC 6750; MCP 2026-07-28), verifies tokens, decides on tool
+ * calls and cuts `tools/list` to what may be called. Tokens are taken from the Authorization header alone.
+ *
+ *     const server = await legate.mcp.registerServer({ name: 'notes', endpoint: 'https://example.com/mcp' });
+ *     export default { fetch: protectMcp(handler, { legate, server }) };
+ */
+export function protectMcp(handler: McpHandler, options: ProtectMcpOptions): (request: Request) => Promise<Response> {
+  const guard = new Guard(options);
+  return (request) => guarded(guard, request, async (auth) => handler(request, { authInfo: auth }));
+}
+
+/** The part of Hono's context that is used. */
+interface HonoContext {
+  readonly req: { readonly raw: Request; readonly bodyCache?: object; text(): Promise<string> };
+  res: Response;
+  set(key: string, value: unknown): void;
+}
+
+/** Middleware for Hono: guards the path of the resource and what is below, `c.get('authInfo')` says who calls. */
+export function honoMcp(
+  options: ProtectMcpOptions,
+): (c: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
+  const guard = new Guard(options);
+  return async (c, next) => {
+    const { raw } = c.req;
+    if (!guard.covers(targetOf(raw)) && !guard.publicAnswer(raw.method, targetOf(raw), isPreflight(raw))) {
+      await next();
+      return undefined;
+    }
+    let went = false;
+    const response = await guarded(
+      guard,
+      raw,
+      async (auth) => {
+        c.set('authInfo', auth);
+        await next();
+        went = true;
+        return c.res;
+      },
+      () => c.req.text(),
+    );
+    if (!went) return response;
+    if (response !== c.res) {
+      // Hono would put the headers of the old answer over those of the new one.
+      c.res = undefined as unknown as Response;
+      c.res = response;
+    }
+    return undefined;
+  };
+}
+
+const targetOf = (request: Request): string =>
+  request.url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/#.*/s, '') || '/';
+const isPreflight = (request: Request): boolean => request.headers.has('access-control-request-method');
+
+async function guarded(
+  guard: Guard,
+  request: Request,
+  go: (auth: McpAuth | undefined) => Promise<Response>,
+  readAgain?: () => Promise<string>,
+): Promise<Response> {
+  const answer = guard.publicAnswer(request.method, targetOf(request), isPreflight(request));
+  if (answer) return respond(answer, request.method === 'HEAD');
+  const verdict = await guard.judge({
+    method: request.method,
+    authorization: request.headers.get('authorization'),
+    session: request.headers.get('mcp-session-id'),
+    origin: { userAgent: request.headers.get('user-agent') ?? undefined },
+    body: () => readBody(guard, request, readAgain),
+  });
+  if ('answer' in verdict) return respond(verdict.answer);
+  const { auth, rules } = verdict.passed;
+  const response = await go(auth);
+  guard.bindSession(response.headers.get('mcp-session-id'), auth);
+  return rules ? filtered(guard, response, rules) : withCors(guard, response);
+}
+
+const respond = ({ status, headers, body }: GuardAnswer, head = false): Response =>
+  new Response(head || status === 204 ? null : body, { status, headers });
+
+/** A copy is read; the handler gets the request's own body, untouched. */
+async function readBody(
+  guard: Guard,
+  request: Request,
+  readAgain: (() => Promise<string>) | undefined,
+): Promise<{ bytes: Uint8Array } | null> {
+  if (request.headers.has('content-encoding')) throw new UnreadableBody('encoded');
+  if (Number(request.headers.get('content-length') ?? 0) > guard.maxBodyBytes) throw new BodyTooLarge();
+  if (request.method === 'GET' || request.method === 'HEAD') return null;
+  if (request.bodyUsed) {
+    if (!readAgain) throw new Error('protectMcp: the body was read before the guard saw it.');
+    const text = await readAgain();
+    return text === '' ? null : { bytes: new TextEncoder().encode(text) };
+  }
+  const { body } = request.clone();
+  if (!body) return null;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.byteLength;
+    if (size > guard.maxBodyBytes) {
+      void reader.cancel().catch(() => {});
+      throw new BodyTooLarge();
+    }
+    chunks.push(value);
+  }
+  return size === 0 ? null : { bytes: Buffer.concat(chunks) };
+}
+
+function withCors(guard: Guard, response: Response): Response {
+  const missing = Object.entries(guard.corsHeaders).filter(([name]) => !response.headers.has(name));
+  if (missing.length === 0) return response;
+  const headers = new Headers(response.headers);
+  for (const [name, value] of missing) headers.set(name, value);
+  return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
+}
+
+function filtered(guard: Guard, response: Response, rules: AnswerRules): Response {
+  const filter = response.body === null ? undefined : answerFilter(response.headers.get('content-type'), rules);
+  const open = withCors(guard, response);
+  if (!filter || !open.body) return open;
+  const headers = new Headers(open.headers);
+  headers.delete('content-length');
+  const encoder = new TextEncoder();
+  const put = (controller: TransformStreamDefaultController<Uint8Array>, piece: string | Uint8Array): void => {
+    const bytes = typeof piece === 'string' ? encoder.encode(piece) : piece;
+    if (bytes.byteLength > 0) controller.enqueue(bytes);
+  };
+  const through = new TransformStream<Uint8Array, Uint8Array>({
+    transform: async (chunk, controller) => {
+      const piece = await filter.push(chunk);
+      if (piece === null) controller.terminate();
+      else put(controller, piece);
+    },
+    flush: async (controller) => put(controller, await filter.end()),
+  });
+  return new Response(open.body.pipeThrough(through), { status: open.status, statusText: open.statusText, headers });
+}

@@ -1,0 +1,22 @@
+import { defineModule } from '../../platform.ts';
+import { McpErrors } from './errors.ts';
+import { metadataRoutes } from './metadata-routes.ts';
+import { rateGate } from './rate-gate.ts';
+import { serverRoutes } from './routes.ts';
+import { findTools } from './store.ts';
+
+export { expressMcp, fastifyMcp, honoMcp, protectMcp } from '../guard/protect.ts';
+export { missingScopes } from '../guard/scope-check.ts';
+export type { TokenValidation } from '../guard/token-validation.ts';
+export { type McpApi, mcpApi } from './api.ts';
+export type { McpServer } from './schema.ts';
+export { findServers } from './store.ts';
+
+export const mcp = defineModule({
+  name: 'mcp',
+  description: 'MCP servers: their registration, metadata, limits and guard.',
+  routes: [...serverRoutes, ...metadataRoutes],
+  errors: McpErrors,
+  gate: rateGate,
+  knownResources: findTools,
+});

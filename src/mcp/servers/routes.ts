@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { afterCursor, cutPage, nextPage, PageQuery } from '../../http/page.ts';
+import { defineRoute } from '../../platform.ts';
+import { McpErrors } from './errors.ts';
+import { registerServer } from './register-server.ts';
+import { McpServer, RegisterMcpServer, UpdateMcpServer } from './schema.ts';
+import { findServer, listServers, toServer } from './store.ts';
+import { removeServer, updateServer } from './update-server.ts';
+
+const idParams = z.object({ id: z.string() });
+const { MCP_SERVER_NOT_FOUND, MCP_SERVER_NAME_IN_USE, MCP_SERVER_LIMIT_EXCEEDED } = McpErrors;
+
+/** Contract, section 12. */
+export const serverRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/mcp/servers',
+    summary: 'Register an MCP server',
+    description:
+      'Its endpoint becomes a resource that access tokens can be issued for, and its tools the resources `mcp:<name>:<tool>` of permissions.',
+    access: 'admin',
+    body: RegisterMcpServer,
+    responses: { 201: McpServer },
+    errors: [MCP_SERVER_NAME_IN_USE, MCP_SERVER_LIMIT_EXCEEDED],
+    handle: async (call, platform) => ({
+      status: 201,
+      body: await registerServer(platform, call.body, { reauthorize: call.reauthorize, taken: 'refuse' }),
+    }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/mcp/servers',
+    summary: 'List MCP servers',
+    description: 'Oldest first. A Link header with rel="next" leads to the next page.',
+    access: 'admin',
+    query: PageQuery,
+    responses: { 200: z.array(McpServer) },
+    handle: async ({ query: { limit, cursor }, url }, platform) => {
+      const { rows, next } = cutPage(
+        await listServers(platform.database.read, { limit: limit + 1, after: afterCursor(cursor) }),
+        limit,
+      );
+      return { status: 200, body: rows.map(toServer), ...nextPage(url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/mcp/servers/:id',
+    summary: 'Read an MCP server',
+    access: 'admin',
+    params: idParams,
+    responses: { 200: McpServer },
+    errors: [MCP_SERVER_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: toServer(await findServer(platform.database.read, call.params.id)),
+    }),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/mcp/servers/:id',
+    summary: 'Change an MCP server',
+    access: 'admin',
+    params: idParams,
+    body: UpdateMcpServer,
+    responses: { 200: McpServer },
+    errors: [MCP_SERVER_NOT_FOUND, MCP_SERVER_NAME_IN_USE],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await updateServer(platform, call.reauthorize, call.params.id, call.body),
+    }),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/mcp/servers/:id',
+    summary: 'Remove an MCP server',
+    description: 'From then on no access token is issued for it, and none for it is valid.',
+    access: 'admin',
+    params: idParams,
+    responses: { 204: null },
+    errors: [MCP_SERVER_NOT_FOUND],
+    handle: async (call, platform) => {
+      await removeServer(platform, call.reauthorize, call.params.id);
+      return { status: 204 };
+    },
+  }),
+];

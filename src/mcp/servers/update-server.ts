@@ -1,0 +1,49 @@
+import type { Platform } from '../../platform.ts';
+import type { Db, McpServerRow } from '../../storage/index.ts';
+import { McpErrors } from './errors.ts';
+import type { McpServer, UpdateMcpServer } from './schema.ts';
+import { findServer, findServerByName, toServer } from './store.ts';
+
+type Reauthorize = (db: Db) => Promise<unknown>;
+
+/** Changes what is given and leaves the rest. 404 MCP_SERVER_NOT_FOUND, 422 MCP_SERVER_NAME_IN_USE. */
+export async function updateServer(
+  platform: Platform,
+  reauthorize: Reauthorize,
+  id: string,
+  input: UpdateMcpServer,
+): Promise<McpServer> {
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    await reauthorize(db);
+    const row = await findServer(db, id);
+    if (input.name !== undefined && input.name !== row.name && (await findServerByName(db, input.name)))
+      throw McpErrors.MCP_SERVER_NAME_IN_USE({ details: { path: 'name' } });
+    const after: McpServerRow = {
+      ...row,
+      name: input.name ?? row.name,
+      endpoint: input.endpoint ?? row.endpoint,
+      tools: input.tools === undefined ? row.tools : JSON.stringify(input.tools),
+      auth_required: input.authRequired === undefined ? row.auth_required : input.authRequired ? 1 : 0,
+      rpm: input.rateLimit === undefined ? row.rpm : (input.rateLimit?.rpm ?? null),
+    };
+    if (
+      (['name', 'endpoint', 'tools', 'auth_required', 'rpm'] as const).every((column) => after[column] === row[column])
+    )
+      return toServer(row);
+    after.updated_at = now;
+    await db.updateTable('mcp_servers').set(after).where('id', '=', id).execute();
+    change.invalidate();
+    return toServer(after);
+  });
+}
+
+/** 404 MCP_SERVER_NOT_FOUND. From then on no token is issued for it, and none for it is valid. */
+export async function removeServer(platform: Platform, reauthorize: Reauthorize, id: string): Promise<void> {
+  await platform.ledger.change(async (change) => {
+    await reauthorize(change.db);
+    await findServer(change.db, id);
+    await change.db.deleteFrom('mcp_servers').where('id', '=', id).execute();
+    change.invalidate();
+  });
+}

@@ -1,0 +1,2 @@
+/** `legate/node`: serves a `Legate` from a `node:http` server. */
+export * from './http/node.ts';

@@ -1,0 +1,101 @@
+import { agentStatus } from '../../authorization/permissions/index.ts';
+import { isId } from '../../kernel/ids.ts';
+import { secretHash, secretsEqual } from '../../kernel/secrets.ts';
+import type { Platform } from '../../platform.ts';
+import type { AgentRow, Db } from '../../storage/index.ts';
+import { OAuthErrors } from '../errors.ts';
+import type { Client } from './client.ts';
+import { resolveClient } from './resolve-client.ts';
+
+/** What a request says about its client: in the body or by HTTP Basic (RFC 6749, section 2.3.1), never both. */
+export interface ClientCredentials {
+  readonly id: string;
+  readonly secret: string | undefined;
+  readonly byBasic: boolean;
+}
+
+/** Throws OAUTH_INVALID_REQUEST for two ways at once, OAUTH_INVALID_CLIENT for none. */
+export function clientCredentials(
+  request: Request,
+  body: { client_id?: string | undefined; client_secret?: string | undefined },
+): ClientCredentials {
+  const header = request.headers.get('authorization');
+  if (header === null || !/^basic /i.test(header)) {
+    if (body.client_id === undefined) throw OAuthErrors.OAUTH_INVALID_CLIENT({ message: 'client_id is missing.' });
+    return { id: body.client_id, secret: body.client_secret, byBasic: false };
+  }
+  if (body.client_secret !== undefined)
+    throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'The client proves itself in two ways at once.' });
+  const [id, secret] = readBasic(header.slice(6)) ?? [];
+  if (id === undefined || secret === undefined) throw refused(true);
+  if (body.client_id !== undefined && body.client_id !== id)
+    throw OAuthErrors.OAUTH_INVALID_REQUEST({
+      message: 'client_id and the Authorization header name different clients.',
+    });
+  return { id, secret: secret === '' ? undefined : secret, byBasic: true };
+}
+
+/** Some clients send id and secret as they are, others form-encoded as RFC 6749 says: ours read the same both ways. */
+function readBasic(value: string): [id: string, secret: string] | undefined {
+  const text = Buffer.from(value.trim(), 'base64').toString();
+  const colon = text.indexOf(':');
+  if (colon < 0) return undefined;
+  try {
+    return [
+      decodeURIComponent(text.slice(0, colon).replaceAll('+', ' ')),
+      decodeURIComponent(text.slice(colon + 1).replaceAll('+', ' ')),
+    ];
+  } catch {
+    return [text.slice(0, colon), text.slice(colon + 1)];
+  }
+}
+
+/** 401 with a challenge only when HTTP authentication was tried (RFC 6749, section 5.2). */
+export const refused = (byBasic: boolean) =>
+  OAuthErrors.OAUTH_INVALID_CLIENT(
+    byBasic ? { headers: { 'www-authenticate': 'Basic realm="oauth", charset="UTF-8"' } } : {},
+  );
+
+/**
+ * The client that proved itself as its registration demands (contract 12.1): a secret that is sent must match, one that is
+ * required must be sent. Throws OAUTH_INVALID_CLIENT.
+ */
+export async function authenticateClient(
+  platform: Platform,
+  { id, secret, byBasic }: ClientCredentials,
+): Promise<{ client: Client; confidential: boolean }> {
+  const client = await resolveClient(platform, id);
+  if (!client) throw refused(byBasic);
+  if (secret !== undefined && !(client.secretHash !== null && secretsEqual(secretHash(secret), client.secretHash)))
+    throw refused(byBasic);
+  if (secret === undefined && client.authMethod !== 'none' && client.authMethod !== 'optional') throw refused(byBasic);
+  return { client, confidential: secret !== undefined };
+}
+
+/** An active agent that proves itself with its id and its agent token (contract 12.9); of whatever type. */
+export async function serviceAgent(
+  db: Db,
+  { id, secret }: ClientCredentials,
+  now: number,
+): Promise<AgentRow | undefined> {
+  if (secret === undefined || !isId('agent', id)) return undefined;
+  const row = await db.selectFrom('agents').selectAll().where('id', '=', id).executeTakeFirst();
+  if (!row || !secretsEqual(secretHash(secret), row.token_hash)) return undefined;
+  return agentStatus({ revoked: row.revoked_at !== null, expiresAt: row.expires_at }, now) === 'active'
+    ? row
+    : undefined;
+}
+
+/** Whoever holds tokens and proves itself: a client, or an agent with tokens of its own. Throws OAUTH_INVALID_CLIENT. */
+export async function authenticateHolder(
+  platform: Platform,
+  by: ClientCredentials,
+): Promise<{ id: string; confidential: boolean }> {
+  if (!isId('agent', by.id)) {
+    const { client, confidential } = await authenticateClient(platform, by);
+    return { id: client.id, confidential };
+  }
+  const agent = await serviceAgent(platform.database.read, by, platform.clock.now());
+  if (!agent) throw refused(by.byBasic);
+  return { id: agent.id, confidential: true };
+}

@@ -1,0 +1,304 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  ask,
+  authorizePath,
+  claimsOf,
+  code,
+  exchange,
+  form,
+  opened,
+  type Person,
+  refreshWith,
+  signUp,
+} from '../../../test/support/oauth.ts';
+import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
+
+/** A host on loopback that publishes client ID metadata documents. */
+let host: Server;
+let origin: string;
+let answer: RequestListener;
+let asked: string[];
+beforeAll(async () => {
+  host = createServer((req, res) => {
+    asked.push(req.url ?? '');
+    answer(req, res);
+  });
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  host.closeAllConnections();
+  return new Promise((resolve) => host.close(resolve));
+});
+
+let t: TestService;
+let person: Person;
+beforeAll(async () => {
+  t = await createTestService({ lasting: true, config: { mcp: { allowPrivateNetworks: true } } });
+  person = await signUp(t);
+});
+
+const CALLBACK = 'https://app.example/callback';
+let count = 0;
+const publish = (
+  body: string,
+  status = 200,
+  headers: Record<string, string> = { 'content-type': 'application/json' },
+): void => {
+  answer = (_req, res) => void res.writeHead(status, headers).end(body);
+};
+/** An id of its own for each test: what was read is kept. */
+const newClient = (more: Json = {}): Json => ({
+  client_id: `${origin}/clients/${++count}`,
+  client_name: 'Documented',
+  redirect_uris: [CALLBACK],
+  ...more,
+});
+const publishOf = (client: Json, more: Json = {}, headers: Record<string, string> = {}): void =>
+  publish(JSON.stringify({ ...client, ...more }), 200, { 'content-type': 'application/json', ...headers });
+const open = (client: Json, query: Record<string, string> = {}) =>
+  opened(t, authorizePath(ask(client, query)), { as: person });
+// Each test has a minute of its own: how often a host is asked in one is limited.
+beforeEach(() => {
+  asked = [];
+  t.clock.advance(60_000);
+});
+
+describe('a client ID metadata document', () => {
+  it('[CIMD 3 and 5] a document describes a client at authorize, token, refresh and revoke alike', async () => {
+    const client = newClient();
+    publishOf(client);
+    const request = ask(client);
+    const page = await opened(t, authorizePath(request), { as: person });
+    expect(page.status, page.text).toBe(200);
+    expect(page.text).toContain('Documented');
+    expect(page.text).toContain(new URL(origin).host);
+    expect(page.text).toContain('<strong>app.example</strong>');
+    const got = await exchange(t, request, await code(t, person, request));
+    expect(got.status, got.text).toBe(200);
+    expect(claimsOf(got.body.access_token).client_id).toBe(client.client_id);
+    const next = await refreshWith(t, client, got.body.refresh_token);
+    expect(next.status).toBe(200);
+    expect(
+      (await form(t, '/oauth/revoke', { token: next.body.refresh_token, client_id: client.client_id })).status,
+    ).toBe(200);
+    expect((await t.legate.mcp.validateToken(next.body.access_token)).valid).toBe(false);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('[MCP 2026-07-28 client registration] fits Claude Code: portless loopback addresses, a port at random', async () => {
+    const client = newClient({
+      redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    });
+    publishOf(client);
+    const request = ask(client, { redirect_uri: 'http://localhost:54321/callback' });
+    const value = await code(t, person, request);
+    expect((await exchange(t, request, value)).status).toBe(200);
+    expect(
+      (await opened(t, authorizePath(ask(client, { redirect_uri: 'http://localhost:54321/callback' })), { as: person }))
+        .status,
+    ).toBe(200);
+  });
+
+  it.each<[string, (client: Json) => void]>([
+    ['lies about its id', (c) => publishOf(c, { client_id: `${origin}/clients/other` })],
+    ['has the id with a slash more', (c) => publishOf(c, { client_id: `${c.client_id}/` })],
+    ['has no id', (c) => publishOf(c, { client_id: undefined })],
+    ['holds a secret', (c) => publishOf(c, { client_secret: 'x' })],
+    ['holds the end of a secret', (c) => publishOf(c, { client_secret_expires_at: 0 })],
+    ['names client_secret_basic', (c) => publishOf(c, { token_endpoint_auth_method: 'client_secret_basic' })],
+    ['names client_secret_post', (c) => publishOf(c, { token_endpoint_auth_method: 'client_secret_post' })],
+    ['names a method that is not offered', (c) => publishOf(c, { token_endpoint_auth_method: 'private_key_jwt' })],
+    ['has no redirect URI', (c) => publishOf(c, { redirect_uris: undefined })],
+    ['has a redirect URI of javascript:', (c) => publishOf(c, { redirect_uris: ['javascript:alert(1)'] })],
+    ['is 6 KB', (c) => publishOf(c, { padding: 'x'.repeat(6000) })],
+    ['is an array', () => publish('[]')],
+    ['is no JSON', () => publish('<html></html>')],
+    ['is not there', (c) => publish(JSON.stringify(c), 404)],
+    ['is a 201', (c) => publish(JSON.stringify(c), 201)],
+    [
+      'redirects',
+      (c) => {
+        answer = (req, res) =>
+          void (req.url?.endsWith('/there')
+            ? res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(c))
+            : res.writeHead(302, { location: `${c.client_id}/there` }).end());
+      },
+    ],
+  ])(
+    '[CIMD 4 and 6] a document is refused when it %s, and asked for again the next time',
+    async (_what, publishBad) => {
+      const client = newClient();
+      publishBad(client);
+      const r = await open(client);
+      expect([r.status, r.headers.has('location')], r.text).toEqual([400, false]);
+      const token = await form(t, '/oauth/token', {
+        grant_type: 'refresh_token',
+        refresh_token: 'x',
+        client_id: client.client_id,
+      });
+      expect([token.status, token.body.error]).toEqual([401, 'invalid_client']);
+      expect(asked.some((path) => path.endsWith('/there'))).toBe(false);
+      publishOf(client);
+      expect((await open(client)).status).toBe(200);
+    },
+  );
+
+  it.each<[string, () => void]>([
+    ['fails', () => publish('', 500)],
+    ['is asked for too often', () => publish('', 429)],
+    [
+      'breaks off',
+      () => {
+        answer = (_req, res) => void res.writeHead(200, { 'content-length': '100' }).write('{', () => res.destroy());
+      },
+    ],
+  ])(
+    'while its host %s nobody is signed out: 503, and what was read before is good for a day more',
+    async (_what, fail) => {
+      const [known, unknown] = [newClient(), newClient()];
+      publishOf(known);
+      expect((await open(known)).status).toBe(200);
+      fail();
+      const refresh = (client_id: string) =>
+        form(t, '/oauth/token', { grant_type: 'refresh_token', refresh_token: 'x', client_id });
+      const r = await refresh(unknown.client_id);
+      expect([r.status, r.body.error]).toEqual([503, 'temporarily_unavailable']);
+      const page = await open(unknown);
+      expect([page.status, page.headers.has('location')]).toEqual([400, false]);
+      t.clock.advance(24 * 3600_000);
+      expect((await refresh(known.client_id)).body.error).toBe('invalid_grant');
+      t.clock.advance(24 * 3600_000);
+      expect((await refresh(known.client_id)).body.error).toBe('temporarily_unavailable');
+      publish('{}');
+      expect((await refresh(known.client_id)).body.error).toBe('invalid_client');
+    },
+  );
+
+  it('an administrator ends a client that has no row of its own, with all that people granted it', async () => {
+    const client = newClient();
+    publishOf(client);
+    const request = ask(client);
+    const got = (await exchange(t, request, await code(t, person, request))).body;
+    const path = `/oauth/clients/${encodeURIComponent(client.client_id)}`;
+    expect((await t.call('DELETE', path, { as: person })).status).toBe(403);
+    const admin = await t.admin();
+    expect((await t.call('DELETE', path, { as: admin })).status).toBe(204);
+    expect((await t.legate.mcp.validateToken(got.access_token)).valid).toBe(false);
+    expect((await open(client)).status).toBe(200);
+    expect((await t.call('DELETE', path, { as: admin })).status).toBe(404);
+    expect(
+      (await t.call('DELETE', `/oauth/clients/${encodeURIComponent('https://nobody.example/x')}`, { as: admin }))
+        .status,
+    ).toBe(404);
+  });
+
+  it('[CIMD 6] a document is given a few seconds', async () => {
+    answer = () => {};
+    const client = newClient();
+    const started = Date.now();
+    expect((await open(client)).status).toBe(400);
+    expect(Date.now() - started).toBeLessThan(6000);
+  });
+
+  it('[CIMD 4.4] a document is kept as long as it says, between a minute and a day', async () => {
+    for (const [cacheControl, keptMs] of [
+      ['no-store', 60_000],
+      ['max-age=0', 60_000],
+      ['max-age=600', 600_000],
+      ['max-age=99999999', 86_400_000],
+      ['', 60_000],
+    ] as const) {
+      const client = newClient();
+      publishOf(client, {}, { 'cache-control': cacheControl });
+      asked = [];
+      await open(client);
+      t.clock.advance(keptMs - 1);
+      await open(client);
+      expect(asked, cacheControl).toHaveLength(1);
+      t.clock.advance(1);
+      await open(client);
+      expect(asked, cacheControl).toHaveLength(2);
+    }
+  });
+
+  it('[CIMD 6] a document is fetched once for many requests at the same time', async () => {
+    const client = newClient();
+    publishOf(client);
+    const all = await Promise.all(Array.from({ length: 20 }, () => open(client)));
+    expect(all.map((r) => r.status)).toEqual(Array.from({ length: 20 }, () => 200));
+    expect(asked).toHaveLength(1);
+  });
+
+  it('[CIMD 6] one host is not asked without end', async () => {
+    publish('', 404);
+    await Promise.all(Array.from({ length: 60 }, () => open(newClient())));
+    expect(asked.length).toBeLessThanOrEqual(30);
+  });
+
+  it.each([
+    ['no path', () => origin.replace('http:', 'https:')],
+    ['a slash for a path', () => `${origin}/`],
+    ['a fragment', () => `${origin}/client#x`],
+    ['a user', () => origin.replace('//', '//user@').concat('/client')],
+    ['a dot segment', () => `${origin}/a/../client`],
+    ['an encoded dot segment', () => `${origin}/a/%2e%2E/client`],
+    ['a space', () => `${origin}/a b`],
+    ['3,000 characters', () => `${origin}/${'x'.repeat(3000)}`],
+    ['no host', () => 'https:///client'],
+  ])('[CIMD 3] a client is not at an address with %s', async (_what, make) => {
+    const client = newClient({ client_id: make() });
+    publishOf(client);
+    expect((await open(client)).status).toBe(400);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('without mcp.allowPrivateNetworks', () => {
+  let own: TestService;
+  beforeAll(async () => {
+    own = await createTestService({ lasting: true });
+  });
+
+  it.each([
+    () => `${origin}/client`,
+    () => `${origin.replace('http:', 'https:')}/client`,
+    () => 'https://localhost/client',
+    () => 'https://127.0.0.1/client',
+    () => 'https://2130706433/client',
+    () => 'https://0x7f.1/client',
+    () => 'https://[::1]/client',
+    () => 'https://[::ffff:127.0.0.1]/client',
+    () => 'https://[::ffff:a9fe:a9fe]/client',
+    () => 'https://169.254.169.254/latest/meta-data',
+    () => 'https://10.0.0.1/client',
+    () => 'https://192.168.1.1/client',
+    () => 'https://100.64.0.1/client',
+    () => 'https://[fd00::1]/client',
+    () => 'https://[fe80::1]/client',
+    () => 'https://0.0.0.0/client',
+  ])('[CIMD 6; MCP security SSRF] nothing is fetched from a special-use address (%#)', async (make) => {
+    const client = newClient({ client_id: make() });
+    publishOf(client);
+    const r = await own.call('GET', authorizePath(ask(client)));
+    expect([r.status, r.headers.has('location')]).toEqual([400, false]);
+    expect(asked).toEqual([]);
+  });
+});
+
+it('mcp.clientMetadataDocuments false: such clients are unknown, and it is not advertised', async () => {
+  const own = await createTestService({
+    config: { mcp: { clientMetadataDocuments: false, allowPrivateNetworks: true } },
+  });
+  const client = newClient();
+  publishOf(client);
+  expect((await own.call('GET', authorizePath(ask(client)))).status).toBe(400);
+  expect(
+    (await own.call('GET', '/.well-known/oauth-authorization-server')).body.client_id_metadata_document_supported,
+  ).toBe(false);
+  expect(asked).toEqual([]);
+});

@@ -1,0 +1,178 @@
+import { LRUCache } from 'lru-cache';
+import { SECOND_MS } from '../../kernel/clock.ts';
+import { LegateError } from '../../kernel/errors.ts';
+import { createGuardedFetch, type GuardedFetch, GuardedFetchError } from '../../operations/outbound/index.ts';
+import type { Platform } from '../../platform.ts';
+import { OAuthErrors } from '../errors.ts';
+import { scopeNames } from '../scope.ts';
+import type { Client } from './client.ts';
+import { parseClientMetadata } from './register-client.ts';
+
+const MAX_BYTES = 5 * 1024;
+const TIMEOUT_MS = 3 * SECOND_MS;
+const MIN_AGE_MS = 60 * SECOND_MS;
+const MAX_AGE_MS = 24 * 3600 * SECOND_MS;
+const MAX_KEPT = 1000;
+/** So long a document that cannot be read again is still good: its host may be down, and that must not sign people out. */
+const STALE_MS = 24 * 3600 * SECOND_MS;
+/** What is no passing failure: the address, or the document itself. */
+const ITS_FAULT: ReadonlySet<string> = new Set<GuardedFetchError['problem']>([
+  'url_refused',
+  'address_refused',
+  'body_too_large',
+  'encoding_refused',
+]);
+/** Fetches of documents of one host within a minute. */
+const PER_HOST = 30;
+
+interface Kept {
+  readonly client: Client;
+  readonly until: number;
+}
+
+interface Documents {
+  readonly fetch: GuardedFetch;
+  readonly kept: LRUCache<string, Kept>;
+  readonly underWay: Map<string, Promise<Client>>;
+  readonly byHost: LRUCache<string, { minute: number; fetches: number }>;
+}
+
+const all = new WeakMap<Platform, Documents>();
+
+function documentsOf(platform: Platform): Documents {
+  let documents = all.get(platform);
+  if (!documents) {
+    const fetch = createGuardedFetch({ allowPrivateNetworks: platform.config.mcp.allowPrivateNetworks });
+    documents = {
+      fetch,
+      kept: new LRUCache({ max: MAX_KEPT }),
+      underWay: new Map(),
+      byHost: new LRUCache({ max: MAX_KEPT }),
+    };
+    all.set(platform, documents);
+  }
+  return documents;
+}
+
+/** A client_id that is an address: ids of ours never are. */
+export const isDocumentId = (id: string): boolean => /^https?:/i.test(id);
+
+/** draft-ietf-oauth-client-id-metadata-document, section 3: https, with a path, without dot segments, fragment or user. */
+function assertDocumentId(platform: Platform, id: string): URL {
+  const url = id.length <= 2048 && /^[\x21-\x7e]+$/.test(id) && URL.canParse(id) ? new URL(id) : undefined;
+  const secure = url?.protocol === 'https:' || (platform.config.mcp.allowPrivateNetworks && url?.protocol === 'http:');
+  if (
+    !url ||
+    !secure ||
+    url.pathname === '/' ||
+    url.username !== '' ||
+    url.password !== '' ||
+    id.includes('#') ||
+    /\/(\.|%2e){1,2}(\/|$|\?)/i.test(id)
+  )
+    throw unusable('client_id is not the address of a client ID metadata document.');
+  return url;
+}
+
+const unusable = (message: string): LegateError => OAuthErrors.OAUTH_INVALID_CLIENT({ message });
+
+const unreachable = (message?: string): LegateError =>
+  OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE(message === undefined ? {} : { message });
+
+/**
+ * The client that a client ID metadata document describes. Read through the guarded fetch, one at a time, kept as long as its
+ * headers say between a minute and a day, and a day longer while its host does not answer. Throws OAUTH_INVALID_CLIENT for a document that
+ * is none, and OAUTH_TEMPORARILY_UNAVAILABLE when nothing can be said of it, upon which a client keeps what it has.
+ */
+export async function documentClient(platform: Platform, id: string): Promise<Client> {
+  const url = assertDocumentId(platform, id);
+  const documents = documentsOf(platform);
+  const now = platform.clock.now();
+  const kept = documents.kept.get(id);
+  if (kept && now < kept.until) return kept.client;
+  let reading = documents.underWay.get(id);
+  if (!reading) {
+    reading = readAgain(platform, documents, id, url, now).finally(() => documents.underWay.delete(id));
+    documents.underWay.set(id, reading);
+  }
+  return reading;
+}
+
+async function readAgain(platform: Platform, documents: Documents, id: string, url: URL, now: number): Promise<Client> {
+  try {
+    assertMayFetch(documents, url.host, now);
+    return await read(platform, documents, id, url);
+  } catch (error) {
+    const kept = documents.kept.get(id);
+    const passing = error instanceof LegateError && error.code === 'OAUTH_TEMPORARILY_UNAVAILABLE';
+    if (!passing || !kept || now >= kept.until + STALE_MS) throw error;
+    return kept.client;
+  }
+}
+
+function assertMayFetch({ byHost }: Documents, host: string, now: number): void {
+  const minute = Math.floor(now / MIN_AGE_MS);
+  const seen = byHost.get(host);
+  const fetches = seen?.minute === minute ? seen.fetches + 1 : 1;
+  if (fetches > PER_HOST) throw unreachable('Metadata documents of this host are asked for too often.');
+  byHost.set(host, { minute, fetches });
+}
+
+async function read(platform: Platform, documents: Documents, id: string, url: URL): Promise<Client> {
+  try {
+    const response = await documents.fetch(url, {
+      headers: { accept: 'application/json' },
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+    });
+    if (response.status >= 500 || response.status === 429) throw unreachable();
+    if (response.status !== 200) throw unusable('The client ID metadata document could not be read.');
+    const client = clientOf(id, url, parse(response.body));
+    documents.kept.set(id, { client, until: platform.clock.now() + maxAge(response.headers.get('cache-control')) });
+    return client;
+  } catch (error) {
+    if (error instanceof GuardedFetchError) {
+      platform.log.info({ err: error, clientId: id }, 'a client ID metadata document could not be read');
+      throw ITS_FAULT.has(error.problem)
+        ? unusable('The client ID metadata document could not be read.')
+        : unreachable();
+    }
+    if (error instanceof LegateError) throw error.status >= 500 ? error : unusable(error.message);
+    throw error;
+  }
+}
+
+function parse(body: Uint8Array): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {}
+  throw unusable('The client ID metadata document is not a JSON object.');
+}
+
+function clientOf(id: string, url: URL, document: Record<string, unknown>): Client {
+  if (document['client_id'] !== id) throw unusable('The client ID metadata document names another client_id.');
+  if ('client_secret' in document || 'client_secret_expires_at' in document)
+    throw unusable('A client ID metadata document must not hold a secret.');
+  const method = document['token_endpoint_auth_method'] ?? 'none';
+  if (method !== 'none') throw unusable('Clients with a metadata document use the method none.');
+  const metadata = parseClientMetadata({ ...document, token_endpoint_auth_method: 'none' });
+  return {
+    id,
+    name: metadata.client_name ?? null,
+    redirectUris: metadata.redirect_uris,
+    grantTypes: ['authorization_code', 'refresh_token'],
+    scope: metadata.scope === undefined ? null : scopeNames(metadata.scope),
+    authMethod: 'none',
+    secretHash: null,
+    origin: 'document',
+    documentHost: url.host,
+  };
+}
+
+/** `max-age`, within a minute and a day; a minute when it is not to be kept. */
+function maxAge(cacheControl: string | null): number {
+  const seconds = /(?:^|[,\s])max-age=(\d{1,9})/i.exec(cacheControl ?? '')?.[1];
+  if (seconds === undefined || /no-store|no-cache/i.test(cacheControl ?? '')) return MIN_AGE_MS;
+  return Math.min(MAX_AGE_MS, Math.max(MIN_AGE_MS, Number(seconds) * SECOND_MS));
+}

@@ -1,0 +1,86 @@
+import type { Visibility } from '../../access/principal.ts';
+import {
+  actions,
+  button,
+  card,
+  form,
+  html,
+  list,
+  notice,
+  page,
+  pathOf,
+  seeOther,
+  textsFor,
+} from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { endGrant, findGrants } from './grants.ts';
+
+export const APPS_PATH = '/account/apps';
+
+/** The applications that act for a person, each with the button that ends it (contract 12.7). */
+export async function appsPage(
+  platform: Platform,
+  request: Request,
+  userId: string,
+  ended: boolean,
+): Promise<Response> {
+  const t = textsFor(request);
+  const rows = await findGrants(platform.database.read, { kind: 'owner', userId }, platform.clock.now(), {
+    after: undefined,
+    limit: 200,
+  });
+  const day = (ms: number): string => new Date(ms).toLocaleDateString(t.code, { dateStyle: 'medium', timeZone: 'UTC' });
+  const shown = rows.filter((row) => row.kind !== 'client_credentials');
+  return page(platform, request, {
+    title: t.apps.title,
+    wide: true,
+    body: html`${ended ? notice('good', t.apps.ended) : undefined}<p>${shown.length === 0 ? t.apps.none : t.apps.intro}</p>${list(
+      shown.map((row) => {
+        const name = row.client_name ?? row.client_id;
+        return card({
+          title: name,
+          lines: [
+            row.scope
+              .split(' ')
+              .map((scope) => t.scopes[scope] ?? scope)
+              .join(' · '),
+            t.apps.agent(row.agent_name ?? row.agent_id),
+            t.apps.resource(row.resource),
+            t.apps.since(day(row.created_at), day(row.last_used_at)),
+          ],
+          actions: form(
+            pathOf(platform, APPS_PATH),
+            actions(
+              button({
+                label: t.apps.end,
+                kind: 'danger',
+                name: 'grant',
+                value: row.id,
+                spoken: `${t.apps.end}: ${name}`,
+              }),
+            ),
+          ),
+        });
+      }),
+    )}`,
+  });
+}
+
+/** Ends one and shows the rest. 404 GRANT_NOT_FOUND. */
+export async function endOnPage(
+  platform: Platform,
+  userId: string,
+  reauthorize: (db: unknown) => Promise<unknown>,
+  grantId: string,
+): Promise<Response> {
+  const own: Visibility = { kind: 'owner', userId };
+  await endGrant(
+    platform,
+    async (db) => {
+      await reauthorize(db);
+      return own;
+    },
+    grantId,
+  );
+  return seeOther(`${pathOf(platform, APPS_PATH)}?ended=1`);
+}

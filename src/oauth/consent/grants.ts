@@ -1,0 +1,132 @@
+import type { Visibility } from '../../access/principal.ts';
+import { endDelegations } from '../../authorization/delegations/index.ts';
+import { chunk } from '../../kernel/chunk.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import { isId } from '../../kernel/ids.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, OAuthGrantRow } from '../../storage/index.ts';
+import { ClientErrors } from '../errors.ts';
+
+export type EndReason =
+  | 'revoked'
+  | 'client-revoked'
+  | 'client-deleted'
+  | 'agent-revoked'
+  | 'delegation-revoked'
+  | 'refresh-token-reused'
+  | 'code-reused'
+  | 'parent-ended'
+  | 'agent-rotated';
+
+type Column = 'id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id';
+
+/**
+ * Ends every living grant that has one of these values, and those that were made from them, in this very change: from the next
+ * look on, none of their tokens is good anywhere. Emits `grant.revoked` for each. `kind`: only of this one.
+ */
+export async function endGrants(
+  change: Change,
+  column: Column,
+  values: readonly string[],
+  reason: EndReason,
+  kind?: OAuthGrantRow['kind'],
+): Promise<void> {
+  const { db, now } = change;
+  for (const some of chunk(values)) {
+    const living = db
+      .updateTable('oauth_grants')
+      .set({ revoked_at: now, reason })
+      .where('revoked_at', 'is', null)
+      .where(column, 'in', some);
+    const ended = await (kind ? living.where('kind', '=', kind) : living)
+      .returning(['id', 'client_id', 'agent_id', 'user_id', 'delegation_id'])
+      .execute();
+    if (ended.length === 0) continue;
+    change.invalidate();
+    for (const { id, client_id, agent_id, user_id } of ended)
+      change.emit({
+        type: 'grant.revoked',
+        agentId: agent_id,
+        userId: user_id,
+        data: { grantId: id, clientId: client_id, agentId: agent_id, reason },
+      });
+    const delegations = ended.flatMap((grant) => grant.delegation_id ?? []);
+    if (delegations.length > 0) await endDelegations(change, delegations, 'revoked');
+    await endGrants(
+      change,
+      'parent_id',
+      ended.map(({ id }) => id),
+      'parent-ended',
+    );
+  }
+}
+
+function whereVisible(db: Db, visibility: Visibility) {
+  const query = db
+    .selectFrom('oauth_grants')
+    .leftJoin('oauth_clients', 'oauth_clients.id', 'oauth_grants.client_id')
+    .leftJoin('agents', 'agents.id', 'oauth_grants.agent_id');
+  const living = query
+    .selectAll('oauth_grants')
+    .select(['oauth_clients.name as client_name', 'agents.name as agent_name'])
+    .where('oauth_grants.revoked_at', 'is', null);
+  return visibility.kind === 'all' ? living : living.where('oauth_grants.user_id', '=', visibility.userId);
+}
+
+type Shown = OAuthGrantRow & { client_name: string | null; agent_name: string | null };
+
+/** Living grants, newest first. */
+export function findGrants(
+  db: Db,
+  visibility: Visibility,
+  now: number,
+  page: { after: string | undefined; limit: number },
+): Promise<Shown[]> {
+  let query = whereVisible(db, visibility).where('oauth_grants.expires_at', '>', now);
+  if (page.after !== undefined) query = query.where('oauth_grants.id', '<', page.after);
+  return query.orderBy('oauth_grants.id', 'desc').limit(page.limit).execute();
+}
+
+/** A person ends what they granted, and is asked again when the client comes back. 404 GRANT_NOT_FOUND. */
+export async function endGrant(
+  platform: Platform,
+  reauthorize: (db: unknown) => Promise<Visibility>,
+  id: string,
+): Promise<void> {
+  await platform.ledger.change(async (change) => {
+    const visibility = await reauthorize(change.db);
+    const row = isId('grant', id)
+      ? await whereVisible(change.db, visibility).where('oauth_grants.id', '=', id).executeTakeFirst()
+      : undefined;
+    if (!row) throw ClientErrors.GRANT_NOT_FOUND();
+    // A code on its way would be a grant again in a minute.
+    await change.db
+      .deleteFrom('oauth_codes')
+      .where('user_id', '=', row.user_id)
+      .where('client_id', '=', row.client_id)
+      .where('used_at', 'is', null)
+      .execute();
+    await change.db
+      .deleteFrom('oauth_consents')
+      .where('user_id', '=', row.user_id)
+      .where('client_id', '=', row.client_id)
+      .execute();
+    await endGrants(change, 'id', [id], 'revoked');
+  });
+}
+
+export const toGrant = (row: Shown) => ({
+  id: row.id,
+  clientId: row.client_id,
+  clientName: row.client_name,
+  userId: row.user_id,
+  agentId: row.agent_id,
+  agentName: row.agent_name,
+  kind: row.kind,
+  scopes: row.scope.split(' ').filter((s) => s !== ''),
+  resource: row.resource,
+  createdAt: isoTime(row.created_at),
+  lastUsedAt: isoTime(row.last_used_at),
+  expiresAt: isoTime(row.expires_at),
+});

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import type { Platform } from '../../platform.ts';
+import { AUTH_METHODS, GRANT_TYPES } from '../clients/client.ts';
+import { knownScopes } from '../scope.ts';
+import { keyRing } from '../tokens/keys.ts';
+
+/** Path prefix of RFC 8414, section 3. */
+export const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server';
+
+/** OAuth 2.0 Authorization Server Metadata (RFC 8414, section 2; RFC 9207; client ID metadata documents). */
+export const ServerMetadata = z
+  .object({
+    issuer: z.string(),
+    authorization_endpoint: z.string(),
+    token_endpoint: z.string(),
+    registration_endpoint: z.string().optional(),
+    revocation_endpoint: z.string(),
+    introspection_endpoint: z.string(),
+    jwks_uri: z.string().optional(),
+    scopes_supported: z.array(z.string()),
+    response_types_supported: z.array(z.string()),
+    response_modes_supported: z.array(z.string()),
+    grant_types_supported: z.array(z.string()),
+    code_challenge_methods_supported: z.array(z.string()),
+    token_endpoint_auth_methods_supported: z.array(z.string()),
+    revocation_endpoint_auth_methods_supported: z.array(z.string()),
+    introspection_endpoint_auth_methods_supported: z.array(z.string()),
+    authorization_response_iss_parameter_supported: z.boolean(),
+    client_id_metadata_document_supported: z.boolean(),
+    service_documentation: z.string(),
+    ui_locales_supported: z.array(z.string()),
+  })
+  .meta({ id: 'AuthorizationServerMetadata' });
+
+/** The issuer stands here as it is configured, byte for byte. */
+export function serverMetadata(platform: Platform): z.output<typeof ServerMetadata> {
+  const { config, baseUrl } = platform;
+  const at = (path: string): string => `${baseUrl}${config.http.basePath.replace(/\/$/, '')}/oauth/${path}`;
+  return {
+    issuer: platform.issuer,
+    authorization_endpoint: at('authorize'),
+    token_endpoint: at('token'),
+    ...(config.mcp.registration === 'closed' ? {} : { registration_endpoint: at('register') }),
+    revocation_endpoint: at('revoke'),
+    introspection_endpoint: at('introspect'),
+    ...(keyRing(platform).current.jwk ? { jwks_uri: at('jwks') } : {}),
+    scopes_supported: [...knownScopes(platform)],
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: [...GRANT_TYPES],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: [...AUTH_METHODS],
+    revocation_endpoint_auth_methods_supported: [...AUTH_METHODS],
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: config.mcp.clientMetadataDocuments,
+    service_documentation: `${baseUrl}${config.http.restPath.replace(/\/$/, '')}/docs`,
+    ui_locales_supported: ['en', 'de'],
+  };
+}

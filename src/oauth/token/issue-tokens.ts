@@ -1,0 +1,112 @@
+import { createHmac } from 'node:crypto';
+import { SECOND_MS } from '../../kernel/clock.ts';
+import { newId } from '../../kernel/ids.ts';
+import { newSecret, secretFrom, secretHash } from '../../kernel/secrets.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { OAuthGrantRow } from '../../storage/index.ts';
+import { type Act, newJti, signAccessToken } from '../tokens/access-token.ts';
+
+/** RFC 6749, section 5.1; `issued_token_type` of RFC 8693, section 2.2.1. */
+export interface TokenResponse {
+  readonly access_token: string;
+  readonly token_type: 'Bearer';
+  readonly expires_in: number;
+  readonly scope: string;
+  readonly refresh_token?: string;
+  readonly issued_token_type?: string;
+}
+
+type NewGrant = Pick<OAuthGrantRow, 'client_id' | 'user_id' | 'agent_id' | 'kind' | 'scope' | 'resource'> &
+  Partial<Pick<OAuthGrantRow, 'actor_id' | 'delegation_id' | 'parent_id' | 'parent_jti' | 'expires_at'>>;
+
+/** Emits `grant.created`. */
+export async function insertGrant(platform: Platform, change: Change, grant: NewGrant): Promise<OAuthGrantRow> {
+  const { now } = change;
+  const row: OAuthGrantRow = {
+    id: newId('grant', now),
+    actor_id: null,
+    delegation_id: null,
+    parent_id: null,
+    parent_jti: null,
+    expires_at: now + platform.config.mcp.grantMaxAge * SECOND_MS,
+    ...grant,
+    created_at: now,
+    last_used_at: now,
+    revoked_at: null,
+    reason: null,
+  };
+  await change.db.insertInto('oauth_grants').values(row).execute();
+  change.emit({
+    type: 'grant.created',
+    agentId: row.agent_id,
+    userId: row.user_id,
+    data: {
+      grantId: row.id,
+      clientId: row.client_id,
+      agentId: row.agent_id,
+      reason: row.kind,
+      scope: row.scope,
+      resource: row.resource,
+    },
+  });
+  return row;
+}
+
+/** An access token of a grant, of the grant's scopes or some of them. */
+export function accessToken(
+  platform: Platform,
+  grant: OAuthGrantRow,
+  now: number,
+  more: { scope?: string; act?: Act; notAfter?: number } = {},
+): TokenResponse {
+  const iat = Math.floor(now / SECOND_MS);
+  const exp = Math.min(
+    iat + platform.config.mcp.accessTokenTtl,
+    Math.floor(grant.expires_at / SECOND_MS),
+    more.notAfter ?? Number.POSITIVE_INFINITY,
+  );
+  const scope = more.scope ?? grant.scope;
+  const token = signAccessToken(platform, {
+    iss: platform.issuer,
+    sub: grant.agent_id,
+    aud: grant.resource,
+    client_id: grant.client_id,
+    scope,
+    iat,
+    exp,
+    jti: newJti(grant.id),
+    user_id: grant.user_id,
+    ...(more.act ? { act: more.act } : {}),
+  });
+  return { access_token: token, token_type: 'Bearer', expires_in: exp - iat, scope };
+}
+
+/**
+ * The next refresh token of a grant, and its row. Where a grace is configured it is made from the one it replaces, so that the same
+ * successor can be given once more; otherwise it is random.
+ */
+export function newRefreshToken(
+  platform: Platform,
+  now: number,
+  grant: Pick<OAuthGrantRow, 'id' | 'expires_at'>,
+  previous?: string,
+) {
+  const { refreshTokenTtl, reuseGraceSeconds } = platform.config.mcp;
+  const token =
+    previous !== undefined && reuseGraceSeconds > 0 ? successorOf(platform, previous) : newSecret('refreshToken');
+  const row = {
+    token_hash: secretHash(token),
+    grant_id: grant.id,
+    created_at: now,
+    expires_at: Math.min(now + refreshTokenTtl * SECOND_MS, grant.expires_at),
+    used_at: null,
+    previous_hash: previous === undefined ? null : secretHash(previous),
+  };
+  return { token, row };
+}
+
+export const successorOf = (platform: Platform, token: string): string => {
+  const key = platform.config.mcp.signingSecret ?? platform.secrets().pepper[0]?.key ?? '';
+  return secretFrom('refreshToken', createHmac('sha256', key).update(`refresh ${token}`).digest());
+};

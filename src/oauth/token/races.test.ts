@@ -1,0 +1,83 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  ask,
+  claimsOf,
+  code,
+  exchange,
+  type Person,
+  refreshWith,
+  register,
+  signUp,
+  tokens,
+} from '../../../test/support/oauth.ts';
+import { createTestService, dialect, type Json, type TestService } from '../../../test/support/service.ts';
+
+const AT_ONCE = 50;
+
+let instances: TestService[];
+let person: Person;
+let client: Json;
+beforeAll(async () => {
+  const t = await createTestService({
+    lasting: true,
+    config: { mcp: { signingSecret: 'the same secret for all instances' } },
+  });
+  instances = [t];
+  // SQLite belongs to one process; of PostgreSQL a second instance takes its share of the calls.
+  if (dialect === 'postgres')
+    instances.push(
+      await createTestService({
+        lasting: true,
+        sameDatabaseAs: t,
+        config: { mcp: { signingSecret: 'the same secret for all instances' } },
+      }),
+    );
+  person = await signUp(t);
+  client = await register(t);
+});
+const first = (): TestService => instances[0] as TestService;
+const atOnce = (call: (t: TestService) => Promise<Json>): Promise<Json[]> =>
+  Promise.all(Array.from({ length: AT_ONCE }, (_, i) => call(instances[i % instances.length] as TestService)));
+const validAnywhere = async (token: string): Promise<boolean> =>
+  (await Promise.all(instances.map(async (t) => (await t.legate.mcp.validateToken(token)).valid))).includes(true);
+
+describe(`${AT_ONCE} calls at once`, () => {
+  it('[RFC 6749 4.1.2; RFC 9700 4.5] one code gives one answer, and no token that outlives its second use', async () => {
+    const asked = ask(client);
+    const value = await code(first(), person, asked);
+    const answers = await atOnce((t) => exchange(t, asked, value));
+    const [good, ...more] = answers.filter((r) => r.status === 200);
+    expect(more).toEqual([]);
+    expect(answers.filter((r) => r.body.error === 'invalid_grant')).toHaveLength(AT_ONCE - 1);
+    expect(await validAnywhere(good.body.access_token)).toBe(false);
+    expect((await refreshWith(first(), client, good.body.refresh_token)).body.error).toBe('invalid_grant');
+  });
+
+  it('[RFC 9700 4.14.2] one refresh token has at most one successor, and never two living families', async () => {
+    const { refresh_token } = await tokens(first(), person, client);
+    const answers = await atOnce((t) => refreshWith(t, client, refresh_token));
+    const good = answers.filter((r) => r.status === 200);
+    expect(good).toHaveLength(1);
+    expect(await validAnywhere(good[0].body.access_token)).toBe(false);
+    expect((await refreshWith(first(), client, good[0].body.refresh_token)).body.error).toBe('invalid_grant');
+  });
+
+  it('revoking the agent and refreshing: no token is good afterwards', async () => {
+    const { access_token, refresh_token } = await tokens(first(), person, client);
+    const end = first().call('DELETE', `/agents/${claimsOf(access_token).sub}`, { as: person });
+    const r = await refreshWith(instances.at(-1) as TestService, client, refresh_token);
+    await end;
+    if (r.status === 200) expect(await validAnywhere(r.body.access_token)).toBe(false);
+    expect(await validAnywhere(access_token)).toBe(false);
+  });
+});
+
+it('[RFC 9700 4.14.2] within the grace, parallel refreshes get one and the same successor', async () => {
+  const t = await createTestService({ config: { mcp: { reuseGraceSeconds: 10 } } });
+  const app = await register(t);
+  const { refresh_token } = await tokens(t, await signUp(t), app);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => refreshWith(t, app, refresh_token)));
+  expect(answers.map((r) => r.status)).toEqual(Array.from({ length: 20 }, () => 200));
+  expect(new Set(answers.map((r) => r.body.refresh_token)).size).toBe(1);
+  expect((await refreshWith(t, app, answers[0]?.body.refresh_token)).status).toBe(200);
+});

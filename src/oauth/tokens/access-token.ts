@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import type { Platform } from '../../platform.ts';
+import { keyRing, type SigningKey } from './keys.ts';
+
+/** Who acts, and for whom that one acted before (RFC 8693, section 4.1). */
+export interface Act {
+  readonly sub: string;
+  readonly act?: Act;
+}
+
+/** Claims of an access token (specification 2.9, contract 12.3; RFC 9068). Times are seconds. */
+export interface Claims {
+  readonly iss: string;
+  /** The agent. */
+  readonly sub: string;
+  readonly aud: string;
+  readonly client_id: string;
+  /** Space-separated. */
+  readonly scope: string;
+  readonly iat: number;
+  readonly exp: number;
+  /** `<grant id>.<random>`: what ends the grant ends the token. */
+  readonly jti: string;
+  /** The person for whom the agent acts. */
+  readonly user_id: string;
+  readonly act?: Act;
+}
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const headers = new WeakMap<SigningKey, string>();
+
+const headerOf = (key: SigningKey): string => {
+  let header = headers.get(key);
+  if (!header) {
+    header = encode({ alg: key.alg, typ: 'at+jwt', kid: key.kid });
+    headers.set(key, header);
+  }
+  return header;
+};
+
+export const newJti = (grantId: string): string => `${grantId}.${randomBytes(12).toString('base64url')}`;
+export const grantOfJti = (jti: string): string => jti.slice(0, Math.max(0, jti.indexOf('.')));
+
+export function signAccessToken(platform: Platform, claims: Claims): string {
+  const { current } = keyRing(platform);
+  const input = `${headerOf(current)}.${encode(claims)}`;
+  return `${input}.${current.sign(input)}`;
+}
+
+const MAX_TOKEN_CHARS = 8192;
+const BASE64URL = /^[A-Za-z0-9_-]+$/;
+
+/**
+ * The claims of a token that one of our keys signed for our issuer and that has not expired; undefined for every other text.
+ * The algorithm is that of the key, never the token's choice; `typ` keeps tokens made for other purposes out (RFC 8725, 3.11).
+ * Whether what is behind it still holds is for `findLiveToken` to say.
+ */
+export function readAccessToken(platform: Platform, token: string, now: number): Claims | undefined {
+  if (token.length > MAX_TOKEN_CHARS) return undefined;
+  const [header, payload, signature, more] = token.split('.');
+  if (
+    !header ||
+    !payload ||
+    !signature ||
+    more !== undefined ||
+    !BASE64URL.test(header) ||
+    !BASE64URL.test(payload) ||
+    !BASE64URL.test(signature)
+  )
+    return undefined;
+  const ring = keyRing(platform);
+  const key = header === headerOf(ring.current) ? ring.current : keyNamedBy(header, ring.byId);
+  const bytes = Buffer.from(signature, 'base64url');
+  // One signature has one spelling: the bits that base64url leaves over must be zero.
+  if (!key?.verify(`${header}.${payload}`, bytes) || bytes.toString('base64url') !== signature) return undefined;
+  const claims = parse(payload) as Partial<Claims> | undefined;
+  if (
+    !claims ||
+    claims.iss !== platform.issuer ||
+    typeof claims.sub !== 'string' ||
+    typeof claims.jti !== 'string' ||
+    typeof claims.aud !== 'string'
+  )
+    return undefined;
+  if (
+    typeof claims.exp !== 'number' ||
+    now >= claims.exp * 1000 ||
+    typeof claims.scope !== 'string' ||
+    typeof claims.client_id !== 'string'
+  )
+    return undefined;
+  return claims as Claims;
+}
+
+/** Looks like one of our access tokens: worth a look at its signature. Reads the issuer without believing it. */
+export function looksLikeAccessToken(platform: Platform, token: string): boolean {
+  const [header, payload, signature, more] = token.split('.');
+  if (token.length > MAX_TOKEN_CHARS || !header || !payload || !signature || more !== undefined) return false;
+  return (parse(payload) as Partial<Claims> | undefined)?.iss === platform.issuer;
+}
+
+function keyNamedBy(header: string, byId: ReadonlyMap<string, SigningKey>): SigningKey | undefined {
+  const named = parse(header) as { alg?: unknown; typ?: unknown; kid?: unknown; crit?: unknown } | undefined;
+  if (
+    !named ||
+    named.crit !== undefined ||
+    (named.typ !== 'at+jwt' && named.typ !== 'application/at+jwt') ||
+    typeof named.kid !== 'string'
+  )
+    return undefined;
+  const key = byId.get(named.kid);
+  return key?.alg === named.alg ? key : undefined;
+}
+
+function parse(part: string): unknown {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,361 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { FormClient } from '../../../test/support/browser-like.ts';
+import { eventsOf } from '../../../test/support/events.ts';
+import {
+  ask,
+  authorizePath,
+  claimsOf,
+  code,
+  exchange,
+  form,
+  opened,
+  type Person,
+  refreshWith,
+  register,
+  signUp,
+  tokens,
+} from '../../../test/support/oauth.ts';
+import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
+
+const PREFIXES = ['/api/legate/oauth', '/api/legate/mcp', '/oauth', '/mcp'];
+
+let t: TestService;
+let admin: TestUser;
+let person: Person;
+let client: Json;
+beforeAll(async () => {
+  t = await createTestService({ lasting: true });
+  admin = await t.admin();
+  person = await signUp(t);
+  client = await register(t);
+});
+const basic = (of: Json) => ({ authorization: `Basic ${btoa(`${of.client_id}:${of.client_secret}`)}` });
+const isValid = async (token: string): Promise<boolean> => (await t.legate.mcp.validateToken(token)).valid;
+const isActive = async (token: string): Promise<boolean> =>
+  (await form(t, '/oauth/introspect', { token }, { authorization: `Bearer ${admin.token}` })).body.active;
+/** Nothing of a grant is good anywhere any more. */
+const expectEnded = async (of: Json, got: Json): Promise<void> => {
+  expect(await isValid(got.access_token)).toBe(false);
+  expect(await isActive(got.access_token)).toBe(false);
+  expect((await t.call('GET', '/agents', { as: got.access_token })).status).toBe(401);
+  if (got.refresh_token === undefined) return;
+  expect(await isActive(got.refresh_token)).toBe(false);
+  expect((await refreshWith(t, of, got.refresh_token)).status).toBeGreaterThanOrEqual(400);
+};
+
+describe('POST /oauth/revoke', () => {
+  it.each(PREFIXES)('[RFC 7009 2.1] a refresh token takes its grant with it, at %s/revoke', async (prefix) => {
+    const got = await tokens(t, person, client, { scope: 'agents:read' });
+    const r = await form(t, `${prefix}/revoke`, { token: got.refresh_token, client_id: client.client_id });
+    expect([r.status, r.text]).toEqual([200, '']);
+    expect(r.headers.get('access-control-allow-origin')).toBe('*');
+    expect(r.headers.get('cache-control')).toBe('no-store');
+    await expectEnded(client, got);
+  });
+
+  it('[RFC 7009 2] an access token ends alone, at once, and the grant goes on', async () => {
+    const got = await tokens(t, person, client, { scope: 'agents:read' });
+    const other = (await refreshWith(t, client, got.refresh_token)).body;
+    const r = await form(t, '/oauth/revoke', {
+      token: got.access_token,
+      token_type_hint: 'refresh_token',
+      client_id: client.client_id,
+    });
+    expect(r.status).toBe(200);
+    expect([await isValid(got.access_token), await isActive(got.access_token)]).toEqual([false, false]);
+    expect((await t.call('GET', '/agents', { as: got.access_token })).status).toBe(401);
+    expect(await isValid(other.access_token)).toBe(true);
+    expect((await refreshWith(t, client, other.refresh_token)).status).toBe(200);
+  });
+
+  it('[RFC 7009 2.2] 200 for tokens that are unknown, another client’s or of another kind, and nothing happens', async () => {
+    const got = await tokens(t, person, client);
+    const other = await register(t);
+    for (const token of [got.access_token, got.refresh_token, 'x', 'a.b.c', 'lgr_x', '\u0000'])
+      expect(
+        (await form(t, '/oauth/revoke', { token, client_id: other.client_id, token_type_hint: 'something' })).status,
+        token,
+      ).toBe(200);
+    expect(await isValid(got.access_token)).toBe(true);
+    expect((await refreshWith(t, client, got.refresh_token)).status).toBe(200);
+  });
+
+  it('[RFC 7009 2.1] 400 without a token, 401 for a client that is unknown or did not prove itself', async () => {
+    const confidential = await register(t, { token_endpoint_auth_method: 'client_secret_basic' });
+    expect((await form(t, '/oauth/revoke', { client_id: client.client_id })).body.error).toBe('invalid_request');
+    for (const client_id of ['cli_x', confidential.client_id]) {
+      const r = await form(t, '/oauth/revoke', { token: 'x', client_id });
+      expect([r.status, r.body.error]).toEqual([401, 'invalid_client']);
+    }
+    expect((await form(t, '/oauth/revoke', { token: 'x' }, basic(confidential))).status).toBe(200);
+    expect((await t.call('POST', '/oauth/revoke', { body: { token: 'x', client_id: client.client_id } })).status).toBe(
+      415,
+    );
+  });
+});
+
+describe('POST /oauth/introspect', () => {
+  it.each(PREFIXES)(
+    '[RFC 7662 2.2] tells a confidential client and an admin what a token is worth, at %s/introspect',
+    async (prefix) => {
+      const got = await tokens(t, person, client);
+      for (const headers of [basic(client), { authorization: `Bearer ${admin.token}` }]) {
+        const r = await form(t, `${prefix}/introspect`, { token: got.access_token }, headers);
+        expect(r.status, r.text).toBe(200);
+        expect(r.body).toEqual({ active: true, token_type: 'Bearer', ...claimsOf(got.access_token) });
+        expect(r.headers.get('cache-control')).toBe('no-store');
+        expect(r.headers.has('access-control-allow-origin')).toBe(false);
+      }
+      expect((await form(t, `${prefix}/introspect`, { token: got.refresh_token }, basic(client))).body).toMatchObject({
+        active: true,
+        client_id: client.client_id,
+        sub: claimsOf(got.access_token).sub,
+      });
+    },
+  );
+
+  it('[RFC 7662 2.2] is exactly {"active":false} for everything else', async () => {
+    const got = await tokens(t, person, client);
+    const session = person.token;
+    const agent = await t.agent(await t.user());
+    for (const token of [
+      'x',
+      'a.b.c',
+      '\u0000',
+      agent.token,
+      session,
+      `${got.access_token}x`,
+      got.access_token.slice(0, -1),
+      'x'.repeat(8000),
+    ])
+      expect((await form(t, '/oauth/introspect', { token }, basic(client))).body, token.slice(0, 20)).toEqual({
+        active: false,
+      });
+    const other = await register(t);
+    expect((await form(t, '/oauth/introspect', { token: got.refresh_token }, basic(other))).body).toEqual({
+      active: false,
+    });
+    await refreshWith(t, client, got.refresh_token);
+    expect((await form(t, '/oauth/introspect', { token: got.refresh_token }, basic(client))).body).toEqual({
+      active: false,
+    });
+  });
+
+  it('[RFC 7662 2.2] a refresh token that cannot be used is not active: of an agent that has expired, for a server that is gone', async () => {
+    const someone = await signUp(t);
+    const active = async (token: string) => (await form(t, '/oauth/introspect', { token }, basic(client))).body.active;
+    const first = await tokens(t, someone, client);
+    const { sub } = claimsOf(first.access_token);
+    await t.call('PATCH', `/agents/${sub}`, {
+      as: someone,
+      body: { expiresAt: new Date(t.clock.now() + 1000).toISOString() },
+    });
+    expect(await active(first.refresh_token)).toBe(true);
+    t.clock.advance(1000);
+    expect(await active(first.refresh_token)).toBe(false);
+    const endpoint = 'https://gone.example/mcp';
+    const server = (await t.call('POST', '/mcp/servers', { as: admin, body: { name: 'gone', endpoint } })).body;
+    const second = await tokens(t, someone, client, { resource: endpoint, prompt: 'consent' });
+    expect(await active(second.refresh_token)).toBe(true);
+    await t.call('DELETE', `/mcp/servers/${server.id}`, { as: admin });
+    expect(await active(second.refresh_token)).toBe(false);
+    const refused = await refreshWith(t, client, second.refresh_token);
+    expect([refused.status, refused.body.error]).toEqual([400, 'invalid_target']);
+    await t.call('POST', '/mcp/servers', { as: admin, body: { name: 'gone', endpoint } });
+    expect((await refreshWith(t, client, second.refresh_token)).status).toBe(200);
+  });
+
+  it('[RFC 7662 2.2; RFC 7009 2.2] a token of any length is none, and an empty parameter is as if it were not there', async () => {
+    const open = await register(t, { token_endpoint_auth_method: 'none' });
+    const token = 'x'.repeat(50_000);
+    expect((await form(t, '/oauth/introspect', { token }, basic(client))).body).toEqual({ active: false });
+    for (const fields of [{ token }, { token: 'x', client_secret: '', token_type_hint: '' }])
+      expect((await form(t, '/oauth/revoke', { client_id: open.client_id, ...fields })).status).toBe(200);
+    expect((await form(t, '/oauth/revoke', { client_id: open.client_id, token: '' })).body.error).toBe(
+      'invalid_request',
+    );
+  });
+
+  it('[RFC 7662 2.1] refuses who does not prove to be a client with a secret or an admin', async () => {
+    const open = await register(t, { token_endpoint_auth_method: 'none' });
+    const fields = { token: 'x' };
+    const anonymous = await form(t, '/oauth/introspect', fields);
+    expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([
+      401,
+      expect.stringMatching(/^Bearer /),
+    ]);
+    expect((await form(t, '/oauth/introspect', { ...fields, client_id: client.client_id })).status).toBe(401);
+    expect(
+      (await form(t, '/oauth/introspect', { ...fields, client_id: open.client_id, client_secret: 'x' })).status,
+    ).toBe(401);
+    expect(
+      (await form(t, '/oauth/introspect', fields, { authorization: `Basic ${btoa(`${open.client_id}:`)}` })).status,
+    ).toBe(401);
+    expect((await form(t, '/oauth/introspect', fields, { authorization: `Bearer ${person.token}` })).status).toBe(403);
+    expect((await form(t, '/oauth/introspect', fields, { authorization: 'Bearer x' })).status).toBe(401);
+    expect((await form(t, '/oauth/introspect', {}, basic(client))).body.error).toBe('invalid_request');
+  });
+});
+
+describe('/oauth/grants', () => {
+  it('shows people their own and admins all, with what was granted to whom', async () => {
+    const someone = await signUp(t);
+    const app = await register(t, { client_name: 'Listed' });
+    const got = await tokens(t, someone, app);
+    const r = await t.call('GET', '/oauth/grants', { as: someone });
+    expect(r.status).toBe(200);
+    expect(r.body).toEqual([
+      {
+        id: expect.stringMatching(/^grt_/),
+        clientId: app.client_id,
+        clientName: 'Listed',
+        userId: someone.id,
+        agentId: claimsOf(got.access_token).sub,
+        agentName: 'Listed',
+        kind: 'authorization_code',
+        scopes: ['mcp:read', 'mcp:execute'],
+        resource: 'http://localhost:3000',
+        createdAt: expect.any(String),
+        lastUsedAt: expect.any(String),
+        expiresAt: expect.any(String),
+      },
+    ]);
+    expect((await t.call('GET', '/oauth/grants?limit=1000', { as: admin })).body.map((g: Json) => g.id)).toContain(
+      r.body[0].id,
+    );
+    expect((await t.call('GET', '/oauth/grants')).status).toBe(401);
+  });
+
+  it('ends one: its tokens, its consent and a code that is on its way; 404 for what is another’s', async () => {
+    const someone = await signUp(t);
+    const app = await register(t);
+    const got = await tokens(t, someone, app, { scope: 'agents:read' });
+    const asked = ask(app, { scope: 'agents:read' });
+    const pending = await code(t, someone, asked).catch(() => '');
+    const [grant] = (await t.call('GET', '/oauth/grants', { as: someone })).body;
+    expect((await t.call('DELETE', `/oauth/grants/${grant.id}`, { as: person })).status).toBe(404);
+    expect((await t.call('DELETE', `/oauth/grants/${grant.id}`)).status).toBe(401);
+    expect((await t.call('DELETE', `/oauth/grants/${grant.id}`, { as: someone })).status).toBe(204);
+    await expectEnded(app, got);
+    expect((await exchange(t, asked, pending)).body.error).toBe('invalid_grant');
+    expect((await opened(t, authorizePath(asked), { as: someone })).status).toBe(200);
+    for (const id of [grant.id, 'grt_x', '%00'])
+      expect((await t.call('DELETE', `/oauth/grants/${id}`, { as: someone })).status).toBe(404);
+  });
+});
+
+describe('what ends a grant', () => {
+  const ways: [string, (o: { someone: Person; app: Json; agentId: string }) => Promise<unknown>][] = [
+    ['its agent is revoked', ({ someone, agentId }) => t.call('DELETE', `/agents/${agentId}`, { as: someone })],
+    ['its client is deleted', ({ app }) => t.call('DELETE', `/oauth/clients/${app.client_id}`, { as: admin })],
+    ['the person is deleted', ({ someone }) => t.call('DELETE', `/users/${someone.id}`, { as: admin })],
+    [
+      'an admin ends it',
+      async ({ someone }) =>
+        t.call('DELETE', `/oauth/grants/${(await t.call('GET', '/oauth/grants', { as: someone })).body[0].id}`, {
+          as: admin,
+        }),
+    ],
+  ];
+  it.each(ways)('[ASVS 5.0 10.4.9] a grant and its tokens end when %s', async (_what, end) => {
+    const someone = await signUp(t);
+    const app = await register(t);
+    const got = await tokens(t, someone, app, { scope: 'agents:read' });
+    expect(await isValid(got.access_token)).toBe(true);
+    await end({ someone, app, agentId: claimsOf(got.access_token).sub });
+    await expectEnded(app, got);
+    const consents = t.legate.platform.database.read
+      .selectFrom('oauth_consents')
+      .selectAll()
+      .where('user_id', '=', someone.id);
+    expect(await consents.execute()).toEqual([]);
+  });
+
+  it('its agent expires, for as long as it is expired', async () => {
+    const own = await createTestService();
+    const someone = await signUp(own);
+    const app = await register(own);
+    const got = await tokens(own, someone, app);
+    const path = `/agents/${claimsOf(got.access_token).sub}`;
+    const at = (ms: number) => new Date(own.clock.now() + ms).toISOString();
+    await own.call('PATCH', path, { as: someone, body: { expiresAt: at(1000) } });
+    own.clock.advance(1000);
+    expect((await own.legate.mcp.validateToken(got.access_token)).valid).toBe(false);
+    expect((await refreshWith(own, app, got.refresh_token)).body.error).toBe('invalid_grant');
+    await own.call('PATCH', path, { as: someone, body: { expiresAt: at(100_000) } });
+    expect((await refreshWith(own, app, got.refresh_token)).status).toBe(200);
+  });
+
+  it('leaves no way to exchange a code that was on its way when the agent was revoked', async () => {
+    const someone = await signUp(t);
+    const { sub } = claimsOf((await tokens(t, someone, client)).access_token);
+    const asked = ask(client);
+    const pending = await code(t, someone, asked);
+    await t.call('DELETE', `/agents/${sub}`, { as: someone });
+    const r = await exchange(t, asked, pending);
+    expect([r.status, r.body]).toEqual([
+      400,
+      { error: 'invalid_grant', error_description: 'The agent of this grant is not active.' },
+    ]);
+  });
+
+  it('does not include signing out', async () => {
+    const someone = await signUp(t);
+    const got = await tokens(t, someone, client);
+    expect((await t.call('POST', '/sign-out', { as: someone })).status).toBe(204);
+    expect(await isValid(got.access_token)).toBe(true);
+  });
+
+  it('is told by events, in the change itself', async () => {
+    const someone = await signUp(t);
+    const got = await tokens(t, someone, client);
+    const agentId = claimsOf(got.access_token).sub;
+    await t.call('DELETE', `/agents/${agentId}`, { as: someone });
+    const events = await eventsOf(t, agentId);
+    expect(events.map((event) => event.type)).toEqual([
+      'agent.created',
+      'grant.created',
+      'agent.revoked',
+      'grant.revoked',
+    ]);
+    expect(events.at(-1)).toMatchObject({
+      userId: someone.id,
+      data: { grantId: expect.stringMatching(/^grt_/), clientId: client.client_id, agentId, reason: 'agent-revoked' },
+    });
+  });
+});
+
+describe('the page of connected applications', () => {
+  it('lists them and ends one by its button; another person sees none of it', async () => {
+    const someone = await signUp(t);
+    const app = await register(t, { client_name: '<b>App</b>' });
+    const got = await tokens(t, someone, app, { scope: 'agents:read' });
+    const browser = new FormClient(t);
+    browser.cookies.set(`${t.database.name}_session`, someone.token);
+    const page = await browser.get('/account/apps');
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('&lt;b&gt;App&lt;/b&gt;');
+    const id = /name="grant" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+    const other = new FormClient(t);
+    other.cookies.set(`${t.database.name}_session`, person.token);
+    expect((await other.get('/account/apps')).text).not.toContain(id);
+    expect((await other.post('/account/apps', { grant: id })).status).toBe(404);
+    expect(
+      (
+        await browser.post(
+          '/account/apps',
+          { grant: id },
+          { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+        )
+      ).status,
+    ).toBe(403);
+    expect(await isValid(got.access_token)).toBe(true);
+    const ended = await browser.post('/account/apps', { grant: id });
+    expect([ended.status, ended.headers.get('location')]).toEqual([
+      303,
+      expect.stringContaining('/account/apps?ended=1'),
+    ]);
+    await expectEnded(app, got);
+    expect((await new FormClient(t).get('/account/apps')).headers.get('location')).toContain('sign-in');
+  });
+});

@@ -1,0 +1,14 @@
+import { agentStatus } from '../../authorization/permissions/index.ts';
+import type { AgentRow, Db } from '../../storage/index.ts';
+import { OAuthErrors } from '../errors.ts';
+
+export const inactiveAgent = () =>
+  OAuthErrors.OAUTH_INVALID_GRANT({ message: 'The agent of this grant is not active.' });
+
+/** undefined for an agent that is revoked, expired or gone. */
+export async function liveAgent(db: Db, agentId: string, now: number): Promise<AgentRow | undefined> {
+  const row = await db.selectFrom('agents').selectAll().where('id', '=', agentId).executeTakeFirst();
+  return row && agentStatus({ revoked: row.revoked_at !== null, expiresAt: row.expires_at }, now) === 'active'
+    ? row
+    : undefined;
+}

@@ -1,0 +1,47 @@
+import { SECOND_MS } from '../../kernel/clock.ts';
+import { secretHash } from '../../kernel/secrets.ts';
+import type { Platform } from '../../platform.ts';
+import { endGrants } from '../consent/grants.ts';
+import { grantOfJti, readAccessToken } from './access-token.ts';
+
+/**
+ * Token revocation (RFC 7009). A refresh token takes its whole grant with it, an access token ends alone. A token that is unknown, or
+ * another client's, changes nothing, and nothing is said about it (section 2.2).
+ */
+export async function revokeToken(platform: Platform, clientId: string, token: string): Promise<void> {
+  await platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const refresh = await db
+      .selectFrom('oauth_refresh_tokens')
+      .innerJoin('oauth_grants', 'oauth_grants.id', 'oauth_refresh_tokens.grant_id')
+      .select('oauth_grants.id')
+      .where('token_hash', '=', secretHash(token))
+      .where('oauth_grants.client_id', '=', clientId)
+      .executeTakeFirst();
+    if (refresh) {
+      await endGrants(change, 'id', [refresh.id], 'client-revoked');
+      return;
+    }
+    const claims = readAccessToken(platform, token, now);
+    if (claims?.client_id !== clientId) return;
+    await db
+      .insertInto('oauth_revoked_tokens')
+      .values({ jti: claims.jti, expires_at: claims.exp * SECOND_MS })
+      .onConflict((oc) => oc.column('jti').doNothing())
+      .execute();
+    // What was exchanged for this token ends with it.
+    const made = await db
+      .selectFrom('oauth_grants')
+      .select('id')
+      .where('parent_id', '=', grantOfJti(claims.jti))
+      .where('parent_jti', '=', claims.jti)
+      .execute();
+    await endGrants(
+      change,
+      'id',
+      made.map(({ id }) => id),
+      'parent-ended',
+    );
+    change.invalidate();
+  });
+}

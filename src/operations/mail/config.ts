@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { option, type Section } from '../../kernel/config.ts';
+
+export const mailConfig = {
+  url: option.optionalString({
+    secret: true,
+    schema: z
+      .string()
+      .regex(/^smtps?:\/\/[^\s]+$/, 'must be smtp://user:password@host:587 or smtps://user:password@host'),
+    description:
+      'SMTP server that mail goes through. Without it links and codes go to the log in development, and what needs mail answers 503 in production.',
+  }),
+  from: option.optionalString({
+    defaultText: '<service.name>@<host of the base URL>',
+    schema: z
+      .string()
+      .max(320)
+      .regex(/^[^\r\n]*@[^\r\n@]+$/, 'must be an e-mail address, such as Legate <legate@example.com>'),
+    description: 'Sender of all mail.',
+  }),
+} satisfies Section;

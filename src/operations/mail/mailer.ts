@@ -1,0 +1,137 @@
+import type { Transporter } from 'nodemailer';
+
+export interface Mail {
+  /** One address. */
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  /** The link or the code that the text is about. */
+  readonly link?: string;
+  readonly code?: string;
+}
+
+export interface MailLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface Mailer {
+  /** False: nothing can be sent, and what needs mail is refused (503 MAIL_NOT_CONFIGURED). */
+  readonly available: boolean;
+  /** Takes a mail and returns at once. Sent in the background, tried again a few times; a mail that cannot be sent is logged without its text. */
+  send(mail: Mail): void;
+  /** When nothing waits to be sent any more. */
+  idle(): Promise<void>;
+  /** Lets what is under way finish, for five seconds at most, and tries nothing again. */
+  close(): Promise<void>;
+}
+
+export interface MailerOptions {
+  /** smtp:// or smtps://; none: `print` takes its place. */
+  readonly url: string | undefined;
+  readonly from: string;
+  /** For development without an SMTP server; none: mail is not available. */
+  readonly print: ((mail: Mail) => void) | undefined;
+  readonly log: MailLog;
+  readonly retryDelaysMs?: readonly number[];
+}
+
+const RETRY_DELAYS_MS = [2000, 15_000, 60_000];
+const MAX_WAITING = 1000;
+const CLOSING_MS = 5000;
+
+/** Mail through SMTP, or printed. Nothing is opened before the first mail. */
+export function createMailer({ url, from, print, log, retryDelaysMs = RETRY_DELAYS_MS }: MailerOptions): Mailer {
+  const waiting = new Set<Promise<void>>();
+  const closing = new AbortController();
+  let transport: Promise<Transporter> | undefined;
+
+  const open = async (address: string): Promise<Transporter> => {
+    const { createTransport } = await import('nodemailer');
+    const limits = {
+      pool: true,
+      maxConnections: 4,
+      connectionTimeout: 10_000,
+      greetingTimeout: 10_000,
+      socketTimeout: 30_000,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    };
+    return createTransport({ ...limits, url: address });
+  };
+
+  const deliver = async (address: string, mail: Mail): Promise<void> => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        transport ??= open(address);
+        await (await transport).sendMail({
+          from,
+          to: { name: '', address: mail.to },
+          subject: mail.subject,
+          text: mail.text,
+          headers: { 'Auto-Submitted': 'auto-generated' },
+        });
+        return;
+      } catch (error) {
+        const delay = retryDelaysMs[attempt];
+        const final = delay === undefined || isFinal(error) || closing.signal.aborted;
+        log[final ? 'error' : 'warn'](
+          { err: error, subject: mail.subject, attempt: attempt + 1 },
+          final ? 'a mail could not be sent' : 'a mail could not be sent and is tried again',
+        );
+        if (final) return;
+        await pause(delay, closing.signal);
+        if (closing.signal.aborted) return;
+      }
+    }
+  };
+
+  return {
+    available: url !== undefined || print !== undefined,
+    send(mail) {
+      if (url === undefined) {
+        print?.(mail);
+        return;
+      }
+      if (waiting.size >= MAX_WAITING || closing.signal.aborted) {
+        log.error({ subject: mail.subject }, 'a mail was dropped: too many are waiting, or the service stops');
+        return;
+      }
+      const sent = deliver(url, mail).finally(() => waiting.delete(sent));
+      waiting.add(sent);
+    },
+    async idle() {
+      while (waiting.size > 0) await Promise.all(waiting);
+    },
+    async close() {
+      closing.abort();
+      const late = AbortSignal.timeout(CLOSING_MS);
+      await Promise.race([
+        this.idle(),
+        new Promise((resolve) => late.addEventListener('abort', resolve, { once: true })),
+      ]);
+      (await transport)?.close();
+    },
+  };
+}
+
+/** The server said no for good (RFC 5321, section 4.2.1). */
+const isFinal = (error: unknown): boolean => {
+  const code = (error as { responseCode?: unknown }).responseCode;
+  return typeof code === 'number' && code >= 500;
+};
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    timer.unref();
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { CommonErrors } from '../kernel/errors.ts';
+import { defineRoute } from '../platform.ts';
+import { checkReady } from './check-ready.ts';
+import { DOCS_FILES, docsFile, docsPage } from './docs-page.ts';
+import { renderMetrics } from './render-metrics.ts';
+import { Live, Ready } from './schema.ts';
+
+/** Contract, section 1. */
+export const systemRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/health/live',
+    summary: 'The process runs',
+    access: 'public',
+    responses: { 200: Live },
+    handle: () => ({ status: 200, body: { status: 'ok' } }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/health/ready',
+    summary: 'Requests can be served',
+    description:
+      'The database answers and its schema is that of this version, and Redis answers when it is used; otherwise 503.',
+    access: 'public',
+    responses: { 200: Ready, 503: Ready },
+    handle: async (_, platform) => {
+      const ready = await checkReady(platform);
+      return { status: ready.status === 'ready' ? 200 : 503, body: ready };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Metrics in the text format of Prometheus',
+    access: 'admin',
+    staticToken: ({ config }) => config.metrics.token,
+    responses: { 200: { mediaTypes: ['text/plain'] } },
+    handle: async (_, platform) => {
+      const { text, contentType } = await renderMetrics(platform);
+      return new Response(text, {
+        headers: { 'content-type': contentType, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' },
+      });
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'This description (OpenAPI 3.1)',
+    access: 'public',
+    responses: { 200: z.record(z.string(), z.unknown()) },
+    handle: (_, platform) =>
+      new Response(platform.describeApi(), {
+        headers: {
+          'content-type': 'application/json; charset=utf-8',
+          'cache-control': 'no-cache',
+          'x-content-type-options': 'nosniff',
+        },
+      }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/docs',
+    summary: 'This description, to be read',
+    description: 'Loads nothing from other hosts.',
+    access: 'public',
+    responses: { 200: { mediaTypes: ['text/html'] } },
+    handle: () => docsPage(),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/docs/:file',
+    summary: 'A file of the page above',
+    access: 'public',
+    params: z.object({ file: z.string() }),
+    responses: { 200: { mediaTypes: ['text/css', 'text/javascript'] } },
+    errors: [CommonErrors.NOT_FOUND],
+    handle: (call) => {
+      const name = DOCS_FILES.find((file) => file === call.params.file);
+      if (!name) throw CommonErrors.NOT_FOUND();
+      return docsFile(name, call.request.headers.get('if-none-match'));
+    },
+  }),
+];

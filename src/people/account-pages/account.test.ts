@@ -1,0 +1,414 @@
+import { generate } from 'otplib';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { FormClient } from '../../../test/support/browser-like.ts';
+import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { modules } from '../../modules.ts';
+import type { Mail } from '../../operations/mail/index.ts';
+import { en } from '../../pages/texts/en.ts';
+
+const password = 'correct horse battery';
+const DEVICES = '/account/devices';
+let service: Promise<TestService> | undefined;
+let t: TestService;
+let people = 0;
+let email = '';
+beforeEach(async () => {
+  service ??= createTestService({ lasting: true });
+  t = await service;
+  email = `person${++people}@example.com`;
+});
+
+const signUp = async (): Promise<string> =>
+  (await t.call('POST', '/sign-up', { body: { email, password } })).body.token;
+async function signedIn(headers?: Record<string, string>): Promise<FormClient> {
+  const browser = new FormClient(t, headers);
+  t.clock.advance(1);
+  const r = await browser.post('/account/sign-in', { email, password, rememberMe: 'on' });
+  expect([r.status, r.headers.get('location')]).toEqual([303, DEVICES]);
+  return browser;
+}
+const problems = (html: string): string[] =>
+  [...html.matchAll(/<li>(?:<a href="#\w+">)?([^<]+)(?:<\/a>)?<\/li>/g)].map((m) => m[1] as string);
+
+it('every error of a page has a text in the catalogue', () => {
+  const codes = modules.flatMap((m) =>
+    (m.routes ?? []).filter((route) => route.page).flatMap((route) => (route.errors ?? []).map((error) => error.code)),
+  );
+  // What is wrong with an authorization request is for the maker of the application, and in English.
+  expect([...new Set(codes)].filter((code) => !Object.hasOwn(en.codes, code))).toEqual([
+    'AUTHORIZATION_REQUEST_INVALID',
+  ]);
+});
+
+describe('GET /account/sign-in', () => {
+  it('200: a form without scripts, that posts to where it is', async () => {
+    const r = await new FormClient(t).get('/account/sign-in?returnTo=%2Fdocs');
+    expect(r.status).toBe(200);
+    expect(r.text).toMatch(/<form method="post" action="\/account\/sign-in\?returnTo=%2Fdocs" novalidate>/);
+    expect(r.text).toContain('autocomplete="current-password"');
+    expect(r.text).toContain('href="/account/sign-up?returnTo=%2Fdocs"');
+    expect(r.text).not.toMatch(/<script|style=| on[a-z]+=/);
+  });
+
+  it('whoever is signed in may go on, or sign in as somebody else', async () => {
+    await signUp();
+    const browser = await signedIn();
+    const page = (await browser.get('/account/sign-in?returnTo=%2Fdocs')).text;
+    expect(page).toContain(`You are signed in as ${email}. <a href="/docs">`);
+    expect(page).toContain('name="password"');
+    await browser.post('/account/sign-out', {});
+    expect((await browser.get('/account/sign-in')).text).not.toContain(email);
+  });
+
+  it('in German for whoever wants that', async () => {
+    expect((await new FormClient(t, { 'accept-language': 'de-AT' }).get('/account/sign-in')).text).toContain(
+      '<h1>Anmelden</h1>',
+    );
+  });
+
+  it('lets the form lead on to the redirect_uri of an authorization request, and to nothing that is no address', async () => {
+    const policy = async (redirectUri: string): Promise<string> => {
+      const returnTo = `/api/legate/oauth/authorize?redirect_uri=${encodeURIComponent(redirectUri)}`;
+      return (
+        (await t.call('GET', `/account/sign-in?returnTo=${encodeURIComponent(returnTo)}`)).headers.get(
+          'content-security-policy',
+        ) ?? ''
+      );
+    };
+    expect(await policy('http://127.0.0.1:7777/cb')).toContain("form-action 'self' http://127.0.0.1:7777;");
+    for (const odd of ["https://a';script-src", 'https://a;sandbox', 'https://a,b'])
+      expect(await policy(`${odd}/cb`)).toMatch(/form-action 'self'( https:)?;/);
+    for (const bad of ['javascript:alert(1)', 'data:text/html,x', "x'; script-src *", ''])
+      expect(await policy(bad)).toContain("form-action 'self';");
+  });
+});
+
+describe('POST /account/sign-in', () => {
+  it('303 to the devices, with the cookie', async () => {
+    await signUp();
+    const browser = await signedIn();
+    const page = await browser.get(DEVICES);
+    expect([page.status, page.text.includes('This device')]).toEqual([200, true]);
+  });
+
+  it('303 to where one wanted to go, and never to another origin', async () => {
+    await signUp();
+    const go = async (returnTo: string): Promise<string | null> =>
+      (
+        await new FormClient(t).post(`/account/sign-in?returnTo=${encodeURIComponent(returnTo)}`, { email, password })
+      ).headers.get('location');
+    expect(await go('/docs?x=1#y')).toBe('/docs?x=1#y');
+    for (const elsewhere of [
+      'https://evil.example/',
+      '//evil.example',
+      '/\\evil.example',
+      '/\t/evil.example',
+      'javascript:alert(1)',
+    ])
+      expect(await go(elsewhere)).toBe(DEVICES);
+  });
+
+  it('the cookie ends with the browser when the person is not to be remembered', async () => {
+    await signUp();
+    const cookie = async (fields: Record<string, string>): Promise<string | null> =>
+      (await new FormClient(t).post('/account/sign-in', { email, password, ...fields })).headers.get('set-cookie');
+    expect(await cookie({})).not.toContain('Max-Age');
+    expect(await cookie({ rememberMe: 'on' })).toContain('Max-Age=2592000');
+  });
+
+  it('401: the page again, with what was typed but the password', async () => {
+    await signUp();
+    const r = await new FormClient(t).post('/account/sign-in', { email, password: 'not the "right" one' });
+    expect(r.status).toBe(401);
+    expect(problems(r.text)).toEqual(['The e-mail address or the password is not right.']);
+    expect(r.text).toContain('<title>Error: Sign in');
+    expect(r.text).toContain(`value="${email}"`);
+    expect(r.text).not.toContain('not the ');
+    expect(r.headers.getSetCookie()).toEqual([]);
+  });
+
+  it('401 as JSON for a program', async () => {
+    const r = await t.call('POST', '/account/sign-in', { body: { email, password } });
+    expect([r.status, r.body.error.code]).toEqual([401, 'INVALID_EMAIL_OR_PASSWORD']);
+  });
+
+  it('403 for a form of another site: nobody is signed in by it', async () => {
+    await signUp();
+    const browser = new FormClient(t);
+    const r = await browser.post(
+      '/account/sign-in',
+      { email, password },
+      { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+    );
+    expect([r.status, browser.cookies.size]).toEqual([403, 0]);
+    expect(r.text).toContain('another site');
+  });
+
+  it('429 on a page; the form and POST /sign-in share one counter', async () => {
+    const other = await createTestService({
+      config: { rateLimit: { endpoints: { signIn: { limit: 10, window: 60 } } } },
+    });
+    for (let i = 0; i < 5; i++) await other.call('POST', '/sign-in', { body: { email, password } });
+    const browser = new FormClient(other, { 'accept-language': 'de' });
+    for (let i = 0; i < 5; i++) expect((await browser.post('/account/sign-in', { email, password })).status).toBe(401);
+    const r = await browser.post('/account/sign-in', { email, password });
+    expect([r.status, r.headers.get('retry-after')]).toEqual([429, '60']);
+    expect(r.text).toContain('Bitte warten Sie 60 Sekunden');
+    expect((await other.call('POST', '/sign-in', { body: { email, password } })).status).toBe(429);
+  });
+});
+
+describe('the second step', () => {
+  async function withTotp(): Promise<string> {
+    const as = await signUp();
+    const { secret } = (await t.call('POST', '/totp/enable', { as, body: { password } })).body;
+    expect((await t.call('POST', '/totp/verify', { as, body: { code: await code(secret) } })).status).toBe(200);
+    t.clock.advance(60_000);
+    return secret;
+  }
+  const code = (secret: string): Promise<string> => generate({ secret, epoch: Math.floor(t.clock.now() / 1000) });
+
+  it('follows on the first, leads where one wanted to go, and can trust the device', async () => {
+    const secret = await withTotp();
+    const browser = new FormClient(t);
+    const first = await browser.post('/account/sign-in?returnTo=%2Fdocs', { email, password });
+    expect([first.status, first.headers.get('location'), [...browser.cookies.keys()]]).toEqual([
+      303,
+      '/account/second-factor?returnTo=%2Fdocs',
+      [expect.stringContaining('_second_step')],
+    ]);
+    expect((await browser.get('/account/second-factor?returnTo=%2Fdocs')).text).toContain(
+      'autocomplete="one-time-code"',
+    );
+    const wrong = await browser.post('/account/second-factor?returnTo=%2Fdocs', { code: '000000' });
+    expect([wrong.status, problems(wrong.text)]).toEqual([401, ['This code is not right, or it was used already.']]);
+    const digits = await code(secret);
+    const right = await browser.post('/account/second-factor?returnTo=%2Fdocs', {
+      code: `${digits.slice(0, 3)} ${digits.slice(3)}`,
+      trustDevice: 'on',
+    });
+    expect([right.status, right.headers.get('location')]).toEqual([303, '/docs']);
+    expect([...browser.cookies.keys()].join()).not.toContain('second_step');
+    expect((await browser.get(DEVICES)).status).toBe(200);
+    const again = await browser.post('/account/sign-in', { email, password });
+    expect(again.headers.get('location')).toBe(DEVICES);
+  });
+
+  it('without a first step, or after five wrong codes: start again', async () => {
+    await withTotp();
+    expect((await new FormClient(t).get('/account/second-factor')).text).toContain('href="/account/sign-in"');
+    const browser = new FormClient(t);
+    await browser.post('/account/sign-in', { email, password });
+    for (let i = 0; i < 6; i++)
+      expect((await browser.post('/account/second-factor', { code: '000000' })).status).toBe(401);
+    expect((await browser.get(DEVICES)).status).toBe(303);
+  });
+});
+
+describe('/account/sign-up', () => {
+  it('303, signed in', async () => {
+    const browser = new FormClient(t);
+    const r = await browser.post('/account/sign-up', { name: ' Ada ', email, password });
+    expect([r.status, r.headers.get('location')]).toEqual([303, DEVICES]);
+    const cookie = [...browser.cookies].map((c) => c.join('=')).join();
+    expect((await t.call('GET', '/auth/session', { headers: { cookie } })).body.user).toMatchObject({
+      email,
+      name: 'Ada',
+    });
+  });
+
+  it('400: each field says what is wrong, and keeps what was typed', async () => {
+    const r = await new FormClient(t).post('/account/sign-up', {
+      name: 'Ada "Countess"',
+      email: 'no address',
+      password: 'short',
+    });
+    expect(r.status).toBe(400);
+    expect(problems(r.text)).toEqual([
+      'Enter an e-mail address such as name@example.com.',
+      'Enter a password of at least 8 characters.',
+    ]);
+    expect(r.text).toContain('value="Ada &quot;Countess&quot;"');
+    expect(r.text).toContain('aria-describedby="password-hint password-error"');
+  });
+
+  it('422 for an address that is taken', async () => {
+    await signUp();
+    const r = await new FormClient(t).post('/account/sign-up', { name: '', email, password });
+    expect([r.status, problems(r.text)]).toEqual([422, ['There is an account with this e-mail address already.']]);
+  });
+
+  it('403 where accounts are made by an administrator', async () => {
+    const closed = await createTestService({ config: { users: { signUp: 'closed' } } });
+    const browser = new FormClient(closed);
+    expect((await browser.get('/account/sign-up')).status).toBe(403);
+    expect((await browser.post('/account/sign-up', { email, password })).status).toBe(403);
+    expect((await browser.get('/account/sign-in')).text).not.toContain('/account/sign-up');
+  });
+});
+
+describe(DEVICES, () => {
+  const firefox = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
+  const idIn = (html: string): string[] => [...html.matchAll(/name="id" value="(\w+)"/g)].map((m) => m[1] as string);
+
+  it('303 to the sign-in page and back for whoever is not signed in', async () => {
+    const r = await new FormClient(t).get(`${DEVICES}?done=ended`);
+    expect([r.status, r.headers.get('location')]).toEqual([
+      303,
+      '/account/sign-in?returnTo=%2Faccount%2Fdevices%3Fdone%3Dended',
+    ]);
+  });
+
+  it('this one first; one is ended, then all others', async () => {
+    await signUp();
+    const here = await signedIn({ 'user-agent': '<b>odd</b>' });
+    const [there, third] = [await signedIn(firefox), await signedIn(firefox)];
+    const page = await here.get(DEVICES);
+    expect(page.text).toContain('Firefox on Linux');
+    expect(page.text).not.toContain('<b>');
+    expect(page.text.indexOf('This device')).toBeLessThan(page.text.indexOf('Firefox on Linux'));
+    expect(page.text).toContain('IP address 192.0.2.1');
+    const [current, newest] = idIn(page.text) as [string, string];
+    const ended = await here.post(DEVICES, { id: newest });
+    expect(ended.headers.get('location')).toBe(`${DEVICES}?done=ended`);
+    expect((await third.get(DEVICES)).status).toBe(303);
+    expect((await there.get(DEVICES)).status).toBe(200);
+    expect((await here.post(DEVICES, { id: newest })).status).toBe(303);
+    expect((await here.post(DEVICES, {})).headers.get('location')).toBe(`${DEVICES}?done=others`);
+    expect((await there.get(DEVICES)).status).toBe(303);
+    const rest = await here.get(`${DEVICES}?done=others`);
+    expect(rest.text).toContain('All other sessions were ended.');
+    expect(idIn(rest.text)).toEqual([current]);
+    expect(rest.text).not.toContain('End all other sessions');
+  });
+
+  it('ending this one signs out', async () => {
+    await signUp();
+    const browser = await signedIn();
+    const [id] = idIn((await browser.get(DEVICES)).text) as [string];
+    const r = await browser.post(DEVICES, { id });
+    expect([r.status, r.headers.get('location')]).toEqual([303, '/account/sign-in?done=signed-out']);
+    expect(browser.cookies.size).toBe(0);
+  });
+
+  it("another person's session is not ended, nor one by a form of another site", async () => {
+    await signUp();
+    const victim = await signedIn();
+    const [id] = idIn((await victim.get(DEVICES)).text) as [string];
+    email = `other-${email}`;
+    await signUp();
+    const other = await signedIn();
+    expect((await other.post(DEVICES, { id })).status).toBe(303);
+    expect(
+      (await victim.post(DEVICES, { id }, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' })).status,
+    ).toBe(403);
+    expect((await victim.get(DEVICES)).status).toBe(200);
+  });
+});
+
+describe('POST /account/sign-out', () => {
+  it('303 to the sign-in page, which says so', async () => {
+    await signUp();
+    const browser = await signedIn();
+    const r = await browser.post('/account/sign-out', {});
+    expect([r.status, browser.cookies.size]).toEqual([303, 0]);
+    expect((await browser.get(r.headers.get('location') ?? '')).text).toContain('You are signed out.');
+  });
+});
+
+describe('pages that mail a link', () => {
+  const mails: Mail[] = [];
+  let mailing: Promise<TestService> | undefined;
+  beforeEach(async () => {
+    mails.length = 0;
+    t = await (mailing ??= createTestService({ lasting: true, printMail: (mail) => void mails.push(mail) }));
+  });
+  const linkTo = async (): Promise<string> => {
+    await t.legate.platform.background.idle();
+    expect(mails.map((mail) => mail.to)).toEqual([email]);
+    const { pathname, search } = new URL(mails[0]?.link ?? '');
+    return pathname + search;
+  };
+  const tokenOf = (link: string): string => new URLSearchParams(link.split('?')[1]).get('token') ?? '';
+
+  it('a link that signs in, and leads where one wanted to go', async () => {
+    await signUp();
+    const browser = new FormClient(t);
+    expect((await browser.get('/account/sign-in?returnTo=%2Fdocs')).text).toContain(
+      'href="/account/magic-link?returnTo=%2Fdocs"',
+    );
+    const asked = await browser.post('/account/magic-link?returnTo=%2Fdocs', { email });
+    expect([asked.status, asked.text.includes(email)]).toEqual([200, true]);
+    const link = await linkTo();
+    expect((await browser.get(link)).text).toContain('<button');
+    const r = await browser.post(link, { token: tokenOf(link) });
+    expect([r.status, r.headers.get('location')]).toEqual([303, 'http://localhost:3000/docs']);
+    expect((await browser.get(DEVICES)).status).toBe(200);
+  });
+
+  it('the page of such a link lets its form lead on to the redirect_uri of an authorization request', async () => {
+    await signUp();
+    const browser = new FormClient(t);
+    await browser.post(
+      `/account/magic-link?returnTo=${encodeURIComponent('/oauth/authorize?redirect_uri=http%3A%2F%2F127.0.0.1%3A7777%2Fcb')}`,
+      { email },
+    );
+    expect((await browser.get(await linkTo())).headers.get('content-security-policy')).toContain(
+      "form-action 'self' http://127.0.0.1:7777;",
+    );
+  });
+
+  it('a forgotten password: a new one is set, which the page tells when it is too short', async () => {
+    await signUp();
+    const browser = new FormClient(t);
+    await browser.post('/account/forgot-password', { email });
+    const link = await linkTo();
+    const short = await browser.post(link, { token: tokenOf(link), newPassword: 'short' });
+    expect([short.status, problems(short.text)]).toEqual([400, ['Enter a password of at least 8 characters.']]);
+    expect((await browser.post(link, { token: tokenOf(link), newPassword: `${password} anew` })).status).toBe(200);
+    expect((await browser.post('/account/sign-in', { email, password: `${password} anew` })).status).toBe(303);
+  });
+
+  it('says the same for an address without an account', async () => {
+    const answer = async (path: string, address: string): Promise<string> =>
+      (await new FormClient(t).post(path, { email: address })).text.replaceAll(address, 'ADDRESS');
+    await signUp();
+    for (const path of ['/account/magic-link', '/account/forgot-password', '/account/verify-email'])
+      expect(await answer(path, email)).toBe(await answer(path, `no-${email}`));
+  });
+
+  it('400 for what is no address, which is kept in the form', async () => {
+    const r = await new FormClient(t).post('/account/forgot-password', { email: 'no address' });
+    expect([r.status, problems(r.text), r.text.includes('value="no address"')]).toEqual([
+      400,
+      ['Enter an e-mail address such as name@example.com.'],
+      true,
+    ]);
+  });
+
+  it('503 where there is no mail; then the sign-in page does not lead there', async () => {
+    const silent = await createTestService({ production: true, config: { baseUrl: 'https://legate.example' } });
+    const browser = new FormClient(silent);
+    expect((await browser.get('/account/sign-in')).text).not.toContain('forgot-password');
+    const r = await browser.post('/account/forgot-password', { email });
+    expect(r.status).toBe(503);
+    expect(r.text).toContain('role="alert"');
+  });
+
+  it('an address that is not verified yet: the sign-in page leads to another link', async () => {
+    t = await createTestService({
+      config: { users: { requireEmailVerification: true } },
+      printMail: (mail) => void mails.push(mail),
+    });
+    const browser = new FormClient(t);
+    expect((await browser.post('/account/sign-up', { name: '', email, password })).text).toContain('Check your e-mail');
+    await t.legate.platform.background.idle();
+    const r = await browser.post('/account/sign-in', { email, password });
+    expect([r.status, r.text.includes('href="/account/verify-email"')]).toEqual([403, true]);
+    mails.length = 0;
+    await browser.post('/account/verify-email', { email });
+    const link = await linkTo();
+    expect((await browser.post(link, { token: tokenOf(link) })).status).toBe(200);
+    expect((await browser.post('/account/sign-in', { email, password })).status).toBe(303);
+  });
+});

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { asUser, type Principal } from '../../access/principal.ts';
+import { LegateError } from '../../kernel/errors.ts';
+import {
+  actions,
+  button,
+  card,
+  form,
+  html,
+  type Language,
+  languageOf,
+  list,
+  notice,
+  page,
+  pathOf,
+  seeOther,
+  type Texts,
+  textsFor,
+} from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import {
+  endCookie,
+  listSessions,
+  revokeSession,
+  revokeSessions,
+  type Session,
+  SessionErrors,
+} from '../sessions/index.ts';
+import { type AnyCall, PATHS } from './form.ts';
+import { signedOut } from './sign-in-page.ts';
+
+/** `id`: the session to end; without it all others. */
+export const EndSessionForm = z.strictObject({ id: z.string().max(200).optional() }).meta({ id: 'EndSessionForm' });
+
+const currentOf = (principal: Principal): string | null =>
+  principal.kind === 'user' && principal.via === 'session' ? principal.credentialId : null;
+
+/** GET: where the person is signed in, the session of this browser first. */
+export async function devicesPage(platform: Platform, call: AnyCall): Promise<Response> {
+  const t = textsFor(call.request);
+  const here = pathOf(platform, PATHS.devices);
+  const language = languageOf(call.request);
+  const sessions = await listSessions(platform, asUser(call.principal).userId, currentOf(call.principal));
+  sessions.sort((a, b) => Number(b.current) - Number(a.current));
+  const done = { ended: t.devices.ended, others: t.devices.othersEnded }[call.url.searchParams.get('done') ?? ''];
+  return page(platform, call.request, {
+    title: t.devices.title,
+    wide: true,
+    body: html`${done !== undefined && notice('good', done)}<p>${t.devices.intro}</p>
+${sessions.length === 0 ? html`<p>${t.devices.none}</p>` : list(sessions.map((session) => deviceCard(t, language, here, session)))}
+${sessions.some((s) => !s.current) && form(here, actions(button({ label: t.devices.endOthers, kind: 'danger' })))}
+<p class="quiet">${t.devices.apps} <a href="${pathOf(platform, PATHS.apps)}">${t.devices.toApps}</a></p>`,
+  });
+}
+
+function deviceCard(
+  t: Texts,
+  language: Language,
+  here: string,
+  { id, current, createdAt, device, ipAddress }: Session,
+): ReturnType<typeof card> {
+  const what = nameOf(t, device);
+  const kind = t.devices.kinds[(device?.type ?? 'unknown') as keyof Texts['devices']['kinds']] ?? '';
+  const when = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(
+    new Date(createdAt),
+  );
+  return card({
+    title: what,
+    badge: current && t.devices.current,
+    lines: [
+      kind,
+      html`<time datetime="${createdAt}">${t.devices.signedIn(`${when} UTC`)}</time>`,
+      ipAddress !== undefined && t.devices.address(ipAddress),
+    ].filter((line) => line !== '' && line !== false),
+    actions: form(
+      here,
+      current
+        ? button({ label: t.devices.endThis, kind: 'danger' })
+        : button({ label: t.devices.end, kind: 'danger', spoken: t.devices.endSpoken(what) }),
+      {
+        id,
+      },
+    ),
+  });
+}
+
+/** A User-Agent says what it likes: what is not known is said to be unknown, and not guessed. */
+function nameOf(t: Texts, device: Session['device']): string {
+  const browser = device?.browser === undefined || device.browser === 'unknown' ? t.devices.unknown : device.browser;
+  return device?.os === undefined || device.os === 'unknown' ? browser : t.devices.on(browser, device.os);
+}
+
+/** POST: ends one session, or all others. Ending this one signs out. What has ended already is as it should be. */
+export async function endSessionForm(
+  platform: Platform,
+  call: AnyCall & { readonly body: z.output<typeof EndSessionForm> },
+): Promise<Response> {
+  const { userId } = asUser(call.principal);
+  const current = currentOf(call.principal);
+  const { id } = call.body;
+  const { reauthorize, ip } = call;
+  if (id === undefined) {
+    await revokeSessions(platform, userId, { reauthorize, ip, reason: 'revoked', except: current });
+    return seeOther(`${pathOf(platform, PATHS.devices)}?done=others`);
+  }
+  try {
+    await revokeSession(platform, userId, id, { reauthorize, ip, reason: 'revoked' });
+  } catch (error) {
+    if (!(error instanceof LegateError) || error.code !== SessionErrors.SESSION_NOT_FOUND.code) throw error;
+  }
+  return id === current
+    ? signedOut(platform, endCookie(platform))
+    : seeOther(`${pathOf(platform, PATHS.devices)}?done=ended`);
+}

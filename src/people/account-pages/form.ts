@@ -1,0 +1,48 @@
+import { type LegateError, LegateError as LegateErrorClass } from '../../kernel/errors.ts';
+import { pathOf, safeReturnTo, targetsBehind } from '../../pages/index.ts';
+import type { Call, Platform } from '../../platform.ts';
+
+export type AnyCall = Call<unknown, unknown, unknown>;
+
+/** Paths of the pages, below http.restPath. */
+export const PATHS = {
+  signIn: '/account/sign-in',
+  signOut: '/account/sign-out',
+  signUp: '/account/sign-up',
+  secondFactor: '/account/second-factor',
+  devices: '/account/devices',
+  magicLink: '/account/magic-link',
+  forgotPassword: '/account/forgot-password',
+  verifyEmail: '/account/verify-email',
+  /** Of the authorization server: what acts for the person. */
+  apps: '/account/apps',
+} as const;
+
+/** Does what a form asks for. What was wrong with it is shown on the page again; a program that sends JSON gets the error itself. */
+export async function answerForm(
+  { request }: AnyCall,
+  work: () => Promise<Response>,
+  again: (error: LegateError) => Response,
+): Promise<Response> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof LegateErrorClass) || /^application\/json\b/i.test(request.headers.get('content-type') ?? ''))
+      throw error;
+    return again(error);
+  }
+}
+
+/** Where the person wanted to go, when that is a page of ours; the devices otherwise. */
+export const destination = (platform: Platform, { url }: AnyCall): string =>
+  safeReturnTo(platform, url.searchParams.get('returnTo')) ?? pathOf(platform, PATHS.devices);
+
+/** A page of ours, with where the person wants to go carried along. */
+export function onward(platform: Platform, { url }: AnyCall, path: string): string {
+  const returnTo = safeReturnTo(platform, url.searchParams.get('returnTo'));
+  return pathOf(platform, path) + (returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`);
+}
+
+/** Where the form may lead beyond our own pages. */
+export const formTargets = (platform: Platform, { url }: AnyCall): string[] =>
+  targetsBehind(platform, safeReturnTo(platform, url.searchParams.get('returnTo')));

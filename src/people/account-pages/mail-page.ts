@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { LegateError } from '../../kernel/errors.ts';
+import { parseWith } from '../../kernel/json.ts';
+import {
+  actions,
+  button,
+  errorSummary,
+  field,
+  form,
+  html,
+  type Language,
+  languageOf,
+  notice,
+  page,
+  pathOf,
+  type Texts,
+  textsFor,
+} from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { sendMagicLink } from '../sign-in/passwordless/index.ts';
+import { AskForMail, askForVerification, forgotPassword, formProblems, UserErrors } from '../users/index.ts';
+import { type AnyCall, answerForm, destination, onward, PATHS } from './form.ts';
+
+export const MailForm = z.strictObject({ email: z.string().max(4096) }).meta({ id: 'MailForm' });
+
+/** A page that has something mailed to an address that is typed there. */
+export interface MailPage {
+  readonly texts: (t: Texts) => {
+    readonly title: string;
+    readonly text: string;
+    readonly submit: string;
+    readonly sent: (email: string) => string;
+  };
+  readonly send: (platform: Platform, call: AnyCall, email: string, language: Language) => Promise<void>;
+}
+
+const ask = (email: string, callbackURL?: string): AskForMail =>
+  parseWith(AskForMail, { email, ...(callbackURL === undefined ? {} : { callbackURL }) });
+
+export const magicLinkPage: MailPage = {
+  texts: (t) => t.askMagicLink,
+  send: (platform, call, email, language) => sendMagicLink(platform, ask(email, destination(platform, call)), language),
+};
+
+export const forgotPasswordPage: MailPage = {
+  texts: (t) => t.forgotPassword,
+  send: (platform, _, email, language) => forgotPassword(platform, ask(email), language),
+};
+
+export const verifyEmailPage: MailPage = {
+  texts: (t) => t.askVerification,
+  send: (platform, _, email, language) => askForVerification(platform, ask(email), language),
+};
+
+/** GET: the form. */
+export function mailPage(
+  { texts }: MailPage,
+  platform: Platform,
+  call: AnyCall,
+  tried?: { error: LegateError; email: string },
+): Response {
+  const t = textsFor(call.request);
+  const { title, text, submit } = texts(t);
+  const problems = tried ? formProblems(t, tried.error) : [];
+  return page(platform, call.request, {
+    title,
+    status: tried?.error.status ?? 200,
+    failed: tried !== undefined,
+    ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
+    body: html`${errorSummary(t, problems)}<p>${text}</p>${form(
+      call.url,
+      html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.email, autofocus: true }, problems)}
+${actions(button({ label: submit }))}`,
+    )}<p><a href="${onward(platform, call, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
+  });
+}
+
+/** POST: the same answer whether there is an account or not. */
+export const mailForm = (
+  kind: MailPage,
+  platform: Platform,
+  call: AnyCall & { readonly body: z.output<typeof MailForm> },
+): Promise<Response> =>
+  answerForm(
+    call,
+    async () => {
+      const { email } = call.body;
+      const t = textsFor(call.request);
+      await kind.send(platform, call, email, languageOf(call.request));
+      return page(platform, call.request, {
+        title: t.signUp.checkMail,
+        body: html`${notice('good', kind.texts(t).sent(email))}<p><a href="${pathOf(platform, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
+      });
+    },
+    (error) => mailPage(kind, platform, call, { error, email: call.body.email }),
+  );
+
+export const mailErrors = [UserErrors.MAIL_NOT_CONFIGURED];

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import type { LimitedEndpoint } from '../../http/rate-limit/rate-limit.ts';
+import { defineRoute } from '../../platform.ts';
+import { endCookie, SessionErrors } from '../sessions/index.ts';
+import { SecondFactorErrors } from '../sign-in/second-factor/index.ts';
+import { passwordErrors, signOut, UserErrors } from '../users/index.ts';
+import { devicesPage, EndSessionForm, endSessionForm } from './devices-page.ts';
+import { PATHS } from './form.ts';
+import {
+  forgotPasswordPage,
+  MailForm,
+  type MailPage,
+  magicLinkPage,
+  mailErrors,
+  mailForm,
+  mailPage,
+  verifyEmailPage,
+} from './mail-page.ts';
+import { SecondFactorForm, secondFactorForm, secondFactorPage } from './second-factor-page.ts';
+import { SignInForm, signedOut, signInForm, signInPage } from './sign-in-page.ts';
+import { SignUpForm, signUpForm, signUpPage } from './sign-up-page.ts';
+
+const HTML = { mediaTypes: ['text/html'] } as const;
+const {
+  EMAIL_IN_USE,
+  EMAIL_NOT_VERIFIED,
+  INVALID_EMAIL_OR_PASSWORD,
+  INVITE_INVALID,
+  INVITE_REQUIRED,
+  MAIL_NOT_CONFIGURED,
+  PASSWORD_CHECKS_BUSY,
+  SIGN_UP_CLOSED,
+} = UserErrors;
+const { SESSION_LIMIT_REACHED } = SessionErrors;
+
+/** The page that has something mailed, and its form. */
+const mailRoutes = (path: string, rateLimit: LimitedEndpoint, kind: MailPage, what: string) => [
+  defineRoute({
+    method: 'GET',
+    path,
+    summary: `The page that mails ${what}`,
+    access: 'public',
+    page: true,
+    responses: { 200: HTML },
+    handle: (call, platform) => mailPage(kind, platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path,
+    summary: `The form of the page that mails ${what}`,
+    description: 'The same answer whether there is an account or not.',
+    access: 'public',
+    page: true,
+    rateLimit,
+    body: MailForm,
+    form: true,
+    responses: { 200: HTML },
+    errors: mailErrors,
+    handle: (call, platform) => mailForm(kind, platform, call),
+  }),
+];
+
+/** The pages of people. What a form did well is answered with 303, what was wrong with it on the page again. */
+export const accountRoutes = [
+  ...mailRoutes(PATHS.magicLink, 'magicLink', magicLinkPage, 'a link that signs in'),
+  ...mailRoutes(PATHS.forgotPassword, 'passwordForgot', forgotPasswordPage, 'a link for setting a new password'),
+  ...mailRoutes(PATHS.verifyEmail, 'verifyEmail', verifyEmailPage, 'a link that verifies an address'),
+  defineRoute({
+    method: 'GET',
+    path: PATHS.signIn,
+    summary: 'The sign-in page',
+    description: '`returnTo`, a path of this origin, is where it leads.',
+    access: 'public',
+    page: true,
+    responses: { 200: HTML },
+    handle: (call, platform) => signInPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.signIn,
+    summary: 'The form of the sign-in page',
+    description: 'Shares its rate limit with POST /sign-in.',
+    access: 'public',
+    page: true,
+    rateLimit: 'signIn',
+    body: SignInForm,
+    form: true,
+    responses: { 303: null },
+    errors: [INVALID_EMAIL_OR_PASSWORD, EMAIL_NOT_VERIFIED, PASSWORD_CHECKS_BUSY, SESSION_LIMIT_REACHED],
+    handle: (call, platform) => signInForm(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: PATHS.signUp,
+    summary: 'The page that makes an account',
+    access: 'public',
+    page: true,
+    responses: { 200: HTML },
+    errors: [SIGN_UP_CLOSED, INVITE_REQUIRED],
+    handle: (call, platform) => signUpPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.signUp,
+    summary: 'The form of the page that makes an account',
+    description: 'Shares its rate limit with POST /sign-up.',
+    access: 'public',
+    page: true,
+    rateLimit: 'signUp',
+    body: SignUpForm,
+    form: true,
+    responses: { 200: HTML, 303: null },
+    errors: [
+      SIGN_UP_CLOSED,
+      INVITE_REQUIRED,
+      INVITE_INVALID,
+      MAIL_NOT_CONFIGURED,
+      EMAIL_IN_USE,
+      PASSWORD_CHECKS_BUSY,
+      SESSION_LIMIT_REACHED,
+      ...passwordErrors,
+    ],
+    handle: (call, platform) => signUpForm(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: PATHS.secondFactor,
+    summary: 'The page of the second step of a sign-in',
+    access: 'public',
+    page: true,
+    responses: { 200: HTML, 400: HTML },
+    handle: (call, platform) => secondFactorPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.secondFactor,
+    summary: 'The form of the second step of a sign-in',
+    description: 'Shares its rate limit with POST /totp/verify.',
+    access: 'public',
+    page: true,
+    rateLimit: 'totpVerify',
+    body: SecondFactorForm,
+    form: true,
+    responses: { 303: null },
+    errors: [UserErrors.INVALID_CODE, SecondFactorErrors.TOO_MANY_TRIES, SESSION_LIMIT_REACHED],
+    handle: (call, platform) => secondFactorForm(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: PATHS.devices,
+    summary: 'The page of the devices on which the caller is signed in',
+    access: 'user',
+    page: true,
+    responses: { 200: HTML },
+    handle: (call, platform) => devicesPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.devices,
+    summary: "End one of the caller's sessions, or all others",
+    access: 'user',
+    page: true,
+    body: EndSessionForm,
+    form: true,
+    responses: { 303: null },
+    handle: (call, platform) => endSessionForm(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.signOut,
+    summary: 'Sign out from a page',
+    access: 'user',
+    page: true,
+    body: z.strictObject({}),
+    bodyOptional: true,
+    form: true,
+    responses: { 303: null },
+    handle: async (call, platform) => {
+      await signOut(platform, call);
+      return signedOut(platform, endCookie(platform));
+    },
+  }),
+];

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import type { LegateError } from '../../kernel/errors.ts';
+import {
+  actions,
+  button,
+  buttonLink,
+  checkbox,
+  errorSummary,
+  field,
+  form,
+  html,
+  messageOf,
+  notice,
+  page,
+  seeOther,
+  textsFor,
+} from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { startCookie } from '../sessions/index.ts';
+import { completeSignIn } from '../sign-in/second-factor/index.ts';
+import { endSecondStep, secondStepToken, signInDevice, UserErrors } from '../users/index.ts';
+import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
+
+export const SecondFactorForm = z
+  .strictObject({ code: z.string().max(100), trustDevice: z.string().max(10).optional() })
+  .meta({ id: 'SecondFactorForm' });
+
+/** GET: the form for a code. The token of the first step is in a cookie; without it there is nothing to go on with. */
+export function secondFactorPage(platform: Platform, call: AnyCall, error?: LegateError): Response {
+  const t = textsFor(call.request);
+  if (!secondStepToken(platform, call.request)) {
+    return page(platform, call.request, {
+      title: t.secondFactor.title,
+      status: 400,
+      body: html`${notice('warning', t.secondFactor.gone)}${buttonLink(t.secondFactor.again, onward(platform, call, PATHS.signIn))}`,
+    });
+  }
+  const about = error?.code === UserErrors.INVALID_CODE.code ? { field: 'code' } : {};
+  const problems = error ? [{ ...about, message: messageOf(t, error) }] : [];
+  return page(platform, call.request, {
+    title: t.secondFactor.title,
+    status: error?.status ?? 200,
+    failed: error !== undefined,
+    formTargets: formTargets(platform, call),
+    ...(error?.headers ? { headers: error.headers } : {}),
+    body: html`${errorSummary(t, problems)}<p>${t.secondFactor.intro}</p>${form(
+      call.url,
+      html`${field(t, { name: 'code', label: t.secondFactor.code, hint: t.secondFactor.hint, autocomplete: 'one-time-code', code: true, maxlength: 64, autofocus: true }, problems)}
+${checkbox({ name: 'trustDevice', label: t.secondFactor.trust })}
+${actions(button({ label: t.secondFactor.submit }))}`,
+    )}<p><a href="${onward(platform, call, PATHS.signIn)}">${t.secondFactor.again}</a></p>`,
+  });
+}
+
+/** POST: takes a code of the app or a backup code, and leads on. */
+export const secondFactorForm = (
+  platform: Platform,
+  call: AnyCall & { readonly body: z.output<typeof SecondFactorForm> },
+): Promise<Response> =>
+  answerForm(
+    call,
+    async () => {
+      const twoFactorToken = secondStepToken(platform, call.request);
+      const code = call.body.code.replace(/\s/g, '');
+      if (twoFactorToken === undefined || code === '') throw UserErrors.INVALID_CODE();
+      const { token, rememberMe, deviceCookie } = await completeSignIn(
+        platform,
+        { code, twoFactorToken, trustDevice: call.body.trustDevice !== undefined },
+        signInDevice(platform, call),
+      );
+      return seeOther(destination(platform, call), startCookie(platform, token, rememberMe), [
+        endSecondStep(platform),
+        ...(deviceCookie === undefined ? [] : [deviceCookie]),
+      ]);
+    },
+    (error) => secondFactorPage(platform, call, error),
+  );

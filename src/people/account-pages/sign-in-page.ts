@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { LegateError } from '../../kernel/errors.ts';
+import { parseWith } from '../../kernel/json.ts';
+import {
+  actions,
+  button,
+  checkbox,
+  errorSummary,
+  field,
+  form,
+  html,
+  notice,
+  page,
+  pathOf,
+  seeOther,
+  textsFor,
+} from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { startCookie } from '../sessions/index.ts';
+import {
+  findUser,
+  formProblems,
+  SignIn,
+  type SignInResult,
+  secondStepCookie,
+  signIn,
+  signInDevice,
+  UserErrors,
+} from '../users/index.ts';
+import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
+
+/** Loose on purpose: the page shows what is wrong, so values are looked at by the use case. */
+export const SignInForm = z
+  .strictObject({
+    email: z.string().max(4096),
+    password: z.string().max(16_384),
+    rememberMe: z.string().max(10).optional(),
+  })
+  .meta({ id: 'SignInForm' });
+type SignInForm = z.output<typeof SignInForm>;
+
+/** GET: the form. Whoever is signed in already may go on as that person. */
+export async function signInPage(platform: Platform, call: AnyCall): Promise<Response> {
+  return render(platform, call, { already: await whoIsSignedIn(platform, call) });
+}
+
+async function whoIsSignedIn(platform: Platform, call: AnyCall): Promise<string | undefined> {
+  try {
+    const { userId } = (await call.requireUser()).principal;
+    return (await findUser(platform.database.read, userId))?.email ?? userId;
+  } catch (error) {
+    if (error instanceof LegateError) return undefined;
+    throw error;
+  }
+}
+
+interface Shown {
+  readonly tried?: { readonly error: LegateError; readonly form: SignInForm };
+  /** Who is signed in. */
+  readonly already?: string | undefined;
+}
+
+/** The form, with what happened before (`?done=`) or what was wrong with the last try. */
+function render(platform: Platform, call: AnyCall, { tried, already }: Shown): Response {
+  const t = textsFor(call.request);
+  const problems = tried ? formProblems(t, tried.error) : [];
+  const done = { 'signed-out': t.signIn.signedOut, 'password-changed': t.signIn.passwordChanged }[
+    call.url.searchParams.get('done') ?? ''
+  ];
+  return page(platform, call.request, {
+    title: t.signIn.title,
+    status: tried?.error.status ?? 200,
+    failed: tried !== undefined,
+    formTargets: formTargets(platform, call),
+    ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
+    body: html`${errorSummary(t, problems)}${done !== undefined && !tried && notice('good', done)}${
+      already !== undefined &&
+      notice(
+        'info',
+        html`${t.signIn.signedInAlready(already)} <a href="${destination(platform, call)}">${t.signIn.goOn}</a>`,
+      )
+    }${form(
+      call.url,
+      html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email, autofocus: true }, problems)}
+${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}
+${checkbox({ name: 'rememberMe', label: t.signIn.remember, checked: tried ? tried.form.rememberMe !== undefined : true })}
+${actions(button({ label: t.signIn.submit }))}`,
+    )}${platform.mailer.available && html`<p><a href="${onward(platform, call, PATHS.magicLink)}">${t.signIn.link}</a></p><p><a href="${pathOf(platform, PATHS.forgotPassword)}">${t.signIn.forgot}</a></p>`}${
+      tried?.error.code === UserErrors.EMAIL_NOT_VERIFIED.code &&
+      platform.mailer.available &&
+      html`<p><a href="${pathOf(platform, PATHS.verifyEmail)}">${t.signIn.verify}</a></p>`
+    }${platform.config.users.signUp === 'open' && html`<p>${t.signIn.noAccount} <a href="${onward(platform, call, PATHS.signUp)}">${t.signIn.signUp}</a></p>`}`,
+  });
+}
+
+/** POST: signs in and leads on, to the second step where there is one. */
+export const signInForm = (platform: Platform, call: AnyCall & { readonly body: SignInForm }): Promise<Response> =>
+  answerForm(
+    call,
+    async () => {
+      const { email, password, rememberMe } = call.body;
+      return finish(
+        platform,
+        call,
+        await signIn(
+          platform,
+          parseWith(SignIn, { email, password, rememberMe: rememberMe !== undefined }),
+          signInDevice(platform, call),
+        ),
+      );
+    },
+    (error) => render(platform, call, { tried: { error, form: call.body } }),
+  );
+
+/** After a first step that was right: on to where the person wanted to go, or to the second step, whose token waits in a cookie. */
+export function finish(platform: Platform, call: AnyCall, result: SignInResult): Response {
+  if ('twoFactorRequired' in result) {
+    return seeOther(onward(platform, call, PATHS.secondFactor), {}, [
+      secondStepCookie(platform, result.twoFactorToken),
+    ]);
+  }
+  return seeOther(destination(platform, call), startCookie(platform, result.token, result.rememberMe));
+}
+
+/** After signing out. */
+export const signedOut = (platform: Platform, headers: Readonly<Record<string, string>>): Response =>
+  seeOther(`${pathOf(platform, PATHS.signIn)}?done=signed-out`, headers);

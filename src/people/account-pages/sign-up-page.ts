@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { LegateError } from '../../kernel/errors.ts';
+import { parseWith } from '../../kernel/json.ts';
+import {
+  actions,
+  button,
+  errorSummary,
+  field,
+  form,
+  html,
+  languageOf,
+  notice,
+  page,
+  seeOther,
+  textsFor,
+} from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { startCookie } from '../sessions/index.ts';
+import { formProblems, SignUp, signUp, UserErrors } from '../users/index.ts';
+import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
+
+export const SignUpForm = z
+  .strictObject({
+    name: z.string().max(4096).optional(),
+    email: z.string().max(4096),
+    password: z.string().max(16_384),
+  })
+  .meta({ id: 'SignUpForm' });
+type SignUpForm = z.output<typeof SignUpForm>;
+
+/** GET: the form; an invitation leads here with `?invite=` and `&email=`. 403 SIGN_UP_CLOSED where accounts are made by an administrator, INVITE_REQUIRED. */
+export function signUpPage(
+  platform: Platform,
+  call: AnyCall,
+  tried?: { error: LegateError; form: SignUpForm },
+): Response {
+  const { signUp: mode } = platform.config.users;
+  if (mode === 'closed') throw UserErrors.SIGN_UP_CLOSED();
+  if (mode === 'invite' && inviteIn(call) === undefined) throw UserErrors.INVITE_REQUIRED();
+  const t = textsFor(call.request);
+  const problems = tried ? formProblems(t, tried.error) : [];
+  return page(platform, call.request, {
+    title: t.signUp.title,
+    status: tried?.error.status ?? 200,
+    failed: tried !== undefined,
+    formTargets: formTargets(platform, call),
+    secretAddress: inviteIn(call) !== undefined,
+    ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
+    body: html`${errorSummary(t, problems)}${form(
+      call.url,
+      html`${field(t, { name: 'name', label: t.common.name, autocomplete: 'name', value: tried?.form.name, required: false }, problems)}
+${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email ?? call.url.searchParams.get('email') ?? undefined }, problems)}
+${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}
+${actions(button({ label: t.signUp.submit }))}`,
+    )}<p>${t.signUp.haveAccount} <a href="${onward(platform, call, PATHS.signIn)}">${t.signUp.signIn}</a></p>`,
+  });
+}
+
+const inviteIn = ({ url }: AnyCall): string | undefined => url.searchParams.get('invite') ?? undefined;
+
+/** The same for a new account and for an address that had one. */
+function checkMailPage(
+  platform: Platform,
+  { request }: AnyCall,
+  email: string,
+  headers: Readonly<Record<string, string>>,
+): Response {
+  const t = textsFor(request);
+  return page(platform, request, {
+    title: t.signUp.checkMail,
+    headers,
+    body: notice('good', t.signUp.checkMailText(email)),
+  });
+}
+
+/** POST: makes the account, signs in and leads on. */
+export const signUpForm = (platform: Platform, call: AnyCall & { readonly body: SignUpForm }): Promise<Response> =>
+  answerForm(
+    call,
+    async () => {
+      const { name, ...rest } = call.body;
+      const input = parseWith(SignUp, { ...rest, ...(name?.trim() ? { name: name.trim() } : {}) });
+      const { advice, ...result } = await signUp(
+        platform,
+        { ...input, inviteToken: inviteIn(call) },
+        call,
+        languageOf(call.request),
+      );
+      if ('status' in result) return checkMailPage(platform, call, input.email, advice);
+      return seeOther(destination(platform, call), { ...startCookie(platform, result.token, true), ...advice });
+    },
+    (error) => signUpPage(platform, call, { error, form: call.body }),
+  );

@@ -1,0 +1,16 @@
+import type { Scope } from '../../access/scopes.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import type { ApiTokenRow } from '../../storage/index.ts';
+import type { ApiToken } from './schema.ts';
+
+/** null: the whole power of the user. */
+export const storedScopes = (scopes: string | null): Scope[] | null =>
+  scopes === null ? null : (JSON.parse(scopes) as Scope[]);
+
+export const toApiToken = (row: Omit<ApiTokenRow, 'token_hash' | 'user_id'>): ApiToken => ({
+  id: row.id,
+  name: row.name,
+  scopes: storedScopes(row.scopes),
+  expiresAt: row.expires_at === null ? null : isoTime(row.expires_at),
+  createdAt: isoTime(row.created_at),
+});

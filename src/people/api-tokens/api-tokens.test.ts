@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import { createTestService, type TestService, type TestUser } from '../../../test/support/service.ts';
+
+const make = (t: TestService, as: TestUser | string, body: Record<string, unknown> = {}) =>
+  t.call('POST', '/api-tokens', { as, body: { name: 'ci', ...body } });
+
+describe('POST /api-tokens', () => {
+  describe('201', () => {
+    it('shows the token once; it has the whole power of its user', async () => {
+      const t = await createTestService();
+      const alice = await t.user();
+      const r = await make(t, alice);
+      expect(r.status).toBe(201);
+      expect(r.body).toEqual({
+        id: expect.stringMatching(/^tok_[0-9a-z]{26}$/),
+        name: 'ci',
+        scopes: null,
+        expiresAt: null,
+        createdAt: '2030-01-15T10:10:00.000Z',
+        token: expect.stringMatching(/^lgk_[A-Za-z0-9_-]{49}$/),
+      });
+      expect((await t.call('GET', '/auth/session', { as: r.body.token })).body.user.id).toBe(alice.id);
+      expect((await t.agent({ ...alice, token: r.body.token })).body.ownerId).toBe(alice.id);
+      const rows = await t.legate.platform.database.read.selectFrom('api_tokens').selectAll().execute();
+      expect(JSON.stringify(rows)).not.toContain(r.body.token.slice(4));
+    });
+
+    it("an administrator's token is an administrator, until the role is taken away", async () => {
+      const t = await createTestService();
+      const [root, admin] = [await t.admin(), await t.admin()];
+      const { token } = (await make(t, admin)).body;
+      expect((await t.call('GET', '/users', { as: token })).status).toBe(200);
+      await t.call('PATCH', `/users/${admin.id}`, { as: root, body: { role: 'user' } });
+      expect((await t.call('GET', '/users', { as: token })).status).toBe(403);
+    });
+
+    it('scopes narrow it: what they name it may do, and nothing else', async () => {
+      const t = await createTestService();
+      const alice = await t.user();
+      const agent = await t.agent(alice);
+      const r = await make(t, alice, { scopes: ['agents:read'] });
+      expect(r.body.scopes).toEqual(['agents:read']);
+      const as = r.body.token;
+      expect((await t.call('GET', `/agents/${agent.id}`, { as })).status).toBe(200);
+      expect((await t.call('DELETE', `/agents/${agent.id}`, { as })).status).toBe(403);
+      expect((await t.authorize(as, { agentId: agent.id, action: 'read', resource: 'db:x' })).status).toBe(403);
+      const checker = (await make(t, alice, { scopes: ['authorize'] })).body.token;
+      expect((await t.authorize(checker, { agentId: agent.id, action: 'read', resource: 'db:x' })).status).toBe(200);
+    });
+
+    it('expiresAt counts to the millisecond, for decisions as well', async () => {
+      const t = await createTestService();
+      const alice = await t.user();
+      const agent = await t.agent(alice);
+      const r = await make(t, alice, { expiresAt: '2030-01-15T11:00:00.5+00:00' });
+      expect(r.body.expiresAt).toBe('2030-01-15T11:00:00.500Z');
+      const as = r.body.token;
+      const ask = async () => (await t.authorize(as, { agentId: agent.id, action: 'read', resource: 'db:x' })).status;
+      t.clock.set('2030-01-15T11:00:00.499Z');
+      expect([(await t.call('GET', '/agents', { as })).status, await ask()]).toEqual([200, 200]);
+      t.clock.set('2030-01-15T11:00:00.500Z');
+      expect([(await t.call('GET', '/agents', { as })).status, await ask()]).toEqual([401, 401]);
+    });
+
+    it('one that expires can make another that does not outlive it', async () => {
+      const t = await createTestService();
+      const { token } = (await make(t, await t.user(), { expiresAt: '2030-01-15T11:00:00Z' })).body;
+      expect((await make(t, token, { expiresAt: '2030-01-15T11:00:00Z' })).status).toBe(201);
+      for (const expiresAt of [undefined, null, '2030-01-15T11:00:00.001Z']) {
+        const r = await make(t, token, { expiresAt });
+        expect([r.status, r.body.error.code]).toEqual([403, 'FORBIDDEN']);
+      }
+    });
+  });
+
+  it.each([
+    [{ name: undefined }],
+    [{ name: '' }],
+    [{ name: 'a\u0000' }],
+    [{ name: 'x'.repeat(201) }],
+    [{ scopes: ['agents:reed'] }],
+    [{ scopes: [] }],
+    [{ scopes: ['authorize', 'authorize'] }],
+    [{ scopes: 'authorize' }],
+    [{ expiresAt: 'tomorrow' }],
+    [{ expiresAt: 1893456000000 }],
+    [{ expiresAt: '2030-02-30T00:00:00Z' }],
+    [{ userId: 'usr_x' }],
+  ])('400: %j', async (body) => {
+    const t = await createTestService();
+    const r = await make(t, await t.user(), body);
+    expect([r.status, r.body.error.code]).toEqual([400, 'VALIDATION_FAILED']);
+  });
+
+  it('422 EXPIRES_AT_IN_PAST, now counting as past', async () => {
+    const t = await createTestService();
+    const alice = await t.user();
+    for (const expiresAt of ['2030-01-15T10:10:00.000Z', '1999-01-01T00:00:00Z']) {
+      const r = await make(t, alice, { expiresAt });
+      expect([r.status, r.body.error.code]).toEqual([422, 'EXPIRES_AT_IN_PAST']);
+    }
+  });
+});
+
+describe('GET /api-tokens', () => {
+  it("200: the caller's own, oldest first, without the tokens, in pages; an administrator's own too", async () => {
+    const t = await createTestService();
+    const [alice, admin] = [await t.user(), await t.admin()];
+    t.clock.advance(1);
+    const { token, ...shown } = (
+      await make(t, alice, { name: 'second', scopes: ['authorize'], expiresAt: '2031-01-01T00:00:00Z' })
+    ).body;
+    const r = await t.call('GET', '/api-tokens', { as: alice });
+    expect(r.status).toBe(200);
+    expect(r.body).toEqual([expect.objectContaining({ name: 'test', scopes: null }), shown]);
+    expect(r.text).not.toContain(token.slice(4, 20));
+    expect((await t.call('GET', '/api-tokens', { as: admin })).body).toHaveLength(1);
+    const first = await t.call('GET', '/api-tokens?limit=1', { as: alice });
+    const next = /^<(.*)>; rel="next"$/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
+    expect((await t.call('GET', next, { as: alice })).body).toEqual([shown]);
+  });
+
+  it.each(['limit=0', 'cursor=!', 'userId=x'])('400: %s', async (query) => {
+    const t = await createTestService();
+    expect((await t.call('GET', `/api-tokens?${query}`, { as: await t.user() })).status).toBe(400);
+  });
+});
+
+describe('DELETE /api-tokens/:id', () => {
+  it('204: it is over at once, on every instance, for decisions too', async () => {
+    const t = await createTestService();
+    const second = await createTestService({ sameDatabaseAs: t });
+    const alice = await t.user();
+    const agent = await t.agent(alice);
+    const { id, token } = (await make(t, alice)).body;
+    const ask = async () =>
+      (await second.authorize(token, { agentId: agent.id, action: 'read', resource: 'db:x' })).status;
+    expect(await ask()).toBe(200);
+    expect((await t.call('DELETE', `/api-tokens/${id}`, { as: alice })).status).toBe(204);
+    expect(await ask()).toBe(401);
+    expect((await t.call('GET', '/agents', { as: token })).status).toBe(401);
+    expect((await t.call('GET', '/agents', { as: alice })).status).toBe(200);
+  });
+
+  it("204: a token may end itself, and an administrator anybody's", async () => {
+    const t = await createTestService();
+    const alice = await t.user();
+    const own = (await make(t, alice)).body;
+    expect((await t.call('DELETE', `/api-tokens/${own.id}`, { as: own.token })).status).toBe(204);
+    const hers = (await make(t, alice)).body;
+    expect((await t.call('DELETE', `/api-tokens/${hers.id}`, { as: await t.admin() })).status).toBe(204);
+    expect((await t.call('GET', '/agents', { as: hers.token })).status).toBe(401);
+  });
+
+  it('404 for what is not there, not hers, or gone already', async () => {
+    const t = await createTestService();
+    const [alice, bob] = [await t.user(), await t.user()];
+    const { id, token } = (await make(t, bob)).body;
+    const bodies = [];
+    for (const other of [id, 'tok_00000000000000000000000000', 'x', '%00']) {
+      const r = await t.call('DELETE', `/api-tokens/${other}`, { as: alice });
+      expect(r.status).toBe(404);
+      bodies.push(r.text);
+    }
+    expect(new Set(bodies).size).toBe(1);
+    expect((await t.call('GET', '/agents', { as: token })).status).toBe(200);
+    const all = await Promise.all(Array.from({ length: 10 }, () => t.call('DELETE', `/api-tokens/${id}`, { as: bob })));
+    expect(all.map((r) => r.status).sort()).toEqual([204, ...Array(9).fill(404)]);
+  });
+});
+
+describe('every /api-tokens endpoint', () => {
+  it.each([
+    ['POST', '/api-tokens'],
+    ['GET', '/api-tokens'],
+    ['DELETE', '/api-tokens/tok_00000000000000000000000000'],
+  ])('%s: 401 without a credential, 403 for a narrowed token and for an agent', async (method, path) => {
+    const t = await createTestService();
+    const alice = await t.user();
+    const body = method === 'POST' ? { name: 'more' } : undefined;
+    const statuses = [];
+    for (const as of [
+      undefined,
+      await t.apiToken(alice.id, ['agents:read', 'agents:write', 'authorize']),
+      await t.agent(alice, { permissions: [{ resource: '*', actions: ['*'] }] }),
+    ])
+      statuses.push((await t.call(method, path, { as, body })).status);
+    expect(statuses).toEqual([401, 403, 403]);
+  });
+});

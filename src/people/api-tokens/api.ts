@@ -1,0 +1,32 @@
+import type { z } from 'zod';
+import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { parseWith } from '../../kernel/json.ts';
+import type { Platform } from '../../platform.ts';
+import { createApiToken } from './create-api-token.ts';
+import { listApiTokens } from './list-api-tokens.ts';
+import { revokeApiToken } from './revoke-api-token.ts';
+import { type ApiToken, type ApiTokenWithSecret, CreateApiToken } from './schema.ts';
+
+const PAGE = 1000;
+
+/** `legate.apiTokens`: the endpoints under /api-tokens as functions, for any user. They throw {@link LegateError}. */
+export interface ApiTokensApi {
+  /** 404 USER_NOT_FOUND for an unknown user. */
+  create(userId: string, input: InProcess<z.input<typeof CreateApiToken>>): Promise<ApiTokenWithSecret>;
+  /** All of a user's, oldest first; not cut into pages. */
+  list(userId: string): Promise<ApiToken[]>;
+  revoke(id: string): Promise<void>;
+}
+
+export const apiTokensApi = (platform: Platform): ApiTokensApi => ({
+  create: async (userId, input) => createApiToken(platform, { userId }, parseWith(CreateApiToken, asOverHttp(input))),
+  list: async (userId) => {
+    const all: ApiToken[] = [];
+    for (;;) {
+      const page = await listApiTokens(platform, userId, { limit: PAGE, after: all.at(-1)?.id });
+      all.push(...page);
+      if (page.length < PAGE) return all;
+    }
+  },
+  revoke: (id) => revokeApiToken(platform, { kind: 'all' }, id),
+});

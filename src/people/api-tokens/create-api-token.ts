@@ -1,0 +1,52 @@
+import type { UserPrincipal } from '../../access/principal.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import type { Platform } from '../../platform.ts';
+import type { ApiTokenRow, Db } from '../../storage/index.ts';
+import { ensureExternalUser, findUser, UserErrors } from '../users/index.ts';
+import { toApiToken } from './api-token.ts';
+import { ApiTokenErrors } from './errors.ts';
+import type { ApiTokenWithSecret, CreateApiToken } from './schema.ts';
+
+/** A user by id (the command line), or as proved by a call. */
+type Maker = { readonly userId: string } | UserPrincipal;
+
+/**
+ * Makes an API token, shown here and never again. It has the power of its user, restrictTo to `scopes` when given, and one made
+ * with an API token does not outlive that one. 403 FORBIDDEN, 404 USER_NOT_FOUND, 422 EXPIRES_AT_IN_PAST.
+ */
+export async function createApiToken(
+  platform: Platform,
+  maker: Maker,
+  input: CreateApiToken,
+): Promise<ApiTokenWithSecret> {
+  const token = newSecret('apiToken');
+  return platform.ledger.change(async ({ db, now }) => {
+    const expiresAt = input.expiresAt ?? null;
+    if (expiresAt !== null && expiresAt <= now)
+      throw ApiTokenErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });
+    if ('via' in maker) await assertNotOutlived(db, maker, expiresAt, now);
+    if (!(await findUser(db, maker.userId))) throw UserErrors.USER_NOT_FOUND();
+    const row: ApiTokenRow = {
+      id: newId('apiToken', now),
+      user_id: maker.userId,
+      name: input.name,
+      token_hash: secretHash(token),
+      scopes: input.scopes ? JSON.stringify(input.scopes) : null,
+      created_at: now,
+      expires_at: expiresAt,
+    };
+    await db.insertInto('api_tokens').values(row).execute();
+    return { ...toApiToken(row), token };
+  });
+}
+
+async function assertNotOutlived(db: Db, maker: UserPrincipal, expiresAt: number | null, now: number): Promise<void> {
+  if (maker.via === 'external') await ensureExternalUser(db, now, maker);
+  if (maker.via !== 'apiToken') return;
+  if (maker.expiresAt !== null && (expiresAt === null || expiresAt > maker.expiresAt))
+    throw CommonErrors.FORBIDDEN({
+      message: 'An API token that expires cannot make one that lives longer: give an expiresAt no later than its own.',
+    });
+}

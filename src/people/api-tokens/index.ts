@@ -1,0 +1,14 @@
+import { defineModule } from '../../platform.ts';
+import { apiToken } from './credential.ts';
+import { ApiTokenErrors } from './errors.ts';
+import { apiTokenRoutes } from './routes.ts';
+
+export { type ApiTokensApi, apiTokensApi } from './api.ts';
+
+export const apiTokens = defineModule({
+  name: 'api-tokens',
+  description: 'Tokens with which a backend or a script acts for a user.',
+  routes: apiTokenRoutes,
+  errors: ApiTokenErrors,
+  credentials: [apiToken],
+});

@@ -1,0 +1,17 @@
+import type { Platform } from '../../platform.ts';
+import { toApiToken } from './api-token.ts';
+import type { ApiToken } from './schema.ts';
+
+/** A user's API tokens, oldest first, at most `limit`, behind the id `after`; expired ones too. Never the tokens themselves. */
+export async function listApiTokens(
+  platform: Platform,
+  userId: string,
+  page: { limit: number; after: string | undefined },
+): Promise<ApiToken[]> {
+  let query = platform.database.read
+    .selectFrom('api_tokens')
+    .select(['id', 'name', 'scopes', 'created_at', 'expires_at'])
+    .where('user_id', '=', userId);
+  if (page.after !== undefined) query = query.where('id', '>', page.after);
+  return (await query.orderBy('id').limit(page.limit).execute()).map(toApiToken);
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { SCOPE_NAMES } from '../../access/scopes.ts';
+import { isoInstant, isoTimestamp, text } from '../../kernel/json.ts';
+
+const Scopes = z.array(z.enum(SCOPE_NAMES));
+
+export const ApiToken = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    scopes: Scopes.nullable().meta({ description: 'null: the whole power of the user.' }),
+    expiresAt: isoTimestamp.nullable().meta({ description: 'null: it does not expire.' }),
+    createdAt: isoTimestamp,
+  })
+  .meta({ id: 'ApiToken' });
+export type ApiToken = z.output<typeof ApiToken>;
+
+export const ApiTokenWithSecret = ApiToken.extend({
+  token: z.string().meta({ description: 'The API token itself. Shown once; only its hash is stored.' }),
+}).meta({ id: 'ApiTokenWithSecret' });
+export type ApiTokenWithSecret = z.output<typeof ApiTokenWithSecret>;
+
+export const CreateApiToken = z
+  .strictObject({
+    name: text(200),
+    scopes: Scopes.min(1)
+      .refine((scopes) => new Set(scopes).size === scopes.length, { message: 'must not repeat a scope' })
+      .nullable()
+      .optional()
+      .meta({ description: 'Narrows the token. Without it, the token has the whole power of its user.' }),
+    expiresAt: isoInstant.nullable().optional(),
+  })
+  .meta({ id: 'CreateApiTokenRequest' });
+export type CreateApiToken = z.output<typeof CreateApiToken>;

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { asUser } from '../../access/principal.ts';
+import { afterCursor, cutPage, nextPage, PageQuery } from '../../http/page.ts';
+import { languageOf } from '../../pages/index.ts';
+import { defineRoute } from '../../platform.ts';
+import { UserErrors } from '../users/errors.ts';
+import { CreateInvite, Invite, NewInvite } from '../users/schema.ts';
+import { createInvite, deleteInvite, listInvites } from './invites.ts';
+
+const { EMAIL_IN_USE, INVITE_NOT_FOUND, INVITES_CLOSED, TENANT_UNKNOWN } = UserErrors;
+
+export const inviteRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/invites',
+    summary: 'Invite somebody to make an account',
+    description:
+      'The link is mailed where mail is set up, and shown once. It is good for 7 days and one sign-up with this address; inviting the address again replaces it.',
+    access: 'admin',
+    body: CreateInvite,
+    responses: { 201: NewInvite },
+    errors: [EMAIL_IN_USE, INVITES_CLOSED, TENANT_UNKNOWN],
+    handle: async (call, platform) => ({
+      status: 201,
+      body: await createInvite(
+        platform,
+        call.body,
+        { userId: asUser(call.principal).userId, reauthorize: call.reauthorize },
+        languageOf(call.request),
+      ),
+    }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/invites',
+    summary: 'List invitations that can still be accepted',
+    description: 'Oldest first. A Link header with rel="next" leads to the next page.',
+    access: 'admin',
+    query: PageQuery,
+    responses: { 200: z.array(Invite) },
+    handle: async ({ query: { limit, cursor }, url }, platform) => {
+      const { rows, next } = cutPage(
+        await listInvites(platform, { limit: limit + 1, after: afterCursor(cursor) }),
+        limit,
+      );
+      return { status: 200, body: rows, ...nextPage(url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/invites/:id',
+    summary: 'Withdraw an invitation',
+    access: 'admin',
+    params: z.object({ id: z.string() }),
+    responses: { 204: null },
+    errors: [INVITE_NOT_FOUND],
+    handle: async (call, platform) => {
+      await deleteInvite(platform, call.params.id);
+      return { status: 204 };
+    },
+  }),
+];

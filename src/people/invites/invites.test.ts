@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { PASSWORD, withMailbox } from '../../../test/support/people.ts';
+import { createTestService } from '../../../test/support/service.ts';
+
+const shared = withMailbox({ config: { users: { signUp: 'invite', requireEmailVerification: true } } });
+let count = 0;
+const address = () => `invited${++count}@example.com`;
+
+async function invite(body: object) {
+  const { t } = await shared();
+  const admin = await t.admin();
+  const r = await t.call('POST', '/invites', { as: admin, body });
+  return { t, admin, r, token: r.status === 201 ? (new URL(r.body.url).searchParams.get('invite') ?? '') : '' };
+}
+const accept = async (email: string, inviteToken?: string) =>
+  (await shared()).t.call('POST', '/sign-up', {
+    body: { email, password: PASSWORD, ...(inviteToken === undefined ? {} : { inviteToken }) },
+  });
+
+describe('POST /invites', () => {
+  it('201: mailed, and the link shown once; stored as a hash', async () => {
+    const email = address();
+    const { t, admin, r, token } = await invite({ email });
+    expect(r.status).toBe(201);
+    expect(r.body).toEqual({
+      id: expect.stringMatching(/^inv_/),
+      email,
+      role: 'user',
+      tenantId: null,
+      invitedBy: admin.id,
+      createdAt: expect.any(String),
+      expiresAt: expect.any(String),
+      url: `http://localhost:3000/account/sign-up?invite=${token}&email=${encodeURIComponent(email)}`,
+    });
+    expect(Date.parse(r.body.expiresAt) - Date.parse(r.body.createdAt)).toBe(7 * 86_400_000);
+    const { box } = await shared();
+    expect((await box.next(email)).text).toContain(r.body.url);
+    const { url: _, ...shown } = r.body;
+    const listed = await t.call('GET', '/invites', { as: admin });
+    expect(listed.body).toContainEqual(shown);
+    expect(listed.text).not.toContain(token);
+    expect(
+      JSON.stringify(await t.legate.platform.database.read.selectFrom('invites').selectAll().execute()),
+    ).not.toContain(token.slice(4));
+  });
+
+  it('400, 422 for a taken address and an unknown tenant, 409 where sign-up is closed', async () => {
+    for (const email of ['', 'x', 'a@example.com\r\nBcc: b@example.com'])
+      expect((await invite({ email })).r.body.error.details.issues[0].path).toBe('email');
+    const { t } = await shared();
+    const user = await t.user();
+    expect((await invite({ email: user.email.toUpperCase() })).r.body.error.code).toBe('EMAIL_IN_USE');
+    expect((await invite({ email: address(), tenantId: 'tnt_x' })).r.body.error.code).toBe('TENANT_UNKNOWN');
+    const closed = await createTestService({ config: { users: { signUp: 'closed' } } });
+    expect(
+      (await closed.call('POST', '/invites', { as: await closed.admin(), body: { email: address() } })).body.error.code,
+    ).toBe('INVITES_CLOSED');
+  });
+
+  it('without mail the link is there all the same, in production too', async () => {
+    const t = await createTestService({ production: true, config: { users: { signUp: 'invite' } } });
+    const email = address();
+    const { body } = await t.call('POST', '/invites', { as: await t.admin(), body: { email, role: 'admin' } });
+    const inviteToken = new URL(body.url).searchParams.get('invite');
+    expect(
+      (await t.call('POST', '/sign-up', { body: { email, password: PASSWORD, inviteToken } })).body.user.role,
+    ).toBe('admin');
+  });
+});
+
+describe('accepting an invitation', () => {
+  it('200: role and tenant of the invitation, a verified address, signed in at once', async () => {
+    const { t } = await shared();
+    const email = address();
+    const tenantId = await t.tenant();
+    const { token } = await invite({ email, role: 'admin', tenantId });
+    const r = await accept(email.toUpperCase(), token);
+    expect(r.status).toBe(200);
+    expect(r.body).toEqual({
+      token: expect.stringMatching(/^lgs_/),
+      user: expect.objectContaining({ role: 'admin', tenantId, emailVerified: true }),
+    });
+    const again = await accept(email, token);
+    expect([again.status, again.body.error.code]).toEqual([403, 'INVITE_INVALID']);
+  });
+
+  it('of 20 at once exactly one makes the account', async () => {
+    const email = address();
+    const { token } = await invite({ email });
+    const all = await Promise.all(Array.from({ length: 20 }, () => accept(email, token)));
+    expect(all.map((r) => r.status).sort()).toEqual([200, ...Array(19).fill(403)]);
+  });
+
+  it('403 without one, for another address, after 7 days, when withdrawn or replaced', async () => {
+    const { t } = await shared();
+    const email = address();
+    expect((await accept(email)).body.error.code).toBe('INVITE_REQUIRED');
+    const first = await invite({ email });
+    expect((await accept(address(), first.token)).body.error.code).toBe('INVITE_INVALID');
+    const second = await invite({ email: email.toUpperCase() });
+    expect((await accept(email, first.token)).body.error.code).toBe('INVITE_INVALID');
+    expect((await t.call('DELETE', `/invites/${second.r.body.id}`, { as: second.admin })).status).toBe(204);
+    expect((await t.call('DELETE', `/invites/${second.r.body.id}`, { as: second.admin })).body.error.code).toBe(
+      'INVITE_NOT_FOUND',
+    );
+    expect((await accept(email, second.token)).body.error.code).toBe('INVITE_INVALID');
+    const third = await invite({ email });
+    t.clock.advance(7 * 86_400_000);
+    for (const token of [third.token, '', 'x', '\u0000', `lgo_${'x'.repeat(49)}`])
+      expect((await accept(email, token)).body.error.code).toBe('INVITE_INVALID');
+  });
+});

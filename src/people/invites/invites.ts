@@ -1,0 +1,103 @@
+import { DAY_MS, isoTime } from '../../kernel/clock.ts';
+import { isId, newId } from '../../kernel/ids.ts';
+import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
+import type { Change } from '../../ledger/index.ts';
+import { brandOf, type Language } from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { InviteRow } from '../../storage/index.ts';
+import { linkTo } from '../sign-in/callback-url.ts';
+import { mailTexts } from '../sign-in/mail-texts.ts';
+import { tenantExists } from '../tenants/index.ts';
+import { emailKey } from '../users/email.ts';
+import { UserErrors } from '../users/errors.ts';
+import type { CreateInvite, Invite } from '../users/schema.ts';
+import { findUserByEmail } from '../users/store.ts';
+
+const LIFETIME_MS = 7 * DAY_MS;
+
+const toInvite = (row: InviteRow): Invite => ({
+  id: row.id,
+  email: row.email,
+  role: row.role,
+  tenantId: row.tenant_id,
+  invitedBy: row.invited_by,
+  createdAt: isoTime(row.created_at),
+  expiresAt: isoTime(row.expires_at),
+});
+
+/**
+ * Offers an account to an e-mail address; for administrators. The link is mailed where mail is set up, and given back once. A further
+ * invitation of the same address replaces the one before. 409 SIGN_UP_CLOSED_NO_INVITES, 422 EMAIL_IN_USE, TENANT_UNKNOWN.
+ */
+export async function createInvite(
+  platform: Platform,
+  input: CreateInvite,
+  caller: { readonly userId: string; readonly reauthorize: (db: unknown) => Promise<unknown> },
+  language: Language,
+): Promise<Invite & { url: string }> {
+  if (platform.config.users.signUp === 'closed') throw UserErrors.INVITES_CLOSED();
+  const token = newSecret('oneTimeToken');
+  const row = await platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    await caller.reauthorize(db);
+    if (await findUserByEmail(db, input.email)) throw UserErrors.EMAIL_IN_USE({ details: { path: 'email' } });
+    if (input.tenantId !== undefined && !(await tenantExists(db, input.tenantId)))
+      throw UserErrors.TENANT_UNKNOWN({ details: { path: 'tenantId' } });
+    const invite: InviteRow = {
+      id: newId('invite', now),
+      token_hash: secretHash(token),
+      email: input.email,
+      email_key: emailKey(input.email),
+      role: input.role,
+      tenant_id: input.tenantId ?? null,
+      invited_by: caller.userId,
+      created_at: now,
+      expires_at: now + LIFETIME_MS,
+    };
+    await db
+      .deleteFrom('invites')
+      .where((eb) => eb.or([eb('email_key', '=', invite.email_key), eb('expires_at', '<=', now)]))
+      .execute();
+    await db.insertInto('invites').values(invite).execute();
+    return invite;
+  });
+  const url = linkTo(platform, '/account/sign-up', { invite: token, email: row.email });
+  if (platform.mailer.available)
+    platform.mailer.send({ to: row.email, link: url, ...mailTexts(language).invite(brandOf(platform), url) });
+  return { ...toInvite(row), url };
+}
+
+/** Those that can still be accepted, oldest first. For administrators. */
+export async function listInvites(
+  platform: Platform,
+  page: { limit: number; after: string | undefined },
+): Promise<Invite[]> {
+  let query = platform.database.read.selectFrom('invites').selectAll().where('expires_at', '>', platform.clock.now());
+  if (page.after !== undefined) query = query.where('id', '>', page.after);
+  return (await query.orderBy('id').limit(page.limit).execute()).map(toInvite);
+}
+
+/** Withdraws an invitation. 404 INVITE_NOT_FOUND. For administrators. */
+export async function deleteInvite(platform: Platform, id: string): Promise<void> {
+  if (!isId('invite', id)) throw UserErrors.INVITE_NOT_FOUND();
+  await platform.ledger.change(async ({ db }) => {
+    const { numDeletedRows } = await db.deleteFrom('invites').where('id', '=', id).executeTakeFirstOrThrow();
+    if (numDeletedRows === 0n) throw UserErrors.INVITE_NOT_FOUND();
+  });
+}
+
+/** Accepts an invitation: of many at once exactly one gets it. 403 INVITE_INVALID unless it is for this address. */
+export async function takeInvite({ db, now }: Change, token: string, email: string): Promise<InviteRow> {
+  const row =
+    secretKind(token) === 'oneTimeToken'
+      ? await db
+          .deleteFrom('invites')
+          .where('token_hash', '=', secretHash(token))
+          .where('email_key', '=', emailKey(email))
+          .where('expires_at', '>', now)
+          .returningAll()
+          .executeTakeFirst()
+      : undefined;
+  if (!row) throw UserErrors.INVITE_INVALID();
+  return row;
+}

@@ -1,0 +1,45 @@
+import type { Language } from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { endSessions } from '../sessions/index.ts';
+import { endOneTimeTokens } from '../sign-in/one-time-token.ts';
+import { sendPasswordChanged } from '../sign-in/send-mail.ts';
+import { sessionIdOf } from '../sign-in/session-only.ts';
+import { endTrustedDevices } from '../sign-in/trusted-device.ts';
+import { findUser } from '../users/store.ts';
+import { hashPassword } from './password.ts';
+import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
+import { type PersonCalling, withPasswordCheck } from './prove-password.ts';
+
+/**
+ * Sets a new password with the old one in hand. Every other session of the person ends at once, and so do trusted devices, links that are
+ * out, and sign-ins that wait for a second factor. 401 INVALID_PASSWORD; 403 FORBIDDEN without a session.
+ */
+export async function changePassword(
+  platform: Platform,
+  person: PersonCalling,
+  input: { currentPassword: string; newPassword: string },
+  language: Language,
+): Promise<PasswordAdvice> {
+  const sessionId = sessionIdOf(person.principal);
+  const { userId } = person.principal;
+  const known = await findUser(platform.database.read, userId);
+  const advice = await assertPasswordAllowed(platform, input.newPassword, {
+    action: 'change',
+    userId,
+    email: known?.email ?? null,
+  });
+  const passwordHash = await hashPassword(input.newPassword);
+  const row = await withPasswordCheck(platform, person, input.currentPassword, async (change, user) => {
+    await change.db
+      .updateTable('users')
+      .set({ password_hash: passwordHash, updated_at: change.now })
+      .where('id', '=', user.id)
+      .execute();
+    await endSessions(platform, change, user.id, { reason: 'password-changed', ip: person.ip, except: sessionId });
+    await endTrustedDevices(change, user.id);
+    await endOneTimeTokens(change, user.id, ['two-factor', 'magic-link', 'password-reset']);
+    return user;
+  });
+  sendPasswordChanged(platform, row, language);
+  return advice;
+}

@@ -1,0 +1,80 @@
+import type { LegateError } from '../../kernel/errors.ts';
+import {
+  actions,
+  button,
+  buttonLink,
+  errorSummary,
+  field,
+  form,
+  html,
+  notice,
+  page,
+  pathOf,
+  textsFor,
+} from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { formProblems } from '../sign-in/form-problems.ts';
+
+/** The form for a new password, with what was wrong with the last try. The token in it is what proves the sender. */
+export function resetFormPage(platform: Platform, request: Request, token: string, error?: LegateError): Response {
+  const t = textsFor(request);
+  const problems = error ? formProblems(t, error, 'newPassword') : [];
+  return page(platform, request, {
+    title: t.passwordReset.title,
+    status: error?.status ?? 200,
+    failed: error !== undefined,
+    secretAddress: true,
+    ...(error?.headers ? { headers: error.headers } : {}),
+    body: html`${errorSummary(t, problems)}${form(
+      new URL(request.url),
+      html`${field(t, { name: 'newPassword', label: t.passwordReset.newPassword, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}
+${actions(button({ label: t.passwordReset.submit }))}`,
+      { token },
+    )}`,
+  });
+}
+
+export function passwordChangedPage(
+  platform: Platform,
+  request: Request,
+  headers: Readonly<Record<string, string>>,
+): Response {
+  const t = textsFor(request);
+  return page(platform, request, {
+    title: t.passwordReset.done,
+    secretAddress: true,
+    headers,
+    body: html`${notice('good', t.passwordReset.doneText)}${actions(buttonLink(t.common.backToSignIn, pathOf(platform, '/account/sign-in')))}`,
+  });
+}
+
+/** A page with one button: what a link in a mail leads to, so that looking at the link does nothing (link scanners). */
+export function confirmPage(
+  platform: Platform,
+  request: Request,
+  texts: { title: string; text: string; submit: string },
+  token: string,
+  formTargets: readonly string[] = [],
+): Response {
+  return page(platform, request, {
+    title: texts.title,
+    secretAddress: true,
+    formTargets,
+    body: html`<p>${texts.text}</p>${form(new URL(request.url), actions(button({ label: texts.submit })), { token })}`,
+  });
+}
+
+export function donePage(
+  platform: Platform,
+  request: Request,
+  texts: { done: string; doneText: string },
+  o: { cookies?: readonly string[]; signIn?: boolean } = {},
+): Response {
+  const t = textsFor(request);
+  return page(platform, request, {
+    title: texts.done,
+    secretAddress: true,
+    cookies: o.cookies ?? [],
+    body: html`${notice('good', texts.doneText)}${o.signIn ? actions(buttonLink(t.common.backToSignIn, pathOf(platform, '/account/sign-in'))) : undefined}`,
+  });
+}

@@ -1,0 +1,97 @@
+import { asUser } from '../../access/principal.ts';
+import { isForm } from '../../http/media-type.ts';
+import { LegateError } from '../../kernel/errors.ts';
+import { parseWith } from '../../kernel/json.ts';
+import { errorPage, languageOf } from '../../pages/index.ts';
+import { defineRoute } from '../../platform.ts';
+import { UserErrors } from '../users/errors.ts';
+import { AskForMail, ChangePassword, Done, LinkQuery, ResetPassword, UseReset } from '../users/schema.ts';
+import { changePassword } from './change-password.ts';
+import { passwordChangedPage, resetFormPage } from './password-pages.ts';
+import { passwordErrors } from './password-policy.ts';
+import { assertResetToken, forgotPassword, resetPassword } from './reset-password.ts';
+
+const { INVALID_PASSWORD, INVALID_TOKEN, MAIL_NOT_CONFIGURED, PASSWORD_CHECKS_BUSY } = UserErrors;
+const HTML = { mediaTypes: ['text/html'] } as const;
+const DONE = { status: 200, body: { status: true } } as const;
+
+/** Contract, section 10. */
+export const passwordRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/password/change',
+    summary: 'Change one’s password',
+    description: 'Ends every other session of the person at once.',
+    access: 'user',
+    body: ChangePassword,
+    responses: { 200: Done },
+    errors: [INVALID_PASSWORD, PASSWORD_CHECKS_BUSY, ...passwordErrors],
+    handle: async (call, platform) => {
+      const person = { principal: asUser(call.principal), reauthorize: call.reauthorize, ip: call.ip };
+      return { ...DONE, headers: await changePassword(platform, person, call.body, languageOf(call.request)) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/password/forgot',
+    summary: 'Mail a link for setting a new password',
+    description:
+      'The same answer whether there is an account or not. With callbackURL the link leads there, with its token as `token`.',
+    access: 'public',
+    rateLimit: 'passwordForgot',
+    body: AskForMail,
+    responses: { 200: Done },
+    errors: [MAIL_NOT_CONFIGURED],
+    handle: async (call, platform) => {
+      await forgotPassword(platform, call.body, languageOf(call.request));
+      return DONE;
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/password/reset',
+    summary: 'The page behind the link: sets a new password',
+    access: 'public',
+    page: true,
+    query: LinkQuery,
+    responses: { 200: HTML, 401: HTML },
+    handle: async ({ query: { token }, request }, platform) => {
+      try {
+        await assertResetToken(platform, token);
+      } catch (error) {
+        if (error instanceof LegateError) return errorPage(platform, request, error);
+        throw error;
+      }
+      return resetFormPage(platform, request, token);
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/password/reset',
+    summary: 'Set a new password with the token of a mail',
+    description: 'Ends every session of the person at once. A form is answered with a page, JSON with JSON.',
+    access: 'public',
+    page: true,
+    form: true,
+    body: UseReset,
+    responses: { 200: Done },
+    errors: [INVALID_TOKEN, PASSWORD_CHECKS_BUSY, ...passwordErrors],
+    handle: async (call, platform) => {
+      const { request } = call;
+      const fromPage = isForm(request.headers.get('content-type'));
+      try {
+        const headers = await resetPassword(
+          platform,
+          parseWith(ResetPassword, call.body),
+          call.ip,
+          languageOf(request),
+        );
+        return fromPage ? passwordChangedPage(platform, request, headers) : { ...DONE, headers };
+      } catch (error) {
+        if (!fromPage || !(error instanceof LegateError)) throw error;
+        if (error.code === INVALID_TOKEN.code) return errorPage(platform, request, error);
+        return resetFormPage(platform, request, call.body.token, error);
+      }
+    },
+  }),
+];

@@ -1,0 +1,96 @@
+import { HOUR_MS } from '../../kernel/clock.ts';
+import { brandOf, type Language } from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+import { endSessions } from '../sessions/index.ts';
+import { checkCallbackUrl, linkTo, withQuery } from '../sign-in/callback-url.ts';
+import { mailTexts } from '../sign-in/mail-texts.ts';
+import {
+  countOneTimeTokens,
+  createOneTimeToken,
+  endOneTimeTokens,
+  findOneTimeToken,
+  takeOneTimeToken,
+} from '../sign-in/one-time-token.ts';
+import { assertMail, MAX_LINKS, sendPasswordChanged } from '../sign-in/send-mail.ts';
+import { endTrustedDevices } from '../sign-in/trusted-device.ts';
+import { UserErrors } from '../users/errors.ts';
+import type { AskForMail } from '../users/schema.ts';
+import { findUser, findUserByEmail } from '../users/store.ts';
+import { hashPassword } from './password.ts';
+import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
+
+const LIFETIME_MS = HOUR_MS;
+
+/**
+ * Mails a link for setting a new password, to a page of ours or, with its token, to `callbackURL`. Says nothing, by text or time,
+ * about whether there is an account. 503 MAIL_NOT_CONFIGURED.
+ */
+export async function forgotPassword(platform: Platform, input: AskForMail, language: Language): Promise<void> {
+  const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
+  assertMail(platform);
+  const row = await findUserByEmail(platform.database.read, input.email);
+  platform.background.run('a password reset mail', async () => {
+    if (!row?.email) return;
+    const token = await platform.ledger.change(async (change) =>
+      (await countOneTimeTokens(change, 'password-reset', row.id)) >= MAX_LINKS
+        ? undefined
+        : createOneTimeToken(change, 'password-reset', row.id, LIFETIME_MS),
+    );
+    if (token === undefined) return;
+    const link =
+      callbackUrl === undefined
+        ? linkTo(platform, '/password/reset', { token })
+        : withQuery(callbackUrl, 'token', token);
+    platform.mailer.send({ to: row.email, link, ...mailTexts(language).resetPassword(brandOf(platform), link) });
+  });
+}
+
+/** 401 INVALID_TOKEN unless the link can still be used. Does not use it. */
+export async function assertResetToken(
+  platform: Platform,
+  token: string,
+  db: Db = platform.database.read,
+): Promise<{ userId: string }> {
+  const found = await findOneTimeToken(db, platform.clock.now(), 'password-reset', token);
+  if (!found) throw UserErrors.INVALID_TOKEN();
+  return { userId: found.user_id };
+}
+
+/**
+ * Sets a new password with the token of a mail, which proves the address as well. Every session of the person ends at once, with trusted
+ * devices, other links, and sign-ins that wait for a second factor, which stays. A password that is refused leaves the link as it
+ * was. 401 INVALID_TOKEN.
+ */
+export async function resetPassword(
+  platform: Platform,
+  input: { token: string; newPassword: string },
+  ip: string | null,
+  language: Language,
+): Promise<PasswordAdvice> {
+  // Before any expensive work is done for somebody without a link.
+  const { userId } = await assertResetToken(platform, input.token);
+  const known = await findUser(platform.database.read, userId);
+  const advice = await assertPasswordAllowed(platform, input.newPassword, {
+    action: 'reset',
+    userId,
+    email: known?.email ?? null,
+  });
+  const passwordHash = await hashPassword(input.newPassword);
+  const row = await platform.ledger.change(async (change) => {
+    const used = await takeOneTimeToken(change, 'password-reset', input.token);
+    const user = used && (await findUser(change.db, used.user_id));
+    if (!user) throw UserErrors.INVALID_TOKEN();
+    await change.db
+      .updateTable('users')
+      .set({ password_hash: passwordHash, email_verified: 1, updated_at: change.now })
+      .where('id', '=', user.id)
+      .execute();
+    await endSessions(platform, change, user.id, { reason: 'password-reset', ip });
+    await endTrustedDevices(change, user.id);
+    await endOneTimeTokens(change, user.id);
+    return user;
+  });
+  sendPasswordChanged(platform, row, language);
+  return advice;
+}

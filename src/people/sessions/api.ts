@@ -1,0 +1,28 @@
+import type { Platform } from '../../platform.ts';
+import { listSessions } from './list-sessions.ts';
+import { assertUser, revokeSession, revokeSessions } from './revoke-sessions.ts';
+import type { Session } from './schema.ts';
+
+/** `legate.sessions`: the sessions of any user, with the power of an admin. They throw {@link LegateError} as the endpoints under /users/:id/sessions do. */
+export interface SessionsApi {
+  /** The live ones, newest first. `current` is false for all. */
+  list(userId: string): Promise<Session[]>;
+  revoke(userId: string, sessionId: string): Promise<void>;
+  /** Gives how many ended. */
+  revokeAll(userId: string): Promise<number>;
+}
+
+export const sessionsApi = (platform: Platform): SessionsApi => ({
+  list: async (userId) => {
+    await assertUser(platform, userId);
+    return listSessions(platform, userId, null);
+  },
+  revoke: async (userId, sessionId) => {
+    await assertUser(platform, userId);
+    await revokeSession(platform, userId, sessionId, { reason: 'revoked-by-admin', ip: null });
+  },
+  revokeAll: async (userId) => {
+    await assertUser(platform, userId);
+    return revokeSessions(platform, userId, { reason: 'revoked-by-admin', ip: null, except: null });
+  },
+});

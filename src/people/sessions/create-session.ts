@@ -1,0 +1,86 @@
+import { newId } from '../../kernel/ids.ts';
+import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { SessionRow } from '../../storage/index.ts';
+import { parseDevice } from './device.ts';
+import { endSessions } from './end-sessions.ts';
+import { SessionErrors } from './errors.ts';
+import { ABSOLUTE_MS, expiryAfterUse } from './lifetime.ts';
+import { nextUse } from './use-order.ts';
+
+/** Where a sign-in came from. */
+export interface Device {
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+}
+
+export interface NewSession {
+  /** The session token: handed out once, stored as a hash. */
+  readonly token: string;
+  readonly session: SessionRow;
+}
+
+/**
+ * A new session for a user, always with a token of its own, and its `auth.signin` event. `method`: what proved the person
+ * (`password`, `magic-link`, `password+totp`). Sweeps away what has expired of that user's sessions. Where the user has
+ * `multiSession.maxSessions` already, the least recently used ends, or 429 SESSION_LIMIT_REACHED; exact, since changes come one
+ * after the other on all instances.
+ */
+export async function createSession(
+  platform: Platform,
+  change: Change,
+  userId: string,
+  device: Device,
+  method: string,
+): Promise<NewSession> {
+  const { db, now } = change;
+  const { trackDevice, trackIp } = platform.config.multiSession;
+  await db.deleteFrom('sessions').where('user_id', '=', userId).where('expires_at', '<=', now).execute();
+  await makeRoom(platform, change, userId);
+
+  const token = newSecret('sessionToken');
+  const absoluteExpiresAt = now + ABSOLUTE_MS;
+  const session: SessionRow = {
+    id: newId('session', now),
+    user_id: userId,
+    token_hash: secretHash(token),
+    created_at: now,
+    last_used_at: await nextUse(db, userId, now),
+    expires_at: expiryAfterUse(now, absoluteExpiresAt),
+    absolute_expires_at: absoluteExpiresAt,
+    ip: trackIp ? device.ip : null,
+    user_agent: trackDevice ? device.userAgent : null,
+  };
+  await db.insertInto('sessions').values(session).execute();
+  change.emit({
+    type: 'auth.signin',
+    userId,
+    data: {
+      userId,
+      sessionId: session.id,
+      method,
+      ipAddress: session.ip,
+      ...(trackDevice ? { device: parseDevice(session.user_agent) } : {}),
+    },
+  });
+  return { token, session };
+}
+
+async function makeRoom(platform: Platform, change: Change, userId: string): Promise<void> {
+  const { maxSessions, overflow } = platform.config.multiSession;
+  if (maxSessions === 0) return;
+  const live = await change.db
+    .selectFrom('sessions')
+    .select('id')
+    .where('user_id', '=', userId)
+    .orderBy('last_used_at')
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  const over = live.length - maxSessions + 1;
+  if (over <= 0) return;
+  if (overflow === 'reject') throw SessionErrors.SESSION_LIMIT_REACHED({ details: { maxSessions } });
+  const evicted = live.slice(0, over).map((row) => row.id);
+  await endSessions(platform, change, userId, { reason: 'evicted', only: evicted });
+}

@@ -1,0 +1,43 @@
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+
+/** Why a session ended before its time. */
+export type EndReason =
+  | 'sign-out'
+  | 'revoked'
+  | 'revoked-by-admin'
+  | 'evicted'
+  | 'password-changed'
+  | 'password-reset'
+  | 'user-deleted';
+
+interface Ending {
+  readonly reason: EndReason;
+  /** Of whoever ended it, where a request did. */
+  readonly ip?: string | null;
+  /** These alone; none: all of the user. */
+  readonly only?: readonly string[];
+  readonly except?: string | null;
+}
+
+/**
+ * Ends sessions of a user at once, on every instance, each that was alive with its `auth.signout` event. Gives how many were alive:
+ * of several at once, each session is counted by one.
+ */
+export async function endSessions(
+  { config }: Platform,
+  change: Change,
+  userId: string,
+  { reason, ip, only, except }: Ending,
+): Promise<number> {
+  if (only?.length === 0) return 0;
+  let query = change.db.deleteFrom('sessions').where('user_id', '=', userId);
+  if (only) query = query.where('id', 'in', only);
+  if (typeof except === 'string') query = query.where('id', '<>', except);
+  const ended = (await query.returning(['id', 'expires_at']).execute()).filter((row) => row.expires_at > change.now);
+  if (ended.length > 0) change.invalidate();
+  const ipAddress = config.multiSession.trackIp ? (ip ?? null) : null;
+  for (const { id } of ended)
+    change.emit({ type: 'auth.signout', userId, data: { userId, sessionId: id, reason, ipAddress } });
+  return ended.length;
+}

@@ -1,0 +1,23 @@
+import { defineModule } from '../../platform.ts';
+import { sessionToken } from './credential.ts';
+import { SessionErrors } from './errors.ts';
+import { sessionRoutes } from './routes.ts';
+
+export { type SessionsApi, sessionsApi } from './api.ts';
+export { endCookie, startCookie } from './cookie.ts';
+export { createSession, type Device } from './create-session.ts';
+export { signedIn } from './credential.ts';
+export { endSessions } from './end-sessions.ts';
+export { SessionErrors } from './errors.ts';
+export { listSessions } from './list-sessions.ts';
+export { revokeSession, revokeSessions } from './revoke-sessions.ts';
+export { Session } from './schema.ts';
+export { toSession } from './session.ts';
+
+export const sessions = defineModule({
+  name: 'sessions',
+  description: 'Where people are signed in: a session is proved by a cookie, or by the same token as Bearer.',
+  routes: sessionRoutes,
+  errors: SessionErrors,
+  credentials: [sessionToken],
+});

@@ -1,0 +1,48 @@
+import { isId } from '../../kernel/ids.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+import { type EndReason, endSessions } from './end-sessions.ts';
+import { SessionErrors } from './errors.ts';
+
+interface Revoking {
+  /** Proves credential and right of the caller again inside the change. */
+  readonly reauthorize?: (db: Db) => Promise<unknown>;
+  readonly reason: EndReason;
+  readonly ip: string | null;
+}
+
+/** Ends one session of a user at once, on every instance. 404 SESSION_NOT_FOUND for another's as for one that does not exist. */
+export async function revokeSession(
+  platform: Platform,
+  userId: string,
+  sessionId: string,
+  { reauthorize, reason, ip }: Revoking,
+): Promise<void> {
+  if (!isId('session', sessionId)) throw SessionErrors.SESSION_NOT_FOUND();
+  await platform.ledger.change(async (change) => {
+    await reauthorize?.(change.db);
+    const ended = await endSessions(platform, change, userId, { reason, ip, only: [sessionId] });
+    if (ended === 0) throw SessionErrors.SESSION_NOT_FOUND();
+  });
+}
+
+/** Ends every session of a user but `except`, at once. Gives how many. */
+export async function revokeSessions(
+  platform: Platform,
+  userId: string,
+  { reauthorize, reason, ip, except }: Revoking & { readonly except: string | null },
+): Promise<number> {
+  return platform.ledger.change(async (change) => {
+    await reauthorize?.(change.db);
+    return endSessions(platform, change, userId, { reason, ip, except });
+  });
+}
+
+/** 404 USER_NOT_FOUND. The id may be one that an embedding application chose. */
+export async function assertUser(platform: Platform, userId: string): Promise<void> {
+  const readable = userId.length <= 128 && userId.isWellFormed() && !userId.includes('\u0000');
+  const row = readable
+    ? await platform.database.read.selectFrom('users').select('id').where('id', '=', userId).executeTakeFirst()
+    : undefined;
+  if (!row) throw SessionErrors.USER_NOT_FOUND();
+}

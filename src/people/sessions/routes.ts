@@ -1,0 +1,107 @@
+import { asUser, type Principal } from '../../access/principal.ts';
+import { defineRoute } from '../../platform.ts';
+import { endCookie } from './cookie.ts';
+import { SessionErrors } from './errors.ts';
+import { listSessions } from './list-sessions.ts';
+import { assertUser, revokeSession, revokeSessions } from './revoke-sessions.ts';
+import { Revoked, SessionId, SessionList, UserAndSessionId, UserId } from './schema.ts';
+
+/** The session that proves the call; null when something else does, such as an API token. */
+const currentOf = (principal: Principal): string | null =>
+  principal.kind === 'user' && principal.via === 'session' ? principal.credentialId : null;
+
+const { SESSION_NOT_FOUND, USER_NOT_FOUND } = SessionErrors;
+
+/** Specification 4.6. */
+export const sessionRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/auth/sessions',
+    summary: 'Where the caller is signed in',
+    description: 'Newest first; of more than 1,000 the newest.',
+    access: 'user',
+    responses: { 200: SessionList },
+    handle: async ({ principal }, platform) => ({
+      status: 200,
+      body: { sessions: await listSessions(platform, asUser(principal).userId, currentOf(principal)) },
+    }),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/auth/sessions/:id',
+    summary: "End one of the caller's sessions",
+    description: 'At once, on every instance. The current one may be ended too: then the cookie is taken away as well.',
+    access: 'user',
+    params: SessionId,
+    responses: { 204: null },
+    errors: [SESSION_NOT_FOUND],
+    handle: async ({ principal, params: { id }, reauthorize, ip }, platform) => {
+      await revokeSession(platform, asUser(principal).userId, id, { reauthorize, reason: 'revoked', ip });
+      return { status: 204, ...(id === currentOf(principal) ? { headers: endCookie(platform) } : {}) };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/auth/sessions',
+    summary: "End all of the caller's sessions but the current one",
+    description: 'A caller who is not proved by a session has no current one: then all end.',
+    access: 'user',
+    responses: { 200: Revoked },
+    handle: async ({ principal, reauthorize, ip }, platform) => ({
+      status: 200,
+      body: {
+        revoked: await revokeSessions(platform, asUser(principal).userId, {
+          reauthorize,
+          reason: 'revoked',
+          ip,
+          except: currentOf(principal),
+        }),
+      },
+    }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/users/:id/sessions',
+    summary: 'Where a user is signed in',
+    access: 'admin',
+    params: UserId,
+    responses: { 200: SessionList },
+    errors: [USER_NOT_FOUND],
+    handle: async ({ principal, params: { id } }, platform) => {
+      await assertUser(platform, id);
+      return { status: 200, body: { sessions: await listSessions(platform, id, currentOf(principal)) } };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/users/:id/sessions',
+    summary: 'End all sessions of a user',
+    access: 'admin',
+    params: UserId,
+    responses: { 200: Revoked },
+    errors: [USER_NOT_FOUND],
+    handle: async ({ params: { id }, reauthorize, ip }, platform) => {
+      await assertUser(platform, id);
+      return {
+        status: 200,
+        body: {
+          revoked: await revokeSessions(platform, id, { reauthorize, reason: 'revoked-by-admin', ip, except: null }),
+        },
+      };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/users/:id/sessions/:sid',
+    summary: 'End one session of a user',
+    access: 'admin',
+    params: UserAndSessionId,
+    responses: { 204: null },
+    errors: [USER_NOT_FOUND, SESSION_NOT_FOUND],
+    handle: async ({ params: { id, sid }, reauthorize, ip }, platform) => {
+      await assertUser(platform, id);
+      await revokeSession(platform, id, sid, { reauthorize, reason: 'revoked-by-admin', ip });
+      return { status: 204 };
+    },
+  }),
+];

@@ -1,0 +1,23 @@
+import { isoTime } from '../../kernel/clock.ts';
+import type { Platform } from '../../platform.ts';
+import type { SessionRow } from '../../storage/index.ts';
+import { parseDevice } from './device.ts';
+import { expiryAfterUse, TOUCH_EVERY_MS } from './lifetime.ts';
+import type { Session } from './schema.ts';
+
+/** A session as it is shown to its person, or to an administrator. */
+export function toSession({ config, clock }: Platform, row: SessionRow, currentId: string | null): Session {
+  const now = clock.now();
+  const current = row.id === currentId;
+  // When this very call counts as a use, its writing may still be under way.
+  const expiresAt =
+    current && now - row.last_used_at >= TOUCH_EVERY_MS ? expiryAfterUse(now, row.absolute_expires_at) : row.expires_at;
+  return {
+    id: row.id,
+    current,
+    createdAt: isoTime(row.created_at),
+    expiresAt: isoTime(expiresAt),
+    ...(config.multiSession.trackDevice ? { device: parseDevice(row.user_agent) } : {}),
+    ...(config.multiSession.trackIp && row.ip !== null ? { ipAddress: row.ip } : {}),
+  };
+}

@@ -1,0 +1,449 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventsOf } from '../../../test/support/events.ts';
+import {
+  type Answered,
+  createTestService,
+  dialect,
+  type TestOptions,
+  type TestService,
+  type TestUser,
+} from '../../../test/support/service.ts';
+import type { ConfigInput } from '../../config.ts';
+import { listen } from '../../http/node.ts';
+import { createSession } from './index.ts';
+
+const CHROME =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36';
+const IPHONE =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
+const password = 'correct horse battery';
+const DAY = 86_400_000;
+
+interface SignedIn {
+  readonly id: string;
+  readonly token: string;
+}
+
+/** A session, without the cost of a password. */
+async function signIn(
+  t: TestService,
+  userId: string,
+  origin: { ip?: string; userAgent?: string } = {},
+): Promise<SignedIn> {
+  const { platform } = t.legate;
+  const { token, session } = await platform.ledger.change((change) =>
+    createSession(
+      platform,
+      change,
+      userId,
+      { ip: origin.ip ?? '192.0.2.1', userAgent: origin.userAgent ?? null },
+      'test',
+    ),
+  );
+  return { id: session.id, token };
+}
+
+const list = (t: TestService, as: { token: string }): Promise<Answered> => t.call('GET', '/auth/sessions', { as });
+const idsOf = async (t: TestService, as: { token: string }): Promise<string[]> =>
+  (await list(t, as)).body.sessions.map((s: { id: string }) => s.id);
+const alive = async (t: TestService, session: SignedIn): Promise<boolean> =>
+  (await t.call('GET', '/auth/session', { as: session })).status === 200;
+const capped = (multiSession: ConfigInput['multiSession'], o: TestOptions = {}) =>
+  createTestService({ ...o, config: { multiSession } });
+/** Events about one person, oldest first. */
+const told = async (t: TestService, userId: string) =>
+  (await eventsOf(t)).filter((e) => e.userId === userId).map(({ type, data }) => ({ type, ...data }));
+
+let t: TestService;
+let ada: TestUser;
+beforeAll(async () => {
+  t = await createTestService({ lasting: true });
+});
+const person = async (): Promise<TestUser> => (ada = await t.user());
+
+describe('GET /auth/sessions', () => {
+  it('200 with every live session, newest first, the one of the call marked', async () => {
+    await person();
+    const first = await signIn(t, ada.id, { userAgent: CHROME, ip: '203.0.113.7' });
+    t.clock.advance(1000);
+    const second = await signIn(t, ada.id, { userAgent: IPHONE, ip: '2001:db8::1' });
+    const now = t.clock.now();
+    const r = await list(t, first);
+    expect(r.status).toBe(200);
+    expect(r.body).toEqual({
+      sessions: [
+        {
+          id: second.id,
+          current: false,
+          createdAt: new Date(now).toISOString(),
+          expiresAt: new Date(now + 7 * DAY).toISOString(),
+          device: { browser: 'Safari', os: 'iOS', type: 'mobile' },
+          ipAddress: '2001:db8::1',
+        },
+        {
+          id: first.id,
+          current: true,
+          createdAt: new Date(now - 1000).toISOString(),
+          expiresAt: new Date(now - 1000 + 7 * DAY).toISOString(),
+          device: { browser: 'Chrome', os: 'macOS', type: 'desktop' },
+          ipAddress: '203.0.113.7',
+        },
+      ],
+    });
+  });
+
+  it('200 for an API token: the sessions of its user, none of them the current one', async () => {
+    await person();
+    expect((await list(t, ada)).body).toEqual({ sessions: [] });
+    const session = await signIn(t, ada.id);
+    expect((await list(t, ada)).body.sessions).toEqual([expect.objectContaining({ id: session.id, current: false })]);
+  });
+
+  it('leaves out what has expired and what belongs to another', async () => {
+    await person();
+    await signIn(t, ada.id);
+    t.clock.advance(7 * DAY);
+    const live = await signIn(t, ada.id);
+    await signIn(t, (await t.user()).id);
+    expect(await idsOf(t, live)).toEqual([live.id]);
+  });
+
+  it('401 without a credential, 403 for an agent', async () => {
+    await person();
+    expect((await t.call('GET', '/auth/sessions')).status).toBe(401);
+    expect((await list(t, await t.agent(ada))).status).toBe(403);
+  });
+});
+
+describe('what a session shows of its sign-in', () => {
+  const agents: [string, string | undefined, { browser: string; os: string; type: string }][] = [
+    ['a browser', CHROME, { browser: 'Chrome', os: 'macOS', type: 'desktop' }],
+    ['a program', 'curl/8.5.0', { browser: 'curl', os: 'unknown', type: 'unknown' }],
+    ['nothing', undefined, { browser: 'unknown', os: 'unknown', type: 'unknown' }],
+    ['empty text', '', { browser: 'unknown', os: 'unknown', type: 'unknown' }],
+    ['nonsense', '((((((\\"<script>', { browser: 'unknown', os: 'unknown', type: 'unknown' }],
+    [
+      '140 KB',
+      `Mozilla/5.0 (${'Windows NT 10.0; '.repeat(8300)}) Chrome/131`,
+      { browser: expect.any(String), os: 'Windows', type: expect.any(String) } as never,
+    ],
+    ['140 KB of nothing', ' ( '.repeat(47_000), { browser: 'unknown', os: 'unknown', type: 'unknown' }],
+  ];
+  it.each(agents)('the device, from a User-Agent of %s', async (what, userAgent, device) => {
+    const email = `${what.replaceAll(' ', '-')}@example.com`;
+    const started = performance.now();
+    const r = await t.call('POST', '/sign-up', {
+      body: { email, password },
+      ...(userAgent === undefined ? {} : { headers: { 'user-agent': userAgent } }),
+    });
+    expect(r.status).toBe(200);
+    expect((await list(t, r.body)).body.sessions).toEqual([
+      expect.objectContaining({ device, ipAddress: '192.0.2.1' }),
+    ]);
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
+  it('nothing of it where it is not tracked, nor in events', async () => {
+    const quiet = await capped({ trackDevice: false, trackIp: false });
+    const r = await quiet.call('POST', '/sign-up', {
+      body: { email: 'ada@example.com', password },
+      headers: { 'user-agent': CHROME },
+    });
+    const { sessions } = (await list(quiet, r.body)).body;
+    expect(Object.keys(sessions[0])).toEqual(['id', 'current', 'createdAt', 'expiresAt']);
+    expect(await told(quiet, r.body.user.id)).toEqual([
+      { type: 'auth.signin', userId: r.body.user.id, sessionId: sessions[0].id, method: 'sign-up', ipAddress: null },
+    ]);
+    await quiet.call('DELETE', `/auth/sessions/${(await signIn(quiet, r.body.user.id)).id}`, { as: r.body });
+    expect((await told(quiet, r.body.user.id)).at(-1)).toMatchObject({ type: 'auth.signout', ipAddress: null });
+    const row = await quiet.legate.platform.database.read
+      .selectFrom('sessions')
+      .select(['ip', 'user_agent'])
+      .executeTakeFirstOrThrow();
+    expect(row).toEqual({ ip: null, user_agent: null });
+  });
+});
+
+describe('DELETE /auth/sessions/:id', () => {
+  it('204: another one of the caller ends at once, with its event', async () => {
+    await person();
+    const [one, two] = [await signIn(t, ada.id), await signIn(t, ada.id)];
+    const r = await t.call('DELETE', `/auth/sessions/${two.id}`, { as: one, ip: '198.51.100.9' });
+    expect([r.status, r.text, r.headers.get('set-cookie')]).toEqual([204, '', null]);
+    expect([await alive(t, one), await alive(t, two)]).toEqual([true, false]);
+    expect((await told(t, ada.id)).at(-1)).toEqual({
+      type: 'auth.signout',
+      userId: ada.id,
+      sessionId: two.id,
+      reason: 'revoked',
+      ipAddress: '198.51.100.9',
+    });
+    expect((await t.call('DELETE', `/auth/sessions/${two.id}`, { as: one })).status).toBe(404);
+  });
+
+  it('204: the current one too, and the cookie goes with it', async () => {
+    await person();
+    const one = await signIn(t, ada.id);
+    const r = await t.call('DELETE', `/auth/sessions/${one.id}`, {
+      headers: { cookie: `${t.database.name}_session=${one.token}`, origin: t.legate.baseUrl },
+    });
+    expect(r.status).toBe(204);
+    expect(r.headers.get('set-cookie')).toBe(`${t.database.name}_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0`);
+    expect(await alive(t, one)).toBe(false);
+  });
+
+  it('404 SESSION_NOT_FOUND for the session of another, of an administrator too, and for what is no id', async () => {
+    await person();
+    const [mine, theirs] = [await signIn(t, ada.id), await signIn(t, (await t.user()).id)];
+    const admin = await t.admin();
+    for (const [as, id] of [
+      [mine, theirs.id],
+      [admin, theirs.id],
+      [mine, mine.id.toUpperCase()],
+      [mine, 'ses_'],
+      [mine, '%00'],
+      [mine, 'x'.repeat(5000)],
+      [mine, "' OR 1=1 --"],
+    ] as const) {
+      const r = await t.call('DELETE', `/auth/sessions/${encodeURIComponent(id)}`, { as });
+      expect([r.status, r.body.error.code]).toEqual([404, 'SESSION_NOT_FOUND']);
+    }
+    expect([await alive(t, mine), await alive(t, theirs)]).toEqual([true, true]);
+  });
+
+  it('by two at once ends once', async () => {
+    await person();
+    const [one, two] = [await signIn(t, ada.id), await signIn(t, ada.id)];
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => t.call('DELETE', `/auth/sessions/${two.id}`, { as: one })),
+    );
+    expect(answers.filter((r) => r.status === 204)).toHaveLength(1);
+    expect((await told(t, ada.id)).filter((e) => e.type === 'auth.signout')).toHaveLength(1);
+  });
+});
+
+describe('DELETE /auth/sessions', () => {
+  it('200 with how many ended: all but the current one, nobody else', async () => {
+    await person();
+    const sessions = [await signIn(t, ada.id), await signIn(t, ada.id), await signIn(t, ada.id)] as const;
+    const other = await signIn(t, (await t.user()).id);
+    const r = await t.call('DELETE', '/auth/sessions', { as: sessions[1] });
+    expect([r.status, r.body]).toEqual([200, { revoked: 2 }]);
+    expect(await Promise.all(sessions.map((s) => alive(t, s)))).toEqual([false, true, false]);
+    expect(await alive(t, other)).toBe(true);
+    expect((await t.call('DELETE', '/auth/sessions', { as: sessions[1] })).body).toEqual({ revoked: 0 });
+  });
+
+  it('200 for an API token: it has no current session, so all end; expired ones do not count', async () => {
+    await person();
+    await signIn(t, ada.id);
+    t.clock.advance(7 * DAY);
+    await signIn(t, ada.id);
+    expect((await t.call('DELETE', '/auth/sessions', { as: ada })).body).toEqual({ revoked: 1 });
+  });
+
+  it('by cookie only from an allowed origin', async () => {
+    await person();
+    const [one, two] = [await signIn(t, ada.id), await signIn(t, ada.id)];
+    const cookie = `${t.database.name}_session=${one.token}`;
+    expect(
+      (await t.call('DELETE', '/auth/sessions', { headers: { cookie, origin: 'https://evil.example' } })).status,
+    ).toBe(403);
+    expect(await alive(t, two)).toBe(true);
+    expect((await t.call('DELETE', '/auth/sessions', { headers: { cookie, origin: t.legate.baseUrl } })).body).toEqual({
+      revoked: 1,
+    });
+  });
+});
+
+describe('the sessions of a user, for administrators', () => {
+  it('GET /users/:id/sessions: 200 with the same view, 404 for an unknown user', async () => {
+    await person();
+    const admin = await t.admin();
+    const session = await signIn(t, ada.id, { userAgent: CHROME });
+    const r = await t.call('GET', `/users/${ada.id}/sessions`, { as: admin });
+    expect(r.body.sessions).toEqual([
+      expect.objectContaining({
+        id: session.id,
+        current: false,
+        device: { browser: 'Chrome', os: 'macOS', type: 'desktop' },
+      }),
+    ]);
+    for (const id of ['usr_x', '%00', 'x'.repeat(300)])
+      expect((await t.call('GET', `/users/${id}/sessions`, { as: admin })).body.error.code).toBe('USER_NOT_FOUND');
+    expect((await t.call('GET', `/users/${ada.id}/sessions`, { as: ada })).status).toBe(403);
+  });
+
+  it('DELETE /users/:id/sessions/:sid: 204, and 404 for one of another user', async () => {
+    await person();
+    const admin = await t.admin();
+    const [one, two] = [await signIn(t, ada.id), await signIn(t, ada.id)];
+    expect((await t.call('DELETE', `/users/${admin.id}/sessions/${one.id}`, { as: admin })).body.error.code).toBe(
+      'SESSION_NOT_FOUND',
+    );
+    expect((await t.call('DELETE', `/users/${ada.id}/sessions/${one.id}`, { as: admin })).status).toBe(204);
+    expect([await alive(t, one), await alive(t, two)]).toEqual([false, true]);
+    expect((await told(t, ada.id)).at(-1)).toMatchObject({
+      type: 'auth.signout',
+      sessionId: one.id,
+      reason: 'revoked-by-admin',
+    });
+  });
+
+  it('DELETE /users/:id/sessions: 200, all of them', async () => {
+    await person();
+    await signIn(t, ada.id);
+    await signIn(t, ada.id);
+    expect((await t.call('DELETE', `/users/${ada.id}/sessions`, { as: await t.admin() })).body).toEqual({ revoked: 2 });
+  });
+
+  it('and in process, with the errors of the endpoints', async () => {
+    await person();
+    const session = await signIn(t, ada.id);
+    const api = t.legate.sessions;
+    expect(await api.list(ada.id)).toEqual([expect.objectContaining({ id: session.id, current: false })]);
+    await api.revoke(ada.id, session.id);
+    await expect(api.revoke(ada.id, session.id)).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND', status: 404 });
+    await expect(api.list('usr_x')).rejects.toMatchObject({ code: 'USER_NOT_FOUND' });
+    await signIn(t, ada.id);
+    expect(await api.revokeAll(ada.id)).toBe(1);
+  });
+});
+
+describe('multiSession.maxSessions', () => {
+  it('evict-oldest: the least recently used session ends, exactly, within one millisecond and on two instances', async () => {
+    const one = await capped({ maxSessions: 3 });
+    const two = await capped({ maxSessions: 3 }, { sameDatabaseAs: one });
+    const { id } = await one.user();
+    const [a, b, c] = [await signIn(one, id), await signIn(two, id), await signIn(one, id)] as const;
+    // Used in the order b, a, c, b, a: c is the least recently used.
+    for (const [instance, session] of [
+      [one, b],
+      [two, a],
+      [one, c],
+      [two, b],
+      [one, a],
+    ] as const)
+      expect((await instance.call('GET', '/agents', { as: session })).status).toBe(200);
+    const d = await signIn(two, id);
+    expect(new Set(await idsOf(one, a))).toEqual(new Set([a.id, b.id, d.id]));
+    expect((await told(one, id)).at(-2)).toEqual({
+      type: 'auth.signout',
+      userId: id,
+      sessionId: c.id,
+      reason: 'evicted',
+      ipAddress: null,
+    });
+    expect((await told(one, id)).at(-1)).toMatchObject({ type: 'auth.signin', sessionId: d.id });
+    expect(await alive(two, c)).toBe(false);
+    // Never used since sign-in counts as used at sign-in: b was used before a and d.
+    await signIn(one, id);
+    expect(await alive(two, b)).toBe(false);
+  });
+
+  it('a use counts that only the short path of POST /authorize saw, which remembers credentials', async () => {
+    const one = await capped({ maxSessions: 2 });
+    const user = await one.user();
+    const agent = await one.agent(user);
+    const [a, b] = [await signIn(one, user.id), await signIn(one, user.id)] as const;
+    const server = await listen(one.legate, { port: 0, host: '127.0.0.1' });
+    for (const session of [b, a, b]) {
+      const headers = { authorization: `Bearer ${session.token}`, 'content-type': 'application/json' };
+      const body = JSON.stringify({ agentId: agent.id, action: 'read', resource: 'db:x' });
+      expect((await fetch(`http://127.0.0.1:${server.port}/authorize`, { method: 'POST', headers, body })).status).toBe(
+        200,
+      );
+    }
+    await server.stop(0);
+    await signIn(one, user.id);
+    expect([await alive(one, a), await alive(one, b)]).toEqual([false, true]);
+  });
+
+  it('uses that change the order, decisions and changes of policy at once do not wait for each other', async () => {
+    const one = await capped({ maxSessions: 2 });
+    const user = await one.user();
+    const agent = await one.agent(user);
+    const sessions = [await signIn(one, user.id), await signIn(one, user.id)];
+    for (let round = 0; round < 15; round++) {
+      const asks = Array.from({ length: 8 }, (_, i) =>
+        one.authorize(sessions[i % 2] as SignedIn, { agentId: agent.id, action: 'read', resource: 'db:x' }),
+      );
+      const changes = Array.from({ length: 4 }, () => one.call('POST', `/agents/${agent.id}/rotate`, { as: user }));
+      for (const r of await Promise.all([...asks, ...changes])) expect(r.status).toBe(200);
+    }
+  });
+
+  it('reject: 429 SESSION_LIMIT_REACHED and no session, until one is free', async () => {
+    const t = await capped({ maxSessions: 2, overflow: 'reject' });
+    const signUp = await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password } });
+    const again = () => t.call('POST', '/sign-in', { body: { email: 'ada@example.com', password } });
+    const second = await again();
+    expect(second.status).toBe(200);
+    const refused = await again();
+    expect(refused.status).toBe(429);
+    expect(refused.body).toEqual({
+      error: { code: 'SESSION_LIMIT_REACHED', message: expect.any(String), details: { maxSessions: 2 } },
+    });
+    expect(refused.headers.get('set-cookie')).toBe(null);
+    expect(await idsOf(t, signUp.body)).toHaveLength(2);
+    await t.call('POST', '/sign-out', { as: second.body });
+    expect((await again()).status).toBe(200);
+    // Expired sessions take no place.
+    t.clock.advance(7 * DAY);
+    expect([(await again()).status, (await again()).status, (await again()).status]).toEqual([200, 200, 429]);
+  });
+
+  it('a lower cap than before ends as many as needed; nobody else loses any', async () => {
+    const before = await createTestService();
+    const [user, other] = [await before.user(), await before.user()];
+    for (let i = 0; i < 5; i++) await signIn(before, user.id);
+    const kept = await signIn(before, other.id);
+    const t = await capped({ maxSessions: 2 }, { sameDatabaseAs: before });
+    const last = await signIn(t, user.id);
+    expect(await idsOf(t, last)).toHaveLength(2);
+    expect(await alive(t, kept)).toBe(true);
+  });
+
+  for (const overflow of ['evict-oldest', 'reject'] as const)
+    it(`${overflow}: of 200 sign-ins at once exactly 5 sessions are left`, async () => {
+      const one = await capped({ maxSessions: 5, overflow });
+      // Two processes share an SQLite file, but not in one event loop: each would wait for the other.
+      const two = dialect === 'postgres' ? await capped({ maxSessions: 5, overflow }, { sameDatabaseAs: one }) : one;
+      const user = await one.user();
+      const results = await Promise.allSettled(
+        Array.from({ length: 200 }, (_, i) => signIn(i % 2 ? one : two, user.id)),
+      );
+      const signedIn = results.flatMap((r) => (r.status === 'fulfilled' ? [r.value] : []));
+      expect(signedIn).toHaveLength(overflow === 'reject' ? 5 : 200);
+      const left = await idsOf(one, user);
+      expect(left).toHaveLength(5);
+      const events = await told(one, user.id);
+      expect(events.filter((e) => e.type === 'auth.signin')).toHaveLength(signedIn.length);
+      expect(events.filter((e) => e.type === 'auth.signout')).toHaveLength(signedIn.length - 5);
+      expect((await Promise.all(signedIn.map((s) => alive(two, s)))).filter(Boolean)).toHaveLength(5);
+    });
+
+  it('holds over HTTP as well: 40 sign-ins with a password at once', async () => {
+    const t = await capped({ maxSessions: 3 });
+    const { token } = (await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password } })).body;
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => t.call('POST', '/sign-in', { body: { email: 'ada@example.com', password } })),
+    );
+    expect(answers.every((r) => r.status === 200)).toBe(true);
+    expect(new Set(answers.map((r) => r.body.token)).size).toBe(40);
+    expect(await alive(t, { id: '', token })).toBe(false);
+    expect((await Promise.all(answers.map((r) => alive(t, r.body)))).filter(Boolean)).toHaveLength(3);
+  });
+});
+
+describe('deleting a user', () => {
+  it('ends their sessions, each with its event', async () => {
+    await person();
+    const [one, two] = [await signIn(t, ada.id), await signIn(t, ada.id)];
+    expect((await t.call('DELETE', `/users/${ada.id}`, { as: await t.admin() })).status).toBe(204);
+    expect([await alive(t, one), await alive(t, two)]).toEqual([false, false]);
+    expect((await told(t, ada.id)).filter((e) => e.reason === 'user-deleted').map((e) => e.sessionId)).toEqual(
+      expect.arrayContaining([one.id, two.id]),
+    );
+  });
+});

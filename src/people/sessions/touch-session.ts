@@ -1,0 +1,40 @@
+import type { Platform } from '../../platform.ts';
+import { expiryAfterUse, TOUCH_EVERY_MS } from './lifetime.ts';
+import { nextUse } from './use-order.ts';
+
+const underWay = new Map<string, Promise<void>>();
+
+/**
+ * Writes down that a session was used and moves its expiry. `now`: even when it was written down within the last minute. Never
+ * throws: at worst the session ends a little early.
+ */
+export function touchSession(platform: Platform, sessionId: string, now: boolean): Promise<void> {
+  const known = underWay.get(sessionId);
+  if (known) return known;
+  const touching = touch(platform, sessionId, now).finally(() => underWay.delete(sessionId));
+  underWay.set(sessionId, touching);
+  return touching;
+}
+
+async function touch(platform: Platform, sessionId: string, always: boolean): Promise<void> {
+  try {
+    await platform.ledger.change(async ({ db, now }) => {
+      const row = await db
+        .selectFrom('sessions')
+        .select(['user_id', 'expires_at', 'absolute_expires_at', 'last_used_at'])
+        .where('id', '=', sessionId)
+        .executeTakeFirst();
+      if (!row || row.expires_at <= now || (!always && now - row.last_used_at < TOUCH_EVERY_MS)) return;
+      await db
+        .updateTable('sessions')
+        .set({
+          last_used_at: await nextUse(db, row.user_id, now),
+          expires_at: expiryAfterUse(now, row.absolute_expires_at),
+        })
+        .where('id', '=', sessionId)
+        .execute();
+    });
+  } catch (error) {
+    platform.log.warn({ err: error, sessionId }, 'the use of a session could not be written down');
+  }
+}

@@ -1,0 +1,40 @@
+import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+import { hashPassword } from '../passwords/password.ts';
+import { insertUser } from '../users/store.ts';
+import { createSetupLink } from './setup-link.ts';
+
+export type FirstAdmin =
+  /** There are users already; none of them may be an administrator. */
+  | { readonly kind: 'exists'; readonly admin: boolean }
+  /** Made from `admin.email` and `admin.password`. */
+  | { readonly kind: 'created'; readonly email: string }
+  /** To be shown to whoever started the service. */
+  | { readonly kind: 'setupLink'; readonly url: string };
+
+/** Bare records of an embedding application's users do not count: none of them can sign in here. */
+const hasUsers = async (db: Db): Promise<boolean> =>
+  (await db.selectFrom('users').select('id').where('email_key', 'is not', null).limit(1).executeTakeFirst()) !==
+  undefined;
+
+async function existing(db: Db): Promise<FirstAdmin | undefined> {
+  if (!(await hasUsers(db))) return undefined;
+  const admin = await db.selectFrom('users').select('id').where('role', '=', 'admin').limit(1).executeTakeFirst();
+  return { kind: 'exists', admin: admin !== undefined };
+}
+
+/** Called at start (contract 1). Several instances that start at once make one administrator. */
+export async function ensureFirstAdmin(platform: Platform): Promise<FirstAdmin> {
+  const found = await existing(platform.database.read);
+  if (found) return found;
+  const { email, password } = platform.config.admin;
+  if (email === undefined || password === undefined) return { kind: 'setupLink', url: await createSetupLink(platform) };
+  const passwordHash = await hashPassword(password);
+  return platform.ledger.change(async ({ db, now }) => {
+    const meanwhile = await existing(db);
+    if (meanwhile) return meanwhile;
+    await insertUser(db, now, { email, role: 'admin', passwordHash, emailVerified: true });
+    await db.deleteFrom('setup_links').execute();
+    return { kind: 'created', email };
+  });
+}

@@ -1,0 +1,78 @@
+import { MINUTE_MS } from '../../kernel/clock.ts';
+import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+import { hashPassword } from '../passwords/password.ts';
+import { assertPasswordAllowed, type PasswordAdvice } from '../passwords/password-policy.ts';
+import type { Device } from '../sessions/index.ts';
+import { type SignedInResult, startSession } from '../sign-in/finish-sign-in.ts';
+import { UserErrors } from '../users/errors.ts';
+import type { SignUp } from '../users/schema.ts';
+import { insertUser } from '../users/store.ts';
+
+const LIFETIME_MS = 15 * MINUTE_MS;
+
+/** A one-use link, good for 15 minutes, that makes the first administrator. Only its hash is stored. */
+export async function createSetupLink(platform: Platform): Promise<string> {
+  const token = newSecret('setupToken');
+  await platform.ledger.change(async ({ db, now }) => {
+    await db.deleteFrom('setup_links').where('expires_at', '<=', now).execute();
+    await db
+      .insertInto('setup_links')
+      .values({ token_hash: secretHash(token), created_at: now, expires_at: now + LIFETIME_MS })
+      .execute();
+  });
+  return `${platform.baseUrl}/setup?token=${token}`;
+}
+
+/** Throws 410 SETUP_LINK_INVALID unless the link can still be used. Does not use it. */
+export async function assertSetupLink(
+  platform: Platform,
+  token: string,
+  db: Db = platform.database.read,
+  now: number = platform.clock.now(),
+): Promise<void> {
+  const row = await db
+    .selectFrom('setup_links')
+    .select('expires_at')
+    .where('token_hash', '=', secretHash(token))
+    .executeTakeFirst();
+  if (!row || row.expires_at <= now) throw UserErrors.SETUP_LINK_INVALID();
+}
+
+/**
+ * Uses a set-up link: makes the administrator and signs in. Of many at once exactly one gets it; all other links end with it.
+ * 410 SETUP_LINK_INVALID; 422 EMAIL_IN_USE, after which the link can still be used.
+ */
+export async function completeSetup(
+  platform: Platform,
+  input: SignUp & { token: string },
+  device: Device,
+): Promise<SignedInResult & { advice: PasswordAdvice }> {
+  // Before any expensive work is done for somebody without a link.
+  await assertSetupLink(platform, input.token);
+  const advice = await assertPasswordAllowed(platform, input.password, {
+    action: 'set-up',
+    userId: null,
+    email: input.email,
+  });
+  const passwordHash = await hashPassword(input.password);
+  return platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const { numDeletedRows } = await db
+      .deleteFrom('setup_links')
+      .where('token_hash', '=', secretHash(input.token))
+      .where('expires_at', '>', now)
+      .executeTakeFirstOrThrow();
+    if (numDeletedRows !== 1n) throw UserErrors.SETUP_LINK_INVALID();
+    await db.deleteFrom('setup_links').execute();
+    const row = await insertUser(db, now, {
+      email: input.email,
+      name: input.name,
+      role: 'admin',
+      passwordHash,
+      emailVerified: true,
+    });
+    return { ...(await startSession(platform, change, row, 'setup', true, device)), advice };
+  });
+}

@@ -1,0 +1,44 @@
+import type { LegateError } from '../../kernel/errors.ts';
+import { actions, button, errorSummary, field, form, html, page, textsFor } from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { formProblems } from '../sign-in/form-problems.ts';
+
+interface Tried {
+  readonly error: LegateError;
+  readonly email: string;
+}
+
+/** The form, with what was wrong with the last try. The token in it is what proves the sender. */
+export function setupFormPage(platform: Platform, request: Request, token: string, tried?: Tried): Response {
+  const t = textsFor(request);
+  const problems = tried ? formProblems(t, tried.error) : [];
+  return page(platform, request, {
+    title: t.setup.title,
+    status: tried?.error.status ?? 200,
+    failed: tried !== undefined,
+    secretAddress: true,
+    ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
+    body: html`${errorSummary(t, problems)}${form(
+      new URL(request.url),
+      html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.email }, problems)}
+${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}
+${actions(button({ label: t.setup.submit }))}`,
+      { token },
+    )}`,
+  });
+}
+
+export function setupDonePage(
+  platform: Platform,
+  request: Request,
+  email: string,
+  headers: Record<string, string>,
+): Response {
+  const t = textsFor(request);
+  return page(platform, request, {
+    title: t.setup.done,
+    body: html`<p>${t.setup.doneText(email)}</p>`,
+    headers,
+    secretAddress: true,
+  });
+}

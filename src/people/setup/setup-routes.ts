@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { LegateError } from '../../kernel/errors.ts';
+import { parseWith } from '../../kernel/json.ts';
+import { errorPage } from '../../pages/index.ts';
+import { defineRoute } from '../../platform.ts';
+import { BreachErrors } from '../passwords/breach/index.ts';
+import { startCookie } from '../sessions/index.ts';
+import { UserErrors } from '../users/errors.ts';
+import { SetupForm, SetupInput, SignedIn } from '../users/schema.ts';
+import { assertSetupLink, completeSetup } from './setup-link.ts';
+import { setupDonePage, setupFormPage } from './setup-page.ts';
+
+const { EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, PASSWORD_REJECTED, SETUP_LINK_INVALID } = UserErrors;
+const { PASSWORD_BREACHED, PASSWORD_CHECK_UNAVAILABLE } = BreachErrors;
+const HTML = { mediaTypes: ['text/html'] } as const;
+
+/** The page behind the link that is printed at the first start (contract 1). */
+export const setupRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/setup',
+    mount: 'root',
+    summary: 'The page that makes the first administrator',
+    access: 'public',
+    page: true,
+    query: z.object({ token: z.string().max(1024).default('') }),
+    responses: { 200: HTML, 410: HTML },
+    handle: async ({ query: { token }, request }, platform) => {
+      try {
+        await assertSetupLink(platform, token);
+      } catch (error) {
+        if (error instanceof LegateError) return errorPage(platform, request, error);
+        throw error;
+      }
+      return setupFormPage(platform, request, token);
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/setup',
+    mount: 'root',
+    summary: 'Make the first administrator and sign in',
+    description: 'Once. The token of the set-up link is the proof. A form is answered with a page, JSON with JSON.',
+    access: 'public',
+    page: true,
+    body: SetupForm,
+    form: true,
+    responses: { 200: SignedIn },
+    errors: [
+      SETUP_LINK_INVALID,
+      EMAIL_IN_USE,
+      PASSWORD_CHECKS_BUSY,
+      PASSWORD_BREACHED,
+      PASSWORD_REJECTED,
+      PASSWORD_CHECK_UNAVAILABLE,
+    ],
+    handle: async (call, platform) => {
+      const fromPage = !call.request.headers.get('content-type')?.toLowerCase().startsWith('application/json');
+      try {
+        const { token, user, advice } = await completeSetup(platform, parseWith(SetupInput, call.body), call);
+        const cookie = { ...startCookie(platform, token, true), ...advice };
+        return fromPage
+          ? setupDonePage(platform, call.request, user.email ?? '', cookie)
+          : { status: 200, body: { token, user }, headers: cookie };
+      } catch (error) {
+        if (!fromPage || !(error instanceof LegateError)) throw error;
+        if (error.code === SETUP_LINK_INVALID.code) return errorPage(platform, call.request, error);
+        return setupFormPage(platform, call.request, call.body.token, { error, email: call.body.email });
+      }
+    },
+  }),
+];

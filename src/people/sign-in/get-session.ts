@@ -1,0 +1,29 @@
+import type { UserPrincipal } from '../../access/principal.ts';
+import { invalidCredential } from '../../kernel/errors.ts';
+import type { Platform } from '../../platform.ts';
+import { signedIn, toSession } from '../sessions/index.ts';
+import type { SessionAndUser } from '../users/schema.ts';
+import { ensureExternalUser, findUser, requireUser, toUser } from '../users/store.ts';
+
+/** Who is calling, and the session that proves it. A user of the embedding application gets a bare record when it has none. */
+export async function getSession(platform: Platform, principal: UserPrincipal): Promise<SessionAndUser> {
+  const { read } = platform.database;
+  if (principal.via === 'external') {
+    const row =
+      (await findUser(read, principal.userId)) ??
+      (await platform.ledger.change(async ({ db, now }) => {
+        await ensureExternalUser(db, now, principal);
+        return requireUser(db, principal.userId);
+      }));
+    return {
+      session: null,
+      user: { ...toUser(row), role: principal.role, tenantId: principal.tenantId ?? row.tenant_id },
+    };
+  }
+  const known = signedIn(principal);
+  if (known) return { session: toSession(platform, known.session, known.session.id), user: toUser(known.user) };
+  const row = await findUser(read, principal.userId);
+  // Ended between the proof and now.
+  if (!row) throw invalidCredential();
+  return { session: null, user: toUser(row) };
+}

@@ -1,0 +1,10 @@
+import { defineModule } from '../../../platform.ts';
+import { passwordlessRoutes } from './routes.ts';
+
+export { sendMagicLink } from './magic-link.ts';
+
+export const passwordless = defineModule({
+  name: 'passwordless',
+  description: 'Signing in by mail: links and codes.',
+  routes: passwordlessRoutes,
+});

@@ -1,0 +1,79 @@
+import { MINUTE_MS } from '../../../kernel/clock.ts';
+import { brandOf, type Language } from '../../../pages/index.ts';
+import type { Platform } from '../../../platform.ts';
+import {
+  type AskForMail,
+  assertMail,
+  attempting,
+  checkCallbackUrl,
+  countOneTimeTokens,
+  createOneTimeToken,
+  findOneTimeToken,
+  findUser,
+  findUserByEmail,
+  finishSignIn,
+  linkTo,
+  MAX_LINKS,
+  mailTexts,
+  refuse,
+  type SignInDevice,
+  type SignInResult,
+  takeOneTimeToken,
+  UserErrors,
+} from '../../users/index.ts';
+import { markEmailVerified } from './prove-address.ts';
+
+const LIFETIME_MS = 5 * MINUTE_MS;
+const callbackOf = (data: string): string | undefined => (JSON.parse(data) as { callbackUrl?: string }).callbackUrl;
+
+/**
+ * Mails a link that signs in, good once and for 5 minutes, to who has an account. Says nothing, by text or time, about whether there
+ * is one. 503 MAIL_NOT_CONFIGURED.
+ */
+export async function sendMagicLink(platform: Platform, input: AskForMail, language: Language): Promise<void> {
+  const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
+  assertMail(platform);
+  const row = await findUserByEmail(platform.database.read, input.email);
+  platform.background.run('a magic link', async () => {
+    if (!row?.email) return;
+    const token = await platform.ledger.change(async (change) =>
+      (await countOneTimeTokens(change, 'magic-link', row.id)) >= MAX_LINKS
+        ? undefined
+        : createOneTimeToken(change, 'magic-link', row.id, LIFETIME_MS, { callbackUrl }),
+    );
+    if (token === undefined) return;
+    const link = linkTo(platform, '/magic-link/verify', { token });
+    platform.mailer.send({ to: row.email, link, ...mailTexts(language).magicLink(brandOf(platform), link) });
+  });
+}
+
+/** What a link is about, without using it; undefined: it is not good (any more). */
+export async function peekMagicLink(
+  platform: Platform,
+  token: string,
+): Promise<{ callbackUrl: string | undefined } | undefined> {
+  const found = await findOneTimeToken(platform.database.read, platform.clock.now(), 'magic-link', token);
+  return found && { callbackUrl: callbackOf(found.data) };
+}
+
+/** Uses a link to sign in: of many at once exactly one does. Gives where the link leads in the end. 401 INVALID_TOKEN. */
+export async function useMagicLink(
+  platform: Platform,
+  token: string,
+  device: SignInDevice,
+): Promise<{ result: SignInResult; callbackUrl: string | undefined }> {
+  return attempting(platform, async (change) => {
+    const used = await takeOneTimeToken(change, 'magic-link', token);
+    const row = used && (await findUser(change.db, used.user_id));
+    if (!used || !row)
+      return refuse(platform, change, { method: 'magic-link', ip: device.ip }, UserErrors.INVALID_TOKEN());
+    const result = await finishSignIn(
+      platform,
+      change,
+      await markEmailVerified(change, row),
+      { method: 'magic-link', rememberMe: true },
+      device,
+    );
+    return { result, callbackUrl: callbackOf(used.data) };
+  });
+}

@@ -1,0 +1,125 @@
+import { isForm } from '../../../http/media-type.ts';
+import { LegateError } from '../../../kernel/errors.ts';
+import { errorPage, languageOf, seeOther, targetsBehind, textsFor } from '../../../pages/index.ts';
+import { defineRoute } from '../../../platform.ts';
+import { SessionErrors, startCookie } from '../../sessions/index.ts';
+import {
+  AskForMail,
+  answerSignIn,
+  confirmPage,
+  Done,
+  donePage,
+  LinkQuery,
+  SignInAnswer,
+  signInDevice,
+  UseLink,
+  UserErrors,
+} from '../../users/index.ts';
+import { sendEmailCode, useEmailCode } from './email-code.ts';
+import { peekMagicLink, sendMagicLink, useMagicLink } from './magic-link.ts';
+import { SendCode, VerifyCode } from './schema.ts';
+import { toSecondStep } from './second-step.ts';
+
+const { INVALID_CODE, INVALID_TOKEN, MAIL_NOT_CONFIGURED } = UserErrors;
+const HTML = { mediaTypes: ['text/html'] } as const;
+const DONE = { status: 200, body: { status: true } } as const;
+
+/** Contract, section 10. */
+export const passwordlessRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/magic-link',
+    summary: 'Mail a link that signs in',
+    description:
+      'The same answer whether there is an account or not. The link is good once and for 5 minutes, and leads to callbackURL in the end.',
+    access: 'public',
+    rateLimit: 'magicLink',
+    body: AskForMail,
+    responses: { 200: Done },
+    errors: [MAIL_NOT_CONFIGURED],
+    handle: async (call, platform) => {
+      await sendMagicLink(platform, call.body, languageOf(call.request));
+      return DONE;
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/magic-link/verify',
+    summary: 'The page behind the link: one button',
+    description:
+      'Looking at it signs nobody in and uses nothing up, so programs that look at every link in a mail do no harm.',
+    access: 'public',
+    page: true,
+    query: LinkQuery,
+    responses: { 200: HTML, 401: HTML },
+    handle: async ({ query: { token }, request }, platform) => {
+      const found = await peekMagicLink(platform, token);
+      if (!found) return errorPage(platform, request, INVALID_TOKEN());
+      return confirmPage(
+        platform,
+        request,
+        textsFor(request).magicLink,
+        token,
+        targetsBehind(platform, found.callbackUrl),
+      );
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/magic-link/verify',
+    summary: 'Sign in with the token of a mail',
+    description:
+      'JSON is answered with JSON; the form of the page with the session cookie and 303 to callbackURL, or a page.',
+    access: 'public',
+    rateLimit: 'magicLinkVerify',
+    page: true,
+    form: true,
+    body: UseLink,
+    responses: { 200: SignInAnswer, 303: null },
+    errors: [INVALID_TOKEN, SessionErrors.SESSION_LIMIT_REACHED],
+    handle: async (call, platform) => {
+      const { request } = call;
+      const fromPage = isForm(request.headers.get('content-type'));
+      try {
+        const { result, callbackUrl } = await useMagicLink(platform, call.body.token, signInDevice(platform, call));
+        if (!fromPage) return answerSignIn(platform, result);
+        if ('twoFactorRequired' in result) return toSecondStep(platform, result.twoFactorToken, callbackUrl);
+        const cookie = startCookie(platform, result.token, result.rememberMe)['set-cookie'];
+        return callbackUrl === undefined
+          ? donePage(platform, request, textsFor(request).magicLink, { cookies: [cookie] })
+          : seeOther(callbackUrl, {}, [cookie]);
+      } catch (error) {
+        if (fromPage && error instanceof LegateError) return errorPage(platform, request, error);
+        throw error;
+      }
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/email-otp',
+    summary: 'Mail a code that signs in',
+    description:
+      'The same answer whether there is an account or not. The code is good once, for 5 minutes and three tries; the one before it ends.',
+    access: 'public',
+    rateLimit: 'emailOtp',
+    body: SendCode,
+    responses: { 200: Done },
+    errors: [MAIL_NOT_CONFIGURED],
+    handle: async (call, platform) => {
+      await sendEmailCode(platform, call.body.email, languageOf(call.request));
+      return DONE;
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/email-otp/verify',
+    summary: 'Sign in with the code of a mail',
+    access: 'public',
+    rateLimit: 'emailOtpVerify',
+    body: VerifyCode,
+    responses: { 200: SignInAnswer },
+    errors: [INVALID_CODE, SessionErrors.SESSION_LIMIT_REACHED],
+    handle: async (call, platform) =>
+      answerSignIn(platform, await useEmailCode(platform, call.body, signInDevice(platform, call))),
+  }),
+];

@@ -1,0 +1,55 @@
+import { hash } from 'node:crypto';
+import type { LegateError } from '../../kernel/errors.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import { emailKey } from '../users/email.ts';
+
+/** An attempt to sign in, or to prove oneself again. */
+export interface Attempt {
+  /** `password`, `magic-link`, `email-otp`, `totp` or `backup-code`. */
+  readonly method: string;
+  /** As it was sent, where the attempt names one. */
+  readonly email?: string | null | undefined;
+  /** The person it was about, where known. */
+  readonly userId?: string | undefined;
+  readonly ip: string | null;
+}
+
+/** What an attempt in {@link attempting} gives when it failed: the change commits, and then the error is thrown. */
+export class Refusal {
+  readonly error: LegateError;
+  constructor(error: LegateError) {
+    this.error = error;
+  }
+}
+
+/** Who signs in does not learn whether an address is known; who reads the ledger can tell one address from another, and find a known one. */
+const emailHash = (email: string): string => hash('sha256', emailKey(email.toWellFormed()), 'hex');
+
+/** Puts `auth.failed` into the ledger: the person is told, an unknown address is not named, the client's only where `multiSession.trackIp` allows. */
+export function refuse(
+  platform: Platform,
+  change: Change,
+  { method, email, userId, ip }: Attempt,
+  error: LegateError,
+): Refusal {
+  change.emit({
+    type: 'auth.failed',
+    ...(userId === undefined ? {} : { userId }),
+    data: {
+      ...(userId === undefined ? {} : { userId }),
+      ...(email === null || email === undefined ? {} : { emailHash: emailHash(email) }),
+      method,
+      reason: error.code,
+      ipAddress: platform.config.multiSession.trackIp ? ip : null,
+    },
+  });
+  return new Refusal(error);
+}
+
+/** A change that may also end in a {@link Refusal}: what it wrote and emitted is kept, and its error is thrown. */
+export async function attempting<T>(platform: Platform, work: (change: Change) => Promise<T | Refusal>): Promise<T> {
+  const outcome = await platform.ledger.change(work);
+  if (outcome instanceof Refusal) throw outcome.error;
+  return outcome;
+}

@@ -1,0 +1,70 @@
+import { secretHash } from '../../../kernel/secrets.ts';
+import type { Change } from '../../../ledger/index.ts';
+import type { Platform } from '../../../platform.ts';
+import {
+  attempting,
+  type FirstStep,
+  findOneTimeToken,
+  findUser,
+  refuse,
+  type SignedInResult,
+  type SignInDevice,
+  startSession,
+  takeOneTimeToken,
+  trustDevice,
+  UserErrors,
+} from '../../users/index.ts';
+import type { VerifyTotp } from './schema.ts';
+import { useCode } from './use-code.ts';
+
+/** Wrong codes that one sign-in survives. */
+const MAX_FAILURES_OF_TOKEN = 5;
+
+/** A sign-in that is now complete. `deviceCookie`: Set-Cookie value of a device that is trusted from now on. */
+export interface SecondStepResult extends SignedInResult {
+  readonly deviceCookie: string | undefined;
+}
+
+/**
+ * The second step of a sign-in: with a code of the app or a backup code, each good once, however many try at once. 401 INVALID_CODE
+ * for whatever is wrong, after five wrong codes for the whole sign-in; 429 TOO_MANY_TRIES after ten wrong codes in a row.
+ */
+export async function completeSignIn(
+  platform: Platform,
+  input: VerifyTotp & { twoFactorToken: string },
+  device: SignInDevice,
+): Promise<SecondStepResult> {
+  return attempting<SecondStepResult>(platform, async (change) => {
+    const { db, now } = change;
+    const pending = await findOneTimeToken(db, now, 'two-factor', input.twoFactorToken);
+    const row = pending && (await findUser(db, pending.user_id));
+    if (!row) return refuse(platform, change, { method: 'totp', ip: device.ip }, UserErrors.INVALID_CODE());
+    const used = await useCode(platform, change, row.id, input.code);
+    if (typeof used === 'object') {
+      if (used.counts) await countFailure(change, input.twoFactorToken, pending.failures + 1);
+      return refuse(
+        platform,
+        change,
+        { method: used.method, email: row.email, userId: row.id, ip: device.ip },
+        used.error,
+      );
+    }
+    await takeOneTimeToken(change, 'two-factor', input.twoFactorToken);
+    const step = JSON.parse(pending.data) as FirstStep;
+    const deviceCookie = input.trustDevice ? await trustDevice(platform, change, row.id) : undefined;
+    return {
+      ...(await startSession(platform, change, row, `${step.method}+${used}`, step.rememberMe, device)),
+      deviceCookie,
+    };
+  });
+}
+
+async function countFailure(change: Change, token: string, failures: number): Promise<void> {
+  if (failures >= MAX_FAILURES_OF_TOKEN) await takeOneTimeToken(change, 'two-factor', token);
+  else
+    await change.db
+      .updateTable('one_time_tokens')
+      .set({ failures })
+      .where('token_hash', '=', secretHash(token))
+      .execute();
+}

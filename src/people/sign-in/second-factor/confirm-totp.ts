@@ -1,0 +1,38 @@
+import { invalidCredential } from '../../../kernel/errors.ts';
+import type { Platform } from '../../../platform.ts';
+import { attempting, findUser, type PersonCalling, refuse, toUser, trustDevice, type User } from '../../users/index.ts';
+import { SecondFactorErrors } from './errors.ts';
+import type { VerifyTotp } from './schema.ts';
+import { useCode } from './use-code.ts';
+
+/**
+ * A code from somebody who is signed in: the first one switches the second factor on.
+ * 401 INVALID_CODE, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
+ */
+export async function confirmTotp(
+  platform: Platform,
+  { code, trustDevice: trusts }: Pick<VerifyTotp, 'code' | 'trustDevice'>,
+  person: PersonCalling,
+): Promise<{ user: User; deviceCookie: string | undefined }> {
+  const { userId } = person.principal;
+  return attempting(platform, async (change) => {
+    const { db, now } = change;
+    await person.reauthorize(db);
+    const row = await findUser(db, userId);
+    if (!row) throw invalidCredential();
+    const known = await db
+      .selectFrom('totp_secrets')
+      .select('enabled_at')
+      .where('user_id', '=', userId)
+      .executeTakeFirst();
+    if (!known) throw SecondFactorErrors.TOTP_NOT_SET_UP();
+    const used = await useCode(platform, change, userId, code);
+    if (typeof used === 'object')
+      return refuse(platform, change, { method: used.method, email: row.email, userId, ip: person.ip }, used.error);
+    const deviceCookie = trusts ? await trustDevice(platform, change, userId) : undefined;
+    if (known.enabled_at !== null) return { user: toUser(row), deviceCookie };
+    await db.updateTable('totp_secrets').set({ enabled_at: now }).where('user_id', '=', userId).execute();
+    await db.updateTable('users').set({ two_factor_enabled: 1, updated_at: now }).where('id', '=', userId).execute();
+    return { user: toUser({ ...row, two_factor_enabled: 1, updated_at: now }), deviceCookie };
+  });
+}

@@ -1,0 +1,35 @@
+import { seal } from '../../../kernel/encryption.ts';
+import type { Platform } from '../../../platform.ts';
+import { type PersonCalling, withPasswordCheck } from '../../users/index.ts';
+import { replaceBackupCodes } from './backup-codes.ts';
+import { SecondFactorErrors } from './errors.ts';
+import type { TotpEnabling } from './schema.ts';
+import { TOTP_PURPOSE } from './store.ts';
+import { newTotpSecret, totpUri } from './totp.ts';
+
+/**
+ * Begins a second factor: secret and backup codes, shown once. It is on only after the first right code (`verifyTotp`); until
+ * then, beginning again replaces both. 401 INVALID_PASSWORD, 409 TOTP_ALREADY_ENABLED.
+ */
+export async function enableTotp(platform: Platform, person: PersonCalling, password: string): Promise<TotpEnabling> {
+  const secret = newTotpSecret();
+  return withPasswordCheck(platform, person, password, async (change, row) => {
+    const { db, now } = change;
+    if (row.two_factor_enabled === 1) throw SecondFactorErrors.TOTP_ALREADY_ENABLED();
+    await db.deleteFrom('totp_secrets').where('user_id', '=', row.id).execute();
+    await db
+      .insertInto('totp_secrets')
+      .values({
+        user_id: row.id,
+        secret: seal(platform.secrets().pepper, TOTP_PURPOSE, row.id, secret),
+        enabled_at: null,
+        last_step: -1,
+        failures: 0,
+        locked_until: 0,
+        created_at: now,
+      })
+      .execute();
+    const backupCodes = await replaceBackupCodes(platform, change, row.id);
+    return { totpURI: totpUri(platform.config.service.name, row.email ?? row.id, secret), secret, backupCodes };
+  });
+}

@@ -1,0 +1,13 @@
+import { defineModule } from '../../../platform.ts';
+import { SecondFactorErrors } from './errors.ts';
+import { secondFactorRoutes } from './routes.ts';
+
+export { completeSignIn } from './complete-sign-in.ts';
+export { SecondFactorErrors } from './errors.ts';
+
+export const secondFactor = defineModule({
+  name: 'second-factor',
+  description: 'Second factors: authenticator apps (TOTP), backup codes, trusted devices.',
+  routes: secondFactorRoutes,
+  errors: SecondFactorErrors,
+});

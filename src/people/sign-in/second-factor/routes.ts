@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { asUser } from '../../../access/principal.ts';
+import { readCookie, sessionCookieName } from '../../../access/session-cookie.ts';
+import { defineRoute, type Platform } from '../../../platform.ts';
+import { SessionErrors, startCookie } from '../../sessions/index.ts';
+import { Done, SignedIn, sessionIdOf, signInDevice, UserErrors } from '../../users/index.ts';
+import { completeSignIn } from './complete-sign-in.ts';
+import { confirmTotp } from './confirm-totp.ts';
+import { disableTotp } from './disable-totp.ts';
+import { enableTotp } from './enable-totp.ts';
+import { SecondFactorErrors } from './errors.ts';
+import { resetTotp } from './reset-totp.ts';
+import { ProvePassword, TotpEnabling, VerifyTotp } from './schema.ts';
+
+const { INVALID_CODE, INVALID_PASSWORD, PASSWORD_CHECKS_BUSY } = UserErrors;
+const { TOO_MANY_TRIES, TOTP_ALREADY_ENABLED, TOTP_NOT_SET_UP } = SecondFactorErrors;
+
+/** The session token that proved the call. */
+const tokenOf = ({ baseUrl, config }: Platform, { headers }: Request): string =>
+  headers.get('authorization')?.slice(7).trim() ??
+  readCookie(headers.get('cookie'), sessionCookieName(baseUrl, config.service.name)) ??
+  '';
+
+/** Contract, section 10. */
+export const secondFactorRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/totp/enable',
+    summary: 'Begin a second factor',
+    description:
+      'It is on after the first right code at POST /totp/verify. Until then, beginning again replaces secret and backup codes.',
+    access: 'user',
+    body: ProvePassword,
+    responses: { 200: TotpEnabling },
+    errors: [INVALID_PASSWORD, TOTP_ALREADY_ENABLED, PASSWORD_CHECKS_BUSY],
+    handle: async (call, platform) => {
+      sessionIdOf(call.principal);
+      return {
+        status: 200,
+        body: await enableTotp(
+          platform,
+          { principal: asUser(call.principal), reauthorize: call.reauthorize, ip: call.ip },
+          call.body.password,
+        ),
+      };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/totp/verify',
+    summary: 'Send a code of the second factor',
+    description:
+      'With a twoFactorToken: the second step of a sign-in, which starts the session. Without: from somebody who is signed in, whose first right code switches the second factor on; the answer has the token of this very session.',
+    access: 'public',
+    rateLimit: 'totpVerify',
+    body: VerifyTotp,
+    responses: { 200: SignedIn },
+    errors: [INVALID_CODE, TOTP_NOT_SET_UP, TOO_MANY_TRIES, SessionErrors.SESSION_LIMIT_REACHED],
+    handle: async (call, platform) => {
+      const { twoFactorToken } = call.body;
+      if (twoFactorToken !== undefined) {
+        const { token, user, rememberMe, deviceCookie } = await completeSignIn(
+          platform,
+          { ...call.body, twoFactorToken },
+          signInDevice(platform, call),
+        );
+        return {
+          status: 200,
+          body: { token, user },
+          headers: startCookie(platform, token, rememberMe),
+          ...cookies(deviceCookie),
+        };
+      }
+      const { principal, reauthorize } = await call.requireUser();
+      sessionIdOf(principal);
+      const { user, deviceCookie } = await confirmTotp(platform, call.body, { principal, reauthorize, ip: call.ip });
+      return { status: 200, body: { token: tokenOf(platform, call.request), user }, ...cookies(deviceCookie) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/totp/disable',
+    summary: 'Switch the second factor off',
+    description: 'With it go its backup codes and trusted devices.',
+    access: 'user',
+    body: ProvePassword,
+    responses: { 200: Done },
+    errors: [INVALID_PASSWORD, PASSWORD_CHECKS_BUSY],
+    handle: async (call, platform) => {
+      sessionIdOf(call.principal);
+      await disableTotp(
+        platform,
+        { principal: asUser(call.principal), reauthorize: call.reauthorize, ip: call.ip },
+        call.body.password,
+      );
+      return { status: 200, body: { status: true } };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/users/:id/second-factor',
+    summary: 'Switch the second factor of a user off',
+    description: 'For who lost both the authenticator app and the backup codes.',
+    access: 'admin',
+    params: z.object({ id: z.string() }),
+    responses: { 204: null },
+    errors: [UserErrors.USER_NOT_FOUND],
+    handle: async (call, platform) => {
+      await resetTotp(platform, call.params.id, call.reauthorize);
+      return { status: 204 };
+    },
+  }),
+];
+
+const cookies = (cookie: string | undefined): { cookies?: string[] } =>
+  cookie === undefined ? {} : { cookies: [cookie] };

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+
+export const Password = z.string().max(16_384).meta({ format: 'password' });
+
+export const ProvePassword = z.strictObject({ password: Password }).meta({ id: 'ProvePasswordRequest' });
+
+export const TotpEnabling = z
+  .object({
+    totpURI: z.string().meta({ description: 'otpauth:// address, to be shown as a QR code.' }),
+    secret: z.string().meta({ description: 'The same secret in Base32, for typing it in.' }),
+    backupCodes: z
+      .array(z.string())
+      .meta({ description: 'Ten codes, each good once in place of a code of the app. Shown only here.' }),
+  })
+  .meta({ id: 'TotpEnabling' });
+export type TotpEnabling = z.output<typeof TotpEnabling>;
+
+export const VerifyTotp = z
+  .strictObject({
+    code: z.string().min(1).max(64).meta({ description: 'Six digits of the authenticator app, or a backup code.' }),
+    twoFactorToken: z
+      .string()
+      .max(1024)
+      .optional()
+      .meta({ description: 'From the first step of the sign-in; without it the session of this call is meant.' }),
+    trustDevice: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'true: this browser needs no second factor for 30 days.' }),
+  })
+  .meta({ id: 'VerifyTotpRequest' });
+export type VerifyTotp = z.output<typeof VerifyTotp>;

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { eventsOf } from '../../../test/support/events.ts';
+import { createTestService, type TestService } from '../../../test/support/service.ts';
+
+const password = 'correct horse battery';
+let service: Promise<TestService> | undefined;
+const shared = (): Promise<TestService> => (service ??= createTestService({ lasting: true }));
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+let count = 0;
+
+async function person(): Promise<{ t: TestService; id: string; email: string; token: string }> {
+  const t = await shared();
+  const email = `person${++count}@example.com`;
+  const { body } = await t.call('POST', '/sign-up', { body: { email, password } });
+  return { t, id: body.user.id, email, token: body.token };
+}
+
+describe('the events of signing in', () => {
+  it('auth.signin and auth.signout name person, session, method and address; only the person is shown them', async () => {
+    const { t, id, email, token } = await person();
+    const { body } = await t.call('POST', '/sign-in', { body: { email, password }, ip: '198.51.100.7' });
+    await t.call('POST', '/sign-out', { as: body.token, ip: '198.51.100.7' });
+    const sessionId = (await t.call('GET', '/auth/session', { as: token })).body.session.id;
+    const events = (await eventsOf(t)).filter((e) => e.userId === id);
+    expect(events.map((e) => [e.type, e.data.method, e.data.ipAddress])).toEqual([
+      ['auth.signin', 'sign-up', '192.0.2.1'],
+      ['auth.signin', 'password', '198.51.100.7'],
+      ['auth.signout', events[2]?.data.method, '198.51.100.7'],
+    ]);
+    expect(events[0]?.data).toMatchObject({ userId: id, sessionId });
+    expect(events[2]?.data).toMatchObject({ userId: id, sessionId: events[1]?.data.sessionId });
+  });
+
+  it('auth.failed has a hash of the address as it is compared, and the person where known', async () => {
+    const { t, id, email } = await person();
+    await t.call('POST', '/sign-in', { body: { email: ` ${email.toUpperCase()}`, password: 'wrong horse' } });
+    await t.call('POST', '/sign-in', { body: { email: 'Nobody@Example.com', password } });
+    const [known, unknown] = (await eventsOf(t)).filter((e) => e.type === 'auth.failed').slice(-2);
+    expect(known).toMatchObject({
+      userId: id,
+      data: {
+        userId: id,
+        emailHash: sha256(email),
+        method: 'password',
+        reason: 'INVALID_EMAIL_OR_PASSWORD',
+        ipAddress: '192.0.2.1',
+      },
+    });
+    expect(unknown?.userId).toBeNull();
+    expect(unknown?.data).toEqual({
+      emailHash: sha256('nobody@example.com'),
+      method: 'password',
+      reason: 'INVALID_EMAIL_OR_PASSWORD',
+      ipAddress: '192.0.2.1',
+    });
+    expect(JSON.stringify(await eventsOf(t))).not.toContain(password);
+  });
+
+  it('names no client address where multiSession.trackIp is off', async () => {
+    const t = await createTestService({ config: { multiSession: { trackIp: false } } });
+    await t.call('POST', '/sign-in', { body: { email: 'nobody@example.com', password } });
+    expect((await eventsOf(t)).map((e) => [e.type, e.data.ipAddress])).toEqual([['auth.failed', null]]);
+  });
+
+  it('survives an address that no database takes', async () => {
+    const { t } = await person();
+    for (const email of ['a\u0000@example.com', '\ud800@example.com', '\udfff', 'x'.repeat(1024)])
+      expect((await t.call('POST', '/sign-in', { body: { email, password } })).status).toBe(401);
+  });
+});
+
+describe('an address in another spelling', () => {
+  it('is the same account: case, full-width forms, ligatures, both ways of writing an international domain', async () => {
+    const t = await shared();
+    const body = { email: 'office@bücher.example', password };
+    expect((await t.call('POST', '/sign-up', { body })).status).toBe(200);
+    for (const email of [
+      'OFFICE@BÜCHER.EXAMPLE',
+      'o\ufb03ce@bücher.example',
+      'ｏｆｆｉｃｅ@bücher.example',
+      'office@xn--bcher-kva.example',
+      'office@bu\u0308cher.example',
+    ]) {
+      expect([email, (await t.call('POST', '/sign-in', { body: { email, password } })).status]).toEqual([email, 200]);
+      expect([email, (await t.call('POST', '/sign-up', { body: { email, password } })).status]).toEqual([email, 422]);
+    }
+  });
+
+  it('is another account when it is written in other letters that look alike', async () => {
+    const t = await shared();
+    expect((await t.call('POST', '/sign-up', { body: { email: 'paypal@example.org', password } })).status).toBe(200);
+    for (const email of ['p\u0430ypal@example.org', 'paypa\u0131@example.org']) {
+      expect((await t.call('POST', '/sign-in', { body: { email, password } })).status).toBe(401);
+      expect((await t.call('POST', '/sign-up', { body: { email, password } })).status).toBe(200);
+    }
+  });
+
+  it('400 for what turns into something else when it is compared', async () => {
+    const t = await shared();
+    for (const email of ['a\uff20b@example.com', 'a@exam\u2024ple..com', 'a\u2100@example.com\uff0c'])
+      expect([email, (await t.call('POST', '/sign-up', { body: { email, password } })).status]).toEqual([email, 400]);
+  });
+});
+
+describe('a password in another spelling', () => {
+  it('is the same: composed, decomposed and compatibility forms', async () => {
+    const t = await shared();
+    const email = 'spelling@example.com';
+    expect((await t.call('POST', '/sign-up', { body: { email, password: 'ﬁancé ①②③' } })).status).toBe(200);
+    for (const same of ['ﬁancé ①②③', 'fiancé 123', 'fiance\u0301 123', 'ｆｉａｎｃé 123'])
+      expect((await t.call('POST', '/sign-in', { body: { email, password: same } })).status).toBe(200);
+    expect((await t.call('POST', '/sign-in', { body: { email, password: 'fiance 123' } })).status).toBe(401);
+  });
+});
+
+describe('deleting a user', () => {
+  it('takes with it everything that could sign in', async () => {
+    const { t, id, email, token } = await person();
+    await t.call('POST', '/totp/enable', { as: token, body: { password } });
+    await t.call('POST', '/magic-link', { body: { email } });
+    await t.call('POST', '/email-otp', { body: { email } });
+    await t.legate.platform.background.idle();
+    expect((await t.call('DELETE', `/users/${id}`, { as: await t.admin() })).status).toBe(204);
+    const { read } = t.legate.platform.database;
+    for (const table of [
+      'one_time_tokens',
+      'email_codes',
+      'totp_secrets',
+      'backup_codes',
+      'trusted_devices',
+      'sessions',
+    ] as const)
+      expect([table, await read.selectFrom(table).select('user_id').where('user_id', '=', id).execute()]).toEqual([
+        table,
+        [],
+      ]);
+  });
+});
+
+describe('the time of a refusal', () => {
+  it('is that of a wrong password, for an unknown address, a user without a password and what is no password', async () => {
+    const { t, email } = await person();
+    const passwordless = await t.user();
+    const tries = {
+      wrong: { email, password: 'wrong horse battery' },
+      unknown: { email: 'nobody@example.com', password },
+      none: { email: passwordless.email, password },
+      odd: { email, password: '\ud800' },
+    };
+    const times: Record<string, number[]> = {};
+    for (let i = 0; i < 11; i++)
+      for (const [name, body] of Object.entries(tries)) {
+        const from = performance.now();
+        expect((await t.call('POST', '/sign-in', { body })).status).toBe(401);
+        (times[name] ??= []).push(performance.now() - from);
+      }
+    const median = (name: string): number => (times[name] ?? []).sort((a, b) => a - b)[5] as number;
+    for (const name of ['unknown', 'none', 'odd']) {
+      expect(median(name) / median('wrong'), name).toBeGreaterThan(0.4);
+      expect(median(name) / median('wrong'), name).toBeLessThan(2.5);
+    }
+  });
+});

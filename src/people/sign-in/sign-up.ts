@@ -1,0 +1,100 @@
+import type { Change } from '../../ledger/index.ts';
+import type { Language } from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { UserRow } from '../../storage/index.ts';
+import { takeInvite } from '../invites/invites.ts';
+import { hashPassword } from '../passwords/password.ts';
+import { assertPasswordAllowed, type PasswordAdvice } from '../passwords/password-policy.ts';
+import type { Device } from '../sessions/index.ts';
+import { UserErrors } from '../users/errors.ts';
+import type { SignUpRequest } from '../users/schema.ts';
+import { findUserByEmail, insertUser } from '../users/store.ts';
+import { checkCallbackUrl } from './callback-url.ts';
+import { type SignedInResult, startSession } from './finish-sign-in.ts';
+import { attempting, refuse } from './refusal.ts';
+import { assertMail, sendAddressTaken, sendVerification } from './send-mail.ts';
+
+/** The account may be there or may have been there before: what follows is in the mail. */
+export interface SignUpPending {
+  readonly status: true;
+}
+
+/**
+ * Makes an account and signs it in. Where addresses have to be verified, nobody is signed in, a mail is sent, and the answer is the same,
+ * in text and time, whether the address was free or not; who was invited has a verified address. 403 SIGN_UP_CLOSED,
+ * INVITE_REQUIRED or INVITE_INVALID; 422 EMAIL_IN_USE; 422 and 503 for a password as in password-policy.ts.
+ */
+export async function signUp(
+  platform: Platform,
+  input: SignUpRequest,
+  device: Device,
+  language: Language,
+): Promise<(SignedInResult | SignUpPending) & { advice: PasswordAdvice }> {
+  const { inviteToken, email, password } = input;
+  const { signUp: mode, requireEmailVerification } = platform.config.users;
+  if (mode === 'closed') throw UserErrors.SIGN_UP_CLOSED();
+  if (mode === 'invite' && inviteToken === undefined) throw UserErrors.INVITE_REQUIRED();
+  const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
+  const quietly = requireEmailVerification && inviteToken === undefined;
+  if (quietly) assertMail(platform);
+  const advice = await assertPasswordAllowed(platform, password, { action: 'sign-up', userId: null, email });
+  const passwordHash = await hashPassword(password);
+  const user = { email, name: input.name, passwordHash };
+  if (quietly) return { ...(await signUpQuietly(platform, user, device, callbackUrl, language)), advice };
+  return platform.ledger.change(async (change) => {
+    const invite = inviteToken === undefined ? undefined : await takeInvite(change, inviteToken, email);
+    const row = await insertUser(change.db, change.now, {
+      ...user,
+      role: invite?.role ?? 'user',
+      tenantId: invite?.tenant_id,
+      emailVerified: invite !== undefined,
+    });
+    return { ...(await startSession(platform, change, row, 'sign-up', true, device)), advice };
+  });
+}
+
+interface Wanted {
+  readonly email: string;
+  readonly name: string | undefined;
+  readonly passwordHash: string;
+}
+
+/** Both ways commit one change, and what differs happens after the answer: mail to whoever has the address. */
+async function signUpQuietly(
+  platform: Platform,
+  user: Wanted,
+  device: Device,
+  callbackUrl: string | undefined,
+  language: Language,
+): Promise<SignUpPending> {
+  try {
+    await attempting<UserRow>(platform, async (change) => {
+      const owner = await findUserByEmail(change.db, user.email);
+      if (owner)
+        return refuse(
+          platform,
+          change,
+          { method: 'sign-up', email: user.email, userId: owner.id, ip: device.ip },
+          UserErrors.EMAIL_IN_USE(),
+        );
+      return makeUnverified(change, user);
+    });
+  } catch (error) {
+    if (!isEmailInUse(error)) throw error;
+  }
+  platform.background.run('mail after a sign-up', async () => {
+    const owner = await findUserByEmail(platform.database.read, user.email);
+    if (owner?.email_verified === 1) sendAddressTaken(platform, owner, language);
+    else if (owner)
+      await sendVerification(platform, owner, callbackUrl, language, {
+        name: user.name ?? null,
+        passwordHash: user.passwordHash,
+      });
+  });
+  return { status: true };
+}
+
+const makeUnverified = (change: Change, user: Wanted): Promise<UserRow> =>
+  insertUser(change.db, change.now, { ...user, role: 'user' });
+
+const isEmailInUse = (error: unknown): boolean => (error as { code?: unknown }).code === UserErrors.EMAIL_IN_USE.code;

@@ -1,0 +1,76 @@
+import { isForm } from '../../http/media-type.ts';
+import { LegateError } from '../../kernel/errors.ts';
+import { errorPage, languageOf, seeOther, targetsBehind, textsFor } from '../../pages/index.ts';
+import { defineRoute } from '../../platform.ts';
+import { confirmPage, donePage } from '../passwords/password-pages.ts';
+import { UserErrors } from '../users/errors.ts';
+import { AskForMail, Done, LinkQuery, UseLink } from '../users/schema.ts';
+import { askForVerification, peekVerification, verifyEmail } from './verify-email.ts';
+
+const { INVALID_TOKEN, MAIL_NOT_CONFIGURED } = UserErrors;
+const HTML = { mediaTypes: ['text/html'] } as const;
+
+export const verifyEmailRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/verify-email/send',
+    summary: 'Mail a link that verifies an e-mail address',
+    description: 'The same answer whether there is an account to verify or not. The link is good for 24 hours.',
+    access: 'public',
+    rateLimit: 'verifyEmail',
+    body: AskForMail,
+    responses: { 200: Done },
+    errors: [MAIL_NOT_CONFIGURED],
+    handle: async (call, platform) => {
+      await askForVerification(platform, call.body, languageOf(call.request));
+      return { status: 200, body: { status: true } };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/verify-email',
+    summary: 'The page behind the link: asks for the confirmation',
+    description: 'Looking at it verifies nothing.',
+    access: 'public',
+    page: true,
+    query: LinkQuery,
+    responses: { 200: HTML, 401: HTML },
+    handle: async ({ query: { token }, request }, platform) => {
+      const found = await peekVerification(platform, token);
+      if (!found) return errorPage(platform, request, INVALID_TOKEN());
+      return confirmPage(
+        platform,
+        request,
+        textsFor(request).verifyEmail,
+        token,
+        targetsBehind(platform, found.callbackUrl),
+      );
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/verify-email',
+    summary: 'Verify an e-mail address with the token of a mail',
+    description: 'A form is answered with a page, or 303 to callbackURL; JSON with JSON.',
+    access: 'public',
+    page: true,
+    form: true,
+    body: UseLink,
+    responses: { 200: Done, 303: null },
+    errors: [INVALID_TOKEN],
+    handle: async (call, platform) => {
+      const { request } = call;
+      const fromPage = isForm(request.headers.get('content-type'));
+      try {
+        const { callbackUrl } = await verifyEmail(platform, call.body.token);
+        if (!fromPage) return { status: 200, body: { status: true } };
+        return callbackUrl === undefined
+          ? donePage(platform, request, textsFor(request).verifyEmail, { signIn: true })
+          : seeOther(callbackUrl);
+      } catch (error) {
+        if (fromPage && error instanceof LegateError) return errorPage(platform, request, error);
+        throw error;
+      }
+    },
+  }),
+];

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import { tokenIn } from '../../../test/support/mailbox.ts';
+import {
+  eventsAbout,
+  expectForeignUrlsRefused,
+  form,
+  mailedToken,
+  PASSWORD,
+  type Person,
+  signedUp,
+  signIn,
+  withMailbox,
+} from '../../../test/support/people.ts';
+import { createTestService } from '../../../test/support/service.ts';
+
+const plain = withMailbox({ config: { http: { trustedOrigins: ['https://app.example.com'] } } });
+const strict = withMailbox({ config: { users: { requireEmailVerification: true } } });
+let count = 0;
+
+const verify = (p: Person, token: string) => p.t.call('POST', '/verify-email', { body: { token } });
+
+describe('POST /verify-email/send', () => {
+  it('200, the same for an account to verify, one that is verified, and none; mail only to the first', async () => {
+    const p = await signedUp(await plain());
+    const token = await mailedToken(p, '/verify-email/send');
+    expect((await verify(p, token)).body).toEqual({ status: true });
+    const again = await p.t.call('POST', '/verify-email/send', { body: { email: p.email } });
+    const unknown = await p.t.call('POST', '/verify-email/send', { body: { email: 'nobody@example.com' } });
+    expect([again.status, again.text, unknown.status, unknown.text]).toEqual([
+      200,
+      '{"status":true}',
+      200,
+      '{"status":true}',
+    ]);
+    await p.t.legate.platform.background.idle();
+    await p.t.legate.platform.mailer.idle();
+    expect(p.box.mails.filter((m) => m.to.includes(p.email))).toHaveLength(1);
+    await expectForeignUrlsRefused(p, '/verify-email/send', { email: p.email });
+  });
+});
+
+describe('/verify-email', () => {
+  it('GET 200: a page with a button that verifies nothing; POST verifies, once', async () => {
+    const p = await signedUp(await plain());
+    const token = await mailedToken(p, '/verify-email/send', { callbackURL: 'https://app.example.com/thanks' });
+    const page = await p.t.call('GET', `/verify-email?token=${token}`);
+    expect([page.status, page.text.includes(`value="${token}"`)]).toEqual([200, true]);
+    const verified = async () => (await p.t.call('GET', '/auth/session', { as: p.session })).body.user.emailVerified;
+    expect(await verified()).toBe(false);
+    const done = await p.t.call('POST', '/verify-email', form({ token }));
+    expect([done.status, done.headers.get('location'), done.headers.get('set-cookie')]).toEqual([
+      303,
+      'https://app.example.com/thanks',
+      null,
+    ]);
+    expect(await verified()).toBe(true);
+    expect((await verify(p, token)).body.error.code).toBe('INVALID_TOKEN');
+    expect((await p.t.call('GET', `/verify-email?token=${token}`)).status).toBe(401);
+    expect((await p.t.call('POST', '/verify-email', form({ token }))).status).toBe(401);
+  });
+
+  it('401 after 24 hours and for what is no link', async () => {
+    const p = await signedUp(await plain());
+    const token = await mailedToken(p, '/verify-email/send');
+    p.t.clock.advance(24 * 3_600_000);
+    for (const bad of [token, '', 'x', '\ud800', await mailedToken(p, '/password/forgot')])
+      expect((await verify(p, bad)).status).toBe(401);
+  });
+});
+
+describe('where addresses have to be verified', () => {
+  const signUp = async (email: string, more: object = {}) =>
+    (await strict()).t.call('POST', '/sign-up', { body: { email, password: PASSWORD, ...more } });
+  const address = () => `strict${++count}@example.com`;
+
+  it('sign-up answers alike for a free address, a verified one and one that waits; the mail tells them apart', async () => {
+    const { t, box } = await strict();
+    const email = address();
+    const free = await signUp(email, { name: 'Ada' });
+    const first = await box.next(email);
+    const waiting = await signUp(email.toUpperCase(), { name: 'Eve', password: 'the password of Eve' });
+    const second = await box.next(email);
+    expect((await t.call('POST', '/verify-email', { body: { token: tokenIn(second) } })).status).toBe(200);
+    const taken = await signUp(` ${email} `);
+    const third = await box.next(email);
+    const facts = (r: typeof free) => [r.status, r.text, [...r.headers].filter(([name]) => name !== 'ratelimit')];
+    expect(facts(free)).toEqual([200, '{"status":true}', expect.any(Array)]);
+    expect([facts(waiting), facts(taken)]).toEqual([facts(free), facts(free)]);
+    expect([first, second, third].map((m) => m.subject.split(' ').slice(0, 4).join(' '))).toEqual([
+      'Confirm your e-mail address',
+      'Confirm your e-mail address',
+      'You have an account',
+    ]);
+    expect(tokenIn(third)).toBe('');
+  });
+
+  it('whoever signed up before with an address that is not theirs has nothing once its mail is opened: what counts is the sign-up it was sent for', async () => {
+    const { t, box } = await strict();
+    const email = address();
+    const signIn = (password: string) => t.call('POST', '/sign-in', { body: { email, password } });
+    await signUp(email, { name: 'Eve', password: 'the password of Eve' });
+    const older = tokenIn(await box.next(email));
+    await signUp(email, { name: 'Ada' });
+    const opened = tokenIn(await box.next(email));
+    // As before addresses had to be verified.
+    const before = await createTestService({ sameDatabaseAs: t });
+    const session = (await before.call('POST', '/sign-in', { body: { email, password: 'the password of Eve' } })).body
+      .token;
+    expect((await t.call('GET', '/auth/sessions', { as: session })).status).toBe(200);
+    expect((await t.call('POST', '/verify-email', { body: { token: opened } })).status).toBe(200);
+    expect((await t.call('GET', '/auth/sessions', { as: session })).status).toBe(401);
+    expect((await signIn('the password of Eve')).status).toBe(401);
+    expect((await signIn(PASSWORD)).body.user).toMatchObject({ name: 'Ada', emailVerified: true });
+    expect((await t.call('POST', '/verify-email', { body: { token: older } })).status).toBe(401);
+    expect((await signIn(PASSWORD)).status).toBe(200);
+  });
+
+  it('403 EMAIL_NOT_VERIFIED for who knows the password, 401 for who does not', async () => {
+    const { t, box } = await strict();
+    const email = address();
+    await signUp(email);
+    const token = tokenIn(await box.next(email));
+    const right = await t.call('POST', '/sign-in', { body: { email, password: PASSWORD } });
+    expect([right.status, right.body.error.code, right.headers.get('set-cookie')]).toEqual([
+      403,
+      'EMAIL_NOT_VERIFIED',
+      null,
+    ]);
+    expect((await t.call('POST', '/sign-in', { body: { email, password: 'wrong horse' } })).status).toBe(401);
+    await t.call('POST', '/verify-email', { body: { token } });
+    expect((await t.call('POST', '/sign-in', { body: { email, password: PASSWORD } })).body.user.emailVerified).toBe(
+      true,
+    );
+  });
+
+  it('a magic link verifies as well', async () => {
+    const { t, box } = await strict();
+    const email = address();
+    await signUp(email);
+    await box.next(email);
+    await t.call('POST', '/magic-link', { body: { email } });
+    expect(
+      (await t.call('POST', '/magic-link/verify', { body: { token: tokenIn(await box.next(email)) } })).body.user
+        .emailVerified,
+    ).toBe(true);
+    expect((await t.call('POST', '/sign-in', { body: { email, password: PASSWORD } })).status).toBe(200);
+  });
+
+  it('of 20 sign-ups at once one makes the account, and all are answered alike', async () => {
+    const { t } = await strict();
+    const email = address();
+    const all = await Promise.all(Array.from({ length: 20 }, () => signUp(email)));
+    expect(new Set(all.map((r) => `${r.status} ${r.text}`))).toEqual(new Set(['200 {"status":true}']));
+    expect(
+      await t.legate.platform.database.read.selectFrom('users').select('id').where('email_key', '=', email).execute(),
+    ).toHaveLength(1);
+  });
+
+  it('takes as long for a taken address as for a free one', async () => {
+    const { t } = await strict();
+    const taken = address();
+    await signUp(taken);
+    const time = async (email: string): Promise<number> => {
+      const from = performance.now();
+      await signUp(email);
+      return performance.now() - from;
+    };
+    const times = { free: [] as number[], taken: [] as number[] };
+    for (let i = 0; i < 15; i++) {
+      times.free.push(await time(address()));
+      times.taken.push(await time(taken));
+      await t.legate.platform.background.idle();
+    }
+    const median = (all: number[]): number => all.sort((a, b) => a - b)[7] as number;
+    expect(median(times.taken) / median(times.free)).toBeGreaterThan(0.4);
+    expect(median(times.taken) / median(times.free)).toBeLessThan(2.5);
+  });
+
+  it('503 in production without mail.url', async () => {
+    const t = await createTestService({
+      production: true,
+      config: { users: { requireEmailVerification: true, signUp: 'open' } },
+    });
+    const r = await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password: PASSWORD } });
+    expect([r.status, r.body.error.code]).toEqual([503, 'MAIL_NOT_CONFIGURED']);
+  });
+
+  it('tells whoever has the address that somebody tried', async () => {
+    const p = await signedUp(await plain());
+    await signIn(p, 'wrong horse battery');
+    expect((await eventsAbout(p, 'auth.failed')).at(-1)?.data).toMatchObject({
+      method: 'password',
+      reason: 'INVALID_EMAIL_OR_PASSWORD',
+      userId: p.id,
+    });
+  });
+});

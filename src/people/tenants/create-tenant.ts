@@ -1,0 +1,35 @@
+import { newId } from '../../kernel/ids.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, TenantRow } from '../../storage/index.ts';
+import { TenantErrors } from './errors.ts';
+import { type CreateTenant, MAX_SLUG_CHARS, type Tenant } from './schema.ts';
+import { toTenant } from './store.ts';
+
+/** Makes a tenant. 422 SLUG_IN_USE for a given slug that is taken; one made from the name is made unique. */
+export async function createTenant(platform: Platform, input: CreateTenant): Promise<Tenant> {
+  return platform.ledger.change(async ({ db, now }) => {
+    const id = newId('tenant', now);
+    let slug = input.slug ?? slugOf(input.name);
+    if (slug === '' || (await isTaken(db, slug))) {
+      if (input.slug !== undefined) throw TenantErrors.SLUG_IN_USE({ details: { path: 'slug' } });
+      slug = `${slug || 'tenant'}-${id.slice(-10)}`;
+    }
+    const row: TenantRow = { id, name: input.name, slug, created_at: now };
+    await db.insertInto('tenants').values(row).execute();
+    return toTenant(row);
+  });
+}
+
+const isTaken = async (db: Db, slug: string): Promise<boolean> =>
+  (await db.selectFrom('tenants').select('id').where('slug', '=', slug).executeTakeFirst()) !== undefined;
+
+/** `Große Firma, Inc.` -> `grosse-firma-inc` as far as letters have a plain form. */
+const slugOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, MAX_SLUG_CHARS - 11)
+    .replace(/^-|-$/g, '');

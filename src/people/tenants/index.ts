@@ -1,0 +1,12 @@
+import { defineModule } from '../../platform.ts';
+import { TenantErrors } from './errors.ts';
+import { tenantRoutes } from './routes.ts';
+
+export { tenantExists } from './store.ts';
+
+export const tenants = defineModule({
+  name: 'tenants',
+  description: 'Groups of users. A user may belong to one; an agent belongs to that of its owner.',
+  routes: tenantRoutes,
+  errors: TenantErrors,
+});

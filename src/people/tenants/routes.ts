@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { afterCursor, cutPage, nextPage, PageQuery } from '../../http/page.ts';
+import { defineRoute } from '../../platform.ts';
+import { createTenant } from './create-tenant.ts';
+import { TenantErrors } from './errors.ts';
+import { CreateTenant, Tenant } from './schema.ts';
+import { getTenant, listTenants } from './store.ts';
+
+export const tenantRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/tenants',
+    summary: 'Make a tenant',
+    access: 'admin',
+    body: CreateTenant,
+    responses: { 201: Tenant },
+    errors: [TenantErrors.SLUG_IN_USE],
+    handle: async (call, platform) => ({ status: 201, body: await createTenant(platform, call.body) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/tenants',
+    summary: 'List tenants',
+    description: 'Oldest first. A Link header with rel="next" leads to the next page.',
+    access: 'admin',
+    query: PageQuery,
+    responses: { 200: z.array(Tenant) },
+    handle: async ({ query: { limit, cursor }, url }, platform) => {
+      const { rows, next } = cutPage(
+        await listTenants(platform, { limit: limit + 1, after: afterCursor(cursor) }),
+        limit,
+      );
+      return { status: 200, body: rows, ...nextPage(url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/tenants/:id',
+    summary: 'Read a tenant',
+    access: 'admin',
+    params: z.object({ id: z.string() }),
+    responses: { 200: Tenant },
+    errors: [TenantErrors.TENANT_NOT_FOUND],
+    handle: async (call, platform) => ({ status: 200, body: await getTenant(platform, call.params.id) }),
+  }),
+];

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { isoTimestamp, text } from '../../kernel/json.ts';
+
+/** Contract, section 4. */
+export const Tenant = z
+  .object({ id: z.string(), name: z.string(), slug: z.string(), createdAt: isoTimestamp })
+  .meta({ id: 'Tenant' });
+export type Tenant = z.output<typeof Tenant>;
+
+export const MAX_SLUG_CHARS = 63;
+
+export const CreateTenant = z
+  .strictObject({
+    name: text(200),
+    slug: z
+      .string()
+      .max(MAX_SLUG_CHARS)
+      .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case letters and digits, in parts joined by single hyphens')
+      .optional()
+      .meta({ description: 'Unique. Made from the name when not given.', examples: ['acme'] }),
+  })
+  .meta({ id: 'CreateTenantRequest' });
+export type CreateTenant = z.output<typeof CreateTenant>;
+
+/** What is not of the form of a tenant id is the id of no tenant, and is never sent to the database. */
+export const isTenantId = (id: string): boolean => /^tnt_[0-9a-z]{26}$/.test(id);

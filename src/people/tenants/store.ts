@@ -1,0 +1,38 @@
+import { isoTime } from '../../kernel/clock.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, TenantRow } from '../../storage/index.ts';
+import { TenantErrors } from './errors.ts';
+import { isTenantId, type Tenant } from './schema.ts';
+
+export const toTenant = (row: TenantRow): Tenant => ({
+  id: row.id,
+  name: row.name,
+  slug: row.slug,
+  createdAt: isoTime(row.created_at),
+});
+
+export async function tenantExists(db: Db, id: string): Promise<boolean> {
+  return (
+    isTenantId(id) &&
+    (await db.selectFrom('tenants').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
+  );
+}
+
+/** 404 TENANT_NOT_FOUND. */
+export async function getTenant(platform: Platform, id: string): Promise<Tenant> {
+  const row = isTenantId(id)
+    ? await platform.database.read.selectFrom('tenants').selectAll().where('id', '=', id).executeTakeFirst()
+    : undefined;
+  if (!row) throw TenantErrors.TENANT_NOT_FOUND();
+  return toTenant(row);
+}
+
+/** Oldest first, at most `limit`, behind the id `after`. */
+export async function listTenants(
+  platform: Platform,
+  page: { limit: number; after: string | undefined },
+): Promise<Tenant[]> {
+  let query = platform.database.read.selectFrom('tenants').selectAll();
+  if (page.after !== undefined) query = query.where('id', '>', page.after);
+  return (await query.orderBy('id').limit(page.limit).execute()).map(toTenant);
+}

@@ -1,0 +1,41 @@
+import type { Platform } from '../../platform.ts';
+import { endSessions } from '../sessions/index.ts';
+import { assertAnotherAdmin, requireUser } from './store.ts';
+
+/**
+ * Deletes a user; for administrators. In one change the sessions and API tokens end and the agents are revoked, each with its
+ * event; audit entries stay. 404 USER_NOT_FOUND, 409 LAST_ADMIN.
+ */
+export async function deleteUser(platform: Platform, id: string): Promise<void> {
+  await platform.ledger.change(async (change) => {
+    const { db, now } = change;
+    const user = await requireUser(db, id);
+    if (user.role === 'admin') await assertAnotherAdmin(db, id);
+    change.invalidate();
+    await endSessions(platform, change, id, { reason: 'user-deleted' });
+    for (const table of [
+      'api_tokens',
+      'one_time_tokens',
+      'email_codes',
+      'totp_secrets',
+      'backup_codes',
+      'trusted_devices',
+    ] as const)
+      await db.deleteFrom(table).where('user_id', '=', id).execute();
+    const revoked = await db
+      .updateTable('agents')
+      .set({ revoked_at: now, updated_at: now, policy_epoch: change.epoch })
+      .where('owner_id', '=', id)
+      .where('revoked_at', 'is', null)
+      .returning('id')
+      .execute();
+    for (const agent of revoked)
+      change.emit({
+        type: 'agent.revoked',
+        agentId: agent.id,
+        userId: id,
+        data: { agentId: agent.id, reason: 'owner-deleted' },
+      });
+    await db.deleteFrom('users').where('id', '=', id).execute();
+  });
+}

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { createTestService, type TestService } from '../../../test/support/service.ts';
+
+/** An application with its own sign-in: here a header says who it is. */
+const embedded = () =>
+  createTestService({
+    authenticate: async (request) => {
+      const name =
+        request.headers.get('x-user') ?? /^Bearer app-(\w+)$/.exec(request.headers.get('authorization') ?? '')?.[1];
+      if (!name) return null;
+      return { userId: `ext|${name}`, ...(name === 'root' ? { role: 'admin' as const } : {}) };
+    },
+  });
+const as = (name: string, more: Record<string, string> = {}) => ({ headers: { 'x-user': name, ...more } });
+const create = (t: TestService, name: string, owner = `ext|${name}`) =>
+  t.call('POST', '/agents', { ...as(name), body: { ownerId: owner, name: 'a', type: 'service' } });
+
+describe('a user of the embedding application', () => {
+  it("owns agents, asks about them, and sees nobody else's", async () => {
+    const t = await embedded();
+    const hers = (await create(t, 'alice')).body;
+    const his = (await create(t, 'bob')).body;
+    expect((await t.call('GET', '/agents', as('alice'))).body.map((a: { id: string }) => a.id)).toEqual([hers.id]);
+    const ask = (agentId: string) =>
+      t.call('POST', '/authorize', { ...as('alice'), body: { agentId, action: 'read', resource: 'db:x' } });
+    expect((await ask(hers.id)).status).toBe(200);
+    expect((await ask(his.id)).status).toBe(404);
+    expect((await t.call('GET', `/agents/${his.id}`, as('alice'))).status).toBe(404);
+    expect((await create(t, 'alice', 'ext|bob')).status).toBe(403);
+    expect((await t.call('GET', '/users', as('alice'))).status).toBe(403);
+    expect((await t.call('GET', '/agents', { as: hers.token })).body).toHaveLength(1);
+  });
+
+  it('is an administrator when the application says so', async () => {
+    const t = await embedded();
+    const hers = (await create(t, 'alice')).body;
+    expect((await t.call('GET', `/agents/${hers.id}`, as('root'))).status).toBe(200);
+    expect((await t.call('GET', '/users', as('root'))).body).toMatchObject([
+      { id: 'ext|alice', email: null, role: 'user' },
+    ]);
+    expect((await t.call('DELETE', '/users/ext%7Calice', as('root'))).status).toBe(204);
+    expect((await t.call('GET', `/agents/${hers.id}`, as('root'))).body.status).toBe('revoked');
+  });
+
+  it('has a bare record from its first call on, without a session', async () => {
+    const t = await embedded();
+    const all = await Promise.all(Array.from({ length: 10 }, () => t.call('GET', '/auth/session', as('root'))));
+    for (const r of all)
+      expect(r.body).toEqual({
+        session: null,
+        user: expect.objectContaining({ id: 'ext|root', email: null, role: 'admin' }),
+      });
+    expect((await t.call('POST', '/sign-out', as('root'))).status).toBe(403);
+  });
+
+  it('can make API tokens; what the application lends for a call does not stay in them', async () => {
+    const t = await embedded();
+    const r = await t.call('POST', '/api-tokens', { ...as('root'), body: { name: 'ci' } });
+    expect(r.status).toBe(201);
+    expect((await t.call('GET', '/auth/session', { as: r.body.token })).body.user).toMatchObject({
+      id: 'ext|root',
+      role: 'user',
+    });
+    expect((await t.call('GET', '/users', { as: r.body.token })).status).toBe(403);
+    expect((await t.call('GET', '/api-tokens', as('root'))).body).toHaveLength(1);
+  });
+
+  it('may be proved by a Bearer token of the application', async () => {
+    const t = await embedded();
+    expect((await t.call('GET', '/auth/session', { as: 'app-alice' })).body.user.id).toBe('ext|alice');
+    const r = await t.call('GET', '/agents', { as: 'app-' });
+    expect(r.status).toBe(401);
+    expect(r.headers.get('www-authenticate')).toContain('error="invalid_token"');
+    expect((await t.call('GET', '/agents', { headers: { authorization: 'Basic YTpi' } })).status).toBe(401);
+  });
+
+  it('is not asked for when a credential of ours is there, even a bad one', async () => {
+    const t = await embedded();
+    const bob = await t.user();
+    expect((await t.call('GET', '/auth/session', { as: bob, ...as('root') })).body.user.id).toBe(bob.id);
+    await t.call('DELETE', `/users/${bob.id}`, as('root'));
+    expect((await t.call('GET', '/auth/session', { as: bob, ...as('root') })).status).toBe(401);
+    expect((await t.call('GET', '/auth/session', as('root', { cookie: `${t.database.name}_session=x` }))).status).toBe(
+      401,
+    );
+  });
+
+  it('nobody: 401', async () => {
+    const t = await embedded();
+    expect((await t.call('GET', '/agents')).status).toBe(401);
+  });
+
+  it('a change that a browser sent from a foreign page is refused', async () => {
+    const t = await embedded();
+    const send = async (headers: Record<string, string>) =>
+      (await t.call('POST', '/api-tokens', { ...as('alice', headers), body: { name: 'x' } })).status;
+    expect(await send({})).toBe(201);
+    expect(await send({ origin: 'http://localhost:3000' })).toBe(201);
+    expect(await send({ origin: 'https://app.example', 'sec-fetch-site': 'same-origin' })).toBe(201);
+    expect(await send({ origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' })).toBe(403);
+    expect(await send({ origin: 'https://evil.example' })).toBe(403);
+  });
+
+  it.each([
+    [{ userId: '' }],
+    [{ userId: 'a\u0000' }],
+    [{ userId: 'x'.repeat(129) }],
+    [{ userId: 7 }],
+    [{}],
+    [{ userId: 'a', role: 'root' }],
+  ])('%j from the application is its mistake: 500, and the log says so', async (answer) => {
+    const errors: unknown[] = [];
+    const log = {
+      debug: () => {},
+      info: () => {},
+      warn: () => {},
+      error: (fields: { err?: unknown }) => errors.push(fields.err),
+    };
+    const t = await createTestService({ log, authenticate: () => answer as never });
+    const r = await t.call('GET', '/agents');
+    expect([r.status, r.body.error.code]).toEqual([500, 'INTERNAL_ERROR']);
+    expect(String(errors[0])).toContain('authenticate gave a');
+  });
+});

@@ -1,0 +1,54 @@
+import { defineModule } from '../../platform.ts';
+import { inviteRoutes } from '../invites/invite-routes.ts';
+import { passwordRoutes } from '../passwords/password-routes.ts';
+import { setupRoutes } from '../setup/setup-routes.ts';
+import { verifyEmailRoutes } from '../sign-in/verify-email-routes.ts';
+import { UserErrors } from './errors.ts';
+import { userRoutes } from './routes.ts';
+
+export { confirmPage, donePage } from '../passwords/password-pages.ts';
+export { passwordErrors } from '../passwords/password-policy.ts';
+export { type PersonCalling, withPasswordCheck } from '../passwords/prove-password.ts';
+export { forgotPassword } from '../passwords/reset-password.ts';
+export { ensureFirstAdmin, type FirstAdmin } from '../setup/ensure-first-admin.ts';
+export { checkCallbackUrl, linkTo } from '../sign-in/callback-url.ts';
+export {
+  answerSignIn,
+  type FirstStep,
+  finishSignIn,
+  type SignedInResult,
+  type SignInDevice,
+  type SignInResult,
+  signInDevice,
+  startSession,
+} from '../sign-in/finish-sign-in.ts';
+export { formProblems } from '../sign-in/form-problems.ts';
+export { mailTexts } from '../sign-in/mail-texts.ts';
+export {
+  countOneTimeTokens,
+  createOneTimeToken,
+  endOneTimeTokens,
+  findOneTimeToken,
+  takeOneTimeToken,
+} from '../sign-in/one-time-token.ts';
+export { attempting, refuse } from '../sign-in/refusal.ts';
+export { endSecondStep, secondStepCookie, secondStepToken } from '../sign-in/second-step.ts';
+export { assertMail, MAX_LINKS } from '../sign-in/send-mail.ts';
+export { sessionIdOf } from '../sign-in/session-only.ts';
+export { signIn } from '../sign-in/sign-in.ts';
+export { signOut } from '../sign-in/sign-out.ts';
+export { signUp } from '../sign-in/sign-up.ts';
+export { endTrustedDevices, trustDevice } from '../sign-in/trusted-device.ts';
+export { askForVerification } from '../sign-in/verify-email.ts';
+export { type UsersApi, usersApi } from './api.ts';
+export { AnyEmail, Email } from './email.ts';
+export { UserErrors } from './errors.ts';
+export { AskForMail, Done, LinkQuery, SignedIn, SignIn, SignInAnswer, SignUp, UseLink, type User } from './schema.ts';
+export { ensureExternalUser, findUser, findUserByEmail, owners, toUser } from './store.ts';
+
+export const users = defineModule({
+  name: 'users',
+  description: 'People: accounts, signing in and out, the first administrator.',
+  routes: [...userRoutes, ...passwordRoutes, ...verifyEmailRoutes, ...inviteRoutes, ...setupRoutes],
+  errors: UserErrors,
+});

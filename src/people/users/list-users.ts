@@ -1,0 +1,17 @@
+import type { Platform } from '../../platform.ts';
+import type { User, UserFilter } from './schema.ts';
+import { findUsers, requireUser, toUser } from './store.ts';
+
+/** Ordered by id, at most `limit`, behind the id `after`. For administrators. */
+export async function listUsers(
+  platform: Platform,
+  filter: UserFilter,
+  page: { limit: number; after: string | undefined },
+): Promise<User[]> {
+  return (await findUsers(platform.database.read, filter, page)).map(toUser);
+}
+
+/** 404 USER_NOT_FOUND. For administrators. */
+export async function getUser(platform: Platform, id: string): Promise<User> {
+  return toUser(await requireUser(platform.database.read, id));
+}

@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { asUser } from '../../access/principal.ts';
+import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { languageOf } from '../../pages/index.ts';
+import { defineRoute } from '../../platform.ts';
+import { passwordErrors } from '../passwords/password-policy.ts';
+import { endCookie, SessionErrors } from '../sessions/index.ts';
+import { answerSignIn, signInDevice } from '../sign-in/finish-sign-in.ts';
+import { getSession } from '../sign-in/get-session.ts';
+import { signIn } from '../sign-in/sign-in.ts';
+import { signOut } from '../sign-in/sign-out.ts';
+import { signUp } from '../sign-in/sign-up.ts';
+import { deleteUser } from './delete-user.ts';
+import { UserErrors } from './errors.ts';
+import { getUser, listUsers } from './list-users.ts';
+import {
+  ListUsers,
+  SessionAndUser,
+  SignIn,
+  SignInAnswer,
+  SignUpAnswer,
+  SignUpRequest,
+  UpdateUser,
+  User,
+} from './schema.ts';
+import { updateUser } from './update-user.ts';
+
+const idParams = z.object({ id: z.string() });
+const {
+  EMAIL_IN_USE,
+  EMAIL_NOT_VERIFIED,
+  INVALID_EMAIL_OR_PASSWORD,
+  INVITE_INVALID,
+  INVITE_REQUIRED,
+  LAST_ADMIN,
+  MAIL_NOT_CONFIGURED,
+  PASSWORD_CHECKS_BUSY,
+  SIGN_UP_CLOSED,
+  TENANT_UNKNOWN,
+  USER_NOT_FOUND,
+} = UserErrors;
+
+/** Contract, section 10. */
+export const userRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/sign-up',
+    summary: 'Make an account and sign in',
+    access: 'public',
+    rateLimit: 'signUp',
+    description:
+      'Where addresses have to be verified, the answer is {"status":true} whether the address is free or not, and a mail says how to go on.',
+    body: SignUpRequest,
+    responses: { 200: SignUpAnswer },
+    errors: [
+      SIGN_UP_CLOSED,
+      INVITE_REQUIRED,
+      INVITE_INVALID,
+      EMAIL_IN_USE,
+      MAIL_NOT_CONFIGURED,
+      PASSWORD_CHECKS_BUSY,
+      ...passwordErrors,
+    ],
+    handle: async (call, platform) => {
+      const { advice, ...result } = await signUp(platform, call.body, call, languageOf(call.request));
+      return 'status' in result
+        ? { status: 200, body: result, headers: advice }
+        : answerSignIn(platform, result, advice);
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/sign-in',
+    summary: 'Sign in with e-mail address and password',
+    description:
+      'Always starts a new session. With a second factor there is none yet: POST /totp/verify follows, unless the browser is trusted.',
+    access: 'public',
+    rateLimit: 'signIn',
+    body: SignIn,
+    responses: { 200: SignInAnswer },
+    errors: [INVALID_EMAIL_OR_PASSWORD, EMAIL_NOT_VERIFIED, SessionErrors.SESSION_LIMIT_REACHED, PASSWORD_CHECKS_BUSY],
+    handle: async (call, platform) =>
+      answerSignIn(platform, await signIn(platform, call.body, signInDevice(platform, call))),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/sign-out',
+    summary: 'End the session of this call',
+    access: 'user',
+    responses: { 204: null },
+    handle: async (call, platform) => {
+      await signOut(platform, call);
+      return { status: 204, headers: endCookie(platform) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/auth/session',
+    fastPath: true,
+    summary: 'Who is calling',
+    access: 'user',
+    responses: { 200: SessionAndUser },
+    handle: async (call, platform) => ({ status: 200, body: await getSession(platform, asUser(call.principal)) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/users',
+    summary: 'List users',
+    description: 'Ordered by id. A Link header with rel="next" leads to the next page.',
+    access: 'admin',
+    query: ListUsers,
+    responses: { 200: z.array(User) },
+    handle: async ({ query: { limit, cursor, ...filter }, url }, platform) => {
+      const { rows, next } = cutPage(
+        await listUsers(platform, filter, { limit: limit + 1, after: afterCursor(cursor) }),
+        limit,
+      );
+      return { status: 200, body: rows, ...nextPage(url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/users/:id',
+    summary: 'Read a user',
+    access: 'admin',
+    params: idParams,
+    responses: { 200: User },
+    errors: [USER_NOT_FOUND],
+    handle: async (call, platform) => ({ status: 200, body: await getUser(platform, call.params.id) }),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/users/:id',
+    summary: 'Change role, tenant or name of a user',
+    description: "Takes effect with the user's next call. The user's agents move to the new tenant with them.",
+    access: 'admin',
+    params: idParams,
+    body: UpdateUser,
+    responses: { 200: User },
+    errors: [USER_NOT_FOUND, LAST_ADMIN, TENANT_UNKNOWN],
+    handle: async (call, platform) => ({ status: 200, body: await updateUser(platform, call.params.id, call.body) }),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/users/:id',
+    summary: 'Delete a user',
+    description: 'Ends their sessions and API tokens and revokes their agents. Audit entries stay.',
+    access: 'admin',
+    params: idParams,
+    responses: { 204: null },
+    errors: [USER_NOT_FOUND, LAST_ADMIN],
+    handle: async (call, platform) => {
+      await deleteUser(platform, call.params.id);
+      return { status: 204 };
+    },
+  }),
+];

@@ -1,0 +1,127 @@
+import type { Owners } from '../../access/owners.ts';
+import type { UserPrincipal } from '../../access/principal.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { Db, UserRow } from '../../storage/index.ts';
+import { emailKey } from './email.ts';
+import { UserErrors } from './errors.ts';
+import { isUserId, type User, type UserFilter } from './schema.ts';
+
+export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash'>): User => ({
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  role: row.role,
+  emailVerified: row.email_verified === 1,
+  twoFactorEnabled: row.two_factor_enabled === 1,
+  tenantId: row.tenant_id,
+  createdAt: isoTime(row.created_at),
+  updatedAt: isoTime(row.updated_at),
+});
+
+export interface NewUser {
+  readonly email: string;
+  readonly passwordHash: string;
+  readonly name?: string | null | undefined;
+  readonly role: UserRow['role'];
+  readonly tenantId?: string | null | undefined;
+  readonly emailVerified?: boolean;
+}
+
+/** 422 EMAIL_IN_USE when the address is taken, however it is spelt. At most one of many at once gets it. */
+export async function insertUser(db: Db, now: number, user: NewUser): Promise<UserRow> {
+  const row: UserRow = {
+    id: newId('user', now),
+    email: user.email,
+    email_key: emailKey(user.email),
+    name: user.name ?? null,
+    role: user.role,
+    password_hash: user.passwordHash,
+    email_verified: user.emailVerified ? 1 : 0,
+    two_factor_enabled: 0,
+    tenant_id: user.tenantId ?? null,
+    created_at: now,
+    updated_at: now,
+  };
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('users')
+    .values(row)
+    .onConflict((oc) => oc.column('email_key').doNothing())
+    .executeTakeFirstOrThrow();
+  if (numInsertedOrUpdatedRows === 0n) throw UserErrors.EMAIL_IN_USE({ details: { path: 'email' } });
+  return row;
+}
+
+/**
+ * The bare record, without credentials, of a user of the embedding application: there when it is needed to hang something on.
+ * Its role is `user` whatever the application says now: what outlives the call (an API token) does not keep a borrowed role.
+ */
+export async function ensureExternalUser(
+  db: Db,
+  now: number,
+  principal: Pick<UserPrincipal, 'userId' | 'tenantId'>,
+): Promise<void> {
+  await db
+    .insertInto('users')
+    .values({
+      id: principal.userId,
+      email: null,
+      email_key: null,
+      name: null,
+      role: 'user',
+      password_hash: null,
+      email_verified: 0,
+      two_factor_enabled: 0,
+      tenant_id: principal.tenantId,
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((oc) => oc.column('id').doNothing())
+    .execute();
+}
+
+export async function findUser(db: Db, id: string): Promise<UserRow | undefined> {
+  return isUserId(id) ? db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst() : undefined;
+}
+
+/** The port by which other areas look up the owners of agents. */
+export const owners: Owners = { find: findUser, ensureExternal: ensureExternalUser };
+
+/** 404 USER_NOT_FOUND. */
+export async function requireUser(db: Db, id: string): Promise<UserRow> {
+  const row = await findUser(db, id);
+  if (!row) throw UserErrors.USER_NOT_FOUND();
+  return row;
+}
+
+export async function findUserByEmail(db: Db, email: string): Promise<UserRow | undefined> {
+  const key = emailKey(email);
+  if (key.includes('\u0000') || !key.isWellFormed()) return undefined;
+  return db.selectFrom('users').selectAll().where('email_key', '=', key).executeTakeFirst();
+}
+
+/** Ordered by id: for our own users, oldest first. */
+export function findUsers(
+  db: Db,
+  filter: UserFilter,
+  page: { limit: number; after: string | undefined },
+): Promise<UserRow[]> {
+  let query = db.selectFrom('users').selectAll();
+  if (filter.role !== undefined) query = query.where('role', '=', filter.role);
+  if (filter.tenantId !== undefined) query = query.where('tenant_id', '=', filter.tenantId);
+  if (filter.email !== undefined) query = query.where('email_key', '=', emailKey(filter.email));
+  if (page.after !== undefined) query = query.where('id', '>', page.after);
+  return query.orderBy('id').limit(page.limit).execute();
+}
+
+/** Throws 409 LAST_ADMIN unless there is another administrator. Exact inside a change. */
+export async function assertAnotherAdmin(db: Db, than: string): Promise<void> {
+  const other = await db
+    .selectFrom('users')
+    .select('id')
+    .where('role', '=', 'admin')
+    .where('id', '<>', than)
+    .limit(1)
+    .executeTakeFirst();
+  if (!other) throw UserErrors.LAST_ADMIN();
+}

@@ -1,4 +1,0 @@
-import type { Clock } from '../lib/clock.ts';
-
-/** Milliseconds that nobody sets back or forward: a window is a length of time, not a time of day. */
-export const steadyClock: Clock = { now: () => Math.floor(performance.timeOrigin + performance.now()) };

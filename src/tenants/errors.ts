@@ -1,6 +1,0 @@
-import { defineErrors } from '../lib/error.ts';
-
-export const TenantErrors = defineErrors({
-  TENANT_NOT_FOUND: [404, 'No such tenant.'],
-  SLUG_IN_USE: [422, 'Another tenant has this slug.'],
-});

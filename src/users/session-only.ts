@@ -1,9 +1,0 @@
-import type { Principal } from '../lib/access.ts';
-import { CommonErrors } from '../lib/error.ts';
-
-/** The session that proves the call. 403 FORBIDDEN, with `message`, for any other credential. */
-export function sessionIdOf(principal: Principal, message = 'This needs a session: sign in first.'): string {
-  const sessionId = principal.kind === 'user' && principal.via === 'session' ? principal.credentialId : null;
-  if (sessionId === null) throw CommonErrors.FORBIDDEN({ message });
-  return sessionId;
-}
