@@ -23,6 +23,19 @@ async function bundleProgram() {
   writeFileSync(join(beside, 'cli.js'), "#!/usr/bin/env node\nimport './program/cli.js';\n", { mode: 0o755 });
 }
 
+/** Writes the API description of the default configuration, so that the package carries it. */
+function describeApi() {
+  const { status, stdout } = spawnSync(process.execPath, [join(dist, 'cli.js'), 'openapi'], {
+    cwd: dist,
+    env: {},
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (status !== 0) throw new Error('legate openapi failed');
+  writeFileSync(join(dist, 'openapi.json'), JSON.stringify(JSON.parse(stdout)));
+}
+
 /** Builds, or ends the process with 1. */
 export async function build() {
   try {
@@ -47,6 +60,7 @@ export async function build() {
     await bundleProgram();
     if (existsSync(dist)) renameSync(dist, before);
     renameSync(beside, dist);
+    describeApi();
   } finally {
     rmSync(beside, { recursive: true, force: true });
     rmSync(before, { recursive: true, force: true });

@@ -50,6 +50,7 @@ describe('the packed package', () => {
       'dist/cli.js',
       'dist/node.js',
       'dist/mcp.js',
+      'dist/openapi.json',
     ])
       expect(files).toContain(file);
     expect(files.filter((file) => /\.test\.|\.cases\.|^(src|test|scripts|bench|examples)\//.test(file))).toEqual([]);

@@ -8,7 +8,6 @@ import { renderTourMarkdown } from '../../src/cli/tour/render.ts';
 import { readConfig } from '../../src/config.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
-import { createTestService } from '../support/service.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const mounted = distinctRoutes(readConfig({}).values);
@@ -25,12 +24,6 @@ const withBlock = (text: string, name: string, block: string): string =>
 describe('the docs that are made from the code', () => {
   it('docs/config.md has every option', async () => {
     await expect(renderConfig()).toMatchFileSnapshot(docs('config.md'));
-  });
-
-  it('docs/openapi.json describes every endpoint, as /openapi.json does', async () => {
-    const service = await createTestService();
-    const { body } = await service.call('GET', '/openapi.json');
-    await expect(`${JSON.stringify(body, null, 2)}\n`).toMatchFileSnapshot(docs('openapi.json'));
   });
 
   it('docs/errors.md has every error', async () => {
