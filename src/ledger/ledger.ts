@@ -181,8 +181,17 @@ export class Ledger {
     this.#invalidated.add(listener);
   }
 
+  /** What is committed stays committed: a listener that throws is reported, and the others are called all the same. */
   #announce(commit: Commit): void {
-    for (const listener of this.#listeners) listener(commit);
+    for (const listener of this.#listeners) this.#call(() => listener(commit));
+  }
+
+  #call(listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      this.#o.onError('a listener of the ledger failed', error);
+    }
   }
 
   /**
@@ -256,7 +265,7 @@ export class Ledger {
         this.stats.changes++;
         this.stats.records += records.length;
         if (firstSeq > 0) this.#announce({ firstSeq, records, events: committed, timestamp });
-        if (invalidated) for (const listener of this.#invalidated) listener();
+        if (invalidated) for (const listener of this.#invalidated) this.#call(listener);
         return result;
       } catch (error) {
         this.stats.changes++;

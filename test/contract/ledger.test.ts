@@ -116,6 +116,33 @@ describe('the ledger', () => {
   });
 });
 
+describe('a listener that throws', () => {
+  it('neither turns what is committed into an error nor keeps it from the other listeners', async () => {
+    const t = await createTestService();
+    const { ledger } = t.legate.platform;
+    const heard: string[] = [];
+    const unhandled: unknown[] = [];
+    const onUnhandled = (error: unknown): number => unhandled.push(error);
+    process.on('unhandledRejection', onUnhandled);
+    ledger.onCommit(() => {
+      throw new Error('a broken listener');
+    });
+    ledger.onInvalidate(() => {
+      throw new Error('a broken listener');
+    });
+    ledger.onCommit(({ firstSeq }) => heard.push(`commit ${firstSeq}`));
+    ledger.onInvalidate(() => heard.push('invalidated'));
+    const before = ledger.stats.changes;
+    const id = await putAgent(t, [{ resource: 'db:*', actions: ['read'] }]);
+    expect(ledger.stats.changes).toBe(before + 1);
+    expect(await ask(t, { agentId: id, action: 'read', resource: 'db:x' })).toMatchObject({ allowed: true });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([heard, unhandled]).toEqual([['commit 1', 'invalidated', 'commit 2'], []]);
+    expect((await rows(t)).map((r) => r.type)).toEqual(['agent.created', 'audit']);
+    process.off('unhandledRejection', onUnhandled);
+  });
+});
+
 describe('two instances on one database', () => {
   it('a revocation answered by one is known to the very next decision of the other', async () => {
     const a = await createTestService();
