@@ -56,13 +56,17 @@ export type ModelDecision =
 const isDelegation = (by: Step['by']): by is ModelDelegation => 'from' in by;
 const links = (chain: Chain): ModelDelegation[] => chain.map((s) => s.by).filter(isDelegation);
 
-/** "`*` as the last segment matches one or more remaining segments; as a middle segment exactly one." */
+/** "`*` as the last segment matches one or more remaining segments; as a middle segment exactly one", none of them empty. */
 export function matches(pattern: string, resource: string): boolean {
   const p = pattern.split(':');
   const r = resource.split(':');
   const open = p.at(-1) === '*';
   if (open ? r.length < p.length : r.length !== p.length) return false;
-  return p.every((segment, i) => segment === '*' || segment === r[i]);
+  if (pattern === '*') return true;
+  return r.every((segment, i) => {
+    const wanted = p[Math.min(i, p.length - 1)];
+    return wanted === '*' ? segment !== '' : segment === wanted;
+  });
 }
 
 /** A pattern covers another when it matches the most general resources of that one: with names that no pattern uses, one segment and several for an open end. */

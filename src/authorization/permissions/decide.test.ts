@@ -80,15 +80,17 @@ describe('patterns', () => {
     .map((s) => s.join(':'));
   const resource = fc.array(segment, { minLength: 1, maxLength: 6 }).map((s) => s.join(':'));
 
-  /** Contract 6 in its own words. */
+  /** Contract 6 in its own words, with wildcards that stand for no empty segment. */
   const model = (p: string, r: string): boolean => {
+    if (p === '*') return true;
     const ps = p.split(':');
     const rs = r.split(':');
+    const fits = (s: string, i: number): boolean => (s === '*' ? rs[i] !== '' : s === rs[i]);
     if (ps.at(-1) === '*') {
       const before = ps.slice(0, -1);
-      return rs.length > before.length && before.every((s, i) => s === '*' || s === rs[i]);
+      return rs.length > before.length && before.every(fits) && !rs.slice(before.length).includes('');
     }
-    return ps.length === rs.length && ps.every((s, i) => s === '*' || s === rs[i]);
+    return ps.length === rs.length && ps.every(fits);
   };
 
   it('an index over many patterns finds exactly those that match one by one', () => {

@@ -15,7 +15,7 @@ function lists(segments: readonly string[], longest: number): string[] {
 
 const PATTERNS = lists(['a', 'b', '*'], 3);
 /** `z` stands for all the names that no pattern has; one segment more than the patterns tells an open end from a closed one. */
-const RESOURCES = lists(['a', 'b', 'z'], 4);
+const RESOURCES = lists(['a', 'b', 'z', ''], 4);
 const matchedBy = new Map(PATTERNS.map((p) => [p, RESOURCES.filter((r) => matches(p, r))]));
 const of = (pattern: string): string[] => matchedBy.get(pattern) ?? RESOURCES.filter((r) => matches(pattern, r));
 
