@@ -129,7 +129,7 @@ describe('GET /metrics', () => {
   it('403 for a user, for an agent, and for a narrowed token of an admin', async () => {
     const t = await createTestService();
     const alice = await t.user();
-    const agent = await t.agent(alice, { permissions: [{ resource: '*', actions: ['*'] }] });
+    const agent = await t.agent(alice, { permissions: [{ resource: 'legate:*', actions: ['*'] }] });
     const narrowed = await t.user({ role: 'admin', scopes: ['audit:read'] });
     for (const as of [alice, agent, narrowed]) expect((await t.call('GET', '/metrics', { as })).status).toBe(403);
   });

@@ -199,7 +199,7 @@ for (const path of ['', '/permissions']) {
       const agent = await t.agent(alice);
       const sibling = await t.agent(alice);
       const gateway = await t.agent(alice, { permissions: [{ resource: 'legate:agents', actions: ['read'] }] });
-      const foreign = await t.agent(bob, { permissions: [{ resource: '*', actions: ['*'] }] });
+      const foreign = await t.agent(bob, { permissions: [{ resource: 'legate:*', actions: ['*'] }] });
       const get = (as: { token: string } | string | undefined, id = agent.id) =>
         t.call('GET', `/agents/${id}${path}`, { as });
       for (const as of [alice, admin, agent, gateway, await t.apiToken(alice.id, ['agents:read'])])

@@ -272,7 +272,7 @@ describe.each([
     const [alice, bob] = [await t.user(), await t.user()];
     const agent = await t.agent(alice);
     const reader = await t.agent(alice, { permissions: [{ resource: 'legate:agents', actions: ['read'] }] });
-    const foreignGateway = await t.agent(bob, { permissions: [{ resource: '*', actions: ['*'] }] });
+    const foreignGateway = await t.agent(bob, { permissions: [{ resource: 'legate:*', actions: ['*'] }] });
     const send = (as: { token: string } | string | undefined, id = agent.id) =>
       t.call(method, `/agents/${id}${path}`, { as, ...(method === 'PATCH' ? { body: { name: 'taken' } } : {}) });
 

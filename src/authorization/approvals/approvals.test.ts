@@ -223,7 +223,7 @@ describe('POST /approvals/:id/approve and /deny', () => {
     const { approvalId } = await request(w);
     expect((await w.t.call('POST', `/approvals/${approvalId}/approve`)).status).toBe(401);
     expect((await approve(w, approvalId, w.agent)).status).toBe(403);
-    const gateway = await w.t.agent(w.owner, { permissions: [{ resource: '*', actions: ['*'] }] });
+    const gateway = await w.t.agent(w.owner, { permissions: [{ resource: 'legate:*', actions: ['*'] }] });
     expect((await approve(w, approvalId, gateway)).status).toBe(403);
     expect((await approve(w, approvalId, { token: await w.t.apiToken(w.owner.id, ['agents:write']) })).status).toBe(
       403,

@@ -184,7 +184,7 @@ describe('POST /authorize', () => {
     const capped = await t.agent(owner, {
       permissions: [{ resource: 'legate:authorize', actions: ['check'], constraints: { maxCallsPerHour: 9 } }],
     });
-    const theirs = await t.agent(await t.user(), { permissions: [{ resource: '*', actions: ['*'] }] });
+    const theirs = await t.agent(await t.user(), { permissions: [{ resource: 'legate:*', actions: ['*'] }] });
     const ask = (as: TestAgent, about: TestAgent) =>
       t.authorize(as, { agentId: about.id, action: 'read', resource: 'db:x' });
     expect((await ask(gateway, agent)).body.allowed).toBe(true);
@@ -192,6 +192,27 @@ describe('POST /authorize', () => {
     expect((await ask(theirs, agent)).status).toBe(404);
     expect((await ask(capped, agent)).status).toBe(404);
   });
+
+  it.each(['*', '*:*', '*:authorize'])(
+    '%s opens nothing of the service itself: legate has to be named',
+    async (resource) => {
+      const { t, owner, agent } = await world();
+      const body = { action: 'read', resource: 'legate:audit' };
+      const everything = await t.agent(owner, { permissions: [{ resource, actions: ['*'] }] });
+      expect((await t.authorize(everything, { ...body, agentId: agent.id })).status).toBe(404);
+      expect((await t.call('GET', `/agents/${agent.id}`, { as: everything })).status).toBe(404);
+      for (const path of ['/agents', '/audit', '/webhooks', '/approvals', '/budgets', '/costs', '/events']) {
+        const named = await t.agent(owner, { permissions: [{ resource: 'legate:*', actions: ['*'] }] });
+        const seen = (await t.call('GET', path, { as: named })).status;
+        expect([path, seen]).toEqual([path, 200]);
+        const { status, body } = await t.call('GET', path, { as: everything });
+        if (status === 200) for (const { agentId, id } of body) expect(agentId ?? id).toBe(everything.id);
+        else expect([path, status]).toEqual([path, 403]);
+      }
+      // The name is still a resource like any other: a decision about it grants no power.
+      expect((await t.authorize(everything, body)).body.allowed).toBe(resource !== '*:authorize');
+    },
+  );
 });
 
 describe('POST /authorize/batch', () => {

@@ -3,7 +3,8 @@ import type { CompiledAgent } from './compile.ts';
 
 /**
  * May the agent act within what its owner owns (contract 4)? Only own entries without constraints count: what is capped,
- * conditional or delegated is a permission for decisions, not a power over the service.
+ * conditional or delegated is a permission for decisions, not a power over the service. The pattern must name the service
+ * literally, so that `*` never opens the audit log or the webhooks of the owner.
  */
 export function mayUseOwnResource(
   agent: CompiledAgent,
@@ -14,6 +15,7 @@ export function mayUseOwnResource(
     .match(resource)
     .some(
       (e) =>
+        e.permission.resource.startsWith('legate:') &&
         e.link === undefined &&
         e.permission.constraints === undefined &&
         (e.actions === undefined || e.actions.has(action)),

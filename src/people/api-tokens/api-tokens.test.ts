@@ -182,7 +182,7 @@ describe('every /api-tokens endpoint', () => {
     for (const as of [
       undefined,
       await t.apiToken(alice.id, ['agents:read', 'agents:write', 'authorize']),
-      await t.agent(alice, { permissions: [{ resource: '*', actions: ['*'] }] }),
+      await t.agent(alice, { permissions: [{ resource: 'legate:*', actions: ['*'] }] }),
     ])
       statuses.push((await t.call(method, path, { as, body })).status);
     expect(statuses).toEqual([401, 403, 403]);
