@@ -22,6 +22,7 @@ beforeAll(async () => {
       { resource: 'mcp:github:*', actions: ['execute'] },
       { resource: 'files:home', actions: ['read'], constraints: { allowedArgPatterns: ['/home/**'] } },
       { resource: 'bank:x', actions: ['pay'], constraints: { requireApproval: true } },
+      { resource: 'net:1', actions: ['read'], constraints: { ipAllowlist: ['0.0.0.0/0', '::/0'] } },
     ],
   });
 });
@@ -82,6 +83,30 @@ describe('POST /access/v1/evaluation', () => {
     });
   });
 
+  it.each<Json>([
+    { ip: 'unknown' },
+    { ip: null },
+    { ip: 7, userAgent: 7 },
+    { ip: { v4: '192.0.2.7' }, userAgent: { name: 'curl' } },
+    { ip: '192.0.2.7\u0000', userAgent: 'x'.repeat(5000) },
+    { userAgent: null, time: { zone: [1] } },
+  ])('[AuthZEN 5] 200: %j holds nothing that is used, and disturbs nothing', async (context) => {
+    const r = await post('evaluation', evaluation('1', 'read', { context }));
+    expect([r.status, r.body.decision]).toEqual([200, true]);
+    const entry = (await t.call('GET', `/audit/${r.body.context.auditId}`, { as: owner })).body;
+    expect([entry.ip, entry.userAgent]).toEqual([null, null]);
+    // An address that cannot be read is on no list.
+    const local = { resource: { type: 'net', id: '1' }, context };
+    expect((await post('evaluation', evaluation('1', 'read', local))).body).toMatchObject({
+      decision: false,
+      context: { reason: 'IP_NOT_ALLOWED' },
+    });
+    const several = await post('evaluations', { ...evaluation('1', 'read', { context }), evaluations: [{}] });
+    expect([several.status, several.body.evaluations[0].decision]).toEqual([200, true]);
+    const found = await post('search/action', { ...evaluation('1', 'read', { context }), action: undefined });
+    expect([found.status, found.body.results]).toEqual([200, [{ name: 'read' }, { name: 'write' }]]);
+  });
+
   it('200 false: a subject that is unknown, of another type, or not the caller’s', async () => {
     const none = { decision: false, context: { reason: 'SUBJECT_NOT_FOUND' } };
     expect((await post('evaluation', evaluation('1'), stranger)).body).toEqual(none);
@@ -102,7 +127,6 @@ describe('POST /access/v1/evaluation', () => {
     ['no resource', { resource: undefined }],
     ['a resource without type', { resource: { id: '1' } }],
     ['a context that is a list', { context: [] }],
-    ['an address that is none', { context: { ip: 'somewhere' } }],
   ])('[AuthZEN 6] 400: %s', async (_, more) => {
     expect((await post('evaluation', evaluation('1', 'read', more))).status).toBe(400);
   });

@@ -1,15 +1,19 @@
+import type { z } from 'zod';
 import { LegateError } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
-import { AgentLookupErrors, type Asker, AuthorizeBody, authorize } from '../permissions/index.ts';
+import { AgentLookupErrors, type Asker, AuthorizeBody, authorize, CallContext } from '../permissions/index.ts';
 import { type Decision, Evaluation, type Evaluations } from './schema.ts';
 
 /** The only type of subject that there is. */
 export const SUBJECT_TYPE = 'agent';
 
+const inForm = <T>(schema: z.ZodType<T>, value: unknown): T | undefined => schema.safeParse(value).data;
+
 /** The question of POST /authorize that an evaluation is: resource `type:id`, arguments from the action. Throws 400. */
 export function questionOf({ subject, action, resource, context }: Evaluation) {
-  const { ip, userAgent } = context ?? {};
+  const ip = inForm(CallContext.shape.ip, context?.['ip']);
+  const userAgent = inForm(CallContext.shape.userAgent, context?.['userAgent']);
   return parseWith(AuthorizeBody, {
     agentId: subject.id.slice(0, 64),
     action: action.name,

@@ -13,7 +13,14 @@ const Properties = jsonObject(AUTHORIZE_BODY_LIMIT).optional();
 const Subject = z.object({ type: text(128), id: text(256), properties: Properties });
 const Resource = z.object({ type: text(256), id: text(512), properties: Properties });
 const Action = z.object({ name: text(128), properties: Properties });
-const Context = z.looseObject({ ip: z.string().max(64).optional(), userAgent: z.string().max(1024).optional() });
+/** The context belongs to the caller: a member that does not have the form in which it is used counts as absent. */
+const Context = z.looseObject({
+  ip: z
+    .unknown()
+    .optional()
+    .meta({ description: 'An IPv4 or IPv6 address from which the subject calls; anything else is ignored.' }),
+  userAgent: z.unknown().optional().meta({ description: 'A text; anything else is ignored.' }),
+});
 
 export const Evaluation = z
   .object({ subject: Subject, action: Action, resource: Resource, context: Context.optional() })

@@ -14,20 +14,21 @@ import { Action, PermissionSource, Resource } from './schema.ts';
 /** Body of /authorize, and so of what `arguments` may hold. */
 export const AUTHORIZE_BODY_LIMIT = 65_536;
 
+/** Where the agent's call comes from, as its owner or a gateway states it. */
+export const CallContext = z.strictObject({
+  ip: text(64)
+    .refine((ip) => parseIp(ip) !== undefined, { message: 'must be an IPv4 or IPv6 address' })
+    .optional(),
+  userAgent: text(1024).optional(),
+});
+
 export const AuthorizeBody = z
   .strictObject({
     agentId: text(64).optional().meta({ description: 'May be left out by an agent asking about itself.' }),
     action: Action,
     resource: Resource,
     arguments: jsonObject(AUTHORIZE_BODY_LIMIT).optional(),
-    context: z
-      .strictObject({
-        ip: text(64)
-          .refine((ip) => parseIp(ip) !== undefined, { message: 'must be an IPv4 or IPv6 address' })
-          .optional(),
-        userAgent: text(1024).optional(),
-      })
-      .optional(),
+    context: CallContext.optional(),
     explain: z.boolean().optional(),
     dryRun: z.boolean().optional(),
     tokensCost: z.number().min(0).max(1e15).optional(),
