@@ -10,6 +10,7 @@ import type { Clock } from './kernel/clock.ts';
 import type { Secrets } from './kernel/data-folder.ts';
 import type { ErrorFactory } from './kernel/errors.ts';
 import type { LabelCounter } from './kernel/label-counter.ts';
+import type { RefusalReason } from './kernel/refusals.ts';
 import type { SecretKind } from './kernel/secrets.ts';
 import type { EventType, Ledger, LedgerReader, NewEvent, Reaction, Turn } from './ledger/index.ts';
 import type { Mailer } from './operations/mail/index.ts';
@@ -84,14 +85,14 @@ export interface Credential {
   readonly kind: CredentialKind;
   /** Of what is no secret with a prefix of ours: whether it is worth asking `verify`. */
   readonly recognises?: (platform: Platform, credential: string) => boolean;
-  /** The principal behind the hash of a secret, or null when it proves nothing (any more). Reads from `db`. */
+  /** The principal of the secret with this hash, or why there is none. Reads from `db`. */
   readonly verify: (
     platform: Platform,
     db: Db,
     tokenHash: string,
     now: number,
     credential: string,
-  ) => Promise<Principal | null>;
+  ) => Promise<Principal | RefusalReason>;
   /**
    * Told of a use, once for each request that was proved by `verify` and never when a principal is proved again, which may be under
    * the ledger's lock: so this may make changes, and the request waits for it.

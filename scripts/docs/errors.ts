@@ -1,4 +1,5 @@
 import { CommonErrors, type ErrorDeclaration } from '../../src/kernel/errors.ts';
+import { REFUSALS } from '../../src/kernel/refusals.ts';
 import { modules } from '../../src/modules.ts';
 
 const HEAD = `# Errors
@@ -32,5 +33,19 @@ export function renderErrors(): string {
     if (rows.length > 0)
       sections.push(`## ${name}\n\n| Code | Status | Message |\n|---|---|---|\n${rows.join('\n')}\n`);
   }
-  return `${HEAD}\n${sections.join('\n')}`;
+  return `${HEAD}\n${sections.join('\n')}\n${reasons()}`;
+}
+
+/** What operators read in the log where the answer does not say it. */
+function reasons(): string {
+  const rows = Object.entries(REFUSALS).map(([reason, sentence]) => `| \`${reason}\` | ${sentence} |`);
+  return `## Reasons in the log
+
+A refused credential, sign-in, grant or client is logged at \`info\` as \`refused\`, with \`requestId\`, \`code\`, \`status\`, \`reason\` and,
+at the OAuth endpoints, \`clientId\`. The caller never gets the reason.
+
+| Reason | Cause |
+|---|---|
+${rows.join('\n')}
+`;
 }

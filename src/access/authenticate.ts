@@ -73,7 +73,7 @@ export class Authenticator {
     if (cookie !== undefined) return this.#bySecret(cookie, true);
     const external = (await this.#hook?.(request)) ?? null;
     if (external === null) {
-      if (header !== null) throw invalidCredential();
+      if (header !== null) throw invalidCredential('credential-unrecognised');
       return {
         principal: ANONYMOUS,
         epoch: Number.MAX_SAFE_INTEGER,
@@ -184,7 +184,7 @@ export class Authenticator {
   }
 
   async #byKnown({ token, kind, tokenHash }: KnownHeader, byCookie: boolean): Promise<Proof> {
-    if (!kind) throw invalidCredential();
+    if (!kind) throw invalidCredential('credential-unrecognised');
     const { policy, database } = this.#platform;
     const epoch = policy.epoch;
     const principal = await this.#prove(kind, tokenHash, token, database.read);
@@ -200,8 +200,10 @@ export class Authenticator {
   async #prove(kind: CredentialKind, tokenHash: string, credential: string, db: Db): Promise<Principal> {
     const { policy, clock } = this.#platform;
     const epoch = policy.epoch;
-    const principal = await this.#credentials.get(kind)?.verify(this.#platform, db, tokenHash, clock.now(), credential);
-    if (!principal) throw invalidCredential();
+    const principal =
+      (await this.#credentials.get(kind)?.verify(this.#platform, db, tokenHash, clock.now(), credential)) ??
+      'credential-unrecognised';
+    if (typeof principal === 'string') throw invalidCredential(principal);
     if (principal.kind !== 'agent' && !this.#credentials.get(kind)?.everyUse?.(this.#platform)) {
       if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
       this.#cache.set(tokenHash, { principal, epoch, provedAt: clock.now() });
@@ -214,7 +216,7 @@ const isBearer = (header: string): boolean =>
   header.length <= MAX_CREDENTIAL_CHARS && header.slice(0, 7).toLowerCase() === 'bearer ';
 
 function bearerToken(header: string): string {
-  if (!isBearer(header)) throw invalidCredential();
+  if (!isBearer(header)) throw invalidCredential('credential-unrecognised');
   return header.slice(7).trim();
 }
 

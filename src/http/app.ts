@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import type { Authenticator, Proof } from '../access/authenticate.ts';
 import { asUser, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
-import { CommonErrors, validationFailed } from '../kernel/errors.ts';
+import { CommonErrors, type LegateError, validationFailed } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { parseJson, parseWith } from '../kernel/json.ts';
 import { secretsEqual } from '../kernel/secrets.ts';
@@ -15,7 +15,7 @@ import { isForm } from './media-type.ts';
 import { assertAllowedOrigin } from './origin.ts';
 import { withHeaders } from './rate-limit/index.ts';
 import type { LimitedEndpoint } from './rate-limit/rate-limit.ts';
-import { JSON_HEADERS, renderError, toKnownError } from './render-error.ts';
+import { JSON_HEADERS, renderKnownError, toKnownError } from './render-error.ts';
 import type { Answer, Call, Route } from './route.ts';
 
 /** What the server in front knows and a Request does not carry. */
@@ -101,20 +101,22 @@ export function createApp(
       const route = head ? (get?.noHead ? undefined : get) : methods.get(request.method);
       let response: Response;
       let limit: Record<string, string> | undefined;
+      const requestId = newId('request', platform.clock.now());
       try {
         if (!route) throw CommonErrors.METHOD_NOT_ALLOWED({ headers: { allow } });
         const { connection } = c.env;
         const ip = clientAddress(connection?.remoteAddress ?? null, request.headers.get('x-forwarded-for'), trusted);
         if (route.rateLimit) limit = await passLimit(platform, route.rateLimit, ip);
-        response = await serve(platform, authenticator, route, request, ip, c.req.param() as Record<string, string>);
+        const params = c.req.param() as Record<string, string>;
+        response = await serve(platform, authenticator, route, { request, ip, params, requestId });
       } catch (error) {
         response = route?.page
-          ? pageOfError(platform, request, error, route.errorBody)
-          : jsonOfError(platform, error, (route ?? first)?.errorBody);
+          ? pageOfError(platform, request, error, requestId, route.errorBody)
+          : jsonOfError(platform, toKnownError(platform, error, requestId), (route ?? first)?.errorBody);
       }
       if (limit) response = withHeaders(response, limit);
-      const requestId = route?.echoRequestId ? request.headers.get('x-request-id') : null;
-      if (requestId !== null) response = withHeaders(response, { 'x-request-id': requestId });
+      const theirs = route?.echoRequestId ? request.headers.get('x-request-id') : null;
+      if (theirs !== null) response = withHeaders(response, { 'x-request-id': theirs });
       if (reader) readableBy(reader, response);
       forOrigins(response);
       observe(`${route ? request.method : 'other'} ${path}`, response.status);
@@ -134,13 +136,9 @@ export function createApp(
   return async (request, connection) => app.fetch(request, { connection });
 }
 
-function jsonOfError(platform: Platform, thrown: unknown, failure?: Route<Platform>['errorBody']): Response {
-  if (!failure) {
-    const { status, headers, body } = renderError(platform, thrown);
-    return new Response(body, { status, headers });
-  }
-  const error = toKnownError(platform, thrown);
-  const { status, headers, body } = renderError(platform, error);
+function jsonOfError(platform: Platform, error: LegateError, failure?: Route<Platform>['errorBody']): Response {
+  const { status, headers, body } = renderKnownError(platform, error);
+  if (!failure) return new Response(body, { status, headers });
   // Our own challenge is for credentials of ours; what else these routes answer 401 to brings its own.
   if (error.code !== CommonErrors.UNAUTHORIZED.code && error.headers?.['www-authenticate'] === undefined)
     delete headers['www-authenticate'];
@@ -152,11 +150,12 @@ function pageOfError(
   platform: Platform,
   request: Request,
   thrown: unknown,
+  requestId: string,
   failure: Route<Platform>['errorBody'],
 ): Response {
   const { headers } = request;
   const type = headers.get('content-type');
-  const error = toKnownError(platform, thrown);
+  const error = toKnownError(platform, thrown, requestId);
   if (error.status === 401 && !headers.has('authorization') && !isJson(type))
     return seeOther(signInLocation(platform, new URL(request.url)));
   return isForm(type) || headers.get('accept')?.includes('text/html')
@@ -175,13 +174,18 @@ async function passLimit(
   return passage.headers;
 }
 
+interface Received {
+  readonly request: Request;
+  readonly ip: string | null;
+  readonly params: Readonly<Record<string, string>>;
+  readonly requestId: string;
+}
+
 async function serve(
   platform: Platform,
   authenticator: Authenticator,
   route: Route<Platform>,
-  request: Request,
-  ip: string | null,
-  params: Record<string, string>,
+  { request, ip, params, requestId }: Received,
 ): Promise<Response> {
   const startedAt = performance.now();
   const url = new URL(request.url);
@@ -226,7 +230,7 @@ async function serve(
     ip,
     userAgent: request.headers.get('user-agent')?.slice(0, 512) ?? null,
     startedAt,
-    requestId: newId('request', platform.clock.now()),
+    requestId,
     request,
     url,
   };

@@ -17,9 +17,16 @@ export const JSON_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** Any error as an answer (contract 3). What is not one of ours is a 500 whose id is also in the log, and nothing else. */
-export function renderError(platform: Platform, thrown: unknown): Rendered {
-  const error = toKnownError(platform, thrown);
+/**
+ * Any error as an answer (contract 3), and in the log where operators need it. What is not one of ours is a 500 whose id is also in
+ * the log, and nothing else.
+ */
+export function renderError(platform: Platform, thrown: unknown, requestId?: string): Rendered {
+  return renderKnownError(platform, toKnownError(platform, thrown, requestId));
+}
+
+/** The answer to an error that {@link toKnownError} has seen. */
+export function renderKnownError(platform: Platform, error: LegateError): Rendered {
   const body = error.toBody();
   const authenticate = challengeOf(platform, error);
   if (error.status === 401 && error.details?.['error'] === 'invalid_token') delete body.error.details;
@@ -44,19 +51,32 @@ export const renderBadAddress = (platform: Platform): Rendered =>
   );
 
 /** Any error as one that has an answer; what is not for the caller goes to the log. */
-export function toKnownError(platform: Platform, thrown: unknown): LegateError {
+export function toKnownError(platform: Platform, thrown: unknown, requestId?: string): LegateError {
   if (thrown instanceof LegateError) {
-    if (thrown.status >= 500)
-      platform.log.error({ code: thrown.code, internal: thrown.internal, err: thrown.cause }, thrown.message);
+    const { code, status, reason, context, cause } = thrown;
+    if (status < 500) logRefusal(platform, thrown, requestId);
+    else platform.log.error({ code, reason, requestId, ...context, err: cause }, thrown.message);
     return thrown;
   }
   if (isUnavailable(thrown)) {
     platform.log.error({ err: thrown }, 'the database is unavailable');
     return CommonErrors.STORAGE_UNAVAILABLE({ cause: thrown });
   }
-  const id = newId('request', platform.clock.now());
+  const id = requestId ?? newId('request', platform.clock.now());
   platform.log.error({ err: thrown, errorId: id }, 'unexpected error');
   return CommonErrors.INTERNAL_ERROR({ details: { id } });
+}
+
+/**
+ * Logs why a request was refused, where the error has a reason. For handlers that answer a refusal themselves, with a page; the
+ * refusals that they throw are logged on the way out.
+ */
+export function logRefusal(
+  { log, clock }: Pick<Platform, 'log' | 'clock'>,
+  { code, status, reason, context }: LegateError,
+  requestId = newId('request', clock.now()),
+): void {
+  if (reason !== undefined) log.info({ requestId, code, status, reason, ...context }, 'refused');
 }
 
 /** Of a 401, and of a 403 for want of a scope (MCP 2026-07-28, authorization, scope challenge). */

@@ -1,12 +1,15 @@
+import type { RefusalContext, RefusalReason } from './refusals.ts';
+
 /**
  * An error that has an answer: code, HTTP status and a public message, declared once in `defineErrors`.
- * `internal` and `cause` go to the log and never to the caller.
+ * `reason`, `context` and `cause` go to the log and never to the caller.
  */
 export class LegateError extends Error {
   readonly code: string;
   readonly status: number;
   readonly details: Record<string, unknown> | undefined;
-  readonly internal: string | undefined;
+  readonly reason: RefusalReason | undefined;
+  readonly context: RefusalContext | undefined;
   readonly headers: Record<string, string> | undefined;
 
   constructor(declaration: ErrorDeclaration, options: ErrorOptionsOf = {}) {
@@ -15,7 +18,8 @@ export class LegateError extends Error {
     this.code = declaration.code;
     this.status = declaration.status;
     this.details = options.details;
-    this.internal = options.internal;
+    this.reason = options.reason;
+    this.context = options.context;
     this.headers = options.headers;
   }
 
@@ -28,7 +32,8 @@ interface ErrorOptionsOf {
   /** Replaces the declared public message. */
   message?: string;
   details?: Record<string, unknown>;
-  internal?: string;
+  reason?: RefusalReason;
+  context?: RefusalContext;
   headers?: Record<string, string>;
   cause?: unknown;
 }
@@ -71,8 +76,10 @@ export const CommonErrors = defineErrors({
 });
 
 /** 401 for a credential that was sent and proves nothing (any more): the challenge then says `invalid_token` (RFC 6750, section 3.1). */
-export const invalidCredential = (): LegateError =>
+export const invalidCredential = (reason: RefusalReason, context?: RefusalContext): LegateError =>
   CommonErrors.UNAUTHORIZED({
+    reason,
+    ...(context ? { context } : {}),
     details: { error: 'invalid_token' },
     message: 'The credential is not valid, has expired or was revoked.',
   });

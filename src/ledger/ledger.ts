@@ -160,7 +160,7 @@ export class Ledger {
   decide<T>(candidate: Candidate<T>): Promise<T> {
     if (this.#closed || this.#queue.length >= MAX_QUEUE)
       return Promise.reject(
-        CommonErrors.AUDIT_UNAVAILABLE({ internal: this.#closed ? 'ledger closed' : 'queue full' }),
+        CommonErrors.AUDIT_UNAVAILABLE({ reason: this.#closed ? 'ledger-closed' : 'ledger-queue-full' }),
       );
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ candidate, resolve: resolve as (value: never) => void, reject });
@@ -395,7 +395,7 @@ export class Ledger {
         else this.#counters.load(error.need.counters, await this.#store.counters(error.need.counters));
       }
     }
-    throw CommonErrors.AUDIT_UNAVAILABLE({ internal: 'a decision stands on more than fits in memory' });
+    throw CommonErrors.AUDIT_UNAVAILABLE({ reason: 'decision-too-large' });
   }
 
   /** Refreshes what is stale; a candidate that fails is answered and left out. */

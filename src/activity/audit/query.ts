@@ -70,7 +70,7 @@ export async function explainAuditEntry(
 ): Promise<{ entry: AuditEntry } & RecordedTrace> {
   const row = await findRow(platform, visibility, id);
   const explained = await explainRecorded(platform, row);
-  if (!explained) throw AuditErrors.AUDIT_ENTRY_NOT_FOUND({ internal: 'the agent is gone' });
+  if (!explained) throw AuditErrors.AUDIT_ENTRY_NOT_FOUND({ reason: 'audit-agent-deleted' });
   return { entry: toEntry(row), ...explained };
 }
 

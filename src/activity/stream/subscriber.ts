@@ -49,10 +49,10 @@ export async function subscriberOf(
   };
   if (query.ticket !== undefined) {
     const holder = await takeTicket(platform, query.ticket);
-    if (!holder) throw invalidCredential();
+    if (!holder) throw invalidCredential('stream-ticket-unknown');
     if ('credential' in holder) return proved(holder.credential);
     const user = holder.external;
-    if (user.kind !== 'user') throw invalidCredential();
+    if (user.kind !== 'user') throw invalidCredential('stream-ticket-unknown');
     const visibility: Visibility = user.role === 'admin' ? ALL : { kind: 'owner', userId: user.userId };
     const expiresAt = platform.clock.now() + EXTERNAL_MS;
     const prove = async (): Promise<Visibility> => {

@@ -13,7 +13,8 @@ export const agentToken: Credential = {
       .select(['id', 'owner_id', 'tenant_id', 'revoked_at', 'expires_at'])
       .where('token_hash', '=', tokenHash)
       .executeTakeFirst();
-    if (!row || statusOf(row, now) !== 'active') return null;
+    if (!row) return 'agent-token-unknown';
+    if (statusOf(row, now) !== 'active') return 'agent-inactive';
     return { kind: 'agent', agentId: row.id, ownerId: row.owner_id, tenantId: row.tenant_id, tokenHash };
   },
 };

@@ -301,20 +301,20 @@ class Question implements Candidate<AuthorizeAnswer> {
     if (p === null) return false;
     switch (p.kind) {
       case 'user':
-        if (p.expiresAt !== null && now >= p.expiresAt) throw invalidCredential();
+        if (p.expiresAt !== null && now >= p.expiresAt) throw invalidCredential('principal-ended');
         if (p.role !== 'admin' && agent.ownerId !== p.userId) throw AgentLookupErrors.AGENT_NOT_FOUND();
         return false;
       case 'agent': {
         const caller = p.agentId === agent.id ? agent : this.#platform.policy.peek(p.agentId);
         if (!caller || caller.tokenHash !== p.tokenHash || agentStatus(caller, now) !== 'active')
-          throw invalidCredential();
+          throw invalidCredential('principal-ended');
         if (caller === agent) return true;
         if (agent.ownerId !== caller.ownerId || !mayUseOwnResource(caller, 'legate:authorize', 'check'))
           throw AgentLookupErrors.AGENT_NOT_FOUND();
         return false;
       }
       case 'accessToken':
-        if (now >= p.expiresAt) throw invalidCredential();
+        if (now >= p.expiresAt) throw invalidCredential('access-token-expired');
         if (agent.ownerId !== p.userId) throw AgentLookupErrors.AGENT_NOT_FOUND();
         return agent.id === p.agentId;
       case 'anonymous':

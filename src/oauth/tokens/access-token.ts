@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { SECOND_MS } from '../../kernel/clock.ts';
+import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Platform } from '../../platform.ts';
 import { keyRing, type SigningKey } from './keys.ts';
 
@@ -51,12 +53,12 @@ const MAX_TOKEN_CHARS = 8192;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /**
- * The claims of a token that one of our keys signed for our issuer and that has not expired; undefined for every other text.
- * The algorithm is that of the key, never the token's choice; `typ` keeps tokens made for other purposes out (RFC 8725, 3.11).
- * Whether what is behind it still holds is for `findLiveToken` to say.
+ * The claims of an access token that we signed and that has not expired, or why it is refused. The algorithm is that of the key, never
+ * the token's choice; `typ` keeps tokens made for other purposes out (RFC 8725, section 3.11). Whether its grant still holds is for
+ * `checkLiveToken`.
  */
-export function readAccessToken(platform: Platform, token: string, now: number): Claims | undefined {
-  if (token.length > MAX_TOKEN_CHARS) return undefined;
+export function checkAccessToken(platform: Platform, token: string, now: number): Claims | RefusalReason {
+  if (token.length > MAX_TOKEN_CHARS) return 'access-token-malformed';
   const [header, payload, signature, more] = token.split('.');
   if (
     !header ||
@@ -67,29 +69,32 @@ export function readAccessToken(platform: Platform, token: string, now: number):
     !BASE64URL.test(payload) ||
     !BASE64URL.test(signature)
   )
-    return undefined;
+    return 'access-token-malformed';
   const ring = keyRing(platform);
   const key = header === headerOf(ring.current) ? ring.current : keyNamedBy(header, ring.byId);
   const bytes = Buffer.from(signature, 'base64url');
   // One signature has one spelling: the bits that base64url leaves over must be zero.
-  if (!key?.verify(`${header}.${payload}`, bytes) || bytes.toString('base64url') !== signature) return undefined;
+  if (!key?.verify(`${header}.${payload}`, bytes) || bytes.toString('base64url') !== signature)
+    return 'access-token-signature';
   const claims = parse(payload) as Partial<Claims> | undefined;
   if (
     !claims ||
     claims.iss !== platform.issuer ||
     typeof claims.sub !== 'string' ||
     typeof claims.jti !== 'string' ||
-    typeof claims.aud !== 'string'
-  )
-    return undefined;
-  if (
+    typeof claims.aud !== 'string' ||
     typeof claims.exp !== 'number' ||
-    now >= claims.exp * 1000 ||
     typeof claims.scope !== 'string' ||
     typeof claims.client_id !== 'string'
   )
-    return undefined;
-  return claims as Claims;
+    return 'access-token-malformed';
+  return now >= claims.exp * SECOND_MS ? 'access-token-expired' : (claims as Claims);
+}
+
+/** The same, undefined for every text that is refused. */
+export function readAccessToken(platform: Platform, token: string, now: number): Claims | undefined {
+  const claims = checkAccessToken(platform, token, now);
+  return typeof claims === 'string' ? undefined : claims;
 }
 
 /** Looks like one of our access tokens: worth a look at its signature. Reads the issuer without believing it. */

@@ -1,15 +1,16 @@
 import type { Credential } from '../../platform.ts';
 import { scopeNames } from '../scope.ts';
 import { looksLikeAccessToken } from './access-token.ts';
-import { findLiveToken } from './live-token.ts';
+import { checkLiveToken } from './live-token.ts';
 
 /** An access token for our own API, as Bearer (contract 4): an agent that acts for a person within scopes. */
 export const accessTokenCredential: Credential = {
   kind: 'accessToken',
   recognises: looksLikeAccessToken,
   verify: async (platform, db, _hash, now, token) => {
-    const claims = await findLiveToken(platform, db, token, now);
-    if (!claims || claims.aud !== platform.audience) return null;
+    const claims = await checkLiveToken(platform, db, token, now);
+    if (typeof claims === 'string') return claims;
+    if (claims.aud !== platform.audience) return 'access-token-audience';
     return {
       kind: 'accessToken',
       agentId: claims.sub,

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { agentStatus } from '../../authorization/permissions/index.ts';
+import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
-import { type Claims, grantOfJti, readAccessToken } from './access-token.ts';
+import { type Claims, checkAccessToken, grantOfJti, readAccessToken } from './access-token.ts';
 
 /**
  * The claims of an access token that is good at this moment: signed by us and not expired, its grant, agent (and actor) alive, not
@@ -14,8 +15,20 @@ export async function findLiveToken(
   token: string,
   now: number,
 ): Promise<Claims | undefined> {
-  const claims = readAccessToken(platform, token, now);
-  return claims && isGood(platform, await readTokenState(db, claims), claims, now) ? claims : undefined;
+  const claims = await checkLiveToken(platform, db, token, now);
+  return typeof claims === 'string' ? undefined : claims;
+}
+
+/** The same, with the reason where the token is refused. */
+export async function checkLiveToken(
+  platform: Platform,
+  db: Db,
+  token: string,
+  now: number,
+): Promise<Claims | RefusalReason> {
+  const claims = checkAccessToken(platform, token, now);
+  if (typeof claims === 'string') return claims;
+  return whyRefused(platform, await readTokenState(db, claims), claims, now) ?? claims;
 }
 
 /** Grounds that are kept, each for a token that was asked about. */
@@ -38,10 +51,10 @@ export async function verifyTokenCached(platform: Platform, token: string, now: 
   const current = platform.ledger.epoch.get();
   const epoch = typeof current === 'number' ? current : await current;
   const known = grounds.get(claims.jti);
-  if (known?.epoch === epoch) return isGood(platform, known.ground, claims, now) ? claims : undefined;
+  if (known?.epoch === epoch) return whyRefused(platform, known.ground, claims, now) ? undefined : claims;
   const ground = await readTokenState(platform.database.read, claims);
   if (ground) grounds.set(claims.jti, { epoch, ground });
-  return isGood(platform, ground, claims, now) ? claims : undefined;
+  return whyRefused(platform, ground, claims, now) ? undefined : claims;
 }
 
 interface Ground extends GrantGround {
@@ -90,23 +103,27 @@ const readGrant = (db: Db, id: string, jti = '') =>
     .where('oauth_grants.revoked_at', 'is', null)
     .executeTakeFirst();
 
-function isGood(platform: Platform, ground: Ground | undefined, claims: Claims, now: number): boolean {
-  if (!ground || ground.revoked_jti !== null) return false;
+/** undefined: the token is good. */
+function whyRefused(
+  platform: Platform,
+  ground: Ground | undefined,
+  claims: Claims,
+  now: number,
+): RefusalReason | undefined {
+  if (!ground) return 'grant-ended';
+  if (ground.revoked_jti !== null) return 'access-token-revoked';
   if (ground.agent_id !== claims.sub || ground.client_id !== claims.client_id || ground.resource !== claims.aud)
-    return false;
-  if (ground.server_id === null && ground.resource !== platform.audience) return false;
-  return holds(ground, now) && ground.above.every((grant) => holds(grant, now));
+    return 'grant-mismatch';
+  if (ground.server_id === null && ground.resource !== platform.audience) return 'grant-resource-unregistered';
+  for (const grant of [ground, ...ground.above]) {
+    if (now >= grant.grant_expires_at) return 'grant-expired';
+    if (!agentsActive(grant, now)) return 'grant-agent-inactive';
+  }
+  return undefined;
 }
 
-/** Neither the grant nor one of its agents has come to its end. */
-function holds(ground: GrantGround, now: number): boolean {
-  if (
-    now >= ground.grant_expires_at ||
-    agentStatus({ revoked: ground.revoked_at !== null, expiresAt: ground.expires_at }, now) !== 'active'
-  )
-    return false;
-  return (
-    ground.actor_id === null ||
-    agentStatus({ revoked: ground.actor_revoked_at !== null, expiresAt: ground.actor_expires_at }, now) === 'active'
-  );
-}
+/** The agent of the grant, and the actor of an exchanged one. */
+const agentsActive = (ground: GrantGround, now: number): boolean =>
+  agentStatus({ revoked: ground.revoked_at !== null, expiresAt: ground.expires_at }, now) === 'active' &&
+  (ground.actor_id === null ||
+    agentStatus({ revoked: ground.actor_revoked_at !== null, expiresAt: ground.actor_expires_at }, now) === 'active');

@@ -1,4 +1,5 @@
-import { type LegateError, LegateError as LegateErrorClass } from '../../kernel/errors.ts';
+import { logRefusal } from '../../http/render-error.ts';
+import { LegateError } from '../../kernel/errors.ts';
 import { pathOf, safeReturnTo, targetsBehind } from '../../pages/index.ts';
 import type { Call, Platform } from '../../platform.ts';
 
@@ -20,15 +21,17 @@ export const PATHS = {
 
 /** Does what a form asks for. What was wrong with it is shown on the page again; a program that sends JSON gets the error itself. */
 export async function answerForm(
-  { request }: AnyCall,
+  platform: Platform,
+  { request, requestId }: AnyCall,
   work: () => Promise<Response>,
   again: (error: LegateError) => Response,
 ): Promise<Response> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof LegateErrorClass) || /^application\/json\b/i.test(request.headers.get('content-type') ?? ''))
+    if (!(error instanceof LegateError) || /^application\/json\b/i.test(request.headers.get('content-type') ?? ''))
       throw error;
+    logRefusal(platform, error, requestId);
     return again(error);
   }
 }

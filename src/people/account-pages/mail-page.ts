@@ -82,6 +82,7 @@ export const mailForm = (
   call: AnyCall & { readonly body: z.output<typeof MailForm> },
 ): Promise<Response> =>
   answerForm(
+    platform,
     call,
     async () => {
       const { email } = call.body;

@@ -58,11 +58,12 @@ export const secondFactorForm = (
   call: AnyCall & { readonly body: z.output<typeof SecondFactorForm> },
 ): Promise<Response> =>
   answerForm(
+    platform,
     call,
     async () => {
       const twoFactorToken = secondStepToken(platform, call.request);
       const code = call.body.code.replace(/\s/g, '');
-      if (twoFactorToken === undefined || code === '') throw UserErrors.INVALID_CODE();
+      if (twoFactorToken === undefined || code === '') throw UserErrors.INVALID_CODE({ reason: 'second-step-unknown' });
       const { token, rememberMe, deviceCookie } = await completeSignIn(
         platform,
         { code, twoFactorToken, trustDevice: call.body.trustDevice !== undefined },

@@ -96,6 +96,7 @@ ${actions(button({ label: t.signIn.submit }))}`,
 /** POST: signs in and leads on, to the second step where there is one. */
 export const signInForm = (platform: Platform, call: AnyCall & { readonly body: SignInForm }): Promise<Response> =>
   answerForm(
+    platform,
     call,
     async () => {
       const { email, password, rememberMe } = call.body;

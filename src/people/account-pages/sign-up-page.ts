@@ -76,6 +76,7 @@ function checkMailPage(
 /** POST: makes the account, signs in and leads on. */
 export const signUpForm = (platform: Platform, call: AnyCall & { readonly body: SignUpForm }): Promise<Response> =>
   answerForm(
+    platform,
     call,
     async () => {
       const { name, ...rest } = call.body;

@@ -18,7 +18,8 @@ export const apiToken: Credential = {
       ])
       .where('api_tokens.token_hash', '=', tokenHash)
       .executeTakeFirst();
-    if (!row || (row.expires_at !== null && row.expires_at <= now)) return null;
+    if (!row) return 'api-token-unknown';
+    if (row.expires_at !== null && row.expires_at <= now) return 'api-token-expired';
     const scopes = storedScopes(row.scopes);
     return {
       kind: 'user',

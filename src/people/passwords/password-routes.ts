@@ -1,5 +1,6 @@
 import { asUser } from '../../access/principal.ts';
 import { isForm } from '../../http/media-type.ts';
+import { logRefusal } from '../../http/render-error.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
 import { errorPage, languageOf } from '../../pages/index.ts';
@@ -55,12 +56,13 @@ export const passwordRoutes = [
     page: true,
     query: LinkQuery,
     responses: { 200: HTML, 401: HTML },
-    handle: async ({ query: { token }, request }, platform) => {
+    handle: async ({ query: { token }, request, requestId }, platform) => {
       try {
         await assertResetToken(platform, token);
       } catch (error) {
-        if (error instanceof LegateError) return errorPage(platform, request, error);
-        throw error;
+        if (!(error instanceof LegateError)) throw error;
+        logRefusal(platform, error, requestId);
+        return errorPage(platform, request, error);
       }
       return resetFormPage(platform, request, token);
     },
@@ -89,6 +91,7 @@ export const passwordRoutes = [
         return fromPage ? passwordChangedPage(platform, request, headers) : { ...DONE, headers };
       } catch (error) {
         if (!fromPage || !(error instanceof LegateError)) throw error;
+        logRefusal(platform, error, call.requestId);
         if (error.code === INVALID_TOKEN.code) return errorPage(platform, request, error);
         return resetFormPage(platform, request, call.body.token, error);
       }

@@ -30,13 +30,13 @@ export async function withPasswordCheck<T>(
   return attempting<T>(platform, async (change) => {
     await person.reauthorize(change.db);
     const row = await findUser(change.db, person.principal.userId);
-    if (!row) throw invalidCredential();
+    if (!row) throw invalidCredential('principal-ended');
     if (!right || row.password_hash !== found?.password_hash)
       return refuse(
         platform,
         change,
         { method: 'password', email: row.email, userId: row.id, ip: person.ip },
-        UserErrors.INVALID_PASSWORD(),
+        UserErrors.INVALID_PASSWORD({ reason: 'password-wrong' }),
       ) as Refusal;
     return work(change, row);
   });

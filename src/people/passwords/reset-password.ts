@@ -53,7 +53,7 @@ export async function assertResetToken(
   db: Db = platform.database.read,
 ): Promise<{ userId: string }> {
   const found = await findOneTimeToken(db, platform.clock.now(), 'password-reset', token);
-  if (!found) throw UserErrors.INVALID_TOKEN();
+  if (!found) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
   return { userId: found.user_id };
 }
 
@@ -80,7 +80,7 @@ export async function resetPassword(
   const row = await platform.ledger.change(async (change) => {
     const used = await takeOneTimeToken(change, 'password-reset', input.token);
     const user = used && (await findUser(change.db, used.user_id));
-    if (!user) throw UserErrors.INVALID_TOKEN();
+    if (!user) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
     await change.db
       .updateTable('users')
       .set({ password_hash: passwordHash, email_verified: 1, updated_at: change.now })

@@ -29,7 +29,8 @@ export const sessionToken: Credential = {
   everyUse: keepsUseOrder,
   verify: async (platform, db, tokenHash, now) => {
     const row = await (keepsUseOrder(platform) ? findInOrder : find)(platform.database, db, tokenHash);
-    if (!row || row.expires_at <= now) return null;
+    if (!row) return 'session-unknown';
+    if (row.expires_at <= now) return 'session-expired';
     const principal: UserPrincipal = {
       kind: 'user',
       userId: row.user_id,

@@ -37,7 +37,7 @@ export async function assertSetupLink(
     .select('expires_at')
     .where('token_hash', '=', secretHash(token))
     .executeTakeFirst();
-  if (!row || row.expires_at <= now) throw UserErrors.SETUP_LINK_INVALID();
+  if (!row || row.expires_at <= now) throw UserErrors.SETUP_LINK_INVALID({ reason: 'link-unknown' });
 }
 
 /**
@@ -64,7 +64,7 @@ export async function completeSetup(
       .where('token_hash', '=', secretHash(input.token))
       .where('expires_at', '>', now)
       .executeTakeFirstOrThrow();
-    if (numDeletedRows !== 1n) throw UserErrors.SETUP_LINK_INVALID();
+    if (numDeletedRows !== 1n) throw UserErrors.SETUP_LINK_INVALID({ reason: 'link-unknown' });
     await db.deleteFrom('setup_links').execute();
     const row = await insertUser(db, now, {
       email: input.email,

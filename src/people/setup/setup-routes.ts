@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { logRefusal } from '../../http/render-error.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
 import { errorPage } from '../../pages/index.ts';
@@ -25,12 +26,13 @@ export const setupRoutes = [
     page: true,
     query: z.object({ token: z.string().max(1024).default('') }),
     responses: { 200: HTML, 410: HTML },
-    handle: async ({ query: { token }, request }, platform) => {
+    handle: async ({ query: { token }, request, requestId }, platform) => {
       try {
         await assertSetupLink(platform, token);
       } catch (error) {
-        if (error instanceof LegateError) return errorPage(platform, request, error);
-        throw error;
+        if (!(error instanceof LegateError)) throw error;
+        logRefusal(platform, error, requestId);
+        return errorPage(platform, request, error);
       }
       return setupFormPage(platform, request, token);
     },
@@ -64,6 +66,7 @@ export const setupRoutes = [
           : { status: 200, body: { token, user }, headers: cookie };
       } catch (error) {
         if (!fromPage || !(error instanceof LegateError)) throw error;
+        logRefusal(platform, error, call.requestId);
         if (error.code === SETUP_LINK_INVALID.code) return errorPage(platform, call.request, error);
         return setupFormPage(platform, call.request, call.body.token, { error, email: call.body.email });
       }

@@ -24,6 +24,6 @@ export async function getSession(platform: Platform, principal: UserPrincipal): 
   if (known) return { session: toSession(platform, known.session, known.session.id), user: toUser(known.user) };
   const row = await findUser(read, principal.userId);
   // Ended between the proof and now.
-  if (!row) throw invalidCredential();
+  if (!row) throw invalidCredential('principal-ended');
   return { session: null, user: toUser(row) };
 }

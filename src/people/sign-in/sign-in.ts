@@ -16,13 +16,21 @@ export async function signIn(platform: Platform, input: SignIn, device: SignInDe
   const right = await verifyPassword(passwordHash, input.password);
   const attempt = { method: 'password', email: input.email, userId: found?.id, ip: device.ip };
   return attempting<SignInResult>(platform, async (change) => {
-    if (!found || !right) return refuse(platform, change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD());
+    if (!found || !right) {
+      const reason = found ? 'password-wrong' : 'email-unknown';
+      return refuse(platform, change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD({ reason }));
+    }
     // The password may have been changed, or the user deleted, while it was being checked.
     const row = await findUser(change.db, found.id);
     if (row?.password_hash !== passwordHash || row?.email_key !== found.email_key)
-      return refuse(platform, change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD());
+      return refuse(
+        platform,
+        change,
+        attempt,
+        UserErrors.INVALID_EMAIL_OR_PASSWORD({ reason: 'password-changed-meanwhile' }),
+      );
     if (platform.config.users.requireEmailVerification && row.email_verified !== 1)
-      return refuse(platform, change, attempt, UserErrors.EMAIL_NOT_VERIFIED());
+      return refuse(platform, change, attempt, UserErrors.EMAIL_NOT_VERIFIED({ reason: 'email-unverified' }));
     return finishSignIn(platform, change, row, { method: 'password', rememberMe: input.rememberMe }, device);
   });
 }

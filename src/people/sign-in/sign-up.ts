@@ -75,7 +75,7 @@ async function signUpQuietly(
           platform,
           change,
           { method: 'sign-up', email: user.email, userId: owner.id, ip: device.ip },
-          UserErrors.EMAIL_IN_USE(),
+          UserErrors.EMAIL_IN_USE({ reason: 'email-taken' }),
         );
       return makeUnverified(change, user);
     });

@@ -1,4 +1,5 @@
 import { isForm } from '../../http/media-type.ts';
+import { logRefusal } from '../../http/render-error.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { errorPage, languageOf, seeOther, targetsBehind, textsFor } from '../../pages/index.ts';
 import { defineRoute } from '../../platform.ts';
@@ -68,8 +69,9 @@ export const verifyEmailRoutes = [
           ? donePage(platform, request, textsFor(request).verifyEmail, { signIn: true })
           : seeOther(callbackUrl);
       } catch (error) {
-        if (fromPage && error instanceof LegateError) return errorPage(platform, request, error);
-        throw error;
+        if (!fromPage || !(error instanceof LegateError)) throw error;
+        logRefusal(platform, error, call.requestId);
+        return errorPage(platform, request, error);
       }
     },
   }),

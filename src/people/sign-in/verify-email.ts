@@ -42,7 +42,7 @@ export async function peekVerification(
 export async function verifyEmail(platform: Platform, token: string): Promise<{ callbackUrl: string | undefined }> {
   return platform.ledger.change(async (change) => {
     const used = await takeOneTimeToken(change, 'verify-email', token);
-    if (!used) throw UserErrors.INVALID_TOKEN();
+    if (!used) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
     const { callbackUrl, signedUpAs } = carriedBy(used.data);
     const { db, now } = change;
     const before = await db

@@ -83,7 +83,7 @@ export async function useEmailCode(platform: Platform, input: VerifyCode, device
         platform,
         change,
         { method: 'email-otp', email: input.email, userId: row?.id, ip: device.ip },
-        UserErrors.INVALID_CODE(),
+        UserErrors.INVALID_CODE({ reason: row ? 'email-code-wrong' : 'email-unknown' }),
       );
     await db.deleteFrom('email_codes').where('user_id', '=', row.id).execute();
     return finishSignIn(

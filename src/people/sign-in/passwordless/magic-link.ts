@@ -66,7 +66,12 @@ export async function useMagicLink(
     const used = await takeOneTimeToken(change, 'magic-link', token);
     const row = used && (await findUser(change.db, used.user_id));
     if (!used || !row)
-      return refuse(platform, change, { method: 'magic-link', ip: device.ip }, UserErrors.INVALID_TOKEN());
+      return refuse(
+        platform,
+        change,
+        { method: 'magic-link', ip: device.ip },
+        UserErrors.INVALID_TOKEN({ reason: 'link-unknown' }),
+      );
     const result = await finishSignIn(
       platform,
       change,

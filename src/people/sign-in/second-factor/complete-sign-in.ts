@@ -38,7 +38,13 @@ export async function completeSignIn(
     const { db, now } = change;
     const pending = await findOneTimeToken(db, now, 'two-factor', input.twoFactorToken);
     const row = pending && (await findUser(db, pending.user_id));
-    if (!row) return refuse(platform, change, { method: 'totp', ip: device.ip }, UserErrors.INVALID_CODE());
+    if (!row)
+      return refuse(
+        platform,
+        change,
+        { method: 'totp', ip: device.ip },
+        UserErrors.INVALID_CODE({ reason: 'second-step-unknown' }),
+      );
     const used = await useCode(platform, change, row.id, input.code);
     if (typeof used === 'object') {
       if (used.counts) await countFailure(change, input.twoFactorToken, pending.failures + 1);

@@ -19,7 +19,7 @@ export async function confirmTotp(
     const { db, now } = change;
     await person.reauthorize(db);
     const row = await findUser(db, userId);
-    if (!row) throw invalidCredential();
+    if (!row) throw invalidCredential('principal-ended');
     const known = await db
       .selectFrom('totp_secrets')
       .select('enabled_at')

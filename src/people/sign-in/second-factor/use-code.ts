@@ -37,14 +37,20 @@ export async function useCode(
   if (!/^[0-9]{6}$/.test(code)) {
     const taken =
       row !== undefined && row.enabled_at !== null && (await takeBackupCode(platform, change, userId, code));
-    return taken ? 'backup-code' : { method: 'backup-code', error: INVALID_CODE(), counts: true };
+    return taken
+      ? 'backup-code'
+      : { method: 'backup-code', error: INVALID_CODE({ reason: 'backup-code-wrong' }), counts: true };
   }
-  if (!row) return { method: 'totp', error: INVALID_CODE(), counts: true };
+  if (!row) return { method: 'totp', error: INVALID_CODE({ reason: 'second-factor-not-set-up' }), counts: true };
   if (row.locked_until > now) {
     const seconds = Math.ceil((row.locked_until - now) / SECOND_MS);
     return {
       method: 'totp',
-      error: TOO_MANY_TRIES({ details: { retryAfter: seconds }, headers: { 'retry-after': String(seconds) } }),
+      error: TOO_MANY_TRIES({
+        reason: 'second-factor-locked',
+        details: { retryAfter: seconds },
+        headers: { 'retry-after': String(seconds) },
+      }),
       counts: false,
     };
   }
@@ -58,7 +64,9 @@ export async function useCode(
       .where('last_step', '<', step)
       .executeTakeFirstOrThrow();
     // Right, but used: whoever sent it twice was not guessing.
-    return numUpdatedRows > 0n ? 'totp' : { method: 'totp', error: INVALID_CODE(), counts: false };
+    return numUpdatedRows > 0n
+      ? 'totp'
+      : { method: 'totp', error: INVALID_CODE({ reason: 'totp-code-reused' }), counts: false };
   }
   const failures = row.failures + 1;
   const locks = failures % FAILURES_UNTIL_LOCK === 0;
@@ -68,5 +76,5 @@ export async function useCode(
     .set({ failures, locked_until: locks ? now + lockMs : 0 })
     .where('user_id', '=', userId)
     .execute();
-  return { method: 'totp', error: INVALID_CODE(), counts: true };
+  return { method: 'totp', error: INVALID_CODE({ reason: 'totp-code-wrong' }), counts: true };
 }
