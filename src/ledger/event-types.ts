@@ -17,6 +17,7 @@ export const EVENT_TYPES = {
   'grant.created': 'A person, or an agent for itself, granted a client access.',
   'grant.revoked': 'A grant ended.',
   'delegation.revoked': 'A delegation was revoked, or ended with what it stood on.',
+  'user.updated': 'Name, role, tenant or credentials of a person changed.',
 } as const;
 
 export type EventType = keyof typeof EVENT_TYPES;

@@ -64,6 +64,7 @@ const PAYLOADS: Record<EventType, Json> = {
     resource: text,
   },
   'grant.revoked': { grantId: id('grt'), clientId: text, agentId, reason: 'revoked' },
+  'user.updated': { userId: text, changed: ['name'] },
 };
 
 interface Person extends TestUser {
@@ -103,6 +104,7 @@ const ok = async (method: string, path: string, as: { token: string }, body?: ob
 /** Makes everything happen once that there is a type of event for. */
 async function everything(someone: Person): Promise<void> {
   const { main, other, email } = someone;
+  await ok('PATCH', `/users/${someone.id}`, admin, { name: 'Ada' });
   const password = 'correct horse battery';
   await t.call('POST', '/sign-in', { body: { email, password: 'wrong' } });
   const { token } = (await t.call('POST', '/sign-in', { body: { email, password } })).body;
@@ -195,7 +197,7 @@ describe('every type of event', () => {
       expect(events.length, type).toBeGreaterThan(0);
       for (const { id, data: record } of events) {
         expect(record.data, type).toEqual(PAYLOADS[type]);
-        const about = type.startsWith('auth.') ? {} : { agentId: record.data.agentId ?? record.data.fromAgent };
+        const about = /^(auth|user)\./.test(type) ? {} : { agentId: record.data.agentId ?? record.data.fromAgent };
         expect(record).toEqual({ id, type, timestamp: time, data: record.data, ...about, userId: owner.id });
         expect(listed.find((e) => e.id === id)).toEqual(record);
         if (type === 'audit') expect(await ok('GET', `/audit/${record.data.id}`, owner)).toEqual(record.data);

@@ -173,6 +173,47 @@ describe('POST /delegations', () => {
   });
 });
 
+describe('the tenant of an owner changes', () => {
+  it('ends what crosses owners, in both directions, and nothing else', async () => {
+    const t = await createTestService();
+    const root = await t.admin();
+    const tenantId = await t.tenant();
+    const [alice, bob] = [await t.user({ tenantId }), await t.user({ tenantId })];
+    const permissions = [{ resource: 'db:secret', actions: ['read'] }];
+    const [hers, hers2, his] = [await t.agent(alice, { permissions }), await t.agent(alice), await t.agent(bob)];
+    const bobs = await t.agent(bob, { permissions: [{ resource: 'files:x', actions: ['read'] }] });
+    const give = async (as: typeof alice, fromAgent: string, toAgent: string, resource: string) => {
+      const passed = { fromAgent, toAgent, permissions: [{ resource, actions: ['read'] }] };
+      const r = await t.call('POST', '/delegations', { as, body: passed });
+      expect(r.status).toBe(201);
+      return r.body.id as string;
+    };
+    const allowed = async (agent: { token: string }, resource: string) =>
+      (await t.authorize(agent, { action: 'read', resource })).body.allowed;
+    const across = await give(alice, hers.id, his.id, 'db:secret');
+    const back = await give(bob, bobs.id, hers.id, 'files:x');
+    await give(alice, hers.id, hers2.id, 'db:secret');
+    expect([await allowed(his, 'db:secret'), await allowed(hers, 'files:x')]).toEqual([true, true]);
+
+    expect((await t.call('PATCH', `/users/${bob.id}`, { as: root, body: { name: 'Bob', role: 'admin' } })).status).toBe(
+      200,
+    );
+    expect(await allowed(his, 'db:secret')).toBe(true);
+    expect((await t.call('PATCH', `/users/${bob.id}`, { as: root, body: { tenantId: await t.tenant() } })).status).toBe(
+      200,
+    );
+    expect([await allowed(his, 'db:secret'), await allowed(hers, 'files:x')]).toEqual([false, false]);
+    expect(await allowed(hers2, 'db:secret')).toBe(true);
+    const ended = (await eventsOf(t)).filter((e) => e.type === 'delegation.revoked');
+    expect(ended.map((e) => [e.data['delegationId'], e.data['reason']]).sort()).toEqual(
+      [
+        [across, 'tenant-changed'],
+        [back, 'tenant-changed'],
+      ].sort(),
+    );
+  });
+});
+
 describe('a delegation is live', () => {
   it('narrows when the source is narrowed and ends when it loses the permission', async () => {
     const w = await world();

@@ -1,6 +1,6 @@
 import { defineModule } from '../../platform.ts';
 import { DelegationErrors } from './errors.ts';
-import { endDelegationsOfAgent } from './revoke-delegation.ts';
+import { endDelegationsAcrossOwners, endDelegationsOfAgent } from './revoke-delegation.ts';
 import { delegationRoutes } from './routes.ts';
 
 export { type DelegationsApi, delegationsApi } from './api.ts';
@@ -16,6 +16,12 @@ export const delegations = defineModule({
   reactions: {
     'agent.revoked': async (change, events) => {
       for (const { agentId } of events) if (agentId !== undefined) await endDelegationsOfAgent(change, agentId);
+    },
+    // Agents of different owners may share permissions within one tenant only.
+    'user.updated': async (change, events) => {
+      for (const { userId, data } of events)
+        if (userId !== undefined && (data['changed'] as readonly string[]).includes('tenantId'))
+          await endDelegationsAcrossOwners(change, userId, 'tenant-changed');
     },
   },
 });

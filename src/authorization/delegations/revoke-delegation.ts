@@ -8,7 +8,7 @@ import type { Caller } from '../agents/index.ts';
 import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
 
-export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked';
+export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked' | 'tenant-changed';
 
 /**
  * Ends a delegation at once, and with it all that descend from it; nothing else. Each emits `delegation.revoked`. Revoking
@@ -49,6 +49,23 @@ export async function endDelegationsOfAgent(change: Change, agentId: string): Pr
     change,
     rows.map((r) => r.id),
     'agent-revoked',
+  );
+}
+
+/** Ends what the agents of a user pass on to agents of others, and what they receive from them. */
+export async function endDelegationsAcrossOwners(change: Change, userId: string, reason: EndReason): Promise<void> {
+  const rows = await change.db
+    .selectFrom('delegations')
+    .select('id')
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('from_owner', '=', userId), eb('to_owner', '=', userId)]))
+    .whereRef('from_owner', '<>', 'to_owner')
+    .orderBy('id')
+    .execute();
+  await endDelegations(
+    change,
+    rows.map((r) => r.id),
+    reason,
   );
 }
 

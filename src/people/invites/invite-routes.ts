@@ -55,7 +55,7 @@ export const inviteRoutes = [
     responses: { 204: null },
     errors: [INVITE_NOT_FOUND],
     handle: async (call, platform) => {
-      await deleteInvite(platform, call.params.id);
+      await deleteInvite(platform, call.params.id, call.reauthorize);
       return { status: 204 };
     },
   }),

@@ -109,4 +109,42 @@ describe('accepting an invitation', () => {
     for (const token of [third.token, '', 'x', '\u0000', `lgo_${'x'.repeat(49)}`])
       expect((await accept(email, token)).body.error.code).toBe('INVITE_INVALID');
   });
+
+  it('403 once the administrator who invited is one no longer, or deleted', async () => {
+    for (const end of [
+      ({ t, admin }: Awaited<ReturnType<typeof invite>>, root: string) =>
+        t.call('PATCH', `/users/${admin.id}`, { as: root, body: { role: 'user' } }),
+      ({ t, admin }: Awaited<ReturnType<typeof invite>>, root: string) =>
+        t.call('DELETE', `/users/${admin.id}`, { as: root }),
+    ]) {
+      const email = address();
+      const invited = await invite({ email, role: 'admin' });
+      const root = await invited.t.admin();
+      expect((await end(invited, root.token)).status).toBeLessThan(300);
+      expect((await accept(email, invited.token)).body.error.code).toBe('INVITE_INVALID');
+      expect(JSON.stringify((await invited.t.call('GET', '/invites', { as: root })).body)).not.toContain(email);
+    }
+  });
+
+  it('403 when the role was lost in another way, too', async () => {
+    const email = address();
+    const { t, admin, token } = await invite({ email, role: 'admin' });
+    const write = t.legate.platform.database.write;
+    await write.updateTable('users').set({ role: 'user' }).where('id', '=', admin.id).execute();
+    expect((await accept(email, token)).body.error.code).toBe('INVITE_INVALID');
+    await write.deleteFrom('users').where('id', '=', admin.id).execute();
+    expect((await accept(email, token)).body.error.code).toBe('INVITE_INVALID');
+  });
+
+  it('200 when an administrator of the embedding application invited', async () => {
+    const t = await createTestService({
+      config: { users: { signUp: 'invite' } },
+      authenticate: (request) =>
+        request.headers.get('x-app-user') === 'boss' ? { userId: 'boss', role: 'admin' } : null,
+    });
+    const email = address();
+    const invited = await t.call('POST', '/invites', { headers: { 'x-app-user': 'boss' }, body: { email } });
+    const inviteToken = new URL(invited.body.url).searchParams.get('invite');
+    expect((await t.call('POST', '/sign-up', { body: { email, password: PASSWORD, inviteToken } })).status).toBe(200);
+  });
 });

@@ -4,14 +4,14 @@ import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import { brandOf, type Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { InviteRow } from '../../storage/index.ts';
+import type { Db, InviteRow } from '../../storage/index.ts';
 import { linkTo } from '../sign-in/callback-url.ts';
 import { mailTexts } from '../sign-in/mail-texts.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { emailKey } from '../users/email.ts';
 import { UserErrors } from '../users/errors.ts';
 import type { CreateInvite, Invite } from '../users/schema.ts';
-import { findUserByEmail } from '../users/store.ts';
+import { findUser, findUserByEmail } from '../users/store.ts';
 
 const LIFETIME_MS = 7 * DAY_MS;
 
@@ -27,7 +27,7 @@ const toInvite = (row: InviteRow): Invite => ({
 
 /**
  * Offers an account to an e-mail address; for administrators. The link is mailed where mail is set up, and given back once. A further
- * invitation of the same address replaces the one before. 409 SIGN_UP_CLOSED_NO_INVITES, 422 EMAIL_IN_USE, TENANT_UNKNOWN.
+ * invitation of the same address replaces the one before. 409 INVITES_CLOSED, 422 EMAIL_IN_USE, TENANT_UNKNOWN.
  */
 export async function createInvite(
   platform: Platform,
@@ -78,15 +78,28 @@ export async function listInvites(
 }
 
 /** Withdraws an invitation. 404 INVITE_NOT_FOUND. For administrators. */
-export async function deleteInvite(platform: Platform, id: string): Promise<void> {
+export async function deleteInvite(
+  platform: Platform,
+  id: string,
+  reauthorize: (db: unknown) => Promise<unknown>,
+): Promise<void> {
   if (!isId('invite', id)) throw UserErrors.INVITE_NOT_FOUND();
   await platform.ledger.change(async ({ db }) => {
+    await reauthorize(db);
     const { numDeletedRows } = await db.deleteFrom('invites').where('id', '=', id).executeTakeFirstOrThrow();
     if (numDeletedRows === 0n) throw UserErrors.INVITE_NOT_FOUND();
   });
 }
 
-/** Accepts an invitation: of many at once exactly one gets it. 403 INVITE_INVALID unless it is for this address. */
+/** Ends the invitations that a user made. */
+export async function endInvitesBy({ db }: Change, userId: string): Promise<void> {
+  await db.deleteFrom('invites').where('invited_by', '=', userId).execute();
+}
+
+/**
+ * Accepts an invitation: of many at once exactly one gets it. 403 INVITE_INVALID unless it is for this address, and made by
+ * somebody who may still invite.
+ */
 export async function takeInvite({ db, now }: Change, token: string, email: string): Promise<InviteRow> {
   const row =
     secretKind(token) === 'oneTimeToken'
@@ -98,6 +111,16 @@ export async function takeInvite({ db, now }: Change, token: string, email: stri
           .returningAll()
           .executeTakeFirst()
       : undefined;
-  if (!row) throw UserErrors.INVITE_INVALID();
+  if (!row || !(await mayInvite(db, row.invited_by))) throw UserErrors.INVITE_INVALID();
   return row;
+}
+
+/**
+ * An administrator of ours. Users of the embedding application have no password here and keep no role: what they may do was
+ * settled by the application when they invited.
+ */
+async function mayInvite(db: Db, userId: string): Promise<boolean> {
+  const inviter = await findUser(db, userId);
+  if (!inviter) return !isId('user', userId);
+  return inviter.role === 'admin' || inviter.email_key === null;
 }

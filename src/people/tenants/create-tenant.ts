@@ -6,8 +6,13 @@ import { type CreateTenant, MAX_SLUG_CHARS, type Tenant } from './schema.ts';
 import { toTenant } from './store.ts';
 
 /** Makes a tenant. 422 SLUG_IN_USE for a given slug that is taken; one made from the name is made unique. */
-export async function createTenant(platform: Platform, input: CreateTenant): Promise<Tenant> {
+export async function createTenant(
+  platform: Platform,
+  input: CreateTenant,
+  reauthorize: (db: Db) => Promise<unknown>,
+): Promise<Tenant> {
   return platform.ledger.change(async ({ db, now }) => {
+    await reauthorize(db);
     const id = newId('tenant', now);
     let slug = input.slug ?? slugOf(input.name);
     if (slug === '' || (await isTaken(db, slug))) {

@@ -15,7 +15,10 @@ export const tenantRoutes = [
     body: CreateTenant,
     responses: { 201: Tenant },
     errors: [TenantErrors.SLUG_IN_USE],
-    handle: async (call, platform) => ({ status: 201, body: await createTenant(platform, call.body) }),
+    handle: async (call, platform) => ({
+      status: 201,
+      body: await createTenant(platform, call.body, call.reauthorize),
+    }),
   }),
   defineRoute({
     method: 'GET',

@@ -132,13 +132,17 @@ export const userRoutes = [
     method: 'PATCH',
     path: '/users/:id',
     summary: 'Change role, tenant or name of a user',
-    description: "Takes effect with the user's next call. The user's agents move to the new tenant with them.",
+    description:
+      "Takes effect with the user's next call. The user's agents move to the new tenant with them, and delegations between them and agents of other owners end.",
     access: 'admin',
     params: idParams,
     body: UpdateUser,
     responses: { 200: User },
     errors: [USER_NOT_FOUND, LAST_ADMIN, TENANT_UNKNOWN],
-    handle: async (call, platform) => ({ status: 200, body: await updateUser(platform, call.params.id, call.body) }),
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await updateUser(platform, call.params.id, call.body, call.reauthorize),
+    }),
   }),
   defineRoute({
     method: 'DELETE',
@@ -150,7 +154,7 @@ export const userRoutes = [
     responses: { 204: null },
     errors: [USER_NOT_FOUND, LAST_ADMIN],
     handle: async (call, platform) => {
-      await deleteUser(platform, call.params.id);
+      await deleteUser(platform, call.params.id, call.reauthorize);
       return { status: 204 };
     },
   }),
