@@ -126,6 +126,41 @@ describe('GET /api-tokens', () => {
   });
 });
 
+describe('POST /api-tokens, the 51st', () => {
+  const fill = async (t: TestService, as: TestUser, body: Record<string, unknown> = {}) => {
+    const all = await Promise.all(Array.from({ length: 60 }, () => make(t, as, body)));
+    return all.map((r) => r.status);
+  };
+
+  it('422, exactly, however many come at once; one that ends makes room, and other users have their own', async () => {
+    const t = await createTestService();
+    const [alice, bob] = [await t.user(), await t.user()];
+    const statuses = await fill(t, alice);
+    expect(statuses.filter((status) => status === 201).length).toBe(49);
+    const refused = await make(t, alice);
+    expect([refused.status, refused.body.error]).toMatchObject([
+      422,
+      { code: 'API_TOKEN_LIMIT_EXCEEDED', details: { limit: 50 } },
+    ]);
+    expect((await make(t, bob)).status).toBe(201);
+    const [one] = (await t.call('GET', '/api-tokens?limit=1', { as: alice })).body;
+    expect(one.name).toBe('test');
+    const last = (await t.call('GET', '/api-tokens?limit=100', { as: alice })).body.at(-1);
+    await t.call('DELETE', `/api-tokens/${last.id}`, { as: alice });
+    expect([(await make(t, alice)).status, (await make(t, alice)).status]).toEqual([201, 422]);
+  });
+
+  it('201 when others have expired: they give way', async () => {
+    const t = await createTestService();
+    const alice = await t.user();
+    await fill(t, alice, { expiresAt: '2030-01-15T10:20:00.000Z' });
+    expect((await make(t, alice)).status).toBe(422);
+    t.clock.set('2030-01-15T10:20:00.000Z');
+    expect((await make(t, alice)).status).toBe(201);
+    expect((await t.call('GET', '/api-tokens?limit=100', { as: alice })).body.length).toBe(2);
+  });
+});
+
 describe('DELETE /api-tokens/:id', () => {
   it('204: it is over at once, on every instance, for decisions too', async () => {
     const t = await createTestService();

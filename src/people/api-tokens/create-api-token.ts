@@ -12,22 +12,29 @@ import type { ApiTokenWithSecret, CreateApiToken } from './schema.ts';
 /** A user by id (the command line), or as proved by a call. */
 type Maker = { readonly userId: string } | UserPrincipal;
 
+/** API tokens that a user can have. */
+const MAX_PER_USER = 50;
+
 /**
- * Makes an API token, shown here and never again. It has the power of its user, restrictTo to `scopes` when given, and one made
- * with an API token does not outlive that one. 403 FORBIDDEN, 404 USER_NOT_FOUND, 422 EXPIRES_AT_IN_PAST.
+ * Makes an API token, shown here and never again. It has the power of its user, narrowed to `scopes` when given, and one made
+ * with an API token does not outlive that one. 403 FORBIDDEN, 404 USER_NOT_FOUND, 422 EXPIRES_AT_IN_PAST or
+ * API_TOKEN_LIMIT_EXCEEDED.
  */
 export async function createApiToken(
   platform: Platform,
   maker: Maker,
   input: CreateApiToken,
+  reauthorize?: (db: Db) => Promise<unknown>,
 ): Promise<ApiTokenWithSecret> {
   const token = newSecret('apiToken');
   return platform.ledger.change(async ({ db, now }) => {
+    await reauthorize?.(db);
     const expiresAt = input.expiresAt ?? null;
     if (expiresAt !== null && expiresAt <= now)
       throw ApiTokenErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });
     if ('via' in maker) await assertNotOutlived(db, maker, expiresAt, now);
     if (!(await findUser(db, maker.userId))) throw UserErrors.USER_NOT_FOUND();
+    await assertRoom(db, maker.userId, now);
     const row: ApiTokenRow = {
       id: newId('apiToken', now),
       user_id: maker.userId,
@@ -40,6 +47,15 @@ export async function createApiToken(
     await db.insertInto('api_tokens').values(row).execute();
     return { ...toApiToken(row), token };
   });
+}
+
+/** Exact, since changes come one after the other. Expired tokens give way to new ones. */
+async function assertRoom(db: Db, userId: string, now: number): Promise<void> {
+  const rows = await db.selectFrom('api_tokens').select('expires_at').where('user_id', '=', userId).execute();
+  if (rows.length < MAX_PER_USER) return;
+  const live = rows.filter((row) => row.expires_at === null || row.expires_at > now).length;
+  if (live >= MAX_PER_USER) throw ApiTokenErrors.API_TOKEN_LIMIT_EXCEEDED({ details: { limit: MAX_PER_USER } });
+  await db.deleteFrom('api_tokens').where('user_id', '=', userId).where('expires_at', '<=', now).execute();
 }
 
 async function assertNotOutlived(db: Db, maker: UserPrincipal, expiresAt: number | null, now: number): Promise<void> {

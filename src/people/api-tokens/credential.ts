@@ -1,7 +1,7 @@
 import type { Credential } from '../../platform.ts';
 import { storedScopes } from './api-token.ts';
 
-/** The API token: the power of the user who made it, restrictTo to its scopes if it has any (contract 4). Expired at that very instant. */
+/** The API token: the power of the user who made it, narrowed to its scopes if it has any (contract 4). Expired at that very instant. */
 export const apiToken: Credential = {
   kind: 'apiToken',
   verify: async (_platform, db, tokenHash, now) => {

@@ -15,14 +15,14 @@ export const apiTokenRoutes = [
     path: '/api-tokens',
     summary: 'Make an API token',
     description:
-      'For the caller. The token is shown here and never again. One made with an API token that expires cannot live longer than that one.',
+      'For the caller, who can have 50. The token is shown here and never again. One made with an API token that expires cannot live longer than that one.',
     access: 'user',
     body: CreateApiToken,
     responses: { 201: ApiTokenWithSecret },
-    errors: [ApiTokenErrors.EXPIRES_AT_IN_PAST],
+    errors: [ApiTokenErrors.EXPIRES_AT_IN_PAST, ApiTokenErrors.API_TOKEN_LIMIT_EXCEEDED],
     handle: async (call, platform) => ({
       status: 201,
-      body: await createApiToken(platform, asUser(call.principal), call.body),
+      body: await createApiToken(platform, asUser(call.principal), call.body, call.reauthorize),
     }),
   }),
   defineRoute({
@@ -51,7 +51,7 @@ export const apiTokenRoutes = [
     responses: { 204: null },
     errors: [ApiTokenErrors.API_TOKEN_NOT_FOUND],
     handle: async (call, platform) => {
-      await revokeApiToken(platform, call.visibility, call.params.id);
+      await revokeApiToken(platform, call.visibility, call.params.id, call.reauthorize);
       return { status: 204 };
     },
   }),
