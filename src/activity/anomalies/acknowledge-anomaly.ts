@@ -1,4 +1,4 @@
-import type { Caller } from '../../authorization/agents/index.ts';
+import type { Caller } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
 import type { Anomaly } from './schema.ts';
 import { findAnomaly, toAnomaly } from './store.ts';

@@ -1,4 +1,5 @@
-import { type Caller, findChangeable } from '../../authorization/agents/index.ts';
+import type { Caller } from '../../access/caller.ts';
+import { findChangeable } from '../../authorization/agents/index.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { BudgetRow, Db } from '../../storage/index.ts';

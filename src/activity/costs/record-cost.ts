@@ -1,4 +1,5 @@
-import { type Caller, findAgent } from '../../authorization/agents/index.ts';
+import type { Caller } from '../../access/caller.ts';
+import { findAgent } from '../../authorization/agents/index.ts';
 import { isId, newId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { AgentErrors } from '../../authorization/agents/index.ts';
-import { AgentLookupErrors } from '../../authorization/permissions/index.ts';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
 import { createBudget, deleteBudget, updateBudget } from './budgets.ts';
@@ -26,7 +25,7 @@ const BudgetsRead = { resource: 'legate:budgets', action: 'read', self: false } 
 const BudgetsWrite = { resource: 'legate:budgets', action: 'write', self: false } as const;
 const idParams = z.object({ id: z.string() });
 const { AUDIT_ENTRY_UNKNOWN, BUDGET_NOT_FOUND } = CostErrors;
-const { AGENT_NOT_FOUND } = AgentLookupErrors;
+const { AGENT_NOT_FOUND } = AgentErrors;
 
 /** Contract 14. */
 export const costRoutes = [

@@ -1,5 +1,5 @@
+import type { Caller } from '../../access/caller.ts';
 import type { Visibility } from '../../access/principal.ts';
-import type { Caller } from '../../authorization/agents/index.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { isId, newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';

@@ -1,4 +1,5 @@
-import { AgentErrors, type Caller } from '../../authorization/agents/index.ts';
+import type { Caller } from '../../access/caller.ts';
+import { AgentErrors } from '../../authorization/agents/index.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { seal } from '../../kernel/encryption.ts';
 import { newId } from '../../kernel/ids.ts';

@@ -1,10 +1,11 @@
+import type { Caller } from '../../access/caller.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
-import { type Caller, toAgent } from './agent.ts';
+import { toAgent } from './agent.ts';
 import { AgentErrors } from './errors.ts';
 import type { AgentWithToken, CreateAgent } from './schema.ts';
 import { assertInFuture, assertRoomForAgent } from './store.ts';

@@ -1,5 +1,5 @@
 import type { Credential } from '../../platform.ts';
-import { statusOf } from './agent.ts';
+import { isActive } from './agent-state.ts';
 
 /**
  * The agent token. That of a revoked or expired agent is no credential any more (contract 5). Read from the database and
@@ -14,7 +14,7 @@ export const agentToken: Credential = {
       .where('token_hash', '=', tokenHash)
       .executeTakeFirst();
     if (!row) return 'agent-token-unknown';
-    if (statusOf(row, now) !== 'active') return 'agent-inactive';
+    if (!isActive(row, now)) return 'agent-inactive';
     return { kind: 'agent', agentId: row.id, ownerId: row.owner_id, tenantId: row.tenant_id, tokenHash };
   },
 };

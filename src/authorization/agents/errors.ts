@@ -1,7 +1,8 @@
 import { defineErrors } from '../../kernel/errors.ts';
 
-/** Contract, section 5. An agent that is not there, or not the caller's to see, is AGENT_NOT_FOUND of the permissions module. */
+/** Contract, section 5. */
 export const AgentErrors = defineErrors({
+  AGENT_NOT_FOUND: [404, 'No such agent.'],
   AGENT_REVOKED: [409, 'The agent is revoked. Revocation is final.'],
   AGENT_LIMIT_EXCEEDED: [422, 'The owner has as many active agents as are allowed.'],
   EXPIRES_AT_IN_PAST: [422, 'expiresAt must be in the future.'],

@@ -1,6 +1,7 @@
+import type { Caller } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
 import { effectivePermissions, readChains } from '../permissions/index.ts';
-import { type Caller, toAgent } from './agent.ts';
+import { toAgent } from './agent.ts';
 import type { Agent, EffectivePermission } from './schema.ts';
 import { findAgent } from './store.ts';
 

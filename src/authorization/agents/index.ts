@@ -3,7 +3,7 @@ import { agentToken } from './credential.ts';
 import { AgentErrors } from './errors.ts';
 import { agentRoutes } from './routes.ts';
 
-export type { Caller } from './agent.ts';
+export { type AgentStatus, agentStatus, agentsOfStatus, isActive } from './agent-state.ts';
 export { type AgentsApi, agentsApi } from './api.ts';
 export { insertAgent } from './create-agent.ts';
 export { AgentErrors } from './errors.ts';

@@ -1,7 +1,8 @@
+import type { Caller } from '../../access/caller.ts';
 import { afterCursor, cutPage } from '../../http/page.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
-import { type Caller, toAgent } from './agent.ts';
+import { toAgent } from './agent.ts';
 import { type Agent, type AgentFilter, isAgentId } from './schema.ts';
 import { findAgents } from './store.ts';
 

@@ -1,5 +1,5 @@
+import type { Caller } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
-import type { Caller } from './agent.ts';
 import { findAgent } from './store.ts';
 
 /**

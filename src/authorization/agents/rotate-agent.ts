@@ -1,7 +1,8 @@
+import type { Caller } from '../../access/caller.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
-import { type Caller, toAgent } from './agent.ts';
+import { toAgent } from './agent.ts';
 import type { AgentWithToken } from './schema.ts';
 import { findChangeable } from './store.ts';
 

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { nextPage } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
-import { AgentLookupErrors } from '../permissions/index.ts';
 import { createAgent } from './create-agent.ts';
 import { AgentErrors } from './errors.ts';
 import { getAgent, getEffectivePermissions } from './get-agent.ts';
@@ -17,8 +16,7 @@ const mayWrite = { scope: 'agents:write', resource: 'legate:agents', action: 'wr
 /** Not narrowed: an id that cannot be one is 404 like any other that is not there. */
 const idParams = z.object({ id: z.string() });
 
-const { AGENT_NOT_FOUND } = AgentLookupErrors;
-const { AGENT_REVOKED, AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST, OWNER_NOT_FOUND } = AgentErrors;
+const { AGENT_NOT_FOUND, AGENT_REVOKED, AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST, OWNER_NOT_FOUND } = AgentErrors;
 
 /** Specification 4.1. */
 export const agentRoutes = [

@@ -1,7 +1,7 @@
 import type { Visibility } from '../../access/principal.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
-import { AgentLookupErrors, type AgentStatus } from '../permissions/index.ts';
+import { agentsOfStatus } from './agent-state.ts';
 import { AgentErrors } from './errors.ts';
 import { type AgentFilter, isAgentId } from './schema.ts';
 
@@ -20,7 +20,7 @@ const visible = (db: Db, visibility: Visibility) => {
 /** Throws 404 AGENT_NOT_FOUND for what is out of reach as for what does not exist. */
 export async function findAgent(db: Db, visibility: Visibility, id: string): Promise<AgentRow> {
   const row = isAgentId(id) ? await visible(db, visibility).where('id', '=', id).executeTakeFirst() : undefined;
-  if (!row) throw AgentLookupErrors.AGENT_NOT_FOUND();
+  if (!row) throw AgentErrors.AGENT_NOT_FOUND();
   return row;
 }
 
@@ -45,23 +45,9 @@ export function findAgents(db: Db, visibility: Visibility, page: Page, now: numb
   if (type !== undefined) query = query.where('type', '=', type);
   if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
   if (ownerId !== undefined) query = query.where('owner_id', '=', ownerId);
-  if (status !== undefined) query = withStatus(query, status, now);
+  if (status !== undefined) query = query.where(agentsOfStatus(status, now));
   if (page.after !== undefined) query = query.where('id', '>', page.after);
   return query.orderBy('id').limit(page.limit).execute();
-}
-
-/** The same rule as `agentStatus`, in SQL. */
-function withStatus(query: ReturnType<typeof visible>, status: AgentStatus, now: number): ReturnType<typeof visible> {
-  switch (status) {
-    case 'revoked':
-      return query.where('revoked_at', 'is not', null);
-    case 'expired':
-      return query.where('revoked_at', 'is', null).where('expires_at', '<=', now);
-    case 'active':
-      return query
-        .where('revoked_at', 'is', null)
-        .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]));
-  }
 }
 
 /** Throws 422 AGENT_LIMIT_EXCEEDED unless one more active agent fits. Exact inside a change: changes come one after the other. */
@@ -71,8 +57,7 @@ export async function assertRoomForAgent(platform: Platform, db: Db, ownerId: st
     .selectFrom('agents')
     .select((eb) => eb.fn.countAll<number>().as('active'))
     .where('owner_id', '=', ownerId)
-    .where('revoked_at', 'is', null)
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .where(agentsOfStatus('active', now))
     .executeTakeFirstOrThrow();
   if (active >= limit) throw AgentErrors.AGENT_LIMIT_EXCEEDED({ details: { limit } });
 }

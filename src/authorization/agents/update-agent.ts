@@ -1,6 +1,8 @@
+import type { Caller } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
-import { type Caller, statusOf, toAgent } from './agent.ts';
+import { toAgent } from './agent.ts';
+import { isActive } from './agent-state.ts';
 import type { Agent, UpdateAgent } from './schema.ts';
 import { assertInFuture, assertRoomForAgent, findChangeable } from './store.ts';
 
@@ -21,8 +23,7 @@ export async function updateAgent(platform: Platform, caller: Caller, id: string
       metadata: input.metadata === undefined ? row.metadata : JSON.stringify(input.metadata),
     };
     if (input.expiresAt !== undefined) assertInFuture(input.expiresAt, now);
-    if (statusOf(row, now) === 'expired' && statusOf(wanted, now) === 'active')
-      await assertRoomForAgent(platform, db, row.owner_id, now);
+    if (!isActive(row, now) && isActive(wanted, now)) await assertRoomForAgent(platform, db, row.owner_id, now);
 
     const changed = (['name', 'permissions', 'expires_at', 'metadata'] as const).filter(
       (column) => wanted[column] !== row[column],

@@ -1,8 +1,7 @@
 import type { z } from 'zod';
-import { ANONYMOUS } from '../../access/principal.ts';
+import { IN_PROCESS } from '../../access/caller.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
-import type { Caller } from '../agents/index.ts';
 import { resolveApproval } from './resolve-approval.ts';
 import { type Approval, ApprovalFilter, Resolution } from './schema.ts';
 import { findApproval, findApprovals, toApproval } from './store.ts';
@@ -19,13 +18,12 @@ export interface ApprovalsApi {
 }
 
 export function approvalsApi(platform: Platform): ApprovalsApi {
-  const all = { kind: 'all' } as const;
-  const caller: Caller = { visibility: all, principal: ANONYMOUS, reauthorize: async () => all };
+  const all = IN_PROCESS.visibility;
   const db = platform.database.read;
   const resolve =
     (status: 'approved' | 'denied') =>
     async (id: string, input: z.input<typeof Resolution> = {}) =>
-      resolveApproval(platform, caller, id, status, parseWith(Resolution, input).note);
+      resolveApproval(platform, IN_PROCESS, id, status, parseWith(Resolution, input).note);
   return {
     list: async (filter = {}) => {
       const now = platform.clock.now();

@@ -1,6 +1,6 @@
+import type { Caller } from '../../access/caller.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Platform } from '../../platform.ts';
-import type { Caller } from '../agents/index.ts';
 import { ApprovalErrors } from './errors.ts';
 import type { Approval } from './schema.ts';
 import { settle } from './settle.ts';

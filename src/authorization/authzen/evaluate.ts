@@ -2,7 +2,8 @@ import type { z } from 'zod';
 import { LegateError } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
-import { AgentLookupErrors, type Asker, AuthorizeBody, authorize, CallContext } from '../permissions/index.ts';
+import { AgentErrors } from '../agents/index.ts';
+import { type Asker, AuthorizeBody, authorize, CallContext } from '../permissions/index.ts';
 import { type Decision, Evaluation, type Evaluations } from './schema.ts';
 
 /** The only type of subject that there is. */
@@ -44,7 +45,7 @@ export async function evaluate(platform: Platform, asker: Asker, evaluation: Eva
       },
     };
   } catch (error) {
-    if (error instanceof LegateError && error.code === AgentLookupErrors.AGENT_NOT_FOUND.code) return unknownSubject();
+    if (error instanceof LegateError && error.code === AgentErrors.AGENT_NOT_FOUND.code) return unknownSubject();
     throw error;
   }
 }

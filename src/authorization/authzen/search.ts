@@ -3,8 +3,8 @@ import type { Visibility } from '../../access/principal.ts';
 import { LegateError, validationFailed } from '../../kernel/errors.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
+import { AgentErrors } from '../agents/index.ts';
 import {
-  AgentLookupErrors,
   type Asker,
   authorize,
   effectivePermissions,
@@ -107,7 +107,7 @@ async function isVisible(platform: Platform, asker: Asker, agentId: string): Pro
     await authorize(platform, asker, { agentId: agentId.slice(0, 64), action: 'x', resource: 'x', dryRun: true });
     return true;
   } catch (error) {
-    if (error instanceof LegateError && error.code === AgentLookupErrors.AGENT_NOT_FOUND.code) return false;
+    if (error instanceof LegateError && error.code === AgentErrors.AGENT_NOT_FOUND.code) return false;
     throw error;
   }
 }

@@ -1,10 +1,9 @@
 import type { z } from 'zod';
+import { IN_PROCESS } from '../../access/caller.ts';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
-import { ANONYMOUS } from '../../access/principal.ts';
 import { cutPage } from '../../http/page.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
-import type { Caller } from '../agents/index.ts';
 import { createDelegation } from './create-delegation.ts';
 import { revokeDelegation } from './revoke-delegation.ts';
 import { CreateDelegation, type Delegation, DelegationFilter } from './schema.ts';
@@ -23,10 +22,9 @@ export interface DelegationsApi {
 }
 
 export function delegationsApi(platform: Platform): DelegationsApi {
-  const all = { kind: 'all' } as const;
-  const caller: Caller = { visibility: all, principal: ANONYMOUS, reauthorize: async () => all };
+  const all = IN_PROCESS.visibility;
   return {
-    create: async (input) => createDelegation(platform, caller, parseWith(CreateDelegation, asOverHttp(input))),
+    create: async (input) => createDelegation(platform, IN_PROCESS, parseWith(CreateDelegation, asOverHttp(input))),
     list: async (filter = {}) => {
       const parsed = parseWith(DelegationFilter, filter);
       const now = platform.clock.now();
@@ -43,6 +41,6 @@ export function delegationsApi(platform: Platform): DelegationsApi {
       return found;
     },
     get: async (id) => toDelegation(await findDelegation(platform.database.read, all, id, platform.clock.now())),
-    revoke: (id) => revokeDelegation(platform, caller, id),
+    revoke: (id) => revokeDelegation(platform, IN_PROCESS, id),
   };
 }

@@ -1,18 +1,12 @@
 import { sql } from 'kysely';
+import type { Caller } from '../../access/caller.ts';
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { isId, newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db, DelegationRow } from '../../storage/index.ts';
-import { AgentErrors, type Caller } from '../agents/index.ts';
-import {
-  AgentLookupErrors,
-  agentStatus,
-  askOf,
-  MAX_SUPPLY_STEPS,
-  type Supply,
-  supplyOf,
-} from '../permissions/index.ts';
+import { AgentErrors, agentStatus } from '../agents/index.ts';
+import { askOf, MAX_SUPPLY_STEPS, type Supply, supplyOf } from '../permissions/index.ts';
 import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
 import { type CreateDelegation, DEFAULT_MAX_DEPTH, type Delegation } from './schema.ts';
@@ -35,7 +29,7 @@ export async function createDelegation(
     if (input.fromAgent === input.toAgent) throw DelegationErrors.DELEGATION_TO_SELF();
     const to = targetOf(visibility, from, agents.get(input.toAgent));
     for (const agent of [from, to]) {
-      const status = agentStatus({ revoked: agent.revoked_at !== null, expiresAt: agent.expires_at }, now);
+      const status = agentStatus(agent, now);
       if (status !== 'active') throw DelegationErrors.AGENT_NOT_ACTIVE({ details: { agentId: agent.id, status } });
     }
     const expiresAt = input.expiresAt ?? null;
@@ -99,8 +93,7 @@ function sourceOf(visibility: Visibility, from: AgentRow | undefined): AgentRow 
     from &&
     (visibility.kind === 'all' ||
       (visibility.kind === 'owner' ? from.owner_id === visibility.userId : from.id === visibility.agentId));
-  if (!may)
-    throw AgentLookupErrors.AGENT_NOT_FOUND({ message: 'No such agent: fromAgent.', details: { path: 'fromAgent' } });
+  if (!may) throw AgentErrors.AGENT_NOT_FOUND({ message: 'No such agent: fromAgent.', details: { path: 'fromAgent' } });
   return from;
 }
 
@@ -109,7 +102,7 @@ function targetOf(visibility: Visibility, from: AgentRow, to: AgentRow | undefin
   const near = to && (to.owner_id === from.owner_id || (to.tenant_id !== null && to.tenant_id === from.tenant_id));
   if (to && near) return to;
   if (to && visibility.kind === 'all') throw DelegationErrors.DELEGATION_OUTSIDE_TENANT();
-  throw AgentLookupErrors.AGENT_NOT_FOUND({ message: 'No such agent: toAgent.', details: { path: 'toAgent' } });
+  throw AgentErrors.AGENT_NOT_FOUND({ message: 'No such agent: toAgent.', details: { path: 'toAgent' } });
 }
 
 /** Does `ancestor` delegate to `agent`, directly or through others? */

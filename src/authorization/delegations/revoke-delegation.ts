@@ -1,10 +1,10 @@
+import type { Caller } from '../../access/caller.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, DelegationRow } from '../../storage/index.ts';
-import type { Caller } from '../agents/index.ts';
 import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
 

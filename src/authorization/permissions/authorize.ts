@@ -6,6 +6,8 @@ import { redact } from '../../kernel/redact.ts';
 import { type AuditRecord, type Candidate, NotReady, type Outcome, type Turn } from '../../ledger/index.ts';
 import type { GatedCall, Passage, Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
+import { agentStatus } from '../agents/agent-state.ts';
+import { AgentErrors } from '../agents/errors.ts';
 import {
   type ApprovalState,
   approvalRequested,
@@ -15,7 +17,7 @@ import {
   readApproval,
   useApproval,
 } from './approval.ts';
-import { agentStatus, type CompiledAgent } from './compile.ts';
+import type { CompiledAgent } from './compile.ts';
 import {
   counterKeys,
   countersOf,
@@ -26,7 +28,6 @@ import {
   type Reason,
   type World,
 } from './decide.ts';
-import { AgentLookupErrors } from './errors.ts';
 import { explain, type Trace } from './explain.ts';
 import { mayUseOwnResource } from './own-resources.ts';
 
@@ -143,8 +144,7 @@ class Question implements Candidate<AuthorizeAnswer> {
       this.#principalEpoch = epoch;
     }
     // What cannot be the id of an agent is never sent to the database: an error there would be every other decision's as well.
-    if (!isId('agent', this.#agentId) || !(await policy.load(db, this.#agentId)))
-      throw AgentLookupErrors.AGENT_NOT_FOUND();
+    if (!isId('agent', this.#agentId) || !(await policy.load(db, this.#agentId))) throw AgentErrors.AGENT_NOT_FOUND();
   }
 
   counterKeys(): readonly string[] {
@@ -155,7 +155,7 @@ class Question implements Candidate<AuthorizeAnswer> {
   evaluate(turn: Turn): Outcome<AuthorizeAnswer> {
     const input = this.#input;
     const agent = this.#platform.policy.peek(this.#agentId);
-    if (!agent) throw AgentLookupErrors.AGENT_NOT_FOUND();
+    if (!agent) throw AgentErrors.AGENT_NOT_FOUND();
     const asksAboutItself = this.#mayAsk(agent, turn.now);
 
     const origin = this.#origin(asksAboutItself);
@@ -302,7 +302,7 @@ class Question implements Candidate<AuthorizeAnswer> {
     switch (p.kind) {
       case 'user':
         if (p.expiresAt !== null && now >= p.expiresAt) throw invalidCredential('principal-ended');
-        if (p.role !== 'admin' && agent.ownerId !== p.userId) throw AgentLookupErrors.AGENT_NOT_FOUND();
+        if (p.role !== 'admin' && agent.ownerId !== p.userId) throw AgentErrors.AGENT_NOT_FOUND();
         return false;
       case 'agent': {
         const caller = p.agentId === agent.id ? agent : this.#platform.policy.peek(p.agentId);
@@ -310,12 +310,12 @@ class Question implements Candidate<AuthorizeAnswer> {
           throw invalidCredential('principal-ended');
         if (caller === agent) return true;
         if (agent.ownerId !== caller.ownerId || !mayUseOwnResource(caller, 'legate:authorize', 'check'))
-          throw AgentLookupErrors.AGENT_NOT_FOUND();
+          throw AgentErrors.AGENT_NOT_FOUND();
         return false;
       }
       case 'accessToken':
         if (now >= p.expiresAt) throw invalidCredential('access-token-expired');
-        if (agent.ownerId !== p.userId) throw AgentLookupErrors.AGENT_NOT_FOUND();
+        if (agent.ownerId !== p.userId) throw AgentErrors.AGENT_NOT_FOUND();
         return agent.id === p.agentId;
       case 'anonymous':
         throw CommonErrors.UNAUTHORIZED();

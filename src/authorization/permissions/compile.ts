@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { AgentRow, DelegationRow } from '../../storage/index.ts';
+import type { AgentState } from '../agents/agent-state.ts';
 import { type Conditions, compileConditions } from './conditions.ts';
 import { PatternIndex } from './pattern.ts';
 import type { Permission } from './schema.ts';
@@ -36,13 +37,11 @@ export interface CompiledEntry {
 }
 
 /** An agent as decisions see it: built once per change, never modified. */
-export interface CompiledAgent {
+export interface CompiledAgent extends AgentState {
   readonly id: string;
   readonly ownerId: string;
   readonly tenantId: string | null;
   readonly tokenHash: string;
-  readonly revoked: boolean;
-  readonly expiresAt: number | null;
   readonly entries: readonly CompiledEntry[];
   readonly index: PatternIndex<CompiledEntry>;
   /** Agents that delegate to this one. */
@@ -150,8 +149,8 @@ export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], s
     ownerId: row.owner_id,
     tenantId: row.tenant_id,
     tokenHash: row.token_hash,
-    revoked: row.revoked_at !== null,
-    expiresAt: row.expires_at,
+    revoked_at: row.revoked_at,
+    expires_at: row.expires_at,
     entries,
     index,
     sources: [...new Set(inbound.map((d) => d.from_agent))],
@@ -168,17 +167,9 @@ export const UNREAD: CompiledAgent = {
   ownerId: '',
   tenantId: null,
   tokenHash: '',
-  revoked: true,
-  expiresAt: null,
+  revoked_at: 0,
+  expires_at: null,
   sources: [],
   epoch: 0,
   size: 0,
 };
-
-export type AgentStatus = 'active' | 'revoked' | 'expired';
-
-/** Computed from the clock, never stored: from `expiresAt` on, the agent is expired. Only revocation is final. */
-export function agentStatus(agent: { revoked: boolean; expiresAt: number | null }, now: number): AgentStatus {
-  if (agent.revoked) return 'revoked';
-  return agent.expiresAt !== null && now >= agent.expiresAt ? 'expired' : 'active';
-}

@@ -1,5 +1,6 @@
 import { clockHour, HOUR_MS } from '../../kernel/clock.ts';
-import { agentStatus, type CompiledAgent, type CompiledEntry } from './compile.ts';
+import { agentStatus } from '../agents/agent-state.ts';
+import type { CompiledAgent, CompiledEntry } from './compile.ts';
 import { type Circumstances, unmetCondition } from './conditions.ts';
 
 /** Why not. The code is what `POST /authorize` answers; the text is what the in-process check answers (specification 2.4, 8.2). */

@@ -1,4 +1,5 @@
-import { agentStatus, type CompiledAgent, type Link } from './compile.ts';
+import { agentStatus } from '../agents/agent-state.ts';
+import type { CompiledAgent, Link } from './compile.ts';
 import { type Conjunction, conjunction } from './conjunction.ts';
 import { intersectPatterns } from './pattern.ts';
 import type { Permission, PermissionSource } from './schema.ts';

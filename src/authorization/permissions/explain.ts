@@ -1,5 +1,6 @@
 import { clockHour } from '../../kernel/clock.ts';
-import { type AgentStatus, agentStatus, type CompiledAgent, type CompiledEntry } from './compile.ts';
+import { type AgentStatus, agentStatus } from '../agents/agent-state.ts';
+import type { CompiledAgent, CompiledEntry } from './compile.ts';
 import { ASKED_ABOUT, type Ask, acts, type Decision, matching, type Place, tryEntry, type World } from './decide.ts';
 import type { Permission } from './schema.ts';
 

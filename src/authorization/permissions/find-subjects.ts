@@ -1,8 +1,9 @@
 import type { Visibility } from '../../access/principal.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
+import { agentsOfStatus } from '../agents/agent-state.ts';
+import { AgentErrors } from '../agents/errors.ts';
 import { type Asker, type AuthorizeInput, authorize } from './authorize.ts';
-import { AgentLookupErrors } from './errors.ts';
 import type { PermissionSource } from './schema.ts';
 
 /** Agents that are asked about in one piece, and at most for one page. */
@@ -62,7 +63,7 @@ export async function findSubjects(
 
 /** An agent that ended, or was moved out of reach, since it was listed. */
 function ignoreGone(error: unknown): undefined {
-  if (error instanceof LegateError && error.code === AgentLookupErrors.AGENT_NOT_FOUND.code) return undefined;
+  if (error instanceof LegateError && error.code === AgentErrors.AGENT_NOT_FOUND.code) return undefined;
   throw error;
 }
 
@@ -76,8 +77,7 @@ async function activeAgents(
   let query = platform.database.read
     .selectFrom('agents')
     .select(['id', 'name', 'owner_id as ownerId'])
-    .where('revoked_at', 'is', null)
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]));
+    .where(agentsOfStatus('active', now));
   if (visibility.kind === 'owner') query = query.where('owner_id', '=', visibility.userId);
   if (visibility.kind === 'agent') query = query.where('id', '=', visibility.agentId);
   if (after !== undefined) query = query.where('id', '>', after);

@@ -1,14 +1,11 @@
 import { defineModule } from '../../platform.ts';
-import { AgentLookupErrors } from './errors.ts';
 import { permissionRoutes } from './routes.ts';
 
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
 export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
-export { type AgentStatus, agentStatus } from './compile.ts';
 export { REASONS, type Reason } from './decide.ts';
 export { effectivePermissions } from './effective.ts';
-export { AgentLookupErrors } from './errors.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
 export { findSubjects } from './find-subjects.ts';
 export { mayUseOwnResource } from './own-resources.ts';
@@ -30,5 +27,4 @@ export const permissions = defineModule({
   name: 'permissions',
   description: 'Decides what an agent may do, and records each decision.',
   routes: permissionRoutes,
-  errors: AgentLookupErrors,
 });

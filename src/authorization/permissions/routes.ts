@@ -4,9 +4,9 @@ import { CommonErrors, LegateError, validationFailed } from '../../kernel/errors
 import { parseIp } from '../../kernel/ip.ts';
 import { jsonObject, text } from '../../kernel/json.ts';
 import { type Call, defineRoute } from '../../platform.ts';
+import { AgentErrors } from '../agents/errors.ts';
 import { type Asker, type AuthorizeAnswer, authorize } from './authorize.ts';
 import { REASONS } from './decide.ts';
-import { AgentLookupErrors } from './errors.ts';
 import { ENTRY_OUTCOMES } from './explain.ts';
 import { findSubjects } from './find-subjects.ts';
 import { Action, PermissionSource, Resource } from './schema.ts';
@@ -160,7 +160,7 @@ export const permissionRoutes = [
     body: AuthorizeBody,
     bodyLimit: AUTHORIZE_BODY_LIMIT,
     responses: { 200: AuthorizeDecision },
-    errors: [AgentLookupErrors.AGENT_NOT_FOUND, CommonErrors.AUDIT_UNAVAILABLE],
+    errors: [AgentErrors.AGENT_NOT_FOUND, CommonErrors.AUDIT_UNAVAILABLE],
     handle: async (call, platform) => {
       assertAgentNamed(call.principal.kind, call.body);
       return { status: 200, body: await authorize(platform, askerOf(call), call.body) };
@@ -184,8 +184,7 @@ export const permissionRoutes = [
       const results = await Promise.all(
         call.body.requests.map((request) =>
           authorize(platform, asker, request).catch((error: unknown) => {
-            if (error instanceof LegateError && error.code === AgentLookupErrors.AGENT_NOT_FOUND.code)
-              return error.toBody();
+            if (error instanceof LegateError && error.code === AgentErrors.AGENT_NOT_FOUND.code) return error.toBody();
             throw error;
           }),
         ),
@@ -203,7 +202,7 @@ export const permissionRoutes = [
     params: z.object({ id: z.string() }),
     body: FilterBody,
     responses: { 200: z.object({ resources: z.array(z.string()).meta({ description: 'In the order asked.' }) }) },
-    errors: [AgentLookupErrors.AGENT_NOT_FOUND],
+    errors: [AgentErrors.AGENT_NOT_FOUND],
     handle: async (call, platform) => {
       const { resources, action, context } = call.body;
       const asker = askerOf(call);

@@ -1,5 +1,6 @@
 import { validationFailed } from '../../kernel/errors.ts';
-import { agentStatus, type CompiledAgent, type CompiledEntry } from './compile.ts';
+import { agentStatus } from '../agents/agent-state.ts';
+import type { CompiledAgent, CompiledEntry } from './compile.ts';
 import type { Permission } from './schema.ts';
 
 /** Where a permission that an agent wants to pass on comes from. */

@@ -1,4 +1,4 @@
-import { agentStatus } from '../../authorization/permissions/index.ts';
+import { isActive } from '../../authorization/agents/index.ts';
 import { isId } from '../../kernel/ids.ts';
 import { secretHash, secretsEqual } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
@@ -81,9 +81,7 @@ export async function serviceAgent(
   if (secret === undefined || !isId('agent', id)) return undefined;
   const row = await db.selectFrom('agents').selectAll().where('id', '=', id).executeTakeFirst();
   if (!row || !secretsEqual(secretHash(secret), row.token_hash)) return undefined;
-  return agentStatus({ revoked: row.revoked_at !== null, expiresAt: row.expires_at }, now) === 'active'
-    ? row
-    : undefined;
+  return isActive(row, now) ? row : undefined;
 }
 
 /** Whoever holds tokens and proves itself: a client, or an agent with tokens of its own. Throws OAUTH_INVALID_CLIENT. */

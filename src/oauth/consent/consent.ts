@@ -1,5 +1,5 @@
-import { findAgents, insertAgent } from '../../authorization/agents/index.ts';
-import { agentStatus, type Permission } from '../../authorization/permissions/index.ts';
+import { findAgents, insertAgent, isActive } from '../../authorization/agents/index.ts';
+import type { Permission } from '../../authorization/permissions/index.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
@@ -47,7 +47,7 @@ async function usualAgent(db: Db, userId: string, clientId: string, now: number)
     .orderBy('oauth_grants.id', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return row && agentStatus({ revoked: false, expiresAt: row.expires_at }, now) === 'active' ? row : undefined;
+  return row && isActive(row, now) ? row : undefined;
 }
 
 /**
@@ -71,11 +71,7 @@ export async function rememberedConsent(
     .where('oauth_consents.redirect_uri', '=', request.redirectUri)
     .where('oauth_consents.resource', '=', request.target.resource)
     .executeTakeFirst();
-  if (
-    !row ||
-    agentStatus({ revoked: row.revoked_at !== null, expiresAt: row.expires_at }, platform.clock.now()) !== 'active'
-  )
-    return undefined;
+  if (!row || !isActive(row, platform.clock.now())) return undefined;
   return row.scope === sorted(request.scopes) ? row.agent_id : undefined;
 }
 
@@ -160,7 +156,7 @@ async function bindAgent(
       .where('owner_id', '=', userId)
       .where('type', '=', 'delegated')
       .executeTakeFirst();
-    if (!row || agentStatus({ revoked: row.revoked_at !== null, expiresAt: row.expires_at }, now) !== 'active')
+    if (!row || !isActive(row, now))
       throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'agent: choose one of your active agents.' });
     if (!remembered) await widen(change, row, permissions);
     return row.id;

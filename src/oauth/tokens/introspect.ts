@@ -1,4 +1,4 @@
-import { agentStatus } from '../../authorization/permissions/index.ts';
+import { isActive } from '../../authorization/agents/index.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { secretHash } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
@@ -41,8 +41,7 @@ export async function introspect(
   if (!row || now >= row.token_expires_at || now >= row.expires_at || (by !== null && by !== row.client_id))
     return INACTIVE;
   if (row.server_id === null && row.resource !== platform.audience) return INACTIVE;
-  if (agentStatus({ revoked: row.agent_revoked_at !== null, expiresAt: row.agent_expires_at }, now) !== 'active')
-    return INACTIVE;
+  if (!isActive({ revoked_at: row.agent_revoked_at, expires_at: row.agent_expires_at }, now)) return INACTIVE;
   return {
     active: true,
     token_type: 'refresh_token',

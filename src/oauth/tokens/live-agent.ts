@@ -1,4 +1,4 @@
-import { agentStatus } from '../../authorization/permissions/index.ts';
+import { isActive } from '../../authorization/agents/index.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 import { OAuthErrors } from '../errors.ts';
 
@@ -8,7 +8,5 @@ export const inactiveAgent = () =>
 /** undefined for an agent that is revoked, expired or gone. */
 export async function liveAgent(db: Db, agentId: string, now: number): Promise<AgentRow | undefined> {
   const row = await db.selectFrom('agents').selectAll().where('id', '=', agentId).executeTakeFirst();
-  return row && agentStatus({ revoked: row.revoked_at !== null, expiresAt: row.expires_at }, now) === 'active'
-    ? row
-    : undefined;
+  return row && isActive(row, now) ? row : undefined;
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { agentStatus } from '../../authorization/permissions/index.ts';
+import { isActive } from '../../authorization/agents/index.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
@@ -124,6 +124,6 @@ function whyRefused(
 
 /** The agent of the grant, and the actor of an exchanged one. */
 const agentsActive = (ground: GrantGround, now: number): boolean =>
-  agentStatus({ revoked: ground.revoked_at !== null, expiresAt: ground.expires_at }, now) === 'active' &&
+  isActive(ground, now) &&
   (ground.actor_id === null ||
-    agentStatus({ revoked: ground.actor_revoked_at !== null, expiresAt: ground.actor_expires_at }, now) === 'active');
+    isActive({ revoked_at: ground.actor_revoked_at, expires_at: ground.actor_expires_at }, now));

@@ -1,4 +1,4 @@
-import { agentStatus } from '../../../authorization/permissions/index.ts';
+import { isActive } from '../../../authorization/agents/index.ts';
 import { SECOND_MS } from '../../../kernel/clock.ts';
 import { LegateError } from '../../../kernel/errors.ts';
 import { MicroBatcher } from '../../../kernel/micro-batcher.ts';
@@ -160,7 +160,7 @@ function grantedScope(platform: Platform, row: Known, { scope, target }: Asked, 
     return OAuthErrors.OAUTH_INVALID_TARGET({ message: 'The resource of the grant is not registered any more.' });
   if (
     row.agent_known === null ||
-    agentStatus({ revoked: row.agent_revoked_at !== null, expiresAt: row.agent_expires_at }, now) !== 'active'
+    !isActive({ revoked_at: row.agent_revoked_at, expires_at: row.agent_expires_at }, now)
   )
     return inactiveAgent();
   try {

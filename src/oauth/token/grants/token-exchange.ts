@@ -1,6 +1,6 @@
 import { ANONYMOUS } from '../../../access/principal.ts';
+import { isActive } from '../../../authorization/agents/index.ts';
 import { createDelegation } from '../../../authorization/delegations/index.ts';
-import { agentStatus } from '../../../authorization/permissions/index.ts';
 import { LegateError } from '../../../kernel/errors.ts';
 import { secretHash } from '../../../kernel/secrets.ts';
 import type { Platform } from '../../../platform.ts';
@@ -59,7 +59,7 @@ export async function exchangeToken(platform: Platform, input: TokenExchange): P
     .selectAll()
     .where('token_hash', '=', secretHash(actorToken))
     .executeTakeFirst();
-  if (!actor || agentStatus({ revoked: actor.revoked_at !== null, expiresAt: actor.expires_at }, now) !== 'active')
+  if (!actor || !isActive(actor, now))
     throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'actor_token is not the token of an active agent.' });
   const target = await targetOf(platform, input.resource ?? input.audience ?? subject.aud);
   if (target.resource !== subject.aud)

@@ -1,0 +1,30 @@
+import { type Expression, expressionBuilder, type SqlBool } from 'kysely';
+import type { AgentRow, Tables } from '../../storage/index.ts';
+
+/** What an agent's status follows from, as its row has it. */
+export type AgentState = Pick<AgentRow, 'revoked_at' | 'expires_at'>;
+
+export type AgentStatus = 'active' | 'revoked' | 'expired';
+
+/** Computed from the clock, never stored: from `expiresAt` on, the agent is expired. Only revocation is final. */
+export function agentStatus({ revoked_at, expires_at }: AgentState, now: number): AgentStatus {
+  if (revoked_at !== null) return 'revoked';
+  return expires_at !== null && now >= expires_at ? 'expired' : 'active';
+}
+
+export const isActive = (agent: AgentState, now: number): boolean => agentStatus(agent, now) === 'active';
+
+const eb = expressionBuilder<Tables, 'agents'>();
+
+/** The same rule in SQL, for queries on `agents`. */
+export function agentsOfStatus(status: AgentStatus, now: number): Expression<SqlBool> {
+  const living = eb('agents.revoked_at', 'is', null);
+  switch (status) {
+    case 'revoked':
+      return eb('agents.revoked_at', 'is not', null);
+    case 'expired':
+      return eb.and([living, eb('agents.expires_at', '<=', now)]);
+    case 'active':
+      return eb.and([living, eb.or([eb('agents.expires_at', 'is', null), eb('agents.expires_at', '>', now)])]);
+  }
+}
