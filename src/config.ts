@@ -51,6 +51,10 @@ export const configSection = {
     description:
       'Public address: issuer, cookies and links. Never taken from request headers. A slash at its end is left out.',
   }),
+  allowHttp: option.boolean({
+    default: false,
+    description: 'Lets production run on an http base URL. Cookies and tokens then travel in the clear.',
+  }),
   redisUrl: redisUrlOption('none', 'A Redis for what instances share. What uses it says so by its own store option.'),
   http: httpConfig,
   events: eventsConfig,

@@ -27,6 +27,7 @@ import { Ledger, LedgerReader, Postings, type Reaction } from './ledger/index.ts
 import { type McpApi, mcpApi, type TokenValidation } from './mcp/servers/index.ts';
 import { modules } from './modules.ts';
 import { validateToken } from './oauth/index.ts';
+import { assertFitForProduction } from './operations/index.ts';
 import { createMailer, type Mail } from './operations/mail/index.ts';
 import { type ApiTokensApi, apiTokensApi } from './people/api-tokens/index.ts';
 import { type BreachCheck, createBreachCheck } from './people/passwords/breach/index.ts';
@@ -49,9 +50,9 @@ export interface LegateOptions {
   log?: Log;
   /** Where mail goes in development while there is no `mail.url`; the log when not given. */
   printMail?: (mail: Mail) => void;
-  /** NODE_ENV is production: changes some defaults. */
+  /** Changes some defaults and refuses unsafe settings. NODE_ENV of `env` decides when not given. */
   production?: boolean;
-  /** Environment variables to read; none unless given. */
+  /** Environment variables to read: `process.env` by default, `{}` for none (contract 22.9). */
   env?: Record<string, string | undefined>;
   /** Content of legate.config.json. */
   file?: unknown;
@@ -104,30 +105,42 @@ export interface Legate extends DecisionsApi {
 
 /** What `createLegate` is given first: the configuration, and functions of the application. */
 export type LegateInput = Omit<ConfigInput, 'users' | 'events'> &
-  Pick<LegateOptions, 'authenticate' | 'onApprovalRequested'> & {
+  Pick<LegateOptions, 'authenticate' | 'onApprovalRequested' | 'env'> & {
     users?: (NonNullable<ConfigInput['users']> & Pick<LegateOptions, 'validatePassword'>) | undefined;
     events?: (NonNullable<ConfigInput['events']> & { validateToken?: Platform['validateStreamToken'] }) | undefined;
   };
 
-const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+/** The log of an application that passes none: what needs attention goes to standard error. */
+const toConsole: Log = {
+  debug: () => {},
+  info: () => {},
+  warn: (fields, message) => console.warn(`legate: ${message}`, fields),
+  error: (fields, message) => console.error(`legate: ${message}`, fields),
+};
 
-/** Wires a service together: the only place that does. Opens and migrates the database. */
+/**
+ * Wires a service together: the only place that does. Opens and migrates the database.
+ * @throws ConfigError for a configuration that is not valid, or that production refuses.
+ */
 export async function createLegate(
-  { authenticate, onApprovalRequested, users, events, ...rest }: LegateInput = {},
+  { authenticate, onApprovalRequested, env: givenEnv, users, events, ...rest }: LegateInput = {},
   options: LegateOptions = {},
 ): Promise<Legate> {
-  const production = options.production ?? false;
+  const env = options.env ?? givenEnv ?? process.env;
+  const production = options.production ?? env['NODE_ENV'] === 'production';
   const { validatePassword, ...usersConfig } = users ?? {};
   const { validateToken: validateStreamToken, ...eventsConfig } = events ?? {};
   const config: ConfigInput = { ...rest, users: usersConfig, events: eventsConfig };
-  const { values } = readConfig({
+  const loaded = readConfig({
     code: config,
     file: options.file,
-    env: options.env ?? {},
+    env,
     production,
     readFile: (path) => readFileSync(path, 'utf8'),
   });
-  const log = options.log ?? silent;
+  const { values } = loaded;
+  const log = options.log ?? toConsole;
+  if (production) for (const warning of assertFitForProduction(loaded)) log.warn({}, warning);
   const clock = options.clock ?? systemClock;
   const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, {
     serviceName: values.service.name,
@@ -184,7 +197,7 @@ export async function createLegate(
     from: values.mail.from ?? `${values.service.name}@${new URL(baseUrl).hostname}`,
     print: production
       ? undefined
-      : (options.printMail ?? ((mail) => log.info(mail, 'mail, not sent since mail.url is not set'))),
+      : (options.printMail ?? ((mail) => (options.log ?? console).info(mail, 'mail is not sent: mail.url is not set'))),
     log,
   });
   let secrets: Secrets | undefined;

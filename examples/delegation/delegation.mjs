@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createLegate } from 'legate';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'legate-example-'));
-const legate = await createLegate({ dataDir, users: { allowExternalOwners: true } });
+const legate = await createLegate({ dataDir, users: { allowExternalOwners: true }, env: {} });
 
 const agent = (name, permissions = []) =>
   legate.agents.create({ ownerId: 'ada', name, type: 'autonomous', permissions });

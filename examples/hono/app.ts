@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { createLegate } from 'legate';
 
 // The REST endpoints live under /legate; everything else is configured by the environment (docs/config.md).
-export const legate = await createLegate({ http: { restPath: '/legate' } }, { env: process.env });
+export const legate = await createLegate({ http: { restPath: '/legate' } });
 
 type Env = { Bindings: { incoming?: { socket: { remoteAddress?: string } } } };
 

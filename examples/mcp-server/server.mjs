@@ -34,7 +34,7 @@ function notesServer() {
   return server;
 }
 
-const legate = await createLegate({ baseUrl: base }, { env: process.env });
+const legate = await createLegate({ baseUrl: base });
 const app = new Hono();
 
 // The login, in three lines.

@@ -1,5 +1,5 @@
+import { findings } from '../operations/index.ts';
 import { type Command, EXIT_CONFIG } from './command.ts';
-import { findings } from './production.ts';
 import { readSettings } from './settings.ts';
 
 /** `legate check`: what production would refuse, without starting. Exit code 78 when there is anything. */

@@ -3,13 +3,13 @@ import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type Listening, listen } from '../http/node.ts';
 import { packageVersion } from '../kernel/version.ts';
+import { assertFitForProduction, findings } from '../operations/index.ts';
 import { ensureFirstAdmin } from '../people/users/index.ts';
 import type { Legate } from '../service.ts';
 import { schemaState } from '../storage/index.ts';
 import { renderBanner } from './banner.ts';
-import { type Command, EXIT_CONFIG, UsageError } from './command.ts';
+import { type Command, UsageError } from './command.ts';
 import { createLog, printMail } from './log.ts';
-import { findings } from './production.ts';
 import { open, readSettings, useDataFolder } from './settings.ts';
 import { exitOnCrash, stopOnSignals } from './stop.ts';
 
@@ -19,12 +19,8 @@ export const command: Command = {
     keepRequestsYoung();
     const settings = readSettings();
     const { values, production, options } = settings;
-    const { refused, warnings } = findings(settings);
-    if (production && refused.length > 0)
-      throw new UsageError(
-        `Legate does not start in production like this:\n${refused.map((r) => `  - ${r}`).join('\n')}\n\`legate check\` shows the same without starting.`,
-        EXIT_CONFIG,
-      );
+    if (production) assertFitForProduction(settings);
+    const { refused } = findings(settings);
 
     const log = createLog(values.log.level);
     exitOnCrash(log);
@@ -67,7 +63,6 @@ export const command: Command = {
           { version: packageVersion(), url: legate.baseUrl, host, port: listening.port, readyAfterMs },
           'listening',
         );
-      if (production) for (const warning of warnings) log.warn({}, warning);
     } catch (error) {
       await legate.close();
       throw error;

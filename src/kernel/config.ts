@@ -131,8 +131,8 @@ export function flatten(section: Section, path: string[] = []): FlatOption[] {
 /** All that is wrong with a configuration, each problem naming the variable or key to mend. */
 export class ConfigError extends Error {
   readonly problems: string[];
-  constructor(problems: string[]) {
-    super(`The configuration is not valid:\n${problems.map((p) => `  - ${p}`).join('\n')}`);
+  constructor(problems: string[], title = 'The configuration is not valid:') {
+    super(`${title}\n${problems.map((p) => `  - ${p}`).join('\n')}`);
     this.name = 'ConfigError';
     this.problems = problems;
   }

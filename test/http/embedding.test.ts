@@ -14,7 +14,7 @@ import type {
 } from 'legate';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { nodeListener } from '../../src/http/node.ts';
-import { createLegate } from '../../src/service.ts';
+import { createLegate, type Legate } from '../../src/service.ts';
 import { createTestService, newTestDatabase } from '../support/service.ts';
 
 /** Closes what a test opened, last first. */
@@ -114,6 +114,70 @@ async function expectMounted(ask: Ask, { agentId, token }: Prepared): Promise<vo
   expect((await ask('/legate/authorize', { headers: bearer })).status).toBe(405);
   expect((await ask('/legate/nothing', { headers: bearer })).status).toBe(404);
 }
+
+describe('createLegate and the environment', () => {
+  const signUp = async (legate: Legate) =>
+    (
+      await legate.fetch(
+        new Request('http://localhost:3000/sign-up', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ email: 'ada@example.com', password: 'correct horse battery' }),
+        }),
+        { remoteAddress: '192.0.2.1' },
+      )
+    ).status;
+  const place = async () => {
+    const { dir, url, name } = await newTestDatabase();
+    return { dataDir: dir, databaseUrl: url, service: { name } };
+  };
+  const created = async (...args: Parameters<typeof createLegate>) => {
+    const legate = await createLegate(...args);
+    opened.push(() => legate.close());
+    return legate;
+  };
+
+  it('reads LEGATE_* as the program does', async () => {
+    vi.stubEnv('LEGATE_USERS_SIGN_UP', 'closed');
+    expect(await signUp(await created(await place()))).toBe(403);
+  });
+
+  it('reads none of it when env is {}', async () => {
+    vi.stubEnv('LEGATE_USERS_SIGN_UP', 'closed');
+    vi.stubEnv('NODE_ENV', 'production');
+    expect(await signUp(await created({ ...(await place()), env: {} }))).toBe(200);
+  });
+
+  it('refuses an unknown variable', async () => {
+    vi.stubEnv('LEGATE_USERS_SIGNUP', 'closed');
+    await expect(created(await place())).rejects.toThrow('LEGATE_USERS_SIGNUP is not a known option');
+  });
+
+  it('is in production when NODE_ENV says so: unsafe settings stop it, others are warned of', async () => {
+    vi.stubEnv('NODE_ENV', 'production');
+    await expect(created(await place())).rejects.toThrow('LEGATE_BASE_URL is not set');
+    await expect(created({ ...(await place()), baseUrl: 'http://auth.example.com' })).rejects.toThrow('not https');
+    const warned: string[] = [];
+    const log = {
+      debug: () => {},
+      info: () => {},
+      warn: (_: object, text: string) => warned.push(text),
+      error: () => {},
+    };
+    const legate = await created({ ...(await place()), baseUrl: 'https://auth.example.com' }, { log });
+    expect(await signUp(legate)).toBe(403);
+    expect(warned.join()).toContain('LEGATE_MAIL_URL');
+  });
+
+  it('prints mail that has nowhere to go, in development', async () => {
+    const info = vi.spyOn(console, 'info').mockImplementation(() => {});
+    opened.push(() => info.mockRestore());
+    const legate = await created({ ...(await place()), users: { requireEmailVerification: true } });
+    expect(await signUp(legate)).toBe(200);
+    await legate.platform.background.idle();
+    expect(JSON.stringify(info.mock.calls)).toContain('ada@example.com');
+  });
+});
 
 describe('examples/hono', () => {
   it('serves Legate under /legate and itself elsewhere', async () => {

@@ -8,6 +8,7 @@ import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { newSecret, secretHash } from '../../src/kernel/secrets.ts';
+import type { Log } from '../../src/platform.ts';
 import { createLegate, type Legate, type LegateOptions } from '../../src/service.ts';
 import { observed } from './observe.ts';
 
@@ -66,6 +67,9 @@ afterEach(async () => {
   expect(undeclared.splice(0)).toEqual([]);
 });
 
+/** Tests that look at the log pass their own. */
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
 /** Which database this run is on: every suite runs on both. */
 export const dialect = (process.env['LEGATE_TEST_DATABASE'] ?? 'sqlite') as 'sqlite' | 'postgres';
 
@@ -101,13 +105,14 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
   const bare = await createLegate(
     {
       rateLimit: unlimited,
+      ...(rest.production ? { baseUrl: 'http://localhost:3000', allowHttp: true } : {}),
       ...config,
       http,
       dataDir: place.dir,
       databaseUrl: place.url,
       service: { name: place.name },
     },
-    { ...rest, clock },
+    { env: {}, log: silent, ...rest, clock },
   );
   const legate = { ...bare, fetch: observed(bare, (problem) => undeclared.push(problem)) };
   const service = new TestService(legate, clock, place);

@@ -1,7 +1,7 @@
 import { createLegate } from 'legate';
 
 // The folder is the mount: app/legate/[...path]/route.ts serves /legate/*. Everything else is configured by the environment (docs/config.md).
-const legate = await createLegate({ http: { restPath: '/legate' } }, { env: process.env });
+const legate = await createLegate({ http: { restPath: '/legate' } });
 
 const handler = (request: Request): Promise<Response> => legate.fetch(request);
 

@@ -10,14 +10,21 @@ afterAll(() => rmSync(scratch, { recursive: true }));
 const of = (env: Record<string, string | undefined>) =>
   findings(
     readConfig({
-      env: { LEGATE_DATA_DIR: '/srv/legate', LEGATE_MAIL_URL: 'smtps://mail.example.com', ...env },
+      env: {
+        LEGATE_DATA_DIR: '/srv/legate',
+        LEGATE_BASE_URL: 'https://auth.example.com',
+        LEGATE_MAIL_URL: 'smtps://mail.example.com',
+        ...env,
+      },
       production: true,
     }),
   );
 
 describe('what production refuses', () => {
-  const refused: [string, Record<string, string>][] = [
-    ['LEGATE_BASE_URL', { HOST: '0.0.0.0' }],
+  const refused: [string, Record<string, string | undefined>][] = [
+    ['LEGATE_BASE_URL', { LEGATE_BASE_URL: undefined }],
+    ['LEGATE_BASE_URL', { LEGATE_BASE_URL: undefined, HOST: '0.0.0.0', LEGATE_ALLOW_HTTP: 'true' }],
+    ['LEGATE_BASE_URL', { LEGATE_BASE_URL: 'http://localhost:3000' }],
     ['LEGATE_BASE_URL', { LEGATE_BASE_URL: 'http://auth.example.com' }],
     ['LEGATE_BASE_URL', { LEGATE_BASE_URL: 'http://localhost.example.com' }],
     ['LEGATE_BASE_URL', { LEGATE_BASE_URL: 'http://10.0.0.1:3000' }],
@@ -48,16 +55,13 @@ describe('what production refuses', () => {
 
   it('all of it at once', () => {
     expect(
-      of({ HOST: '0.0.0.0', LEGATE_METRICS_TOKEN: 'x', LEGATE_HTTP_TRUSTED_PROXIES: '0.0.0.0/0' }).refused,
+      of({ LEGATE_BASE_URL: undefined, LEGATE_METRICS_TOKEN: 'x', LEGATE_HTTP_TRUSTED_PROXIES: '0.0.0.0/0' }).refused,
     ).toHaveLength(3);
   });
 
   const accepted: Record<string, string>[] = [
     {},
-    { LEGATE_BASE_URL: 'https://auth.example.com', HOST: '0.0.0.0' },
-    { LEGATE_BASE_URL: 'http://localhost:3000' },
-    { LEGATE_BASE_URL: 'http://127.0.0.1:3000' },
-    { LEGATE_BASE_URL: 'http://[::1]:3000' },
+    { LEGATE_BASE_URL: 'https://other.example.com', HOST: '0.0.0.0' },
     {
       LEGATE_HTTP_TRUSTED_PROXIES: '10.0.0.0/8,192.0.2.1',
       LEGATE_HTTP_TRUSTED_ORIGINS: 'https://app.example.com,http://localhost:5173',
@@ -72,6 +76,7 @@ describe('what production refuses', () => {
 describe('what production warns of', () => {
   const warned: [string, Record<string, string | undefined>][] = [
     ['LEGATE_MAIL_URL', { LEGATE_MAIL_URL: undefined }],
+    ['LEGATE_ALLOW_HTTP', { LEGATE_BASE_URL: 'http://localhost:3000', LEGATE_ALLOW_HTTP: 'true' }],
     ['temporary', { LEGATE_DATA_DIR: join(scratch, 'x') }],
     ['temporary', { LEGATE_DATABASE_URL: 'sqlite:/tmp/x.db' }],
     ['LEGATE_USERS_SIGN_UP', { LEGATE_USERS_SIGN_UP: 'open' }],

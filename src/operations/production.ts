@@ -1,9 +1,11 @@
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
-import type { Config } from '../config.ts';
+import { ConfigError, type Source } from '../kernel/config.ts';
 import { openToOthers } from '../kernel/data-folder.ts';
-import type { Settings } from './settings.ts';
+import type { Platform } from '../platform.ts';
+
+type Config = Platform['config'];
 
 export interface Findings {
   /** Production does not start with these. */
@@ -26,16 +28,26 @@ const isSafeOrigin = (address: string): boolean => {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 };
 
-/** What stands between this configuration and production, each with what to set. */
-export function findings({ values, sources }: Pick<Settings, 'values' | 'sources'>): Findings {
+interface Loaded {
+  readonly values: Config;
+  /** Where each value comes from, by path. */
+  readonly sources: ReadonlyMap<string, Source>;
+}
+
+/** Returns what keeps this configuration from running in production (contract 22.9), each with what to set. */
+export function findings({ values, sources }: Loaded): Findings {
   const refused: string[] = [];
   const warnings: string[] = [];
 
-  if (values.baseUrl === undefined) {
-    if (!isLoopback(values.http.host))
-      refused.push(`LEGATE_BASE_URL is not set, but HOST is ${values.http.host}: set the public https address.`);
-  } else if (!isSafeOrigin(values.baseUrl))
-    refused.push('LEGATE_BASE_URL is not https: cookies and tokens would travel in the clear.');
+  if (values.baseUrl === undefined)
+    refused.push(
+      'LEGATE_BASE_URL is not set: set the public https address, which cookies, links and the issuer are made from.',
+    );
+  else if (!values.baseUrl.startsWith('https:') && !values.allowHttp)
+    refused.push(
+      'LEGATE_BASE_URL is not https: cookies and tokens would travel in the clear. Where that is meant, for instance ' +
+        'to try production on this machine, set LEGATE_ALLOW_HTTP=true.',
+    );
   for (const range of values.http.trustedProxies.filter(trustsAll))
     refused.push(`LEGATE_HTTP_TRUSTED_PROXIES has ${range}: anyone could state any client address. Name your proxies.`);
   for (const origin of values.http.trustedOrigins.filter((o) => !isSafeOrigin(o)))
@@ -54,6 +66,8 @@ export function findings({ values, sources }: Pick<Settings, 'values' | 'sources
       'LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION is on without LEGATE_MAIL_URL: nobody could verify an address. Set smtp://user:password@host:587.',
     );
 
+  if (values.allowHttp && values.baseUrl?.startsWith('http:'))
+    warnings.push('LEGATE_ALLOW_HTTP is true: cookies and tokens travel in the clear.');
   if (isTemporary(values))
     warnings.push('The database is in a folder for temporary files: set LEGATE_DATA_DIR or LEGATE_DATABASE_URL.');
   if (values.users.signUp === 'open' && sources.get('users.signUp') !== 'default')
@@ -64,6 +78,14 @@ export function findings({ values, sources }: Pick<Settings, 'values' | 'sources
     );
   if (values.log.level === 'silent') warnings.push('LEGATE_LOG_LEVEL is silent: failures leave no trace.');
   return { refused, warnings };
+}
+
+/** Returns the warnings. Throws ConfigError with everything that production refuses. */
+export function assertFitForProduction(loaded: Loaded): string[] {
+  const { refused, warnings } = findings(loaded);
+  if (refused.length > 0)
+    throw new ConfigError(refused, 'Legate does not start in production with this configuration:');
+  return warnings;
 }
 
 const trustsAll = (range: string): boolean => range.endsWith('/0');
