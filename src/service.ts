@@ -14,10 +14,10 @@ import { type DelegationsApi, delegationsApi } from './authorization/delegations
 import { type DecisionsApi, decisionsApi, mayUseOwnResource, PolicyCache } from './authorization/permissions/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
-import { fastAuthorize } from './http/fast/authorize.ts';
-import { fastRoutes } from './http/fast/routes.ts';
 import { describeApi } from './http/openapi.ts';
+import { Pipeline } from './http/pipeline.ts';
 import { EndpointLimits, steadyClock } from './http/rate-limit/index.ts';
+import { nodeSource } from './http/sources/node.ts';
 import { BackgroundTasks } from './kernel/background-tasks.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { openDataFolder, type Secrets } from './kernel/data-folder.ts';
@@ -243,22 +243,15 @@ export async function createLegate(
     modules.flatMap((m) => m.credentials ?? []),
     authenticate ?? options.authenticate,
   );
-  const observe = (route: string, status: number): void => counts.requests.add(route, status);
-  const fetch = createApp(platform, mounted, authenticator, observe);
-  const light = fastRoutes(platform, mounted, authenticator, observe);
-  const authorizing = fastAuthorize(
-    platform,
-    authenticator,
-    `${values.http.restPath.replace(/\/$/, '')}/authorize`,
-    observe,
-  );
+  const pipeline = new Pipeline(platform, authenticator, (name, status) => counts.requests.add(name, status));
+  const fetch = createApp(platform, mounted, pipeline);
 
   for (const module of modules) module.start?.(platform);
   const upkeep = startUpkeep(platform);
 
   return {
     fetch,
-    hot: (req, res) => authorizing(req, res) || light(req, res),
+    hot: nodeSource(platform, mounted, authenticator, pipeline),
     ...decisionsApi(platform),
     agents: agentsApi(platform),
     delegations: delegationsApi(platform),

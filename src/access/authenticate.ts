@@ -147,20 +147,18 @@ export class Authenticator {
     return this.#byKnown(known, false);
   }
 
+  /** Whether {@link provenOn} can judge this request: it has a Bearer token or a session cookie that are not for the embedder's sign-in. */
+  canProve(authorization: string | undefined, cookies: string | undefined): boolean {
+    if (authorization !== undefined) return this.isOurs(authorization);
+    return cookies !== undefined && readCookie(cookies, this.cookieName) !== undefined;
+  }
+
   /**
    * Proves the Bearer token or session cookie of a request on `connection`, from the database as {@link authenticate} does, without
-   * a Request. undefined: there is neither, or it is for the embedder's own sign-in to judge.
+   * a Request. Only for requests that {@link canProve} accepts. Throws 401.
    */
-  provenOn(
-    connection: object,
-    authorization: string | undefined,
-    cookies: string | undefined,
-  ): Promise<Proof> | undefined {
-    if (authorization !== undefined) {
-      if (!this.isOurs(authorization)) return undefined;
-      return this.#byKnown(this.#known(authorization, connection, bearerToken), false);
-    }
-    if (cookies === undefined || readCookie(cookies, this.cookieName) === undefined) return undefined;
+  provenOn(connection: object, authorization: string | undefined, cookies = ''): Promise<Proof> {
+    if (authorization !== undefined) return this.#byKnown(this.#known(authorization, connection, bearerToken), false);
     const secretIn = (header: string): string => readCookie(header, this.cookieName) ?? '';
     return this.#byKnown(this.#known(cookies, connection, secretIn, this.#lastCookieOf), true);
   }

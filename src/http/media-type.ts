@@ -1,3 +1,6 @@
 /** A form that a page sent; never JSON. */
 export const isForm = (contentType: string | null): boolean =>
   contentType !== null && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType);
+
+export const isJson = (contentType: string | null): boolean =>
+  contentType !== null && /^application\/json\s*(;|$)/i.test(contentType);

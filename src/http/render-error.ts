@@ -5,8 +5,16 @@ import { PROTECTED_RESOURCE_PATH } from '../kernel/protocol/protected-resource.t
 import type { Platform } from '../platform.ts';
 import { isUnavailable } from '../storage/index.ts';
 
+/** An answer that is written out, whatever it goes to. */
 export interface Rendered {
   readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Values of Set-Cookie. */
+  readonly cookies?: readonly string[] | undefined;
+  readonly body: string | null;
+}
+
+interface RenderedError extends Rendered {
   readonly headers: Record<string, string>;
   readonly body: string;
 }
@@ -21,12 +29,12 @@ export const JSON_HEADERS = {
  * Any error as an answer (contract 3), and in the log where operators need it. What is not one of ours is a 500 whose id is also in
  * the log, and nothing else.
  */
-export function renderError(platform: Platform, thrown: unknown, requestId?: string): Rendered {
+export function renderError(platform: Platform, thrown: unknown, requestId?: string): RenderedError {
   return renderKnownError(platform, toKnownError(platform, thrown, requestId));
 }
 
 /** The answer to an error that {@link toKnownError} has seen. */
-export function renderKnownError(platform: Platform, error: LegateError): Rendered {
+export function renderKnownError(platform: Platform, error: LegateError): RenderedError {
   const body = error.toBody();
   const authenticate = challengeOf(platform, error);
   if (error.status === 401 && error.details?.['error'] === 'invalid_token') delete body.error.details;
@@ -44,7 +52,7 @@ export function renderKnownError(platform: Platform, error: LegateError): Render
 }
 
 /** 400 for a request of whose target and Host no URL can be made. */
-export const renderBadAddress = (platform: Platform): Rendered =>
+export const renderBadAddress = (platform: Platform): RenderedError =>
   renderError(
     platform,
     validationFailed([{ path: '', message: 'the address or the Host of the request is not valid' }]),

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Access, Principal, UserPrincipal, Visibility } from '../access/principal.ts';
 import type { ErrorFactory, LegateError } from '../kernel/errors.ts';
+import type { Db } from '../storage/index.ts';
 import type { LimitedEndpoint } from './rate-limit/rate-limit.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -9,21 +10,21 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export interface Call<Params, Query, Body> {
   readonly principal: Principal;
   /** What the ledger needs to prove the principal again under its lock. */
-  readonly proof: { readonly epoch: number; readonly reauthenticate: (db: never) => Promise<Principal> };
+  readonly proof: { readonly epoch: number; readonly reauthenticate: (db: Db) => Promise<Principal> };
   /** How far the caller sees here; `all` on public routes has no meaning and is never used. */
   readonly visibility: Visibility;
   /**
    * Proves credential and right again inside a change (`db` is that of the change) and gives the reach as it is there, so that
    * nothing is written with a right that has ended. Throws 401 or 403.
    */
-  readonly reauthorize: (db: unknown) => Promise<Visibility>;
+  readonly reauthorize: (db: Db) => Promise<Visibility>;
   /**
    * On a public route: the person who calls, if there has to be one, proved as on a route for `user`. Throws 401 or 403.
    * `confirm` proves the same again inside a change.
    */
   readonly requireUser: () => Promise<{
     readonly principal: UserPrincipal;
-    readonly reauthorize: (db: unknown) => Promise<Visibility>;
+    readonly reauthorize: (db: Db) => Promise<Visibility>;
   }>;
   /** On a public route: whoever calls, proved as on a route for `who`; by this credential instead of the request's own when one is given. Throws 401 or 403. */
   readonly authenticateAs: (
@@ -32,7 +33,7 @@ export interface Call<Params, Query, Body> {
   ) => Promise<{
     readonly principal: Principal;
     readonly visibility: Visibility;
-    readonly reauthorize: (db: unknown) => Promise<Visibility>;
+    readonly reauthorize: (db: Db) => Promise<Visibility>;
   }>;
   readonly params: Params;
   readonly query: Query;
@@ -76,10 +77,19 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   /** Each request counts, before anything else is looked at, against the limit of this name for its client's address. Routes of one name share it. */
   readonly rateLimit?: LimitedEndpoint;
   /**
-   * GET at a fixed address, asked with each page of an application: answered on node:http itself, without a Request, where the
-   * credential is a Bearer token or the session cookie. Its handler gives no Response of its own and has no parameters.
+   * GET or POST at a fixed address that is asked very often: answered on node:http itself, without a Request, where the
+   * credential is a Bearer token (or for GET the session cookie). Nothing else changes.
    */
   readonly fastPath?: boolean;
+  /**
+   * The handler hands `call.proof` to the ledger, which proves the credential and an agent's right again under its lock. A
+   * credential from memory is then enough, and `call.visibility` of an agent is itself alone.
+   */
+  readonly provedByLedger?: boolean;
+  /** A quicker way than the schema for simple bodies, with the same result; undefined: the schema judges. */
+  readonly parseBody?: (text: string, json: unknown) => z.output<B> | undefined;
+  /** A quicker way than the schema to write the answer, with the same result. */
+  readonly serialize?: (body: unknown) => string;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;

@@ -13,7 +13,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   storage: ['kernel'],
   access: ['kernel', 'storage', 'platform.ts'],
   ledger: ['kernel', 'storage', 'access'],
-  http: ['kernel', 'storage', 'ledger', 'access', 'pages', 'platform.ts', 'authorization'],
+  http: ['kernel', 'storage', 'ledger', 'access', 'pages', 'platform.ts'],
   pages: ['kernel', 'access'],
   'operations/mail': ['kernel'],
   'operations/outbound': ['kernel'],

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Call } from '../../http/route.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { defineRoute, type Platform } from '../../platform.ts';
-import { askerOf } from '../permissions/index.ts';
+import { askerOf, mayCheck } from '../permissions/index.ts';
 import { evaluate, evaluateAll } from './evaluate.ts';
 import {
   ActionSearch,
@@ -18,8 +18,6 @@ import {
   SubjectsFound,
 } from './schema.ts';
 import { searchActions, searchResources, searchSubjects } from './search.ts';
-
-const mayCheck = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
 
 const post = <B extends z.ZodType>(o: {
   path: string;
@@ -40,7 +38,7 @@ const post = <B extends z.ZodType>(o: {
     echoRequestId: true,
     responses: { 200: o.answer },
     errors: [CommonErrors.AUDIT_UNAVAILABLE],
-    handle: async (call, platform) => ({ status: 200, body: await o.work(call as never, platform) }),
+    handle: async (call, platform) => ({ status: 200, body: await o.work(call, platform) }),
   });
 
 /** Contract 6: AuthZEN as a thin layer over the same decision. */

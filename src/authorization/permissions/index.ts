@@ -10,16 +10,8 @@ export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
 export { findSubjects } from './find-subjects.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { patternMatches } from './pattern.ts';
-export { parseSimpleAuthorize } from './plain-question.ts';
 export { askOf, PolicyCache, readChains } from './policy.ts';
-export {
-  AUTHORIZE_BODY_LIMIT,
-  AuthorizeBody,
-  askerOf,
-  assertAgentNamed,
-  CallContext,
-  DecisionTrace,
-} from './routes.ts';
+export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, CallContext, DecisionTrace, mayCheck } from './routes.ts';
 export { Constraints, Permission, PermissionSource, Permissions } from './schema.ts';
 export { MAX_SUPPLY_STEPS, type Supply, supplyOf } from './supply.ts';
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { AuthorizeBody, parseSimpleAuthorize } from './index.ts';
+import { AuthorizeBody } from './index.ts';
+import { parseSimpleAuthorize } from './plain-question.ts';
 
 const short = fc.oneof(
   fc.constantFrom('read', 'mcp:github:list_issues', '', '\u0000', '\ud800', '\ufffd', 'é', '"', '\\'),

@@ -9,6 +9,7 @@ import { type Asker, type AuthorizeAnswer, authorize } from './authorize.ts';
 import { REASONS } from './decide.ts';
 import { ENTRY_OUTCOMES } from './explain.ts';
 import { findSubjects } from './find-subjects.ts';
+import { parseSimpleAuthorize } from './plain-question.ts';
 import { Action, PermissionSource, Resource } from './schema.ts';
 
 /** Body of /authorize, and so of what `arguments` may hold. */
@@ -109,7 +110,7 @@ export const askerOf = (
 ): Asker => ({
   principal: call.principal,
   epoch: call.proof.epoch,
-  reauthenticate: call.proof.reauthenticate as Asker['reauthenticate'],
+  reauthenticate: call.proof.reauthenticate,
   ip: call.ip,
   userAgent: call.userAgent,
   startedAt: call.startedAt,
@@ -125,7 +126,15 @@ export function assertAgentNamed(
     throw validationFailed([{ path, message: 'is required unless an agent asks about itself' }]);
 }
 
-const mayCheck = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
+/** The right to ask for decisions: people, access tokens with the scope, and agents about themselves. */
+export const mayCheck = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
+
+/** The common answers hold nothing that JSON would escape. */
+function writeAnswer(answer: AuthorizeAnswer): string {
+  if (answer.allowed && answer.auditId !== undefined && answer.trace === undefined)
+    return `{"allowed":true,"auditId":"${answer.auditId}"}`;
+  return JSON.stringify(answer);
+}
 
 const MAX_FILTERED = 1000;
 /** A refusal that ends, or that a person or other arguments can lift: the agent may call, though not in every way or at every moment. */
@@ -157,8 +166,12 @@ export const permissionRoutes = [
     summary: 'Decide whether an agent may perform an action on a resource',
     description: 'The decision is recorded durably before it is answered. A denial is status 200.',
     access: mayCheck,
+    fastPath: true,
+    provedByLedger: true,
     body: AuthorizeBody,
     bodyLimit: AUTHORIZE_BODY_LIMIT,
+    parseBody: parseSimpleAuthorize,
+    serialize: (answer) => writeAnswer(answer as AuthorizeAnswer),
     responses: { 200: AuthorizeDecision },
     errors: [AgentErrors.AGENT_NOT_FOUND, CommonErrors.AUDIT_UNAVAILABLE],
     handle: async (call, platform) => {

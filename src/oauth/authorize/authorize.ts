@@ -4,6 +4,7 @@ import { CommonErrors, LegateError } from '../../kernel/errors.ts';
 import { type Problem, textsFor } from '../../pages/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
 import { withParameters } from '../clients/redirect-uri.ts';
 import { approve, rememberedConsent } from '../consent/consent.ts';
 import { consentPage, scopeField } from '../consent/consent-page.ts';
@@ -113,7 +114,7 @@ export function decideOnPage(
 /** Who confirms, and how they are proved again inside the change. A user of the embedder's own becomes a bare record. */
 export const approvalBy = (platform: Platform, { principal, reauthorize }: Person) => ({
   userId: principal.userId,
-  reauthorize: async (db: unknown): Promise<void> => {
+  reauthorize: async (db: Db): Promise<void> => {
     await reauthorize(db);
     if (principal.via === 'external')
       await ensureExternalUser(db as Platform['database']['write'], platform.clock.now(), principal);

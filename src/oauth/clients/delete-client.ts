@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../kernel/clock.ts';
 import type { Platform } from '../../platform.ts';
-import type { OAuthClientRow } from '../../storage/index.ts';
+import type { Db, OAuthClientRow } from '../../storage/index.ts';
 import { endGrants } from '../consent/grants.ts';
 import { requireClientRow } from './client.ts';
 import { isDocumentId } from './metadata-document.ts';
@@ -21,7 +21,7 @@ export function listClients(
  */
 export async function deleteClient(
   platform: Platform,
-  reauthorize: (db: unknown) => Promise<unknown>,
+  reauthorize: (db: Db) => Promise<unknown>,
   id: string,
 ): Promise<void> {
   await platform.ledger.change(async (change) => {

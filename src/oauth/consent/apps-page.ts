@@ -13,6 +13,7 @@ import {
   textsFor,
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
 import { endGrant, findGrants } from './grants.ts';
 
 export const APPS_PATH = '/account/apps';
@@ -70,7 +71,7 @@ export async function appsPage(
 export async function endOnPage(
   platform: Platform,
   userId: string,
-  reauthorize: (db: unknown) => Promise<unknown>,
+  reauthorize: (db: Db) => Promise<unknown>,
   grantId: string,
 ): Promise<Response> {
   const own: Visibility = { kind: 'owner', userId };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { SCOPES } from '../../access/scopes.ts';
 import { text } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
 import { type AuthorizationRequest, answerLocation } from '../authorize/authorization-request.ts';
 import { OAuthErrors } from '../errors.ts';
 import { agentsToChoose, approve } from './consent.ts';
@@ -57,7 +58,7 @@ export async function consentDetails(
 /** Gives the address that the page has to send the browser to. */
 export async function decideByApi(
   platform: Platform,
-  by: { userId: string; reauthorize: (db: unknown) => Promise<unknown> },
+  by: { userId: string; reauthorize: (db: Db) => Promise<unknown> },
   asked: AuthorizationRequest,
   input: z.output<typeof ConsentDecision>,
 ): Promise<string> {

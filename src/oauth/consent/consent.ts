@@ -84,7 +84,7 @@ export interface Approval {
   /** The answer is one of before: nobody is asked now, so the agent keeps exactly the permissions that it has. */
   readonly remembered?: boolean;
   /** Proves the person again inside the change. */
-  readonly reauthorize: (db: unknown) => Promise<unknown>;
+  readonly reauthorize: (db: Db) => Promise<unknown>;
 }
 
 /**

@@ -91,7 +91,7 @@ export function findGrants(
 /** A person ends what they granted, and is asked again when the client comes back. 404 GRANT_NOT_FOUND. */
 export async function endGrant(
   platform: Platform,
-  reauthorize: (db: unknown) => Promise<Visibility>,
+  reauthorize: (db: Db) => Promise<Visibility>,
   id: string,
 ): Promise<void> {
   await platform.ledger.change(async (change) => {

@@ -32,7 +32,7 @@ const toInvite = (row: InviteRow): Invite => ({
 export async function createInvite(
   platform: Platform,
   input: CreateInvite,
-  caller: { readonly userId: string; readonly reauthorize: (db: unknown) => Promise<unknown> },
+  caller: { readonly userId: string; readonly reauthorize: (db: Db) => Promise<unknown> },
   language: Language,
 ): Promise<Invite & { url: string }> {
   if (platform.config.users.signUp === 'closed') throw UserErrors.INVITES_CLOSED();
@@ -81,7 +81,7 @@ export async function listInvites(
 export async function deleteInvite(
   platform: Platform,
   id: string,
-  reauthorize: (db: unknown) => Promise<unknown>,
+  reauthorize: (db: Db) => Promise<unknown>,
 ): Promise<void> {
   if (!isId('invite', id)) throw UserErrors.INVITE_NOT_FOUND();
   await platform.ledger.change(async ({ db }) => {

@@ -2,7 +2,7 @@ import type { UserPrincipal } from '../../access/principal.ts';
 import { invalidCredential } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { UserRow } from '../../storage/index.ts';
+import type { Db, UserRow } from '../../storage/index.ts';
 import { attempting, type Refusal, refuse } from '../sign-in/refusal.ts';
 import { UserErrors } from '../users/errors.ts';
 import { findUser } from '../users/store.ts';
@@ -11,7 +11,7 @@ import { verifyPassword } from './password.ts';
 export interface PersonCalling {
   readonly principal: UserPrincipal;
   /** Proves credential and right again inside the change. */
-  readonly reauthorize: (db: unknown) => Promise<unknown>;
+  readonly reauthorize: (db: Db) => Promise<unknown>;
   readonly ip: string | null;
 }
 

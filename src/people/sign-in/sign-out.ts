@@ -1,11 +1,12 @@
 import { asUser, type Principal } from '../../access/principal.ts';
 import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
 import { endSessions } from '../sessions/index.ts';
 import { sessionIdOf } from './session-only.ts';
 
 interface Caller {
   readonly principal: Principal;
-  readonly reauthorize: (db: unknown) => Promise<unknown>;
+  readonly reauthorize: (db: Db) => Promise<unknown>;
   readonly ip: string | null;
 }
 

@@ -1,4 +1,5 @@
 import type { Platform } from '../../../platform.ts';
+import type { Db } from '../../../storage/index.ts';
 import { findUser, UserErrors } from '../../users/index.ts';
 import { endSecondFactor } from './store.ts';
 
@@ -6,7 +7,7 @@ import { endSecondFactor } from './store.ts';
 export async function resetTotp(
   platform: Platform,
   userId: string,
-  confirm: (db: unknown) => Promise<unknown>,
+  confirm: (db: Db) => Promise<unknown>,
 ): Promise<void> {
   await platform.ledger.change(async (change) => {
     await confirm(change.db);

@@ -1,0 +1,36 @@
+import { CommonErrors, type LegateError } from '../kernel/errors.ts';
+import { errorPage, seeOther, signInLocation } from '../pages/index.ts';
+import type { Platform } from '../platform.ts';
+import { isForm, isJson } from './media-type.ts';
+import { type Rendered, renderKnownError, toKnownError } from './render-error.ts';
+import type { Route } from './route.ts';
+import type { Source } from './sources/source.ts';
+
+/** What is thrown while a route answers, in the form that the route has for its errors: JSON, that of a standard, or a page. */
+export function renderFailure(
+  platform: Platform,
+  route: Pick<Route<Platform>, 'page' | 'errorBody'>,
+  source: Source<unknown>,
+  requestId: string,
+  thrown: unknown,
+): Rendered | Response {
+  const error = toKnownError(platform, thrown, requestId);
+  if (!route.page) return asJson(platform, error, route.errorBody);
+  const type = source.header('content-type');
+  // People who are not signed in are led to the sign-in page and from there back. Programs get the usual errors.
+  if (error.status === 401 && source.header('authorization') === null && !isJson(type))
+    return seeOther(signInLocation(platform, source.url));
+  return isForm(type) || source.header('accept')?.includes('text/html')
+    ? errorPage(platform, source.request, error)
+    : asJson(platform, error, route.errorBody);
+}
+
+function asJson(platform: Platform, error: LegateError, errorBody: Route<Platform>['errorBody']): Rendered {
+  const rendered = renderKnownError(platform, error);
+  if (!errorBody) return rendered;
+  const { status, headers, body } = rendered;
+  // Our own challenge is for credentials of ours; what else these routes answer 401 to brings its own.
+  if (error.code !== CommonErrors.UNAUTHORIZED.code && error.headers?.['www-authenticate'] === undefined)
+    delete headers['www-authenticate'];
+  return { status, headers, body: status === 429 ? body : JSON.stringify(errorBody(error)) };
+}

@@ -1,0 +1,107 @@
+import type { Authenticator, Proof } from '../access/authenticate.ts';
+import { type Access, ANONYMOUS, asUser, type Principal, type Visibility } from '../access/principal.ts';
+import { visibilityOf } from '../access/visibility.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Platform } from '../platform.ts';
+import type { Db } from '../storage/index.ts';
+import { assertAllowedOrigin } from './origin.ts';
+import type { Call, Route } from './route.ts';
+import type { Source } from './sources/source.ts';
+
+const MAX_USER_AGENT_CHARS = 512;
+
+/** What the pipeline learns of a request, step by step, and hands to the handler. Rarely used values are made on demand. */
+export class RequestCall implements Call<unknown, unknown, unknown> {
+  ip: string | null = null;
+  /** Undefined where the route needs no credential. */
+  proven: Proof | undefined;
+  visibility: Visibility = { kind: 'all' };
+  params: unknown;
+  query: unknown;
+  body: unknown;
+  readonly requestId: string;
+  readonly source: Source<unknown>;
+  readonly #platform: Platform;
+  readonly #authenticator: Authenticator;
+  readonly #route: Route<Platform>;
+
+  constructor(platform: Platform, authenticator: Authenticator, route: Route<Platform>, source: Source<unknown>) {
+    this.#platform = platform;
+    this.#authenticator = authenticator;
+    this.#route = route;
+    this.source = source;
+    this.requestId = newId('request', platform.clock.now());
+  }
+
+  /**
+   * Proves the credential of the request. Throws 401, and 403 for a change that another site may have had a browser send.
+   * @param remembered a credential from memory is enough
+   */
+  authenticate(remembered = false): Proof | Promise<Proof> {
+    const proving = this.source.prove(this.#authenticator, remembered);
+    return proving instanceof Promise ? proving.then((proof) => this.#notForged(proof)) : this.#notForged(proving);
+  }
+
+  #notForged(proof: Proof): Proof {
+    if (proof.byCookie && changes(this.source)) assertAllowedOrigin(this.#platform, this.source.request);
+    return proof;
+  }
+
+  get principal(): Principal {
+    return this.proven?.principal ?? ANONYMOUS;
+  }
+
+  get proof(): Call<unknown, unknown, unknown>['proof'] {
+    return this.proven ?? { epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => ANONYMOUS };
+  }
+
+  get reauthorize(): (db: Db) => Promise<Visibility> {
+    const { proven, visibility } = this;
+    return proven ? this.#again(proven, this.#route.access) : async () => visibility;
+  }
+
+  get requireUser(): Call<unknown, unknown, unknown>['requireUser'] {
+    return async () => {
+      const proof = this.proven ?? (await this.authenticate());
+      await visibilityOf(this.#platform, proof.principal, 'user');
+      return { principal: asUser(proof.principal), reauthorize: this.#again(proof, 'user') };
+    };
+  }
+
+  get authenticateAs(): Call<unknown, unknown, unknown>['authenticateAs'] {
+    return async (access, credential) => {
+      const proof =
+        credential === undefined
+          ? (this.proven ?? (await this.authenticate()))
+          : await this.#authenticator.bySecret(credential);
+      return {
+        principal: proof.principal,
+        visibility: await visibilityOf(this.#platform, proof.principal, access),
+        reauthorize: this.#again(proof, access),
+      };
+    };
+  }
+
+  /** Proves credential and right again in the database of a change. */
+  #again(proof: Proof, access: Access): (db: Db) => Promise<Visibility> {
+    return async (db) => visibilityOf(this.#platform, await proof.reauthenticate(db), access, db);
+  }
+
+  get userAgent(): string | null {
+    return this.source.header('user-agent')?.slice(0, MAX_USER_AGENT_CHARS) ?? null;
+  }
+
+  get startedAt(): number {
+    return this.source.startedAt;
+  }
+
+  get request(): Request {
+    return this.source.request;
+  }
+
+  get url(): URL {
+    return this.source.url;
+  }
+}
+
+export const changes = ({ method }: Source<unknown>): boolean => method !== 'GET' && method !== 'HEAD';

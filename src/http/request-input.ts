@@ -1,0 +1,62 @@
+import { CommonErrors, validationFailed } from '../kernel/errors.ts';
+import { parseJson, parseWith } from '../kernel/json.ts';
+import type { Platform } from '../platform.ts';
+import { isForm, isJson } from './media-type.ts';
+import type { Route } from './route.ts';
+import type { Source } from './sources/source.ts';
+
+export function readQuery(route: Route<Platform>, source: Source<unknown>): unknown {
+  if (!route.query) return undefined;
+  return parseWith(route.query, fieldsOf(source.url.searchParams));
+}
+
+/** Throws 400 for a name that is given twice: clients and servers disagree on which of the two counts. */
+function fieldsOf(params: URLSearchParams): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const [key, value] of params) {
+    if (Object.hasOwn(fields, key)) throw validationFailed([{ path: key, message: 'is given more than once' }]);
+    Object.defineProperty(fields, key, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return fields;
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true });
+
+/** The text without a byte order mark (RFC 8259, section 8.1). Throws 400 for what is not valid UTF-8. */
+export function decodeBody(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  // The quick decoder writes U+FFFD for broken UTF-8 and keeps a byte order mark: both are for the strict one.
+  if (!text.includes('\ufffd') && text.charCodeAt(0) !== 0xfeff) return text;
+  try {
+    return strict.decode(bytes);
+  } catch {
+    throw validationFailed([{ path: '', message: 'the body is not valid UTF-8' }]);
+  }
+}
+
+/** The body through the schema of the route. A promise only where the body has yet to arrive. */
+export function readBody(platform: Platform, route: Route<Platform>, source: Source<unknown>): unknown {
+  const { body: schema } = route;
+  if (!schema) return undefined;
+  const type = source.header('content-type');
+  if (type === null && route.bodyOptional && !source.hasBody) return parseWith(schema, {});
+  const form = route.form !== undefined && route.form !== false && isForm(type);
+  if (!(form || (isJson(type) && route.form !== 'only')) || source.header('content-encoding') !== null)
+    throw (route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE)({ message: wrongMediaType(route, source) });
+  const bytes = source.body(route.bodyLimit ?? platform.config.http.bodyLimit);
+  return bytes instanceof Promise ? bytes.then((b) => parseBody(route, form, b)) : parseBody(route, form, bytes);
+}
+
+function parseBody(route: Route<Platform>, form: boolean, bytes: Uint8Array): unknown {
+  const schema = route.body as NonNullable<typeof route.body>;
+  const text = decodeBody(bytes);
+  if (form) return parseWith(schema, fieldsOf(new URLSearchParams(text)));
+  const json = text === '' && route.bodyOptional ? {} : parseJson(text);
+  return route.parseBody?.(text, json) ?? parseWith(schema, json);
+}
+
+function wrongMediaType(route: Route<Platform>, source: Source<unknown>): string {
+  if (source.header('content-encoding') !== null) return 'The body must not be compressed.';
+  const form = 'application/x-www-form-urlencoded';
+  return `The content type must be ${route.form === 'only' ? form : route.form ? `application/json or ${form}` : 'application/json'}.`;
+}

@@ -1,0 +1,191 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Authenticator, Proof } from '../../access/authenticate.ts';
+import type { Platform } from '../../platform.ts';
+import type { MountedRoute } from '../app.ts';
+import type { Endpoint, Pipeline } from '../pipeline.ts';
+import type { Rendered } from '../render-error.ts';
+import type { Source } from './source.ts';
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** A request of node:http whose body has been read, answered without the Request and Response objects, which cost more than most answers. */
+class NodeSource implements Source<void> {
+  readonly startedAt: number;
+  readonly method: string;
+  readonly remoteAddress: string | null;
+  readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
+  readonly #body: Buffer;
+
+  constructor(req: IncomingMessage, res: ServerResponse, startedAt: number, body: Buffer) {
+    this.startedAt = startedAt;
+    this.method = req.method as string;
+    this.remoteAddress = req.socket.remoteAddress ?? null;
+    this.#req = req;
+    this.#res = res;
+    this.#body = body;
+  }
+
+  get url(): URL {
+    return new URL(this.#req.url as string, `http://${this.#req.headers.host}`);
+  }
+
+  get request(): Request {
+    const headers = Object.entries(this.#req.headers).map(([name, value]): [string, string] => [name, String(value)]);
+    return new Request(this.url, {
+      method: this.method,
+      headers,
+      ...(this.#body.length > 0 ? { body: new Uint8Array(this.#body) } : {}),
+    });
+  }
+
+  get hasBody(): boolean {
+    return this.#body.length > 0;
+  }
+
+  header(name: string): string | null {
+    return (this.#req.headers[name] as string | undefined) ?? null;
+  }
+
+  prove(authenticator: Authenticator, remembered: boolean): Proof | Promise<Proof> {
+    const { headers, socket } = this.#req;
+    return remembered && headers.authorization !== undefined
+      ? authenticator.cachedBearer(headers.authorization, socket)
+      : authenticator.provenOn(socket, headers.authorization, headers.cookie);
+  }
+
+  body(): Buffer {
+    return this.#body;
+  }
+
+  send(answer: Rendered | Response): void {
+    if (answer instanceof Response) void this.#sendResponse(answer);
+    else this.#write(answer);
+  }
+
+  /** Head and body in one write: the length is stated, so there are no chunks, and the socket is given one piece, not two. */
+  #write({ status, headers, cookies, body }: Rendered): void {
+    const res = this.#res;
+    const head = [...pairsOf(headers)];
+    for (const cookie of cookies ?? []) head.push('set-cookie', cookie);
+    if (body === null) {
+      res.writeHead(status, head);
+      res.end();
+      return;
+    }
+    head.push('content-length', String(Buffer.byteLength(body)));
+    res.writeHead(status, head);
+    res.socket?.cork();
+    res.write(body);
+    res.socket?.uncork();
+    res.end();
+  }
+
+  async #sendResponse(response: Response): Promise<void> {
+    const body = Buffer.from(await response.arrayBuffer());
+    this.#res.writeHead(response.status, [...response.headers].flat());
+    this.#res.end(body);
+  }
+}
+
+const pairs = new WeakMap<Readonly<Record<string, string>>, readonly string[]>();
+
+/** Names and values in turn. Most answers share one object of headers. */
+function pairsOf(headers: Readonly<Record<string, string>>): readonly string[] {
+  let flat = pairs.get(headers);
+  if (!flat) {
+    flat = Object.entries(headers).flat();
+    pairs.set(headers, flat);
+  }
+  return flat;
+}
+
+/**
+ * Answers the routes that are declared with `fastPath` straight on node:http. The returned function is false for every
+ * request that does not fit: then the web source takes it, with the same result.
+ */
+export function nodeSource(
+  platform: Platform,
+  mounted: readonly MountedRoute[],
+  authenticator: Authenticator,
+  pipeline: Pipeline,
+): (req: IncomingMessage, res: ServerResponse) => boolean {
+  const gets = new Map<string, Endpoint>();
+  const posts = new Map<string, { readonly endpoint: Endpoint; readonly limit: number }>();
+  for (const { route, path } of mounted.filter(({ route }) => route.fastPath)) {
+    const endpoint = pipeline.endpoint(path, route);
+    if (route.method === 'GET') gets.set(path, endpoint);
+    else if (route.method === 'POST')
+      posts.set(path, { endpoint, limit: route.bodyLimit ?? platform.config.http.bodyLimit });
+    else throw new Error(`${route.method} ${path} cannot have a fast path.`);
+  }
+
+  const answer = (endpoint: Endpoint, req: IncomingMessage, res: ServerResponse, startedAt: number, body: Buffer) => {
+    void pipeline.answer(endpoint, new NodeSource(req, res, startedAt, body));
+  };
+
+  const get = (req: IncomingMessage, res: ServerResponse): boolean => {
+    const endpoint = gets.get(req.url as string);
+    const { headers } = req;
+    if (
+      !endpoint ||
+      headers['content-length'] !== undefined ||
+      headers['transfer-encoding'] !== undefined ||
+      !isPlain(req) ||
+      !authenticator.canProve(headers.authorization, headers.cookie)
+    )
+      return false;
+    answer(endpoint, req, res, performance.now(), NO_BYTES);
+    return true;
+  };
+
+  const post = (req: IncomingMessage, res: ServerResponse): boolean => {
+    const found = posts.get(req.url as string);
+    const { authorization, 'content-length': length } = req.headers;
+    if (
+      !found ||
+      // A cookie is for the web source, which looks at where the request comes from.
+      authorization === undefined ||
+      !(Number(length) >= 0) ||
+      Number(length) > found.limit ||
+      !isPlain(req) ||
+      !authenticator.canProve(authorization, undefined)
+    )
+      return false;
+    const startedAt = performance.now();
+    let whole: Buffer | undefined;
+    let parts: Buffer[] | undefined;
+    req.on('data', (chunk: Buffer) => {
+      if (!whole) whole = chunk;
+      else {
+        parts ??= [whole];
+        parts.push(chunk);
+      }
+    });
+    req.on('end', () => {
+      answer(found.endpoint, req, res, startedAt, parts ? Buffer.concat(parts) : (whole ?? NO_BYTES));
+    });
+    return true;
+  };
+
+  return (req, res) => (req.method === 'POST' ? post(req, res) : req.method === 'GET' && get(req, res));
+}
+
+/**
+ * A valid Host, no Origin (pages of other origins may need CORS headers), and no header twice that decides something: Node
+ * would keep the first, the web source refuses both.
+ */
+function isPlain({ headers, rawHeaders }: IncomingMessage): boolean {
+  if (headers.origin !== undefined || !/^[\w.:[\]-]+$/.test(headers.host ?? '')) return false;
+  let credentials = 0;
+  let types = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length === 13) {
+      if (name.toLowerCase() === 'authorization') credentials++;
+    } else if (name.length === 6) {
+      if (name.toLowerCase() === 'cookie') credentials++;
+    } else if (name.length === 12 && name.toLowerCase() === 'content-type') types++;
+  }
+  return credentials <= 1 && types <= 1;
+}
