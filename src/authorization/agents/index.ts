@@ -7,6 +7,7 @@ export { type AgentStatus, agentStatus, agentsOfStatus, isActive } from './agent
 export { type AgentsApi, agentsApi } from './api.ts';
 export { insertAgent } from './create-agent.ts';
 export { AgentErrors } from './errors.ts';
+export { revokeAgents } from './revoke-agent.ts';
 export type { Agent, AgentWithToken, EffectivePermission } from './schema.ts';
 export { findAgent, findAgents, findChangeable } from './store.ts';
 

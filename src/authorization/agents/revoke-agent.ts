@@ -1,4 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
+import { chunk } from '../../kernel/chunk.ts';
+import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { findAgent } from './store.ts';
 
@@ -8,15 +10,23 @@ import { findAgent } from './store.ts';
  */
 export async function revokeAgent(platform: Platform, caller: Caller, id: string, reason = 'revoked'): Promise<void> {
   await platform.ledger.change(async (change) => {
-    const { db, now } = change;
-    const row = await findAgent(db, await caller.reauthorize(db), id);
-    if (row.revoked_at !== null) return;
-    change.invalidate();
-    await db
-      .updateTable('agents')
-      .set({ revoked_at: now, updated_at: now, policy_epoch: change.epoch })
-      .where('id', '=', id)
-      .execute();
-    change.emit({ type: 'agent.revoked', agentId: id, userId: row.owner_id, data: { agentId: id, reason } });
+    await findAgent(change.db, await caller.reauthorize(change.db), id);
+    await revokeAgents(change, [id], reason);
   });
+}
+
+/** Revokes those of these agents that are not revoked yet, within a change. Emits `agent.revoked` for each. */
+export async function revokeAgents(change: Change, ids: readonly string[], reason: string): Promise<void> {
+  for (const some of chunk(ids)) {
+    const revoked = await change.db
+      .updateTable('agents')
+      .set({ revoked_at: change.now, updated_at: change.now, policy_epoch: change.epoch })
+      .where('id', 'in', some)
+      .where('revoked_at', 'is', null)
+      .returning(['id', 'owner_id'])
+      .execute();
+    if (revoked.length > 0) change.invalidate();
+    for (const { id, owner_id } of revoked)
+      change.emit({ type: 'agent.revoked', agentId: id, userId: owner_id, data: { agentId: id, reason } });
+  }
 }
