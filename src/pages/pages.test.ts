@@ -165,7 +165,7 @@ describe('assertOwnForm', () => {
     ['typed by the person', { 'sec-fetch-site': 'none' }, true],
     ['Origin null of a page without referrer', { 'sec-fetch-site': 'same-origin', origin: 'null' }, true],
     ['own Origin alone', { origin: 'https://legate.example' }, true],
-    ['a trusted origin', { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }, true],
+    ['a trusted origin', { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }, false],
     ['no browser', {}, true],
     ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, false],
     ['a neighbour of the same site', { 'sec-fetch-site': 'same-site', origin: 'https://blog.legate.example' }, false],
