@@ -99,17 +99,15 @@ const register = async (service) =>
 const authorizePath = (client) =>
   `/oauth/authorize?${new URLSearchParams({ response_type: 'code', client_id: client.client_id, redirect_uri: REDIRECT_URI, code_challenge: CHALLENGE, code_challenge_method: 'S256', scope: 'mcp:read mcp:execute' })}`;
 
-const consent = (service, client, token) =>
-  ask(
-    service,
-    authorizePath(client).replace('?', '/consent?'),
-    {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
-      body: new URLSearchParams({ 'scope:mcp:read': 'on', 'scope:mcp:execute': 'on', agent: 'new', decision: 'allow' }),
-    },
-    303,
-  );
+const consent = async (service, client, token) => {
+  const path = authorizePath(client).replace('?', '/consent?');
+  const headers = { authorization: `Bearer ${token}` };
+  const page = await (await ask(service, path, { headers }, 200)).text();
+  const consentToken = /name="consentToken" value="([^"]+)"/.exec(page)[1];
+  const ticked = { 'scope:mcp:read': 'on', 'scope:mcp:execute': 'on' };
+  const body = new URLSearchParams({ ...ticked, agent: 'new', decision: 'allow', consentToken });
+  return ask(service, path, { method: 'POST', headers, body }, 303);
+};
 
 /** A refresh token of a grant of its own. */
 async function grant(service, client, token) {

@@ -8,19 +8,19 @@ import type { Platform } from '../platform.ts';
  * missing. A request that says nothing of all this is refused as well: a program sends its token as Bearer.
  */
 export function assertAllowedOrigin(platform: Platform, request: Request): void {
-  const origin = request.headers.get('origin');
-  const site = request.headers.get('sec-fetch-site');
-  if (origin !== null && origin !== 'null') {
-    if (isAllowed(platform, origin)) return;
-  } else if (site !== null) {
-    if (site === 'same-origin') return;
-  } else if (origin === null && isAllowed(platform, originOf(request.headers.get('referer')))) return;
-  throw CommonErrors.FORBIDDEN({ message: 'A request with a session cookie must come from an allowed origin.' });
+  if (!comesFrom(request, [new URL(platform.baseUrl).origin, ...platform.config.http.trustedOrigins]))
+    throw CommonErrors.FORBIDDEN({ message: 'A request with a session cookie must come from an allowed origin.' });
 }
 
-const isAllowed = (platform: Platform, origin: string | undefined): boolean =>
-  origin !== undefined &&
-  (origin === new URL(platform.baseUrl).origin || platform.config.http.trustedOrigins.includes(origin));
+/** Whether a browser sent this from a page of one of these origins, or of our own where it names none. */
+export function comesFrom(request: Request, origins: readonly string[]): boolean {
+  const origin = request.headers.get('origin');
+  const site = request.headers.get('sec-fetch-site');
+  if (origin !== null && origin !== 'null') return origins.includes(origin);
+  if (site !== null) return site === 'same-origin';
+  const referer = originOf(request.headers.get('referer'));
+  return origin === null && referer !== undefined && origins.includes(referer);
+}
 
 function originOf(address: string | null): string | undefined {
   if (address === null || !URL.canParse(address)) return undefined;

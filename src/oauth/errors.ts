@@ -25,6 +25,8 @@ export const ClientErrors = defineErrors({
   CLIENT_NOT_FOUND: [404, 'No such client.'],
   GRANT_NOT_FOUND: [404, 'No such grant.'],
   AUTHORIZATION_REQUEST_INVALID: [400, 'The application that sent you here made a request that cannot be answered.'],
+  CONSENT_TOKEN_INVALID: [403, 'consentToken is missing, has expired, or belongs to another session or request.'],
+  CONSENT_ALREADY_GIVEN: [409, 'This request has already been answered. Start again from the application.'],
 });
 
 const ON_THE_WIRE: Readonly<Record<string, string>> = {

@@ -2,14 +2,21 @@ import { z } from 'zod';
 import { AgentErrors } from '../authorization/agents/index.ts';
 import { afterCursor, cutPage, nextPage, PageQuery } from '../http/page.ts';
 import { isoTimestamp } from '../kernel/json.ts';
-import { defineRoute } from '../platform.ts';
+import { defineRoute, type Platform } from '../platform.ts';
 import { RedirectedError, readAuthorizationRequest } from './authorize/authorization-request.ts';
-import { approvalBy } from './authorize/authorize.ts';
+import { type Asking, mayRedirect } from './authorize/authorize.ts';
 import { requireClientRow, toClientRecord } from './clients/client.ts';
 import { deleteClient, listClients } from './clients/delete-client.ts';
+import { redirectHost } from './clients/redirect-uri.ts';
 import { ClientMetadata, Registered, registerClient } from './clients/register-client.ts';
 import { APPS_PATH, appsPage, endOnPage } from './consent/apps-page.ts';
-import { ConsentDecision, ConsentDetails, consentDetails, decideByApi } from './consent/consent-api.ts';
+import {
+  assertConsentOrigin,
+  ConsentDecision,
+  ConsentDetails,
+  consentDetails,
+  decideByApi,
+} from './consent/consent-api.ts';
 import { endGrant, findGrants, toGrant } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
 
@@ -17,6 +24,23 @@ const HTML = { mediaTypes: ['text/html'] } as const;
 const BODY_LIMIT = 65_536;
 const idParams = z.object({ id: z.string() });
 const authorizeErrors = [ClientErrors.AUTHORIZATION_REQUEST_INVALID];
+
+const RefusedRequest = z
+  .object({
+    redirectTo: z.string(),
+    redirectHost: z.string(),
+    confirm: z.boolean().meta({
+      description:
+        'Nobody vouches for the client: show `redirectHost` and let the person follow a link, instead of redirecting.',
+    }),
+  })
+  .meta({ id: 'RefusedAuthorizationRequest' });
+
+const refusal = async (platform: Platform, call: Asking, { to, location }: RedirectedError) => ({
+  redirectTo: location,
+  redirectHost: redirectHost(to.redirectUri),
+  confirm: !(await mayRedirect(platform, call, to)),
+});
 
 /** What people and administrators look at and end (contract 12.7 and 12.10). */
 export const managementRoutes = [
@@ -26,17 +50,18 @@ export const managementRoutes = [
     summary: 'What a consent page of your own has to show',
     description: 'The query is that of the authorization request, as it came to the page (mcp.consentPage).',
     access: 'user',
-    responses: { 200: ConsentDetails, 422: z.object({ redirectTo: z.string() }) },
+    responses: { 200: ConsentDetails, 422: RefusedRequest },
     errors: authorizeErrors,
     handle: async (call, platform) => {
       try {
         const asked = await readAuthorizationRequest(platform, call.url.searchParams);
         return {
           status: 200,
-          body: await consentDetails(platform, (await call.requireUser()).principal.userId, asked),
+          body: await consentDetails(platform, (await call.requireUser()).principal, asked),
         };
       } catch (error) {
-        if (error instanceof RedirectedError) return { status: 422, body: { redirectTo: error.location } };
+        if (error instanceof RedirectedError)
+          return { status: 422, body: await refusal(platform, call as unknown as Asking, error) };
         throw error;
       }
     },
@@ -45,7 +70,8 @@ export const managementRoutes = [
     method: 'POST',
     path: '/oauth/consent',
     summary: 'Allow or deny an authorization request',
-    description: 'The query is that of the authorization request. Send the browser to `redirectTo`.',
+    description:
+      'The query is that of the authorization request, and the body carries the `consentToken` that GET /oauth/consent returned. Send the browser to `redirectTo`. With a session cookie, only from the origin of this service or of mcp.consentPage.',
     access: 'user',
     body: ConsentDecision,
     responses: { 200: z.object({ redirectTo: z.string() }) },
@@ -53,17 +79,18 @@ export const managementRoutes = [
       ...authorizeErrors,
       OAuthErrors.OAUTH_INVALID_SCOPE,
       OAuthErrors.OAUTH_INVALID_REQUEST,
+      ClientErrors.CONSENT_TOKEN_INVALID,
+      ClientErrors.CONSENT_ALREADY_GIVEN,
       AgentErrors.AGENT_LIMIT_EXCEEDED,
       AgentErrors.OWNER_NOT_FOUND,
     ],
     handle: async (call, platform) => {
+      assertConsentOrigin(platform, call.request);
       try {
         const asked = await readAuthorizationRequest(platform, call.url.searchParams);
         return {
           status: 200,
-          body: {
-            redirectTo: await decideByApi(platform, approvalBy(platform, await call.requireUser()), asked, call.body),
-          },
+          body: { redirectTo: await decideByApi(platform, await call.requireUser(), asked, call.body) },
         };
       } catch (error) {
         if (error instanceof RedirectedError) return { status: 200, body: { redirectTo: error.location } };
@@ -115,7 +142,8 @@ export const managementRoutes = [
     method: 'DELETE',
     path: '/oauth/grants/:id',
     summary: 'End a grant',
-    description: 'All its tokens end at once, and the person is asked again when the client comes back.',
+    description:
+      'All its tokens end at once, and the person is asked again when the client comes back. The agent that the consent made is revoked with its last grant; one that the person chose stays.',
     access: 'user',
     params: idParams,
     responses: { 204: null },
@@ -174,7 +202,7 @@ export const managementRoutes = [
     method: 'DELETE',
     path: '/oauth/clients/:id',
     summary: 'Delete a client',
-    description: 'Every grant of it ends at once.',
+    description: 'Every grant of it ends at once, and every agent that a consent made for it alone is revoked.',
     access: 'admin',
     params: idParams,
     responses: { 204: null },

@@ -106,6 +106,13 @@ export const buttonLink = (label: string, href: string): Html =>
 /** Buttons side by side with equal width; below each other on a narrow screen. The first one is first in tab order. */
 export const actions = (...buttons: Html[]): Html => html`<div class="actions">${buttons}</div>`;
 
+/** The same, kept in sight at the bottom of a window that is high enough: for decisions on a long page. */
+export const stickyActions = (...buttons: Html[]): Html => html`<div class="actions sticky">${buttons}</div>`;
+
+/** A word that marks the text before it. */
+export const badge = (kind: 'good' | 'warning', text: string): Html =>
+  html`<span${attributes({ class: kind === 'good' ? 'badge' : `badge ${kind}` })}>${text}</span>`;
+
 /**
  * A form that posts to `action`: a path of ours, or the address of the page itself (`call.url`), query included. What is wrong is shown
  * by the page, in its own language, and not by the browser. Stated always: an address without it would keep the fragment to
@@ -142,6 +149,10 @@ export const card = (c: { title: Value; badge?: Value; lines: readonly Value[]; 
 /** Things below each other, each usually a {@link card}. */
 export const list = (items: readonly Html[]): Html =>
   html`<ul class="cards">${items.map((item) => html`<li class="card">${item}</li>`)}</ul>`;
+
+/** Content that is shown on request. Works without scripts. */
+export const details = (summary: Value, content: Value, open = false): Html =>
+  html`<details${attributes({ open })}><summary>${summary}</summary>${content}</details>`;
 
 /** Names and values. */
 export const facts = (pairs: readonly (readonly [name: Value, value: Value])[]): Html =>

@@ -23,10 +23,12 @@
  */
 export {
   actions,
+  badge,
   button,
   buttonLink,
   card,
   checkbox,
+  details,
   errorSummary,
   facts,
   field,
@@ -36,6 +38,7 @@ export {
   notice,
   type Problem,
   radios,
+  stickyActions,
 } from './components.ts';
 export { assertOwnForm } from './cross-site.ts';
 export { errorPage, messageOf } from './error-page.ts';

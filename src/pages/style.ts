@@ -53,6 +53,11 @@ button:hover,.button:hover{text-decoration:underline}
 .card button{min-height:2.5rem}
 .badge{display:inline-block;font-size:.8125rem;font-weight:600;padding:0 .5rem;border-radius:1rem;background:var(--soft-good);color:var(--good)}
 .badge.warning{background:var(--soft-warn);color:var(--warn)}
+details{border-top:1px solid var(--line);margin:.5rem 0 0}
+details+details{margin:0}
+summary{padding:.625rem 0;font-weight:600;cursor:pointer}
+.sticky{grid-template-columns:1fr 1fr;margin:1rem 0 0;padding:.75rem 0;background:var(--card);border-top:1px solid var(--line)}
+@media(min-height:34rem){.sticky{position:sticky;bottom:0}:root:has(.sticky){scroll-padding-bottom:6rem}}
 dl{margin:.75rem 0}
 dt{color:var(--quiet);font-size:.875rem}
 dd{margin:0 0 .5rem}

@@ -16,6 +16,7 @@ import { webhookTurns } from './migrations/0015-webhook-turns.ts';
 import { costsOfDecisions } from './migrations/0016-costs-of-decisions.ts';
 import { webhooksOfAgents } from './migrations/0017-webhooks-of-agents.ts';
 import { approvalSteps } from './migrations/0018-approval-steps.ts';
+import { consentForms } from './migrations/0019-consent-forms.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -40,6 +41,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0016-costs-of-decisions': costsOfDecisions,
   '0017-webhooks-of-agents': webhooksOfAgents,
   '0018-approval-steps': approvalSteps,
+  '0019-consent-forms': consentForms,
 };
 
 export interface SchemaState {

@@ -35,6 +35,8 @@ export interface Tables {
   invites: InvitesTable;
   oauth_clients: OAuthClientsTable;
   oauth_consents: OAuthConsentsTable;
+  oauth_consent_answers: OAuthConsentAnswersTable;
+  oauth_client_agents: OAuthClientAgentsTable;
   oauth_grants: OAuthGrantsTable;
   oauth_codes: OAuthCodesTable;
   oauth_refresh_tokens: OAuthRefreshTokensTable;
@@ -73,6 +75,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'invites',
   'oauth_clients',
   'oauth_consents',
+  'oauth_consent_answers',
+  'oauth_client_agents',
   'oauth_grants',
   'oauth_codes',
   'oauth_refresh_tokens',
@@ -480,6 +484,24 @@ interface OAuthConsentsTable {
   scope: string;
   agent_id: string;
   created_at: number;
+}
+
+/** Consent forms that were answered, so that each has one answer. */
+interface OAuthConsentAnswersTable {
+  token_hash: string;
+  /** Sealed: the address that the answer led to. null once its code has expired. */
+  answer: string | null;
+  /** null: the person denied. */
+  code_hash: string | null;
+  answer_expires_at: number;
+  /** When the form itself expires. */
+  expires_at: number;
+}
+
+/** Agents that were made by a consent, and for which client. */
+interface OAuthClientAgentsTable {
+  agent_id: string;
+  client_id: string;
 }
 
 /** What a client may do as an agent for a person, until one of them ends. */

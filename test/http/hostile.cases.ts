@@ -127,7 +127,7 @@ export const bodies: Readonly<Record<string, Sample>> = {
     rateLimit: { rpm: 60 },
   }),
   'POST /anomalies/:id/acknowledge': () => ({ note: 'x' }),
-  'POST /oauth/consent': () => ({ decision: 'deny', scopes: ['mcp:read'], agent: 'new' }),
+  'POST /oauth/consent': () => ({ decision: 'deny', scopes: ['mcp:read'], agent: 'new', consentToken: 'x' }),
   'POST /oauth/clients': () => registration,
   'POST /agents/:id/permissions/filter': () => ({
     resources: ['db:x'],

@@ -364,7 +364,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     want: '401 401 401 401 401 401  400 400 400 403 403  403 403 403 403  400',
   },
   'POST /oauth/consent': {
-    target: fixed('/oauth/consent', { decision: 'deny' }),
+    target: fixed('/oauth/consent', { decision: 'deny', consentToken: 'x' }),
     want: '401 401 401 401 401 401  400 400 400 403 403  403 403 403 403  400',
   },
   'GET /oauth/grants': {

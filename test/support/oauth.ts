@@ -86,7 +86,21 @@ export async function opened(
     : r;
 }
 
-/** The person allows it on the consent page: its own fields, as they stand there ticked. Gives the answer, a redirect. */
+/** A client that an administrator registered: errors of its requests are answered by redirect. */
+export async function registerVouched(t: TestService, metadata: Json = {}): Promise<Json> {
+  const r = await t.call('POST', '/oauth/clients', {
+    as: await t.admin(),
+    body: { redirect_uris: [REDIRECT_URI], client_name: 'Vouched client', ...metadata },
+  });
+  if (r.status !== 201) throw new Error(`POST /oauth/clients answered ${r.status}: ${r.text}`);
+  return r.body;
+}
+
+/** The value that a consent form carries. */
+export const consentTokenOf = (page: Answered): string =>
+  /name="consentToken" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+
+/** The person ticks all that is asked for and allows it on the consent page. Returns the answer, a redirect. */
 export async function consent(
   t: TestService,
   person: Person,
@@ -96,17 +110,10 @@ export async function consent(
   const authorization = { authorization: `Bearer ${person.token}` };
   const page = await opened(t, authorizePath(asked), { headers: authorization });
   if (page.status !== 200) return page;
-  const ticked = [...page.text.matchAll(/<input type="checkbox" id="([^"]+)" name="[^"]+"[^>]* checked/g)].map((m) => [
-    m[1] as string,
-    'on',
-  ]);
+  const asks = [...page.text.matchAll(/<input type="checkbox" id="([^"]+)"/g)].map((m) => [m[1] as string, 'on']);
   const agent = /name="agent" value="([^"]+)" checked/.exec(page.text)?.[1] ?? 'new';
-  return form(
-    t,
-    consentPath(asked),
-    { ...Object.fromEntries(ticked), agent, decision: 'allow', ...fields },
-    authorization,
-  );
+  const typed = { ...Object.fromEntries(asks), agent, decision: 'allow', ...fields };
+  return form(t, consentPath(asked), { ...typed, consentToken: consentTokenOf(page), ...fields }, authorization);
 }
 
 export const locationOf = (r: Answered): URL => new URL(r.headers.get('location') ?? 'missing:');

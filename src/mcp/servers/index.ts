@@ -10,7 +10,7 @@ export { missingScopes } from '../guard/scope-check.ts';
 export type { TokenValidation } from '../guard/token-validation.ts';
 export { type McpApi, mcpApi } from './api.ts';
 export type { McpServer } from './schema.ts';
-export { findServers } from './store.ts';
+export { findServers, findTools } from './store.ts';
 
 export const mcp = defineModule({
   name: 'mcp',

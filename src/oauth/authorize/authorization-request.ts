@@ -22,6 +22,7 @@ const Parameters = z.object({
   state: z.string().max(MAX_STATE_CHARS).optional(),
   resource: text(2048).optional(),
   prompt: text(200).optional(),
+  response_mode: text(50).optional(),
   request: z.string().optional(),
   request_uri: z.string().optional(),
 });
@@ -39,18 +40,25 @@ export interface AuthorizationRequest {
   readonly prompt: ReadonlySet<string>;
 }
 
+/** Where an answer goes: to a redirect URI of this client. */
+export type Recipient = Pick<AuthorizationRequest, 'client' | 'redirectUri' | 'state'>;
+
 /** Carries an error to the client by redirect (RFC 6749, section 4.1.2.1), with `iss` (RFC 9207). */
 export class RedirectedError extends Error {
+  readonly to: Recipient;
+  readonly failure: { readonly error: string; readonly error_description?: string };
   readonly location: string;
-  constructor(location: string) {
+  constructor(platform: Platform, to: Recipient, failure: RedirectedError['failure']) {
     super('the request is answered by a redirect');
-    this.location = location;
+    this.to = to;
+    this.failure = failure;
+    this.location = answerLocation(platform, to, { ...failure });
   }
 }
 
 /**
- * Reads and checks an authorization request. An unknown client or redirect URI, or one that comes twice, is 400
- * AUTHORIZATION_REQUEST_INVALID for the person, never a redirect; every later problem is a {@link RedirectedError}.
+ * Reads and checks an authorization request. An unknown client or redirect URI, or a repeated parameter that names one, is
+ * 400 AUTHORIZATION_REQUEST_INVALID for the person, never a redirect; every later problem is a {@link RedirectedError}.
  */
 export async function readAuthorizationRequest(
   platform: Platform,
@@ -62,13 +70,14 @@ export async function readAuthorizationRequest(
   const client = await resolveClient(platform, client_id).catch((error: LegateError) => {
     throw refuse(error.message);
   });
-  if (!client) throw refuse('client_id names no known client.');
+  if (!client) throw refuse('There is no client with this client_id.', 'UNKNOWN_CLIENT');
   const redirectUri = registeredUri(client, redirect_uri);
-  if (redirectUri === undefined) throw refuse('redirect_uri is not registered for this client.');
+  if (redirectUri === undefined)
+    throw refuse('redirect_uri is not registered for this client.', 'UNREGISTERED_REDIRECT_URI');
   const states = query.getAll('state');
   const state = states.length === 1 && (states[0] as string).length <= MAX_STATE_CHARS ? states[0] : undefined;
   const fail = (error: LegateError): never => {
-    throw new RedirectedError(answerLocation(platform, { redirectUri, state }, { ...oauthFailure(error) }));
+    throw new RedirectedError(platform, { client, redirectUri, state }, oauthFailure(error));
   };
   // Several resources may be asked for (RFC 8707, section 2); a token of ours is for one.
   if (query.getAll('resource').length > 1)
@@ -79,6 +88,8 @@ export async function readAuthorizationRequest(
     fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'request_uri is not supported.' }));
   if (p.response_type === undefined) fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'response_type is missing.' }));
   if (p.response_type !== 'code') fail(OAuthErrors.OAUTH_UNSUPPORTED_RESPONSE_TYPE());
+  if (p.response_mode !== undefined && p.response_mode !== 'query')
+    fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'response_mode must be query.' }));
   if (!client.grantTypes.includes('authorization_code')) fail(OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT());
   if (p.code_challenge === undefined)
     fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'code_challenge is missing: PKCE is required.' }));
@@ -103,12 +114,14 @@ export async function readAuthorizationRequest(
   }
 }
 
-const refuse = (message: string): LegateError => ClientErrors.AUTHORIZATION_REQUEST_INVALID({ message });
+/** `reason`: what a page says to the person instead of the message, which is for the client's developer. */
+const refuse = (message: string, reason?: 'UNKNOWN_CLIENT' | 'UNREGISTERED_REDIRECT_URI'): LegateError =>
+  ClientErrors.AUTHORIZATION_REQUEST_INVALID({ message, ...(reason ? { details: { reason } } : {}) });
 
 const onlyThose = (query: URLSearchParams, names: ReadonlySet<string>): URLSearchParams =>
   new URLSearchParams([...query].filter(([name]) => names.has(name)));
 
-/** What is not of the shape, or comes twice, goes to `refuseWith`. Parameters that the shape does not know are ignored. */
+/** Throws what `refuseWith` makes of a parameter that does not fit the shape or is repeated. Ignores unknown parameters. */
 function readParameters<T extends z.ZodObject>(
   shape: T,
   query: URLSearchParams,
@@ -130,7 +143,7 @@ function readParameters<T extends z.ZodObject>(
   }
 }
 
-/** The only one may be left out (RFC 6749, section 3.1.2.3). */
+/** The only registered redirect URI may be left out (RFC 6749, section 3.1.2.3). */
 function registeredUri(client: Client, asked: string | undefined): string | undefined {
   if (asked === undefined) return client.redirectUris.length === 1 ? client.redirectUris[0] : undefined;
   return client.redirectUris.some((uri) => matchesRedirectUri(uri, asked)) ? asked : undefined;
@@ -139,6 +152,6 @@ function registeredUri(client: Client, asked: string | undefined): string | unde
 /** Where the browser is sent with the answer. */
 export const answerLocation = (
   platform: Platform,
-  to: { redirectUri: string; state: string | undefined },
+  to: Pick<Recipient, 'redirectUri' | 'state'>,
   answer: Readonly<Record<string, string>>,
 ): string => withParameters(to.redirectUri, { ...answer, state: to.state, iss: platform.issuer });

@@ -7,12 +7,14 @@ import {
   code,
   consent,
   consentPath,
+  consentTokenOf,
   exchange,
   form,
   locationOf,
   opened,
   type Person,
   register,
+  registerVouched,
   signUp,
   tokens,
 } from '../../../test/support/oauth.ts';
@@ -24,13 +26,18 @@ const CALLBACK = 'https://app.example/callback';
 let t: TestService;
 let person: Person;
 let client: Json;
+/** Registered by an administrator: errors of its requests are answered by redirect. */
+let vouched: Json;
 beforeAll(async () => {
   t = await createTestService({ lasting: true });
   person = await signUp(t);
   client = await register(t);
+  vouched = await registerVouched(t);
 });
 const get = (query: Record<string, string | undefined>, as: Person | undefined = person, prefix?: string) =>
   opened(t, authorizePath(ask(client, query), prefix), { as });
+const getVouched = (query: Record<string, string | undefined>) =>
+  opened(t, authorizePath(ask(vouched, query)), { as: person });
 
 describe('GET /oauth/authorize', () => {
   it.each(['/api/legate/oauth', '/api/legate/mcp', '/oauth', '/mcp'])(
@@ -122,12 +129,14 @@ describe('GET /oauth/authorize', () => {
     ['a scope of 3,000 characters', { scope: 'x'.repeat(3000) }, 'invalid_request'],
     ['an unknown resource', { resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
     ['a resource that is no address', { resource: 'x' }, 'invalid_target'],
+    ['response_mode=fragment', { response_mode: 'fragment' }, 'invalid_request'],
+    ['response_mode=form_post', { response_mode: 'form_post' }, 'invalid_request'],
     ['a request object', { request: 'a.b.c' }, 'invalid_request'],
     ['a request by address', { request_uri: 'https://app.example/request' }, 'invalid_request'],
   ])(
     '[RFC 6749 4.1.2.1; RFC 7636 4.4.1; RFC 9207 2] answers by redirect, with state and iss, for %s',
     async (_what, query, error) => {
-      const r = await get(query);
+      const r = await getVouched(query);
       expect(r.status).toBe(302);
       const to = locationOf(r);
       expect(to.origin + to.pathname).toBe(CALLBACK);
@@ -147,7 +156,7 @@ describe('GET /oauth/authorize', () => {
     ['state', 'invalid_request'],
     ['resource', 'invalid_target'],
   ])('[RFC 6749 3.1; RFC 8707 2] answers by redirect when %s comes twice', async (name, error) => {
-    const r = await opened(t, `${authorizePath(ask(client, { resource: ISSUER }))}&${name}=mcp:read`, { as: person });
+    const r = await opened(t, `${authorizePath(ask(vouched, { resource: ISSUER }))}&${name}=mcp:read`, { as: person });
     expect([r.status, locationOf(r).searchParams.get('error')]).toEqual([302, error]);
   });
 
@@ -171,24 +180,33 @@ describe('GET /oauth/authorize', () => {
   });
 
   it('[RFC 6749 3.1] a parameter without a value is as if it were not there', async () => {
-    for (const name of ['resource', 'prompt', 'state', 'redirect_uri', 'scope', 'request', 'request_uri'])
+    for (const name of [
+      'resource',
+      'prompt',
+      'state',
+      'redirect_uri',
+      'scope',
+      'request',
+      'request_uri',
+      'response_mode',
+    ])
       expect((await get({ [name]: '' })).status, name).toBe(200);
     for (const name of ['response_type', 'code_challenge']) {
-      const to = locationOf(await get({ [name]: '', state: '' }));
+      const to = locationOf(await getVouched({ [name]: '', state: '' }));
       expect([to.searchParams.get('error_description'), to.searchParams.has('state')]).toEqual([
         expect.stringMatching(new RegExp(`^${name} is missing`)),
         false,
       ]);
     }
-    expect(locationOf(await get({ code_challenge_method: '' })).searchParams.get('error_description')).toBe(
+    expect(locationOf(await getVouched({ code_challenge_method: '' })).searchParams.get('error_description')).toBe(
       'code_challenge_method must be S256.',
     );
     expect((await get({ client_id: '' })).status).toBe(400);
   });
 
   it('[OIDC Core 3.1.2.1] answers prompt=none without asking anybody', async () => {
-    expect(locationOf(await get({ prompt: 'none' })).searchParams.get('error')).toBe('consent_required');
-    expect(locationOf(await opened(t, authorizePath(ask(client, { prompt: 'none' })))).searchParams.get('error')).toBe(
+    expect(locationOf(await getVouched({ prompt: 'none' })).searchParams.get('error')).toBe('consent_required');
+    expect(locationOf(await opened(t, authorizePath(ask(vouched, { prompt: 'none' })))).searchParams.get('error')).toBe(
       'login_required',
     );
   });
@@ -342,12 +360,14 @@ describe('the consent page', () => {
     const someone = await signUp(t);
     const authorization = { authorization: `Bearer ${someone.token}` };
     const asked = ask(client, { scope: 'mcp:read mcp:execute agents:write' });
-    const none = await form(t, consentPath(asked), { agent: 'new', decision: 'allow' }, authorization);
+    const consentToken = consentTokenOf(await opened(t, authorizePath(asked), { as: someone }));
+    const typed = { agent: 'new', decision: 'allow', consentToken };
+    const none = await form(t, consentPath(asked), typed, authorization);
     expect(none.status).toBe(400);
     const r = await form(
       t,
       consentPath(asked),
-      { 'scope:mcp:read': 'on', 'scope:audit:read': 'on', agent: 'new', decision: 'allow' },
+      { ...typed, consentToken: consentTokenOf(none), 'scope:mcp:read': 'on', 'scope:audit:read': 'on' },
       authorization,
     );
     expect((await exchange(t, asked, locationOf(r).searchParams.get('code') ?? '')).body.scope).toBe('mcp:read');
@@ -492,13 +512,13 @@ describe('POST /oauth/authorize/consent', () => {
 
   it('takes the form of its own page, with the cookie', async () => {
     const browser = await signedIn();
-    const r = await browser.post(consentPath(ask(client)), fields);
+    const post = async (headers: Record<string, string> = {}) => {
+      const path = consentPath(ask(client, { prompt: 'consent' }));
+      return browser.post(path, { ...fields, consentToken: consentTokenOf(await browser.get(path)) }, headers);
+    };
+    const r = await post();
     expect([r.status, locationOf(r).searchParams.has('code')]).toEqual([303, true]);
-    const hidden = await browser.post(consentPath(ask(client)), fields, {
-      origin: 'null',
-      'sec-fetch-site': 'same-origin',
-    });
-    expect(hidden.status).toBe(303);
+    expect((await post({ origin: 'null', 'sec-fetch-site': 'same-origin' })).status).toBe(303);
   });
 
   it.each<[string, Record<string, string>]>([
@@ -534,7 +554,7 @@ describe('POST /oauth/authorize/consent', () => {
     ).toBe(400);
     expect(
       locationOf(
-        await browser.post(consentPath(ask(client, { code_challenge_method: 'plain' })), fields),
+        await browser.post(consentPath(ask(vouched, { code_challenge_method: 'plain' })), fields),
       ).searchParams.get('error'),
     ).toBe('invalid_request');
   });
@@ -568,10 +588,12 @@ describe('pages of the operator’s own', () => {
       usualAgent: null,
     });
     expect(details.body.scopes).toEqual([
-      { name: 'mcp:read', description: expect.any(String) },
-      { name: 'mcp:execute', description: expect.any(String) },
+      { name: 'mcp:read', description: expect.any(String), sensitive: false },
+      { name: 'mcp:execute', description: expect.any(String), sensitive: false },
     ]);
-    const decide = (body: Json) => own.call('POST', `/oauth/consent?${query}`, { as: someone, body });
+    const fresh = async () => (await own.call('GET', `/oauth/consent?${query}`, { as: someone })).body.consentToken;
+    const decide = async (body: Json) =>
+      own.call('POST', `/oauth/consent?${query}`, { as: someone, body: { consentToken: await fresh(), ...body } });
     expect((await own.call('POST', `/oauth/consent?${query}`, { body: { decision: 'allow' } })).status).toBe(401);
     expect((await decide({ decision: 'perhaps' })).status).toBe(400);
     expect((await decide({ decision: 'allow', scopes: ['audit:read'] })).status).toBe(400);
@@ -580,9 +602,13 @@ describe('pages of the operator’s own', () => {
     const { redirectTo } = (await decide({ decision: 'allow', scopes: ['mcp:read'] })).body;
     const r = await exchange(own, asked, new URL(redirectTo).searchParams.get('code') ?? '');
     expect(r.body.scope).toBe('mcp:read');
-    expect((await own.call('GET', `/oauth/consent?${query}&scope=x`, { as: someone })).body).toHaveProperty(
-      'redirectTo',
-    );
+    expect((await own.call('GET', `/oauth/consent?${query}&scope=x`, { as: someone })).body).toMatchObject({
+      redirectTo: expect.stringContaining('error=invalid_request'),
+      redirectHost: 'app.example',
+      confirm: false,
+    });
+    const stranger = await signUp(own);
+    expect((await own.call('GET', `/oauth/consent?${query}&scope=x`, { as: stranger })).body.confirm).toBe(true);
     expect((await own.call('GET', '/oauth/consent?client_id=x', { as: someone })).status).toBe(400);
   });
 });

@@ -1,6 +1,8 @@
 import { DAY_MS } from '../../kernel/clock.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, OAuthClientRow } from '../../storage/index.ts';
+import { revokeUnusedAgents } from '../consent/consent-agent.ts';
+import { forgetConsentForms } from '../consent/consent-form.ts';
 import { endGrants } from '../consent/grants.ts';
 import { requireClientRow } from './client.ts';
 import { isDocumentId } from './metadata-document.ts';
@@ -16,7 +18,7 @@ export function listClients(
 }
 
 /**
- * Ends the client and all its grants. One with a metadata document has no row of its own: it is known by what people granted it, and
+ * Ends the client, all its grants and the agents that consents made for it. One with a metadata document has no row of its own: it is known by what people granted it, and
  * may ask them again. 404 CLIENT_NOT_FOUND.
  */
 export async function deleteClient(
@@ -37,7 +39,8 @@ export async function deleteClient(
       : undefined;
     if (!granted) await requireClientRow(db, id);
     await endGrants(change, 'client_id', [id], 'client-deleted');
-    for (const table of ['oauth_consents', 'oauth_codes'] as const)
+    await revokeUnusedAgents(change, id);
+    for (const table of ['oauth_consents', 'oauth_codes', 'oauth_client_agents'] as const)
       await db.deleteFrom(table).where('client_id', '=', id).execute();
     await db.deleteFrom('oauth_clients').where('id', '=', id).execute();
   });
@@ -73,6 +76,7 @@ export async function forgetStale(platform: Platform): Promise<void> {
       .deleteFrom('oauth_codes')
       .where('expires_at', '<', now - DAY_MS / 24)
       .execute();
+    await forgetConsentForms(db, now);
     await db.deleteFrom('oauth_revoked_tokens').where('expires_at', '<', now).execute();
     const dead = await db
       .selectFrom('oauth_grants')

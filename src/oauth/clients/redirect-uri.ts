@@ -44,6 +44,12 @@ export function isLoopback(uri: string): boolean {
   return url?.protocol === 'http:' && LOOPBACK.has(url.hostname);
 }
 
+/** Where a redirect URI leads, as a person can judge it: its host, or the scheme of an application's own. */
+export function redirectHost(uri: string): string {
+  const url = new URL(uri);
+  return url.protocol === 'https:' || url.protocol === 'http:' ? url.host : url.protocol;
+}
+
 const PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/i;
 
 /** The same string; for http on loopback the port may differ, and nothing else (RFC 8252, section 7.3). */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, consentPath, form, register, signUp } from '../../../test/support/oauth.ts';
+import { ask, consent, register, signUp } from '../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
 import { forgetStale } from './delete-client.ts';
 
@@ -188,13 +188,7 @@ describe('POST /oauth/register', () => {
     const admin = await own.admin();
     const made = (await own.call('POST', '/oauth/clients', { as: admin, body: { redirect_uris: [CALLBACK] } })).body;
     const person = await signUp(own);
-    const asked = ask(used);
-    await form(
-      own,
-      consentPath(asked),
-      { 'scope:mcp:read': 'on', agent: 'new', decision: 'allow' },
-      { authorization: `Bearer ${person.token}` },
-    );
+    expect((await consent(own, person, ask(used))).status).toBe(303);
     own.clock.advance(31 * 24 * 3600_000);
     await forgetStale(own.legate.platform);
     const left = (await own.call('GET', '/oauth/clients', { as: await own.admin() })).body.map(

@@ -1,7 +1,10 @@
+import type { UserPrincipal } from '../../access/principal.ts';
+import { findTools } from '../../mcp/servers/index.ts';
 import {
-  actions,
+  badge,
   button,
   checkbox,
+  details,
   errorSummary,
   facts,
   form,
@@ -12,12 +15,20 @@ import {
   page,
   radios,
   signInLocation,
+  stickyActions,
+  type Texts,
   textsFor,
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AuthorizationRequest } from '../authorize/authorization-request.ts';
-import { isLoopback } from '../clients/redirect-uri.ts';
-import { agentsToChoose } from './consent.ts';
+import type { Client } from '../clients/client.ts';
+import { isLoopback, redirectHost } from '../clients/redirect-uri.ts';
+import { agentsToChoose, NEW_AGENT } from './consent-agent.ts';
+import { CONSENT_TOKEN, newConsentToken } from './consent-form.ts';
+import { groupScopes, isSensitive } from './scope-groups.ts';
+
+const MAX_TOOLS_SHOWN = 30;
+const AGENT_FIELD = 'agent-0';
 
 /** Field of the form for one scope. */
 export const scopeField = (scope: string): string => `scope:${scope}`;
@@ -25,12 +36,6 @@ export const scopeField = (scope: string): string => `scope:${scope}`;
 export interface Typed {
   readonly scopes: readonly string[];
   readonly agent: string;
-}
-
-/** Who the person is sent to, as they can judge it: the host, or the scheme of an application's own. */
-export function redirectHost(uri: string): string {
-  const url = new URL(uri);
-  return url.protocol === 'https:' || url.protocol === 'http:' ? url.host : url.protocol;
 }
 
 /**
@@ -41,56 +46,118 @@ export async function consentPage(
   platform: Platform,
   request: Request,
   asked: AuthorizationRequest,
-  person: { userId: string; email: string | null },
+  person: { principal: UserPrincipal; email: string | null },
   problems: readonly Problem[] = [],
   typed?: Typed,
 ): Promise<Response> {
   const t = textsFor(request);
   const { client, redirectUri, scopes, target } = asked;
+  const { principal, email } = person;
   const name = client.name ?? client.documentHost ?? t.consent.someone;
-  const { agents, usual } = await agentsToChoose(platform, person.userId, client.id);
-  const chosen = typed?.agent ?? usual ?? 'new';
-  const ticked = new Set(typed?.scopes ?? scopes);
+  const ticked = new Set(typed?.scopes ?? scopes.filter((scope) => !isSensitive(scope)));
+  const problemWithAgent = problems.some(({ field }) => field === AGENT_FIELD);
   return page(platform, request, {
     title: t.consent.title(name),
     failed: problems.length > 0,
     status: problems.length > 0 ? 400 : 200,
     formTargets: [redirectUri],
-    body: html`${errorSummary(t, problems)}${
-      client.origin === 'document'
-        ? notice('info', t.consent.document(client.documentHost ?? ''))
-        : client.origin === 'self'
-          ? notice('warning', t.consent.selfRegistered)
-          : undefined
-    }${facts([
+    body: html`${errorSummary(t, problems)}${whoVouches(t, client)}${facts([
+      [t.consent.resource, target.server ?? hostOf(target.resource)],
       [
         t.consent.sentTo,
         html`<strong>${redirectHost(redirectUri)}</strong>${isLoopback(redirectUri) ? html` (${t.consent.thisComputer})` : undefined}`,
       ],
-      [t.consent.resource, target.server ?? target.resource],
     ])}${form(
       new URL(request.url),
-      html`${group(
-        t.consent.wants(name),
-        scopes.map((scope) =>
-          checkbox({
-            name: scopeField(scope),
-            label: t.scopes[scope] ?? t.consent.otherScope(scope),
-            checked: ticked.has(scope),
-          }),
+      html`<p>${t.consent.wants(name)}</p>${groupScopes(scopes).map((part) =>
+        group(
+          t.consent.groups[part.group],
+          part.scopes.map((scope) => scopeChoice(t, scope, ticked.has(scope))),
         ),
-      )}${radios(t.consent.agents, 'agent', [
-        ...agents.map((a) => ({
-          value: a.id,
-          label: a.name,
-          checked: chosen === a.id,
-          ...(a.id === usual ? { hint: t.consent.usual } : {}),
-        })),
-        { value: 'new', label: t.consent.newAgent(name), checked: chosen === 'new' },
-      ])}<p class="quiet">${t.consent.agentsHint} ${t.consent.endLater}</p>${actions(
+      )}${await agentChoice(platform, t, principal.userId, asked, name, typed?.agent, problemWithAgent)}${details(
+        t.consent.technical,
+        facts(await technicalFacts(platform, t, asked)),
+      )}<p class="quiet">${t.consent.endLater}</p>${stickyActions(
         button({ label: t.consent.deny, kind: 'secondary', name: 'decision', value: 'deny' }),
         button({ label: t.consent.allow, kind: 'secondary', name: 'decision', value: 'allow' }),
       )}`,
-    )}<p class="quiet">${t.common.signedInAs(person.email ?? person.userId)}. <a href="${signInLocation(platform, new URL(request.url))}">${t.common.notYou}</a></p>`,
+      { [CONSENT_TOKEN]: newConsentToken(platform, principal, asked) },
+    )}<p class="quiet">${t.common.signedInAs(email ?? principal.userId)}. <a href="${signInLocation(platform, new URL(request.url))}">${t.common.notYou}</a></p>`,
   });
+}
+
+const hostOf = (resource: string): string => new URL(resource).host || resource;
+
+function whoVouches(t: Texts, client: Client) {
+  if (client.origin === 'document') return notice('info', t.consent.document(client.documentHost ?? ''));
+  return client.origin === 'self' ? notice('warning', t.consent.selfRegistered) : undefined;
+}
+
+function scopeChoice(t: Texts, scope: string, checked: boolean) {
+  const label = t.scopes[scope] ?? t.consent.otherScope(scope);
+  const meaning = t.consent.meanings[scope];
+  return checkbox({
+    name: scopeField(scope),
+    label: isSensitive(scope) ? html`${label} ${badge('warning', t.consent.sensitive)}` : label,
+    checked,
+    ...(meaning === undefined ? {} : { hint: meaning }),
+  });
+}
+
+/** Closed unless something is wrong with the choice: the agent that acted for this client before is chosen already. */
+async function agentChoice(
+  platform: Platform,
+  t: Texts,
+  userId: string,
+  { client }: AuthorizationRequest,
+  name: string,
+  typed: string | undefined,
+  open: boolean,
+) {
+  const { agents, usual } = await agentsToChoose(platform, userId, client.id);
+  const chosen = typed ?? usual ?? NEW_AGENT;
+  const named = agents.find((a) => a.id === chosen)?.name;
+  const options = agents.map((a) => ({
+    value: a.id,
+    label: a.name,
+    checked: chosen === a.id,
+    ...(a.id === usual ? { hint: t.consent.usual } : {}),
+  }));
+  return details(
+    named === undefined ? t.consent.actsAsNew : t.consent.actsAs(named),
+    html`<p class="quiet">${t.consent.agentsHint}</p>${radios(t.consent.agents, 'agent', [
+      ...options,
+      { value: NEW_AGENT, label: t.consent.newAgent(name), checked: chosen === NEW_AGENT },
+    ])}`,
+    open,
+  );
+}
+
+/** What developers look for: names of scopes, the tools that they open, addresses. */
+async function technicalFacts(
+  platform: Platform,
+  t: Texts,
+  { client, scopes, target, redirectUri }: AuthorizationRequest,
+) {
+  const prefix = `mcp:${target.server}:`;
+  const tools =
+    target.server === undefined
+      ? []
+      : (await findTools(platform.database.read)).filter((tool) => tool.startsWith(prefix));
+  const shown = tools.slice(0, MAX_TOOLS_SHOWN).map((tool) => tool.slice(prefix.length));
+  const more = tools.length - shown.length;
+  return [
+    [t.consent.scopeNames, html`<code>${scopes.join(' ')}</code>`] as const,
+    ...(shown.length === 0
+      ? []
+      : [
+          [
+            t.consent.tools,
+            html`<code>${shown.join(', ')}</code>${more > 0 ? ` ${t.consent.more(more)}` : undefined}`,
+          ] as const,
+        ]),
+    [t.consent.resourceAddress, html`<code>${target.resource}</code>`] as const,
+    [t.consent.redirectAddress, html`<code>${redirectUri}</code>`] as const,
+    [t.consent.clientId, html`<code>${client.id}</code>`] as const,
+  ];
 }

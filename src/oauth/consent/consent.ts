@@ -1,59 +1,20 @@
-import { findAgents, insertAgent, isActive } from '../../authorization/agents/index.ts';
-import type { Permission } from '../../authorization/permissions/index.ts';
+import { isActive } from '../../authorization/agents/index.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
-import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { AgentRow, Db } from '../../storage/index.ts';
+import type { Db } from '../../storage/index.ts';
 import { type AuthorizationRequest, answerLocation } from '../authorize/authorization-request.ts';
-import { OAuthErrors } from '../errors.ts';
-import { permissionsOfScopes } from '../scope.ts';
+import { bindAgent } from './consent-agent.ts';
+import { type ConsentForm, takeForm } from './consent-form.ts';
 
 const CODE_TTL_MS = 60 * SECOND_MS;
-const MAX_AGENTS_OFFERED = 50;
 
 const sorted = (scopes: readonly string[]): string => [...scopes].sort().join(' ');
 
-/** Agents that may act for the person: active ones of type `delegated`, newest first; the one that this client has used is marked. */
-export async function agentsToChoose(
-  platform: Platform,
-  userId: string,
-  clientId: string,
-): Promise<{ agents: AgentRow[]; usual: string | undefined }> {
-  const db = platform.database.read;
-  const now = platform.clock.now();
-  const agents = await findAgents(
-    db,
-    { kind: 'owner', userId },
-    { filter: { type: 'delegated', status: 'active' }, after: undefined, limit: 1000 },
-    now,
-  );
-  const usual = await usualAgent(db, userId, clientId, now);
-  const offered = agents.reverse().slice(0, MAX_AGENTS_OFFERED);
-  return { agents: usual && !offered.some((a) => a.id === usual.id) ? [usual, ...offered] : offered, usual: usual?.id };
-}
-
-/** The agent that acted for this person with this client before, while it is active. */
-async function usualAgent(db: Db, userId: string, clientId: string, now: number): Promise<AgentRow | undefined> {
-  const row = await db
-    .selectFrom('oauth_grants')
-    .innerJoin('agents', 'agents.id', 'oauth_grants.agent_id')
-    .selectAll('agents')
-    .where('oauth_grants.user_id', '=', userId)
-    .where('oauth_grants.client_id', '=', clientId)
-    .where('oauth_grants.kind', '=', 'authorization_code')
-    .where('agents.owner_id', '=', userId)
-    .where('agents.revoked_at', 'is', null)
-    .orderBy('oauth_grants.id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row && isActive(row, now) ? row : undefined;
-}
-
 /**
- * The agent of a consent that still holds for exactly this: same client, redirect URI, resource and scopes. Never where nobody vouches
- * for the client and the answer goes to a program on the person's machine, by loopback or a scheme of its own: any other program
- * there could pretend to be it (contract 12.7; RFC 8252, section 8.6).
+ * The agent of a consent that still holds for exactly this: same client, redirect URI, resource and scopes. undefined where no
+ * administrator vouches for the client and the answer goes to a program on the person's machine, by loopback or a scheme of its
+ * own: any other program there could pretend to be it (contract 12.7; RFC 8252, section 8.6).
  */
 export async function rememberedConsent(
   platform: Platform,
@@ -75,27 +36,48 @@ export async function rememberedConsent(
   return row.scope === sorted(request.scopes) ? row.agent_id : undefined;
 }
 
+/** Whether the person has allowed this client something before, and has not ended it since. */
+export async function hasConsented(platform: Platform, userId: string, clientId: string): Promise<boolean> {
+  const row = await platform.database.read
+    .selectFrom('oauth_consents')
+    .select('agent_id')
+    .where('user_id', '=', userId)
+    .where('client_id', '=', clientId)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 export interface Approval {
   readonly userId: string;
-  /** What the person left ticked of what was asked for. */
+  /** What the person ticked of what was asked for. */
   readonly scopes: readonly string[];
   /** One of their agents, or `new`. */
   readonly agent: string;
-  /** The answer is one of before: nobody is asked now, so the agent keeps exactly the permissions that it has. */
+  /** A consent of before holds: nobody is asked now, so the agent keeps exactly the permissions that it has. */
   readonly remembered?: boolean;
+  /** The form that the person sent; undefined where a consent of before holds. */
+  readonly form?: ConsentForm;
   /** Proves the person again inside the change. */
   readonly reauthorize: (db: Db) => Promise<unknown>;
 }
 
 /**
- * Binds (person, client) to one agent and issues a code for it (contract 12.3). Gives the address that the browser is sent to.
+ * Binds (person, client) to one agent and issues a code for it (contract 12.3). Returns the address that the browser is sent to.
  * Throws OAUTH_INVALID_REQUEST for an agent that is not theirs to choose, 422 AGENT_LIMIT_EXCEEDED.
  */
 export async function approve(platform: Platform, request: AuthorizationRequest, approval: Approval): Promise<string> {
   const code = newSecret('authorizationCode');
+  const codeHash = secretHash(code);
+  const location = answerLocation(platform, request, { code });
   const { client, redirectUri, target } = request;
-  await platform.ledger.change(async (change) => {
+  return platform.ledger.change(async (change) => {
     await approval.reauthorize(change.db);
+    const expiresAt = change.now + CODE_TTL_MS;
+    if (approval.form) {
+      const given = await takeForm(platform, change, approval.form, { location, codeHash, goodUntil: expiresAt });
+      if (given !== undefined) return given;
+    }
     const agentId = await bindAgent(platform, change, request, approval);
     const consent = {
       user_id: approval.userId,
@@ -118,7 +100,7 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
     await change.db
       .insertInto('oauth_codes')
       .values({
-        code_hash: secretHash(code),
+        code_hash: codeHash,
         client_id: client.id,
         user_id: approval.userId,
         agent_id: agentId,
@@ -126,7 +108,7 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
         challenge: request.challenge,
         scope: approval.scopes.join(' '),
         resource: target.resource,
-        expires_at: change.now + CODE_TTL_MS,
+        expires_at: expiresAt,
         used_at: null,
         grant_id: null,
       })
@@ -136,60 +118,20 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
       .set({ last_used_at: change.now })
       .where('id', '=', client.id)
       .execute();
+    return location;
   });
-  return answerLocation(platform, request, { code });
 }
 
-async function bindAgent(
+/** The person refuses. Returns the address that the browser is sent to. */
+export async function deny(
   platform: Platform,
-  change: Change,
   request: AuthorizationRequest,
-  { agent, userId, scopes, remembered = false }: Approval,
+  { form, reauthorize }: Pick<Approval, 'reauthorize'> & { readonly form: ConsentForm },
 ): Promise<string> {
-  const { db, now } = change;
-  const permissions = permissionsOfScopes(platform, scopes, request.target.server);
-  if (agent !== 'new') {
-    const row = await db
-      .selectFrom('agents')
-      .selectAll()
-      .where('id', '=', agent)
-      .where('owner_id', '=', userId)
-      .where('type', '=', 'delegated')
-      .executeTakeFirst();
-    if (!row || !isActive(row, now))
-      throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'agent: choose one of your active agents.' });
-    if (!remembered) await widen(change, row, permissions);
-    return row.id;
-  }
-  const name = (request.client.name ?? request.client.documentHost ?? request.client.id).slice(0, 200);
-  const made = await insertAgent(platform, change, {
-    ownerId: userId,
-    name,
-    type: 'delegated',
-    permissions,
-    metadata: { oauthClientId: request.client.id },
-  });
-  return made.id;
-}
-
-/** An agent that was made at a consent gets what a further consent adds; one that its owner made keeps what its owner gave it. */
-async function widen(change: Change, row: AgentRow, more: readonly Permission[]): Promise<void> {
-  if (typeof (JSON.parse(row.metadata) as Record<string, unknown>)['oauthClientId'] !== 'string') return;
-  const held = JSON.parse(row.permissions) as Permission[];
-  const missing = more.filter(
-    (p) => !held.some((h) => h.resource === p.resource && p.actions.every((a) => h.actions.includes(a))),
-  );
-  if (missing.length === 0) return;
-  change.invalidate();
-  await change.db
-    .updateTable('agents')
-    .set({ permissions: JSON.stringify([...held, ...missing]), updated_at: change.now, policy_epoch: change.epoch })
-    .where('id', '=', row.id)
-    .execute();
-  change.emit({
-    type: 'agent.updated',
-    agentId: row.id,
-    userId: row.owner_id,
-    data: { agentId: row.id, changed: ['permissions'] },
+  const location = answerLocation(platform, request, { error: 'access_denied' });
+  return platform.ledger.change(async (change) => {
+    await reauthorize(change.db);
+    const answer = { location, codeHash: null, goodUntil: change.now + CODE_TTL_MS };
+    return (await takeForm(platform, change, form, answer)) ?? location;
   });
 }

@@ -7,6 +7,7 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, OAuthGrantRow } from '../../storage/index.ts';
 import { ClientErrors } from '../errors.ts';
+import { revokeUnusedAgents } from './consent-agent.ts';
 
 export type EndReason =
   | 'revoked'
@@ -88,7 +89,7 @@ export function findGrants(
   return query.orderBy('oauth_grants.id', 'desc').limit(page.limit).execute();
 }
 
-/** A person ends what they granted, and is asked again when the client comes back. 404 GRANT_NOT_FOUND. */
+/** Ends a grant; the person is asked again when the client comes back. 404 GRANT_NOT_FOUND. */
 export async function endGrant(
   platform: Platform,
   reauthorize: (db: Db) => Promise<Visibility>,
@@ -100,20 +101,46 @@ export async function endGrant(
       ? await whereVisible(change.db, visibility).where('oauth_grants.id', '=', id).executeTakeFirst()
       : undefined;
     if (!row) throw ClientErrors.GRANT_NOT_FOUND();
-    // A code on its way would be a grant again in a minute.
-    await change.db
-      .deleteFrom('oauth_codes')
-      .where('user_id', '=', row.user_id)
-      .where('client_id', '=', row.client_id)
-      .where('used_at', 'is', null)
-      .execute();
-    await change.db
-      .deleteFrom('oauth_consents')
-      .where('user_id', '=', row.user_id)
-      .where('client_id', '=', row.client_id)
-      .execute();
     await endGrants(change, 'id', [id], 'revoked');
+    if (row.kind === 'authorization_code') await forgetConsents(change, row);
   });
+}
+
+/**
+ * After a grant has ended: the client has to ask the person again for this resource, and for every other one that no living grant
+ * of this client is for, so nothing is remembered that the person cannot see and end. The agent ends with its last grant if a
+ * consent for this client made it.
+ */
+async function forgetConsents(change: Change, ended: OAuthGrantRow): Promise<void> {
+  const { db, now } = change;
+  const living = await db
+    .selectFrom('oauth_grants')
+    .select('resource')
+    .where('user_id', '=', ended.user_id)
+    .where('client_id', '=', ended.client_id)
+    .where('kind', '=', 'authorization_code')
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', now)
+    .where('resource', '!=', ended.resource)
+    .execute();
+  const kept = [...new Set(living.map(({ resource }) => resource))];
+  // An unused code would become a grant again within a minute.
+  let codes = db
+    .deleteFrom('oauth_codes')
+    .where('user_id', '=', ended.user_id)
+    .where('client_id', '=', ended.client_id)
+    .where('used_at', 'is', null);
+  let consents = db
+    .deleteFrom('oauth_consents')
+    .where('user_id', '=', ended.user_id)
+    .where('client_id', '=', ended.client_id);
+  if (kept.length > 0) {
+    codes = codes.where('resource', 'not in', kept);
+    consents = consents.where('resource', 'not in', kept);
+  }
+  await codes.execute();
+  await consents.execute();
+  await revokeUnusedAgents(change, ended.client_id, ended.agent_id);
 }
 
 export const toGrant = (row: Shown) => ({

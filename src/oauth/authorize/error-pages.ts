@@ -1,0 +1,79 @@
+import type { LegateError } from '../../kernel/errors.ts';
+import { actions, buttonLink, details, facts, html, notice, page, pathOf, textsFor } from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { redirectHost } from '../clients/redirect-uri.ts';
+import { APPS_PATH } from '../consent/apps-page.ts';
+import { ClientErrors } from '../errors.ts';
+import type { RedirectedError } from './authorization-request.ts';
+
+/**
+ * An error of a request whose client nobody vouches for: the person sees where the error would be sent, and goes there or does not
+ * (RFC 9700, section 4.11.2).
+ */
+export function refusedRequestPage(platform: Platform, request: Request, { to, failure, location }: RedirectedError) {
+  const t = textsFor(request);
+  const host = redirectHost(to.redirectUri);
+  const name = to.client.name ?? to.client.documentHost ?? t.consent.someone;
+  const asked = failure.error === 'login_required' || failure.error === 'consent_required';
+  return page(platform, request, {
+    title: t.requestError.refused,
+    status: 400,
+    body: html`<p>${asked ? t.requestError.quiet(name) : t.requestError.faulty(name)}</p>${facts([
+      [t.requestError.leadsTo, html`<strong>${host}</strong>`],
+    ])}${notice('warning', t.requestError.unknownAddress)}${actions(
+      buttonLink(t.requestError.goOn(host), location),
+    )}${developerDetails(t.requestError.details, [failure.error, failure.error_description])}`,
+  });
+}
+
+const SHOWN: readonly string[] = [
+  ClientErrors.AUTHORIZATION_REQUEST_INVALID.code,
+  ClientErrors.CONSENT_TOKEN_INVALID.code,
+  ClientErrors.CONSENT_ALREADY_GIVEN.code,
+];
+
+/** Whether this error gets a page of its own here: it is one that people meet, and a browser asks. */
+export const isForPerson = (error: LegateError, request: Request): boolean =>
+  SHOWN.includes(error.code) &&
+  (request.method === 'POST' || (request.headers.get('accept')?.includes('text/html') ?? false));
+
+/** A request that cannot be answered at its client. Each such page has one way on. */
+export function unanswerablePage(platform: Platform, request: Request, error: LegateError): Response {
+  const t = textsFor(request);
+  const url = new URL(request.url);
+  const expired = error.code === ClientErrors.CONSENT_TOKEN_INVALID.code;
+  const given = error.code === ClientErrors.CONSENT_ALREADY_GIVEN.code;
+  const title = expired ? t.requestError.expired : given ? t.requestError.given : t.requestError.unanswerable;
+  return page(platform, request, {
+    title,
+    status: error.status,
+    body: html`<p>${explain(t.requestError, error)}</p>${actions(
+      expired
+        ? buttonLink(t.requestError.openAgain, url.pathname + url.search)
+        : buttonLink(t.requestError.toApps, pathOf(platform, APPS_PATH)),
+    )}${expired || given ? undefined : developerDetails(t.requestError.details, [error.message])}`,
+  });
+}
+
+function explain(t: ReturnType<typeof textsFor>['requestError'], error: LegateError): string {
+  switch (error.code) {
+    case ClientErrors.CONSENT_TOKEN_INVALID.code:
+      return t.expiredText;
+    case ClientErrors.CONSENT_ALREADY_GIVEN.code:
+      return t.givenText;
+  }
+  switch (error.details?.['reason']) {
+    case 'UNKNOWN_CLIENT':
+      return t.unknownClient;
+    case 'UNREGISTERED_REDIRECT_URI':
+      return t.unregisteredAddress;
+    default:
+      return t.unanswerableText;
+  }
+}
+
+const developerDetails = (title: string, lines: readonly (string | undefined)[]) =>
+  details(
+    title,
+    lines.filter((line) => line !== undefined).map((line) => html`<p><code>${line}</code></p>`),
+  );

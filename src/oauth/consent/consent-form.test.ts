@@ -1,0 +1,217 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { FormClient } from '../../../test/support/browser-like.ts';
+import {
+  type Asked,
+  ask,
+  authorizePath,
+  consentPath,
+  consentTokenOf,
+  exchange,
+  locationOf,
+  opened,
+  register,
+  signUp,
+} from '../../../test/support/oauth.ts';
+import { type Answered, createTestService, type Json, type TestService } from '../../../test/support/service.ts';
+import { forgetConsentForms } from './consent-form.ts';
+
+let t: TestService;
+let client: Json;
+beforeAll(async () => {
+  t = await createTestService({ lasting: true });
+  client = await register(t);
+});
+
+async function signedIn(of = t): Promise<FormClient & { token: string }> {
+  const someone = await signUp(of);
+  const browser = new FormClient(of);
+  browser.cookies.set(`${of.database.name}_session`, someone.token);
+  return Object.assign(browser, { token: someone.token });
+}
+const fieldsOf = async (browser: FormClient, asked: Asked): Promise<Record<string, string>> => ({
+  'scope:mcp:read': 'on',
+  agent: 'new',
+  decision: 'allow',
+  consentToken: consentTokenOf(await browser.get(consentPath(asked))),
+});
+const codeOf = (r: Answered): string | null => locationOf(r).searchParams.get('code');
+const grantsOf = async (of: TestService, as: string) => (await of.call('GET', '/oauth/grants', { as })).body;
+
+describe('a consent form', () => {
+  it('sent twelve times at once has one answer: one code, one agent, one grant', async () => {
+    const browser = await signedIn();
+    const asked = ask(client);
+    const fields = await fieldsOf(browser, asked);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => browser.post(consentPath(asked), fields)));
+    expect(new Set(answers.map((r) => r.status))).toEqual(new Set([303]));
+    const codes = new Set(answers.map(codeOf));
+    expect([codes.size, [...codes][0]]).toEqual([1, expect.stringMatching(/^lga_/)]);
+    expect((await t.call('GET', '/agents', { as: browser.token })).body).toHaveLength(1);
+    expect((await exchange(t, asked, [...codes][0] ?? '')).status).toBe(200);
+    expect(await grantsOf(t, browser.token)).toHaveLength(1);
+  });
+
+  it('sent again has the answer it had before, whatever it says then; a denial stays one', async () => {
+    const browser = await signedIn();
+    for (const [first, second] of [
+      ['allow', 'deny'],
+      ['deny', 'allow'],
+    ] as const) {
+      const asked = ask(client, { prompt: 'consent' });
+      const fields = await fieldsOf(browser, asked);
+      const one = await browser.post(consentPath(asked), { ...fields, decision: first });
+      const two = await browser.post(consentPath(asked), { ...fields, decision: second });
+      expect(two.headers.get('location')).toBe(one.headers.get('location'));
+    }
+  });
+
+  it('is answered no more once its code was exchanged or has expired: 409, with a way on', async () => {
+    const own = await createTestService();
+    const app = await register(own);
+    const browser = await signedIn(own);
+    const used = ask(app);
+    const usedFields = await fieldsOf(browser, used);
+    const code = codeOf(await browser.post(consentPath(used), usedFields)) ?? '';
+    expect((await exchange(own, used, code)).status).toBe(200);
+    const again = await browser.post(consentPath(used), usedFields);
+    expect([again.status, again.headers.has('location')]).toEqual([409, false]);
+    expect(again.text).toContain('/account/apps');
+    expect(await grantsOf(own, browser.token)).toHaveLength(1);
+
+    const expired = ask(app, { prompt: 'consent' });
+    const fields = await fieldsOf(browser, expired);
+    expect((await browser.post(consentPath(expired), fields)).status).toBe(303);
+    own.clock.advance(60_000);
+    expect((await browser.post(consentPath(expired), fields)).status).toBe(409);
+    const answers = () => own.legate.platform.database.read.selectFrom('oauth_consent_answers').selectAll().execute();
+    own.clock.advance(1000);
+    await forgetConsentForms(own.legate.platform.database.write, own.clock.now());
+    expect((await answers()).map((row) => row.answer)).toEqual([null, null]);
+    expect((await browser.post(consentPath(expired), fields)).status).toBe(409);
+    own.clock.advance(3600_000);
+    await forgetConsentForms(own.legate.platform.database.write, own.clock.now());
+    expect(await answers()).toEqual([]);
+    expect((await browser.post(consentPath(expired), fields)).status).toBe(403);
+  });
+
+  it('stores no code in the clear', async () => {
+    const browser = await signedIn();
+    const asked = ask(client);
+    const code = codeOf(await browser.post(consentPath(asked), await fieldsOf(browser, asked))) ?? '';
+    const rows = await t.legate.platform.database.read.selectFrom('oauth_consent_answers').selectAll().execute();
+    expect(code).toMatch(/^lga_/);
+    expect(JSON.stringify(rows)).not.toContain(code);
+  });
+
+  it('[ASVS 5.0 10.7.1] is refused without its value, or with that of another session or request', async () => {
+    const browser = await signedIn();
+    const asked = ask(client);
+    const fields = await fieldsOf(browser, asked);
+    const own = fields['consentToken'] ?? '';
+    const sameBrowserAgain = await t.call('POST', '/api-tokens', { as: browser.token, body: { name: 'another' } });
+    const foreign = [
+      '',
+      'x',
+      'x.y.z.u',
+      `${own}x`,
+      own.replace(/^./, (c) => (c === 'A' ? 'B' : 'A')),
+      (await fieldsOf(await signedIn(), asked))['consentToken'] ?? '',
+      (await fieldsOf(browser, ask(client)))['consentToken'] ?? '',
+      (await fieldsOf(browser, { ...asked, query: { ...asked.query, scope: 'mcp:read' } }))['consentToken'] ?? '',
+      (await fieldsOf(browser, { ...asked, query: { ...asked.query, state: 'other' } }))['consentToken'] ?? '',
+      consentTokenOf(await opened(t, authorizePath(asked), { as: sameBrowserAgain.body.token })),
+    ];
+    expect(foreign.slice(5).every((token) => token.length > 40)).toBe(true);
+    for (const consentToken of foreign) {
+      for (const decision of ['allow', 'deny']) {
+        const r = await browser.post(consentPath(asked), { ...fields, decision, consentToken });
+        expect([r.status, r.headers.has('location')], consentToken).toEqual([403, false]);
+        expect(r.text).toContain('class="button');
+      }
+    }
+    const { consentToken: _, ...without } = fields;
+    expect((await browser.post(consentPath(asked), without)).status).toBe(403);
+    expect((await t.call('GET', '/agents', { as: browser.token })).body).toEqual([]);
+    expect((await browser.post(consentPath(asked), fields)).status).toBe(303);
+  });
+
+  it('can be answered for an hour', async () => {
+    const own = await createTestService();
+    const browser = await signedIn(own);
+    const asked = ask(await register(own));
+    const fields = await fieldsOf(browser, asked);
+    own.clock.advance(3600_000);
+    const late = await browser.post(consentPath(asked), fields);
+    expect(late.status).toBe(403);
+    expect(late.text).toContain(`href="${consentPath(asked).replaceAll('&', '&amp;')}"`);
+    const next = await fieldsOf(browser, asked);
+    own.clock.advance(3600_000 - 1);
+    expect((await browser.post(consentPath(asked), next)).status).toBe(303);
+  });
+
+  it('whose agent could not be made is still to be answered', async () => {
+    const own = await createTestService({ config: { agents: { maxPerOwner: 1 } } });
+    const browser = await signedIn(own);
+    const user = (await own.call('GET', '/auth/session', { as: browser.token })).body.user;
+    const made = await own.call('POST', '/agents', {
+      as: browser.token,
+      body: { ownerId: user.id, name: 'one', type: 'service' },
+    });
+    const asked = ask(await register(own));
+    const fields = await fieldsOf(browser, asked);
+    expect((await browser.post(consentPath(asked), fields)).status).toBe(400);
+    await own.call('DELETE', `/agents/${made.body.id}`, { as: browser.token });
+    expect((await browser.post(consentPath(asked), fields)).status).toBe(303);
+  });
+});
+
+describe('POST /oauth/consent', () => {
+  const queryOf = (asked: Asked): string => consentPath(asked).split('?')[1] ?? '';
+  const details = async (asked: Asked, as: string): Promise<Json> =>
+    (await t.call('GET', `/oauth/consent?${queryOf(asked)}`, { as })).body;
+
+  it('has one answer for a value, at once and again; none without one or with that of another', async () => {
+    const { token } = await signUp(t);
+    const asked = ask(client, { scope: 'mcp:read agents:write' });
+    const got = await details(asked, token);
+    expect(got['scopes'].map((s: Json) => s['sensitive'])).toEqual([false, true]);
+    const decide = (body: Json, as = token) =>
+      t.call('POST', `/oauth/consent?${queryOf(asked)}`, { as, body: { decision: 'allow', ...body } });
+    expect((await decide({})).body.error.code).toBe('VALIDATION_FAILED');
+    const other = await signUp(t);
+    for (const [consentToken, as] of [
+      ['x', token],
+      [got['consentToken'], other.token],
+      [(await details(ask(client), token))['consentToken'], token],
+    ])
+      expect((await decide({ consentToken }, as)).body.error.code).toBe('CONSENT_TOKEN_INVALID');
+    const answers = await Promise.all(Array.from({ length: 12 }, () => decide({ consentToken: got['consentToken'] })));
+    expect(new Set(answers.map((r) => r.body.redirectTo)).size).toBe(1);
+    const code = new URL(answers[0]?.body.redirectTo).searchParams.get('code') ?? '';
+    expect((await exchange(t, asked, code)).body.scope).toBe('mcp:read agents:write');
+    expect((await decide({ consentToken: got['consentToken'] })).body.error.code).toBe('CONSENT_ALREADY_GIVEN');
+    expect((await t.call('GET', '/agents', { as: token })).body).toHaveLength(1);
+  });
+
+  it('[ASVS 5.0 10.7.1] consent by cookie is taken from this origin and that of mcp.consentPage, not from others that are trusted', async () => {
+    const trustedOrigins = ['https://console.example', 'https://login.example'];
+    const own = await createTestService({
+      config: { http: { trustedOrigins }, mcp: { consentPage: 'https://login.example/consent' } },
+    });
+    const app = await register(own);
+    const someone = await signUp(own);
+    const cookie = `${own.database.name}_session=${someone.token}`;
+    const decide = async (headers: Record<string, string>): Promise<number> => {
+      const path = `/oauth/consent?${queryOf(ask(app))}`;
+      const { consentToken } = (await own.call('GET', path, { as: someone })).body;
+      return (
+        await own.call('POST', path, { headers: { cookie, ...headers }, body: { decision: 'deny', consentToken } })
+      ).status;
+    };
+    expect(await decide({ origin: 'https://console.example', 'sec-fetch-site': 'cross-site' })).toBe(403);
+    expect(await decide({ referer: 'https://console.example/page' })).toBe(403);
+    expect(await decide({})).toBe(403);
+    expect(await decide({ origin: 'https://login.example', 'sec-fetch-site': 'cross-site' })).toBe(200);
+    expect(await decide({ origin: 'http://localhost:3000', 'sec-fetch-site': 'same-origin' })).toBe(200);
+  });
+});
