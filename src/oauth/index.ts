@@ -2,7 +2,7 @@ import { chunk } from '../kernel/chunk.ts';
 import type { NewEvent } from '../ledger/index.ts';
 import { defineModule } from '../platform.ts';
 import { forgetStale } from './clients/delete-client.ts';
-import { endGrants } from './consent/grants.ts';
+import { endGrants, endGrantsOf } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
 import { oauthRoutes } from './routes.ts';
 import { accessTokenCredential } from './tokens/credential.ts';
@@ -31,6 +31,14 @@ export const oauth = defineModule({
       const ids = agentsOf(events);
       await endGrants(change, 'agent_id', ids, 'agent-rotated', 'client_credentials');
       await endGrants(change, 'actor_id', ids, 'agent-rotated');
+    },
+    // After a reset of the password, and when the owner of an account first verifies its address.
+    'user.updated': async (change, events) => {
+      const ended = events.filter(({ data }) => (data['changed'] as readonly string[]).includes('credentials'));
+      await endGrantsOf(
+        change,
+        ended.flatMap(({ userId }) => userId ?? []),
+      );
     },
     'delegation.revoked': async (change, events) => {
       const ids = events.map(({ data }) => String(data['delegationId']));

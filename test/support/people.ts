@@ -39,6 +39,13 @@ export async function signedUp({ t, box }: { t: TestService; box: Mailbox }): Pr
   return { t, box, email, id: r.body.user.id, session: r.body.token };
 }
 
+/** Proves the address while signed in to the account, which ends nothing. */
+export async function verified(p: Person): Promise<Person> {
+  const token = await mailedToken(p, '/verify-email/send');
+  expect((await p.t.call('POST', '/verify-email', { as: p.session, body: { token } })).status).toBe(200);
+  return p;
+}
+
 export const signIn = (p: Person, password = PASSWORD): Promise<Answered> =>
   p.t.call('POST', '/sign-in', { body: { email: p.email, password } });
 export const isSignedIn = async (p: Person, session = p.session): Promise<boolean> =>

@@ -3,6 +3,7 @@ import { defineModule, type Platform } from '../../platform.ts';
 import { BREAKER_FAILURES } from './attempt.ts';
 import { dispatcherOf } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
+import { deleteWebhooksOf } from './manage-webhooks.ts';
 import { webhookRoutes } from './routes.ts';
 
 export { type WebhooksApi, webhooksApi } from './api.ts';
@@ -61,6 +62,13 @@ export const webhooks = defineModule({
   description: 'Events delivered to addresses, signed, retried, and visible when they could not be.',
   routes: webhookRoutes,
   errors: WebhookErrors,
+  reactions: {
+    // Whoever set the account up before its address was verified may read what is delivered.
+    'user.updated': async (change, events) => {
+      for (const { userId, data } of events)
+        if (userId !== undefined && data['reason'] === 'address-proved') await deleteWebhooksOf(change, userId);
+    },
+  },
   start: (platform) => dispatcherOf(platform).wake(),
   upkeep,
   stop: (platform) => dispatcherOf(platform).stop(),

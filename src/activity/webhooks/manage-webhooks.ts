@@ -3,6 +3,7 @@ import { AgentErrors } from '../../authorization/agents/index.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { seal } from '../../kernel/encryption.ts';
 import { newId } from '../../kernel/ids.ts';
+import type { Change } from '../../ledger/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, WebhookRow } from '../../storage/index.ts';
@@ -137,4 +138,11 @@ export async function rotateWebhook(
     return { ...before, ...set };
   });
   return { ...toWebhook(row), secret };
+}
+
+/** Deletes the webhooks of a user. */
+export async function deleteWebhooksOf({ db }: Change, userId: string): Promise<void> {
+  const own = db.selectFrom('webhooks').select('id').where('user_id', '=', userId);
+  await db.deleteFrom('webhook_deliveries').where('webhook_id', 'in', own).execute();
+  await db.deleteFrom('webhooks').where('user_id', '=', userId).execute();
 }

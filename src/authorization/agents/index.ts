@@ -1,6 +1,7 @@
 import { defineModule } from '../../platform.ts';
 import { agentToken } from './credential.ts';
 import { AgentErrors } from './errors.ts';
+import { endAgentTokens } from './rotate-agent.ts';
 import { agentRoutes } from './routes.ts';
 
 export { type AgentStatus, agentStatus, agentsOfStatus, isActive } from './agent-state.ts';
@@ -17,4 +18,11 @@ export const agents = defineModule({
   routes: agentRoutes,
   errors: AgentErrors,
   credentials: [agentToken],
+  reactions: {
+    // Whoever set the account up before its address was verified may hold the tokens of its agents.
+    'user.updated': async (change, events) => {
+      for (const { userId, data } of events)
+        if (userId !== undefined && data['reason'] === 'address-proved') await endAgentTokens(change, userId);
+    },
+  },
 });

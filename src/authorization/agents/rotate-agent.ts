@@ -1,5 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
 import { toAgent } from './agent.ts';
@@ -25,4 +26,25 @@ export async function rotateAgent(platform: Platform, caller: Caller, id: string
     change.emit({ type: 'agent.rotated', agentId: id, userId: row.owner_id, data: { agentId: id } });
     return { ...toAgent(after, now), token };
   });
+}
+
+/** Ends the tokens of a user's agents; the agents stay, and get new tokens when their owner rotates them. */
+export async function endAgentTokens(change: Change, ownerId: string): Promise<void> {
+  const { db, now } = change;
+  const rows = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('owner_id', '=', ownerId)
+    .where('revoked_at', 'is', null)
+    .orderBy('id')
+    .execute();
+  if (rows.length > 0) change.invalidate();
+  for (const { id } of rows) {
+    await db
+      .updateTable('agents')
+      .set({ token_hash: secretHash(newSecret('agentToken')), updated_at: now, policy_epoch: change.epoch })
+      .where('id', '=', id)
+      .execute();
+    change.emit({ type: 'agent.rotated', agentId: id, userId: ownerId, data: { agentId: id } });
+  }
 }

@@ -17,11 +17,14 @@ export const delegations = defineModule({
     'agent.revoked': async (change, events) => {
       for (const { agentId } of events) if (agentId !== undefined) await endDelegationsOfAgent(change, agentId);
     },
-    // Agents of different owners may share permissions within one tenant only.
     'user.updated': async (change, events) => {
-      for (const { userId, data } of events)
-        if (userId !== undefined && (data['changed'] as readonly string[]).includes('tenantId'))
+      for (const { userId, data } of events) {
+        if (userId === undefined) continue;
+        // Agents of different owners may share permissions within one tenant only.
+        if ((data['changed'] as readonly string[]).includes('tenantId'))
           await endDelegationsAcrossOwners(change, userId, 'tenant-changed');
+        if (data['reason'] === 'address-proved') await endDelegationsAcrossOwners(change, userId, 'address-proved');
+      }
     },
   },
 });

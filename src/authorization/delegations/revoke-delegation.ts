@@ -8,7 +8,7 @@ import type { Db, DelegationRow } from '../../storage/index.ts';
 import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
 
-export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked' | 'tenant-changed';
+export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked' | 'tenant-changed' | 'address-proved';
 
 /**
  * Ends a delegation at once, and with it all that descend from it; nothing else. Each emits `delegation.revoked`. Revoking

@@ -18,9 +18,10 @@ export type EndReason =
   | 'refresh-token-reused'
   | 'code-reused'
   | 'parent-ended'
-  | 'agent-rotated';
+  | 'agent-rotated'
+  | 'credentials-ended';
 
-type Column = 'id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id';
+type Column = 'id' | 'user_id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id';
 
 /**
  * Ends every living grant that has one of these values, and those that were made from them, in this very change: from the next
@@ -61,6 +62,15 @@ export async function endGrants(
       'parent-ended',
     );
   }
+}
+
+/** Ends what these users granted, with codes on their way; they are asked again when a client comes back. */
+export async function endGrantsOf(change: Change, userIds: readonly string[]): Promise<void> {
+  for (const some of chunk(userIds)) {
+    await change.db.deleteFrom('oauth_codes').where('user_id', 'in', some).where('used_at', 'is', null).execute();
+    await change.db.deleteFrom('oauth_consents').where('user_id', 'in', some).execute();
+  }
+  await endGrants(change, 'user_id', userIds, 'credentials-ended');
 }
 
 function whereVisible(db: Db, visibility: Visibility) {

@@ -250,16 +250,20 @@ export const de: Texts = {
   },
   verifyEmail: {
     title: 'E-Mail-Adresse bestätigen',
-    text: 'Drücken Sie den Knopf, um zu bestätigen, dass diese E-Mail-Adresse Ihnen gehört.',
+    text: 'Bestätigen Sie, dass diese E-Mail-Adresse Ihnen gehört.',
     submit: 'Bestätigen',
     done: 'Ihre E-Mail-Adresse ist bestätigt',
     doneText: 'Vielen Dank. Sie können sich jetzt anmelden.',
+    noPassword:
+      'Was vorher in diesem Konto eingerichtet war, gilt nicht mehr, auch das Passwort nicht. Setzen Sie ein neues, oder melden Sie sich mit einem Link per E-Mail an.',
+    setPassword: 'Passwort setzen',
   },
   passwordReset: {
     title: 'Neues Passwort setzen',
     newPassword: 'Neues Passwort',
     submit: 'Passwort setzen',
     done: 'Ihr Passwort ist geändert',
-    doneText: 'Sie sind überall abgemeldet. Melden Sie sich mit dem neuen Passwort an.',
+    doneText:
+      'Sie sind überall abgemeldet, Ihre API-Tokens gelten nicht mehr, und verbundene Anwendungen haben keinen Zugriff mehr. Melden Sie sich mit dem neuen Passwort an.',
   },
 };

@@ -240,17 +240,21 @@ export const en = {
   },
   verifyEmail: {
     title: 'Confirm your e-mail address',
-    text: 'Press the button to confirm that this e-mail address is yours.',
+    text: 'Confirm that this e-mail address is yours.',
     submit: 'Confirm',
     done: 'Your e-mail address is confirmed',
     doneText: 'Thank you. You can sign in now.',
+    noPassword:
+      'What was set up on this account before has ended, the password included. Set a new one, or sign in with a link by e-mail.',
+    setPassword: 'Set a password',
   },
   passwordReset: {
     title: 'Set a new password',
     newPassword: 'New password',
     submit: 'Set password',
     done: 'Your password is changed',
-    doneText: 'You are signed out everywhere. Sign in with the new password.',
+    doneText:
+      'You are signed out everywhere, your API tokens no longer work, and connected applications have lost their access. Sign in with the new password.',
   },
 };
 

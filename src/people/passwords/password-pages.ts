@@ -68,13 +68,13 @@ export function donePage(
   platform: Platform,
   request: Request,
   texts: { done: string; doneText: string },
-  o: { cookies?: readonly string[]; signIn?: boolean } = {},
+  o: { cookies?: readonly string[]; signIn?: boolean; setPassword?: boolean } = {},
 ): Response {
   const t = textsFor(request);
   return page(platform, request, {
     title: texts.done,
     secretAddress: true,
     cookies: o.cookies ?? [],
-    body: html`${notice('good', texts.doneText)}${o.signIn ? actions(buttonLink(t.common.backToSignIn, pathOf(platform, '/account/sign-in'))) : undefined}`,
+    body: html`${notice('good', texts.doneText)}${o.setPassword ? html`<p>${t.verifyEmail.noPassword}</p>${actions(buttonLink(t.verifyEmail.setPassword, pathOf(platform, '/account/forgot-password')))}` : o.signIn ? actions(buttonLink(t.common.backToSignIn, pathOf(platform, '/account/sign-in'))) : undefined}`,
   });
 }

@@ -6,6 +6,7 @@ import { parseWith } from '../../kernel/json.ts';
 import { errorPage, languageOf } from '../../pages/index.ts';
 import { defineRoute } from '../../platform.ts';
 import { UserErrors } from '../users/errors.ts';
+import { sessionOf } from '../users/prove-address.ts';
 import { AskForMail, ChangePassword, Done, LinkQuery, ResetPassword, UseReset } from '../users/schema.ts';
 import { changePassword } from './change-password.ts';
 import { passwordChangedPage, resetFormPage } from './password-pages.ts';
@@ -71,7 +72,8 @@ export const passwordRoutes = [
     method: 'POST',
     path: '/password/reset',
     summary: 'Set a new password with the token of a mail',
-    description: 'Ends every session of the person at once. A form is answered with a page, JSON with JSON.',
+    description:
+      'Ends the sessions and API tokens of the person and the access of connected applications at once. A form is answered with a page, JSON with JSON.',
     access: 'public',
     page: true,
     form: true,
@@ -85,7 +87,7 @@ export const passwordRoutes = [
         const headers = await resetPassword(
           platform,
           parseWith(ResetPassword, call.body),
-          call.ip,
+          { ip: call.ip, session: await sessionOf(call) },
           languageOf(request),
         );
         return fromPage ? passwordChangedPage(platform, request, headers) : { ...DONE, headers };

@@ -11,6 +11,7 @@ import {
   type Person,
   signedUp,
   signIn,
+  verified,
   withMailbox,
 } from '../../../test/support/people.ts';
 import { createTestService } from '../../../test/support/service.ts';
@@ -149,14 +150,14 @@ describe('POST /password/reset', () => {
     const r = await reset(p, second);
     expect([r.status, r.body, r.headers.get('set-cookie')]).toEqual([200, { status: true }, null]);
     expect(await isSignedIn(p)).toBe(false);
-    expect((await eventsAbout(p, 'auth.signout')).map((e) => e.data.reason)).toEqual(['password-reset']);
+    expect((await eventsAbout(p, 'auth.signout')).map((e) => e.data.reason)).toEqual(['address-proved']);
     expect([(await signIn(p)).status, (await signIn(p, NEW)).body.user.emailVerified]).toEqual([401, true]);
     expect((await reset(p, first)).status).toBe(401);
     expect((await p.t.call('POST', '/magic-link/verify', { body: { token: link } })).status).toBe(401);
   });
 
   it('leaves the second factor on', async () => {
-    const p = await person();
+    const p = await verified(await person());
     const { secret } = (await p.t.call('POST', '/totp/enable', { as: p.session, body: { password: PASSWORD } })).body;
     await p.t.call('POST', '/totp/verify', {
       as: p.session,

@@ -2,19 +2,17 @@ import { HOUR_MS } from '../../kernel/clock.ts';
 import { brandOf, type Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
-import { endSessions } from '../sessions/index.ts';
 import { checkCallbackUrl, linkTo, withQuery } from '../sign-in/callback-url.ts';
 import { mailTexts } from '../sign-in/mail-texts.ts';
 import {
   countOneTimeTokens,
   createOneTimeToken,
-  endOneTimeTokens,
   findOneTimeToken,
   takeOneTimeToken,
 } from '../sign-in/one-time-token.ts';
-import { assertMail, MAX_LINKS, sendPasswordChanged } from '../sign-in/send-mail.ts';
-import { endTrustedDevices } from '../sign-in/trusted-device.ts';
+import { assertMail, MAX_LINKS, sendPasswordReset } from '../sign-in/send-mail.ts';
 import { UserErrors } from '../users/errors.ts';
+import { type AddressProof, endCredentials, proveAddress } from '../users/prove-address.ts';
 import type { AskForMail } from '../users/schema.ts';
 import { findUser, findUserByEmail } from '../users/store.ts';
 import { hashPassword } from './password.ts';
@@ -58,14 +56,14 @@ export async function assertResetToken(
 }
 
 /**
- * Sets a new password with the token of a mail, which proves the address as well. Every session of the person ends at once, with trusted
- * devices, other links, and sign-ins that wait for a second factor, which stays. A password that is refused leaves the link as it
- * was. 401 INVALID_TOKEN.
+ * Sets a new password with the token of a mail, which proves the address as well. Sessions, API tokens, trusted devices, other
+ * links and the access of connected applications end at once; a second factor stays. A password that is refused leaves the link as
+ * it was. 401 INVALID_TOKEN.
  */
 export async function resetPassword(
   platform: Platform,
   input: { token: string; newPassword: string },
-  ip: string | null,
+  proof: AddressProof,
   language: Language,
 ): Promise<PasswordAdvice> {
   // Before any expensive work is done for somebody without a link.
@@ -81,16 +79,19 @@ export async function resetPassword(
     const used = await takeOneTimeToken(change, 'password-reset', input.token);
     const user = used && (await findUser(change.db, used.user_id));
     if (!user) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
+    await proveAddress(platform, change, user, proof);
     await change.db
       .updateTable('users')
-      .set({ password_hash: passwordHash, email_verified: 1, updated_at: change.now })
+      .set({ password_hash: passwordHash, updated_at: change.now })
       .where('id', '=', user.id)
       .execute();
-    await endSessions(platform, change, user.id, { reason: 'password-reset', ip });
-    await endTrustedDevices(change, user.id);
-    await endOneTimeTokens(change, user.id);
+    await endCredentials(platform, change, user.id, {
+      reason: 'password-reset',
+      ip: proof.ip,
+      changed: ['password', 'credentials'],
+    });
     return user;
   });
-  sendPasswordChanged(platform, row, language);
+  sendPasswordReset(platform, row, language);
   return advice;
 }

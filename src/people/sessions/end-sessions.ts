@@ -9,6 +9,7 @@ export type EndReason =
   | 'evicted'
   | 'password-changed'
   | 'password-reset'
+  | 'address-proved'
   | 'user-deleted';
 
 interface Ending {

@@ -3,6 +3,7 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
 import { createSession, type Device, startCookie } from '../sessions/index.ts';
+import type { RequestSession } from '../users/prove-address.ts';
 import type { User } from '../users/schema.ts';
 import { toUser } from '../users/store.ts';
 import { createOneTimeToken } from './one-time-token.ts';
@@ -13,6 +14,8 @@ import { isTrustedDevice, readDeviceToken } from './trusted-device.ts';
 export interface SignInDevice extends Device {
   /** Value of the cookie that {@link trustDevice} set. */
   readonly deviceToken?: string | undefined;
+  /** Of this browser, at a sign-in by mail: who is signed in already keeps what they set up. */
+  readonly session?: RequestSession | undefined;
 }
 
 /** How somebody signs in: in the event, and carried over to the second step. */

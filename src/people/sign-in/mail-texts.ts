@@ -13,6 +13,7 @@ interface MailTexts {
   addressTaken(brand: string, signIn: string): MailText;
   resetPassword(brand: string, link: string): MailText;
   passwordChanged(brand: string): MailText;
+  passwordReset(brand: string): MailText;
   invite(brand: string, link: string): MailText;
 }
 
@@ -40,6 +41,10 @@ const en: MailTexts = {
   passwordChanged: (brand) => ({
     subject: `Your password for ${brand} was changed`,
     text: `The password of your account at ${brand} was changed, and other devices were signed out. If it was not you, set a new password at once and tell your administrator.\n`,
+  }),
+  passwordReset: (brand) => ({
+    subject: `Your password for ${brand} was reset`,
+    text: `A new password was set for your account at ${brand}, with a link from a mail to this address.\n\nAll devices were signed out, your API tokens no longer work, and connected applications lost their access. Your agents and their tokens are unchanged.\n\nIf it was not you, set a new password at once and tell your administrator.\n`,
   }),
   invite: (brand, link) => ({
     subject: `You are invited to ${brand}`,
@@ -71,6 +76,10 @@ const de: MailTexts = {
   passwordChanged: (brand) => ({
     subject: `Ihr Passwort für ${brand} wurde geändert`,
     text: `Das Passwort Ihres Kontos bei ${brand} wurde geändert, und andere Geräte wurden abgemeldet. Waren Sie es nicht, setzen Sie sofort ein neues Passwort und sagen Sie es Ihrer Verwaltung.\n`,
+  }),
+  passwordReset: (brand) => ({
+    subject: `Ihr Passwort für ${brand} wurde zurückgesetzt`,
+    text: `Für Ihr Konto bei ${brand} wurde ein neues Passwort gesetzt, mit einem Link aus einer E-Mail an diese Adresse.\n\nAlle Geräte wurden abgemeldet, Ihre API-Tokens gelten nicht mehr, und verbundene Anwendungen haben keinen Zugriff mehr. Ihre Agenten und deren Tokens sind unverändert.\n\nFalls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.\n`,
   }),
   invite: (brand, link) => ({
     subject: `Sie sind zu ${brand} eingeladen`,

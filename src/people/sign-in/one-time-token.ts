@@ -1,3 +1,4 @@
+import { chunk } from '../../kernel/chunk.ts';
 import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Db, OneTimeTokenRow } from '../../storage/index.ts';
@@ -27,6 +28,27 @@ export async function createOneTimeToken(
     })
     .execute();
   return token;
+}
+
+/** Makes room for one more of a kind: the oldest that a person has beyond `limit` - 1 end. `only` says which of them count. */
+export async function replaceOldest(
+  { db }: Change,
+  purpose: Purpose,
+  userId: string,
+  limit: number,
+  only: (data: string) => boolean,
+): Promise<void> {
+  const rows = await db
+    .selectFrom('one_time_tokens')
+    .select(['token_hash', 'data'])
+    .where('user_id', '=', userId)
+    .where('purpose', '=', purpose)
+    .orderBy('created_at', 'desc')
+    .orderBy('token_hash')
+    .execute();
+  const over = rows.filter(({ data }) => only(data)).slice(limit - 1);
+  for (const some of chunk(over.map((row) => row.token_hash)))
+    await db.deleteFrom('one_time_tokens').where('token_hash', 'in', some).execute();
 }
 
 /** How many of a kind a person has that can still be used. */

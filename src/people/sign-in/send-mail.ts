@@ -6,7 +6,7 @@ import { UserErrors } from '../users/errors.ts';
 import { findUser } from '../users/store.ts';
 import { linkTo } from './callback-url.ts';
 import { mailTexts } from './mail-texts.ts';
-import { countOneTimeTokens, createOneTimeToken } from './one-time-token.ts';
+import { createOneTimeToken, replaceOldest } from './one-time-token.ts';
 
 const VERIFICATION_MS = DAY_MS;
 /** So many links of one kind may be out for a person: nobody's mailbox is filled by asking again and again. */
@@ -17,13 +17,19 @@ export function assertMail(platform: Platform): void {
   if (!platform.mailer.available) throw UserErrors.MAIL_NOT_CONFIGURED();
 }
 
+/** Sign-ups with one address whose links are good at once. Each has a link of its own, so that nobody uses up those of others. */
+const MAX_SIGN_UPS = 100;
+
 /** What a sign-up chose: it becomes that of the account when its mail is opened first. */
 export interface SignedUpAs {
   readonly name: string | null;
   readonly passwordHash: string;
 }
 
-/** A link that verifies the person's address, and with it what the sign-up chose that it was sent for; nothing when it is verified, or when too many links are out. Runs behind the answer. */
+/**
+ * A link that verifies the person's address, and with it what the sign-up chose that it was sent for. Sent always, unless the address
+ * is verified: where there are too many links, the newest replaces the oldest. Runs after the answer.
+ */
 export async function sendVerification(
   platform: Platform,
   { id }: UserRow,
@@ -33,12 +39,17 @@ export async function sendVerification(
 ): Promise<void> {
   const found = await platform.ledger.change(async (change) => {
     const row = await findUser(change.db, id);
-    if (!row?.email || row.email_verified === 1 || (await countOneTimeTokens(change, 'verify-email', id)) >= MAX_LINKS)
-      return undefined;
-    return {
-      email: row.email,
-      token: await createOneTimeToken(change, 'verify-email', id, VERIFICATION_MS, { callbackUrl, signedUpAs }),
-    };
+    if (!row?.email || row.email_verified === 1) return undefined;
+    const asked = signedUpAs === undefined;
+    await replaceOldest(
+      change,
+      'verify-email',
+      id,
+      asked ? MAX_LINKS : MAX_SIGN_UPS,
+      (data) => (JSON.parse(data) as { asked: boolean }).asked === asked,
+    );
+    const data = { callbackUrl, asked, signedUpAs: signedUpAs ?? onlySignUpOf(platform, row) };
+    return { email: row.email, token: await createOneTimeToken(change, 'verify-email', id, VERIFICATION_MS, data) };
   });
   if (!found) return;
   const link = linkTo(platform, '/verify-email', { token: found.token });
@@ -52,6 +63,18 @@ export function sendAddressTaken(platform: Platform, { email }: UserRow, languag
       to: email,
       ...mailTexts(language).addressTaken(brandOf(platform), platform.baseUrl + pathOf(platform, '/account/sign-in')),
     });
+}
+
+/**
+ * Where addresses have to be verified, the password of an account is that of the only sign-up with its address, until there is a
+ * second one. Elsewhere a link that anybody can ask for says nothing about who chose the password.
+ */
+const onlySignUpOf = ({ config }: Platform, { name, password_hash: passwordHash }: UserRow): SignedUpAs | undefined =>
+  config.users.requireEmailVerification && passwordHash !== null ? { name, passwordHash } : undefined;
+
+/** Sent after a reset of a password: names what ended with it. */
+export function sendPasswordReset(platform: Platform, { email }: UserRow, language: Language): void {
+  if (email) platform.mailer.send({ to: email, ...mailTexts(language).passwordReset(brandOf(platform)) });
 }
 
 /** Told after every change of a password, so that who did not make it learns of it. */

@@ -1,14 +1,16 @@
 import type { Change } from '../../ledger/index.ts';
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { UserRow } from '../../storage/index.ts';
+import type { InviteRow, UserRow } from '../../storage/index.ts';
 import { takeInvite } from '../invites/invites.ts';
 import { hashPassword } from '../passwords/password.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from '../passwords/password-policy.ts';
 import type { Device } from '../sessions/index.ts';
 import { UserErrors } from '../users/errors.ts';
+import { proveAddress } from '../users/prove-address.ts';
 import type { SignUpRequest } from '../users/schema.ts';
 import { findUserByEmail, insertUser } from '../users/store.ts';
+import { writeUser } from '../users/update-user.ts';
 import { checkCallbackUrl } from './callback-url.ts';
 import { type SignedInResult, startSession } from './finish-sign-in.ts';
 import { attempting, refuse } from './refusal.ts';
@@ -43,14 +45,29 @@ export async function signUp(
   if (quietly) return { ...(await signUpQuietly(platform, user, device, callbackUrl, language)), advice };
   return platform.ledger.change(async (change) => {
     const invite = inviteToken === undefined ? undefined : await takeInvite(change, inviteToken, email);
-    const row = await insertUser(change.db, change.now, {
-      ...user,
-      role: invite?.role ?? 'user',
-      tenantId: invite?.tenant_id,
-      emailVerified: invite !== undefined,
-    });
+    const row = invite
+      ? await acceptInvite(platform, change, invite, user, device.ip)
+      : await insertUser(change.db, change.now, { ...user, role: 'user' });
     return { ...(await startSession(platform, change, row, 'sign-up', true, device)), advice };
   });
+}
+
+/** The account of somebody who was invited. If others have made one with the address meanwhile, it becomes that of the invited person. */
+async function acceptInvite(
+  platform: Platform,
+  change: Change,
+  { role, tenant_id }: InviteRow,
+  user: Wanted,
+  ip: string | null,
+): Promise<UserRow> {
+  const known = await findUserByEmail(change.db, user.email);
+  if (!known || known.email_verified === 1)
+    return insertUser(change.db, change.now, { ...user, role, tenantId: tenant_id, emailVerified: true });
+  const { passwordHash, name = null } = user;
+  const before = await proveAddress(platform, change, known, { ip, chosen: { passwordHash, name } });
+  const after: UserRow = { ...before, role: known.role === 'admin' ? 'admin' : role, tenant_id };
+  await writeUser(change, before, after);
+  return after;
 }
 
 interface Wanted {
@@ -70,13 +87,15 @@ async function signUpQuietly(
   try {
     await attempting<UserRow>(platform, async (change) => {
       const owner = await findUserByEmail(change.db, user.email);
-      if (owner)
+      if (owner) {
+        await contest(change, owner);
         return refuse(
           platform,
           change,
           { method: 'sign-up', email: user.email, userId: owner.id, ip: device.ip },
           UserErrors.EMAIL_IN_USE({ reason: 'email-taken' }),
         );
+      }
       return makeUnverified(change, user);
     });
   } catch (error) {
@@ -92,6 +111,16 @@ async function signUpQuietly(
       });
   });
   return { status: true };
+}
+
+/** After a second sign-up with an address that is not verified, neither password counts until a mail is opened. */
+async function contest({ db }: Change, { id }: UserRow): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ password_hash: null })
+    .where('id', '=', id)
+    .where('email_verified', '=', 0)
+    .execute();
 }
 
 const makeUnverified = (change: Change, user: Wanted): Promise<UserRow> =>

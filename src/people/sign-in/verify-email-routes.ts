@@ -5,6 +5,7 @@ import { errorPage, languageOf, seeOther, targetsBehind, textsFor } from '../../
 import { defineRoute } from '../../platform.ts';
 import { confirmPage, donePage } from '../passwords/password-pages.ts';
 import { UserErrors } from '../users/errors.ts';
+import { sessionOf } from '../users/prove-address.ts';
 import { AskForMail, Done, LinkQuery, UseLink } from '../users/schema.ts';
 import { askForVerification, peekVerification, verifyEmail } from './verify-email.ts';
 
@@ -63,10 +64,13 @@ export const verifyEmailRoutes = [
       const { request } = call;
       const fromPage = isForm(request.headers.get('content-type'));
       try {
-        const { callbackUrl } = await verifyEmail(platform, call.body.token);
+        const { callbackUrl, hasPassword } = await verifyEmail(platform, call.body.token, {
+          ip: call.ip,
+          session: await sessionOf(call),
+        });
         if (!fromPage) return { status: 200, body: { status: true } };
         return callbackUrl === undefined
-          ? donePage(platform, request, textsFor(request).verifyEmail, { signIn: true })
+          ? donePage(platform, request, textsFor(request).verifyEmail, { signIn: true, setPassword: !hasPassword })
           : seeOther(callbackUrl);
       } catch (error) {
         if (!fromPage || !(error instanceof LegateError)) throw error;

@@ -1,13 +1,12 @@
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
-import { endSessions } from '../sessions/index.ts';
 import { UserErrors } from '../users/errors.ts';
+import { type AddressProof, proveAddress } from '../users/prove-address.ts';
 import type { AskForMail } from '../users/schema.ts';
-import { findUserByEmail } from '../users/store.ts';
+import { findUser, findUserByEmail } from '../users/store.ts';
 import { checkCallbackUrl } from './callback-url.ts';
-import { endOneTimeTokens, findOneTimeToken, takeOneTimeToken } from './one-time-token.ts';
+import { findOneTimeToken, takeOneTimeToken } from './one-time-token.ts';
 import { assertMail, type SignedUpAs, sendVerification } from './send-mail.ts';
-import { endTrustedDevices } from './trusted-device.ts';
 
 /** Sends a further link. Says nothing, by text or time, about whether there is an account. 503 MAIL_NOT_CONFIGURED. */
 export async function askForVerification(platform: Platform, input: AskForMail, language: Language): Promise<void> {
@@ -35,37 +34,21 @@ export async function peekVerification(
 }
 
 /**
- * Uses a link: the address is verified. Whoever signed up before with an address that is not theirs chose a password too: the one that
- * counts is that of the sign-up whose mail was opened; sessions, trusted devices and links that came of another end. Gives where the
- * link leads in the end. 401 INVALID_TOKEN.
+ * Uses a link: the address is verified. If somebody else signed up with it before, the password that counts is that of the sign-up
+ * whose mail was opened; what was set up on the account ends. Returns where the link leads in the end, and whether the account has a
+ * password now. 401 INVALID_TOKEN.
  */
-export async function verifyEmail(platform: Platform, token: string): Promise<{ callbackUrl: string | undefined }> {
+export async function verifyEmail(
+  platform: Platform,
+  token: string,
+  proof: AddressProof,
+): Promise<{ callbackUrl: string | undefined; hasPassword: boolean }> {
   return platform.ledger.change(async (change) => {
     const used = await takeOneTimeToken(change, 'verify-email', token);
-    if (!used) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
+    const row = used && (await findUser(change.db, used.user_id));
+    if (!used || !row) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
     const { callbackUrl, signedUpAs } = carriedBy(used.data);
-    const { db, now } = change;
-    const before = await db
-      .selectFrom('users')
-      .select('password_hash')
-      .where('id', '=', used.user_id)
-      .where('email_verified', '=', 0)
-      .executeTakeFirst();
-    if (!before) return { callbackUrl };
-    const another =
-      signedUpAs && signedUpAs.passwordHash !== before.password_hash
-        ? { name: signedUpAs.name, password_hash: signedUpAs.passwordHash }
-        : undefined;
-    await db
-      .updateTable('users')
-      .set({ email_verified: 1, updated_at: now, ...another })
-      .where('id', '=', used.user_id)
-      .execute();
-    if (another) {
-      await endSessions(platform, change, used.user_id, { reason: 'password-reset', ip: null });
-      await endTrustedDevices(change, used.user_id);
-      await endOneTimeTokens(change, used.user_id);
-    }
-    return { callbackUrl };
+    const after = await proveAddress(platform, change, row, { ...proof, chosen: signedUpAs });
+    return { callbackUrl, hasPassword: after.password_hash !== null };
   });
 }

@@ -10,12 +10,12 @@ import {
   findUserByEmail,
   finishSignIn,
   mailTexts,
+  proveAddress,
   refuse,
   type SignInDevice,
   type SignInResult,
   UserErrors,
 } from '../../users/index.ts';
-import { markEmailVerified } from './prove-address.ts';
 import type { VerifyCode } from './schema.ts';
 
 const LIFETIME_MS = 5 * MINUTE_MS;
@@ -89,7 +89,7 @@ export async function useEmailCode(platform: Platform, input: VerifyCode, device
     return finishSignIn(
       platform,
       change,
-      await markEmailVerified(change, row),
+      await proveAddress(platform, change, row, device),
       { method: 'email-otp', rememberMe: input.rememberMe },
       device,
     );

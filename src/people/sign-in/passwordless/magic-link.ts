@@ -15,13 +15,13 @@ import {
   linkTo,
   MAX_LINKS,
   mailTexts,
+  proveAddress,
   refuse,
   type SignInDevice,
   type SignInResult,
   takeOneTimeToken,
   UserErrors,
 } from '../../users/index.ts';
-import { markEmailVerified } from './prove-address.ts';
 
 const LIFETIME_MS = 5 * MINUTE_MS;
 const callbackOf = (data: string): string | undefined => (JSON.parse(data) as { callbackUrl?: string }).callbackUrl;
@@ -75,7 +75,7 @@ export async function useMagicLink(
     const result = await finishSignIn(
       platform,
       change,
-      await markEmailVerified(change, row),
+      await proveAddress(platform, change, row, device),
       { method: 'magic-link', rememberMe: true },
       device,
     );

@@ -11,6 +11,7 @@ import {
   PASSWORD,
   type Person,
   signedUp,
+  verified,
   withMailbox,
 } from '../../../../test/support/people.ts';
 import { createTestService } from '../../../../test/support/service.ts';
@@ -210,7 +211,7 @@ describe('POST /magic-link/verify', () => {
   });
 
   it('is only a first step where there is a second factor', async () => {
-    const p = await person();
+    const p = await verified(await person());
     const secret = await enableTotp(p);
     const first = await useLink(p, await mailedToken(p, '/magic-link'));
     expect(first.body).toEqual({
@@ -355,7 +356,7 @@ describe('POST /email-otp/verify', () => {
   });
 
   it('is only a first step where there is a second factor', async () => {
-    const p = await person();
+    const p = await verified(await person());
     await enableTotp(p);
     await p.t.call('POST', '/email-otp', { body: { email: p.email } });
     const r = await useCode(p, codeIn(await p.box.next(p.email)));

@@ -2,7 +2,7 @@ import { isForm } from '../../../http/media-type.ts';
 import { logRefusal } from '../../../http/render-error.ts';
 import { LegateError } from '../../../kernel/errors.ts';
 import { errorPage, languageOf, seeOther, targetsBehind, textsFor } from '../../../pages/index.ts';
-import { defineRoute } from '../../../platform.ts';
+import { type Call, defineRoute, type Platform } from '../../../platform.ts';
 import { SessionErrors, startCookie } from '../../sessions/index.ts';
 import {
   AskForMail,
@@ -12,6 +12,8 @@ import {
   donePage,
   LinkQuery,
   SignInAnswer,
+  type SignInDevice,
+  sessionOf,
   signInDevice,
   UseLink,
   UserErrors,
@@ -23,6 +25,11 @@ import { toSecondStep } from './second-step.ts';
 
 const { INVALID_CODE, INVALID_TOKEN, MAIL_NOT_CONFIGURED } = UserErrors;
 const HTML = { mediaTypes: ['text/html'] } as const;
+/** A browser that is signed in to the account keeps what was set up there before its address was verified. */
+const proving = async (platform: Platform, call: Call<unknown, unknown, unknown>): Promise<SignInDevice> => ({
+  ...signInDevice(platform, call),
+  session: await sessionOf(call),
+});
 const DONE = { status: 200, body: { status: true } } as const;
 
 /** Contract, section 10. */
@@ -82,7 +89,7 @@ export const passwordlessRoutes = [
       const { request } = call;
       const fromPage = isForm(request.headers.get('content-type'));
       try {
-        const { result, callbackUrl } = await useMagicLink(platform, call.body.token, signInDevice(platform, call));
+        const { result, callbackUrl } = await useMagicLink(platform, call.body.token, await proving(platform, call));
         if (!fromPage) return answerSignIn(platform, result);
         if ('twoFactorRequired' in result) return toSecondStep(platform, result.twoFactorToken, callbackUrl);
         const cookie = startCookie(platform, result.token, result.rememberMe)['set-cookie'];
@@ -122,6 +129,6 @@ export const passwordlessRoutes = [
     responses: { 200: SignInAnswer },
     errors: [INVALID_CODE, SessionErrors.SESSION_LIMIT_REACHED],
     handle: async (call, platform) =>
-      answerSignIn(platform, await useEmailCode(platform, call.body, signInDevice(platform, call))),
+      answerSignIn(platform, await useEmailCode(platform, call.body, await proving(platform, call))),
   }),
 ];

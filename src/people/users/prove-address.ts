@@ -1,0 +1,114 @@
+import type { Call } from '../../http/route.ts';
+import { LegateError } from '../../kernel/errors.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, UserRow } from '../../storage/index.ts';
+import { type EndReason, endSessions } from '../sessions/index.ts';
+
+/** The session that came with a request. It can prove its person again inside a change. */
+export interface RequestSession {
+  readonly userId: string;
+  readonly reauthorize: (db: Db) => Promise<unknown>;
+}
+
+/** How somebody shows that an e-mail address is theirs. */
+export interface AddressProof {
+  readonly ip: string | null;
+  /** Session of the browser that the proof comes from. */
+  readonly session?: RequestSession | undefined;
+  /** What was chosen by the sender of this very proof: at the sign-up whose mail was opened, or with the proof itself. */
+  readonly chosen?: { readonly passwordHash: string; readonly name?: string | null } | undefined;
+}
+
+/** undefined: the request carries no session that holds. API tokens and other credentials do not count. */
+export async function sessionOf(
+  call: Pick<Call<unknown, unknown, unknown>, 'requireUser'>,
+): Promise<RequestSession | undefined> {
+  try {
+    const { principal, reauthorize } = await call.requireUser();
+    return principal.via === 'session' ? { userId: principal.userId, reauthorize } : undefined;
+  } catch (error) {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Marks the address of an account as verified: its owner has opened what was mailed to it. Anybody may have made the account and
+ * set it up before, so the first proof ends everything from before it: password, sessions, API tokens, second factor, links and
+ * codes, and by the reactions to `user.updated` agent tokens, grants, webhooks and delegations across owners. Two things stay:
+ * what `proof.chosen` names, and everything when the proof comes from a browser that is signed in to this account, since then its
+ * owner made it. Returns the row as it is then. Later proofs change nothing.
+ */
+export async function proveAddress(
+  platform: Platform,
+  change: Change,
+  row: UserRow,
+  proof: AddressProof,
+): Promise<UserRow> {
+  if (row.email_verified === 1) return row;
+  const verified: UserRow = { ...row, email_verified: 1, updated_at: change.now };
+  const stays = await isSignedIn(change, row.id, proof.session);
+  const after: UserRow = stays
+    ? verified
+    : {
+        ...verified,
+        password_hash: proof.chosen?.passwordHash ?? null,
+        name: proof.chosen?.name === undefined ? row.name : proof.chosen.name,
+        two_factor_enabled: 0,
+      };
+  await change.db
+    .updateTable('users')
+    .set({
+      email_verified: 1,
+      password_hash: after.password_hash,
+      name: after.name,
+      two_factor_enabled: after.two_factor_enabled,
+      updated_at: change.now,
+    })
+    .where('id', '=', row.id)
+    .execute();
+  if (stays) {
+    change.emit({ type: 'user.updated', userId: row.id, data: { userId: row.id, changed: ['emailVerified'] } });
+    return after;
+  }
+  for (const table of ['totp_secrets', 'backup_codes', 'email_codes'] as const)
+    await change.db.deleteFrom(table).where('user_id', '=', row.id).execute();
+  await endCredentials(platform, change, row.id, {
+    reason: 'address-proved',
+    ip: proof.ip,
+    changed: ['emailVerified', 'credentials'],
+  });
+  return after;
+}
+
+/**
+ * Ends what people and programs use to act as a user: sessions, trusted devices, API tokens, links that are out. Access that was
+ * granted to applications ends by the reaction to the event.
+ */
+export async function endCredentials(
+  platform: Platform,
+  change: Change,
+  userId: string,
+  { reason, ip, changed }: { reason: EndReason; ip: string | null; changed: readonly string[] },
+): Promise<void> {
+  change.invalidate();
+  await endSessions(platform, change, userId, { reason, ip });
+  for (const table of ['api_tokens', 'trusted_devices', 'one_time_tokens'] as const)
+    await change.db.deleteFrom(table).where('user_id', '=', userId).execute();
+  change.emit({ type: 'user.updated', userId, data: { userId, changed, reason } });
+}
+
+async function isSignedIn({ db }: Change, userId: string, session: RequestSession | undefined): Promise<boolean> {
+  if (session?.userId !== userId) return false;
+  try {
+    await session.reauthorize(db);
+    return true;
+  } catch (error) {
+    if (isRefusal(error)) return false;
+    throw error;
+  }
+}
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof LegateError && (error.status === 401 || error.status === 403);
