@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { type Command, EXIT_CONFIG, EXIT_USAGE, UsageError } from './cli/command.ts';
-import { ConfigError } from './kernel/config.ts';
+import { ConfigError, nearestWord } from './kernel/config.ts';
 import { LegateError } from './kernel/errors.ts';
 import { packageVersion } from './kernel/version.ts';
 
@@ -14,40 +14,57 @@ interface Entry {
 const COMMANDS: Readonly<Record<string, Entry>> = {
   serve: { meaning: 'start the service', load: () => import('./cli/serve.ts') },
   migrate: { meaning: 'bring the database schema up to date', load: () => import('./cli/migrate.ts') },
-  check: { meaning: 'what production would refuse, without starting', load: () => import('./cli/check.ts') },
-  config: { meaning: 'the values in force and where each is from', load: () => import('./cli/config.ts') },
-  openapi: { meaning: 'the description of the API (OpenAPI 3.1)', load: () => import('./cli/openapi.ts') },
+  check: { meaning: 'list what would stop a production start', load: () => import('./cli/check.ts') },
+  config: { meaning: 'show every setting and where its value comes from', load: () => import('./cli/config.ts') },
+  openapi: { meaning: 'print the API description (OpenAPI 3.1)', load: () => import('./cli/openapi.ts') },
   test: {
-    meaning: 'decisions as they should be, against a policy or a running service',
+    meaning: 'compare expected decisions with a policy or a running service',
     load: () => import('./cli/test.ts'),
   },
-  doctor: {
-    meaning: 'what an MCP client meets on its way from 401 to a call, against any server',
-    load: () => import('./cli/doctor.ts'),
-  },
-  tour: { meaning: 'a tour of a running service, each answer explained', load: () => import('./cli/tour.ts') },
-  'admin create': { meaning: 'make an administrator', load: () => import('./cli/admin-create.ts') },
+  doctor: { meaning: 'test the login of any MCP server, step by step', load: () => import('./cli/doctor.ts') },
+  tour: { meaning: 'try a running service, each answer explained', load: () => import('./cli/tour.ts') },
+  'admin create': { meaning: 'create an administrator', load: () => import('./cli/admin-create.ts') },
   'admin token': {
-    meaning: "print a fresh API token with an administrator's power",
+    meaning: "print a new API token with an administrator's power",
     load: () => import('./cli/admin-token.ts'),
   },
+  'keys list': { meaning: 'show the kinds of keys and their ages', load: () => import('./cli/keys-list.ts') },
+  'keys rotate': {
+    meaning: 'add new keys; old ones stay valid for what they signed or sealed',
+    load: () => import('./cli/keys-rotate.ts'),
+  },
   'developer-token': {
-    meaning: 'print a token for trying things out, good for an hour',
+    meaning: 'print a token for trying things out, valid for one hour',
     load: () => import('./cli/developer-token.ts'),
   },
 };
 
-const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+const listed = (entries: readonly (readonly [string, Entry])[]): string => {
+  const width = Math.max(...entries.map(([name]) => name.length));
+  return entries.map(([name, { meaning }]) => `  ${name.padEnd(width)}  ${meaning}`).join('\n');
+};
+
 const USAGE = `Legate ${packageVersion()}: identity, authorization and audit for software agents.
 
-Usage: legate <command> [options]
+Usage: npx legate <command> [options]
 
-${Object.entries(COMMANDS)
-  .map(([name, { meaning }]) => `  ${name.padEnd(width)}  ${meaning}`)
-  .join('\n')}
+${listed(Object.entries(COMMANDS))}
 
-legate <command> --help shows its options. Everything else is set by environment variables and legate.config.json; \`legate config\` lists them.
+npx legate <command> --help shows the options of a command. Settings come from environment
+variables and legate.config.json; npx legate config lists them.
 `;
+
+/** What to print for words that name no command. */
+function unknownCommand(words: readonly string[]): UsageError {
+  const [first = ''] = words;
+  const group = Object.entries(COMMANDS).filter(([name]) => name.startsWith(`${first} `));
+  if (group.length > 0)
+    return new UsageError(`npx legate ${first} needs one more word:\n\n${listed(group)}`, EXIT_USAGE);
+  const close =
+    nearestWord(words.slice(0, 2).join(' '), Object.keys(COMMANDS)) ?? nearestWord(first, Object.keys(COMMANDS));
+  const hint = close === undefined ? '' : ` Did you mean ${close}?`;
+  return new UsageError(`${first} is not a command.${hint}\n\n${USAGE}`, EXIT_USAGE);
+}
 
 async function main(args: readonly string[]): Promise<void> {
   const [first] = args;
@@ -56,7 +73,7 @@ async function main(args: readonly string[]): Promise<void> {
     return void process.stdout.write(USAGE);
   const name = [args.slice(0, 2).join(' '), first].find((words) => Object.hasOwn(COMMANDS, words));
   const entry = name === undefined ? undefined : COMMANDS[name];
-  if (name === undefined || !entry) throw new UsageError(`${first} is not a command.\n\n${USAGE}`, EXIT_USAGE);
+  if (name === undefined || !entry) throw unknownCommand(args);
 
   const { command } = await entry.load();
   const options = command.options ?? {};
@@ -70,7 +87,7 @@ async function main(args: readonly string[]): Promise<void> {
       allowPositionals: argument !== undefined,
     });
     if (parsed.positionals.length > 1)
-      throw new Error(`There is one ${argument?.name}, and ${parsed.positionals.length} were given.`);
+      throw new Error(`Expected one ${argument?.name}, got ${parsed.positionals.length}.`);
     values = { ...parsed.values, ...(argument ? { [argument.name]: parsed.positionals[0] } : {}) };
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\n\n${usageOf(name, entry.meaning, command)}`, EXIT_USAGE);
@@ -82,7 +99,7 @@ async function main(args: readonly string[]): Promise<void> {
 function usageOf(
   name: string,
   meaning: string,
-  { argument, options = {} }: Pick<Command, 'argument' | 'options'>,
+  { argument, options = {}, notes }: Pick<Command, 'argument' | 'options' | 'notes'>,
 ): string {
   const rows = [
     ...(argument ? [[`<${argument.name}>`, argument.meaning] as const] : []),
@@ -91,10 +108,11 @@ function usageOf(
     ),
   ];
   const column = Math.max(0, ...rows.map(([option]) => option.length));
-  return `legate ${name}: ${meaning}\n${rows.map(([option, text]) => `\n  ${option.padEnd(column)}  ${text}`).join('')}${rows.length > 0 ? '\n' : ''}`;
+  const table = rows.map(([option, text]) => `\n  ${option.padEnd(column)}  ${text}`).join('');
+  return [`npx legate ${name}: ${meaning}\n`, table && `${table}\n`, notes && `\n${notes}\n`].join('');
 }
 
-/** What a person can mend is said without a stack. */
+/** Errors that a person can mend are printed without a stack. */
 function report(error: unknown): number {
   const [text, exitCode] =
     error instanceof UsageError
@@ -108,9 +126,9 @@ function report(error: unknown): number {
   return exitCode;
 }
 
-// What a command makes is for this user alone.
+// Files that a command creates are for this user only.
 process.umask(0o077);
-// `legate openapi | head`: a reader that has seen enough is no failure, and no reason to stop serving.
+// `legate openapi | head`: a reader that stops early is not an error, and must not stop the service.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 

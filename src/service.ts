@@ -20,7 +20,7 @@ import { EndpointLimits, steadyClock } from './http/rate-limit/index.ts';
 import { nodeSource } from './http/sources/node.ts';
 import { BackgroundTasks } from './kernel/background-tasks.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
-import { openDataFolder, type Secrets } from './kernel/data-folder.ts';
+import { createFolder, openDataFolder, type Secrets } from './kernel/data-folder.ts';
 import { LabelCounter } from './kernel/label-counter.ts';
 import { redactedKeys } from './kernel/redact.ts';
 import { Ledger, LedgerReader, Postings, type Reaction } from './ledger/index.ts';
@@ -142,6 +142,7 @@ export async function createLegate(
   const log = options.log ?? toConsole;
   if (production) for (const warning of assertFitForProduction(loaded)) log.warn({}, warning);
   const clock = options.clock ?? systemClock;
+  if (values.databaseUrl === undefined) createFolder(values.dataDir, { parents: true });
   const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, {
     serviceName: values.service.name,
     onError: (error) => log.warn({ err: error }, 'an idle database connection broke'),

@@ -19,6 +19,6 @@ export const command: Command<{ email?: string; name?: string; 'password-file'?:
       role: 'admin',
     } as const;
     const user = await withLegate(settings, (legate) => legate.users.create({ ...input, emailVerified: true }));
-    process.stdout.write(`${user.id} ${user.email} is an administrator.\n`);
+    process.stdout.write(`Created administrator ${user.email} (${user.id}).\n`);
   },
 };

@@ -1,6 +1,6 @@
 import type { Legate } from '../service.ts';
 import { type Command, UsageError } from './command.ts';
-import { readSettings, withLegate } from './settings.ts';
+import { readSettings, useExistingData, withLegate } from './settings.ts';
 
 /** `legate admin token`: prints a fresh API token with the power of an administrator, also while the service runs. Nothing else goes to standard output. */
 export const command: Command<{ user?: string; name?: string }> = {
@@ -8,13 +8,15 @@ export const command: Command<{ user?: string; name?: string }> = {
     user: {
       type: 'string',
       value: 'address',
-      meaning: 'whose token; without it, of the administrator who was there first',
+      meaning: 'administrator to make it for; the first one by default',
     },
-    name: { type: 'string', value: 'text', meaning: 'under which it is listed' },
+    name: { type: 'string', value: 'text', meaning: 'name in the list of tokens' },
   },
   run: async ({ user, name = 'command line' }) => {
+    const settings = readSettings();
+    useExistingData(settings);
     const token = await withLegate(
-      readSettings(),
+      settings,
       async (legate) => (await legate.apiTokens.create(await findAdmin(legate, user), { name })).token,
     );
     process.stdout.write(`${token}\n`);
@@ -26,7 +28,7 @@ async function findAdmin(legate: Legate, email: string | undefined): Promise<str
   if (admin) return admin.id;
   throw new UsageError(
     email === undefined
-      ? 'There is no administrator yet: open the set-up link that the start prints, or use `legate admin create`.'
+      ? 'There is no administrator yet. Open the set-up link that the service prints at start, or run npx legate admin create.'
       : `No administrator has the address ${email}.`,
   );
 }

@@ -31,20 +31,20 @@ export function renderBanner(facts: BannerFacts, colour: boolean): string {
     ['Data', facts.dataDir],
   ];
   if (firstAdmin.kind === 'setupLink')
-    lines.push(['Set-up', `${style('bold', firstAdmin.url)}\nmakes the first administrator, once, within 15 minutes`]);
-  if (firstAdmin.kind === 'created') lines.push(['Set-up', `administrator ${firstAdmin.email} was made`]);
-  if (firstAdmin.kind === 'exists' && !firstAdmin.admin)
     lines.push([
       'Set-up',
-      'nobody is an administrator: legate admin create   (in a clone: npm run legate admin create) makes one',
+      `${style('bold', firstAdmin.url)}\ncreates the first administrator; works once, for 15 minutes`,
     ]);
+  if (firstAdmin.kind === 'created') lines.push(['Set-up', `administrator ${firstAdmin.email} created`]);
+  if (firstAdmin.kind === 'exists' && !firstAdmin.admin)
+    lines.push(['Set-up', 'no administrator yet: npx legate admin create --email you@example.com']);
   lines.push(
     ['API docs', `${at('/docs')}   ${at('/openapi.json')}`],
     ['Health', `${at('/health/live')}   ${at('/health/ready')}`],
-    ['Metrics', `${at('/metrics')}   for administrators, or LEGATE_METRICS_TOKEN`],
+    ['Metrics', `${at('/metrics')}   needs an administrator's token or LEGATE_METRICS_TOKEN`],
   );
   if (!facts.production) {
-    lines.push(['Try it', "legate tour   (in a clone: npm run legate tour), or the README's tour by copy and paste"]);
+    lines.push(['Try it', "npx legate tour, or the README's tour by copy and paste"]);
     if (facts.refused.length > 0) lines.push(['Not for production', facts.refused.join('\n')]);
   }
 

@@ -8,13 +8,15 @@ export interface Command<Values = Record<string, unknown>> {
       NonNullable<ParseArgsConfig['options']>[string] & { readonly value?: string; readonly meaning: string }
     >
   >;
-  /** The one word that is no option: it comes among the values, under this name. */
+  /** The one positional argument: it is passed among the values, under this name. */
   readonly argument?: { readonly name: string; readonly meaning: string };
-  /** Runs to its end. What it throws is shown to the person and decides the exit code. */
+  /** Printed after the options by `--help`. */
+  readonly notes?: string;
+  /** Runs to its end. An error that it throws is printed and decides the exit code. */
   run(values: Values): Promise<void> | void;
 }
 
-/** Something that the person who called the program can mend. */
+/** An error that the person who runs the program can mend. */
 export class UsageError extends Error {
   readonly exitCode: number;
   constructor(message: string, exitCode = 1) {

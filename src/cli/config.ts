@@ -4,8 +4,10 @@ import type { Command } from './command.ts';
 import { readSettings } from './settings.ts';
 
 const MASK = '********';
+/** A longer value pushes only its own line to the right. */
+const VALUE_COLUMNS = 32;
 
-/** `legate config`: every value in force and where it is from; secrets are masked. */
+/** `legate config`: every setting with its value and where that comes from; secrets are masked. */
 export const command: Command<{ json?: boolean }> = {
   options: { json: { type: 'boolean', meaning: 'as JSON' } },
   run: ({ json }) => {
@@ -20,14 +22,14 @@ export const command: Command<{ json?: boolean }> = {
       };
     });
     if (json) return void process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
-    const width = (texts: string[]): number => Math.max(...texts.map((text) => text.length));
     const shown = (value: unknown): string =>
       value === undefined ? '-' : Array.isArray(value) ? value.join(',') || '-' : String(value);
-    const names = width(rows.map((row) => row.option));
-    const texts = width(rows.map((row) => shown(row.value)));
-    for (const row of rows)
-      process.stdout.write(
-        `${row.option.padEnd(names)}  ${shown(row.value).padEnd(texts)}  ${row.source === 'environment' ? row.environment : row.source}\n`,
-      );
+    const names = Math.max(...rows.map((row) => row.option.length));
+    const short = rows.map((row) => shown(row.value)).filter((text) => text.length <= VALUE_COLUMNS);
+    const texts = Math.max(...short.map((text) => text.length));
+    for (const row of rows) {
+      const source = row.source === 'environment' ? row.environment : row.source;
+      process.stdout.write(`${row.option.padEnd(names)}  ${shown(row.value).padEnd(texts)}  ${source}\n`);
+    }
   },
 };

@@ -5,7 +5,7 @@ import { secretHash } from '../kernel/secrets.ts';
 import { ensureExternalUser } from '../people/users/index.ts';
 import type { Platform } from '../platform.ts';
 import { type Command, UsageError } from './command.ts';
-import { readSettings, type Settings, useDataFolder, withLegate } from './settings.ts';
+import { readSettings, type Settings, useDataFolder, useExistingData, withLegate } from './settings.ts';
 
 const USER_ID = 'developer';
 const LIFETIME_MS = HOUR_MS;
@@ -25,8 +25,11 @@ export const command: Command = {
  */
 export async function developerToken(settings: Settings): Promise<string> {
   if (settings.production)
-    throw new UsageError('There is no developer token in production: `legate admin token` makes a lasting one.');
+    throw new UsageError(
+      'Developer tokens are not available in production. npx legate admin token prints a lasting one.',
+    );
   const { dataDir } = settings.values;
+  useExistingData(settings);
   useDataFolder(dataDir);
   const path = join(dataDir, 'developer-token');
   return withLegate(settings, async ({ platform, apiTokens }) => {

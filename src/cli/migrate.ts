@@ -1,18 +1,25 @@
 import { join } from 'node:path';
-import { migrate, openDatabase, schemaState } from '../storage/index.ts';
-import type { Command } from './command.ts';
-import { readSettings } from './settings.ts';
+import { migrate, newerSchema, openDatabase, schemaState } from '../storage/index.ts';
+import { type Command, UsageError } from './command.ts';
+import { missingDatabase, readSettings } from './settings.ts';
 
 /** `legate migrate`: brings the schema up to date, as a start does. */
 export const command: Command<{ 'dry-run'?: boolean }> = {
-  options: { 'dry-run': { type: 'boolean', meaning: 'say what would be done, and do nothing' } },
+  options: { 'dry-run': { type: 'boolean', meaning: 'show what would be applied, and apply nothing' } },
   run: async ({ 'dry-run': dryRun }) => {
-    const { values } = readSettings();
+    const settings = readSettings();
+    const { values } = settings;
+    const missing = missingDatabase(settings);
+    if (dryRun && missing !== undefined) {
+      process.stdout.write(`${missing} does not exist: it would be created, with every migration applied\n`);
+      return;
+    }
     const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, {
       serviceName: values.service.name,
     });
     try {
-      const { known, pending } = await schemaState(database);
+      const { known, pending, newer } = await schemaState(database);
+      if (newer.length > 0) throw new UsageError(newerSchema(database, newer));
       const say = (text: string): void => void process.stdout.write(`${text}\n`);
       say(database.description);
       for (const name of pending) say(`  ${dryRun ? 'would apply' : 'applying'} ${name}`);

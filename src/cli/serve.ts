@@ -13,8 +13,16 @@ import { createLog, printMail } from './log.ts';
 import { open, readSettings, useDataFolder } from './settings.ts';
 import { exitOnCrash, stopOnSignals } from './stop.ts';
 
-/** `legate serve`: makes the data folder, migrates, sees to the first administrator, serves until it is told to stop. */
+/** `legate serve`: creates the data folder, migrates, creates the first administrator, serves until a signal stops it. */
 export const command: Command = {
+  notes: `Settings are environment variables. The ones most often needed:
+
+  PORT, HOST           where to listen (3000, 127.0.0.1)
+  LEGATE_BASE_URL      the public address
+  LEGATE_DATA_DIR      folder of the database and the keys (./.legate)
+  LEGATE_DATABASE_URL  sqlite:<path> or postgres://...
+
+npx legate config lists all of them with their values.`,
   run: async () => {
     keepRequestsYoung();
     const settings = readSettings();

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { type Config, type ConfigInput, readConfig } from '../config.ts';
 import { ConfigError, type Source } from '../kernel/config.ts';
-import { openDataFolder } from '../kernel/data-folder.ts';
+import { DATABASE_FILE, FolderError, openDataFolder } from '../kernel/data-folder.ts';
 import { createLegate, type Legate, type LegateOptions } from '../service.ts';
-import { isUnavailable } from '../storage/index.ts';
+import { DatabaseError, isUnavailable } from '../storage/index.ts';
 import { UsageError } from './command.ts';
 
 export interface Settings {
@@ -41,30 +41,53 @@ function readFile(): unknown {
   }
 }
 
-/** createLegate, for which a database that cannot be used is something a person can mend. */
+/** Calls createLegate and turns a database that cannot be used into a UsageError. */
 export async function open(config: ConfigInput, options: LegateOptions): Promise<Legate> {
   try {
     return await createLegate(config, options);
   } catch (error) {
-    if (!isUnavailable(error) && (error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    if (error instanceof DatabaseError) throw new UsageError(error.message);
+    const mendable =
+      error instanceof FolderError || isUnavailable(error) || (error as NodeJS.ErrnoException).syscall !== undefined;
+    if (!mendable) throw error;
+    const cause = ((error as Error).message || (error as NodeJS.ErrnoException).code || '').replace(/\.$/, '');
     throw new UsageError(
-      `The database cannot be used: ${(error as Error).message || (error as NodeJS.ErrnoException).code}. LEGATE_DATABASE_URL and LEGATE_DATA_DIR say where it is.`,
+      `The database cannot be used: ${cause}. LEGATE_DATABASE_URL and LEGATE_DATA_DIR say where it is.`,
     );
   }
 }
 
-/** openDataFolder, for which a folder that cannot be used is something a person can mend. */
+/** Calls openDataFolder and turns a folder that cannot be used into a UsageError. */
 export function useDataFolder(dir: string): void {
   try {
     openDataFolder(dir);
   } catch (error) {
-    throw new UsageError(
-      `The data folder cannot be used: ${(error as Error).message} LEGATE_DATA_DIR says where it is.`,
-    );
+    throw new UsageError(`LEGATE_DATA_DIR (${dir}) cannot be used: ${(error as Error).message}`);
   }
 }
 
-/** Runs `work` on the service of this configuration, beside one that may be running on the same database. */
+/** Returns the path of the SQLite file if it does not exist yet. */
+export function missingDatabase({ values: { databaseUrl, dataDir } }: Settings): string | undefined {
+  if (databaseUrl?.startsWith('postgres')) return undefined;
+  const path = resolve(databaseUrl === undefined ? join(dataDir, DATABASE_FILE) : databaseUrl.slice('sqlite:'.length));
+  return existsSync(path) ? undefined : path;
+}
+
+/**
+ * Throws a UsageError if this configuration has no data yet. For commands that read: run in the wrong folder, they would
+ * otherwise create an empty database there and answer from it.
+ */
+export function useExistingData(settings: Settings): void {
+  const path = missingDatabase(settings);
+  if (path === undefined) return;
+  const { databaseUrl } = settings.values;
+  throw new UsageError(
+    `There is no database at ${path}. Run this in the folder where the service was started, or set ` +
+      `${databaseUrl === undefined ? 'LEGATE_DATA_DIR' : 'LEGATE_DATABASE_URL'}. npx legate serve creates one.`,
+  );
+}
+
+/** Runs `work` on the service of this configuration, also while another process serves the same database. */
 export async function withLegate<T>(settings: Settings, work: (legate: Legate) => Promise<T>): Promise<T> {
   const legate = await open({}, settings.options);
   try {

@@ -30,7 +30,8 @@ export const command: Command<{ url?: string; token?: string }> = {
       token: token ?? (await developerToken(settings)),
       say: (text) => process.stdout.write(`${text}\n`),
     });
-    if (wrong > 0) throw new UsageError(`${wrong} of the answers were not as they should be.`);
+    if (wrong > 0)
+      throw new UsageError(`${wrong} ${wrong === 1 ? 'answer differs' : 'answers differ'} from what the tour expects.`);
     process.stdout.write(`\nEvery endpoint: ${baseUrl}/docs\n`);
   },
 };
@@ -42,6 +43,6 @@ async function assertRunning(baseUrl: string): Promise<void> {
   );
   if (!live)
     throw new UsageError(
-      `No Legate answers at ${baseUrl}. Start one in another terminal (npm start, or legate serve), or name another address with --url.`,
+      `Nothing answers at ${baseUrl}. Start the service in another terminal (npm start, or npx legate serve), or name another address with --url.`,
     );
 }

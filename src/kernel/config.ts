@@ -206,7 +206,7 @@ export function loadConfig<S extends Section>(section: S, from: Sources): Loaded
         problems.push(`${name}: the file cannot be read`);
       }
     } else if (name.startsWith('LEGATE_') && !name.startsWith('LEGATE_TEST_')) {
-      problems.push(`${name} is not a known option${nearest(name, [...known.keys()])}`);
+      problems.push(`${name} is not a known option${didYouMean(name, [...known.keys()])}`);
     }
   }
 
@@ -236,11 +236,32 @@ function unreadable(): never {
   throw new Error('no file access');
 }
 
-function nearest(name: string, names: string[]): string {
+function didYouMean(name: string, names: string[]): string {
   const score = (other: string): number => {
     const parts = new Set(other.split('_'));
     return name.split('_').filter((p) => parts.has(p)).length / Math.max(parts.size, name.split('_').length);
   };
   const best = names.map((n) => [score(n), n] as const).sort((a, b) => b[0] - a[0])[0];
   return best && best[0] > 0.5 ? `; did you mean ${best[1]}?` : '';
+}
+
+/** The word that differs from `word` by the fewest edits, if by at most two. */
+export function nearestWord(word: string, words: readonly string[]): string | undefined {
+  const scored = words.map((other) => [edits(word, other), other] as const).sort((a, b) => a[0] - b[0]);
+  const best = scored[0];
+  return best && best[0] <= 2 && best[0] < word.length ? best[1] : undefined;
+}
+
+/** Levenshtein distance. */
+function edits(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
 }

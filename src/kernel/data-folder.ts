@@ -6,11 +6,12 @@ import {
   linkSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 
 const Key = z.strictObject({
@@ -25,17 +26,21 @@ const Key = z.strictObject({
 const Keys = z.array(Key).min(1);
 const Secrets = z.strictObject({ signing: Keys, cookie: Keys, pepper: Keys });
 
-/** The keys of one installation, by what they are for. */
+/** The keys of one installation, by purpose. */
 export type Secrets = z.output<typeof Secrets>;
+export type SecretKeyKind = keyof Secrets;
+export const SECRET_KEY_KINDS: readonly SecretKeyKind[] = ['signing', 'cookie', 'pepper'];
 
 const SECRETS_FILE = 'secrets.json';
+/** The SQLite file, unless `databaseUrl` names another. */
+export const DATABASE_FILE = 'legate.db';
 
 /**
- * Makes the data folder (mode 0700, ignored by git) and its `secrets.json` (0600) where they do not exist, and gives the secrets.
- * Of several starts at once all get the same secrets. Throws an error that names the file and never shows its content.
+ * Creates the data folder (mode 0700, ignored by git) and its `secrets.json` (0600) if they do not exist, and returns the
+ * secrets. Several starts at once all get the same secrets. Throws an error that names the file and never shows its content.
  */
 export function openDataFolder(dir: string): Secrets {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  createFolder(dir, { parents: true });
   const ignore = join(dir, '.gitignore');
   if (!existsSync(ignore)) writeFileSync(ignore, '*\n', { mode: 0o600 });
   const path = join(dir, SECRETS_FILE);
@@ -43,30 +48,78 @@ export function openDataFolder(dir: string): Secrets {
   return readSecrets(path);
 }
 
-/** What of a data folder is open to other users of the machine; nothing of it need exist. */
-export function openToOthers(dir: string): string[] {
-  return [dir, join(dir, SECRETS_FILE)].filter((path) => existsSync(path) && (statSync(path).mode & 0o077) !== 0);
+/** Returns the secrets of an existing data folder; creates nothing. Throws as {@link openDataFolder} does. */
+export const readDataFolder = (dir: string): Secrets => readSecrets(join(dir, SECRETS_FILE));
+
+/**
+ * Adds a new key of each kind in front of the earlier ones, which stay valid for what they signed or sealed. The file is
+ * replaced at once, so a service that starts meanwhile reads either the old keys or the new ones.
+ */
+export function rotateKeys(dir: string, kinds: readonly SecretKeyKind[]): { kind: SecretKeyKind; id: string }[] {
+  const secrets = readDataFolder(dir);
+  const added = kinds.map((kind) => ({ kind, key: newKey() }));
+  for (const { kind, key } of added) secrets[kind].unshift(key);
+  const path = join(dir, SECRETS_FILE);
+  const next = besideOf(path);
+  writeFileSync(next, rendered(secrets), { flag: 'wx', mode: 0o600 });
+  renameSync(next, path);
+  return added.map(({ kind, key: { id } }) => ({ kind, id }));
 }
 
-/** Written beside and then linked, which fails where the name exists: nobody ever reads half a file, and the first one wins. */
-function createSecrets(path: string): void {
-  const beside = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  const createdAt = new Date().toISOString();
-  const key = (): Secrets['signing'] => [
-    { id: randomBytes(6).toString('base64url'), key: randomBytes(32).toString('base64url'), createdAt },
-  ];
-  writeFileSync(
-    beside,
-    `${JSON.stringify({ signing: key(), cookie: key(), pepper: key() } satisfies Secrets, null, 2)}\n`,
-    { flag: 'wx', mode: 0o600 },
+/** A folder that cannot be used. The message is a sentence for people. */
+export class FolderError extends Error {
+  override readonly name = 'FolderError';
+}
+
+/** Folders that exist on their own file systems, in which nothing can be created. */
+const PSEUDO = ['/proc', '/sys', '/dev'];
+
+/**
+ * Creates a folder (mode 0700). Missing parents are an error unless `parents` is given, so that a mistyped path makes no new
+ * folder somewhere. Not Node's recursive mkdir, which never returns for some paths below /proc.
+ */
+export function createFolder(dir: string, { parents = false } = {}): void {
+  const path = resolve(dir);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return;
+  if (found) throw new FolderError(`${path} is a file. Name a folder.`);
+  if (PSEUDO.some((root) => path === root || path.startsWith(`${root}/`)))
+    throw new FolderError(`${path} is on a file system of the kernel, where no folder can be created.`);
+  const parent = dirname(path);
+  if (parents) createFolder(parent, { parents });
+  else if (!statSync(parent, { throwIfNoEntry: false })?.isDirectory())
+    throw new FolderError(`${parent} does not exist. Create it first, or name another folder.`);
+  mkdirSync(path, { mode: 0o700 });
+}
+
+/** Files and folders of a data folder that other users of the machine can open. None of them need exist. */
+export function openToOthers(dir: string): string[] {
+  return [dir, ...[SECRETS_FILE, DATABASE_FILE].map((name) => join(dir, name))].filter(
+    (path) => existsSync(path) && (statSync(path).mode & 0o077) !== 0,
   );
+}
+
+const newKey = (): Secrets['signing'][number] => ({
+  id: randomBytes(6).toString('base64url'),
+  key: randomBytes(32).toString('base64url'),
+  createdAt: new Date().toISOString(),
+});
+const rendered = (secrets: Secrets): string => `${JSON.stringify(secrets, null, 2)}\n`;
+/** A name in the same folder that no other process uses. */
+const besideOf = (path: string): string => `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
+
+/** Writes another file first and links it, which fails if the name exists: no process reads half a file, and the first wins. */
+function createSecrets(path: string): void {
+  const next = besideOf(path);
+  const secrets: Secrets = { signing: [newKey()], cookie: [newKey()], pepper: [newKey()] };
+  writeFileSync(next, rendered(secrets), { flag: 'wx', mode: 0o600 });
   try {
-    linkSync(beside, path);
+    linkSync(next, path);
   } catch (error) {
-    // Without hard links on this file system the plain exclusive create has to do.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') copyFileSync(beside, path, constants.COPYFILE_EXCL);
+    // A file system without hard links needs the plain exclusive create.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') copyFileSync(next, path, constants.COPYFILE_EXCL);
   } finally {
-    rmSync(beside);
+    rmSync(next);
   }
 }
 

@@ -1,7 +1,9 @@
-import { mkdirSync } from 'node:fs';
+import { accessSync, chmodSync, constants } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Kysely, PostgresDialect } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
+import { createFolder } from '../kernel/data-folder.ts';
+import { DatabaseError } from './database-error.ts';
 import { TablePrefixPlugin } from './prefix-plugin.ts';
 import { SqliteHandleDialect } from './sqlite.ts';
 import { openSqlite, type SqliteHandle } from './sqlite-handle.ts';
@@ -44,8 +46,10 @@ export async function openDatabase(
   const plugins = [new TablePrefixPlugin(prefix)];
   if (url.startsWith('sqlite:')) {
     const path = resolve(url.slice('sqlite:'.length));
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    createFolder(dirname(path));
     const writer = openSqlite(path);
+    assertWritable(path);
+    restrict(path);
     const reader = openSqlite(path, { readOnly: true });
     const write = new Kysely<Tables>({ dialect: new SqliteHandleDialect(writer), plugins });
     const read = new Kysely<Tables>({ dialect: new SqliteHandleDialect(reader), plugins });
@@ -87,6 +91,24 @@ export async function openDatabase(
       if (!pool.ending) await pool.end();
     },
   };
+}
+
+/** @throws DatabaseError for a file or folder that this process may not write to: later it would only be a 503. */
+function assertWritable(path: string): void {
+  try {
+    for (const target of [dirname(path), path]) accessSync(target, constants.W_OK);
+  } catch {
+    throw new DatabaseError(`${path} is read-only for this user. Make the file and its folder writable.`);
+  }
+}
+
+/** Closes the file to other users of the machine. Only its owner may do that. */
+function restrict(path: string): void {
+  try {
+    chmodSync(path, 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
+  }
 }
 
 const INT8 = 20;

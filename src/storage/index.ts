@@ -8,7 +8,8 @@ export {
   type PostgresDatabase,
   type SqliteDatabase,
 } from './database.ts';
-export { isSchemaCurrent, migrate, type SchemaState, schemaState } from './migrate.ts';
+export { DatabaseError } from './database-error.ts';
+export { isSchemaCurrent, migrate, newerSchema, type SchemaState, schemaState } from './migrate.ts';
 export { prepared, preparedForMany } from './prepared.ts';
 export type {
   AgentRow,

@@ -1,5 +1,6 @@
 import { type Migration, Migrator, sql } from 'kysely';
 import { type Database, type Db, onConnection } from './database.ts';
+import { DatabaseError } from './database-error.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { delegations } from './migrations/0002-delegations.ts';
 import { approvals } from './migrations/0003-approvals.ts';
@@ -50,7 +51,13 @@ export interface SchemaState {
   /** Migrations applied to the database. */
   applied: number;
   pending: string[];
+  /** Migrations that only a newer version knows. */
+  newer: string[];
 }
+
+export const newerSchema = (database: Database, newer: readonly string[]): string =>
+  `${database.description} was migrated by a newer version of Legate (${newer.join(', ')}). ` +
+  'Start that version, or restore a backup that was made before the upgrade.';
 
 function migrator(database: Database, db: Db = database.write): Migrator {
   const context: MigrationContext = { dialect: database.dialect, prefix: database.prefix };
@@ -66,13 +73,20 @@ function migrator(database: Database, db: Db = database.write): Migrator {
 }
 
 export async function schemaState(database: Database): Promise<SchemaState> {
-  const all = await migrator(database).getMigrations();
-  const pending = all.filter((m) => !m.executedAt).map((m) => m.name);
-  return { known: all.length, applied: all.length - pending.length, pending };
+  const applied = await appliedMigrations(database);
+  const known = Object.keys(MIGRATIONS);
+  const pending = known.filter((name) => !applied.has(name));
+  const newer = [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)).sort();
+  return { known: known.length, applied: known.length - pending.length, pending, newer };
 }
 
-/** Brings the schema up to date. Several instances may start at once: the migrator holds a lock. */
+/**
+ * Brings the schema up to date. Several instances may start at once: the migrator holds a lock.
+ * @throws DatabaseError if a newer version migrated this database.
+ */
 export async function migrate(database: Database): Promise<SchemaState> {
+  const { newer } = await schemaState(database);
+  if (newer.length > 0) throw new DatabaseError(newerSchema(database, newer));
   const { error } = await unhurried(database, (db) => migrator(database, db).migrateToLatest());
   if (error) throw error;
   return schemaState(database);
@@ -95,6 +109,11 @@ const UNDEFINED_TABLE = '42P01';
 
 /** Whether every migration in the code is applied: one cheap query, for probes. Throws when the database cannot be asked. */
 export async function isSchemaCurrent(database: Database): Promise<boolean> {
+  const applied = await appliedMigrations(database);
+  return Object.keys(MIGRATIONS).every((name) => applied.has(name));
+}
+
+async function appliedMigrations(database: Database): Promise<Set<string>> {
   const table = sql.table(`${database.prefix}migrations`);
   const { rows } = await sql<{ name: string }>`select name from ${table}`
     .execute(database.read)
@@ -105,6 +124,5 @@ export async function isSchemaCurrent(database: Database): Promise<boolean> {
       if (!missing) throw error;
       return { rows: [] };
     });
-  const applied = new Set(rows.map((row) => row.name));
-  return Object.keys(MIGRATIONS).every((name) => applied.has(name));
+  return new Set(rows.map((row) => row.name));
 }

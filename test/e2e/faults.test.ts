@@ -126,6 +126,15 @@ describe('a service whose disk fails', () => {
     }
     await allowed();
     expect(await running.stop()).toBe(0);
+
+    execFileSync('mount', ['-o', 'remount,ro', folder]);
+    const refused = await legate(['serve'], { cwd, env });
+    execFileSync('mount', ['-o', 'remount,rw', folder]);
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toMatch(
+      /legate\.db is read-only for this user\. Make the file and its folder writable\.\n$/,
+    );
+
     await verify(env.LEGATE_DATABASE_URL, answered);
     console.log(
       `full disk: a file system of its own; read-only: ${readOnly ? 'the same, remounted' : 'by pragma only, for files that are open cannot be remounted here'}`,

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/storage/index.ts';
 import { legate, PROGRAM, root, run, scratchFolder, serve } from '../support/cli.ts';
 
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -184,6 +186,29 @@ describe('a configuration that does not fit', () => {
     expect(stderr).toBe(`Port ${port} of 127.0.0.1 is in use: stop what listens there, or set PORT to another one.\n`);
   });
 
+  it('refuses a database of a newer version, and names the way out', async () => {
+    const cwd = scratchFolder();
+    await (await serve({ cwd })).stop();
+    const database = await openDatabase(`sqlite:${join(cwd, '.legate/legate.db')}`, { serviceName: 'legate' });
+    await sql`insert into legate_migrations (name, timestamp) values ('9999-later', '2030-01-01T00:00:00.000Z')`.execute(
+      database.write,
+    );
+    await database.close();
+    for (const command of [['serve'], ['migrate'], ['migrate', '--dry-run']]) {
+      const { code, stderr } = await legate(command, { cwd });
+      expect([command, code]).toEqual([command, 1]);
+      expect(stderr).toMatch(/migrated by a newer version of Legate \(9999-later\)\. Start that version, or restore/);
+      expect(stderr).not.toMatch(/\n\s+at /);
+    }
+  });
+
+  it('keeps the database file for its own user, also in a folder that was there before', async () => {
+    const cwd = scratchFolder();
+    mkdirSync(join(cwd, 'data'), { mode: 0o755 });
+    await (await serve({ cwd, env: { LEGATE_DATA_DIR: join(cwd, 'data') } })).stop();
+    expect(statSync(join(cwd, 'data/legate.db')).mode & 0o777).toBe(0o600);
+  });
+
   const unusable: [string, Record<string, string>, number, string][] = [
     ['a data folder that cannot be made', { LEGATE_DATA_DIR: join(root, 'package.json/data') }, 1, 'LEGATE_DATA_DIR'],
     [
@@ -191,6 +216,14 @@ describe('a configuration that does not fit', () => {
       { LEGATE_DATABASE_URL: `sqlite:${join(root, 'package.json/legate.db')}` },
       1,
       'LEGATE_DATABASE_URL',
+    ],
+    ['a data folder that is a file', { LEGATE_DATA_DIR: join(root, 'package.json') }, 1, 'is a file. Name a folder.'],
+    ['a data folder below /proc', { LEGATE_DATA_DIR: '/proc/legate' }, 1, 'LEGATE_DATA_DIR (/proc/legate)'],
+    [
+      'a SQLite file in a folder that does not exist',
+      { LEGATE_DATABASE_URL: 'sqlite:/nonexistent/dir/legate.db' },
+      1,
+      '/nonexistent does not exist',
     ],
     [
       'a file that is no database',

@@ -1,7 +1,7 @@
 import { TOUR, type TourStep } from './steps.ts';
 
 const PREPARATION = `BASE=\${BASE:-http://localhost:3000}
-TOKEN=$(npm run --silent legate developer-token)   # good for an hour, and no administrator's
+TOKEN=$(npx legate developer-token)   # valid for one hour; not an administrator's token
 api() { curl --silent --show-error --header "authorization: Bearer $TOKEN" --header 'content-type: application/json' "$@"; echo; }
 field() { node -p "JSON.parse(process.argv[1]).$1" "$2"; }`;
 

@@ -1,0 +1,25 @@
+import { readDataFolder } from '../kernel/data-folder.ts';
+import type { Command } from './command.ts';
+import { readSettings, useExistingData } from './settings.ts';
+
+/** `legate keys list`: kinds, ids and ages of the keys in secrets.json. The keys themselves are never printed. */
+export const command: Command<{ json?: boolean }> = {
+  options: { json: { type: 'boolean', meaning: 'as JSON' } },
+  run: ({ json }) => {
+    const settings = readSettings();
+    useExistingData(settings);
+    const now = Date.now();
+    const rows = Object.entries(readDataFolder(settings.values.dataDir)).flatMap(([kind, keys]) =>
+      keys.map(({ id, createdAt }, i) => ({
+        kind,
+        id,
+        use: i === 0 ? 'current' : 'earlier',
+        createdAt,
+        ageDays: Math.floor((now - Date.parse(createdAt)) / 86_400_000),
+      })),
+    );
+    if (json) return void process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    for (const { kind, id, use, createdAt, ageDays } of rows)
+      process.stdout.write(`${kind.padEnd(8)} ${id}  ${use}  ${createdAt}  ${ageDays} days\n`);
+  },
+};
