@@ -5,6 +5,7 @@ import { eventsConfig } from './activity/stream/config.ts';
 import { webhooksConfig } from './activity/webhooks/config.ts';
 import { agentsConfig } from './authorization/agents/config.ts';
 import { approvalsConfig } from './authorization/approvals/config.ts';
+import { delegationsConfig } from './authorization/delegations/config.ts';
 import { httpConfig } from './http/config.ts';
 import { rateLimitConfig, redisUrlOption } from './http/rate-limit/config.ts';
 import {
@@ -63,6 +64,7 @@ export const configSection = {
   agents: agentsConfig,
   anomalies: anomaliesConfig,
   approvals: approvalsConfig,
+  delegations: delegationsConfig,
   users: usersConfig,
   breach: breachConfig,
   mail: mailConfig,

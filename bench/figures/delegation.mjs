@@ -22,7 +22,13 @@ export async function measureDelegation({ scratch, generator, rounds, seconds, r
   const databaseUrl = `sqlite:${join(dataDir, 'legate.db')}`;
   const people = await fillPeople(databaseUrl, AGENTS);
   await fillDelegations(databaseUrl, people);
-  const service = await startService(databaseUrl, dataDir, { env: { LEGATE_AGENTS_MAX_PER_OWNER: '100000' } });
+  const service = await startService(databaseUrl, dataDir, {
+    env: {
+      LEGATE_AGENTS_MAX_PER_OWNER: '100000',
+      LEGATE_DELEGATIONS_MAX_PER_PAIR: '1000',
+      LEGATE_DELEGATIONS_MAX_GIVEN: '10000',
+    },
+  });
   const send = sender(service.url, people.ownerToken);
   const agent = (permissions = []) =>
     send('POST', '/agents', { ownerId: people.ownerId, name: 'Agent', type: 'autonomous', permissions });

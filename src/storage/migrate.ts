@@ -18,6 +18,7 @@ import { costsOfDecisions } from './migrations/0016-costs-of-decisions.ts';
 import { webhooksOfAgents } from './migrations/0017-webhooks-of-agents.ts';
 import { approvalSteps } from './migrations/0018-approval-steps.ts';
 import { consentForms } from './migrations/0019-consent-forms.ts';
+import { delegationLimits } from './migrations/0020-delegation-limits.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -43,6 +44,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0017-webhooks-of-agents': webhooksOfAgents,
   '0018-approval-steps': approvalSteps,
   '0019-consent-forms': consentForms,
+  '0020-delegation-limits': delegationLimits,
 };
 
 export interface SchemaState {

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 
 /**
  * The whole data model on one page. Names get the prefix of `service.name` (`legate_agents`) when a query is compiled.
@@ -183,6 +183,8 @@ interface DelegationsTable {
   to_owner: string;
   /** JSON array of Permission. */
   permissions: string;
+  /** How many these are. */
+  permission_count: Generated<number>;
   depth: number;
   /** Greatest depth that any delegation of its chains may have. */
   max_depth: number;
@@ -191,9 +193,9 @@ interface DelegationsTable {
   ends_at: number | null;
   created_at: number;
   revoked_at: number | null;
-  /** Epoch of the last change: what an instance has to read again. */
   /** 1 when the source itself held some of what it passed on: then it lives on without its parents. */
   self_supplied: number;
+  /** Epoch of the last change: what an instance has to read again. */
   policy_epoch: number;
 }
 

@@ -254,8 +254,8 @@ class Run {
         : 'agent' in caller
           ? [caller.agent === d.from, caller.agent === d.to]
           : [caller.userId === d.from.ownerId, caller.userId === d.to.ownerId];
-    this.#agree('DELETE', r.status, gives ? 204 : receives ? 403 : 404);
-    const ended = gives ? this.#model.revoke([d]) : [];
+    this.#agree('DELETE', r.status, gives || receives ? 204 : 404);
+    const ended = gives || receives ? this.#model.revoke([d]) : [];
     this.#count(`ended by one revocation: ${Math.min(ended.length, 3)}`);
     return this.#events(ended.map((e) => this.#revoked(e, e === d ? 'revoked' : 'ancestor-revoked')));
   }
@@ -272,6 +272,7 @@ class Run {
     const gateway = agent?.permissions.some(
       (p) =>
         !p.constraints &&
+        p.resource.startsWith('legate:') &&
         matches(p.resource, 'legate:delegations') &&
         (p.actions.includes('write') || p.actions.includes('*')),
     );

@@ -6,15 +6,16 @@ import { isId, newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db, DelegationRow } from '../../storage/index.ts';
 import { AgentErrors, agentStatus } from '../agents/index.ts';
-import { askOf, MAX_SUPPLY_STEPS, type Supply, supplyOf } from '../permissions/index.ts';
+import { askOf, isLivingDelegation, MAX_SUPPLY_STEPS, type Supply, supplyOf } from '../permissions/index.ts';
 import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
+import { assertRoomForDelegation } from './limits.ts';
 import { type CreateDelegation, DEFAULT_MAX_DEPTH, type Delegation } from './schema.ts';
 import { toDelegation } from './store.ts';
 
 /**
  * Delegates a subset of what one agent holds to another (specification 3.2, contract 7). Emits `delegation.created`.
- * 404 AGENT_NOT_FOUND; 403 INSUFFICIENT_PERMISSIONS; 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents.
+ * 404 AGENT_NOT_FOUND; 403 INSUFFICIENT_PERMISSIONS; 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents, limits.
  */
 export async function createDelegation(
   platform: Platform,
@@ -36,6 +37,7 @@ export async function createDelegation(
     if (expiresAt !== null && expiresAt <= now)
       throw AgentErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });
     if (await isAncestor(db, to.id, from.id, now)) throw DelegationErrors.DELEGATION_CYCLE();
+    await assertRoomForDelegation(platform.config.delegations, db, from, to, input.permissions.length, now);
 
     const maxDepth = input.maxDepth ?? DEFAULT_MAX_DEPTH;
     const supplies = await suppliesOf(db, from, input, maxDepth, now);
@@ -48,6 +50,7 @@ export async function createDelegation(
       from_owner: from.owner_id,
       to_owner: to.owner_id,
       permissions: JSON.stringify(input.permissions),
+      permission_count: input.permissions.length,
       depth: 1 + Math.max(...supplies.map((s) => s.length)),
       max_depth: maxDepth,
       expires_at: expiresAt,
@@ -113,15 +116,13 @@ async function isAncestor(db: Db, ancestor: string, agent: string, now: number):
         .selectFrom('delegations')
         .select('from_agent as id')
         .where('to_agent', '=', agent)
-        .where('revoked_at', 'is', null)
-        .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', now)]))
+        .where(isLivingDelegation(now))
         .union(
           cte
             .selectFrom('delegations as d')
             .innerJoin('up', 'up.id', 'd.to_agent')
             .select('d.from_agent as id')
-            .where('d.revoked_at', 'is', null)
-            .where((eb) => eb.or([eb('d.ends_at', 'is', null), eb('d.ends_at', '>', now)])),
+            .where(isLivingDelegation(now, 'd')),
         ),
     )
     .selectFrom('up')

@@ -154,7 +154,7 @@ describe('POST /delegations', () => {
     expect((await delegate(w, w.a, w.d, {}, { token: narrow })).status).toBe(403);
   });
 
-  it('crosses owners within one tenant; each side sees it, only the giving side ends it', async () => {
+  it('crosses owners within one tenant; each side sees it and may end it', async () => {
     const t = await createTestService();
     const tenantId = await t.tenant();
     const [x, y] = [await t.user({ tenantId }), await t.user({ tenantId })];
@@ -167,9 +167,33 @@ describe('POST /delegations', () => {
     expect(r.status).toBe(201);
     for (const as of [x, y, from, to])
       expect((await t.call('GET', `/delegations/${r.body.id}`, { as })).status).toBe(200);
-    expect((await t.call('DELETE', `/delegations/${r.body.id}`, { as: y })).status).toBe(403);
     expect((await t.call('DELETE', `/delegations/${r.body.id}`, { as: from })).status).toBe(204);
     expect((await t.authorize(to, { action: 'read', resource: 'mcp:gh:x' })).body.allowed).toBe(false);
+  });
+
+  it('is ended by the receiving side as well: its owner, the agent itself; with all that descends, each with its event', async () => {
+    const t = await createTestService();
+    const tenantId = await t.tenant();
+    const [x, y, z] = [await t.user({ tenantId }), await t.user({ tenantId }), await t.user({ tenantId })];
+    const from = await t.agent(x, { permissions: gh() });
+    const [to, further] = [await t.agent(y), await t.agent(y)];
+    const give = async (as: { token: string }, fromAgent: string, toAgent: string): Promise<string> =>
+      (await t.call('POST', '/delegations', { as, body: { fromAgent, toAgent, permissions: gh(['read']) } })).body.id;
+    const end = (id: string, as: { token: string }) => t.call('DELETE', `/delegations/${id}`, { as });
+    const bystander = await t.agent(y);
+    for (const as of [y, to]) {
+      const received = await give(x, from.id, to.id);
+      const passedOn = await give(y, to.id, further.id);
+      for (const stranger of [z, bystander, further]) expect((await end(received, stranger)).status).toBe(404);
+      expect((await end(received, as)).status).toBe(204);
+      expect((await end(received, as)).status).toBe(204);
+      expect((await t.authorize(further, { action: 'read', resource: 'mcp:gh:x' })).body.allowed).toBe(false);
+      const told = (await eventsOf(t)).filter((e) => e.type === 'delegation.revoked').slice(-2);
+      expect(told.map((e) => [e.data['delegationId'], e.data['reason']])).toEqual([
+        [received, 'revoked'],
+        [passedOn, 'ancestor-revoked'],
+      ]);
+    }
   });
 });
 

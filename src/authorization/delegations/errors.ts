@@ -8,5 +8,9 @@ export const DelegationErrors = defineErrors({
   DELEGATION_CYCLE: [422, 'The target already delegates to the source, directly or through others.'],
   DELEGATION_DEPTH_EXCEEDED: [422, 'The chain may not become this long.'],
   DELEGATION_OUTSIDE_TENANT: [422, 'Both agents must belong to the same owner or tenant.'],
+  DELEGATION_LIMIT_EXCEEDED: [
+    422,
+    'One of the two agents, or the two together, have as many active delegations as are allowed.',
+  ],
   AGENT_NOT_ACTIVE: [422, 'Both agents must be active.'],
 });

@@ -1,18 +1,20 @@
 import type { Caller } from '../../access/caller.ts';
+import type { Visibility } from '../../access/principal.ts';
 import { chunk } from '../../kernel/chunk.ts';
-import { CommonErrors } from '../../kernel/errors.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, DelegationRow } from '../../storage/index.ts';
+import { isLivingDelegation } from '../permissions/index.ts';
 import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
 
 export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked' | 'tenant-changed' | 'address-proved';
 
 /**
- * Ends a delegation at once, and with it all that descend from it; nothing else. Each emits `delegation.revoked`. Revoking
- * again does nothing. 404 DELEGATION_NOT_FOUND; 403 for whoever sees only its receiving end.
+ * Ends a delegation at once, and with it all that descend from it; nothing else. For the giving and for the receiving side, so that
+ * an agent need not keep what it never asked for. Each emits `delegation.revoked`. Revoking again does nothing. 404
+ * DELEGATION_NOT_FOUND.
  */
 export async function revokeDelegation(platform: Platform, caller: Caller, id: string): Promise<void> {
   await platform.ledger.change(async (change) => {
@@ -21,22 +23,23 @@ export async function revokeDelegation(platform: Platform, caller: Caller, id: s
     const row = isId('delegation', id)
       ? await db.selectFrom('delegations').selectAll().where('id', '=', id).executeTakeFirst()
       : undefined;
-    const gives =
-      row &&
-      (visibility.kind === 'all' ||
-        (visibility.kind === 'owner' ? row.from_owner === visibility.userId : row.from_agent === visibility.agentId));
-    const receives =
-      row &&
-      (visibility.kind === 'owner'
-        ? row.to_owner === visibility.userId
-        : visibility.kind === 'agent' && row.to_agent === visibility.agentId);
-    if (!row || !(gives || receives)) throw DelegationErrors.DELEGATION_NOT_FOUND();
-    if (!gives) throw CommonErrors.FORBIDDEN({ message: 'Only the delegating side may revoke a delegation.' });
+    if (!row || !isParty(visibility, row)) throw DelegationErrors.DELEGATION_NOT_FOUND();
     await endDelegations(change, [row.id], 'revoked');
   });
 }
 
-/** A revoked agent gives and receives nothing any more. */
+function isParty(visibility: Visibility, row: DelegationRow): boolean {
+  switch (visibility.kind) {
+    case 'all':
+      return true;
+    case 'owner':
+      return row.from_owner === visibility.userId || row.to_owner === visibility.userId;
+    case 'agent':
+      return row.from_agent === visibility.agentId || row.to_agent === visibility.agentId;
+  }
+}
+
+/** A revoked agent gives and receives nothing. */
 export async function endDelegationsOfAgent(change: Change, agentId: string): Promise<void> {
   const rows = await change.db
     .selectFrom('delegations')
@@ -82,8 +85,7 @@ export async function endDelegations(change: Change, ids: readonly string[], rea
           .updateTable('delegations')
           .set({ revoked_at: change.now, policy_epoch: change.epoch })
           .where('id', 'in', some)
-          .where('revoked_at', 'is', null)
-          .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', change.now)]))
+          .where(isLivingDelegation(change.now))
           .returning(['id', 'from_agent', 'to_agent', 'from_owner'])
           .execute()),
       );
@@ -142,9 +144,8 @@ async function dependents(db: Db, parents: readonly string[], now: number): Prom
       .where('d.id', 'in', (eb) =>
         eb.selectFrom('delegation_parents as p').select('p.delegation_id').where('p.parent_id', 'in', some),
       )
-      .where('d.revoked_at', 'is', null)
       .where('d.self_supplied', '=', 0)
-      .where((eb) => eb.or([eb('d.ends_at', 'is', null), eb('d.ends_at', '>', now)]))
+      .where(isLivingDelegation(now, 'd'))
       .execute();
     const last = new Map<string, number | null>();
     for (const { id, parent_ends_at, parent_revoked_at } of rows) {

@@ -66,6 +66,7 @@ export const delegationRoutes = [
     method: 'DELETE',
     path: '/delegations/:id',
     summary: 'Revoke a delegation and all that descend from it',
+    description: 'For the side that gives and for the side that receives: owner or agent of either, or an admin.',
     access: mayWrite,
     params: idParams,
     responses: { 204: null },

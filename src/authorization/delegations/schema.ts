@@ -11,13 +11,25 @@ const AgentId = text(64);
 export const MAX_MAX_DEPTH = 10;
 export const DEFAULT_MAX_DEPTH = 3;
 
+/** The same entry twice grants nothing more, and would count twice at every decision. */
+function refuseRepeats(permissions: readonly Permission[], ctx: z.RefinementCtx): void {
+  const seen = new Set<string>();
+  for (const [i, { resource, actions, constraints }] of permissions.entries()) {
+    const entry = JSON.stringify([resource, [...new Set(actions)].sort(), constraints ?? null]);
+    if (seen.has(entry)) ctx.addIssue({ code: 'custom', path: [i], message: 'repeats an entry before it' });
+    seen.add(entry);
+  }
+}
+
 /** Specification 4.3. */
 export const CreateDelegation = z
   .strictObject({
     fromAgent: AgentId,
     toAgent: AgentId,
-    permissions: Permissions.min(1),
-    expiresAt: isoInstant.nullable().optional(),
+    permissions: Permissions.min(1).superRefine(refuseRepeats),
+    expiresAt: isoInstant.nullable().optional().meta({
+      description: 'Without it, or null: until it is revoked, or ends with what it was made from.',
+    }),
     maxDepth: wholeNumber(1, MAX_MAX_DEPTH)
       .optional()
       .meta({
@@ -35,7 +47,7 @@ export const Delegation = z
     toAgent: z.string(),
     permissions: z.array(Permission),
     depth: z.int().meta({ description: 'Place in the chain: 1 for a direct delegation.' }),
-    expiresAt: isoTimestamp.nullable(),
+    expiresAt: isoTimestamp.nullable().meta({ description: 'null: it was made without an end of its own.' }),
     createdAt: isoTimestamp,
   })
   .meta({ id: 'Delegation' });

@@ -4,17 +4,12 @@ import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { Db, DelegationRow } from '../../storage/index.ts';
-import type { Permission } from '../permissions/index.ts';
+import { hasEnded, isLivingDelegation, type Permission } from '../permissions/index.ts';
 import { DelegationErrors } from './errors.ts';
 import type { Delegation, DelegationFilter } from './schema.ts';
 
 /** Not revoked, not expired, and with an ancestor that can still supply it. */
-const living = (db: Db, now: number) =>
-  db
-    .selectFrom('delegations')
-    .selectAll()
-    .where('revoked_at', 'is', null)
-    .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', now)]));
+const living = (db: Db, now: number) => db.selectFrom('delegations').selectAll().where(isLivingDelegation(now));
 
 function whereVisible(query: ReturnType<typeof living>, visibility: ListVisibility): ReturnType<typeof living> {
   switch (visibility.kind) {
@@ -90,7 +85,7 @@ async function standing<Row extends Link>(db: Db, rows: readonly Row[], now: num
     if (before !== undefined) return before;
     const lives =
       link.revoked_at === null &&
-      (link.ends_at === null || link.ends_at > now) &&
+      !hasEnded(link.ends_at, now) &&
       !ended.has(link.from_agent) &&
       !ended.has(link.to_agent);
     const found =

@@ -4,6 +4,7 @@ import { permissionRoutes } from './routes.ts';
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
 export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
+export { hasEnded, isLivingDelegation } from './chains.ts';
 export { REASONS, type Reason } from './decide.ts';
 export { effectivePermissions } from './effective.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';

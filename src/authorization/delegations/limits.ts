@@ -1,0 +1,57 @@
+import type { Platform } from '../../platform.ts';
+import type { AgentRow, Db } from '../../storage/index.ts';
+import { isLivingDelegation } from '../permissions/index.ts';
+import { DelegationErrors } from './errors.ts';
+
+/**
+ * Throws 422 DELEGATION_LIMIT_EXCEEDED unless one more delegation with this many permission entries fits. What an agent receives is
+ * read and searched at its decisions, so whoever may delegate to it must not be able to slow it down, nor to leave no room for its own
+ * owner: agents of other owners fill half at most. Exact inside a change: changes come one after the other.
+ */
+export async function assertRoomForDelegation(
+  config: Platform['config']['delegations'],
+  db: Db,
+  from: AgentRow,
+  to: AgentRow,
+  entries: number,
+  now: number,
+): Promise<void> {
+  const living = isLivingDelegation(now);
+  const received = await db
+    .selectFrom('delegations')
+    .select(({ fn }) => [
+      fn.countAll<number>().as('all'),
+      fn.countAll<number>().filterWhere('from_agent', '=', from.id).as('pair'),
+      fn.countAll<number>().filterWhere('from_owner', '!=', to.owner_id).as('others'),
+      fn.sum<number | null>('permission_count').as('entries'),
+      fn.sum<number | null>('permission_count').filterWhere('from_owner', '!=', to.owner_id).as('othersEntries'),
+    ])
+    .where('to_agent', '=', to.id)
+    .where(living)
+    .executeTakeFirstOrThrow();
+  const { given } = await db
+    .selectFrom('delegations')
+    .select(({ fn }) => fn.countAll<number>().as('given'))
+    .where('from_agent', '=', from.id)
+    .where(living)
+    .executeTakeFirstOrThrow();
+
+  const { maxPerPair, maxGiven, maxReceived, maxReceivedPermissions } = config;
+  within('delegations.maxPerPair', Number(received.pair) + 1, maxPerPair);
+  within('delegations.maxGiven', Number(given) + 1, maxGiven);
+  within('delegations.maxReceived', Number(received.all) + 1, maxReceived);
+  within('delegations.maxReceivedPermissions', Number(received.entries) + entries, maxReceivedPermissions);
+  if (from.owner_id === to.owner_id) return;
+  within('delegations.maxReceived', Number(received.others) + 1, half(maxReceived), true);
+  const othersEntries = Number(received.othersEntries) + entries;
+  within('delegations.maxReceivedPermissions', othersEntries, half(maxReceivedPermissions), true);
+}
+
+const half = (limit: number): number => Math.ceil(limit / 2);
+
+function within(option: string, wanted: number, limit: number, fromOtherOwners = false): void {
+  if (wanted > limit)
+    throw DelegationErrors.DELEGATION_LIMIT_EXCEEDED({
+      details: { option, limit, ...(fromOtherOwners ? { fromOtherOwners } : {}) },
+    });
+}
