@@ -33,7 +33,7 @@ import { type ApiTokensApi, apiTokensApi } from './people/api-tokens/index.ts';
 import { type BreachCheck, createBreachCheck } from './people/passwords/breach/index.ts';
 import type { ValidatePassword } from './people/passwords/password-rule.ts';
 import { type SessionsApi, sessionsApi } from './people/sessions/index.ts';
-import { owners, type UsersApi, usersApi } from './people/users/index.ts';
+import { ensureFirstAdmin, type FirstAdmin, owners, type UsersApi, usersApi } from './people/users/index.ts';
 import type { Gate, Log, Platform } from './platform.ts';
 import { migrate, openDatabase } from './storage/index.ts';
 
@@ -100,6 +100,8 @@ export interface Legate extends DecisionsApi {
   readonly breach: BreachCheck;
   readonly baseUrl: string;
   readonly platform: Platform;
+  /** What the start found or made, where `admin.email` and `admin.password` are set. */
+  readonly firstAdmin: FirstAdmin | undefined;
   close(): Promise<void>;
 }
 
@@ -247,6 +249,14 @@ export async function createLegate(
   const pipeline = new Pipeline(platform, authenticator, (name, status) => counts.requests.add(name, status));
   const fetch = createApp(platform, mounted, pipeline);
 
+  const { admin } = values;
+  let firstAdmin: FirstAdmin | undefined;
+  try {
+    if (admin.email !== undefined && admin.password !== undefined) firstAdmin = await ensureFirstAdmin(platform);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
   for (const module of modules) module.start?.(platform);
   const upkeep = startUpkeep(platform);
 
@@ -270,6 +280,7 @@ export async function createLegate(
     breach: platform.breach,
     baseUrl: platform.baseUrl,
     platform,
+    firstAdmin,
     close: async () => {
       await upkeep.stop();
       for (const module of modules) await module.stop?.(platform);

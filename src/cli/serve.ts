@@ -40,7 +40,7 @@ npx legate config lists all of them with their values.`,
       { ...options, log, printMail: (mail) => printMail(values.log, mail) },
     );
     try {
-      const firstAdmin = await ensureFirstAdmin(legate.platform);
+      const firstAdmin = legate.firstAdmin ?? (await ensureFirstAdmin(legate.platform));
       const schema = await schemaState(legate.platform.database);
       const listening = await listenOn(legate, port, host);
       stopOnSignals(async () => {

@@ -20,10 +20,20 @@ const form = (fields: Record<string, string>) => ({
 describe('ensureFirstAdmin', () => {
   it('makes the administrator of the configuration, once', async () => {
     const t = await createTestService({ config: { admin: root } });
-    expect(await ensureFirstAdmin(t.legate.platform)).toEqual({ kind: 'created', email: root.email });
+    expect(t.legate.firstAdmin).toEqual({ kind: 'created', email: root.email });
+    const again = await createTestService({ config: { admin: root }, sameDatabaseAs: t });
+    expect(again.legate.firstAdmin).toEqual({ kind: 'exists', admin: true });
     expect(await ensureFirstAdmin(t.legate.platform)).toEqual({ kind: 'exists', admin: true });
     const r = await t.call('POST', '/sign-in', { body: root });
     expect([r.status, r.body.user.role]).toEqual([200, 'admin']);
+  });
+
+  it('makes none where only one of the two is set', async () => {
+    for (const admin of [{ email: root.email }, { password: root.password }]) {
+      const t = await createTestService({ config: { admin } });
+      expect(t.legate.firstAdmin).toBeUndefined();
+      expect((await ensureFirstAdmin(t.legate.platform)).kind).toBe('setupLink');
+    }
   });
 
   it('refuses what could not be signed up with', async () => {
@@ -34,11 +44,13 @@ describe('ensureFirstAdmin', () => {
   });
 
   it('of several instances that start at once one makes it', async () => {
-    const t = await createTestService({ config: { admin: root } });
-    const second = await createTestService({ config: { admin: root }, sameDatabaseAs: t });
-    const kinds = (await Promise.all([t, second, t, second].map((s) => ensureFirstAdmin(s.legate.platform)))).map(
-      (f) => f.kind,
-    );
+    const t = await createTestService();
+    const second = await createTestService({ sameDatabaseAs: t });
+    const configured = [t, second, t, second].map(({ legate: { platform } }) => ({
+      ...platform,
+      config: { ...platform.config, admin: root },
+    }));
+    const kinds = (await Promise.all(configured.map((platform) => ensureFirstAdmin(platform)))).map((f) => f.kind);
     expect(kinds.sort()).toEqual(['created', 'exists', 'exists', 'exists']);
     expect(await t.legate.platform.database.read.selectFrom('users').select('id').execute()).toHaveLength(1);
   });
