@@ -38,7 +38,7 @@ export const passwordRoutes = [
     path: '/password/forgot',
     summary: 'Mail a link for setting a new password',
     description:
-      'The same answer whether there is an account or not. With callbackURL the link leads there, with its token as `token`.',
+      'The same answer whether there is an account or not. With callbackURL, on a trusted origin or one of users.resetPages, the link leads there, with its token as `token`.',
     access: 'public',
     rateLimit: 'passwordForgot',
     body: AskForMail,

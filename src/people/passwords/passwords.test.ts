@@ -15,6 +15,7 @@ import {
   withMailbox,
 } from '../../../test/support/people.ts';
 import { createTestService } from '../../../test/support/service.ts';
+import type { Mail } from '../../operations/mail/index.ts';
 
 const shared = withMailbox({ config: { http: { trustedOrigins: ['https://app.example.com'] } } });
 const person = async (): Promise<Person> => signedUp(await shared());
@@ -113,6 +114,36 @@ describe('POST /password/forgot', () => {
     expect(mail.text).toMatch(/https:\/\/app\.example\.com\/new\?a=b&token=lgo_[\w-]+#y/);
     expect((await reset(p, tokenIn(mail))).status).toBe(200);
     await expectForeignUrlsRefused(p, '/password/forgot', { email: p.email });
+  });
+
+  it('leads to no path of our own origin but those of users.resetPages', async () => {
+    const mails: Mail[] = [];
+    const t = await createTestService({
+      config: { users: { resetPages: ['/app/reset'] } },
+      printMail: (mail) => void mails.push(mail),
+    });
+    const email = 'ada@example.com';
+    await t.call('POST', '/sign-up', { body: { email, password: PASSWORD } });
+    const ask = (callbackURL: string) => t.call('POST', '/password/forgot', { body: { email, callbackURL } });
+    for (const callbackURL of [
+      '/',
+      '/oauth/authorize?client_id=x',
+      'http://localhost:3000/app',
+      '/app/reset/../other',
+      '/app/reset/',
+      '/app/resetting',
+    ]) {
+      const r = await ask(callbackURL);
+      expect([callbackURL, r.status]).toEqual([callbackURL, 400]);
+      expect(r.body.error.details.issues[0].path).toBe('callbackURL');
+    }
+    expect((await ask('/app/reset?from=mail')).status).toBe(200);
+    await t.legate.platform.background.idle();
+    expect(mails.map((mail) => mail.link)).toEqual([
+      expect.stringMatching(/^http:\/\/localhost:3000\/app\/reset\?from=mail&token=lgo_/),
+    ]);
+    for (const path of ['//elsewhere', 'reset', '/a?b', '/a#b'])
+      await expect(createTestService({ config: { users: { resetPages: [path] } } })).rejects.toThrow(/resetPages/);
   });
 });
 

@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../kernel/clock.ts';
 import { brandOf, type Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
-import { checkCallbackUrl, linkTo, withQuery } from '../sign-in/callback-url.ts';
+import { checkResetPage, linkTo, withQuery } from '../sign-in/callback-url.ts';
 import { mailTexts } from '../sign-in/mail-texts.ts';
 import {
   countOneTimeTokens,
@@ -25,7 +25,7 @@ const LIFETIME_MS = HOUR_MS;
  * about whether there is an account. 503 MAIL_NOT_CONFIGURED.
  */
 export async function forgotPassword(platform: Platform, input: AskForMail, language: Language): Promise<void> {
-  const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
+  const callbackUrl = checkResetPage(platform, input.callbackURL);
   assertMail(platform);
   const row = await findUserByEmail(platform.database.read, input.email);
   platform.background.run('a password reset mail', async () => {

@@ -26,6 +26,19 @@ export function checkCallbackUrl({ baseUrl, config }: Platform, value: string | 
   return url.href;
 }
 
+/**
+ * Where a link may lead that carries a token which sets a password: a page on one of `http.trustedOrigins`, or one of
+ * `users.resetPages`. Any other path of our own origin was chosen by the asker and would be handed the token. 400 VALIDATION_FAILED.
+ */
+export function checkResetPage(platform: Platform, value: string | undefined): string | undefined {
+  const address = checkCallbackUrl(platform, value);
+  if (address === undefined) return undefined;
+  const { origin, pathname } = new URL(address);
+  if (origin === new URL(platform.baseUrl).origin && !platform.config.users.resetPages.includes(pathname))
+    throw refused('must be on one of http.trustedOrigins, or one of users.resetPages');
+  return address;
+}
+
 /** An address of ours, with a query. */
 export const linkTo = ({ baseUrl, config }: Platform, path: string, query: Readonly<Record<string, string>>): string =>
   `${baseUrl}${config.http.restPath.replace(/\/$/, '')}${path}?${new URLSearchParams(query)}`;

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { option, type Section } from '../../kernel/config.ts';
 import { NewPassword } from '../passwords/password.ts';
 import { Email } from './email.ts';
@@ -12,6 +13,12 @@ export const usersConfig = {
     default: false,
     description:
       'Nobody signs in with a password before the e-mail address is verified, and sign-up does not tell whether an address is taken. Needs mail.url in production.',
+  }),
+  resetPages: option.list({
+    default: [],
+    item: z.string().regex(/^\/(?!\/)[^?#\\\s]*$/, 'must be a path that begins with /, without a query'),
+    description:
+      'Paths on the origin of the base URL where an application has a page of its own for new passwords, to which POST /password/forgot may send its token (callbackURL).',
   }),
   allowExternalOwners: option.boolean({
     default: false,
