@@ -27,6 +27,8 @@ export type Principal =
       /** An access token of our authorization server: an agent acting for a user within scopes. */
       readonly kind: 'accessToken';
       readonly agentId: string;
+      /** The agent that acts for `agentId` with an exchanged token (RFC 8693, section 4.1); null for every other token. */
+      readonly actorId: string | null;
       readonly userId: string;
       readonly clientId: string;
       readonly scopes: ReadonlySet<string>;
@@ -39,6 +41,12 @@ export type UserPrincipal = Extract<Principal, { kind: 'user' }>;
 export function asUser(principal: Principal): UserPrincipal {
   if (principal.kind !== 'user') throw CommonErrors.FORBIDDEN();
   return principal;
+}
+
+/** The agent for which decisions are made when the caller names none: the actor of an exchanged token, not its subject. */
+export function actingAgent(principal: Principal | null): string | undefined {
+  if (principal?.kind === 'agent') return principal.agentId;
+  return principal?.kind === 'accessToken' ? (principal.actorId ?? principal.agentId) : undefined;
 }
 
 export const ANONYMOUS: Principal = { kind: 'anonymous' };

@@ -1,4 +1,4 @@
-import type { Principal } from '../../access/principal.ts';
+import { actingAgent, type Principal } from '../../access/principal.ts';
 import { clockHour, isoTime, SECOND_MS } from '../../kernel/clock.ts';
 import { CommonErrors, invalidCredential } from '../../kernel/errors.ts';
 import { isId, newId } from '../../kernel/ids.ts';
@@ -119,11 +119,7 @@ class Question implements Candidate<AuthorizeAnswer> {
     this.#by = by;
     this.#principal = asker.principal;
     this.#principalEpoch = asker.epoch;
-    const own =
-      asker.principal?.kind === 'agent' || asker.principal?.kind === 'accessToken'
-        ? asker.principal.agentId
-        : undefined;
-    this.#agentId = input.agentId ?? own ?? '';
+    this.#agentId = input.agentId ?? actingAgent(asker.principal) ?? '';
   }
 
   isFresh(epoch: number): boolean {
@@ -315,8 +311,9 @@ class Question implements Candidate<AuthorizeAnswer> {
       }
       case 'accessToken':
         if (now >= p.expiresAt) throw invalidCredential('access-token-expired');
+        if (agent.id === actingAgent(p)) return true;
         if (agent.ownerId !== p.userId) throw AgentErrors.AGENT_NOT_FOUND();
-        return agent.id === p.agentId;
+        return false;
       case 'anonymous':
         throw CommonErrors.UNAUTHORIZED();
     }

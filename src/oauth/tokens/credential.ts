@@ -3,7 +3,10 @@ import { scopeNames } from '../scope.ts';
 import { looksLikeAccessToken } from './access-token.ts';
 import { checkLiveToken } from './live-token.ts';
 
-/** An access token for our own API, as Bearer (contract 4): an agent that acts for a person within scopes. */
+/**
+ * An access token for our own API, as Bearer (contract 4): an agent that acts for a person within scopes. With an exchanged token the
+ * current actor acts, which is the outermost one (RFC 8693, section 4.1).
+ */
 export const accessTokenCredential: Credential = {
   kind: 'accessToken',
   recognises: looksLikeAccessToken,
@@ -14,6 +17,7 @@ export const accessTokenCredential: Credential = {
     return {
       kind: 'accessToken',
       agentId: claims.sub,
+      actorId: claims.act?.sub ?? null,
       userId: claims.user_id,
       clientId: claims.client_id,
       scopes: new Set(scopeNames(claims.scope)),

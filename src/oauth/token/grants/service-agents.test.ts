@@ -285,6 +285,47 @@ describe('token exchange', () => {
     });
   });
 
+  describe('with an exchanged token at our own API', () => {
+    /** What the actor, which holds no permission itself, may do with `scope` of a token of `scope`s and `authorize`. */
+    const exchanged = async (scope: string, owner: { id: string; token: string } = someone) => {
+      const source = await tokens(t, someone, client, { prompt: 'consent', scope: 'mcp:read mcp:execute authorize' });
+      const actor = await actorOf(owner);
+      const r = await exchange({ subject_token: source.access_token, actor_token: actor.token, scope });
+      expect(r.status, r.text).toBe(200);
+      return { actor, subjectId: claimsOf(source.access_token).sub as string, token: r.body.access_token as string };
+    };
+    const question = (action: string, more: Json = {}) => ({ action, resource: 'mcp:notes:search', ...more });
+    const newest = async (count: number) =>
+      (await t.call('GET', `/audit?limit=${count}`, { as: someone })).body as Json[];
+
+    it('[RFC 8693 4.1] POST /authorize decides for the actor, by its delegation, and records both', async () => {
+      const { actor, subjectId, token } = await exchanged('mcp:execute authorize');
+      const [delegation] = (await t.call('GET', `/delegations?toAgent=${actor.id}`, { as: someone })).body;
+      expect(delegation).toMatchObject({ fromAgent: subjectId, toAgent: actor.id });
+      expect((await t.authorize(token, question('execute'))).body.allowed).toBe(true);
+      expect((await t.authorize(token, question('execute', { agentId: actor.id }))).body.allowed).toBe(true);
+      const batch = await t.call('POST', '/authorize/batch', { as: token, body: { requests: [question('execute')] } });
+      expect(batch.body.results).toMatchObject([{ allowed: true }]);
+      for (const entry of await newest(3))
+        expect(entry).toMatchObject({ agentId: actor.id, result: 'allowed', delegationIds: [delegation.id] });
+    });
+
+    it('[RFC 8693 4.1] the scopes and the delegation narrow it, whatever the subject may do', async () => {
+      const { actor, subjectId, token } = await exchanged('mcp:read authorize');
+      expect((await t.authorize(someone.token, question('execute', { agentId: subjectId }))).body.allowed).toBe(true);
+      expect((await t.authorize(token, question('read'))).body.allowed).toBe(true);
+      expect((await t.authorize(token, question('execute'))).body).toMatchObject({
+        allowed: false,
+        reason: 'NO_PERMISSION',
+      });
+      expect((await newest(1))[0]).toMatchObject({ agentId: actor.id, action: 'execute', result: 'denied' });
+    });
+
+    it('without the scope authorize it asks nothing', async () => {
+      expect((await t.authorize((await exchanged('mcp:execute')).token, question('execute'))).status).toBe(403);
+    });
+  });
+
   it.each<[string, (o: { source: Json; got: Json; actor: Json }) => Promise<unknown>]>([
     [
       'the source token is revoked',
