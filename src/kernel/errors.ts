@@ -9,7 +9,7 @@ export class LegateError extends Error {
   readonly status: number;
   readonly details: Record<string, unknown> | undefined;
   readonly reason: RefusalReason | undefined;
-  readonly context: RefusalContext | undefined;
+  context: RefusalContext | undefined;
   readonly headers: Record<string, string> | undefined;
 
   constructor(declaration: ErrorDeclaration, options: ErrorOptionsOf = {}) {
@@ -21,6 +21,12 @@ export class LegateError extends Error {
     this.reason = options.reason;
     this.context = options.context;
     this.headers = options.headers;
+  }
+
+  /** Adds to what is logged with the error. */
+  inContext(context: RefusalContext): this {
+    this.context = { ...this.context, ...context };
+    return this;
   }
 
   toBody(): { error: { code: string; message: string; details?: Record<string, unknown> } } {

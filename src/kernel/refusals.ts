@@ -41,14 +41,13 @@ export const REFUSALS = {
   // Authorization codes
   'code-unknown': 'No authorization code has this hash.',
   'code-of-another-client': 'The code was issued to another client.',
-  'code-reused': 'The code was exchanged before; its grant has ended.',
+  'code-reused': 'The code was presented before; its grant, if there was one, has ended.',
   'code-expired': 'The code has expired.',
   'code-redirect-uri': 'redirect_uri differs from that of the authorization request.',
   'code-verifier': 'code_verifier does not match the challenge.',
   'code-resource': 'The code was issued for another resource.',
 
   // Refresh tokens
-  'refresh-token-malformed': 'The text does not have the form of a refresh token.',
   'refresh-token-unknown': 'No refresh token has this hash.',
   'refresh-token-of-another-client': 'The refresh token was issued to another client.',
   'refresh-token-expired': 'The refresh token has expired.',
@@ -57,7 +56,7 @@ export const REFUSALS = {
   'scope-not-granted': 'More scope is requested than was granted.',
 
   // Token exchange
-  'actor-token-unknown': 'No agent has the actor token.',
+  'actor-token-unknown': 'No active agent has the actor token.',
   'actor-is-subject': 'The actor is the subject of the token.',
   'exchange-target': 'The subject token is for another resource than the one requested.',
   'exchange-delegation-refused': 'The delegation from the holder to the actor is refused.',

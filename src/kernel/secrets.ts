@@ -1,4 +1,5 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Branded } from './branded.ts';
 
 /**
  * Secrets that we issue: `<prefix>_` + 43 characters base62-safe base64url (256 random bits) + 6 characters of checksum.
@@ -53,8 +54,11 @@ export function secretKindByPrefix(secret: string): SecretKind | undefined {
   return undefined;
 }
 
-/** What is stored of a secret: SHA-256, hex. Looking a row up by it leaks nothing useful through timing. */
-export const secretHash = (secret: string): string => hash('sha256', secret, 'hex');
+/** What is stored of a secret. The brand keeps a secret from being taken for its hash. */
+export type SecretHash = Branded<string, 'SecretHash'>;
+
+/** SHA-256, hex. Looking a row up by it leaks nothing useful through timing. */
+export const secretHash = (secret: string): SecretHash => hash('sha256', secret, 'hex') as SecretHash;
 
 /** Constant-time comparison of two strings of any length. */
 export function secretsEqual(a: string, b: string): boolean {

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Clock } from '../kernel/clock.ts';
 import { CommonErrors, LegateError } from '../kernel/errors.ts';
 import { type Database, type Db, isUnavailable, type Tables } from '../storage/index.ts';
+import { ChangeBatcher } from './change-batcher.ts';
 import { HourCounters } from './counters.ts';
 import { CurrentEpoch } from './current-epoch.ts';
 import {
@@ -140,6 +141,7 @@ export class Ledger {
   readonly #o: LedgerOptions;
   readonly #store: BatchStore;
   readonly #mutex = new Mutex();
+  readonly #together = new ChangeBatcher((work) => this.change(work));
   readonly #counters = new HourCounters();
   readonly #listeners = new Set<(commit: Commit) => void>();
   readonly #invalidated = new Set<() => void>();
@@ -273,6 +275,15 @@ export class Ledger {
         throw error;
       }
     });
+  }
+
+  /**
+   * The same for a small change that many requests make at once, such as the exchange of a token: they run one after the other in one
+   * transaction with one durable commit. A LegateError that `work` returns rejects its own call and the commit stands; one that it
+   * throws fails every call of the commit.
+   */
+  changeTogether<T>(work: (change: Change) => Promise<T | LegateError>): Promise<T> {
+    return this.#together.add(work);
   }
 
   /** Lets waiting decisions finish, then refuses new ones. */

@@ -5,19 +5,20 @@ import { CommonErrors } from '../kernel/errors.ts';
 import { secretsEqual } from '../kernel/secrets.ts';
 import { defineRoute, type Platform } from '../platform.ts';
 import { authorizePage, CONSENT, decideOnPage } from './authorize/authorize.ts';
-import { authenticateHolder, clientCredentials, refused } from './clients/authenticate-client.ts';
+import { authenticateHolder, clientCredentials, refusedClient } from './clients/authenticate-client.ts';
 import { Registered, registerClient } from './clients/register-client.ts';
 import { ClientErrors, OAuthErrors, oauthFailure } from './errors.ts';
 import { formParameter } from './form-parameter.ts';
 import { managementRoutes } from './management-routes.ts';
 import { SERVER_METADATA_PATH, ServerMetadata, serverMetadata } from './metadata/metadata.ts';
-import { TokenAnswer, TokenRequest, token } from './token/token.ts';
+import { TokenAnswer, token } from './token/token.ts';
+import { secretParameter, TOKEN_BODY_LIMIT, TokenForm } from './token/token-request.ts';
 import { introspect } from './tokens/introspect.ts';
 import { keyRing } from './tokens/keys.ts';
 import { revokeToken } from './tokens/revoke-token.ts';
 
-const HTML = { mediaTypes: ['text/html'] } as const;
 const BODY_LIMIT = 65_536;
+const HTML = { mediaTypes: ['text/html'] } as const;
 const Loose = z.record(z.string(), z.string());
 
 /** Every endpoint answers under both names of the specification, at both mounts (specification 4, contract 12). */
@@ -87,7 +88,7 @@ const consentPost = everywhere((path, mount) =>
   }),
 );
 
-const handleToken = async (call: Call<undefined, undefined, TokenRequest>, platform: Platform) => ({
+const handleToken = async (call: Call<undefined, undefined, TokenForm>, platform: Platform) => ({
   status: 200,
   body: await token(platform, call.request, call.body),
 });
@@ -103,8 +104,8 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
     crossOrigin: true,
     rateLimit: 'token',
     form: 'only',
-    body: TokenRequest,
-    bodyLimit: BODY_LIMIT,
+    body: TokenForm,
+    bodyLimit: TOKEN_BODY_LIMIT,
     responses: { 200: TokenAnswer },
     errorBody: oauthFailure,
     errors: [
@@ -148,7 +149,7 @@ const register = everywhere((path, mount) =>
     crossOrigin: true,
     rateLimit: 'registration',
     body: z.unknown().meta({ description: 'Client metadata of RFC 7591, section 2.' }),
-    bodyLimit: BODY_LIMIT,
+    bodyLimit: TOKEN_BODY_LIMIT,
     responses: { 201: Registered },
     errorBody: oauthFailure,
     errors: [
@@ -161,19 +162,18 @@ const register = everywhere((path, mount) =>
   }),
 );
 
-/** A token of any length may be asked about: the body has its limit. */
-const TokenForm = z.object({
-  token: formParameter(BODY_LIMIT),
+const AboutToken = z.object({
+  token: secretParameter,
   token_type_hint: formParameter(100),
   client_id: formParameter(2048),
-  client_secret: formParameter(512),
+  client_secret: secretParameter,
 });
 
-const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof TokenForm>>, platform: Platform) => {
+const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof AboutToken>>, platform: Platform) => {
   const holder = await authenticateHolder(platform, clientCredentials(call.request, call.body));
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
   await revokeToken(platform, holder.id, call.body.token);
-  return { status: 200 };
+  return { status: 200, body: {} };
 };
 const revoke = everywhere((path, mount) =>
   defineRoute({
@@ -182,13 +182,13 @@ const revoke = everywhere((path, mount) =>
     mount,
     summary: 'Revoke a token',
     description:
-      'RFC 7009. A refresh token ends its whole grant. Always 200 for a client that proved itself, whatever the token was.',
+      'RFC 7009. A refresh token ends its whole grant. Always 200 with an empty object for a client that proved itself, whatever the token was.',
     access: 'public',
     crossOrigin: true,
     form: 'only',
-    body: TokenForm.meta({ id: 'RevocationRequest' }),
-    bodyLimit: BODY_LIMIT,
-    responses: { 200: null },
+    body: AboutToken.meta({ id: 'RevocationRequest' }),
+    bodyLimit: TOKEN_BODY_LIMIT,
+    responses: { 200: z.strictObject({}).meta({ id: 'Revocation' }) },
     errorBody: oauthFailure,
     errors: [
       OAuthErrors.OAUTH_INVALID_REQUEST,
@@ -199,7 +199,7 @@ const revoke = everywhere((path, mount) =>
   }),
 );
 
-const handleIntrospect = async (call: Call<undefined, undefined, z.output<typeof TokenForm>>, platform: Platform) => {
+const handleIntrospect = async (call: Call<undefined, undefined, z.output<typeof AboutToken>>, platform: Platform) => {
   const bearer = /^bearer /i.test(call.request.headers.get('authorization') ?? '');
   let asker: string | null = null;
   if (bearer) {
@@ -208,7 +208,7 @@ const handleIntrospect = async (call: Call<undefined, undefined, z.output<typeof
     if (!call.request.headers.has('authorization') && call.body.client_secret === undefined)
       throw CommonErrors.UNAUTHORIZED();
     const proved = await authenticateHolder(platform, clientCredentials(call.request, call.body));
-    if (!proved.confidential) throw refused(false);
+    if (!proved.confidential) throw refusedClient({ id: proved.id, byBasic: false }, 'client-public');
     asker = proved.id;
   }
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
@@ -224,8 +224,8 @@ const introspection = everywhere((path, mount) =>
       'RFC 7662. For administrators (Bearer), clients that have a secret, and agents with their id and token as such. What is not a live token is exactly {"active":false}.',
     access: 'public',
     form: 'only',
-    body: TokenForm.meta({ id: 'IntrospectionRequest' }),
-    bodyLimit: BODY_LIMIT,
+    body: AboutToken.meta({ id: 'IntrospectionRequest' }),
+    bodyLimit: TOKEN_BODY_LIMIT,
     responses: { 200: z.looseObject({ active: z.boolean() }).meta({ id: 'Introspection' }) },
     errorBody: oauthFailure,
     errors: [

@@ -59,7 +59,10 @@ export function narrowScopes(held: readonly string[], asked: string | undefined)
   const names = scopeNames(asked);
   const more = names.find((name) => !held.includes(name));
   if (more !== undefined)
-    throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: `The scope ${more.slice(0, 100)} was not granted.` });
+    throw OAuthErrors.OAUTH_INVALID_SCOPE({
+      reason: 'scope-not-granted',
+      message: `The scope ${more.slice(0, 100)} was not granted.`,
+    });
   return names;
 }
 

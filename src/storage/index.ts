@@ -10,7 +10,7 @@ export {
 } from './database.ts';
 export { DatabaseError } from './database-error.ts';
 export { isSchemaCurrent, migrate, newerSchema, type SchemaState, schemaState } from './migrate.ts';
-export { prepared, preparedForMany } from './prepared.ts';
+export { prepared } from './prepared.ts';
 export type {
   AgentRow,
   AnomalyRow,
@@ -22,6 +22,7 @@ export type {
   InviteRow,
   McpServerRow,
   OAuthClientRow,
+  OAuthCodeRow,
   OAuthGrantRow,
   OneTimeTokenRow,
   SessionRow,

@@ -547,6 +547,8 @@ interface OAuthCodesTable {
   grant_id: string | null;
 }
 
+export type OAuthCodeRow = Selectable<OAuthCodesTable>;
+
 /** Refresh tokens. Used ones are kept as long as their grant may live, so that a second use is seen. */
 interface OAuthRefreshTokensTable {
   token_hash: string;

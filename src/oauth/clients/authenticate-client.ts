@@ -1,5 +1,7 @@
 import { isActive } from '../../authorization/agents/index.ts';
+import type { LegateError } from '../../kernel/errors.ts';
 import { isId } from '../../kernel/ids.ts';
+import type { RefusalReason } from '../../kernel/refusals.ts';
 import { secretHash, secretsEqual } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
@@ -21,15 +23,21 @@ export function clientCredentials(
 ): ClientCredentials {
   const header = request.headers.get('authorization');
   if (header === null || !/^basic /i.test(header)) {
-    if (body.client_id === undefined) throw OAuthErrors.OAUTH_INVALID_CLIENT({ message: 'client_id is missing.' });
+    if (body.client_id === undefined)
+      throw OAuthErrors.OAUTH_INVALID_CLIENT({ reason: 'client-id-missing', message: 'client_id is missing.' });
     return { id: body.client_id, secret: body.client_secret, byBasic: false };
   }
   if (body.client_secret !== undefined)
-    throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'The client proves itself in two ways at once.' });
+    throw OAuthErrors.OAUTH_INVALID_REQUEST({
+      reason: 'client-authenticated-twice',
+      message: 'The client proves itself in two ways at once.',
+    });
   const [id, secret] = readBasic(header.slice(6)) ?? [];
-  if (id === undefined || secret === undefined) throw refused(true);
+  if (id === undefined || secret === undefined)
+    throw refusedClient({ id: undefined, byBasic: true }, 'client-header-malformed');
   if (body.client_id !== undefined && body.client_id !== id)
     throw OAuthErrors.OAUTH_INVALID_REQUEST({
+      reason: 'client-id-mismatch',
       message: 'client_id and the Authorization header name different clients.',
     });
   return { id, secret: secret === '' ? undefined : secret, byBasic: true };
@@ -50,11 +58,28 @@ function readBasic(value: string): [id: string, secret: string] | undefined {
   }
 }
 
-/** 401 with a challenge only when HTTP authentication was tried (RFC 6749, section 5.2). */
-export const refused = (byBasic: boolean) =>
-  OAuthErrors.OAUTH_INVALID_CLIENT(
-    byBasic ? { headers: { 'www-authenticate': 'Basic realm="oauth", charset="UTF-8"' } } : {},
-  );
+/** Whether the request says anything about its client. */
+export const hasClientCredentials = (
+  request: Request,
+  body: { client_id?: string | undefined; client_secret?: string | undefined },
+): boolean =>
+  body.client_id !== undefined ||
+  body.client_secret !== undefined ||
+  /^basic /i.test(request.headers.get('authorization') ?? '');
+
+/** Of a client id that a caller chose. */
+const MAX_LOGGED_CHARS = 200;
+
+/** 401 with a challenge only when HTTP authentication was tried (RFC 6749, section 5.2); the same for every reason. */
+export const refusedClient = (
+  { id, byBasic }: { readonly id: string | undefined; readonly byBasic: boolean },
+  reason: RefusalReason,
+): LegateError =>
+  OAuthErrors.OAUTH_INVALID_CLIENT({
+    reason,
+    context: { clientId: id?.slice(0, MAX_LOGGED_CHARS) },
+    ...(byBasic ? { headers: { 'www-authenticate': 'Basic realm="oauth", charset="UTF-8"' } } : {}),
+  });
 
 /**
  * The client that proved itself as its registration demands (contract 12.1): a secret that is sent must match, one that is
@@ -62,26 +87,33 @@ export const refused = (byBasic: boolean) =>
  */
 export async function authenticateClient(
   platform: Platform,
-  { id, secret, byBasic }: ClientCredentials,
+  by: ClientCredentials,
 ): Promise<{ client: Client; confidential: boolean }> {
+  const { id, secret } = by;
   const client = await resolveClient(platform, id);
-  if (!client) throw refused(byBasic);
-  if (secret !== undefined && !(client.secretHash !== null && secretsEqual(secretHash(secret), client.secretHash)))
-    throw refused(byBasic);
-  if (secret === undefined && client.authMethod !== 'none' && client.authMethod !== 'optional') throw refused(byBasic);
-  return { client, confidential: secret !== undefined };
+  if (!client) throw refusedClient(by, 'client-unknown');
+  if (secret === undefined) {
+    if (client.authMethod !== 'none' && client.authMethod !== 'optional')
+      throw refusedClient(by, 'client-secret-missing');
+    return { client, confidential: false };
+  }
+  if (client.secretHash === null) throw refusedClient(by, 'client-secret-unexpected');
+  if (!secretsEqual(secretHash(secret), client.secretHash)) throw refusedClient(by, 'client-secret-wrong');
+  return { client, confidential: true };
 }
 
-/** An active agent that proves itself with its id and its agent token (contract 12.9); of whatever type. */
+/** An active agent, of whatever type, that proves itself with its id and its agent token (contract 12.9), or why it does not. */
 export async function serviceAgent(
   db: Db,
   { id, secret }: ClientCredentials,
   now: number,
-): Promise<AgentRow | undefined> {
-  if (secret === undefined || !isId('agent', id)) return undefined;
+): Promise<AgentRow | RefusalReason> {
+  if (secret === undefined) return 'client-secret-missing';
+  if (!isId('agent', id)) return 'client-unknown';
   const row = await db.selectFrom('agents').selectAll().where('id', '=', id).executeTakeFirst();
-  if (!row || !secretsEqual(secretHash(secret), row.token_hash)) return undefined;
-  return isActive(row, now) ? row : undefined;
+  if (!row) return 'client-unknown';
+  if (!secretsEqual(secretHash(secret), row.token_hash)) return 'client-secret-wrong';
+  return isActive(row, now) ? row : 'agent-inactive';
 }
 
 /** Whoever holds tokens and proves itself: a client, or an agent with tokens of its own. Throws OAUTH_INVALID_CLIENT. */
@@ -94,6 +126,6 @@ export async function authenticateHolder(
     return { id: client.id, confidential };
   }
   const agent = await serviceAgent(platform.database.read, by, platform.clock.now());
-  if (!agent) throw refused(by.byBasic);
+  if (typeof agent === 'string') throw refusedClient(by, agent);
   return { id: agent.id, confidential: true };
 }

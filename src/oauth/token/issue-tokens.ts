@@ -6,6 +6,7 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { OAuthGrantRow } from '../../storage/index.ts';
 import { type Act, newJti, signAccessToken } from '../tokens/access-token.ts';
+import type { RefreshToken } from './token-request.ts';
 
 /** RFC 6749, section 5.1; `issued_token_type` of RFC 8693, section 2.2.1. */
 export interface TokenResponse {
@@ -90,11 +91,13 @@ export function newRefreshToken(
   platform: Platform,
   now: number,
   grant: Pick<OAuthGrantRow, 'id' | 'expires_at'>,
-  previous?: string,
+  previous?: RefreshToken,
 ) {
   const { refreshTokenTtl, reuseGraceSeconds } = platform.config.mcp;
   const token =
-    previous !== undefined && reuseGraceSeconds > 0 ? successorOf(platform, previous) : newSecret('refreshToken');
+    previous !== undefined && reuseGraceSeconds > 0
+      ? successorOf(platform, previous)
+      : (newSecret('refreshToken') as RefreshToken);
   const row = {
     token_hash: secretHash(token),
     grant_id: grant.id,
@@ -106,7 +109,7 @@ export function newRefreshToken(
   return { token, row };
 }
 
-export const successorOf = (platform: Platform, token: string): string => {
+export const successorOf = (platform: Platform, token: RefreshToken): RefreshToken => {
   const key = platform.config.mcp.signingSecret ?? platform.secrets().pepper[0]?.key ?? '';
-  return secretFrom('refreshToken', createHmac('sha256', key).update(`refresh ${token}`).digest());
+  return secretFrom('refreshToken', createHmac('sha256', key).update(`refresh ${token}`).digest()) as RefreshToken;
 };

@@ -94,13 +94,14 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     ['a verifier of 42 characters', (f) => ({ ...f, code_verifier: 'x'.repeat(42) }), 'invalid_grant'],
     ['a verifier of 129 characters', (f) => ({ ...f, code_verifier: 'x'.repeat(129) }), 'invalid_grant'],
     ['a verifier with a padding', (f) => ({ ...f, code_verifier: `${f['code_verifier']}=` }), 'invalid_grant'],
-    ['no redirect URI', (f) => without(f, 'redirect_uri'), 'invalid_grant'],
+    ['no redirect URI', (f) => without(f, 'redirect_uri'), 'invalid_request'],
+    ['an empty redirect URI', (f) => ({ ...f, redirect_uri: '' }), 'invalid_request'],
     ['another redirect URI', (f) => ({ ...f, redirect_uri: 'https://app.example/callback/' }), 'invalid_grant'],
     ['another resource', (f) => ({ ...f, resource: NOTES }), 'invalid_grant'],
     ['an unknown resource', (f) => ({ ...f, resource: 'https://elsewhere.example/' }), 'invalid_target'],
     ['no grant type', (f) => without(f, 'grant_type'), 'invalid_request'],
     ['another grant type', (f) => ({ ...f, grant_type: 'password' }), 'unsupported_grant_type'],
-    ['a code of 1,000 characters', (f) => ({ ...f, code: 'x'.repeat(1000) }), 'invalid_request'],
+    ['a code of 10,000 characters', (f) => ({ ...f, code: 'x'.repeat(10_000) }), 'invalid_grant'],
     ['a code with a NUL', (f) => ({ ...f, code: 'lga_\u0000' }), 'invalid_grant'],
   ])('[RFC 6749 5.2; RFC 7636 4.6] refuses a code with 400 for %s', async (_what, change, error) => {
     const r = await form(t, '/oauth/token', change(await codeFields()));
@@ -108,6 +109,30 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     expect(r.body.error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
     expect(r.headers.get('cache-control')).toBe('no-store');
     expect(r.headers.has('www-authenticate')).toBe(false);
+  });
+
+  it.each(['code_verifier', 'redirect_uri', 'client_id'])(
+    '[RFC 6749 4.1.3] a request without %s leaves the code as it was',
+    async (name) => {
+      const fields = await codeFields();
+      expect((await form(t, '/oauth/token', without(fields, name))).status).toBeGreaterThanOrEqual(400);
+      expect((await form(t, '/oauth/token', { ...fields, [name]: '' })).status).toBeGreaterThanOrEqual(400);
+      const r = await form(t, '/oauth/token', fields);
+      expect(r.status, r.text).toBe(200);
+      // Used codes, too: what is incomplete does not end the grant.
+      await form(t, '/oauth/token', without(fields, name));
+      expect((await refreshWith(t, client, r.body.refresh_token)).status).toBe(200);
+    },
+  );
+
+  it('[RFC 6749 4.1.3] another client does not learn from a missing redirect URI that a code exists', async () => {
+    const other = await register(t);
+    const r = await form(
+      t,
+      '/oauth/token',
+      without({ ...(await codeFields()), client_id: other.client_id }, 'redirect_uri'),
+    );
+    expect([r.status, r.body.error]).toEqual([400, 'invalid_grant']);
   });
 
   it('[RFC 7636 4.6] burns the code on a wrong verifier', async () => {
@@ -336,6 +361,32 @@ describe('grant_type=refresh_token', () => {
     expect((await refreshWith(t, client, first.refresh_token)).status).toBe(200);
     expect((await refreshWith(t, other, first.refresh_token)).body.error).toBe('invalid_grant');
     expect((await t.legate.mcp.validateToken(first.access_token)).valid).toBe(true);
+  });
+
+  it('[RFC 6749 5.2] whatever is presented as a refresh token and is none is 400 invalid_grant', async () => {
+    const own = await tokens(t, person, client);
+    const agent = await t.agent(await t.user());
+    for (const other of [
+      own.access_token,
+      agent.token,
+      person.token,
+      client.client_secret,
+      client.client_id,
+      'x',
+      ' ',
+      `${own.refresh_token} `,
+      own.refresh_token.toUpperCase(),
+      own.refresh_token.slice(0, -1),
+      'x'.repeat(10_240),
+      'é\u{1f600}中\u0000\u202e',
+    ]) {
+      const r = await refreshWith(t, client, other);
+      expect([r.status, r.body.error], other.slice(0, 20)).toEqual([400, 'invalid_grant']);
+      expect(r.body.error_description).toBe(
+        'The code or token is not valid, has expired, was revoked or was issued to another client.',
+      );
+    }
+    expect((await refreshWith(t, client, own.refresh_token)).status).toBe(200);
   });
 
   it.each<[string, Record<string, string>, string]>([

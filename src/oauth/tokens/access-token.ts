@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Branded } from '../../kernel/branded.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Platform } from '../../platform.ts';
@@ -9,6 +10,9 @@ export interface Act {
   readonly sub: string;
   readonly act?: Act;
 }
+
+/** Id of an access token: `<grant id>.<random>`. */
+export type Jti = Branded<string, 'Jti'>;
 
 /** Claims of an access token (specification 2.9, contract 12.3; RFC 9068). Times are seconds. */
 export interface Claims {
@@ -21,8 +25,8 @@ export interface Claims {
   readonly scope: string;
   readonly iat: number;
   readonly exp: number;
-  /** `<grant id>.<random>`: what ends the grant ends the token. */
-  readonly jti: string;
+  /** Names the grant: what ends that ends the token. */
+  readonly jti: Jti;
   /** The person for whom the agent acts. */
   readonly user_id: string;
   readonly act?: Act;
@@ -40,8 +44,8 @@ const headerOf = (key: SigningKey): string => {
   return header;
 };
 
-export const newJti = (grantId: string): string => `${grantId}.${randomBytes(12).toString('base64url')}`;
-export const grantOfJti = (jti: string): string => jti.slice(0, Math.max(0, jti.indexOf('.')));
+export const newJti = (grantId: string): Jti => `${grantId}.${randomBytes(12).toString('base64url')}` as Jti;
+export const grantOfJti = (jti: Jti): string => jti.slice(0, Math.max(0, jti.indexOf('.')));
 
 export function signAccessToken(platform: Platform, claims: Claims): string {
   const { current } = keyRing(platform);

@@ -47,7 +47,7 @@ describe('POST /oauth/revoke', () => {
   it.each(PREFIXES)('[RFC 7009 2.1] a refresh token takes its grant with it, at %s/revoke', async (prefix) => {
     const got = await tokens(t, person, client, { scope: 'agents:read' });
     const r = await form(t, `${prefix}/revoke`, { token: got.refresh_token, client_id: client.client_id });
-    expect([r.status, r.text]).toEqual([200, '']);
+    expect([r.status, r.text, r.headers.get('content-type')]).toEqual([200, '{}', 'application/json; charset=utf-8']);
     expect(r.headers.get('access-control-allow-origin')).toBe('*');
     expect(r.headers.get('cache-control')).toBe('no-store');
     await expectEnded(client, got);

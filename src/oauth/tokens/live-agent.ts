@@ -3,7 +3,10 @@ import type { AgentRow, Db } from '../../storage/index.ts';
 import { OAuthErrors } from '../errors.ts';
 
 export const inactiveAgent = () =>
-  OAuthErrors.OAUTH_INVALID_GRANT({ message: 'The agent of this grant is not active.' });
+  OAuthErrors.OAUTH_INVALID_GRANT({
+    reason: 'grant-agent-inactive',
+    message: 'The agent of this grant is not active.',
+  });
 
 /** undefined for an agent that is revoked, expired or gone. */
 export async function liveAgent(db: Db, agentId: string, now: number): Promise<AgentRow | undefined> {

@@ -1,28 +1,41 @@
+import { isId } from '../../../kernel/ids.ts';
 import type { Platform } from '../../../platform.ts';
-import { type ClientCredentials, refused, serviceAgent } from '../../clients/authenticate-client.ts';
+import {
+  authenticateClient,
+  type ClientCredentials,
+  refusedClient,
+  serviceAgent,
+} from '../../clients/authenticate-client.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { targetOf } from '../../resource.ts';
 import { agentScopes } from '../../scope.ts';
 import { accessToken, insertGrant, type TokenResponse } from '../issue-tokens.ts';
+import type { ClientCredentialsRequest } from '../token-request.ts';
 
 /**
  * `grant_type=client_credentials` (RFC 6749, section 4.4; contract 12.9): a `service` agent proves itself with its id and its agent
- * token, and gets an access token for itself. No refresh token: it can ask again.
+ * token, and gets an access token for itself. No refresh token: it can ask again. A registered client that proves itself is refused
+ * with OAUTH_UNAUTHORIZED_CLIENT: it acts for people only.
  */
 export async function clientCredentialsGrant(
   platform: Platform,
   by: ClientCredentials,
-  input: { scope?: string | undefined; resource?: string | undefined },
+  request: ClientCredentialsRequest,
 ): Promise<TokenResponse> {
-  const target = await targetOf(platform, input.resource);
-  const scope = agentScopes(platform, input.scope).join(' ');
+  if (!isId('agent', by.id)) {
+    await authenticateClient(platform, by);
+    throw OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT({ reason: 'client-grant-type' });
+  }
+  const target = await targetOf(platform, request.resource);
+  const scope = agentScopes(platform, request.scope).join(' ');
   const ttl = platform.config.mcp.accessTokenTtl * 1000;
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.changeTogether(async (change) => {
     const { db, now } = change;
     const agent = await serviceAgent(db, by, now);
-    if (!agent) throw refused(by.byBasic);
+    if (typeof agent === 'string') return refusedClient(by, agent);
     if (agent.type !== 'service')
-      throw OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT({
+      return OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT({
+        reason: 'client-grant-type',
         message: 'Only an agent of type service may use client_credentials.',
       });
     const grant = await insertGrant(platform, change, {

@@ -1,65 +1,61 @@
 import { createHash } from 'node:crypto';
-import { MicroBatcher } from '../../../kernel/micro-batcher.ts';
-import { secretHash, secretsEqual } from '../../../kernel/secrets.ts';
+import type { LegateError } from '../../../kernel/errors.ts';
+import type { RefusalReason } from '../../../kernel/refusals.ts';
+import { type SecretHash, secretHash, secretsEqual } from '../../../kernel/secrets.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
+import type { Db, OAuthCodeRow } from '../../../storage/index.ts';
 import type { Client } from '../../clients/client.ts';
 import { endGrants } from '../../consent/grants.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { type Target, targetOf } from '../../resource.ts';
 import { inactiveAgent, liveAgent } from '../../tokens/live-agent.ts';
 import { accessToken, insertGrant, newRefreshToken, type TokenResponse } from '../issue-tokens.ts';
-
-export interface CodeExchange {
-  readonly code?: string | undefined;
-  readonly redirect_uri?: string | undefined;
-  readonly code_verifier?: string | undefined;
-  readonly resource?: string | undefined;
-}
-
-interface Asked {
-  readonly client: Client;
-  readonly hash: string;
-  readonly verifier: string;
-  readonly redirectUri: string | undefined;
-  readonly target: Target | undefined;
-}
-
-const MOST_AT_ONCE = 32;
-const groups = new WeakMap<Platform, MicroBatcher<Asked, TokenResponse>>();
+import { type CodeRequest, missing } from '../token-request.ts';
 
 /**
- * `grant_type=authorization_code` (OAuth 2.1, section 4.1.3). A code is taken by one atomic statement, before what the
- * request proves is judged: it is good for one try. Seen twice, it ends the grant that came of it (contract 12.5). Calls at the same time
- * share a commit.
+ * `grant_type=authorization_code` (OAuth 2.1, section 4.1.3). A request that lacks a proof leaves the code as it was. Otherwise the
+ * code is taken by one atomic statement before the proofs are judged, so it is good for one attempt; presented again, it ends the
+ * grant that came of it (contract 12.5).
  */
-export async function exchangeCode(platform: Platform, client: Client, input: CodeExchange): Promise<TokenResponse> {
-  const { code, code_verifier: verifier } = input;
-  if (code === undefined) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'code is missing.' });
-  if (verifier === undefined) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'code_verifier is missing.' });
-  const target = input.resource === undefined ? undefined : await targetOf(platform, input.resource);
-  let group = groups.get(platform);
-  if (!group) {
-    group = new MicroBatcher(MOST_AT_ONCE, (asked) =>
-      platform.ledger.change(async (change) => {
-        const results: (TokenResponse | Error)[] = [];
-        for (const one of asked) results.push(await exchangeOne(platform, change, one));
-        return results;
-      }),
-    );
-    groups.set(platform, group);
-  }
-  return group.add({ client, hash: secretHash(code), verifier, redirectUri: input.redirect_uri, target });
+export async function exchangeCode(platform: Platform, client: Client, request: CodeRequest): Promise<TokenResponse> {
+  const target = request.resource === undefined ? undefined : await targetOf(platform, request.resource);
+  return platform.ledger.changeTogether((change) => exchangeOne(platform, change, client, request, target));
 }
 
-/** What is taken stays taken: a refusal is given back, never thrown, so that the change commits. */
+/** A taken code stays taken: refusals are returned, not thrown, so that the change commits. */
 async function exchangeOne(
   platform: Platform,
   change: Change,
-  { client, hash, verifier, redirectUri, target }: Asked,
-): Promise<TokenResponse | Error> {
+  client: Client,
+  request: CodeRequest,
+  target: Target | undefined,
+): Promise<TokenResponse | LegateError> {
   const { db, now } = change;
-  const row = await db
+  const hash = secretHash(request.code);
+  if (request.redirect_uri === undefined && (await needsRedirectUri(db, client, hash))) return missing('redirect_uri');
+  const code = await takeCode(change, client, hash);
+  if (!code) return refused(await whyNotTaken(change, client, hash));
+  if (now >= code.expires_at) return refused('code-expired');
+  if (!fitsRedirect(client, code.redirect_uri, request.redirect_uri)) return refused('code-redirect-uri');
+  if (!provesPossession(request.code_verifier, code.challenge)) return refused('code-verifier');
+  if (target && target.resource !== code.resource) return refused('code-resource');
+  if (!(await liveAgent(db, code.agent_id, now))) return inactiveAgent();
+  return issue(platform, change, client, code);
+}
+
+async function needsRedirectUri(db: Db, client: Client, hash: SecretHash): Promise<boolean> {
+  const code = await db
+    .selectFrom('oauth_codes')
+    .select('redirect_uri')
+    .where('code_hash', '=', hash)
+    .where('client_id', '=', client.id)
+    .executeTakeFirst();
+  return code !== undefined && code.redirect_uri !== null;
+}
+
+const takeCode = ({ db, now }: Change, client: Client, hash: SecretHash): Promise<OAuthCodeRow | undefined> =>
+  db
     .updateTable('oauth_codes')
     .set({ used_at: now })
     .where('code_hash', '=', hash)
@@ -67,33 +63,31 @@ async function exchangeOne(
     .where('used_at', 'is', null)
     .returningAll()
     .executeTakeFirst();
-  if (!row) {
-    const used = await db
-      .selectFrom('oauth_codes')
-      .select('grant_id')
-      .where('code_hash', '=', hash)
-      .where('client_id', '=', client.id)
-      .executeTakeFirst();
-    if (used?.grant_id) await endGrants(change, 'id', [used.grant_id], 'code-reused');
-    return refusedCode();
-  }
-  if (
-    now >= row.expires_at ||
-    !fitsRedirect(client, row.redirect_uri, redirectUri) ||
-    !provesPossession(verifier, row.challenge)
-  )
-    return refusedCode();
-  if (target && target.resource !== row.resource) return refusedCode();
-  if (!(await liveAgent(db, row.agent_id, now))) return inactiveAgent();
+
+/** Ends the grant of a code that its client presents again (RFC 9700, section 4.5). */
+async function whyNotTaken(change: Change, client: Client, hash: SecretHash): Promise<RefusalReason> {
+  const code = await change.db
+    .selectFrom('oauth_codes')
+    .select(['client_id', 'grant_id'])
+    .where('code_hash', '=', hash)
+    .executeTakeFirst();
+  if (!code) return 'code-unknown';
+  if (code.client_id !== client.id) return 'code-of-another-client';
+  if (code.grant_id) await endGrants(change, 'id', [code.grant_id], 'code-reused');
+  return 'code-reused';
+}
+
+async function issue(platform: Platform, change: Change, client: Client, code: OAuthCodeRow): Promise<TokenResponse> {
+  const { db, now } = change;
   const grant = await insertGrant(platform, change, {
     client_id: client.id,
-    user_id: row.user_id,
-    agent_id: row.agent_id,
+    user_id: code.user_id,
+    agent_id: code.agent_id,
     kind: 'authorization_code',
-    scope: row.scope,
-    resource: row.resource,
+    scope: code.scope,
+    resource: code.resource,
   });
-  await db.updateTable('oauth_codes').set({ grant_id: grant.id }).where('code_hash', '=', row.code_hash).execute();
+  await db.updateTable('oauth_codes').set({ grant_id: grant.id }).where('code_hash', '=', code.code_hash).execute();
   const response = accessToken(platform, grant, now);
   if (!client.grantTypes.includes('refresh_token')) return response;
   const next = newRefreshToken(platform, now, grant);
@@ -101,8 +95,10 @@ async function exchangeOne(
   return { ...response, refresh_token: next.token };
 }
 
-const refusedCode = () =>
+/** One message for every cause: who tries codes does not learn which of them exist. */
+const refused = (reason: RefusalReason) =>
   OAuthErrors.OAUTH_INVALID_GRANT({
+    reason,
     message: 'The code is not valid, has expired, was used, or does not fit this request.',
   });
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { claimsOf, form, type Person, register, signUp, tokens } from '../../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../../test/support/service.ts';
 import { protectMcp } from '../../../mcp/guard/protect.ts';
-import { ACCESS_TOKEN_TYPE, AGENT_TOKEN_TYPE } from './token-exchange.ts';
+import { ACCESS_TOKEN_TYPE, AGENT_TOKEN_TYPE } from '../token-request.ts';
 
 const NOTES = 'https://notes.example/mcp';
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -59,8 +59,8 @@ describe('grant_type=client_credentials', () => {
     [
       'a client',
       () => [{ client_id: client.client_id, client_secret: client.client_secret }, {}],
-      401,
-      'invalid_client',
+      400,
+      'unauthorized_client',
     ],
     ['two ways at once', (agent) => [{}, basic(agent.id, agent.token)], 400, 'invalid_request'],
     ['a scope over what people own', () => [{ scope: 'agents:write' }, {}], 400, 'invalid_scope'],
@@ -109,6 +109,29 @@ describe('grant_type=client_credentials', () => {
     expect(await valid(access_token)).toBe(true);
     expect((await form(t, '/oauth/revoke', { token: access_token }, basic(agent.id, agent.token))).status).toBe(200);
     expect(await valid(access_token)).toBe(false);
+  });
+});
+
+describe('client_credentials of a registered client', () => {
+  it('[RFC 6749 5.2] is 400 unauthorized_client once it has proved itself, and 401 invalid_client before', async () => {
+    const fields = { grant_type: 'client_credentials' };
+    const none = await register(t, { token_endpoint_auth_method: 'none' });
+    for (const [id, secret, status, error] of [
+      [client.client_id, client.client_secret, 400, 'unauthorized_client'],
+      [client.client_id, 'lgc_wrong', 401, 'invalid_client'],
+      [none.client_id, undefined, 400, 'unauthorized_client'],
+      [none.client_id, 'x', 401, 'invalid_client'],
+      ['cli_00000000000000000000000000', 'x', 401, 'invalid_client'],
+    ] as const) {
+      const r = await form(t, '/oauth/token', {
+        ...fields,
+        client_id: id,
+        ...(secret === undefined ? {} : { client_secret: secret }),
+      });
+      expect([r.status, r.body.error]).toEqual([status, error]);
+    }
+    const r = await form(t, '/oauth/token', fields, basic(client.client_id, client.client_secret));
+    expect([r.status, r.body.error, r.headers.get('www-authenticate')]).toEqual([400, 'unauthorized_client', null]);
   });
 });
 

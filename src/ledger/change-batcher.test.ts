@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { CommonErrors } from '../kernel/errors.ts';
+import { ChangeBatcher } from './change-batcher.ts';
+import type { Change } from './ledger.ts';
+
+/** A ledger that counts the changes of each commit by what they emit. */
+const batcher = () => {
+  const commits: number[] = [];
+  const together = new ChangeBatcher(async (work) => {
+    let changes = 0;
+    const result = await work({ emit: () => changes++ } as unknown as Change);
+    await new Promise((resolve) => setImmediate(resolve));
+    commits.push(changes);
+    return result;
+  });
+  const add = <T>(answer: () => T) =>
+    together.add(async (change) => {
+      change.emit({ type: 'grant.created', data: {} });
+      return answer();
+    });
+  return { add, commits };
+};
+
+it('commits together what comes in one turn, and what waits during a commit', async () => {
+  const { add, commits } = batcher();
+  const first = [1, 2, 3].map((n) => add(() => n * 2));
+  await first[0];
+  expect(await Promise.all(first)).toEqual([2, 4, 6]);
+  const many = Array.from({ length: 70 }, (_, n) => n);
+  expect(await Promise.all(many.map((n) => add(() => n)))).toEqual(many);
+  expect(commits).toEqual([3, 32, 32, 6]);
+});
+
+it('an error that a change returns is for its caller alone; one that it throws fails the commit; the next goes on', async () => {
+  const { add, commits } = batcher();
+  const settled = async (answers: (() => unknown)[]) =>
+    (await Promise.allSettled(answers.map(add))).map((r) =>
+      r.status === 'fulfilled' ? r.value : (r.reason as Error).message,
+    );
+  expect(await settled([() => 1, () => CommonErrors.NOT_FOUND({ message: 'one' }), () => 2])).toEqual([1, 'one', 2]);
+  const fails = () => {
+    throw new Error('all');
+  };
+  expect(await settled([() => 1, fails])).toEqual(['all', 'all']);
+  expect(await settled([() => 3])).toEqual([3]);
+  expect(commits).toEqual([3, 1]);
+});

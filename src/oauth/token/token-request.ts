@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import type { Branded } from '../../kernel/branded.ts';
+import { OAuthErrors } from '../errors.ts';
+import { formParameter } from '../form-parameter.ts';
+
+/** Bytes of a body of the token, revocation and introspection endpoints. */
+export const TOKEN_BODY_LIMIT = 65_536;
+
+/** A secret of any length: what is none of ours is refused as one that is not known, whatever its form. */
+export const secretParameter = formParameter(TOKEN_BODY_LIMIT);
+
+/** Body of the token endpoint on the wire, for every grant type. Unknown parameters are ignored (RFC 6749, section 3.2). */
+export const TokenForm = z
+  .object({
+    grant_type: formParameter(200),
+    client_id: formParameter(),
+    client_secret: secretParameter,
+    code: secretParameter,
+    redirect_uri: formParameter(),
+    code_verifier: formParameter(512),
+    refresh_token: secretParameter,
+    scope: formParameter(),
+    resource: formParameter(),
+    audience: formParameter(),
+    subject_token: secretParameter,
+    subject_token_type: formParameter(200),
+    actor_token: secretParameter,
+    actor_token_type: formParameter(200),
+    requested_token_type: formParameter(200),
+  })
+  .meta({ id: 'TokenRequest' });
+export type TokenForm = z.output<typeof TokenForm>;
+
+export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token';
+/** The agent token of the actor: a token of ours that is not a JWT (RFC 8693, section 3, allows further types). */
+export const AGENT_TOKEN_TYPE = 'urn:legate:token-type:agent_token';
+
+/** As a client presents it, before it is known to be one. Only its hash goes to the database. */
+export type AuthorizationCode = Branded<string, 'AuthorizationCode'>;
+/** As a client presents it, or as it is issued. Only its hash goes to the database. */
+export type RefreshToken = Branded<string, 'RefreshToken'>;
+
+/** RFC 6749, section 4.1.3; RFC 7636, section 4.5. */
+export interface CodeRequest {
+  readonly grant_type: 'authorization_code';
+  readonly code: AuthorizationCode;
+  readonly code_verifier: string;
+  /** Required where the authorization request stated it. */
+  readonly redirect_uri: string | undefined;
+  readonly resource: string | undefined;
+}
+
+/** RFC 6749, section 6. */
+export interface RefreshRequest {
+  readonly grant_type: 'refresh_token';
+  readonly refresh_token: RefreshToken;
+  readonly scope: string | undefined;
+  readonly resource: string | undefined;
+}
+
+/** RFC 6749, section 4.4. */
+export interface ClientCredentialsRequest {
+  readonly grant_type: 'client_credentials';
+  readonly scope: string | undefined;
+  readonly resource: string | undefined;
+}
+
+/** RFC 8693, section 2.1. */
+export interface ExchangeRequest {
+  readonly grant_type: typeof TOKEN_EXCHANGE;
+  /** An access token. */
+  readonly subject_token: string;
+  /** An agent token. */
+  readonly actor_token: string;
+  readonly scope: string | undefined;
+  /** `resource` or `audience`. */
+  readonly target: string | undefined;
+}
+
+export type TokenRequest = CodeRequest | RefreshRequest | ClientCredentialsRequest | ExchangeRequest;
+
+/** What a form asks for. Throws OAUTH_INVALID_REQUEST for one that is incomplete, OAUTH_UNSUPPORTED_GRANT_TYPE. */
+export function readTokenRequest(form: TokenForm): TokenRequest {
+  const { scope, resource } = form;
+  const grantType = required(form, 'grant_type');
+  switch (grantType) {
+    case 'authorization_code':
+      return {
+        grant_type: grantType,
+        code: required(form, 'code') as AuthorizationCode,
+        code_verifier: required(form, 'code_verifier'),
+        redirect_uri: form.redirect_uri,
+        resource,
+      };
+    case 'refresh_token':
+      return {
+        grant_type: grantType,
+        refresh_token: required(form, 'refresh_token') as RefreshToken,
+        scope,
+        resource,
+      };
+    case 'client_credentials':
+      return { grant_type: grantType, scope, resource };
+    case TOKEN_EXCHANGE:
+      return readExchangeRequest(form, grantType);
+    default:
+      throw OAuthErrors.OAUTH_UNSUPPORTED_GRANT_TYPE();
+  }
+}
+
+function readExchangeRequest(form: TokenForm, grantType: typeof TOKEN_EXCHANGE): ExchangeRequest {
+  const { subject_token, actor_token, actor_token_type, requested_token_type } = form;
+  if (subject_token === undefined || form.subject_token_type !== ACCESS_TOKEN_TYPE)
+    throw invalid(`subject_token and subject_token_type=${ACCESS_TOKEN_TYPE} are required.`);
+  if (actor_token === undefined) throw invalid('actor_token, the agent token of the actor, is required.');
+  if (actor_token_type !== undefined && actor_token_type !== AGENT_TOKEN_TYPE && actor_token_type !== ACCESS_TOKEN_TYPE)
+    throw invalid(`actor_token_type must be ${AGENT_TOKEN_TYPE} or ${ACCESS_TOKEN_TYPE}.`);
+  if (requested_token_type !== undefined && requested_token_type !== ACCESS_TOKEN_TYPE)
+    throw invalid('Only access tokens are issued.');
+  return {
+    grant_type: grantType,
+    subject_token,
+    actor_token,
+    scope: form.scope,
+    target: form.resource ?? form.audience,
+  };
+}
+
+const invalid = (message: string) => OAuthErrors.OAUTH_INVALID_REQUEST({ message });
+
+/** 400 for a parameter that the grant type needs; nothing is tried or used up before it is there. */
+export const missing = (name: keyof TokenForm) => invalid(`${name} is missing.`);
+
+function required(form: TokenForm, name: keyof TokenForm): string {
+  const value = form[name];
+  if (value === undefined) throw missing(name);
+  return value;
+}
