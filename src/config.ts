@@ -89,6 +89,10 @@ export const configSection = {
       default: 'info',
       description: 'Least severe level that is logged.',
     }),
+    requests: option.boolean({
+      default: false,
+      description: 'Log a line for each request at level info; otherwise it is logged at debug.',
+    }),
   },
 } satisfies Section;
 

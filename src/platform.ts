@@ -4,11 +4,13 @@ import type { OwnResource, Principal } from './access/principal.ts';
 import type { PolicyCache } from './authorization/permissions/policy.ts';
 import type { Config } from './config.ts';
 import type { EndpointLimits } from './http/rate-limit/index.ts';
+import type { RequestMetrics } from './http/request-metrics.ts';
 import type { Call, Route, RouteDeclaration } from './http/route.ts';
 import type { BackgroundTasks } from './kernel/background-tasks.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Secrets } from './kernel/data-folder.ts';
 import type { ErrorFactory } from './kernel/errors.ts';
+import type { Histogram } from './kernel/histogram.ts';
 import type { LabelCounter } from './kernel/label-counter.ts';
 import type { RefusalReason } from './kernel/refusals.ts';
 import type { SecretKind } from './kernel/secrets.ts';
@@ -23,6 +25,8 @@ export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+  /** Absent: every level may be read by somebody. */
+  isLevelEnabled?(level: string): boolean;
 }
 
 /** What every use case is given. Made once, in service.ts. */
@@ -71,8 +75,16 @@ export interface Platform {
   readonly validatePassword: ValidatePassword | undefined;
   /** Further keys whose values are redacted before storage (`audit.redact`), normalised. */
   readonly redactedKeys: ReadonlySet<string>;
-  /** What is counted for GET /metrics: requests by route and status, decisions by result. */
-  readonly counts: { readonly requests: LabelCounter; readonly decisions: LabelCounter };
+  /** What is counted for GET /metrics. */
+  readonly counts: {
+    readonly requests: RequestMetrics;
+    /** By result and reason. */
+    readonly decisions: LabelCounter;
+    /** Decisions that one transaction recorded. */
+    readonly batches: Histogram;
+  };
+  /** What modules measure of themselves. */
+  readonly gauges: readonly ModuleGauge[];
   /** The OpenAPI document of everything that is mounted, as JSON. */
   readonly describeApi: () => string;
 }
@@ -140,6 +152,14 @@ export interface Gate {
   pass(turn: Turn, call: GatedCall): Passage | undefined;
 }
 
+/** A number that is read with each scrape of GET /metrics. */
+export interface ModuleGauge {
+  /** After `legate_`, with its unit. */
+  readonly name: string;
+  readonly help: string;
+  readonly read: (platform: Platform) => number | Promise<number>;
+}
+
 export interface Module {
   readonly name: string;
   /** One sentence for docs and OpenAPI tags. */
@@ -151,6 +171,7 @@ export interface Module {
   readonly upkeep?: (platform: Platform) => Promise<void>;
   /** Resources that this module knows by name. */
   readonly knownResources?: (db: Db) => Promise<string[]>;
+  readonly gauges?: readonly ModuleGauge[];
   /** Makes the module's limit on decisions. */
   readonly gate?: (platform: Platform) => Gate;
   /** Begins what the module does by itself, once the service is wired. */

@@ -17,10 +17,12 @@ import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { describeApi } from './http/openapi.ts';
 import { Pipeline } from './http/pipeline.ts';
 import { EndpointLimits, steadyClock } from './http/rate-limit/index.ts';
+import { RequestMetrics } from './http/request-metrics.ts';
 import { nodeSource } from './http/sources/node.ts';
 import { BackgroundTasks } from './kernel/background-tasks.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { createFolder, openDataFolder, type Secrets } from './kernel/data-folder.ts';
+import { Histogram } from './kernel/histogram.ts';
 import { LabelCounter } from './kernel/label-counter.ts';
 import { redactedKeys } from './kernel/redact.ts';
 import { Ledger, LedgerReader, Postings, type Reaction } from './ledger/index.ts';
@@ -114,6 +116,7 @@ export type LegateInput = Omit<ConfigInput, 'users' | 'events'> &
 
 /** The log of an application that passes none: what needs attention goes to standard error. */
 const toConsole: Log = {
+  isLevelEnabled: (level) => level === 'warn' || level === 'error',
   debug: () => {},
   info: () => {},
   warn: (fields, message) => console.warn(`legate: ${message}`, fields),
@@ -187,8 +190,13 @@ export async function createLegate(
   const postings = database.dialect === 'sqlite' ? new Postings(database, (work) => ledger.maintain(work)) : undefined;
   if (postings) ledger.onCommit((commit) => postings.add(commit));
   const mounted = mountRoutes(modules, values);
-  const counts = { requests: new LabelCounter(), decisions: new LabelCounter() };
+  const counts = {
+    requests: new RequestMetrics(),
+    decisions: new LabelCounter(),
+    batches: new Histogram(BATCH_SIZES),
+  };
   ledger.onCommit(({ records }) => {
+    if (records.length > 0) counts.batches.observe(records.length);
     for (const { result, reason } of records) counts.decisions.add(result, reason ?? '');
   });
   let description: string | undefined;
@@ -236,6 +244,7 @@ export async function createLegate(
     validatePassword: validatePassword ?? options.validatePassword,
     redactedKeys: redactedKeys(values.audit.redact),
     counts,
+    gauges: modules.flatMap((m) => m.gauges ?? []),
     describeApi: () => (description ??= JSON.stringify(describeApi(mounted, platform))),
   };
   for (const { gate } of modules) if (gate) gates.push(gate(platform));
@@ -246,7 +255,7 @@ export async function createLegate(
     modules.flatMap((m) => m.credentials ?? []),
     authenticate ?? options.authenticate,
   );
-  const pipeline = new Pipeline(platform, authenticator, (name, status) => counts.requests.add(name, status));
+  const pipeline = new Pipeline(platform, authenticator, counts.requests);
   const fetch = createApp(platform, mounted, pipeline);
 
   const { admin } = values;
@@ -293,6 +302,9 @@ export async function createLegate(
     },
   };
 }
+
+/** Bounds of the histogram of decisions that one transaction recorded. */
+const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 const UPKEEP_MS = 5000;
 

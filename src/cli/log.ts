@@ -57,7 +57,7 @@ export function createLog(level: Config['log']['level'], destination?: { write(l
  * readable, since a person has to use it.
  */
 export function printMail(
-  { level }: Config['log'],
+  { level }: Pick<Config['log'], 'level'>,
   mail: Mail,
   write: (line: string) => void = (line) => writeSync(2, line),
 ): void {

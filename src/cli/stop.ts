@@ -15,12 +15,16 @@ export function stopOnSignals(stop: () => Promise<void>, log: Log): void {
       return;
     }
     firstAt = performance.now();
+    log.info({ signal }, 'stopping');
     setTimeout(() => {
       log.error({}, 'stopping took too long');
       process.exit(1);
     }, DEADLINE_MS).unref();
     stop().then(
-      () => process.exit(0),
+      () => {
+        log.info({ ms: Math.round(performance.now() - (firstAt ?? 0)) }, 'stopped');
+        process.exit(0);
+      },
       (error: unknown) => {
         log.error({ err: error }, 'stopping failed');
         process.exit(1);

@@ -76,12 +76,12 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
       const source = new WebSource(request, c.env.connection?.remoteAddress);
       const reader = (page ? undefined : trustedPage(request)) ?? (crossOrigin ? 'anyone' : undefined);
       if (reader && request.method === 'OPTIONS')
-        return forOrigins(pipeline.answerOutside(`OPTIONS ${path}`, source, () => preflight(reader, allow)));
+        return forOrigins(pipeline.answerOutside('OPTIONS', path, source, () => preflight(reader, allow)));
       const head = request.method === 'HEAD';
       const endpoint = head ? forHead : methods.get(request.method);
       const response = endpoint
         ? await pipeline.answer(endpoint, source, c.req.param() as Record<string, string>)
-        : pipeline.answerOutside(`other ${path}`, source, () => refuseMethod(allow), ofPath);
+        : pipeline.answerOutside('other', path, source, () => refuseMethod(allow), ofPath);
       if (reader) readableBy(reader, response);
       forOrigins(response);
       if (!head) return response;
@@ -92,7 +92,8 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
   }
   app.notFound((c) => {
     const request = c.req.raw;
-    const response = pipeline.answerOutside('unknown', new WebSource(request, undefined), notFound);
+    const source = new WebSource(request, c.env.connection?.remoteAddress);
+    const response = pipeline.answerOutside('', 'unknown', source, notFound);
     const reader = trustedPage(request);
     return forOrigins(reader ? readableBy(reader, response) : response);
   });

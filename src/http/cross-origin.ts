@@ -8,8 +8,8 @@
  */
 export type Reader = { readonly trusted: string } | 'anyone';
 
-const EXPOSED = 'WWW-Authenticate, Retry-After';
-const EXPOSED_TO_TRUSTED = `${EXPOSED}, Link, Content-Disposition, RateLimit, RateLimit-Policy, X-Request-ID`;
+const EXPOSED = 'WWW-Authenticate, Retry-After, X-Request-ID';
+const EXPOSED_TO_TRUSTED = `${EXPOSED}, Link, Content-Disposition, RateLimit, RateLimit-Policy`;
 const ASKED_HEADERS = 'Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version';
 const ASKED_BY_TRUSTED = `${ASKED_HEADERS}, X-Request-ID`;
 const PREFLIGHT_SECONDS = 7200;

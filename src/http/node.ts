@@ -5,7 +5,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Platform } from '../platform.ts';
 import type { Fetch } from './app.ts';
 import { directOf } from './node-body.ts';
-import { renderBadAddress, renderError } from './render-error.ts';
+import { badAddress, renderError } from './render-error.ts';
 
 /** What this file serves; `createLegate` makes one. */
 export interface Served {
@@ -40,8 +40,10 @@ export function nodeListener(legate: Served): (req: IncomingMessage, res: Server
   const general = getRequestListener(answer, {
     overrideGlobalObjects: false,
     errorHandler: (error) => {
-      const { status, headers, body } =
-        error instanceof RequestError ? renderBadAddress(legate.platform) : renderError(legate.platform, error);
+      const { status, headers, body } = renderError(
+        legate.platform,
+        error instanceof RequestError ? badAddress() : error,
+      );
       return new Response(body, { status, headers });
     },
     hostname: new URL(legate.baseUrl).host,

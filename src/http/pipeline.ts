@@ -1,5 +1,5 @@
 import type { Authenticator } from '../access/authenticate.ts';
-import type { Principal, Visibility } from '../access/principal.ts';
+import { ANONYMOUS, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
 import type { AddressRange } from '../kernel/address-range.ts';
 import { LegateError } from '../kernel/errors.ts';
@@ -14,18 +14,24 @@ import { JSON_HEADERS, type Rendered } from './render-error.ts';
 import { renderFailure } from './render-failure.ts';
 import { changes, RequestCall } from './request-call.ts';
 import { readBody, readQuery } from './request-input.ts';
+import { requestLog } from './request-log.ts';
+import { count, type EndpointMetrics, type RequestMetrics } from './request-metrics.ts';
 import type { Answer, Route } from './route.ts';
+import { securityHeaders } from './security-headers.ts';
 import type { Source } from './sources/source.ts';
 
 /** An address and method as the pipeline answers it. */
 export interface Endpoint {
-  /** Method and path pattern, as metrics name it. */
-  readonly name: string;
   readonly route: Route<Platform>;
+  readonly metrics: EndpointMetrics;
 }
 
+/** What a request that no route answers has of a call. */
+type Passing = Pick<RequestCall, 'requestId' | 'ip' | 'seen'>;
+
 const NO_PARAMS: Readonly<Record<string, string>> = {};
-const NO_BODY_HEADERS = { 'cache-control': 'no-store' } as const;
+/** Contract, section 22. */
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
  * The way of every request from its source to its answer: client address, rate limit, credential, right, input, handler,
@@ -34,63 +40,106 @@ const NO_BODY_HEADERS = { 'cache-control': 'no-store' } as const;
 export class Pipeline {
   readonly #platform: Platform;
   readonly #authenticator: Authenticator;
-  readonly #observe: (name: string, status: number) => void;
+  readonly #metrics: RequestMetrics;
   readonly #trusted: readonly AddressRange[];
+  readonly #log: ReturnType<typeof requestLog>;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #jsonHeaders: Readonly<Record<string, string>>;
+  readonly #emptyHeaders: Readonly<Record<string, string>>;
 
-  constructor(platform: Platform, authenticator: Authenticator, observe: (name: string, status: number) => void) {
+  constructor(platform: Platform, authenticator: Authenticator, metrics: RequestMetrics) {
     this.#platform = platform;
     this.#authenticator = authenticator;
-    this.#observe = observe;
+    this.#metrics = metrics;
     this.#trusted = parseTrustedProxies(platform.config.http.trustedProxies);
+    this.#log = requestLog(platform);
+    this.#headers = securityHeaders(platform.baseUrl);
+    this.#jsonHeaders = { ...JSON_HEADERS, ...this.#headers };
+    this.#emptyHeaders = { 'cache-control': 'no-store', ...this.#headers };
   }
 
   endpoint(path: string, route: Route<Platform>): Endpoint {
-    return { name: `${route.method} ${path}`, route };
+    return { route, metrics: this.#metrics.of(route.method, path) };
   }
 
-  /** For what is not answered by a route: preflight requests, unknown paths and methods. */
+  /**
+   * For what no route answers: preflight requests, unknown paths and methods.
+   * @param method as it is counted: one of ours, or `other`
+   */
   answerOutside<Sent>(
-    name: string,
+    method: string,
+    path: string,
     source: Source<Sent>,
     answer: () => Response,
     errors: Pick<Route<Platform>, 'page' | 'errorBody'> = {},
   ): Sent {
+    const passing = { requestId: this.#requestId(source), ip: this.#addressOf(source), seen: ANONYMOUS };
     let given: Rendered | Response;
     try {
       given = answer();
     } catch (error) {
-      given = renderFailure(this.#platform, errors, source, newId('request', this.#platform.clock.now()), error);
+      given = renderFailure(this.#platform, errors, source, passing.requestId, error);
     }
-    this.#observe(name, given.status);
-    return source.send(given);
+    return this.#send(this.#metrics.of(method, path), source, passing, given, undefined);
   }
 
   async answer<Sent>(
-    { name, route }: Endpoint,
+    { route, metrics }: Endpoint,
     source: Source<Sent>,
     params: Readonly<Record<string, string>> = NO_PARAMS,
   ): Promise<Sent> {
-    const call = new RequestCall(this.#platform, this.#authenticator, route, source);
-    let limit: Record<string, string> | undefined;
+    const call = new RequestCall(this.#platform, this.#authenticator, route, source, this.#requestId(source, route));
+    let extra: Record<string, string> | undefined;
     let answer: Rendered | Response;
     try {
-      call.ip = clientAddress(source.remoteAddress, source.header('x-forwarded-for'), this.#trusted);
-      if (route.rateLimit) limit = await this.#passLimit(route.rateLimit, call.ip);
+      call.ip = this.#addressOf(source);
+      if (route.rateLimit) extra = await this.#passLimit(route.rateLimit, call.ip);
       await this.#authorize(route, call);
       call.params = route.params ? parseWith(route.params, params, 'path') : params;
       call.query = readQuery(route, source);
       const body = readBody(this.#platform, route, source);
       call.body = body instanceof Promise ? await body : body;
-      answer = render(route, await route.handle(call, this.#platform));
+      answer = this.#render(route, await route.handle(call, this.#platform));
     } catch (error) {
       const thrown = await this.#overruled(route, call, error);
       answer = renderFailure(this.#platform, route, source, call.requestId, thrown);
     }
-    if (limit) answer = merged(answer, limit);
-    const echoed = route.echoRequestId ? source.header('x-request-id') : null;
-    if (echoed !== null) answer = merged(answer, { 'x-request-id': echoed });
-    this.#observe(name, answer.status);
-    return source.send(answer);
+    return this.#send(metrics, source, call, answer, extra);
+  }
+
+  /** Counts and logs what is answered, and sends it with what every answer has. */
+  #send<Sent>(
+    metrics: EndpointMetrics,
+    source: Source<Sent>,
+    { requestId, ip, seen }: Passing,
+    answer: Rendered | Response,
+    extra: Record<string, string> | undefined,
+  ): Sent {
+    const { status } = answer;
+    const ms = performance.now() - source.startedAt;
+    count(metrics, status, ms);
+    this.#log?.({ requestId, method: source.method, route: metrics.route, status, ms, principal: seen, ip });
+    return source.send(this.#completed(answer, extra), requestId);
+  }
+
+  /** What a page says of itself counts; whatever it leaves out is as everywhere. */
+  #completed(answer: Rendered | Response, extra: Record<string, string> | undefined): Rendered | Response {
+    if (answer instanceof Response) {
+      const missing = Object.entries(this.#headers).filter(([name]) => !answer.headers.has(name));
+      return withHeaders(answer, { ...Object.fromEntries(missing), ...extra });
+    }
+    return extra ? { ...answer, headers: { ...answer.headers, ...extra } } : answer;
+  }
+
+  /** The caller's own id of the request where it has the usual form, so that its log and ours can be read together. */
+  #requestId(source: Source<unknown>, route?: Route<Platform>): string {
+    const given = source.header('x-request-id');
+    if (given !== null && (route?.echoRequestId || REQUEST_ID.test(given))) return given;
+    return newId('request', this.#platform.clock.now());
+  }
+
+  #addressOf(source: Source<unknown>): string | null {
+    return clientAddress(source.remoteAddress, source.header('x-forwarded-for'), this.#trusted);
   }
 
   /** Header fields for the answer. Throws 429. */
@@ -116,6 +165,21 @@ export class Pipeline {
       (await visibilityOf(this.#platform, proof.principal, route.access));
   }
 
+  /** The answer through its declared schema: a field that is not declared never leaves. */
+  #render(route: Route<Platform>, answer: Answer): Rendered | Response {
+    if (answer instanceof Response) return answer;
+    const schema = route.responses[answer.status];
+    if (schema === undefined)
+      throw new Error(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`);
+    const base = schema === null ? this.#emptyHeaders : this.#jsonHeaders;
+    return {
+      status: answer.status,
+      headers: answer.headers ? { ...base, ...answer.headers } : base,
+      cookies: answer.cookies,
+      body: schema === null ? null : textOf(route, schema, answer.body),
+    };
+  }
+
   /** A remembered credential may have ended meanwhile: then that is the answer, and not what is wrong with the request. */
   async #overruled(route: Route<Platform>, { proven }: RequestCall, error: unknown): Promise<unknown> {
     if (!route.provedByLedger || !proven) return error;
@@ -136,27 +200,7 @@ function opensByStaticToken(platform: Platform, route: Route<Platform>, source: 
   return secret !== undefined && secretsEqual(source.header('authorization')?.replace(/^bearer +/i, '') ?? '', secret);
 }
 
-/** The answer through its declared schema: a field that is not declared never leaves. */
-function render(route: Route<Platform>, answer: Answer): Rendered | Response {
-  if (answer instanceof Response) return answer;
-  const schema = route.responses[answer.status];
-  if (schema === undefined)
-    throw new Error(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`);
-  const base = schema === null ? NO_BODY_HEADERS : JSON_HEADERS;
-  return {
-    status: answer.status,
-    headers: answer.headers ? { ...base, ...answer.headers } : base,
-    cookies: answer.cookies,
-    body: schema === null ? null : textOf(route, schema, answer.body),
-  };
-}
-
 function textOf(route: Route<Platform>, schema: NonNullable<Route<Platform>['responses'][number]>, body: unknown) {
   if (route.serialize) return route.serialize(body);
   return JSON.stringify('mediaTypes' in schema ? body : schema.parse(body));
-}
-
-function merged(answer: Rendered | Response, headers: Record<string, string>): Rendered | Response {
-  if (answer instanceof Response) return withHeaders(answer, headers);
-  return { ...answer, headers: { ...answer.headers, ...headers } };
 }

@@ -4,6 +4,7 @@ import { bearerChallenge } from '../kernel/protocol/bearer-challenge.ts';
 import { PROTECTED_RESOURCE_PATH } from '../kernel/protocol/protected-resource.ts';
 import type { Platform } from '../platform.ts';
 import { isUnavailable } from '../storage/index.ts';
+import { securityHeaders } from './security-headers.ts';
 
 /** An answer that is written out, whatever it goes to. */
 export interface Rendered {
@@ -22,18 +23,16 @@ interface RenderedError extends Rendered {
 export const JSON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
 } as const;
 
-/**
- * Any error as an answer (contract 3), and in the log where operators need it. What is not one of ours is a 500 whose id is also in
- * the log, and nothing else.
- */
-export function renderError(platform: Platform, thrown: unknown, requestId?: string): RenderedError {
-  return renderKnownError(platform, toKnownError(platform, thrown, requestId));
+/** The answer to what goes wrong before the pipeline has the request. */
+export function renderError(platform: Platform, thrown: unknown): RenderedError {
+  const requestId = newId('request', platform.clock.now());
+  const rendered = renderKnownError(platform, toKnownError(platform, thrown, requestId));
+  return { ...rendered, headers: { ...rendered.headers, 'x-request-id': requestId } };
 }
 
-/** The answer to an error that {@link toKnownError} has seen. */
+/** The answer to an error that {@link toKnownError} has seen (contract 3). */
 export function renderKnownError(platform: Platform, error: LegateError): RenderedError {
   const body = error.toBody();
   const authenticate = challengeOf(platform, error);
@@ -43,6 +42,7 @@ export function renderKnownError(platform: Platform, error: LegateError): Render
     // Specification 7 gives the media type of a 429 to the letter.
     headers: {
       ...JSON_HEADERS,
+      ...securityHeaders(platform.baseUrl),
       ...(error.status === 429 ? { 'content-type': 'application/json' } : {}),
       ...(authenticate === undefined ? {} : { 'www-authenticate': authenticate }),
       ...error.headers,
@@ -52,11 +52,8 @@ export function renderKnownError(platform: Platform, error: LegateError): Render
 }
 
 /** 400 for a request of whose target and Host no URL can be made. */
-export const renderBadAddress = (platform: Platform): RenderedError =>
-  renderError(
-    platform,
-    validationFailed([{ path: '', message: 'the address or the Host of the request is not valid' }]),
-  );
+export const badAddress = (): LegateError =>
+  validationFailed([{ path: '', message: 'the address or the Host of the request is not valid' }]);
 
 /** Any error as one that has an answer; what is not for the caller goes to the log. */
 export function toKnownError(platform: Platform, thrown: unknown, requestId?: string): LegateError {
@@ -67,7 +64,7 @@ export function toKnownError(platform: Platform, thrown: unknown, requestId?: st
     return thrown;
   }
   if (isUnavailable(thrown)) {
-    platform.log.error({ err: thrown }, 'the database is unavailable');
+    platform.log.error({ requestId, err: thrown }, 'the database is unavailable');
     return CommonErrors.STORAGE_UNAVAILABLE({ cause: thrown });
   }
   const id = requestId ?? newId('request', platform.clock.now());

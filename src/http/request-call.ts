@@ -1,7 +1,6 @@
 import type { Authenticator, Proof } from '../access/authenticate.ts';
 import { type Access, ANONYMOUS, asUser, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
-import { newId } from '../kernel/ids.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 import { assertAllowedOrigin } from './origin.ts';
@@ -15,6 +14,7 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   ip: string | null = null;
   /** Undefined where the route needs no credential. */
   proven: Proof | undefined;
+  #asked: Proof | undefined;
   visibility: Visibility = { kind: 'all' };
   params: unknown;
   query: unknown;
@@ -25,12 +25,18 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   readonly #authenticator: Authenticator;
   readonly #route: Route<Platform>;
 
-  constructor(platform: Platform, authenticator: Authenticator, route: Route<Platform>, source: Source<unknown>) {
+  constructor(
+    platform: Platform,
+    authenticator: Authenticator,
+    route: Route<Platform>,
+    source: Source<unknown>,
+    requestId: string,
+  ) {
     this.#platform = platform;
     this.#authenticator = authenticator;
     this.#route = route;
     this.source = source;
-    this.requestId = newId('request', platform.clock.now());
+    this.requestId = requestId;
   }
 
   /**
@@ -51,6 +57,11 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
     return this.proven?.principal ?? ANONYMOUS;
   }
 
+  /** Who called as far as it was looked at, for the log: on a public route the handler may have asked. */
+  get seen(): Principal {
+    return (this.proven ?? this.#asked)?.principal ?? ANONYMOUS;
+  }
+
   get proof(): Call<unknown, unknown, unknown>['proof'] {
     return this.proven ?? { epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => ANONYMOUS };
   }
@@ -63,6 +74,7 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   get requireUser(): Call<unknown, unknown, unknown>['requireUser'] {
     return async () => {
       const proof = this.proven ?? (await this.authenticate());
+      this.#asked = proof;
       await visibilityOf(this.#platform, proof.principal, 'user');
       return { principal: asUser(proof.principal), reauthorize: this.#again(proof, 'user') };
     };
@@ -74,6 +86,7 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
         credential === undefined
           ? (this.proven ?? (await this.authenticate()))
           : await this.#authenticator.bySecret(credential);
+      this.#asked = proof;
       return {
         principal: proof.principal,
         visibility: await visibilityOf(this.#platform, proof.principal, access),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createTestService, type TestService } from '../../test/support/service.ts';
 import { mountRoutes } from '../http/app.ts';
 import { modules } from '../modules.ts';
@@ -102,6 +102,57 @@ describe('GET /metrics', () => {
     expect(r.text).toMatch(/^process_resident_memory_bytes \d+$/m);
     expect(r.text).toMatch(/^legate_info\{version="[^"]+",database="(sqlite|postgres)"\} 1$/m);
     for (const secret of [agent.token, alice.token, agent.id]) expect(r.text).not.toContain(secret);
+  });
+
+  it('has latency by route, sizes of batches, open streams and the webhook queue', async () => {
+    // Nothing listens at port 9: the delivery waits for its next attempt.
+    const t = await createTestService({ config: { webhooks: { allowPrivateNetworks: true } } });
+    const alice = await t.user();
+    const agent = await t.agent(alice, { permissions: [{ resource: 'x', actions: ['read'] }] });
+    for (let i = 0; i < 3; i++) await t.authorize(agent, { action: 'read', resource: 'x' });
+    const hook = { url: 'http://127.0.0.1:9/hook', types: ['agent.created'] };
+    expect((await t.call('POST', '/webhooks', { as: alice, body: hook })).status).toBe(201);
+    await t.agent(alice);
+    const stream = await t.legate.fetch(
+      new Request('http://localhost:3000/api/legate/events/stream', {
+        headers: { authorization: `Bearer ${alice.token}`, accept: 'text/event-stream' },
+      }),
+    );
+    const admin = await t.admin();
+    const scrape = async () => (await t.call('GET', '/metrics', { as: admin })).text;
+    // The delivery is queued after the answer.
+    await vi.waitFor(async () => expect(metric(await scrape(), 'legate_webhook_queue')).toBe(1));
+    const text = await scrape();
+    await stream.body?.cancel();
+    const labels = 'method="POST",route="/authorize"';
+    expect(metric(text, `legate_http_request_duration_seconds_bucket{${labels},le="+Inf"}`)).toBe(3);
+    expect(metric(text, `legate_http_request_duration_seconds_count{${labels}}`)).toBe(3);
+    expect(metric(text, `legate_http_request_duration_seconds_sum{${labels}}`)).toBeGreaterThan(0);
+    const buckets = [
+      ...text.matchAll(/^legate_http_request_duration_seconds_bucket\{method="POST",route="\/authorize",.* (\d+)$/gm),
+    ];
+    expect(buckets.map((b) => Number(b[1]))).toEqual(buckets.map((b) => Number(b[1])).sort((a, b) => a - b));
+    expect(metric(text, 'legate_ledger_batch_size_count')).toBe(3);
+    expect(metric(text, 'legate_ledger_batch_size_bucket{le="1"}')).toBe(3);
+    expect(metric(text, 'legate_event_streams')).toBe(1);
+  });
+
+  it('has names that promtool check metrics accepts', async () => {
+    const t = await createTestService();
+    const { text } = await t.call('GET', '/metrics', { as: await t.admin() });
+    const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((m) => [m[1] as string, m[2] as string]));
+    expect(types.size).toBeGreaterThan(20);
+    for (const [name, type] of types) {
+      expect(text, name).toMatch(new RegExp(`^# HELP ${name} \\S`, 'm'));
+      // The rules of prometheus/util/promlint.
+      expect(name.endsWith('_total'), name).toBe(type === 'counter');
+      expect(name, name).toMatch(/^[a-z][a-z0-9_]*$/);
+      expect(name, name).not.toMatch(/_(count|sum|bucket)$/);
+      expect(name, name).not.toMatch(/(^|_)(gauge|counter|histogram|summary)(_|$)/);
+      expect(name, name).not.toMatch(/(milliseconds|_ms|_minutes|_hours|_kilobytes|_megabytes|_percent)(_|$)/);
+    }
+    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    for (const line of lines) expect(line).toMatch(/^[a-z_0-9]+(\{([a-z_]+="[^"]*",?)+\})? (-?[0-9.e+-]+|Nan)$/);
   });
 
   it('200 for the token of its own', async () => {

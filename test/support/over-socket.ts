@@ -7,8 +7,15 @@ export interface Raw {
   readonly text: string;
 }
 
-/** What differs by nature: the time, and what the connection adds. */
-export const BY_NATURE = new Set(['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding']);
+/** What differs by nature: the time, the id of the request, and what the connection adds. */
+export const BY_NATURE = new Set([
+  'date',
+  'x-request-id',
+  'connection',
+  'keep-alive',
+  'content-length',
+  'transfer-encoding',
+]);
 
 /** One request over a socket of its own, with headers that `fetch` would not send. */
 export const send = (

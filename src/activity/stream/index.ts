@@ -2,7 +2,7 @@ import { defineModule } from '../../platform.ts';
 import { EventErrors } from './errors.ts';
 import { forgetOldEvents } from './retention.ts';
 import { eventRoutes } from './routes.ts';
-import { closeStreams } from './stream.ts';
+import { closeStreams, streamsOf } from './stream.ts';
 
 export { type EventsApi, eventsApi } from './api.ts';
 export { eventId, toJson } from './record.ts';
@@ -14,5 +14,12 @@ export const events = defineModule({
   routes: eventRoutes,
   errors: EventErrors,
   upkeep: forgetOldEvents,
+  gauges: [
+    {
+      name: 'event_streams',
+      help: 'Event streams that are open at this process.',
+      read: (platform) => streamsOf(platform).taken,
+    },
+  ],
   stop: async (platform) => closeStreams(platform),
 });

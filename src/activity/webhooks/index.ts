@@ -60,6 +60,20 @@ async function upkeep(platform: Platform): Promise<void> {
 export const webhooks = defineModule({
   name: 'webhooks',
   description: 'Events delivered to addresses, signed, retried, and visible when they could not be.',
+  gauges: [
+    {
+      name: 'webhook_queue',
+      help: 'Webhook deliveries that wait for an attempt, of all instances.',
+      read: async ({ database }) => {
+        const { n } = await database.read
+          .selectFrom('webhook_deliveries')
+          .select((eb) => eb.fn.countAll<number | string>().as('n'))
+          .where('status', '=', 'pending')
+          .executeTakeFirstOrThrow();
+        return Number(n);
+      },
+    },
+  ],
   routes: webhookRoutes,
   errors: WebhookErrors,
   reactions: {

@@ -58,15 +58,15 @@ class NodeSource implements Source<void> {
     return this.#body;
   }
 
-  send(answer: Rendered | Response): void {
-    if (answer instanceof Response) void this.#sendResponse(answer);
-    else this.#write(answer);
+  send(answer: Rendered | Response, requestId: string): void {
+    if (answer instanceof Response) void this.#sendResponse(answer, requestId);
+    else this.#write(answer, requestId);
   }
 
   /** Head and body in one write: the length is stated, so there are no chunks, and the socket is given one piece, not two. */
-  #write({ status, headers, cookies, body }: Rendered): void {
+  #write({ status, headers, cookies, body }: Rendered, requestId: string): void {
     const res = this.#res;
-    const head = [...pairsOf(headers)];
+    const head = [...pairsOf(headers), 'x-request-id', requestId];
     for (const cookie of cookies ?? []) head.push('set-cookie', cookie);
     if (body === null) {
       res.writeHead(status, head);
@@ -81,9 +81,9 @@ class NodeSource implements Source<void> {
     res.end();
   }
 
-  async #sendResponse(response: Response): Promise<void> {
+  async #sendResponse(response: Response, requestId: string): Promise<void> {
     const body = Buffer.from(await response.arrayBuffer());
-    this.#res.writeHead(response.status, [...response.headers].flat());
+    this.#res.writeHead(response.status, [...response.headers, ['x-request-id', requestId]].flat());
     this.#res.end(body);
   }
 }

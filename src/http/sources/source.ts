@@ -23,5 +23,6 @@ export interface Source<Sent> {
   prove(authenticator: Authenticator, remembered: boolean): Proof | Promise<Proof>;
   /** Throws 413 for a body of more than `limit` bytes. */
   body(limit: number): Uint8Array | Promise<Uint8Array>;
-  send(answer: Rendered | Response): Sent;
+  /** @param requestId goes out as `X-Request-ID` */
+  send(answer: Rendered | Response, requestId: string): Sent;
 }

@@ -1,5 +1,6 @@
 import type { Authenticator, Proof } from '../../access/authenticate.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
+import { withHeaders } from '../rate-limit/index.ts';
 import type { Rendered } from '../render-error.ts';
 import type { Source } from './source.ts';
 
@@ -53,9 +54,10 @@ export class WebSource implements Source<Response> {
     return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
   }
 
-  send(answer: Rendered | Response): Response {
-    if (answer instanceof Response) return answer;
+  send(answer: Rendered | Response, requestId: string): Response {
+    if (answer instanceof Response) return withHeaders(answer, { 'x-request-id': requestId });
     const response = new Response(answer.body, { status: answer.status, headers: answer.headers });
+    response.headers.set('x-request-id', requestId);
     for (const cookie of answer.cookies ?? []) response.headers.append('set-cookie', cookie);
     return response;
   }

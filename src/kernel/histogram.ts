@@ -1,0 +1,20 @@
+/** Counts values by upper bounds, for a histogram of Prometheus. An observation costs a few nanoseconds and allocates nothing. */
+export class Histogram {
+  readonly bounds: readonly number[];
+  /** Observations of each bound, not cumulated; the last one counts what is above every bound. */
+  readonly counts: number[];
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  observe(value: number): void {
+    const { bounds, counts } = this;
+    let i = 0;
+    while (i < bounds.length && value > (bounds[i] as number)) i++;
+    counts[i] = (counts[i] as number) + 1;
+    this.sum += value;
+  }
+}
