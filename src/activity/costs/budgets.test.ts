@@ -117,6 +117,28 @@ describe('200 calls at the same time', () => {
   });
 });
 
+describe('budgets of one agent', () => {
+  it('201 twenty times and 422 from then on, of 30 at the same time; another agent has room, and a removed one makes room', async () => {
+    const [agent, other] = [await agentOf(), await agentOf()];
+    const make = (of: TestAgent, on = t) =>
+      on.call('POST', '/budgets', {
+        as: owner,
+        body: { agentId: of.id, metric: 'calls', limit: 1000, window: 'hour', onExceed: 'deny' },
+      });
+    const made = await Promise.all(Array.from({ length: 30 }, (_, i) => make(agent, i % 2 ? t : second)));
+    expect(made.map((r) => r.status).sort()).toEqual([...Array(20).fill(201), ...Array(10).fill(422)]);
+    expect(made.find((r) => r.status === 422)?.body.error).toMatchObject({
+      code: 'BUDGET_LIMIT_EXCEEDED',
+      details: { limit: 20 },
+    });
+    expect((await make(other)).status).toBe(201);
+    expect((await call(agent)).body.allowed).toBe(true);
+    const one = made.find((r) => r.status === 201)?.body.id;
+    expect((await t.call('DELETE', `/budgets/${one}`, { as: owner })).status).toBe(204);
+    expect([(await make(agent)).status, (await make(agent)).status]).toEqual([201, 422]);
+  });
+});
+
 describe('a budget over time', () => {
   it.each([
     ['hour', '2030-06-30T23:59:59.999Z', '2030-07-01T00:00:00.000Z'],

@@ -3,13 +3,16 @@ import { findChangeable } from '../../authorization/agents/index.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { BudgetRow, Db } from '../../storage/index.ts';
+import { CostErrors } from './errors.ts';
 import type { Budget, CreateBudget, UpdateBudget } from './schema.ts';
 import { costsThat, findBudget, toBudget, total } from './store.ts';
 import { add, usageAt, windowStart } from './usage.ts';
 
+const MAX_BUDGETS_PER_AGENT = 20;
+
 /**
  * Sets a limit on an agent. Costs that were recorded in the present window count from the start; calls, and tokens stated
- * with decisions, count from now on. 404 AGENT_NOT_FOUND; 409 AGENT_REVOKED.
+ * with decisions, count from now on. 404 AGENT_NOT_FOUND; 409 AGENT_REVOKED; 422 BUDGET_LIMIT_EXCEEDED.
  */
 export async function createBudget(
   platform: Platform,
@@ -19,6 +22,7 @@ export async function createBudget(
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
     const agent = await findChangeable(db, await caller.reauthorize(db), input.agentId);
+    await assertRoomForBudget(db, agent.id);
     const start = windowStart(input.window, now);
     const currency = input.metric === 'cost' ? (input.currency ?? 'USD') : null;
     const used = await spentSince(db, { agent_id: agent.id, metric: input.metric, currency }, start);
@@ -42,6 +46,17 @@ export async function createBudget(
     change.invalidate();
     return toBudget(row, now);
   });
+}
+
+/** Each decision about the agent reads all its budgets under the ledger's lock. The change that asks holds that lock too. */
+async function assertRoomForBudget(db: Db, agentId: string): Promise<void> {
+  const { n } = await db
+    .selectFrom('budgets')
+    .select((eb) => eb.fn.countAll().as('n'))
+    .where('agent_id', '=', agentId)
+    .executeTakeFirstOrThrow();
+  if (Number(n) >= MAX_BUDGETS_PER_AGENT)
+    throw CostErrors.BUDGET_LIMIT_EXCEEDED({ details: { limit: MAX_BUDGETS_PER_AGENT } });
 }
 
 /** What the costs recorded since then take from such a budget. Calls, and tokens that were stated with decisions alone, are not known any more. */

@@ -24,7 +24,7 @@ const CostsWrite = { resource: 'legate:costs', action: 'write', self: true } as 
 const BudgetsRead = { resource: 'legate:budgets', action: 'read', self: false } as const;
 const BudgetsWrite = { resource: 'legate:budgets', action: 'write', self: false } as const;
 const idParams = z.object({ id: z.string() });
-const { AUDIT_ENTRY_UNKNOWN, BUDGET_NOT_FOUND } = CostErrors;
+const { AUDIT_ENTRY_UNKNOWN, BUDGET_LIMIT_EXCEEDED, BUDGET_NOT_FOUND } = CostErrors;
 const { AGENT_NOT_FOUND } = AgentErrors;
 
 /** Contract 14. */
@@ -81,7 +81,7 @@ export const costRoutes = [
     access: BudgetsWrite,
     body: CreateBudget,
     responses: { 201: Budget },
-    errors: [AGENT_NOT_FOUND, AgentErrors.AGENT_REVOKED],
+    errors: [AGENT_NOT_FOUND, AgentErrors.AGENT_REVOKED, BUDGET_LIMIT_EXCEEDED],
     handle: async (call, platform) => ({ status: 201, body: await createBudget(platform, call, call.body) }),
   }),
   defineRoute({
