@@ -1,4 +1,5 @@
 // The decision alone, in this process and without a record.
+import { CallFacts } from '../../dist/authorization/permissions/call-facts.js';
 import { compileAgent } from '../../dist/authorization/permissions/compile.js';
 import { decide } from '../../dist/authorization/permissions/decide.js';
 import { permissionsOf } from '../support/data.mjs';
@@ -23,6 +24,7 @@ export function measureDecide({ report }) {
       action: 'read',
       resource: `mcp:server${(i * 977) % count}:tool${i}`,
       now: 1,
+      call: new CallFacts(null, undefined),
     }));
     const rates = Array.from({ length: ROUNDS }, () => {
       let allowed = 0;

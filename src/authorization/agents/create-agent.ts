@@ -5,6 +5,7 @@ import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
+import { assertPolicyWeight } from '../permissions/policy-weight.ts';
 import { toAgent } from './agent.ts';
 import { AgentErrors } from './errors.ts';
 import type { AgentWithToken, CreateAgent } from './schema.ts';
@@ -12,7 +13,7 @@ import { assertInFuture, assertRoomForAgent } from './store.ts';
 
 /**
  * Registers an agent and issues its token, which is shown here and never again. Emits `agent.created`.
- * 403 FORBIDDEN for an owner out of the caller's reach; 422 OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, AGENT_LIMIT_EXCEEDED.
+ * 403 FORBIDDEN for an owner out of the caller's reach; 422 OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, AGENT_LIMIT_EXCEEDED.
  */
 export async function createAgent(platform: Platform, caller: Caller, input: CreateAgent): Promise<AgentWithToken> {
   const token = newSecret('agentToken');
@@ -47,6 +48,7 @@ async function insert(
   const { db, now } = change;
   const expiresAt = input.expiresAt ?? null;
   assertInFuture(expiresAt, now);
+  assertPolicyWeight(input.permissions);
   await assertRoomForAgent(platform, db, input.ownerId, now);
   const row: AgentRow = {
     id: newId('agent', now),

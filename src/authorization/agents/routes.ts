@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { nextPage } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
+import { PolicyErrors } from '../permissions/errors.ts';
 import { createAgent } from './create-agent.ts';
 import { AgentErrors } from './errors.ts';
 import { getAgent, getEffectivePermissions } from './get-agent.ts';
@@ -28,7 +29,7 @@ export const agentRoutes = [
     access: mayWrite,
     body: CreateAgent,
     responses: { 201: AgentWithToken },
-    errors: [AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST, OWNER_NOT_FOUND],
+    errors: [AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST, OWNER_NOT_FOUND, PolicyErrors.POLICY_TOO_LARGE],
     handle: async (call, platform) => ({ status: 201, body: await createAgent(platform, call, call.body) }),
   }),
   defineRoute({
@@ -65,7 +66,7 @@ export const agentRoutes = [
     params: idParams,
     body: UpdateAgent,
     responses: { 200: Agent },
-    errors: [AGENT_NOT_FOUND, AGENT_REVOKED, AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST],
+    errors: [AGENT_NOT_FOUND, AGENT_REVOKED, AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST, PolicyErrors.POLICY_TOO_LARGE],
     handle: async (call, platform) => ({
       status: 200,
       body: await updateAgent(platform, call, call.params.id, call.body),

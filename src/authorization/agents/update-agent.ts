@@ -1,6 +1,7 @@
 import type { Caller } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
+import { assertPolicyWeight } from '../permissions/policy-weight.ts';
 import { toAgent } from './agent.ts';
 import { isActive } from './agent-state.ts';
 import type { Agent, UpdateAgent } from './schema.ts';
@@ -8,7 +9,7 @@ import { assertInFuture, assertRoomForAgent, findChangeable } from './store.ts';
 
 /**
  * Changes what is given and leaves the rest. What is already so is no change: no event, and `updatedAt` stays.
- * Emits `agent.updated` with the names of the changed fields. 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED, 422 EXPIRES_AT_IN_PAST,
+ * Emits `agent.updated` with the names of the changed fields. 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED, 422 EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE,
  * and 422 AGENT_LIMIT_EXCEEDED when a later expiry would revive one agent too many.
  */
 export async function updateAgent(platform: Platform, caller: Caller, id: string, input: UpdateAgent): Promise<Agent> {
@@ -23,6 +24,7 @@ export async function updateAgent(platform: Platform, caller: Caller, id: string
       metadata: input.metadata === undefined ? row.metadata : JSON.stringify(input.metadata),
     };
     if (input.expiresAt !== undefined) assertInFuture(input.expiresAt, now);
+    if (input.permissions !== undefined) assertPolicyWeight(input.permissions);
     if (!isActive(row, now) && isActive(wanted, now)) await assertRoomForAgent(platform, db, row.owner_id, now);
 
     const changed = (['name', 'permissions', 'expires_at', 'metadata'] as const).filter(

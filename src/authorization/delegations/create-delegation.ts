@@ -6,7 +6,14 @@ import { isId, newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db, DelegationRow } from '../../storage/index.ts';
 import { AgentErrors, agentStatus } from '../agents/index.ts';
-import { askOf, isLivingDelegation, MAX_SUPPLY_STEPS, type Supply, supplyOf } from '../permissions/index.ts';
+import {
+  askOf,
+  assertPolicyWeight,
+  isLivingDelegation,
+  MAX_SUPPLY_STEPS,
+  type Supply,
+  supplyOf,
+} from '../permissions/index.ts';
 import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
 import { assertRoomForDelegation } from './limits.ts';
@@ -36,6 +43,7 @@ export async function createDelegation(
     const expiresAt = input.expiresAt ?? null;
     if (expiresAt !== null && expiresAt <= now)
       throw AgentErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });
+    assertPolicyWeight(input.permissions);
     if (await isAncestor(db, to.id, from.id, now)) throw DelegationErrors.DELEGATION_CYCLE();
     await assertRoomForDelegation(platform.config.delegations, db, from, to, input.permissions.length, now);
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
 import { AgentErrors } from '../agents/index.ts';
+import { PolicyErrors } from '../permissions/index.ts';
 import { createDelegation } from './create-delegation.ts';
 import { DelegationErrors } from './errors.ts';
 import { revokeDelegation } from './revoke-delegation.ts';
@@ -25,7 +26,12 @@ export const delegationRoutes = [
     access: mayWrite,
     body: CreateDelegation,
     responses: { 201: Delegation },
-    errors: [AgentErrors.AGENT_NOT_FOUND, AgentErrors.EXPIRES_AT_IN_PAST, ...Object.values(rules)],
+    errors: [
+      AgentErrors.AGENT_NOT_FOUND,
+      AgentErrors.EXPIRES_AT_IN_PAST,
+      PolicyErrors.POLICY_TOO_LARGE,
+      ...Object.values(rules),
+    ],
     handle: async (call, platform) => ({ status: 201, body: await createDelegation(platform, call, call.body) }),
   }),
   defineRoute({

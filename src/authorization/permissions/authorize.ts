@@ -17,6 +17,7 @@ import {
   readApproval,
   useApproval,
 } from './approval.ts';
+import { CallFacts } from './call-facts.ts';
 import type { CompiledAgent } from './compile.ts';
 import {
   counterKeys,
@@ -159,8 +160,7 @@ class Question implements Candidate<AuthorizeAnswer> {
       action: input.action,
       resource: input.resource,
       now: turn.now,
-      ip: origin.ip,
-      arguments: input.arguments,
+      call: new CallFacts(origin.ip, input.arguments),
     };
     const world: World = {
       used: (key, hour) => turn.counters.used(key, hour),

@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { AgentRow, DelegationRow } from '../../storage/index.ts';
 import type { AgentState } from '../agents/agent-state.ts';
-import { type Conditions, compileConditions } from './conditions.ts';
+import { bytesOfConditions, type Conditions, compileConditions } from './conditions.ts';
 import { PatternIndex } from './pattern.ts';
 import type { Permission } from './schema.ts';
 
-/** Sum of permissions in shared sets. */
-const MAX_SHARED_PERMISSIONS = 50_000;
+/** Memory of all shared sets together. */
+const MAX_SHARED_BYTES = 48 * 1024 * 1024;
 
 /** The delegation through which an entry came. */
 export interface Link {
@@ -50,8 +50,8 @@ export interface CompiledAgent extends AgentState {
   readonly capped: boolean;
   /** Epoch of the agent's own last change. */
   readonly epoch: number;
-  /** Weight in the cache. */
-  readonly size: number;
+  /** Memory that it holds, about; what it shares with others is counted in full. */
+  readonly bytes: number;
 }
 
 /**
@@ -92,12 +92,27 @@ interface EntrySet {
   readonly entries: readonly CompiledEntry[];
   readonly index: PatternIndex<CompiledEntry>;
   readonly capped: boolean;
+  readonly bytes: number;
+}
+
+/** Measured: an entry with one short action, and what each further one and the text of its pattern add. */
+const ENTRY_BYTES = 420;
+const ACTION_BYTES = 55;
+const AGENT_BYTES = 500;
+
+function bytesOf({ permission, conditions }: CompiledEntry): number {
+  let chars = permission.resource.length;
+  for (const action of permission.actions) chars += action.length + ACTION_BYTES;
+  if (permission.constraints) chars += JSON.stringify(permission.constraints).length;
+  return ENTRY_BYTES + chars + (conditions ? bytesOfConditions(conditions) : 0);
 }
 
 function entrySet(entries: readonly CompiledEntry[]): EntrySet {
   const index = new PatternIndex<CompiledEntry>();
   for (const entry of entries) index.add(entry.permission.resource, entry);
-  return { entries, index, capped: entries.some((e) => e.cap !== undefined) };
+  let bytes = index.bytes;
+  for (const entry of entries) bytes += bytesOf(entry);
+  return { entries, index, capped: entries.some((e) => e.cap !== undefined), bytes };
 }
 
 /**
@@ -106,8 +121,8 @@ function entrySet(entries: readonly CompiledEntry[]): EntrySet {
  */
 export class SharedEntries {
   readonly #byText = new LRUCache<string, EntrySet>({
-    maxSize: MAX_SHARED_PERMISSIONS,
-    sizeCalculation: (set) => set.entries.length + 1,
+    maxSize: MAX_SHARED_BYTES,
+    sizeCalculation: (set, text) => set.bytes + text.length,
   });
 
   get(text: string): EntrySet | undefined {
@@ -143,7 +158,7 @@ function withReceived(own: EntrySet, inbound: readonly Received[]): EntrySet {
 
 /** @param inbound live delegations to the agent, in the order of their creation. */
 export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], shared?: SharedEntries): CompiledAgent {
-  const { entries, index, capped } = withReceived(ownEntries(row, shared), inbound);
+  const { entries, index, capped, bytes } = withReceived(ownEntries(row, shared), inbound);
   return {
     id: row.id,
     ownerId: row.owner_id,
@@ -156,7 +171,7 @@ export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], s
     sources: [...new Set(inbound.map((d) => d.from_agent))],
     capped,
     epoch: row.policy_epoch,
-    size: entries.length + 8,
+    bytes: AGENT_BYTES + bytes,
   };
 }
 
@@ -171,5 +186,4 @@ export const UNREAD: CompiledAgent = {
   expires_at: null,
   sources: [],
   epoch: 0,
-  size: 0,
 };

@@ -2,8 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTestService } from '../../../test/support/service.ts';
 import { parseAddressRange } from '../../kernel/address-range.ts';
-import { compileGlob } from './glob.ts';
+import { Glob, globText } from './glob.ts';
 import { compileTimeWindow } from './time-window.ts';
+
+const compileGlob = (glob: string) => {
+  const compiled = new Glob(glob);
+  return (text: string): boolean => compiled.matches(globText(text));
+};
 
 describe('globs', () => {
   it.each([
@@ -16,6 +21,18 @@ describe('globs', () => {
     ['/data/**', '/data/..', false],
     ['/data/**', '/data/a..b', true],
     ['/data/**', '/data\\..\\etc', false],
+    ['/data/**', '/data/%2e%2e/etc', false],
+    ['/data/**', '/data/%2E./etc', false],
+    ['/data/**', '/data/%252e%252E/etc', false],
+    ['/data/**', '/data%2f..%2fetc', false],
+    ['/data/**', '/data/..%5cetc', false],
+    ['/data/**', '/data/%2efile', true],
+    ['/data/**', '/data/100%', true],
+    ['/data/*', '/data/a%2fb', false],
+    ['/data/*', '/data/a%20b', true],
+    ['**', '%2e%2e/x', false],
+    ['%2e*', '%2e', false],
+    ['../*', '%2e%2e/x', false],
     ['**', '../x', false],
     ['../*', '../x', true],
     ['*', 'main', true],
@@ -177,6 +194,32 @@ describe('POST /authorize with conditions', () => {
     expect(await reason({ path: { toString: '/etc' } })).toBe('ARGUMENTS_NOT_ALLOWED');
   });
 
+  it('every key that is not a plain name must match too', async () => {
+    const { t, agent } = await agentWith({ allowedArgPatterns: ['/data/**', 'two words'] });
+    const reason = async (args: unknown) => {
+      const { body } = await t.authorize(agent, { ...ask, arguments: args as object });
+      return body.allowed || body.reason;
+    };
+    expect(await reason({ path: '/data/a', 'max-bytes': 1, 'x.y_Z': true })).toBe(true);
+    expect(await reason({ '/data/a': true, 'two words': 1, nested: [{ '/data/b': null }] })).toBe(true);
+    for (const key of [
+      '/etc/passwd',
+      '../x',
+      '..',
+      '/data/../etc',
+      '/data/%2e%2e/etc',
+      'C:\\x',
+      'a b',
+      'ü',
+      '',
+      'x'.repeat(65),
+    ]) {
+      expect([key, await reason({ path: '/data/a', [key]: true })]).toEqual([key, 'ARGUMENTS_NOT_ALLOWED']);
+      expect([key, await reason({ deep: [{ er: { [key]: 1 } }] })]).toEqual([key, 'ARGUMENTS_NOT_ALLOWED']);
+    }
+    expect(await reason({ path: '/data/%2e%2e/etc/passwd' })).toBe('ARGUMENTS_NOT_ALLOWED');
+  });
+
   it('a refused condition takes nothing from the cap', async () => {
     const { t, agent } = await agentWith({ allowedArgPatterns: ['ok'], maxCallsPerHour: 1 });
     for (let i = 0; i < 3; i++)
@@ -205,6 +248,7 @@ describe('POST /authorize with conditions', () => {
       [{ timeWindow: { start: '09:00', end: '24:00' } }, 'timeWindow.end'],
       [{ timeWindow: { start: '09:00' } }, 'timeWindow.end'],
       [{ timeWindow: { start: '09:00', end: '17:00', timeZone: 'Mars/Base' } }, 'timeWindow.timeZone'],
+      [{ timeWindow: { start: '09:00', end: '17:00', timeZone: '+05:30' } }, 'timeWindow.timeZone'],
       [{ timeWindow: { start: '09:00', end: '17:00', days: ['someday'] } }, 'timeWindow.days.0'],
       [{ ipAllowlist: ['10.0.0.0/33'] }, 'ipAllowlist.0'],
       [{ ipAllowlist: [] }, 'ipAllowlist'],

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createTestService } from '../../../test/support/service.ts';
 import { clockHour } from '../../kernel/clock.ts';
 import type { AgentRow } from '../../storage/index.ts';
+import { CallFacts } from './call-facts.ts';
 import { compileAgent } from './compile.ts';
 import { decisionCases } from './decide.cases.ts';
 import { countersOf, decide } from './decide.ts';
@@ -36,10 +37,10 @@ describe('the decision table, as a pure function', () => {
     const used = new Map<string, number>();
     const world = { used: (key: string) => used.get(key) ?? 0, agent: noAgent, approved: () => false };
     for (let i = 0; i < after; i++) {
-      const before = decide(agent, { action, resource, now: NOW, ip: null, arguments: undefined }, world);
+      const before = decide(agent, { action, resource, now: NOW, call: new CallFacts(null, undefined) }, world);
       if (before.allowed) for (const key of countersOf(before)) used.set(key, (used.get(key) ?? 0) + 1);
     }
-    const decision = decide(agent, { action, resource, now: NOW, ip: null, arguments: undefined }, world);
+    const decision = decide(agent, { action, resource, now: NOW, call: new CallFacts(null, undefined) }, world);
     expect(decision.allowed || decision.reason).toBe(want);
   });
 });

@@ -71,6 +71,7 @@ const NONE: readonly string[] = [];
  */
 export function decide(agent: CompiledAgent, ask: Ask, world: World): Decision {
   const status = agentStatus(agent, ask.now);
+  ask.call.begin();
   if (status !== 'active') return { allowed: false, reason: status === 'revoked' ? 'AGENT_REVOKED' : 'AGENT_EXPIRED' };
   return new Search(ask, world).from(agent, ASKED_ABOUT.below, ASKED_ABOUT.maxDepth);
 }

@@ -1,6 +1,7 @@
 import type { Platform } from '../../platform.ts';
 import type { Db, StreamEventRow } from '../../storage/index.ts';
 import { approvalOfStep, isApprovalStep } from './approval.ts';
+import { CallFacts } from './call-facts.ts';
 import { decide, type World } from './decide.ts';
 import { explain, type Trace, type TracedEntry } from './explain.ts';
 import { readChains } from './policy.ts';
@@ -32,8 +33,10 @@ export async function explainRecorded(
     action: row.action ?? '',
     resource: row.resource ?? '',
     now: row.timestamp,
-    ip: row.ip,
-    arguments: row.parameters === null ? undefined : (JSON.parse(row.parameters) as Record<string, unknown>),
+    call: new CallFacts(
+      row.ip,
+      row.parameters === null ? undefined : (JSON.parse(row.parameters) as Record<string, unknown>),
+    ),
   };
   const world: World = {
     // What the counters stood at is known only as far as the answer tells.

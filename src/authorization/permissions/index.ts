@@ -1,4 +1,5 @@
 import { defineModule } from '../../platform.ts';
+import { PolicyErrors } from './errors.ts';
 import { permissionRoutes } from './routes.ts';
 
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
@@ -7,11 +8,13 @@ export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from
 export { hasEnded, isLivingDelegation } from './chains.ts';
 export { REASONS, type Reason } from './decide.ts';
 export { effectivePermissions } from './effective.ts';
+export { PolicyErrors } from './errors.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
 export { findSubjects } from './find-subjects.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { patternMatches } from './pattern.ts';
 export { askOf, PolicyCache, readChains } from './policy.ts';
+export { assertPolicyWeight } from './policy-weight.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, CallContext, DecisionTrace, mayCheck } from './routes.ts';
 export { Constraints, Permission, PermissionSource, Permissions } from './schema.ts';
 export { MAX_SUPPLY_STEPS, type Supply, supplyOf } from './supply.ts';
@@ -20,4 +23,5 @@ export const permissions = defineModule({
   name: 'permissions',
   description: 'Decides what an agent may do, and records each decision.',
   routes: permissionRoutes,
+  errors: PolicyErrors,
 });

@@ -22,6 +22,10 @@ interface Node<T> {
   rest: T[] | undefined;
 }
 
+/** Measured: a node with its place in its parent's map, and a value in its node's list. */
+const NODE_BYTES = 280;
+const VALUE_BYTES = 80;
+
 const newNode = <T>(): Node<T> => ({ literal: undefined, any: undefined, exact: undefined, rest: undefined });
 
 /**
@@ -30,6 +34,12 @@ const newNode = <T>(): Node<T> => ({ literal: undefined, any: undefined, exact: 
  */
 export class PatternIndex<T> {
   readonly #root: Node<T> = newNode();
+  #bytes = 0;
+
+  /** Memory of the tree, about, without the values. */
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   add(pattern: string, value: T): void {
     const segments = pattern.split(':');
@@ -38,20 +48,25 @@ export class PatternIndex<T> {
     for (let i = 0; i <= last; i++) {
       const segment = segments[i] as string;
       if (segment === '*' && i === last) {
+        this.#bytes += VALUE_BYTES;
         (node.rest ??= []).push(value);
         return;
       }
-      if (segment === '*') node = node.any ??= newNode();
-      else {
+      if (segment === '*') {
+        if (!node.any) this.#bytes += NODE_BYTES;
+        node = node.any ??= newNode();
+      } else {
         node.literal ??= new Map();
         let next = node.literal.get(segment);
         if (!next) {
           next = newNode();
+          this.#bytes += NODE_BYTES + segment.length;
           node.literal.set(segment, next);
         }
         node = next;
       }
     }
+    this.#bytes += VALUE_BYTES;
     (node.exact ??= []).push(value);
   }
 

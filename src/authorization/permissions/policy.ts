@@ -4,8 +4,8 @@ import { type Clock, HOUR_MS } from '../../kernel/clock.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 import { type CompiledAgent, compileAgent, type Received, SharedEntries, UNREAD } from './compile.ts';
 
-/** Sum of permissions held in memory, about 1 KB each in the worst case. */
-const MAX_CACHED_PERMISSIONS = 400_000;
+/** Memory of all agents that are held. */
+const MAX_CACHED_BYTES = 256 * 1024 * 1024;
 /** So long an expired delegation is still known, for `explain` to say so; then it is dropped, lest an agent that receives many grow without end. */
 const KEPT_AFTER_END_MS = HOUR_MS;
 /** Rows read at once. */
@@ -25,8 +25,8 @@ export class PolicyCache {
   readonly #byToken = new Map<string, string>();
   readonly #shared = new SharedEntries();
   readonly #agents = new LRUCache<string, CompiledAgent>({
-    maxSize: MAX_CACHED_PERMISSIONS,
-    sizeCalculation: (agent) => agent.size,
+    maxSize: MAX_CACHED_BYTES,
+    sizeCalculation: (agent) => agent.bytes,
     dispose: (agent, id) => {
       if (this.#byToken.get(agent.tokenHash) === id) this.#byToken.delete(agent.tokenHash);
     },

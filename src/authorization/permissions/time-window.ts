@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { DAY_MS } from '../../kernel/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
+import { type LocalTime, zoneOf } from './zones.ts';
 
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 const LONG_DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
@@ -14,15 +15,6 @@ function dayNumber(day: string | number): number | undefined {
   return i === -1 ? undefined : i;
 }
 
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Contract 6, `timeWindow`: from start up to, not including, end; over midnight when end is not after start. */
 export const TimeWindowSchema = z
   .strictObject({
@@ -31,7 +23,7 @@ export const TimeWindowSchema = z
     timeZone: z
       .string()
       .max(64)
-      .refine(isTimeZone, 'must be a time zone of the IANA database')
+      .refine((name) => zoneOf(name) !== undefined, 'must be a time zone of the IANA database')
       .optional()
       .meta({ description: 'IANA time zone, UTC unless given.' }),
     days: z
@@ -57,18 +49,9 @@ export type TimeWindow = (now: number) => boolean;
 const minutes = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
 const DAY_MINUTES = 24 * 60;
 
-/** Local weekday (0 Sunday) and minute of the day. */
-function localTime(format: Intl.DateTimeFormat | undefined, now: number): { day: number; minute: number } {
-  if (!format) {
-    const minute = Math.floor((((now % DAY_MS) + DAY_MS) % DAY_MS) / 60_000);
-    return { day: new Date(now).getUTCDay(), minute };
-  }
-  const parts: Record<string, string> = {};
-  for (const { type, value } of format.formatToParts(now)) parts[type] = value;
-  return {
-    day: DAYS.indexOf((parts['weekday'] ?? '').toLowerCase() as (typeof DAYS)[number]),
-    minute: Number(parts['hour']) * 60 + Number(parts['minute']),
-  };
+function utcTime(now: number): LocalTime {
+  const minute = Math.floor((((now % DAY_MS) + DAY_MS) % DAY_MS) / MINUTE_MS);
+  return { day: new Date(now).getUTCDay(), minute };
 }
 
 /** By the wall clock of the zone, so a window keeps its hours when daylight saving begins or ends. */
@@ -77,18 +60,10 @@ export function compileTimeWindow({ start, end, timeZone, days }: TimeWindowInpu
   const to = minutes(end);
   const length = to > from ? to - from : to - from + DAY_MINUTES;
   const on = days && new Set(days.map(dayNumber));
-  const format =
-    timeZone && timeZone !== 'UTC'
-      ? new Intl.DateTimeFormat('en-US', {
-          timeZone,
-          hourCycle: 'h23',
-          weekday: 'short',
-          hour: '2-digit',
-          minute: '2-digit',
-        })
-      : undefined;
+  const localTime = timeZone && timeZone !== 'UTC' ? zoneOf(timeZone) : utcTime;
+  if (!localTime) throw new Error(`The time zone ${timeZone} is unknown.`);
   return (now) => {
-    const { day, minute } = localTime(format, now);
+    const { day, minute } = localTime(now);
     const beganToday = minute >= from && minute < from + length;
     if (beganToday && (!on || on.has(day))) return true;
     const beganYesterday = minute + DAY_MINUTES >= from && minute + DAY_MINUTES < from + length;
