@@ -55,7 +55,10 @@ button:hover,.button:hover{text-decoration:underline}
 .badge.warning{background:var(--soft-warn);color:var(--warn)}
 details{border-top:1px solid var(--line);margin:.5rem 0 0}
 details+details{margin:0}
+.actions+details{margin-top:1.5rem}
 summary{padding:.625rem 0;font-weight:600;cursor:pointer}
+body:has(.sticky)>*{max-width:34rem}
+@media(min-width:36rem){.columns dl{display:grid;grid-template-rows:auto auto;grid-auto-flow:column;grid-auto-columns:1fr;gap:0 1rem}.columns dd{margin:0}}
 .sticky{grid-template-columns:1fr 1fr;margin:1rem 0 0;padding:.75rem 0;background:var(--card);border-top:1px solid var(--line)}
 @media(min-height:34rem){.sticky{position:sticky;bottom:0}:root:has(.sticky){scroll-padding-bottom:6rem}}
 dl{margin:.75rem 0}

@@ -1,5 +1,5 @@
 import { generate } from 'otplib';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Listening, listen } from '../../src/http/node.ts';
 import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
@@ -75,6 +75,10 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
   /** A page focuses what it says to focus some time after it has loaded; what is typed before is lost. */
   const focusOn = (page: Page, name: string): Promise<void> =>
     expect.poll(() => focused(page), { timeout: 5000 }).toBe(name);
+  const inSight = async (page: Page, target: Locator): Promise<boolean> => {
+    const box = await target.boundingBox();
+    return box !== null && box.y >= 0 && box.y + box.height <= (page.viewportSize()?.height ?? 0);
+  };
   /** Goes on with Tab until something with this accessible name is focused. */
   async function tabTo(page: Page, name: string): Promise<void> {
     for (let i = 0; i < 40; i++) {
@@ -274,6 +278,58 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await expectGoodPage(page, 'apps-ended');
     await page.goto(`${url}/api/legate/oauth/authorize?client_id=unknown`);
     await expectGoodPage(page, 'error');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('what people meet on the way to a consent, in both languages and three widths', async () => {
+    const email = newEmail();
+    const { token } = await api('/sign-up', { email, password });
+    const client = await api('/oauth/register', {
+      redirect_uris: ['https://notes.example/callback'],
+      client_name: 'Notes client',
+    });
+    const request = (more: Record<string, string> = {}): string =>
+      `${url}/api/legate/oauth/authorize?${new URLSearchParams({
+        response_type: 'code',
+        client_id: client.client_id,
+        redirect_uri: 'https://notes.example/callback',
+        code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+        code_challenge_method: 'S256',
+        scope: 'mcp:read mcp:execute agents:read agents:write offline_access',
+        ...more,
+      })}`;
+    const { page, context, complaints } = await open({ javaScriptEnabled: true });
+    await context.addCookies([{ name: `${legate.platform.config.service.name}_session`, value: token, url }]);
+    for (const lang of ['en', 'de']) {
+      for (const viewport of [PHONE, { width: 375, height: 667 }, { width: 1280, height: 800 }]) {
+        await page.setViewportSize(viewport);
+        await page.goto(`${request()}&lang=${lang}`);
+        await expectGoodPage(page, `consent-${lang}-${viewport.width}`);
+        // Allowing and denying are in sight without scrolling, and what needs thought is not ticked.
+        for (const button of await page.getByRole('button').all())
+          await expect.poll(() => inSight(page, button)).toBe(true);
+        expect(await page.isChecked('[id="scope:mcp:read"]')).toBe(true);
+        expect(await page.isChecked('[id="scope:agents:write"]')).toBe(false);
+        for (const [name, address] of [
+          ['faulty', request({ scope: 'everything' })],
+          ['quiet', request({ prompt: 'none' })],
+          ['unknown-client', request({ client_id: 'unknown' })],
+          ['unregistered-address', request({ redirect_uri: 'https://evil.example/' })],
+        ] as const) {
+          await page.goto(`${address}&lang=${lang}`);
+          await expectGoodPage(page, `request-${name}-${lang}-${viewport.width}`);
+        }
+      }
+      await page.goto(`${request()}&lang=${lang}`);
+      for (const summary of await page.locator('summary').all()) await summary.click();
+      await expectGoodPage(page, `consent-open-${lang}`);
+      await page.locator('input[name=consentToken]').evaluate((input) => input.setAttribute('value', 'x'));
+      await page.getByRole('button').first().click();
+      await expectGoodPage(page, `consent-expired-${lang}`);
+      await page.locator('main .button').click();
+      await page.waitForSelector('input[name=consentToken]', { state: 'attached' });
+    }
     expect(complaints).toEqual([]);
     await context.close();
   });

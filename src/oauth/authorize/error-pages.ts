@@ -16,7 +16,7 @@ export function refusedRequestPage(platform: Platform, request: Request, { to, f
   const name = to.client.name ?? to.client.documentHost ?? t.consent.someone;
   const asked = failure.error === 'login_required' || failure.error === 'consent_required';
   return page(platform, request, {
-    title: t.requestError.refused,
+    title: asked ? t.requestError.notAllowed : t.requestError.refused,
     status: 400,
     body: html`<p>${asked ? t.requestError.quiet(name) : t.requestError.faulty(name)}</p>${facts([
       [t.requestError.leadsTo, html`<strong>${host}</strong>`],

@@ -61,13 +61,13 @@ export async function consentPage(
     failed: problems.length > 0,
     status: problems.length > 0 ? 400 : 200,
     formTargets: [redirectUri],
-    body: html`${errorSummary(t, problems)}${whoVouches(t, client)}${facts([
+    body: html`${errorSummary(t, problems)}${whoVouches(t, client)}<div class="columns">${facts([
       [t.consent.resource, target.server ?? hostOf(target.resource)],
       [
         t.consent.sentTo,
         html`<strong>${redirectHost(redirectUri)}</strong>${isLoopback(redirectUri) ? html` (${t.consent.thisComputer})` : undefined}`,
       ],
-    ])}${form(
+    ])}</div>${form(
       new URL(request.url),
       html`<p>${t.consent.wants(name)}</p>${groupScopes(scopes).map((part) =>
         group(

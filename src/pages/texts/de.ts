@@ -182,9 +182,10 @@ export const de: Texts = {
   },
   requestError: {
     refused: 'Die Anwendung hat einen Fehler gemacht',
+    notAllowed: 'Sie haben dieser Anwendung noch nichts erlaubt',
     faulty: (client) => `${client} hat Sie mit einer Anfrage hierher geschickt, die sich nicht beantworten lässt.`,
     quiet: (client) =>
-      `${client} wollte Zugriff, ohne Ihnen etwas anzuzeigen. Sie haben dieser Anwendung noch nichts erlaubt.`,
+      `${client} wollte Zugriff, ohne Sie zu fragen. Das geht erst, nachdem Sie es einmal erlaubt haben.`,
     leadsTo: 'Es geht weiter zu',
     unknownAddress: 'Niemand hat diese Adresse geprüft. Gehen Sie nur weiter, wenn Sie sie kennen.',
     goOn: (host) => `Weiter zu ${host}`,

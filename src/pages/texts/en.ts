@@ -175,11 +175,13 @@ export const en = {
   },
   requestError: {
     refused: 'The application made a mistake',
+    notAllowed: 'You have not allowed this application anything',
     faulty: (client: string) => `${client} sent you here with a request that cannot be answered.`,
-    quiet: (client: string) => `${client} asked for access without showing you anything. You have not allowed it any.`,
-    leadsTo: 'Going on takes you to',
-    unknownAddress: 'Nobody has checked this address. Go on only if you know it.',
-    goOn: (host: string) => `Go on to ${host}`,
+    quiet: (client: string) =>
+      `${client} wanted access without asking you. That works only after you have allowed it once.`,
+    leadsTo: 'Continuing takes you to',
+    unknownAddress: 'Nobody has checked this address. Continue only if you know it.',
+    goOn: (host: string) => `Continue to ${host}`,
     unanswerable: 'This request cannot be answered',
     unanswerableText: 'The application that sent you here made a mistake. Go back to it and start again.',
     unknownClient:
