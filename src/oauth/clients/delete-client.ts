@@ -39,7 +39,7 @@ export async function deleteClient(
       : undefined;
     if (!granted) await requireClientRow(db, id);
     await endGrants(change, 'client_id', [id], 'client-deleted');
-    await revokeUnusedAgents(change, id);
+    await revokeUnusedAgents(change, id, 'client-deleted');
     for (const table of ['oauth_consents', 'oauth_codes', 'oauth_client_agents'] as const)
       await db.deleteFrom(table).where('client_id', '=', id).execute();
     await db.deleteFrom('oauth_clients').where('id', '=', id).execute();

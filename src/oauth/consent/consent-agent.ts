@@ -7,6 +7,7 @@ import type { AuthorizationRequest } from '../authorize/authorization-request.ts
 import { OAuthErrors } from '../errors.ts';
 import { permissionsOfScopes } from '../scope.ts';
 import type { Approval } from './consent.ts';
+import type { EndReason } from './grants.ts';
 
 const MAX_AGENTS_OFFERED = 50;
 /** Stands for an agent that the consent makes. */
@@ -126,9 +127,14 @@ async function widen(change: Change, row: AgentRow, more: readonly Permission[])
 
 /**
  * Revokes agents that consents made for this client, in the change that ended its access. Leaves those that a living grant still
- * acts as, whichever client it belongs to. `agentId`: only this one, if a consent for this client made it.
+ * acts as, whichever client it belongs to. The events have the reason of the grants. `agentId`: only this one, if a consent for this client made it.
  */
-export async function revokeUnusedAgents(change: Change, clientId: string, agentId?: string): Promise<void> {
+export async function revokeUnusedAgents(
+  change: Change,
+  clientId: string,
+  reason: EndReason,
+  agentId?: string,
+): Promise<void> {
   let query = change.db
     .selectFrom('oauth_client_agents')
     .select('agent_id')
@@ -150,6 +156,6 @@ export async function revokeUnusedAgents(change: Change, clientId: string, agent
   await revokeAgents(
     change,
     unused.map((row) => row.agent_id),
-    'access-ended',
+    reason,
   );
 }

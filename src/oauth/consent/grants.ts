@@ -150,7 +150,7 @@ async function forgetConsents(change: Change, ended: OAuthGrantRow): Promise<voi
   }
   await codes.execute();
   await consents.execute();
-  await revokeUnusedAgents(change, ended.client_id, ended.agent_id);
+  await revokeUnusedAgents(change, ended.client_id, 'revoked', ended.agent_id);
 }
 
 export const toGrant = (row: Shown) => ({
