@@ -44,7 +44,8 @@ export const de: Texts = {
     INVALID_EMAIL_OR_PASSWORD: 'Die E-Mail-Adresse oder das Passwort stimmt nicht.',
     INVALID_CODE: 'Dieser Code stimmt nicht oder wurde schon verwendet.',
     INVALID_PASSWORD: 'Das Passwort stimmt nicht.',
-    TOO_MANY_TRIES: 'Zu viele falsche Codes. Bitte warten Sie eine Weile und versuchen Sie es dann noch einmal.',
+    TOO_MANY_TRIES:
+      'Zu viele falsche Versuche. Bitte warten Sie eine Weile, oder melden Sie sich auf einem anderen Weg an.',
     EMAIL_NOT_VERIFIED:
       'Bestätigen Sie zuerst Ihre E-Mail-Adresse: Folgen Sie dem Link, den wir Ihnen geschickt haben.',
     SIGN_UP_CLOSED: 'Konten legt hier ein Administrator an.',
@@ -58,6 +59,9 @@ export const de: Texts = {
       'Dieser Link ist nicht gültig: Er gilt 15 Minuten lang und nur einmal. Solange es noch kein Konto gibt, zeigt ein Neustart des Dienstes einen neuen.',
     PASSWORD_BREACHED:
       'Dieses Passwort ist aus Datenlecks bekannt, andere können es also erraten. Wählen Sie ein anderes.',
+    PASSWORD_TOO_COMMON: 'Dieses Passwort gehört zu den häufigsten und wird zuerst probiert. Wählen Sie ein anderes.',
+    PASSWORD_TOO_PERSONAL:
+      'Dieses Passwort besteht fast nur aus dem Namen des Dienstes oder Ihrer E-Mail-Adresse. Wählen Sie ein anderes.',
     PASSWORD_REJECTED: 'Dieses Passwort wird nicht angenommen. Wählen Sie ein anderes.',
     PASSWORD_CHECK_UNAVAILABLE:
       'Das Passwort konnte nicht mit bekannten Datenlecks verglichen werden. Bitte versuchen Sie es gleich noch einmal.',

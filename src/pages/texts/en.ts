@@ -41,7 +41,7 @@ export const en = {
     INVALID_EMAIL_OR_PASSWORD: 'The e-mail address or the password is not right.',
     INVALID_CODE: 'This code is not right, or it was used already.',
     INVALID_PASSWORD: 'The password is not right.',
-    TOO_MANY_TRIES: 'Too many wrong codes. Please wait a while and try again.',
+    TOO_MANY_TRIES: 'Too many wrong attempts. Please wait a while, or sign in another way.',
     EMAIL_NOT_VERIFIED: 'Verify your e-mail address first: follow the link that we sent you.',
     SIGN_UP_CLOSED: 'Accounts are made by an administrator here.',
     INVITE_REQUIRED: 'Accounts are made by invitation here. Follow the link of your invitation.',
@@ -52,6 +52,9 @@ export const en = {
     SETUP_LINK_INVALID:
       'This set-up link is not valid, was used, or is older than 15 minutes. A restart prints a new one while there is no user yet.',
     PASSWORD_BREACHED: 'This password is known from data breaches, so others can guess it. Choose another one.',
+    PASSWORD_TOO_COMMON: 'This password is one of the most common ones, which are tried first. Choose another one.',
+    PASSWORD_TOO_PERSONAL:
+      'This password is little more than the name of the service or your e-mail address. Choose another one.',
     PASSWORD_REJECTED: 'This password is not accepted. Choose another one.',
     PASSWORD_CHECK_UNAVAILABLE:
       'The password could not be compared with known data breaches. Please try again in a moment.',

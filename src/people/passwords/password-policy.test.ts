@@ -9,7 +9,7 @@ import {
 import { createLegate, LegateError } from '../../index.ts';
 import { ensureFirstAdmin } from '../users/index.ts';
 
-const BREACHED = 'password1234';
+const BREACHED = 'password of a breach';
 const GOOD = 'nobody ever used this one';
 
 async function serve(

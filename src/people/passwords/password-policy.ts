@@ -2,10 +2,14 @@ import { LegateError } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
 import { UserErrors } from '../users/errors.ts';
 import { BreachErrors } from './breach/index.ts';
+import { isCommonPassword } from './common/is-common.ts';
+import { isMadeOf, wordsOfEmail } from './common/own-words.ts';
 import type { PasswordContext } from './password-rule.ts';
 
 /** What a new password can be refused for. */
 export const passwordErrors = [
+  UserErrors.PASSWORD_TOO_COMMON,
+  UserErrors.PASSWORD_TOO_PERSONAL,
   BreachErrors.PASSWORD_BREACHED,
   UserErrors.PASSWORD_REJECTED,
   BreachErrors.PASSWORD_CHECK_UNAVAILABLE,
@@ -15,15 +19,17 @@ export const passwordErrors = [
 export type PasswordAdvice = Readonly<Record<string, string>>;
 
 /**
- * Whether a password may become somebody's, beyond its length: it is in no known data breach (`breach.*`), and the embedder's rule
- * (`users.validatePassword`) has nothing against it. Asked before the password is hashed, and outside any change, since both may take time.
- * 422 PASSWORD_BREACHED, 422 PASSWORD_REJECTED, 503 PASSWORD_CHECK_UNAVAILABLE.
+ * Whether a password may become somebody's, beyond its length: it is not among the most common ones nor made of what is known of the
+ * account, it is in no known data breach (`breach.*`), and the embedder's rule (`users.validatePassword`) has nothing against it. Asked
+ * before the password is hashed, and outside any change, since all this may take time.
+ * 422 PASSWORD_TOO_COMMON, PASSWORD_TOO_PERSONAL, PASSWORD_BREACHED, PASSWORD_REJECTED; 503 PASSWORD_CHECK_UNAVAILABLE.
  */
 export async function assertPasswordAllowed(
   platform: Platform,
   password: string,
   context: PasswordContext,
 ): Promise<PasswordAdvice> {
+  await assertNotGuessable(platform, password, context.email);
   await applyOwnRule(platform, password, context);
   const { enabled, mode, minBreachCount } = platform.config.breach;
   if (!enabled) return {};
@@ -40,6 +46,16 @@ export async function assertPasswordAllowed(
     'a password that is known from data breaches was accepted (breach.mode is warn)',
   );
   return { 'legate-warning': `PASSWORD_BREACHED;count=${count}` };
+}
+
+/** 422 PASSWORD_TOO_COMMON or PASSWORD_TOO_PERSONAL for what a guess would try first (NIST SP 800-63B-4, section 3.1.1.2). */
+export async function assertNotGuessable(
+  { config: { service } }: Platform,
+  password: string,
+  email: string | null,
+): Promise<void> {
+  if (await isCommonPassword(password)) throw UserErrors.PASSWORD_TOO_COMMON();
+  if (isMadeOf(password, [service.name, 'legate', ...wordsOfEmail(email)])) throw UserErrors.PASSWORD_TOO_PERSONAL();
 }
 
 async function applyOwnRule(

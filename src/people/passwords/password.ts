@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { UserErrors } from '../users/errors.ts';
 import { BoundedPool } from './bounded-pool.ts';
 
-const MIN_BYTES = 8;
+const MIN_CHARS = 8;
 const MAX_BYTES = 1024;
 
 /** argon2id with 19 MiB, two passes, one lane (contract 10; OWASP's first choice for servers). */
@@ -20,27 +20,27 @@ const pool = new BoundedPool(WIDTH, 256, () => UserErrors.PASSWORD_CHECKS_BUSY({
 /** Different ways of typing the same characters are one password (NIST SP 800-63B-4, section 3.1.1.2). What counts is the length of this. */
 const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFKC'), 'utf8');
 
-const fits = (password: string): boolean => {
-  const { byteLength } = bytesOf(password);
-  return password.isWellFormed() && byteLength >= MIN_BYTES && byteLength <= MAX_BYTES;
-};
+/** Passwords that were set under an older rule are shorter than a new one may be. */
+const checkable = (password: string): boolean =>
+  password !== '' && password.isWellFormed() && bytesOf(password).byteLength <= MAX_BYTES;
 
-/** A new password: any characters, 8 to 1,024 bytes, used whole. */
+/** A new password: any characters (code points) from 8 on, up to 1,024 bytes, used whole. */
 export const NewPassword = z
   .string()
   .superRefine((password, ctx) => {
-    const { byteLength } = bytesOf(password);
     if (!password.isWellFormed()) ctx.addIssue({ code: 'custom', message: 'must not contain unpaired surrogates' });
-    else if (byteLength < MIN_BYTES)
+    else if ([...password.normalize('NFKC')].length < MIN_CHARS)
       ctx.addIssue({
         code: 'custom',
-        message: `must be at least ${MIN_BYTES} bytes; 15 characters or more are recommended`,
+        message: `must be at least ${MIN_CHARS} characters; 15 or more are recommended`,
       });
-    else if (byteLength > MAX_BYTES) ctx.addIssue({ code: 'custom', message: `must be at most ${MAX_BYTES} bytes` });
+    else if (bytesOf(password).byteLength > MAX_BYTES)
+      ctx.addIssue({ code: 'custom', message: `must be at most ${MAX_BYTES} bytes` });
   })
   .meta({
     format: 'password',
-    description: '8 to 1,024 bytes of UTF-8, no other rules; 15 characters or more are recommended.',
+    description:
+      'At least 8 characters and at most 1,024 bytes of UTF-8; 15 characters or more are recommended. Very common passwords, and those made of the address or the name of the service, are refused.',
   });
 
 /** PHC string of argon2id. 503 PASSWORD_CHECKS_BUSY when too many are waiting. */
@@ -53,9 +53,9 @@ export async function hashPassword(password: string): Promise<string> {
  * 503 PASSWORD_CHECKS_BUSY when too many are waiting.
  */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
-  const checkable = fits(password);
+  const fits = checkable(password);
   const matches = await pool.run(async () =>
-    (await import('@node-rs/argon2')).verify(hash ?? DUMMY_HASH, checkable ? bytesOf(password) : 'no password at all'),
+    (await import('@node-rs/argon2')).verify(hash ?? DUMMY_HASH, fits ? bytesOf(password) : 'no password at all'),
   );
-  return matches && checkable && hash !== null;
+  return matches && fits && hash !== null;
 }

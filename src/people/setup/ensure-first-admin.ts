@@ -1,6 +1,8 @@
+import { ConfigError } from '../../kernel/config.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { hashPassword } from '../passwords/password.ts';
+import { assertNotGuessable } from '../passwords/password-policy.ts';
 import { insertUser } from '../users/store.ts';
 import { createSetupLink } from './setup-link.ts';
 
@@ -29,6 +31,9 @@ export async function ensureFirstAdmin(platform: Platform): Promise<FirstAdmin> 
   if (found) return found;
   const { email, password } = platform.config.admin;
   if (email === undefined || password === undefined) return { kind: 'setupLink', url: await createSetupLink(platform) };
+  await assertNotGuessable(platform, password, email).catch((error: Error) => {
+    throw new ConfigError([`admin.password: ${error.message}`]);
+  });
   const passwordHash = await hashPassword(password);
   return platform.ledger.change(async ({ db, now }) => {
     const meanwhile = await existing(db);

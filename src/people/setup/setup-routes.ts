@@ -4,15 +4,14 @@ import { LegateError } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
 import { errorPage } from '../../pages/index.ts';
 import { defineRoute } from '../../platform.ts';
-import { BreachErrors } from '../passwords/breach/index.ts';
+import { passwordErrors } from '../passwords/password-policy.ts';
 import { startCookie } from '../sessions/index.ts';
 import { UserErrors } from '../users/errors.ts';
 import { SetupForm, SetupInput, SignedIn } from '../users/schema.ts';
 import { assertSetupLink, completeSetup } from './setup-link.ts';
 import { setupDonePage, setupFormPage } from './setup-page.ts';
 
-const { EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, PASSWORD_REJECTED, SETUP_LINK_INVALID } = UserErrors;
-const { PASSWORD_BREACHED, PASSWORD_CHECK_UNAVAILABLE } = BreachErrors;
+const { EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, SETUP_LINK_INVALID } = UserErrors;
 const HTML = { mediaTypes: ['text/html'] } as const;
 
 /** The page behind the link that is printed at the first start (contract 1). */
@@ -48,14 +47,7 @@ export const setupRoutes = [
     body: SetupForm,
     form: true,
     responses: { 200: SignedIn },
-    errors: [
-      SETUP_LINK_INVALID,
-      EMAIL_IN_USE,
-      PASSWORD_CHECKS_BUSY,
-      PASSWORD_BREACHED,
-      PASSWORD_REJECTED,
-      PASSWORD_CHECK_UNAVAILABLE,
-    ],
+    errors: [SETUP_LINK_INVALID, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, ...passwordErrors],
     handle: async (call, platform) => {
       const fromPage = !call.request.headers.get('content-type')?.toLowerCase().startsWith('application/json');
       try {

@@ -39,7 +39,7 @@ describe('ensureFirstAdmin', () => {
   it('refuses what could not be signed up with', async () => {
     const wrong = { admin: { email: 'root@localhost', password: '1234567' } };
     await expect(createTestService({ config: wrong })).rejects.toThrow(
-      /admin\.email.*must be an e-mail address.*admin\.password.*at least 8 bytes/s,
+      /admin\.email.*must be an e-mail address.*admin\.password.*at least 8 characters/s,
     );
   });
 

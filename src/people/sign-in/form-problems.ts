@@ -7,6 +7,8 @@ const ABOUT_PASSWORD: readonly string[] = [
   BreachErrors.PASSWORD_BREACHED.code,
   BreachErrors.PASSWORD_CHECK_UNAVAILABLE.code,
   UserErrors.PASSWORD_REJECTED.code,
+  UserErrors.PASSWORD_TOO_COMMON.code,
+  UserErrors.PASSWORD_TOO_PERSONAL.code,
 ];
 
 /** What an error means for the fields of a form, in the language of the page. `password` is the name of the field for a new password. */

@@ -55,7 +55,7 @@ describe('POST /sign-up', () => {
 
     it('takes any characters in a password, up to 1,024 bytes, and uses all of them', async () => {
       const t = await createTestService();
-      const passwords = ['pässwörd', '🔑🔑', 'nul\u0000nul\u0000', `${'x'.repeat(1023)}a`, '        '];
+      const passwords = ['pässwörd', '🔑🗝🔒🔓🔏🔐🚪🏠', 'nul\u0000nul\u0000', `${'x'.repeat(1023)}a`, '        '];
       for (const [i, password] of passwords.entries()) {
         const email = `p${i}@example.com`;
         expect((await t.call('POST', '/sign-up', { body: { email, password } })).status).toBe(200);
@@ -84,7 +84,7 @@ describe('POST /sign-up', () => {
     const bad: [string, unknown, string][] = [
       ['no e-mail address', { password: ada.password }, 'email'],
       ['no password', { email: ada.email }, 'password'],
-      ['a password of 7 bytes', { ...ada, password: '1234567' }, 'password'],
+      ['a password of 7 characters', { ...ada, password: '🔑🗝🔒🔓🔏🔐🚪' }, 'password'],
       ['a password of 1,025 bytes', { ...ada, password: `${'ä'.repeat(512)}x` }, 'password'],
       ['a password with an unpaired surrogate', { ...ada, password: '12345678\ud800' }, 'password'],
       ['a password that is a number', { ...ada, password: 12345678 }, 'password'],

@@ -25,6 +25,14 @@ export const UserErrors = defineErrors({
   ],
   EMAIL_IN_USE: [422, 'There is an account with this e-mail address already.'],
   TENANT_UNKNOWN: [422, 'tenantId names no known tenant.'],
+  PASSWORD_TOO_COMMON: [
+    422,
+    'This password is one of the most common ones, which are tried first. Choose another one.',
+  ],
+  PASSWORD_TOO_PERSONAL: [
+    422,
+    'This password is little more than the name of the service or the e-mail address. Choose another one.',
+  ],
   PASSWORD_REJECTED: [422, 'This password is not accepted. Choose another one.'],
   MAIL_NOT_CONFIGURED: [503, 'Mail is not set up here, so this is not available.'],
   PASSWORD_CHECKS_BUSY: [503, 'Too many passwords are being checked at once. Try again in a moment.'],
