@@ -71,8 +71,8 @@ export const REFUSALS = {
   'email-code-wrong': 'The code is wrong, or no code is open for this account.',
   'second-step-unknown': 'No sign-in waits for this second step.',
   'second-factor-not-set-up': 'The account has no authenticator app.',
-  'second-factor-locked': 'Too many wrong codes: the authenticator app is locked for a while.',
   'totp-code-wrong': 'The code of the authenticator app is wrong.',
+  'too-many-failures': 'Too many wrong guesses in a row for this account: no further one is looked at for a while.',
   'totp-code-reused': 'The code of the authenticator app was used before.',
   'backup-code-wrong': 'No unused backup code has this value.',
 

@@ -16,6 +16,7 @@ export type {
   AnomalyRow,
   ApiTokenRow,
   ApprovalRow,
+  AttemptRow,
   BudgetRow,
   CostRow,
   DelegationRow,

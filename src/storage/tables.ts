@@ -31,6 +31,7 @@ export interface Tables {
   email_codes: EmailCodesTable;
   totp_secrets: TotpSecretsTable;
   backup_codes: BackupCodesTable;
+  attempts: AttemptsTable;
   trusted_devices: TrustedDevicesTable;
   invites: InvitesTable;
   oauth_clients: OAuthClientsTable;
@@ -71,6 +72,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'email_codes',
   'totp_secrets',
   'backup_codes',
+  'attempts',
   'trusted_devices',
   'invites',
   'oauth_clients',
@@ -261,6 +263,8 @@ interface SessionsTable {
   expires_at: number;
   /** The rolling expiry never passes this. */
   absolute_expires_at: number;
+  /** When the person was last proved by all the factors they have; 0: a trusted device stood in for one. */
+  auth_time: number;
   ip: string | null;
   user_agent: string | null;
 }
@@ -405,11 +409,16 @@ interface OneTimeTokensTable {
   expires_at: number;
 }
 
-/** The one code that a person was sent last. */
+/** Codes that were sent within the last hour. */
 interface EmailCodesTable {
+  /** Of the secret that the request got which asked for the code. */
+  request_hash: string;
   user_id: string;
   code_hash: string;
+  /** For those who have the secret of the request; 0 when the code was used. */
   tries_left: number;
+  /** For everybody else. */
+  open_tries_left: number;
   created_at: number;
   expires_at: number;
 }
@@ -422,10 +431,21 @@ interface TotpSecretsTable {
   enabled_at: number | null;
   /** The newest time step of which a code was used; -1: none. */
   last_step: number;
-  /** Wrong codes since the last right one. */
-  failures: number;
-  locked_until: number;
   created_at: number;
+}
+
+/** Wrong guesses in a row. */
+interface AttemptsTable {
+  guessed: 'password' | 'email-code' | 'email-code-open' | 'totp' | 'backup-code';
+  /** The person's id, or the hash of an address that no account has. */
+  account: string;
+  /** The session or the known browser that guessed; empty for all others together. */
+  device: string;
+  /** 1: `account` is a person. */
+  known: number;
+  failures: number;
+  paused_until: number;
+  failed_at: number;
 }
 
 interface BackupCodesTable {
@@ -605,6 +625,7 @@ export type UserRow = Selectable<UsersTable>;
 export type SessionRow = Selectable<SessionsTable>;
 export type ApiTokenRow = Selectable<ApiTokensTable>;
 export type OneTimeTokenRow = Selectable<OneTimeTokensTable>;
+export type AttemptRow = Selectable<AttemptsTable>;
 export type InviteRow = Selectable<InvitesTable>;
 export type TenantRow = Selectable<TenantsTable>;
 export type StreamEventRow = Selectable<StreamEventsTable>;

@@ -19,8 +19,11 @@ export interface MailLog {
 export interface Mailer {
   /** False: nothing can be sent, and what needs mail is refused (503 MAIL_NOT_CONFIGURED). */
   readonly available: boolean;
-  /** Takes a mail and returns at once. Sent in the background, tried again a few times; a mail that cannot be sent is logged without its text. */
-  send(mail: Mail): void;
+  /**
+   * Takes a mail and returns at once; false when too many are waiting, so that this one is dropped. Sent in the background, tried again
+   * a few times; a mail that cannot be sent is logged without its text.
+   */
+  send(mail: Mail): boolean;
   /** When nothing waits to be sent any more. */
   idle(): Promise<void>;
   /** Lets what is under way finish, for five seconds at most, and tries nothing again. */
@@ -92,14 +95,15 @@ export function createMailer({ url, from, print, log, retryDelaysMs = RETRY_DELA
     send(mail) {
       if (url === undefined) {
         print?.(mail);
-        return;
+        return true;
       }
       if (waiting.size >= MAX_WAITING || closing.signal.aborted) {
         log.error({ subject: mail.subject }, 'a mail was dropped: too many are waiting, or the service stops');
-        return;
+        return false;
       }
       const sent = deliver(url, mail).finally(() => waiting.delete(sent));
       waiting.add(sent);
+      return true;
     },
     async idle() {
       while (waiting.size > 0) await Promise.all(waiting);

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { LimitedEndpoint } from '../../http/rate-limit/rate-limit.ts';
 import { defineRoute } from '../../platform.ts';
 import { endCookie, SessionErrors } from '../sessions/index.ts';
-import { SecondFactorErrors } from '../sign-in/second-factor/index.ts';
 import { passwordErrors, signOut, UserErrors } from '../users/index.ts';
 import { devicesPage, EndSessionForm, endSessionForm } from './devices-page.ts';
 import { PATHS } from './form.ts';
@@ -30,6 +29,7 @@ const {
   MAIL_NOT_CONFIGURED,
   PASSWORD_CHECKS_BUSY,
   SIGN_UP_CLOSED,
+  TOO_MANY_TRIES,
 } = UserErrors;
 const { SESSION_LIMIT_REACHED } = SessionErrors;
 
@@ -86,7 +86,13 @@ export const accountRoutes = [
     body: SignInForm,
     form: true,
     responses: { 303: null },
-    errors: [INVALID_EMAIL_OR_PASSWORD, EMAIL_NOT_VERIFIED, PASSWORD_CHECKS_BUSY, SESSION_LIMIT_REACHED],
+    errors: [
+      INVALID_EMAIL_OR_PASSWORD,
+      EMAIL_NOT_VERIFIED,
+      PASSWORD_CHECKS_BUSY,
+      SESSION_LIMIT_REACHED,
+      TOO_MANY_TRIES,
+    ],
     handle: (call, platform) => signInForm(platform, call),
   }),
   defineRoute({
@@ -142,7 +148,7 @@ export const accountRoutes = [
     body: SecondFactorForm,
     form: true,
     responses: { 303: null },
-    errors: [UserErrors.INVALID_CODE, SecondFactorErrors.TOO_MANY_TRIES, SESSION_LIMIT_REACHED],
+    errors: [UserErrors.INVALID_CODE, TOO_MANY_TRIES, SESSION_LIMIT_REACHED],
     handle: (call, platform) => secondFactorForm(platform, call),
   }),
   defineRoute({

@@ -64,13 +64,14 @@ export const secondFactorForm = (
       const twoFactorToken = secondStepToken(platform, call.request);
       const code = call.body.code.replace(/\s/g, '');
       if (twoFactorToken === undefined || code === '') throw UserErrors.INVALID_CODE({ reason: 'second-step-unknown' });
-      const { token, rememberMe, deviceCookie } = await completeSignIn(
+      const { token, rememberMe, deviceCookie, cookies } = await completeSignIn(
         platform,
         { code, twoFactorToken, trustDevice: call.body.trustDevice !== undefined },
         signInDevice(platform, call),
       );
       return seeOther(destination(platform, call), startCookie(platform, token, rememberMe), [
         endSecondStep(platform),
+        ...cookies,
         ...(deviceCookie === undefined ? [] : [deviceCookie]),
       ]);
     },

@@ -120,7 +120,7 @@ export function finish(platform: Platform, call: AnyCall, result: SignInResult):
       secondStepCookie(platform, result.twoFactorToken),
     ]);
   }
-  return seeOther(destination(platform, call), startCookie(platform, result.token, result.rememberMe));
+  return seeOther(destination(platform, call), startCookie(platform, result.token, result.rememberMe), result.cookies);
 }
 
 /** After signing out. */

@@ -88,7 +88,11 @@ export const signUpForm = (platform: Platform, call: AnyCall & { readonly body: 
         languageOf(call.request),
       );
       if ('status' in result) return checkMailPage(platform, call, input.email, advice);
-      return seeOther(destination(platform, call), { ...startCookie(platform, result.token, true), ...advice });
+      return seeOther(
+        destination(platform, call),
+        { ...startCookie(platform, result.token, true), ...advice },
+        result.cookies,
+      );
     },
     (error) => signUpPage(platform, call, { error, form: call.body }),
   );

@@ -1,6 +1,7 @@
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { endSessions } from '../sessions/index.ts';
+import { forgetAllFailures } from '../sign-in/attempts/attempts.ts';
 import { endOneTimeTokens } from '../sign-in/one-time-token.ts';
 import { sendPasswordChanged } from '../sign-in/send-mail.ts';
 import { sessionIdOf } from '../sign-in/session-only.ts';
@@ -37,6 +38,7 @@ export async function changePassword(
       .execute();
     await endSessions(platform, change, user.id, { reason: 'password-changed', ip: person.ip, except: sessionId });
     await endTrustedDevices(change, user.id);
+    await forgetAllFailures(change, user.id, ['password']);
     await endOneTimeTokens(change, user.id, ['two-factor', 'magic-link', 'password-reset']);
     return user;
   });

@@ -13,7 +13,7 @@ import { passwordChangedPage, resetFormPage } from './password-pages.ts';
 import { passwordErrors } from './password-policy.ts';
 import { assertResetToken, forgotPassword, resetPassword } from './reset-password.ts';
 
-const { INVALID_PASSWORD, INVALID_TOKEN, MAIL_NOT_CONFIGURED, PASSWORD_CHECKS_BUSY } = UserErrors;
+const { INVALID_PASSWORD, INVALID_TOKEN, MAIL_NOT_CONFIGURED, PASSWORD_CHECKS_BUSY, TOO_MANY_TRIES } = UserErrors;
 const HTML = { mediaTypes: ['text/html'] } as const;
 const DONE = { status: 200, body: { status: true } } as const;
 
@@ -25,9 +25,10 @@ export const passwordRoutes = [
     summary: 'Change one’s password',
     description: 'Ends every other session of the person at once.',
     access: 'user',
+    rateLimit: 'passwordCheck',
     body: ChangePassword,
     responses: { 200: Done },
-    errors: [INVALID_PASSWORD, PASSWORD_CHECKS_BUSY, ...passwordErrors],
+    errors: [INVALID_PASSWORD, TOO_MANY_TRIES, PASSWORD_CHECKS_BUSY, ...passwordErrors],
     handle: async (call, platform) => {
       const person = { principal: asUser(call.principal), reauthorize: call.reauthorize, ip: call.ip };
       return { ...DONE, headers: await changePassword(platform, person, call.body, languageOf(call.request)) };

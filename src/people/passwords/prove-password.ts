@@ -3,6 +3,14 @@ import { invalidCredential } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
+import {
+  assertNotPaused,
+  countFailure,
+  deviceOfCall,
+  forgetFailures,
+  refusalWhilePaused,
+  type Target,
+} from '../sign-in/attempts/attempts.ts';
 import { attempting, type Refusal, refuse } from '../sign-in/refusal.ts';
 import { UserErrors } from '../users/errors.ts';
 import { findUser } from '../users/store.ts';
@@ -16,8 +24,8 @@ export interface PersonCalling {
 }
 
 /**
- * A change that a person makes with the password in hand, beside their session: `work` gets their row as it is in the change.
- * 401 INVALID_PASSWORD, which is recorded as `auth.failed`.
+ * A change that a person makes with the password in hand, beside their session: `work` receives their row as it is in the change.
+ * 401 INVALID_PASSWORD, which is recorded as `auth.failed`; 429 TOO_MANY_TRIES after ten in a row from this session.
  */
 export async function withPasswordCheck<T>(
   platform: Platform,
@@ -25,19 +33,23 @@ export async function withPasswordCheck<T>(
   password: string,
   work: (change: Change, row: UserRow) => Promise<T>,
 ): Promise<T> {
-  const found = await findUser(platform.database.read, person.principal.userId);
+  const { userId } = person.principal;
+  const target: Target = { guessed: 'password', account: { userId }, device: deviceOfCall(person.principal) };
+  await assertNotPaused(platform.database.read, platform.clock.now(), target);
+  const found = await findUser(platform.database.read, userId);
   const right = await verifyPassword(found?.password_hash ?? null, password);
   return attempting<T>(platform, async (change) => {
     await person.reauthorize(change.db);
-    const row = await findUser(change.db, person.principal.userId);
+    const row = await findUser(change.db, userId);
     if (!row) throw invalidCredential('principal-ended');
-    if (!right || row.password_hash !== found?.password_hash)
-      return refuse(
-        platform,
-        change,
-        { method: 'password', email: row.email, userId: row.id, ip: person.ip },
-        UserErrors.INVALID_PASSWORD({ reason: 'password-wrong' }),
-      ) as Refusal;
+    const attempt = { method: 'password', email: row.email, userId, ip: person.ip };
+    const paused = await refusalWhilePaused(change.db, change.now, target);
+    if (paused) return refuse(platform, change, attempt, paused) as Refusal;
+    if (!right || row.password_hash !== found?.password_hash) {
+      await countFailure(change, target);
+      return refuse(platform, change, attempt, UserErrors.INVALID_PASSWORD({ reason: 'password-wrong' })) as Refusal;
+    }
+    await forgetFailures(change, target);
     return work(change, row);
   });
 }

@@ -2,6 +2,7 @@ import { HOUR_MS } from '../../kernel/clock.ts';
 import { brandOf, type Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
+import { forgetAllFailures } from '../sign-in/attempts/attempts.ts';
 import { checkResetPage, linkTo, withQuery } from '../sign-in/callback-url.ts';
 import { mailTexts } from '../sign-in/mail-texts.ts';
 import {
@@ -90,6 +91,7 @@ export async function resetPassword(
       ip: proof.ip,
       changed: ['password', 'credentials'],
     });
+    await forgetAllFailures(change, user.id, ['password']);
     return user;
   });
   sendPasswordReset(platform, row, language);

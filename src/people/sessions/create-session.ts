@@ -6,7 +6,7 @@ import type { SessionRow } from '../../storage/index.ts';
 import { parseDevice } from './device.ts';
 import { endSessions } from './end-sessions.ts';
 import { SessionErrors } from './errors.ts';
-import { ABSOLUTE_MS, expiryAfterUse } from './lifetime.ts';
+import { absoluteMs, expiryAfterUse } from './lifetime.ts';
 import { nextUse } from './use-order.ts';
 
 /** Where a sign-in came from. */
@@ -23,7 +23,8 @@ export interface NewSession {
 
 /**
  * A new session for a user, always with a token of its own, and its `auth.signin` event. `method`: what proved the person
- * (`password`, `magic-link`, `password+totp`). Sweeps away what has expired of that user's sessions. Where the user has
+ * (`password`, `magic-link`, `password+totp`). `authTime`: when it proved the
+ * person by all their factors. Sweeps away what has expired of that user's sessions. Where the user has
  * `multiSession.maxSessions` already, the least recently used ends, or 429 SESSION_LIMIT_REACHED; exact, since changes come one
  * after the other on all instances.
  */
@@ -33,6 +34,7 @@ export async function createSession(
   userId: string,
   device: Device,
   method: string,
+  authTime: number = change.now,
 ): Promise<NewSession> {
   const { db, now } = change;
   const { trackDevice, trackIp } = platform.config.multiSession;
@@ -40,15 +42,16 @@ export async function createSession(
   await makeRoom(platform, change, userId);
 
   const token = newSecret('sessionToken');
-  const absoluteExpiresAt = now + ABSOLUTE_MS;
+  const absoluteExpiresAt = now + absoluteMs(platform);
   const session: SessionRow = {
     id: newId('session', now),
     user_id: userId,
     token_hash: secretHash(token),
     created_at: now,
     last_used_at: await nextUse(db, userId, now),
-    expires_at: expiryAfterUse(now, absoluteExpiresAt),
+    expires_at: expiryAfterUse(platform, now, absoluteExpiresAt),
     absolute_expires_at: absoluteExpiresAt,
+    auth_time: authTime,
     ip: trackIp ? device.ip : null,
     user_agent: trackDevice ? device.userAgent : null,
   };

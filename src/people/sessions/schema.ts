@@ -16,7 +16,9 @@ export const Session = z
     id: z.string(),
     current: z.boolean().meta({ description: 'True for the session of this call.' }),
     createdAt: isoTimestamp,
-    expiresAt: isoTimestamp.meta({ description: 'Moves with use, 7 days ahead, until 30 days after sign-in.' }),
+    expiresAt: isoTimestamp.meta({
+      description: 'Moves with use, multiSession.idleTtl ahead, until multiSession.absoluteTtl after sign-in.',
+    }),
     device: DeviceInfo.optional().meta({ description: 'Only with multiSession.trackDevice.' }),
     ipAddress: z.string().optional().meta({ description: 'Of the sign-in; only with multiSession.trackIp.' }),
   })

@@ -6,12 +6,15 @@ import { expiryAfterUse, TOUCH_EVERY_MS } from './lifetime.ts';
 import type { Session } from './schema.ts';
 
 /** A session as it is shown to its person, or to an administrator. */
-export function toSession({ config, clock }: Platform, row: SessionRow, currentId: string | null): Session {
+export function toSession(platform: Platform, row: SessionRow, currentId: string | null): Session {
+  const { config, clock } = platform;
   const now = clock.now();
   const current = row.id === currentId;
   // When this very call counts as a use, its writing may still be under way.
   const expiresAt =
-    current && now - row.last_used_at >= TOUCH_EVERY_MS ? expiryAfterUse(now, row.absolute_expires_at) : row.expires_at;
+    current && now - row.last_used_at >= TOUCH_EVERY_MS
+      ? expiryAfterUse(platform, now, row.absolute_expires_at)
+      : row.expires_at;
   return {
     id: row.id,
     current,

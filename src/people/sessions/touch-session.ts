@@ -29,7 +29,7 @@ async function touch(platform: Platform, sessionId: string, always: boolean): Pr
         .updateTable('sessions')
         .set({
           last_used_at: await nextUse(db, row.user_id, now),
-          expires_at: expiryAfterUse(now, row.absolute_expires_at),
+          expires_at: expiryAfterUse(platform, now, row.absolute_expires_at),
         })
         .where('id', '=', sessionId)
         .execute();

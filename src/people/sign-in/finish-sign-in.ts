@@ -6,9 +6,13 @@ import { createSession, type Device, startCookie } from '../sessions/index.ts';
 import type { RequestSession } from '../users/prove-address.ts';
 import type { User } from '../users/schema.ts';
 import { toUser } from '../users/store.ts';
+import { knownDeviceCookie, knownDeviceOf, readKnownDevice } from './attempts/known-device.ts';
 import { createOneTimeToken } from './one-time-token.ts';
 import { SECOND_STEP_MS } from './second-step.ts';
 import { isTrustedDevice, readDeviceToken } from './trusted-device.ts';
+
+/** `auth_time` of a session whose person was not proved by all their factors. */
+const NEVER = 0;
 
 /** Where a sign-in comes from, and what its browser may already have proved. */
 export interface SignInDevice extends Device {
@@ -16,6 +20,8 @@ export interface SignInDevice extends Device {
   readonly deviceToken?: string | undefined;
   /** Of this browser, at a sign-in by mail: who is signed in already keeps what they set up. */
   readonly session?: RequestSession | undefined;
+  /** Value of the cookie of {@link knownDeviceCookie}. */
+  readonly knownDevice?: string | undefined;
 }
 
 /** How somebody signs in: in the event, and carried over to the second step. */
@@ -29,6 +35,8 @@ export interface SignedInResult {
   readonly token: string;
   readonly user: User;
   readonly rememberMe: boolean;
+  /** Set-Cookie values by which this browser is known from now on. */
+  readonly cookies: readonly string[];
 }
 
 export interface SecondFactorRequired {
@@ -46,10 +54,12 @@ export async function startSession(
   row: UserRow,
   method: string,
   rememberMe: boolean,
-  device: Device,
+  device: SignInDevice,
+  authTime: number = change.now,
 ): Promise<SignedInResult> {
-  const { token } = await createSession(platform, change, row.id, device, method);
-  return { token, user: toUser(row), rememberMe };
+  const { token } = await createSession(platform, change, row.id, device, method, authTime);
+  const cookies = knownDeviceOf(platform, row, device.knownDevice) ? [] : [knownDeviceCookie(platform, row)];
+  return { token, user: toUser(row), rememberMe, cookies };
 }
 
 /**
@@ -63,11 +73,13 @@ export async function finishSignIn(
   step: FirstStep,
   device: SignInDevice,
 ): Promise<SignInResult> {
-  if (row.two_factor_enabled === 1 && !(await isTrustedDevice(change.db, change.now, row.id, device.deviceToken))) {
+  if (row.two_factor_enabled !== 1) return startSession(platform, change, row, step.method, step.rememberMe, device);
+  if (!(await isTrustedDevice(change.db, change.now, row.id, device.deviceToken))) {
     const twoFactorToken = await createOneTimeToken(change, 'two-factor', row.id, SECOND_STEP_MS, { ...step });
     return { twoFactorRequired: true, twoFactorMethods: ['totp'], twoFactorToken };
   }
-  return startSession(platform, change, row, step.method, step.rememberMe, device);
+  // The device stood in for the second factor: what asks for a recent proof asks for a code.
+  return startSession(platform, change, row, step.method, step.rememberMe, device, NEVER);
 }
 
 /** What a request says about where a sign-in comes from. */
@@ -75,6 +87,7 @@ export const signInDevice = (platform: Platform, call: Device & { readonly reque
   ip: call.ip,
   userAgent: call.userAgent,
   deviceToken: readDeviceToken(platform, call.request),
+  knownDevice: readKnownDevice(platform, call.request),
 });
 
 /** 200, with the session as cookie when there is one already. */
@@ -88,5 +101,6 @@ export function answerSignIn(
     status: 200,
     body: { token: result.token, user: result.user },
     headers: { ...startCookie(platform, result.token, result.rememberMe), ...headers },
+    cookies: result.cookies,
   };
 }

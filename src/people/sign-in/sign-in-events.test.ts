@@ -149,12 +149,15 @@ describe('the time of a refusal', () => {
       odd: { email, password: '\ud800' },
     };
     const times: Record<string, number[]> = {};
-    for (let i = 0; i < 11; i++)
+    for (let i = 0; i < 11; i++) {
+      // Past the pause that failures in a row lead to.
+      t.clock.advance(86_400_000);
       for (const [name, body] of Object.entries(tries)) {
         const from = performance.now();
         expect((await t.call('POST', '/sign-in', { body })).status).toBe(401);
         (times[name] ??= []).push(performance.now() - from);
       }
+    }
     const median = (name: string): number => (times[name] ?? []).sort((a, b) => a - b)[5] as number;
     for (const name of ['unknown', 'none', 'odd']) {
       expect(median(name) / median('wrong'), name).toBeGreaterThan(0.4);

@@ -37,7 +37,7 @@ describe('POST /sign-in', () => {
     it('without rememberMe the browser forgets the cookie when it closes', async () => {
       const { t } = await withAda();
       const r = await t.call('POST', '/sign-in', { body: { ...ada, rememberMe: false } });
-      expect(r.headers.get('set-cookie')).toBe(
+      expect(r.headers.getSetCookie()[0]).toBe(
         `${t.database.name}_session=${r.body.token}; Path=/; HttpOnly; SameSite=Lax`,
       );
     });

@@ -3,32 +3,37 @@ import { verifyPassword } from '../passwords/password.ts';
 import { UserErrors } from '../users/errors.ts';
 import type { SignIn } from '../users/schema.ts';
 import { findUser, findUserByEmail } from '../users/store.ts';
+import { assertNotPaused, countFailure, forgetFailures, refusalWhilePaused, type Target } from './attempts/attempts.ts';
+import { knownDeviceOf } from './attempts/known-device.ts';
 import { finishSignIn, type SignInDevice, type SignInResult } from './finish-sign-in.ts';
 import { attempting, refuse } from './refusal.ts';
 
 /**
  * Signs in with a password, always into a new session. 401 INVALID_EMAIL_OR_PASSWORD, after the same work, for whatever of the
- * two is wrong; 403 EMAIL_NOT_VERIFIED, for who knows the password, where addresses have to be verified.
+ * two is wrong; 429 TOO_MANY_TRIES after ten failures in a row, whether there is such an account or not; 403 EMAIL_NOT_VERIFIED, for who knows the password, where addresses have to be verified.
  */
 export async function signIn(platform: Platform, input: SignIn, device: SignInDevice): Promise<SignInResult> {
   const found = await findUserByEmail(platform.database.read, input.email);
+  const target: Target = {
+    guessed: 'password',
+    account: found ? { userId: found.id } : { email: input.email },
+    device: knownDeviceOf(platform, found, device.knownDevice),
+  };
+  await assertNotPaused(platform.database.read, platform.clock.now(), target);
   const passwordHash = found?.password_hash ?? null;
   const right = await verifyPassword(passwordHash, input.password);
   const attempt = { method: 'password', email: input.email, userId: found?.id, ip: device.ip };
   return attempting<SignInResult>(platform, async (change) => {
-    if (!found || !right) {
-      const reason = found ? 'password-wrong' : 'email-unknown';
+    const paused = await refusalWhilePaused(change.db, change.now, target);
+    if (paused) return refuse(platform, change, attempt, paused);
+    // The password may have been changed, or the user deleted, while it was being checked.
+    const row = found && right ? await findUser(change.db, found.id) : undefined;
+    if (!row || row.password_hash !== passwordHash || row.email_key !== found?.email_key) {
+      await countFailure(change, target);
+      const reason = !found ? 'email-unknown' : right ? 'password-changed-meanwhile' : 'password-wrong';
       return refuse(platform, change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD({ reason }));
     }
-    // The password may have been changed, or the user deleted, while it was being checked.
-    const row = await findUser(change.db, found.id);
-    if (row?.password_hash !== passwordHash || row?.email_key !== found.email_key)
-      return refuse(
-        platform,
-        change,
-        attempt,
-        UserErrors.INVALID_EMAIL_OR_PASSWORD({ reason: 'password-changed-meanwhile' }),
-      );
+    await forgetFailures(change, target);
     if (platform.config.users.requireEmailVerification && row.email_verified !== 1)
       return refuse(platform, change, attempt, UserErrors.EMAIL_NOT_VERIFIED({ reason: 'email-unverified' }));
     return finishSignIn(platform, change, row, { method: 'password', rememberMe: input.rememberMe }, device);

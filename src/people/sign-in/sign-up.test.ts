@@ -25,7 +25,7 @@ describe('POST /sign-up', () => {
       });
       expect(r.headers.get('cache-control')).toBe('no-store');
       const name = `${t.database.name}_session`;
-      expect(r.headers.get('set-cookie')).toBe(
+      expect(r.headers.getSetCookie()[0]).toBe(
         `${name}=${r.body.token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000`,
       );
       expect((await t.call('GET', '/auth/session', { as: r.body.token })).body.user).toEqual(r.body.user);
@@ -37,7 +37,7 @@ describe('POST /sign-up', () => {
     it('on https the cookie is Secure and bound to the host', async () => {
       const t = await createTestService({ config: { baseUrl: 'https://legate.example' } });
       const r = await t.call('POST', '/sign-up', { body: ada });
-      expect(r.headers.get('set-cookie')).toBe(
+      expect(r.headers.getSetCookie()[0]).toBe(
         `__Host-${t.database.name}_session=${r.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=2592000`,
       );
     });

@@ -26,6 +26,7 @@ export async function deleteUser(platform: Platform, id: string, reauthorize?: R
       'trusted_devices',
     ] as const)
       await db.deleteFrom(table).where('user_id', '=', id).execute();
+    await db.deleteFrom('attempts').where('account', '=', id).execute();
     const revoked = await db
       .updateTable('agents')
       .set({ revoked_at: now, updated_at: now, policy_epoch: change.epoch })

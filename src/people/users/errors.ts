@@ -35,5 +35,6 @@ export const UserErrors = defineErrors({
   ],
   PASSWORD_REJECTED: [422, 'This password is not accepted. Choose another one.'],
   MAIL_NOT_CONFIGURED: [503, 'Mail is not set up here, so this is not available.'],
+  TOO_MANY_TRIES: [429, 'Too many wrong attempts. Wait, or sign in another way.'],
   PASSWORD_CHECKS_BUSY: [503, 'Too many passwords are being checked at once. Try again in a moment.'],
 });

@@ -37,6 +37,7 @@ const {
   PASSWORD_CHECKS_BUSY,
   SIGN_UP_CLOSED,
   TENANT_UNKNOWN,
+  TOO_MANY_TRIES,
   USER_NOT_FOUND,
 } = UserErrors;
 
@@ -78,7 +79,13 @@ export const userRoutes = [
     rateLimit: 'signIn',
     body: SignIn,
     responses: { 200: SignInAnswer },
-    errors: [INVALID_EMAIL_OR_PASSWORD, EMAIL_NOT_VERIFIED, SessionErrors.SESSION_LIMIT_REACHED, PASSWORD_CHECKS_BUSY],
+    errors: [
+      INVALID_EMAIL_OR_PASSWORD,
+      EMAIL_NOT_VERIFIED,
+      SessionErrors.SESSION_LIMIT_REACHED,
+      PASSWORD_CHECKS_BUSY,
+      TOO_MANY_TRIES,
+    ],
     handle: async (call, platform) =>
       answerSignIn(platform, await signIn(platform, call.body, signInDevice(platform, call))),
   }),

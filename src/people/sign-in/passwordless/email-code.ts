@@ -1,9 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { MINUTE_MS } from '../../../kernel/clock.ts';
-import { keyedHash, keyedHashes } from '../../../kernel/encryption.ts';
-import { secretsEqual } from '../../../kernel/secrets.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../kernel/clock.ts';
+import { keyedHash, keyedHashes, type SealKey } from '../../../kernel/encryption.ts';
+import { newSecret, secretHash, secretsEqual } from '../../../kernel/secrets.ts';
+import type { Change } from '../../../ledger/index.ts';
 import { brandOf, type Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
+import type { Db } from '../../../storage/index.ts';
 import {
   assertMail,
   attempting,
@@ -16,76 +18,134 @@ import {
   type SignInResult,
   UserErrors,
 } from '../../users/index.ts';
+import { countFailure, forgetFailures, refusalWhilePaused, type Target } from '../attempts/attempts.ts';
+import { knownDeviceOf } from '../attempts/known-device.ts';
 import type { VerifyCode } from './schema.ts';
 
-const LIFETIME_MS = 5 * MINUTE_MS;
+export const CODE_LIFETIME_MS = 5 * MINUTE_MS;
 const TRIES = 3;
+/** Codes that one mailbox is sent within an hour, whoever asks for them. */
+const MAX_CODES_AN_HOUR = 5;
 const PURPOSE = 'email code';
 
 /**
- * Mails a code of six digits, good once, for 5 minutes and three tries, to who has an account; the code before it ends. Says nothing, by
- * text or time, about whether there is one. 503 MAIL_NOT_CONFIGURED.
+ * Mails a code of six digits, good once, for 5 minutes and three tries, to the account of an address, and returns the secret of this
+ * request: with it the code is out of reach of everybody else's guesses. `earlier`, the secret of a request before, ends its code. At most
+ * five codes an hour are sent to one mailbox. Says nothing, by text or time, about whether there is an account. 503 MAIL_NOT_CONFIGURED.
  */
-export async function sendEmailCode(platform: Platform, email: string, language: Language): Promise<void> {
+export async function sendEmailCode(
+  platform: Platform,
+  email: string,
+  language: Language,
+  earlier: string | undefined,
+): Promise<string> {
   assertMail(platform);
   const row = await findUserByEmail(platform.database.read, email);
+  const requestToken = newSecret('oneTimeToken');
   platform.background.run('an e-mail code', async () => {
     if (!row?.email) return;
     const code = String(randomInt(1_000_000)).padStart(6, '0');
-    await platform.ledger.change(async ({ db, now }) => {
-      const key = platform.secrets().pepper[0] as { id: string; key: string };
-      await db
-        .deleteFrom('email_codes')
-        .where((eb) => eb.or([eb('user_id', '=', row.id), eb('expires_at', '<=', now)]))
-        .execute();
-      await db
-        .insertInto('email_codes')
-        .values({
-          user_id: row.id,
-          code_hash: keyedHash(key, PURPOSE, row.id, code),
-          tries_left: TRIES,
-          created_at: now,
-          expires_at: now + LIFETIME_MS,
-        })
-        .execute();
-    });
-    platform.mailer.send({ to: row.email, code, ...mailTexts(language).code(brandOf(platform), code) });
+    const requestHash = secretHash(requestToken);
+    const made = await platform.ledger.change((change) =>
+      makeCode(change, row.id, {
+        requestHash,
+        codeHash: keyedHash(platform.secrets().pepper[0] as SealKey, PURPOSE, row.id, code),
+        earlier,
+      }),
+    );
+    if (!made) return;
+    const taken = platform.mailer.send({ to: row.email, code, ...mailTexts(language).code(brandOf(platform), code) });
+    // A code that nobody is sent could only be guessed.
+    if (!taken)
+      await platform.ledger.change(async ({ db }) => {
+        await db.deleteFrom('email_codes').where('request_hash', '=', requestHash).execute();
+      });
   });
+  return requestToken;
+}
+
+/** False: the mailbox was sent enough within the hour. */
+async function makeCode(
+  { db, now }: Change,
+  userId: string,
+  code: { readonly requestHash: string; readonly codeHash: string; readonly earlier: string | undefined },
+): Promise<boolean> {
+  await db
+    .deleteFrom('email_codes')
+    .where('created_at', '<=', now - HOUR_MS)
+    .execute();
+  const sent = await db
+    .selectFrom('email_codes')
+    .select('request_hash')
+    .where('user_id', '=', userId)
+    .limit(MAX_CODES_AN_HOUR)
+    .execute();
+  if (sent.length >= MAX_CODES_AN_HOUR) return false;
+  if (code.earlier !== undefined)
+    await db
+      .updateTable('email_codes')
+      .set({ tries_left: 0, open_tries_left: 0 })
+      .where('request_hash', '=', secretHash(code.earlier))
+      .where('user_id', '=', userId)
+      .execute();
+  await db
+    .insertInto('email_codes')
+    .values({
+      request_hash: code.requestHash,
+      user_id: userId,
+      code_hash: code.codeHash,
+      tries_left: TRIES,
+      open_tries_left: TRIES,
+      created_at: now,
+      expires_at: now + CODE_LIFETIME_MS,
+    })
+    .execute();
+  return true;
 }
 
 /**
- * Signs in with a code: of many at once exactly one does, and of the wrong ones exactly three are compared. 401 INVALID_CODE for
- * whatever is wrong, an unknown address included.
+ * Signs in with a code: of many at once exactly one does, and of the wrong ones exactly three are compared. `requestToken` limits the guess
+ * to the code of that request, whose tries no other guess takes; without one, or with one of no use here, the guess is compared with each
+ * code of the mailbox that such guesses have tries left for. Ten wrong ones in a row, over whatever codes, lead to a pause: 429
+ * TOO_MANY_TRIES. 401 INVALID_CODE for whatever is wrong, an unknown address included.
  */
-export async function useEmailCode(platform: Platform, input: VerifyCode, device: SignInDevice): Promise<SignInResult> {
+export async function useEmailCode(
+  platform: Platform,
+  input: VerifyCode,
+  requestToken: string | undefined,
+  device: SignInDevice,
+): Promise<SignInResult> {
   const code = input.otp.replace(/\s/g, '');
   return attempting<SignInResult>(platform, async (change) => {
-    const { db, now } = change;
+    const { db } = change;
     const row = await findUserByEmail(db, input.email);
-    // A try is taken before anything is compared.
-    const open =
-      row &&
-      (await db
-        .updateTable('email_codes')
-        .set((eb) => ({ tries_left: eb('tries_left', '-', 1) }))
-        .where('user_id', '=', row.id)
-        .where('expires_at', '>', now)
-        .where('tries_left', '>', 0)
-        .returning('code_hash')
-        .executeTakeFirst());
-    const right =
-      open !== undefined &&
-      keyedHashes(platform.secrets().pepper, PURPOSE, row?.id ?? '', code).some((hash) =>
-        secretsEqual(hash, open.code_hash),
-      );
-    if (!row || !right)
+    const bound = row !== undefined && requestToken !== undefined && (await hasCode(db, row.id, requestToken));
+    const attempt = { method: 'email-otp', email: input.email, userId: row?.id, ip: device.ip };
+    const target: Target = {
+      guessed: bound ? 'email-code' : 'email-code-open',
+      account: row ? { userId: row.id } : { email: input.email },
+      device: knownDeviceOf(platform, row, device.knownDevice),
+    };
+    const paused = await refusalWhilePaused(db, change.now, target);
+    if (paused) return refuse(platform, change, attempt, paused);
+    const compared = row ? await takeTries(change, row.id, bound ? requestToken : undefined) : [];
+    const hashes = keyedHashes(platform.secrets().pepper, PURPOSE, row?.id ?? '', code);
+    const right = compared.some((stored) => hashes.some((hash) => secretsEqual(hash, stored)));
+    if (!row || !right) {
+      await countFailure(change, target);
       return refuse(
         platform,
         change,
-        { method: 'email-otp', email: input.email, userId: row?.id, ip: device.ip },
+        attempt,
         UserErrors.INVALID_CODE({ reason: row ? 'email-code-wrong' : 'email-unknown' }),
       );
-    await db.deleteFrom('email_codes').where('user_id', '=', row.id).execute();
+    }
+    await forgetFailures(change, target);
+    await db
+      .updateTable('email_codes')
+      .set({ tries_left: 0, open_tries_left: 0 })
+      .where('user_id', '=', row.id)
+      .execute();
     return finishSignIn(
       platform,
       change,
@@ -94,4 +154,31 @@ export async function useEmailCode(platform: Platform, input: VerifyCode, device
       device,
     );
   });
+}
+
+/** Whether a request asked for a code of this mailbox, be it used or too old. */
+async function hasCode(db: Db, userId: string, requestToken: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('email_codes')
+    .select('user_id')
+    .where('request_hash', '=', secretHash(requestToken))
+    .where('user_id', '=', userId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/**
+ * Takes the tries of one guess before anything is compared, and returns the hashes to compare it with: the one code of a request, or all
+ * codes of the mailbox that have tries left for guesses without the secret of a request.
+ */
+async function takeTries({ db, now }: Change, userId: string, requestToken: string | undefined): Promise<string[]> {
+  const tries = requestToken === undefined ? 'open_tries_left' : 'tries_left';
+  let query = db
+    .updateTable('email_codes')
+    .set((eb) => ({ [tries]: eb(tries, '-', 1) }))
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', now)
+    .where(tries, '>', 0);
+  if (requestToken !== undefined) query = query.where('request_hash', '=', secretHash(requestToken));
+  return (await query.returning('code_hash').execute()).map((row) => row.code_hash);
 }

@@ -20,10 +20,11 @@ import {
 } from '../../users/index.ts';
 import { sendEmailCode, useEmailCode } from './email-code.ts';
 import { peekMagicLink, sendMagicLink, useMagicLink } from './magic-link.ts';
-import { SendCode, VerifyCode } from './schema.ts';
+import { readRequestCookie, requestCookie } from './request-cookie.ts';
+import { CodeSent, SendCode, VerifyCode } from './schema.ts';
 import { toSecondStep } from './second-step.ts';
 
-const { INVALID_CODE, INVALID_TOKEN, MAIL_NOT_CONFIGURED } = UserErrors;
+const { INVALID_CODE, INVALID_TOKEN, MAIL_NOT_CONFIGURED, TOO_MANY_TRIES } = UserErrors;
 const HTML = { mediaTypes: ['text/html'] } as const;
 /** A browser that is signed in to the account keeps what was set up there before its address was verified. */
 const proving = async (platform: Platform, call: Call<unknown, unknown, unknown>): Promise<SignInDevice> => ({
@@ -92,10 +93,10 @@ export const passwordlessRoutes = [
         const { result, callbackUrl } = await useMagicLink(platform, call.body.token, await proving(platform, call));
         if (!fromPage) return answerSignIn(platform, result);
         if ('twoFactorRequired' in result) return toSecondStep(platform, result.twoFactorToken, callbackUrl);
-        const cookie = startCookie(platform, result.token, result.rememberMe)['set-cookie'];
+        const cookies = [startCookie(platform, result.token, result.rememberMe)['set-cookie'], ...result.cookies];
         return callbackUrl === undefined
-          ? donePage(platform, request, textsFor(request).magicLink, { cookies: [cookie] })
-          : seeOther(callbackUrl, {}, [cookie]);
+          ? donePage(platform, request, textsFor(request).magicLink, { cookies })
+          : seeOther(callbackUrl, {}, cookies);
       } catch (error) {
         if (!fromPage || !(error instanceof LegateError)) throw error;
         logRefusal(platform, error, call.requestId);
@@ -108,27 +109,39 @@ export const passwordlessRoutes = [
     path: '/email-otp',
     summary: 'Mail a code that signs in',
     description:
-      'The same answer whether there is an account or not. The code is good once, for 5 minutes and three tries; the one before it ends.',
+      'The same answer whether there is an account or not. The code is good once, for 5 minutes and three tries; the one that this browser asked for before ends. A mailbox is sent at most five codes an hour. The requestToken binds the code to this request.',
     access: 'public',
     rateLimit: 'emailOtp',
     body: SendCode,
-    responses: { 200: Done },
+    responses: { 200: CodeSent },
     errors: [MAIL_NOT_CONFIGURED],
     handle: async (call, platform) => {
-      await sendEmailCode(platform, call.body.email, languageOf(call.request));
-      return DONE;
+      const { request } = call;
+      const earlier = readRequestCookie(platform, request);
+      const requestToken = await sendEmailCode(platform, call.body.email, languageOf(request), earlier);
+      return { status: 200, body: { status: true, requestToken }, cookies: [requestCookie(platform, requestToken)] };
     },
   }),
   defineRoute({
     method: 'POST',
     path: '/email-otp/verify',
     summary: 'Sign in with the code of a mail',
+    description:
+      'By the browser that asked for the code, or with its requestToken, the code is out of reach of the guesses of others. Ten wrong codes in a row, of whatever requests, are followed by a pause.',
     access: 'public',
     rateLimit: 'emailOtpVerify',
     body: VerifyCode,
     responses: { 200: SignInAnswer },
-    errors: [INVALID_CODE, SessionErrors.SESSION_LIMIT_REACHED],
+    errors: [INVALID_CODE, TOO_MANY_TRIES, SessionErrors.SESSION_LIMIT_REACHED],
     handle: async (call, platform) =>
-      answerSignIn(platform, await useEmailCode(platform, call.body, await proving(platform, call))),
+      answerSignIn(
+        platform,
+        await useEmailCode(
+          platform,
+          call.body,
+          call.body.requestToken ?? readRequestCookie(platform, call.request),
+          await proving(platform, call),
+        ),
+      ),
   }),
 ];

@@ -3,10 +3,24 @@ import { AnyEmail, Email } from '../../users/index.ts';
 
 export const SendCode = z.strictObject({ email: Email }).meta({ id: 'SendCodeRequest' });
 
+/** The same for every address. */
+export const CodeSent = z
+  .object({
+    status: z.literal(true),
+    requestToken: z
+      .string()
+      .meta({ description: 'For POST /email-otp/verify: binds the code to this request. Also set as a cookie.' }),
+  })
+  .meta({ id: 'CodeSent' });
+
 export const VerifyCode = z
   .strictObject({
     email: AnyEmail,
     otp: z.string().max(64).meta({ description: 'Six digits from the mail.' }),
+    requestToken: z.string().max(1024).optional().meta({
+      description:
+        'From the answer of POST /email-otp; a browser has it as a cookie. With it, guesses of others take no tries of this code.',
+    }),
     rememberMe: z
       .boolean()
       .default(true)

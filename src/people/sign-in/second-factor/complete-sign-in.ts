@@ -14,6 +14,7 @@ import {
   trustDevice,
   UserErrors,
 } from '../../users/index.ts';
+import { knownDeviceOf } from '../attempts/known-device.ts';
 import type { VerifyTotp } from './schema.ts';
 import { useCode } from './use-code.ts';
 
@@ -45,7 +46,7 @@ export async function completeSignIn(
         { method: 'totp', ip: device.ip },
         UserErrors.INVALID_CODE({ reason: 'second-step-unknown' }),
       );
-    const used = await useCode(platform, change, row.id, input.code);
+    const used = await useCode(platform, change, row.id, input.code, knownDeviceOf(platform, row, device.knownDevice));
     if (typeof used === 'object') {
       if (used.counts) await countFailure(change, input.twoFactorToken, pending.failures + 1);
       return refuse(

@@ -1,6 +1,7 @@
 import { invalidCredential } from '../../../kernel/errors.ts';
 import type { Platform } from '../../../platform.ts';
 import { attempting, findUser, type PersonCalling, refuse, toUser, trustDevice, type User } from '../../users/index.ts';
+import { deviceOfCall } from '../attempts/attempts.ts';
 import { SecondFactorErrors } from './errors.ts';
 import type { VerifyTotp } from './schema.ts';
 import { useCode } from './use-code.ts';
@@ -26,7 +27,7 @@ export async function confirmTotp(
       .where('user_id', '=', userId)
       .executeTakeFirst();
     if (!known) throw SecondFactorErrors.TOTP_NOT_SET_UP();
-    const used = await useCode(platform, change, userId, code);
+    const used = await useCode(platform, change, userId, code, deviceOfCall(person.principal));
     if (typeof used === 'object')
       return refuse(platform, change, { method: used.method, email: row.email, userId, ip: person.ip }, used.error);
     const deviceCookie = trusts ? await trustDevice(platform, change, userId) : undefined;

@@ -24,8 +24,6 @@ export async function enableTotp(platform: Platform, person: PersonCalling, pass
         secret: seal(platform.secrets().pepper, TOTP_PURPOSE, row.id, secret),
         enabled_at: null,
         last_step: -1,
-        failures: 0,
-        locked_until: 0,
         created_at: now,
       })
       .execute();

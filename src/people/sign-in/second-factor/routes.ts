@@ -12,8 +12,8 @@ import { SecondFactorErrors } from './errors.ts';
 import { resetTotp } from './reset-totp.ts';
 import { ProvePassword, TotpEnabling, VerifyTotp } from './schema.ts';
 
-const { INVALID_CODE, INVALID_PASSWORD, PASSWORD_CHECKS_BUSY } = UserErrors;
-const { TOO_MANY_TRIES, TOTP_ALREADY_ENABLED, TOTP_NOT_SET_UP } = SecondFactorErrors;
+const { INVALID_CODE, INVALID_PASSWORD, PASSWORD_CHECKS_BUSY, TOO_MANY_TRIES } = UserErrors;
+const { TOTP_ALREADY_ENABLED, TOTP_NOT_SET_UP } = SecondFactorErrors;
 
 /** The session token that proved the call. */
 const tokenOf = ({ baseUrl, config }: Platform, { headers }: Request): string =>
@@ -30,9 +30,10 @@ export const secondFactorRoutes = [
     description:
       'It is on after the first right code at POST /totp/verify. Until then, beginning again replaces secret and backup codes.',
     access: 'user',
+    rateLimit: 'passwordCheck',
     body: ProvePassword,
     responses: { 200: TotpEnabling },
-    errors: [INVALID_PASSWORD, TOTP_ALREADY_ENABLED, PASSWORD_CHECKS_BUSY],
+    errors: [INVALID_PASSWORD, TOO_MANY_TRIES, TOTP_ALREADY_ENABLED, PASSWORD_CHECKS_BUSY],
     handle: async (call, platform) => {
       sessionIdOf(call.principal);
       return {
@@ -59,22 +60,24 @@ export const secondFactorRoutes = [
     handle: async (call, platform) => {
       const { twoFactorToken } = call.body;
       if (twoFactorToken !== undefined) {
-        const { token, user, rememberMe, deviceCookie } = await completeSignIn(
-          platform,
-          { ...call.body, twoFactorToken },
-          signInDevice(platform, call),
-        );
+        const {
+          token,
+          user,
+          rememberMe,
+          deviceCookie,
+          cookies: known,
+        } = await completeSignIn(platform, { ...call.body, twoFactorToken }, signInDevice(platform, call));
         return {
           status: 200,
           body: { token, user },
           headers: startCookie(platform, token, rememberMe),
-          ...cookies(deviceCookie),
+          cookies: [...known, ...cookiesOf(deviceCookie)],
         };
       }
       const { principal, reauthorize } = await call.requireUser();
       sessionIdOf(principal);
       const { user, deviceCookie } = await confirmTotp(platform, call.body, { principal, reauthorize, ip: call.ip });
-      return { status: 200, body: { token: tokenOf(platform, call.request), user }, ...cookies(deviceCookie) };
+      return { status: 200, body: { token: tokenOf(platform, call.request), user }, cookies: cookiesOf(deviceCookie) };
     },
   }),
   defineRoute({
@@ -83,9 +86,10 @@ export const secondFactorRoutes = [
     summary: 'Switch the second factor off',
     description: 'With it go its backup codes and trusted devices.',
     access: 'user',
+    rateLimit: 'passwordCheck',
     body: ProvePassword,
     responses: { 200: Done },
-    errors: [INVALID_PASSWORD, PASSWORD_CHECKS_BUSY],
+    errors: [INVALID_PASSWORD, TOO_MANY_TRIES, PASSWORD_CHECKS_BUSY],
     handle: async (call, platform) => {
       sessionIdOf(call.principal);
       await disableTotp(
@@ -112,5 +116,4 @@ export const secondFactorRoutes = [
   }),
 ];
 
-const cookies = (cookie: string | undefined): { cookies?: string[] } =>
-  cookie === undefined ? {} : { cookies: [cookie] };
+const cookiesOf = (cookie: string | undefined): string[] => (cookie === undefined ? [] : [cookie]);

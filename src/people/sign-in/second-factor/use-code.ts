@@ -1,21 +1,14 @@
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../kernel/clock.ts';
 import { unseal } from '../../../kernel/encryption.ts';
 import type { LegateError } from '../../../kernel/errors.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 import { UserErrors } from '../../users/index.ts';
+import { countFailure, forgetFailures, refusalWhilePaused, type Target } from '../attempts/attempts.ts';
 import { takeBackupCode } from './backup-codes.ts';
-import { SecondFactorErrors } from './errors.ts';
 import { TOTP_PURPOSE } from './store.ts';
 import { totpStep } from './totp.ts';
 
-/** After so many wrong codes in a row, from wherever, codes of the app are not looked at for a while: 15 minutes, then twice that, up to a day. */
-const FAILURES_UNTIL_LOCK = 10;
-const FIRST_LOCK_MS = 15 * MINUTE_MS;
-const LONGEST_LOCK_MS = 24 * HOUR_MS;
-
 const { INVALID_CODE } = UserErrors;
-const { TOO_MANY_TRIES } = SecondFactorErrors;
 
 export interface NotUsed {
   readonly method: 'totp' | 'backup-code';
@@ -24,57 +17,55 @@ export interface NotUsed {
   readonly counts: boolean;
 }
 
-/** Uses a code up. Backup codes are good only where the second factor is on. */
+/**
+ * Uses a code up. Backup codes are good only where the second factor is on. Wrong codes in a row lead to a pause, for codes of the app and
+ * for backup codes separately, and for `device`, if one is given, apart from all others.
+ */
 export async function useCode(
   platform: Platform,
   change: Change,
   userId: string,
   given: string,
+  device: string | undefined,
 ): Promise<'totp' | 'backup-code' | NotUsed> {
-  const { db, now } = change;
-  const row = await db.selectFrom('totp_secrets').selectAll().where('user_id', '=', userId).executeTakeFirst();
   const code = given.replace(/\s/g, '');
-  if (!/^[0-9]{6}$/.test(code)) {
-    const taken =
-      row !== undefined && row.enabled_at !== null && (await takeBackupCode(platform, change, userId, code));
-    return taken
-      ? 'backup-code'
-      : { method: 'backup-code', error: INVALID_CODE({ reason: 'backup-code-wrong' }), counts: true };
+  const method = /^[0-9]{6}$/.test(code) ? 'totp' : 'backup-code';
+  const target: Target = { guessed: method, account: { userId }, device };
+  const paused = await refusalWhilePaused(change.db, change.now, target);
+  if (paused) return { method, error: paused, counts: false };
+  const outcome = await (method === 'totp' ? useAppCode : useBackupCode)(platform, change, userId, code);
+  if (outcome === 'right') {
+    await forgetFailures(change, target);
+    return method;
   }
-  if (!row) return { method: 'totp', error: INVALID_CODE({ reason: 'second-factor-not-set-up' }), counts: true };
-  if (row.locked_until > now) {
-    const seconds = Math.ceil((row.locked_until - now) / SECOND_MS);
-    return {
-      method: 'totp',
-      error: TOO_MANY_TRIES({
-        reason: 'second-factor-locked',
-        details: { retryAfter: seconds },
-        headers: { 'retry-after': String(seconds) },
-      }),
-      counts: false,
-    };
-  }
+  // Sending a right code twice is not guessing.
+  if (outcome !== 'totp-code-reused') await countFailure(change, target);
+  return { method, error: INVALID_CODE({ reason: outcome }), counts: outcome !== 'totp-code-reused' };
+}
+
+type Outcome = 'right' | 'totp-code-wrong' | 'totp-code-reused' | 'second-factor-not-set-up' | 'backup-code-wrong';
+
+async function useAppCode(platform: Platform, { db, now }: Change, userId: string, code: string): Promise<Outcome> {
+  const row = await db.selectFrom('totp_secrets').select('secret').where('user_id', '=', userId).executeTakeFirst();
+  if (!row) return 'second-factor-not-set-up';
   const step = totpStep(unseal(platform.secrets().pepper, TOTP_PURPOSE, userId, row.secret), code, now);
-  if (step !== undefined) {
-    // No code twice: the step moves on in the same statement that looks at it.
-    const { numUpdatedRows } = await db
-      .updateTable('totp_secrets')
-      .set({ last_step: step, failures: 0, locked_until: 0 })
-      .where('user_id', '=', userId)
-      .where('last_step', '<', step)
-      .executeTakeFirstOrThrow();
-    // Right, but used: whoever sent it twice was not guessing.
-    return numUpdatedRows > 0n
-      ? 'totp'
-      : { method: 'totp', error: INVALID_CODE({ reason: 'totp-code-reused' }), counts: false };
-  }
-  const failures = row.failures + 1;
-  const locks = failures % FAILURES_UNTIL_LOCK === 0;
-  const lockMs = Math.min(FIRST_LOCK_MS * 2 ** (failures / FAILURES_UNTIL_LOCK - 1), LONGEST_LOCK_MS);
-  await db
+  if (step === undefined) return 'totp-code-wrong';
+  // No code twice: the step moves on in the same statement that looks at it.
+  const { numUpdatedRows } = await db
     .updateTable('totp_secrets')
-    .set({ failures, locked_until: locks ? now + lockMs : 0 })
+    .set({ last_step: step })
     .where('user_id', '=', userId)
-    .execute();
-  return { method: 'totp', error: INVALID_CODE({ reason: 'totp-code-wrong' }), counts: true };
+    .where('last_step', '<', step)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n ? 'right' : 'totp-code-reused';
+}
+
+async function useBackupCode(platform: Platform, change: Change, userId: string, code: string): Promise<Outcome> {
+  const on = await change.db
+    .selectFrom('totp_secrets')
+    .select('user_id')
+    .where('user_id', '=', userId)
+    .where('enabled_at', 'is not', null)
+    .executeTakeFirst();
+  return on && (await takeBackupCode(platform, change, userId, code)) ? 'right' : 'backup-code-wrong';
 }

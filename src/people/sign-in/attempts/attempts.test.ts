@@ -1,0 +1,259 @@
+import { generateSync } from 'otplib';
+import { describe, expect, it } from 'vitest';
+import { codeIn } from '../../../../test/support/mailbox.ts';
+import {
+  eventsAbout,
+  mailedCode,
+  mailedToken,
+  PASSWORD,
+  type Person,
+  signedUp,
+  signIn,
+  withMailbox,
+} from '../../../../test/support/people.ts';
+import { createTestService } from '../../../../test/support/service.ts';
+
+const MINUTE = 60_000;
+const shared = withMailbox();
+const person = async (): Promise<Person> => signedUp(await shared());
+/** From an address of its own each time. */
+let addresses = 0;
+const ip = (): string => `198.51.100.${++addresses % 250}`;
+const guess = (p: Person, o: { cookie?: string; password?: string; email?: string } = {}) =>
+  p.t.call('POST', '/sign-in', {
+    body: { email: o.email ?? p.email, password: o.password ?? 'wrong horse battery' },
+    ip: ip(),
+    ...(o.cookie ? { headers: { cookie: o.cookie } } : {}),
+  });
+const guesses = async (n: number, once: () => Promise<{ status: number }>): Promise<number[]> => {
+  const all: number[] = [];
+  for (let i = 0; i < n; i++) all.push((await once()).status);
+  return all;
+};
+const times = (n: number, status: number): number[] => Array(n).fill(status);
+
+describe('wrong passwords in a row', () => {
+  it('429 after ten from whatever addresses, to the right one too, for 15 minutes and then twice as long', async () => {
+    const p = await person();
+    expect(await guesses(10, () => guess(p))).toEqual(times(10, 401));
+    const r = await guess(p, { password: PASSWORD });
+    expect([r.status, r.body.error.code, r.body.error.details, r.headers.get('retry-after')]).toEqual([
+      429,
+      'TOO_MANY_TRIES',
+      { retryAfter: 900 },
+      '900',
+    ]);
+    p.t.clock.advance(15 * MINUTE - 1);
+    expect((await guess(p, { password: PASSWORD })).status).toBe(429);
+    p.t.clock.advance(1);
+    expect(await guesses(10, () => guess(p))).toEqual(times(10, 401));
+    p.t.clock.advance(29 * MINUTE);
+    expect((await guess(p)).headers.get('retry-after')).toBe('60');
+    p.t.clock.advance(MINUTE);
+    expect((await guess(p, { password: PASSWORD })).status).toBe(200);
+    expect(await guesses(9, () => guess(p))).toEqual(times(9, 401));
+    expect((await guess(p, { password: PASSWORD })).status).toBe(200);
+  });
+
+  it('pause a day at most', async () => {
+    const p = await person();
+    const waits: number[] = [];
+    for (let i = 0; i < 10; i++) {
+      await guesses(10, () => guess(p));
+      waits.push((await guess(p)).body.error.details.retryAfter / 60);
+      p.t.clock.advance((waits.at(-1) as number) * MINUTE);
+    }
+    expect(waits).toEqual([15, 30, 60, 120, 240, 480, 960, 1440, 1440, 1440]);
+  });
+
+  it('are counted exactly when they come at once, and over instances and restarts', async () => {
+    const p = await person();
+    const second = await createTestService({ sameDatabaseAs: p.t });
+    const all = await Promise.all(
+      Array.from({ length: 30 }, (_, i) =>
+        (i % 2 ? p.t : second).call('POST', '/sign-in', {
+          body: { email: p.email, password: `wrong ${i} horse` },
+        }),
+      ),
+    );
+    expect(all.map((r) => r.status).filter((status) => status === 401)).toHaveLength(10);
+    expect((await second.call('POST', '/sign-in', { body: { email: p.email, password: PASSWORD } })).status).toBe(429);
+    const third = await createTestService({ sameDatabaseAs: p.t });
+    expect((await third.call('POST', '/sign-in', { body: { email: p.email, password: PASSWORD } })).status).toBe(429);
+  });
+
+  it('an address without an account is answered the same', async () => {
+    const p = await person();
+    const answers = async (email: string) => {
+      const all = [];
+      for (let i = 0; i < 12; i++) all.push(await guess(p, { email }));
+      return all.map((r) => [r.status, r.text, r.headers.get('retry-after')]);
+    };
+    expect(await answers('nobody-at-all@example.com')).toEqual(await answers(p.email));
+  });
+
+  it('leave the browser of the person, the mailbox and the session open; a new password ends the pause', async () => {
+    const p = await person();
+    const cookies = (await signIn(p)).headers.getSetCookie();
+    const known = cookies.find((c) => c.includes('_known_device='))?.split(';')[0] ?? '';
+    await guesses(10, () => guess(p));
+    expect((await guess(p, { password: PASSWORD })).status).toBe(429);
+    const here = await guess(p, { password: PASSWORD, cookie: known });
+    expect([here.status, here.headers.getSetCookie()]).toEqual([200, [expect.stringContaining('_session=')]]);
+    expect((await p.t.call('POST', '/totp/enable', { as: p.session, body: { password: PASSWORD } })).status).toBe(200);
+    const otp = await mailedCode(p);
+    const byMail = await p.t.call('POST', '/email-otp/verify', { as: p.session, body: { email: p.email, otp } });
+    expect(byMail.status).toBe(200);
+
+    // The browser has a count of its own, and is nobody else's.
+    const other = await person();
+    expect(await guesses(10, () => guess(p, { cookie: known }))).toEqual(times(10, 401));
+    expect((await guess(p, { password: PASSWORD, cookie: known })).status).toBe(429);
+    await guesses(10, () => guess(other));
+    expect((await guess(other, { password: PASSWORD, cookie: known })).status).toBe(429);
+    expect((await guess(other, { password: PASSWORD, cookie: `${known}x` })).status).toBe(429);
+
+    const token = await mailedToken(p, '/password/forgot');
+    const newPassword = 'another horse battery';
+    expect((await p.t.call('POST', '/password/reset', { body: { token, newPassword } })).status).toBe(200);
+    expect((await guess(p, { password: newPassword })).status).toBe(200);
+  });
+
+  it('from within a session are counted for the session, at each endpoint that asks', async () => {
+    const p = await person();
+    const other = (await signIn(p)).body.token;
+    const body = { currentPassword: 'wrong horse', newPassword: 'another horse battery' };
+    const change = (as = p.session, currentPassword = body.currentPassword) =>
+      p.t.call('POST', '/password/change', { as, body: { ...body, currentPassword }, ip: ip() });
+    const totp = (path: string, password: string) =>
+      p.t.call('POST', path, { as: p.session, body: { password }, ip: ip() });
+    expect(await guesses(4, () => change())).toEqual(times(4, 401));
+    expect(await guesses(3, () => totp('/totp/enable', 'wrong horse'))).toEqual(times(3, 401));
+    expect(await guesses(3, () => totp('/totp/disable', 'wrong horse'))).toEqual(times(3, 401));
+    for (const r of [
+      await change(p.session, PASSWORD),
+      await totp('/totp/enable', PASSWORD),
+      await totp('/totp/disable', PASSWORD),
+    ])
+      expect([r.status, r.body.error.code]).toEqual([429, 'TOO_MANY_TRIES']);
+    expect((await signIn(p)).status).toBe(200);
+    expect((await change(other, PASSWORD)).status).toBe(200);
+  });
+
+  it('is limited per address too, where a session asks', async () => {
+    const t = await createTestService({ config: { rateLimit: {} } });
+    const admin = (await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password: PASSWORD } })).body;
+    const all = await guesses(25, () =>
+      t.call('POST', '/totp/disable', { as: admin.token, body: { password: PASSWORD } }),
+    );
+    expect(all).toEqual([...times(20, 200), ...times(5, 429)]);
+  });
+});
+
+describe('codes by mail', () => {
+  const ask = async (p: Person) => {
+    const r = await p.t.call('POST', '/email-otp', { body: { email: p.email }, ip: ip() });
+    expect(r.status).toBe(200);
+    return { requestToken: r.body.requestToken as string, code: codeIn(await p.box.next(p.email)) };
+  };
+  const verify = (p: Person, otp: string, requestToken?: string) =>
+    p.t.call('POST', '/email-otp/verify', { body: { email: p.email, otp, requestToken }, ip: ip() });
+  const wrong = (code: string): string => (code === '000000' ? '000001' : '000000');
+
+  it('guesses of others neither use nor end the code of a request', async () => {
+    const p = await person();
+    const { requestToken, code } = await ask(p);
+    expect(await guesses(10, () => verify(p, wrong(code)))).toEqual(times(10, 401));
+    expect((await verify(p, code)).status).toBe(429);
+    const stranger = await ask(p);
+    expect((await verify(p, code, stranger.requestToken)).status).toBe(code === stranger.code ? 200 : 401);
+    if (code !== stranger.code) expect((await verify(p, code, requestToken)).status).toBe(200);
+  });
+
+  it('three tries with the secret, in the body or as a cookie, and it is good for its mailbox only', async () => {
+    const [p, other] = [await person(), await person()];
+    const { requestToken, code } = await ask(p);
+    expect((await verify(other, code, requestToken)).status).toBe(401);
+    const cookie = `${p.t.database.name}_email_code=${requestToken}`;
+    const byCookie = (otp: string) =>
+      p.t.call('POST', '/email-otp/verify', { body: { email: p.email, otp }, headers: { cookie } });
+    expect(await guesses(3, () => byCookie(wrong(code)))).toEqual(times(3, 401));
+    expect((await verify(p, code, requestToken)).status).toBe(401);
+    const again = await ask(p);
+    expect((await verify(p, again.code, again.requestToken)).status).toBe(200);
+  });
+
+  it('failures go on counting over renewed codes', async () => {
+    const p = await person();
+    const all: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      const { requestToken, code } = await ask(p);
+      all.push(...(await guesses(3, () => verify(p, wrong(code), requestToken))));
+    }
+    expect(all).toEqual([...times(10, 401), 429, 429]);
+    const { requestToken, code } = await ask(p);
+    expect((await verify(p, code, requestToken)).status).toBe(429);
+    expect((await eventsAbout(p, 'auth.failed')).at(-1)?.data).toMatchObject({ reason: 'TOO_MANY_TRIES' });
+  });
+
+  it('a mailbox is sent five an hour, from whatever addresses, and the answer does not tell', async () => {
+    const p = await person();
+    const send = () => p.t.call('POST', '/email-otp', { body: { email: p.email }, ip: ip() });
+    const before = p.box.mails.length;
+    const all = await Promise.all(Array.from({ length: 20 }, send));
+    expect(new Set(all.map((r) => r.status))).toEqual(new Set([200]));
+    await p.t.legate.platform.background.idle();
+    await p.t.legate.platform.mailer.idle();
+    expect(p.box.mails.slice(before).filter((m) => m.to.includes(p.email))).toHaveLength(5);
+    p.t.clock.advance(60 * MINUTE);
+    await send();
+    await p.t.legate.platform.background.idle();
+    await p.t.legate.platform.mailer.idle();
+    expect(p.box.mails.slice(before).filter((m) => m.to.includes(p.email))).toHaveLength(6);
+  });
+
+  it('one that cannot be sent is not good', async () => {
+    const t = await createTestService({ printMail: () => {} });
+    await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password: PASSWORD } });
+    const codes: string[] = [];
+    const { mailer } = t.legate.platform;
+    const full = { ...mailer, send: (mail: { code?: string }) => codes.push(mail.code ?? '') < 0 };
+    Object.assign(t.legate.platform, { mailer: full });
+    const { requestToken } = (await t.call('POST', '/email-otp', { body: { email: 'ada@example.com' } })).body;
+    await t.legate.platform.background.idle();
+    const body = { email: 'ada@example.com', otp: codes[0], requestToken };
+    expect(codes).toHaveLength(1);
+    expect((await t.call('POST', '/email-otp/verify', { body })).status).toBe(401);
+  });
+
+  it('an address without an account is answered the same', async () => {
+    const p = await person();
+    const answers = async (email: string) => {
+      const all = [];
+      for (let i = 0; i < 12; i++)
+        all.push(await p.t.call('POST', '/email-otp/verify', { body: { email, otp: 'x' }, ip: ip() }));
+      return all.map((r) => [r.status, r.text]);
+    };
+    expect(await answers('nobody-here@example.com')).toEqual(await answers(p.email));
+  });
+});
+
+describe('wrong backup codes in a row', () => {
+  it('429 after ten, and codes of the app stay open', async () => {
+    const p = await person();
+    const { secret, backupCodes } = (
+      await p.t.call('POST', '/totp/enable', { as: p.session, body: { password: PASSWORD } })
+    ).body;
+    const code = () => generateSync({ secret, epoch: p.t.clock.now() / 1000 });
+    expect((await p.t.call('POST', '/totp/verify', { as: p.session, body: { code: code() } })).status).toBe(200);
+    p.t.clock.advance(30_000);
+    const verify = async (given: string) =>
+      p.t.call('POST', '/totp/verify', {
+        body: { code: given, twoFactorToken: (await signIn(p)).body.twoFactorToken },
+        ip: ip(),
+      });
+    expect(await guesses(10, () => verify('aaaaa-aaaaa'))).toEqual(times(10, 401));
+    expect((await verify(backupCodes[0])).status).toBe(429);
+    expect((await verify(code())).status).toBe(200);
+  });
+});

@@ -1,0 +1,124 @@
+import { hash } from 'node:crypto';
+import { sql } from 'kysely';
+import type { UserPrincipal } from '../../../access/principal.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../kernel/clock.ts';
+import type { LegateError } from '../../../kernel/errors.ts';
+import type { Change } from '../../../ledger/index.ts';
+import type { AttemptRow, Db } from '../../../storage/index.ts';
+import { emailKey } from '../../users/email.ts';
+import { UserErrors } from '../../users/errors.ts';
+
+/** After this many failures in a row comes a pause of 15 minutes, after as many again one twice as long, up to a day. */
+const FAILURES_UNTIL_PAUSE = 10;
+const FIRST_PAUSE_MS = 15 * MINUTE_MS;
+const LONGEST_PAUSE_MS = 24 * HOUR_MS;
+/** The pauses before the longest: after the first ten failures, the second ten, and so on. */
+const PAUSES = Array.from(
+  { length: Math.ceil(Math.log2(LONGEST_PAUSE_MS / FIRST_PAUSE_MS)) },
+  (_, i) => FIRST_PAUSE_MS * 2 ** i,
+);
+/** When failures are forgotten that no person's account has to be kept safe from. */
+const FORGOTTEN_AFTER_MS = 7 * DAY_MS;
+
+/** What is guessed, of whom, and from where. */
+export interface Target {
+  readonly guessed: AttemptRow['guessed'];
+  /** A person's id, or, where no account has it, the address that was given: both are counted alike. */
+  readonly account: { readonly userId: string } | { readonly email: string };
+  /** A session or a browser that the person signed in with before, which is counted by itself: strangers cannot lock it out. */
+  readonly device?: string | undefined;
+}
+
+/** Who is signed in guesses by their own count, whatever strangers do. */
+export const deviceOfCall = ({ credentialId }: UserPrincipal): string | undefined =>
+  credentialId === null ? undefined : `session ${credentialId}`;
+
+const rowOf = ({ guessed, account, device }: Target): Pick<AttemptRow, 'guessed' | 'account' | 'device' | 'known'> => ({
+  guessed,
+  ...('userId' in account
+    ? { account: account.userId, known: 1 }
+    : { account: hash('sha256', emailKey(account.email.toWellFormed()), 'hex'), known: 0 }),
+  device: device ?? '',
+});
+
+/**
+ * The refusal while a target is paused: 429 TOO_MANY_TRIES. To be asked inside the change that would tell whether a guess was
+ * right, so that of many at once no more than the permitted number learn it.
+ */
+export async function refusalWhilePaused(db: Db, now: number, target: Target): Promise<LegateError | undefined> {
+  const { guessed, account, device } = rowOf(target);
+  const row = await db
+    .selectFrom('attempts')
+    .select('paused_until')
+    .where('account', '=', account)
+    .where('guessed', '=', guessed)
+    .where('device', '=', device)
+    .executeTakeFirst();
+  if (!row || row.paused_until <= now) return undefined;
+  const seconds = Math.ceil((row.paused_until - now) / SECOND_MS);
+  return UserErrors.TOO_MANY_TRIES({
+    reason: 'too-many-failures',
+    details: { retryAfter: seconds },
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
+/** Throws 429 TOO_MANY_TRIES while a target is paused: spares the work of checking a guess that would not be looked at. */
+export async function assertNotPaused(db: Db, now: number, target: Target): Promise<void> {
+  const refusal = await refusalWhilePaused(db, now, target);
+  if (refusal) throw refusal;
+}
+
+/** Counts a wrong guess and begins the pause that it leads to, in one statement. */
+export async function countFailure({ db, now }: Pick<Change, 'db' | 'now'>, target: Target): Promise<void> {
+  await db
+    .deleteFrom('attempts')
+    .where('failed_at', '<=', now - FORGOTTEN_AFTER_MS)
+    .where((eb) => eb.or([eb('known', '=', 0), eb('device', '<>', '')]))
+    .execute();
+  await db
+    .insertInto('attempts')
+    .values({ ...rowOf(target), failures: 1, paused_until: 0, failed_at: now })
+    .onConflict((oc) =>
+      oc.columns(['account', 'guessed', 'device']).doUpdateSet((eb) => ({
+        failures: eb('attempts.failures', '+', 1),
+        failed_at: now,
+        paused_until: pauseAfterOneMore,
+      })),
+    )
+    .execute();
+}
+
+/** When the pause ends that one more failure leads to; 0 when it leads to none. */
+const failuresBefore = sql.ref('attempts.failures');
+const pauseAfterOneMore = sql<number>`case
+  when (${failuresBefore} + 1) % ${sql.lit(FAILURES_UNTIL_PAUSE)} <> 0 then 0
+  ${sql.join(
+    PAUSES.map(
+      (pause, i) =>
+        sql`when ${failuresBefore} + 1 = ${sql.lit((i + 1) * FAILURES_UNTIL_PAUSE)} then excluded.failed_at + ${sql.lit(pause)}`,
+    ),
+    sql` `,
+  )}
+  else excluded.failed_at + ${sql.lit(LONGEST_PAUSE_MS)}
+end`;
+
+/** A right guess: the next wrong one is the first in a row. */
+export async function forgetFailures({ db }: Pick<Change, 'db'>, target: Target): Promise<void> {
+  const { guessed, account, device } = rowOf(target);
+  await db
+    .deleteFrom('attempts')
+    .where('account', '=', account)
+    .where('guessed', '=', guessed)
+    .where('device', '=', device)
+    .execute();
+}
+
+/** What was guessed is another now: failures of every device are forgotten. */
+export async function forgetAllFailures(
+  { db }: Pick<Change, 'db'>,
+  userId: string,
+  guessed: readonly AttemptRow['guessed'][],
+): Promise<void> {
+  await db.deleteFrom('attempts').where('account', '=', userId).where('guessed', 'in', guessed).execute();
+}

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { readCookie, serviceCookie, serviceCookieName } from '../../../access/session-cookie.ts';
+import { DAY_MS, SECOND_MS } from '../../../kernel/clock.ts';
+import { keyedHash, keyedHashes, type SealKey } from '../../../kernel/encryption.ts';
+import { secretsEqual } from '../../../kernel/secrets.ts';
+import type { Platform } from '../../../platform.ts';
+import type { UserRow } from '../../../storage/index.ts';
+
+const NAME = 'known_device';
+const LIFETIME_MS = 180 * DAY_MS;
+const PURPOSE = 'known device';
+const MAX_CHARS = 500;
+
+type Person = Pick<UserRow, 'id' | 'password_hash'>;
+
+/** What is signed. A new password ends what was signed before. */
+const claim = (id: string, { password_hash }: Person): string => `${id}\n${password_hash ?? ''}`;
+
+/**
+ * Set-Cookie value by which a browser is known where the person has signed in. It proves nobody: it only keeps the failures of this
+ * browser apart from those of strangers (OWASP, "Slow down online guessing attacks with device cookies").
+ */
+export function knownDeviceCookie({ baseUrl, config, clock, secrets }: Platform, person: Person): string {
+  const id = `${clock.now().toString(36)}-${randomBytes(12).toString('base64url')}`;
+  const value = `${id}~${keyedHash(secrets().pepper[0] as SealKey, PURPOSE, person.id, claim(id, person))}`;
+  return serviceCookie(baseUrl, config.service.name, NAME, value, LIFETIME_MS / SECOND_MS);
+}
+
+export const readKnownDevice = ({ baseUrl, config }: Platform, request: Request): string | undefined =>
+  readCookie(request.headers.get('cookie'), serviceCookieName(baseUrl, config.service.name, NAME));
+
+/** The name of the browser that sent this cookie, if this very person has signed in there. */
+export function knownDeviceOf(
+  { clock, secrets }: Platform,
+  person: Person | undefined,
+  cookie: string | undefined,
+): string | undefined {
+  if (person === undefined || cookie === undefined || cookie.length > MAX_CHARS) return undefined;
+  const [id = '', signature = ''] = cookie.split('~');
+  const signedAt = Number.parseInt(id.split('-')[0] ?? '', 36);
+  if (!(clock.now() - signedAt < LIFETIME_MS)) return undefined;
+  const right = keyedHashes(secrets().pepper, PURPOSE, person.id, claim(id, person)).some((hash) =>
+    secretsEqual(hash, signature),
+  );
+  return right ? `browser ${id}` : undefined;
+}
