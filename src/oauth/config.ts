@@ -57,8 +57,14 @@ export const oauthConfig = {
     schema: z.string().min(16, 'must have at least 16 characters'),
     description: 'Initial access token (RFC 7591, section 3).',
   }),
+  unusedClients: option.integer({
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    description: 'Clients that registered themselves and were never used; beyond this many the oldest are deleted.',
+  }),
   unusedClientDays: option.integer({
-    default: 30,
+    default: 1,
     min: 1,
     description: 'Days after which a client that registered itself and was never used is forgotten.',
   }),

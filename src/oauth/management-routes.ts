@@ -8,7 +8,7 @@ import { type Asking, mayRedirect } from './authorize/authorize.ts';
 import { requireClientRow, toClientRecord } from './clients/client.ts';
 import { deleteClient, listClients } from './clients/delete-client.ts';
 import { redirectHost } from './clients/redirect-uri.ts';
-import { ClientMetadata, Registered, registerClient } from './clients/register-client.ts';
+import { AdminClientMetadata, Registered, registerClient } from './clients/register-client.ts';
 import { APPS_PATH, appsPage, endOnPage } from './consent/apps-page.ts';
 import {
   assertConsentOrigin,
@@ -157,9 +157,10 @@ export const managementRoutes = [
     method: 'POST',
     path: '/oauth/clients',
     summary: 'Make a client',
-    description: 'For clients that an administrator vouches for. The body is that of a registration (RFC 7591).',
+    description:
+      'For clients that an administrator vouches for. The body is that of a registration (RFC 7591); `resources` names the MCP servers that the client stands for, whose access tokens it may introspect.',
     access: 'admin',
-    body: ClientMetadata,
+    body: AdminClientMetadata,
     bodyLimit: BODY_LIMIT,
     responses: { 201: Registered },
     errors: [OAuthErrors.OAUTH_INVALID_REDIRECT_URI, OAuthErrors.OAUTH_INVALID_CLIENT_METADATA],

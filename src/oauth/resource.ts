@@ -17,11 +17,17 @@ const spelt = (resource: string): string =>
  * that of a registered MCP server.
  */
 export async function targetOf(platform: Platform, resource: string | undefined): Promise<Target> {
-  if (resource === undefined || spelt(resource) === spelt(platform.audience)) return { resource: platform.audience };
+  const target = resource === undefined ? { resource: platform.audience } : await findTarget(platform, resource);
+  if (!target) throw OAuthErrors.OAUTH_INVALID_TARGET();
+  return target;
+}
+
+/** undefined for a resource that is neither ours nor that of a registered MCP server. */
+export async function findTarget(platform: Platform, resource: string): Promise<Target | undefined> {
   const wanted = spelt(resource);
+  if (wanted === spelt(platform.audience)) return { resource: platform.audience };
   const server = (await findServers(platform.database.read)).find((s) => spelt(s.endpoint) === wanted);
-  if (!server) throw OAuthErrors.OAUTH_INVALID_TARGET();
-  return { resource: server.endpoint, server: server.name };
+  return server && { resource: server.endpoint, server: server.name };
 }
 
 /** Of a resource as it was granted: undefined when its server is not registered any more. */

@@ -5,7 +5,12 @@ import { CommonErrors } from '../kernel/errors.ts';
 import { secretsEqual } from '../kernel/secrets.ts';
 import { defineRoute, type Platform } from '../platform.ts';
 import { authorizePage, CONSENT, decideOnPage } from './authorize/authorize.ts';
-import { authenticateHolder, clientCredentials, refusedClient } from './clients/authenticate-client.ts';
+import {
+  authenticateHolder,
+  clientCredentials,
+  refusedClient,
+  type TokenHolder,
+} from './clients/authenticate-client.ts';
 import { Registered, registerClient } from './clients/register-client.ts';
 import { ClientErrors, OAuthErrors, oauthFailure } from './errors.ts';
 import { formParameter } from './form-parameter.ts';
@@ -121,6 +126,9 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
     handle: handleToken,
   });
 
+/** Anyone may register: what one registration can store is small. */
+const REGISTRATION_LIMIT = 8192;
+
 const mayRegister = async (platform: Platform, call: Call<undefined, undefined, unknown>): Promise<void> => {
   const { registration, registrationToken } = platform.config.mcp;
   if (registration === 'open') return;
@@ -149,7 +157,7 @@ const register = everywhere((path, mount) =>
     crossOrigin: true,
     rateLimit: 'registration',
     body: z.unknown().meta({ description: 'Client metadata of RFC 7591, section 2.' }),
-    bodyLimit: TOKEN_BODY_LIMIT,
+    bodyLimit: REGISTRATION_LIMIT,
     responses: { 201: Registered },
     errorBody: oauthFailure,
     errors: [
@@ -201,7 +209,7 @@ const revoke = everywhere((path, mount) =>
 
 const handleIntrospect = async (call: Call<undefined, undefined, z.output<typeof AboutToken>>, platform: Platform) => {
   const bearer = /^bearer /i.test(call.request.headers.get('authorization') ?? '');
-  let asker: string | null = null;
+  let asker: TokenHolder | null = null;
   if (bearer) {
     if (!(await isAdmin(call))) throw OAuthErrors.OAUTH_ACCESS_DENIED();
   } else {
@@ -209,7 +217,7 @@ const handleIntrospect = async (call: Call<undefined, undefined, z.output<typeof
       throw CommonErrors.UNAUTHORIZED();
     const proved = await authenticateHolder(platform, clientCredentials(call.request, call.body));
     if (!proved.confidential) throw refusedClient({ id: proved.id, byBasic: false }, 'client-public');
-    asker = proved.id;
+    asker = proved;
   }
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
   return { status: 200, body: await introspect(platform, asker, call.body.token) };
@@ -221,8 +229,9 @@ const introspection = everywhere((path, mount) =>
     mount,
     summary: 'Ask what a token is worth at this moment',
     description:
-      'RFC 7662. For administrators (Bearer), clients that have a secret, and agents with their id and token as such. What is not a live token is exactly {"active":false}.',
+      'RFC 7662. Administrators (Bearer) may ask about every token; clients that have a secret, and agents with their id and token as such, about those of their own grants and of the resources for which an administrator registered them. What is not a live token, or not theirs, is exactly {"active":false}.',
     access: 'public',
+    rateLimit: 'introspection',
     form: 'only',
     body: AboutToken.meta({ id: 'IntrospectionRequest' }),
     bodyLimit: TOKEN_BODY_LIMIT,

@@ -116,16 +116,21 @@ export async function serviceAgent(
   return isActive(row, now) ? row : 'agent-inactive';
 }
 
-/** Whoever holds tokens and proves itself: a client, or an agent with tokens of its own. Throws OAUTH_INVALID_CLIENT. */
-export async function authenticateHolder(
-  platform: Platform,
-  by: ClientCredentials,
-): Promise<{ id: string; confidential: boolean }> {
+/** A client, or an agent with tokens of its own. */
+export interface TokenHolder {
+  readonly id: string;
+  /** It proved itself with a secret. */
+  readonly confidential: boolean;
+  readonly resources: readonly string[];
+}
+
+/** The client or agent that proved itself. Throws OAUTH_INVALID_CLIENT. */
+export async function authenticateHolder(platform: Platform, by: ClientCredentials): Promise<TokenHolder> {
   if (!isId('agent', by.id)) {
     const { client, confidential } = await authenticateClient(platform, by);
-    return { id: client.id, confidential };
+    return { id: client.id, confidential, resources: client.resources };
   }
   const agent = await serviceAgent(platform.database.read, by, platform.clock.now());
   if (typeof agent === 'string') throw refusedClient(by, agent);
-  return { id: agent.id, confidential: true };
+  return { id: agent.id, confidential: true, resources: [] };
 }

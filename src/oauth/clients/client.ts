@@ -23,6 +23,8 @@ export interface Client {
   readonly authMethod: OAuthClientRow['auth_method'];
   readonly secretHash: string | null;
   readonly origin: OAuthClientRow['origin'];
+  /** What it may introspect tokens for, besides those of its own grants. */
+  readonly resources: readonly string[];
   /** Host of its metadata document. */
   readonly documentHost?: string;
 }
@@ -36,6 +38,7 @@ export const toClient = (row: OAuthClientRow): Client => ({
   authMethod: row.auth_method,
   secretHash: row.secret_hash,
   origin: row.origin,
+  resources: row.origin === 'admin' ? ((JSON.parse(row.metadata) as { resources?: string[] }).resources ?? []) : [],
 });
 
 const MAX_CLIENT_ID_CHARS = 2048;

@@ -6,7 +6,7 @@ import type { Platform } from '../../platform.ts';
 import { OAuthErrors } from '../errors.ts';
 import { scopeNames } from '../scope.ts';
 import type { Client } from './client.ts';
-import { parseClientMetadata } from './register-client.ts';
+import { grantTypesOf, parseClientMetadata } from './register-client.ts';
 
 const MAX_BYTES = 5 * 1024;
 const TIMEOUT_MS = 3 * SECOND_MS;
@@ -161,11 +161,12 @@ function clientOf(id: string, url: URL, document: Record<string, unknown>): Clie
     id,
     name: metadata.client_name ?? null,
     redirectUris: metadata.redirect_uris,
-    grantTypes: ['authorization_code', 'refresh_token'],
+    grantTypes: grantTypesOf(metadata),
     scope: metadata.scope === undefined ? null : scopeNames(metadata.scope),
     authMethod: 'none',
     secretHash: null,
     origin: 'document',
+    resources: [],
     documentHost: url.host,
   };
 }

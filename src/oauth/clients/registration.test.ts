@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, consent, register, signUp } from '../../../test/support/oauth.ts';
+import { ask, consent, register, signUp, tokens } from '../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
 import { forgetStale } from './delete-client.ts';
 
@@ -55,11 +55,18 @@ describe('POST /oauth/register', () => {
     expect(body).not.toHaveProperty('client_secret_expires_at');
   });
 
-  it('[MCP 2026-07-28 authorization] gives every client of codes refresh tokens, asked for or not', async () => {
-    expect((await post({ redirect_uris: [CALLBACK], grant_types: ['authorization_code'] })).body.grant_types).toEqual([
-      'authorization_code',
-      'refresh_token',
-    ]);
+  it('[RFC 7591 2] a client gets the grant types that it names, and refresh tokens too if it names none', async () => {
+    const both = ['authorization_code', 'refresh_token'];
+    for (const [named, granted] of [
+      [undefined, both],
+      [['authorization_code'], ['authorization_code']],
+      [['refresh_token', 'authorization_code', 'implicit'], both],
+    ] as const) {
+      const client = await register(t, named === undefined ? {} : { grant_types: named });
+      expect(client.grant_types).toEqual(granted);
+      const got = await tokens(t, await signUp(t), client);
+      expect('refresh_token' in got).toBe(granted.length === 2);
+    }
   });
 
   it.each<[string, Json, string]>([
@@ -90,8 +97,8 @@ describe('POST /oauth/register', () => {
     ['a backslash', { redirect_uris: ['https:\\\\app.example\\'] }, 'invalid_redirect_uri'],
     ['3,000 characters', { redirect_uris: [`https://app.example/${'x'.repeat(3000)}`] }, 'invalid_redirect_uri'],
     [
-      '1,000 redirect URIs',
-      { redirect_uris: Array.from({ length: 1000 }, (_, i) => `${CALLBACK}/${i}`) },
+      '21 redirect URIs',
+      { redirect_uris: Array.from({ length: 21 }, (_, i) => `${CALLBACK}/${i}`) },
       'invalid_redirect_uri',
     ],
     ['none', { redirect_uris: [] }, 'invalid_redirect_uri'],
@@ -189,13 +196,42 @@ describe('POST /oauth/register', () => {
     const made = (await own.call('POST', '/oauth/clients', { as: admin, body: { redirect_uris: [CALLBACK] } })).body;
     const person = await signUp(own);
     expect((await consent(own, person, ask(used))).status).toBe(303);
-    own.clock.advance(31 * 24 * 3600_000);
+    own.clock.advance(24 * 3600_000 + 1);
     await forgetStale(own.legate.platform);
     const left = (await own.call('GET', '/oauth/clients', { as: await own.admin() })).body.map(
       (c: Json) => c.client_id,
     );
     expect(left).toEqual(expect.arrayContaining([used.client_id, made.client_id]));
     expect(left).not.toContain(unused.client_id);
+  });
+});
+
+describe('registrations of strangers', () => {
+  const idsOf = async (own: TestService) =>
+    (await own.call('GET', '/oauth/clients?limit=100', { as: await own.admin() })).body.map((c: Json) => c.client_id);
+
+  it('[ASVS 5.0 10.4.7] of the clients that were never used the newest are kept, and every other client', async () => {
+    const own = await createTestService({ config: { mcp: { unusedClients: 3 } } });
+    const made = (
+      await own.call('POST', '/oauth/clients', { as: await own.admin(), body: { redirect_uris: [CALLBACK] } })
+    ).body;
+    const used = await register(own);
+    expect((await consent(own, await signUp(own), ask(used))).status).toBe(303);
+    const unused: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      own.clock.advance(1);
+      unused.push((await register(own)).client_id);
+    }
+    expect(new Set(await idsOf(own))).toEqual(new Set([made.client_id, used.client_id, ...unused.slice(2)]));
+    await Promise.all(Array.from({ length: 10 }, () => register(own)));
+    expect(await idsOf(own)).toHaveLength(5);
+  });
+
+  it('[ASVS 5.0 10.4.7] a registration is at most 8 KB', async () => {
+    const body = (chars: number) => ({ redirect_uris: [CALLBACK], client_name: 'x', other: 'y'.repeat(chars) });
+    expect((await post(body(8000))).status).toBe(201);
+    const r = await post(body(8192));
+    expect([r.status, r.body.error]).toEqual([413, 'invalid_request']);
   });
 });
 

@@ -141,6 +141,46 @@ describe('POST /oauth/introspect', () => {
     });
   });
 
+  it('[RFC 7662 4] a client learns of tokens of its own grants, and of a resource that it stands for, and of no other', async () => {
+    const endpoint = 'https://resource.example/mcp';
+    await t.call('POST', '/mcp/servers', { as: admin, body: { name: 'resource', endpoint } });
+    const made = (more: Json) =>
+      t.call('POST', '/oauth/clients', { as: admin, body: { grant_types: [], client_name: 'Server', ...more } });
+    const stands = await made({ resources: [`${endpoint}/`] });
+    expect([stands.status, stands.body.resources], stands.text).toEqual([201, [endpoint]]);
+    const someone = await signUp(t);
+    const theirs = await tokens(t, someone, client, { resource: endpoint, prompt: 'consent' });
+    const ours = await tokens(t, someone, client, { prompt: 'consent' });
+    // A client that registers itself stands for nothing, whatever it says.
+    const stranger = await register(t, { resources: [endpoint] });
+    expect(stranger).not.toHaveProperty('resources');
+    const agent = await t.agent(await t.user());
+    const active = async (token: string, headers: Record<string, string>) =>
+      (await form(t, '/oauth/introspect', { token }, headers)).body;
+    for (const [headers, expected] of [
+      [basic(client), [true, true, true]],
+      [basic(stands.body), [true, false, false]],
+      [basic(stranger), [false, false, false]],
+      [basic({ client_id: agent.id, client_secret: agent.token }), [false, false, false]],
+    ] as const) {
+      const answers = [];
+      for (const token of [theirs.access_token, ours.access_token, theirs.refresh_token])
+        answers.push(await active(token, headers));
+      expect(answers.map((body) => body.active)).toEqual(expected);
+      for (const body of answers) if (!body.active) expect(body).toEqual({ active: false });
+    }
+    expect((await made({ resources: ['https://elsewhere.example/mcp'] })).status).toBe(400);
+    expect((await made({})).status).toBe(400);
+  });
+
+  it('has a limit for all its paths', async () => {
+    const limits = { endpoints: { introspection: { limit: 3, window: 60 } } };
+    const own = await createTestService({ config: { rateLimit: limits } });
+    const statuses = [];
+    for (const prefix of PREFIXES) statuses.push((await form(own, `${prefix}/introspect`, { token: 'x' })).status);
+    expect(statuses).toEqual([401, 401, 401, 429]);
+  });
+
   it('[RFC 7662 2.2] a refresh token that cannot be used is not active: of an agent that has expired, for a server that is gone', async () => {
     const someone = await signUp(t);
     const active = async (token: string) => (await form(t, '/oauth/introspect', { token }, basic(client))).body.active;

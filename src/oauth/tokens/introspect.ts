@@ -2,24 +2,27 @@ import { isActive } from '../../authorization/agents/index.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { secretHash } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
+import type { TokenHolder } from '../clients/authenticate-client.ts';
 import { findLiveToken } from './live-token.ts';
 
 const INACTIVE = { active: false } as const;
 
 /**
- * Token introspection (RFC 7662, contract 12.8). Any live access token, to whoever holds it and may ask; a refresh token to its own
- * client and to administrators only. Everything else is exactly `{"active":false}`.
+ * Token introspection (RFC 7662, contract 12.8). An administrator learns of every live token, a confidential client of those of its
+ * own grants and of access tokens for a resource that it stands for. Everything else is exactly `{"active":false}`, so that nobody
+ * learns of tokens that are not meant for them (RFC 7662, section 4).
  *
- * @param by id of the confidential client that asks; null: an administrator.
+ * @param by the confidential client that asks; null: an administrator.
  */
 export async function introspect(
   platform: Platform,
-  by: string | null,
+  by: TokenHolder | null,
   token: string,
 ): Promise<Record<string, unknown>> {
   const now = platform.clock.now();
   const db = platform.database.read;
   const claims = await findLiveToken(platform, db, token, now);
+  if (claims && by !== null && claims.client_id !== by.id && !by.resources.includes(claims.aud)) return INACTIVE;
   if (claims) return { active: true, token_type: 'Bearer', ...claims };
   const row = await db
     .selectFrom('oauth_refresh_tokens')
@@ -38,7 +41,7 @@ export async function introspect(
     .where('oauth_refresh_tokens.used_at', 'is', null)
     .where('oauth_grants.revoked_at', 'is', null)
     .executeTakeFirst();
-  if (!row || now >= row.token_expires_at || now >= row.expires_at || (by !== null && by !== row.client_id))
+  if (!row || now >= row.token_expires_at || now >= row.expires_at || (by !== null && by.id !== row.client_id))
     return INACTIVE;
   if (row.server_id === null && row.resource !== platform.audience) return INACTIVE;
   if (!isActive({ revoked_at: row.agent_revoked_at, expires_at: row.agent_expires_at }, now)) return INACTIVE;
