@@ -1,5 +1,4 @@
-import type { PoolClient } from 'pg';
-import { type Db, lease, onConnection, type PostgresDatabase } from '../storage/index.ts';
+import { type Db, lease, onConnection, type PostgresClient, type PostgresDatabase } from '../storage/index.ts';
 import type { Batch, BatchStore, CounterState, Head } from './entry.ts';
 
 /**
@@ -9,7 +8,7 @@ import type { Batch, BatchStore, CounterState, Head } from './entry.ts';
 export class PostgresBatchStore implements BatchStore {
   readonly #db: PostgresDatabase;
   readonly #sql;
-  #client: PoolClient | undefined;
+  #client: PostgresClient | undefined;
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
@@ -100,7 +99,7 @@ export class PostgresBatchStore implements BatchStore {
     }
   }
 
-  #connection(): PoolClient {
+  #connection(): PostgresClient {
     if (!this.#client) throw new Error('No batch is open.');
     return this.#client;
   }

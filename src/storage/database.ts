@@ -1,9 +1,9 @@
 import { accessSync, chmodSync, constants } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { Kysely, PostgresDialect } from 'kysely';
-import type { Pool, PoolClient } from 'pg';
+import { Kysely, type PostgresPool as KyselyPool, PostgresDialect } from 'kysely';
 import { createFolder } from '../kernel/data-folder.ts';
 import { DatabaseError } from './database-error.ts';
+import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
 import { TablePrefixPlugin } from './prefix-plugin.ts';
 import { SqliteHandleDialect } from './sqlite.ts';
 import { openSqlite, type SqliteHandle } from './sqlite-handle.ts';
@@ -32,7 +32,7 @@ export interface SqliteDatabase extends Common {
 
 export interface PostgresDatabase extends Common {
   readonly dialect: 'postgres';
-  readonly pool: Pool;
+  readonly pool: PostgresPool;
 }
 
 export type Database = SqliteDatabase | PostgresDatabase;
@@ -114,7 +114,7 @@ function restrict(path: string): void {
 const INT8 = 20;
 const NUMERIC = 1700;
 
-async function openPool(url: string, onError?: (error: Error) => void): Promise<Pool> {
+async function openPool(url: string, onError?: (error: Error) => void): Promise<PostgresPool> {
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: url,
@@ -137,7 +137,7 @@ async function openPool(url: string, onError?: (error: Error) => void): Promise<
   pool.on('connect', (client) => {
     client.on('error', () => {});
   });
-  return pool;
+  return pool as unknown as PostgresPool;
 }
 
 /**
@@ -147,7 +147,7 @@ async function openPool(url: string, onError?: (error: Error) => void): Promise<
 const TRANSACTION_MS = 8000;
 
 /** A connection for one transaction. It is cut when it is not given back in time: the query in flight fails, with an unknown outcome. */
-export async function lease(pool: Pool): Promise<PoolClient> {
+export async function lease(pool: PostgresPool): Promise<PostgresClient> {
   const client = await pool.connect();
   let given = false;
   const release = (error?: Error | boolean): void => {
@@ -157,15 +157,16 @@ export async function lease(pool: Pool): Promise<PoolClient> {
     client.release(error);
   };
   const timer = setTimeout(() => release(new Error('The transaction took too long.')), TRANSACTION_MS);
-  return { query: client.query.bind(client), release } as unknown as PoolClient;
+  return { query: client.query.bind(client), release } as unknown as PostgresClient;
 }
 
 /** A pool as a query builder sees it. Its end is ours: a builder that was never asked anything ends nothing. */
-const sharedPool = (connect: () => Promise<PoolClient>): Pool => ({ connect, end: async () => {} }) as unknown as Pool;
+const sharedPool = (connect: () => Promise<PostgresClient>): KyselyPool =>
+  ({ connect, end: async () => {} }) as unknown as KyselyPool;
 
 /** A query builder on one connection of the pool, so inside the transaction that is open on it. */
-export function onConnection(client: PoolClient, database: PostgresDatabase): Db {
-  const borrowed = { query: client.query.bind(client), release: () => {} } as unknown as PoolClient;
+export function onConnection(client: PostgresClient, database: PostgresDatabase): Db {
+  const borrowed = { query: client.query.bind(client), release: () => {} } as unknown as PostgresClient;
   const pool = sharedPool(async () => borrowed);
   return new Kysely<Tables>({
     dialect: new PostgresDialect({ pool }),

@@ -10,6 +10,7 @@ export {
 } from './database.ts';
 export { DatabaseError } from './database-error.ts';
 export { isSchemaCurrent, migrate, newerSchema, type SchemaState, schemaState } from './migrate.ts';
+export type { PostgresClient } from './postgres-pool.ts';
 export { prepared } from './prepared.ts';
 export type {
   AgentRow,

@@ -64,6 +64,39 @@ describe('the packed package', () => {
     run(bin('attw'), ['--profile', 'esm-only', tarball], root);
   });
 
+  it('type-checks in an application that checks the types of its dependencies and installs no others', () => {
+    writeFileSync(
+      join(home, 'app.ts'),
+      [
+        "import { createLegate, type Legate, LegateError } from 'legate';",
+        "import { listen } from 'legate/node';",
+        "import { protectMcp } from 'legate/mcp';",
+        'export const legate: Legate = await createLegate({ baseUrl: "https://auth.example.com", env: {} });',
+        'export const { port } = await listen(legate, { port: 0, host: "127.0.0.1" });',
+        'export const guard = protectMcp;',
+        'export const isOurs = (error: unknown): boolean => error instanceof LegateError;',
+      ].join('\n'),
+    );
+    const options = {
+      strict: true,
+      skipLibCheck: false,
+      target: 'ES2023',
+      module: 'NodeNext',
+      moduleResolution: 'NodeNext',
+      lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules/@types')],
+      noEmit: true,
+    };
+    writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['app.ts'] }));
+    run(bin('tsc'), ['-p', join(home, 'tsconfig.json')], home);
+  });
+
+  it('carries the sources that its source maps name', () => {
+    const map = JSON.parse(readFileSync(join(home, 'node_modules/legate/dist/service.js.map'), 'utf8'));
+    expect(map.sourcesContent?.[0]).toContain('export async function createLegate');
+  });
+
   it('needs no install script', () => {
     const { packages } = JSON.parse(readFileSync(join(home, 'node_modules/.package-lock.json'), 'utf8')) as {
       packages: Record<string, { hasInstallScript?: boolean }>;

@@ -1,0 +1,26 @@
+/**
+ * The part of `pg` that this project uses. Own types, since those of `pg` are in a package of their own (@types/pg) that an
+ * application which type-checks its dependencies would have to install.
+ */
+export interface PostgresRows<R> {
+  readonly rows: R[];
+  readonly rowCount: number | null;
+}
+
+export type PostgresQuery =
+  | string
+  | { readonly text: string; readonly values?: unknown[]; readonly name?: string; readonly rowMode?: 'array' };
+
+export interface PostgresClient {
+  query<R>(query: PostgresQuery, values?: unknown[]): Promise<PostgresRows<R>>;
+  /** Returns the connection to the pool; with an error, or true, the connection is closed instead. */
+  release(error?: Error | boolean): void;
+}
+
+export interface PostgresPool {
+  readonly ending: boolean;
+  readonly totalCount: number;
+  connect(): Promise<PostgresClient>;
+  query<R>(query: PostgresQuery, values?: unknown[]): Promise<PostgresRows<R>>;
+  end(): Promise<void>;
+}
