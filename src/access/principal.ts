@@ -31,6 +31,7 @@ export type Principal =
       readonly actorId: string | null;
       readonly userId: string;
       readonly clientId: string;
+      readonly grantId: string;
       readonly scopes: ReadonlySet<string>;
       readonly expiresAt: number;
     };
@@ -48,6 +49,12 @@ export function actingAgent(principal: Principal | null): string | undefined {
   if (principal?.kind === 'agent') return principal.agentId;
   return principal?.kind === 'accessToken' ? (principal.actorId ?? principal.agentId) : undefined;
 }
+
+/** Less than the whole power of a person: an agent token, an access token, or an API token with scopes. */
+export const isNarrowed = (principal: Principal): boolean =>
+  principal.kind === 'agent' ||
+  principal.kind === 'accessToken' ||
+  (principal.kind === 'user' && principal.scopes !== undefined);
 
 export const ANONYMOUS: Principal = { kind: 'anonymous' };
 

@@ -19,6 +19,7 @@ import { webhooksOfAgents } from './migrations/0017-webhooks-of-agents.ts';
 import { approvalSteps } from './migrations/0018-approval-steps.ts';
 import { consentForms } from './migrations/0019-consent-forms.ts';
 import { delegationLimits } from './migrations/0020-delegation-limits.ts';
+import { makersOfAgents } from './migrations/0021-makers-of-agents.ts';
 import { attempts } from './migrations/0024-attempts.ts';
 
 export interface MigrationContext {
@@ -46,6 +47,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0018-approval-steps': approvalSteps,
   '0019-consent-forms': consentForms,
   '0020-delegation-limits': delegationLimits,
+  '0021-makers-of-agents': makersOfAgents,
   '0024-attempts': attempts,
 };
 

@@ -174,6 +174,10 @@ interface AgentsTable {
   updated_at: number;
   /** Epoch of the last change: what an instance has to read again. */
   policy_epoch: number;
+  /** Grant, API token or agent by which it was registered; null: a person, or the application. */
+  created_by: Generated<string | null>;
+  /** Grant with which it ends: of the access token that registered it, or of the agent that did. */
+  grant_id: Generated<string | null>;
 }
 
 interface DelegationsTable {

@@ -498,8 +498,9 @@ export const matrix: Readonly<Record<string, Row>> = {
     want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200',
   },
   'POST /webhooks/:id/rotate': {
+    // An agent does not learn the secret of an address that a person has set.
     target: async (s) => ({ path: `/webhooks/${await webhook(s)}/rotate` }),
-    want: '401 401 401 401 401 401  404 200 200 403 403  403 403 200 403  200',
+    want: '401 401 401 401 401 401  404 200 200 403 403  403 403 403 403  200',
   },
   'GET /webhooks/:id/deliveries': {
     target: async (s) => ({ path: `/webhooks/${await webhook(s)}/deliveries` }),

@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/caller.ts';
-import { findChangeable } from '../../authorization/agents/index.ts';
+import { assertNotItself, findChangeable } from '../../authorization/agents/index.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { BudgetRow, Db } from '../../storage/index.ts';
@@ -73,16 +73,17 @@ async function spentSince(
   return add(spent ?? 0, 0);
 }
 
-/** With another window it begins anew, as one that is made now. Another limit may be exceeded, and told, once more. 404 BUDGET_NOT_FOUND. */
+/** With another window it begins anew, as one that is made now. Another limit may be exceeded, and told, once more. 403 FORBIDDEN for a budget of the agent that asks; 404 BUDGET_NOT_FOUND. */
 export async function updateBudget(
   platform: Platform,
-  caller: Pick<Caller, 'reauthorize'>,
+  caller: Pick<Caller, 'reauthorize' | 'principal'>,
   id: string,
   input: UpdateBudget,
 ): Promise<Budget> {
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
     const row = await findBudget(db, await caller.reauthorize(db), id);
+    assertNotItself(caller.principal, row.agent_id);
     const limit = input.limit ?? row.limit_value;
     const window = input.window ?? row.window_kind;
     const usage = usageAt(row, now);
@@ -106,10 +107,15 @@ export async function updateBudget(
   });
 }
 
-/** 404 BUDGET_NOT_FOUND. */
-export async function deleteBudget(platform: Platform, caller: Pick<Caller, 'reauthorize'>, id: string): Promise<void> {
+/** 403 FORBIDDEN for a budget of the agent that asks; 404 BUDGET_NOT_FOUND. */
+export async function deleteBudget(
+  platform: Platform,
+  caller: Pick<Caller, 'reauthorize' | 'principal'>,
+  id: string,
+): Promise<void> {
   return platform.ledger.change(async (change) => {
     const row = await findBudget(change.db, await caller.reauthorize(change.db), id);
+    assertNotItself(caller.principal, row.agent_id);
     await change.db.deleteFrom('budgets').where('id', '=', row.id).execute();
     change.invalidate();
   });

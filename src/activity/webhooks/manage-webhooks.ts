@@ -2,6 +2,7 @@ import type { Caller } from '../../access/caller.ts';
 import { AgentErrors } from '../../authorization/agents/index.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { seal } from '../../kernel/encryption.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
@@ -30,6 +31,7 @@ export async function createWebhook(
   const secret = newWebhookSecret();
   const row = await platform.ledger.change(async ({ db, now }) => {
     await caller.reauthorize(db);
+    await assertMayReadEvents(platform, db, caller);
     if (caller.principal.kind === 'user' && caller.principal.via === 'external')
       await ensureExternalUser(db, now, caller.principal);
     else if (!(await findUser(db, ownerId))) {
@@ -67,6 +69,13 @@ export async function createWebhook(
   return { ...toWebhook(row), secret };
 }
 
+/** What is delivered is what GET /events shows: throws 403 FORBIDDEN for an agent that may not read that. */
+async function assertMayReadEvents(platform: Platform, db: Db, { principal }: By): Promise<void> {
+  if (principal.kind !== 'agent') return;
+  if (!(await platform.mayUseOwnResource(db, principal.agentId, 'legate:events', 'read')))
+    throw CommonErrors.FORBIDDEN({ message: 'Webhooks deliver events: the agent needs legate:events read as well.' });
+}
+
 /** While no webhook was enabled nothing was followed: what happened meanwhile is nobody's. */
 async function beginHere(db: Db): Promise<void> {
   if (await db.selectFrom('webhooks').select('id').where('enabled', '=', 1).limit(1).executeTakeFirst()) return;
@@ -91,6 +100,7 @@ export async function updateWebhook(
   if (input.url !== undefined) assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
   const row = await platform.ledger.change(async ({ db, now }) => {
     const before = await findWebhook(db, await caller.reauthorize(db), id);
+    await assertMayReadEvents(platform, db, caller);
     if (input.enabled === true && before.enabled === 0) await beginHere(db);
     const set = {
       url: input.url ?? before.url,
@@ -119,14 +129,12 @@ export async function deleteWebhook(platform: Platform, caller: Pick<By, 'reauth
 }
 
 /** A new secret; for 24 hours messages are signed with the one before as well. 409 WEBHOOK_ROTATING within them. */
-export async function rotateWebhook(
-  platform: Platform,
-  caller: Pick<By, 'reauthorize'>,
-  id: string,
-): Promise<WebhookWithSecret> {
+export async function rotateWebhook(platform: Platform, caller: By, id: string): Promise<WebhookWithSecret> {
   const secret = newWebhookSecret();
   const row = await platform.ledger.change(async ({ db, now }) => {
     const before = await findWebhook(db, await caller.reauthorize(db), id);
+    // The secret signs what the receiver believes: that of an address which a person has set is not for an agent.
+    if (caller.principal.kind === 'agent' && before.by_agent === 0) throw CommonErrors.FORBIDDEN();
     if (before.previous_until !== null && now < before.previous_until) throw WebhookErrors.WEBHOOK_ROTATING();
     const set = {
       secret: seal(platform.secrets().cookie, SECRET_PURPOSE, id, secret),

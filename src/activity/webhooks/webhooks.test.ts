@@ -197,7 +197,12 @@ describe('delivery', () => {
 
   it('an agent of an admin has delivered what its owner owns, also through a webhook that got everything', async () => {
     const admin = await t.admin();
-    const agent = await t.agent(admin, { permissions: [{ resource: 'legate:webhooks', actions: ['read', 'write'] }] });
+    const agent = await t.agent(admin, {
+      permissions: [
+        { resource: 'legate:webhooks', actions: ['read', 'write'] },
+        { resource: 'legate:events', actions: ['read'] },
+      ],
+    });
     const types = ['agent.created'];
     t.clock.advance(1);
     expect(await make({ as: { ...admin, token: agent.token }, path: '/of-agent', types })).toMatchObject({

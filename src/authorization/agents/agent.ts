@@ -20,5 +20,6 @@ export function toAgent(row: AgentRow, now: number): Agent {
     metadata: JSON.parse(row.metadata) as Record<string, unknown>,
     createdAt: isoTime(row.created_at),
     updatedAt: isoTime(row.updated_at),
+    createdBy: row.created_by,
   };
 }

@@ -19,6 +19,7 @@ describe('POST /agents', () => {
       expect(r.body).toEqual({
         id: expect.stringMatching(AGENT_ID),
         ownerId: alice.id,
+        createdBy: expect.stringMatching(/^tok_/),
         name: 'Deploy bot',
         type: 'autonomous',
         token: expect.stringMatching(TOKEN),

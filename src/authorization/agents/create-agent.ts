@@ -8,12 +8,15 @@ import type { AgentRow, Db } from '../../storage/index.ts';
 import { assertPolicyWeight } from '../permissions/policy-weight.ts';
 import { toAgent } from './agent.ts';
 import { AgentErrors } from './errors.ts';
+import { type Maker, makerOf, NOBODY } from './maker.ts';
+import { assertMayGrant } from './narrowed.ts';
 import type { AgentWithToken, CreateAgent } from './schema.ts';
 import { assertInFuture, assertRoomForAgent } from './store.ts';
 
 /**
  * Registers an agent and issues its token, which is shown here and never again. Emits `agent.created`.
- * 403 FORBIDDEN for an owner out of the caller's reach; 422 OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, AGENT_LIMIT_EXCEEDED.
+ * 403 FORBIDDEN for an owner out of the caller's reach, INSUFFICIENT_PERMISSIONS beyond a narrowed credential; 422 OWNER_NOT_FOUND,
+ * EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, AGENT_LIMIT_EXCEEDED.
  */
 export async function createAgent(platform: Platform, caller: Caller, input: CreateAgent): Promise<AgentWithToken> {
   const token = newSecret('agentToken');
@@ -22,8 +25,9 @@ export async function createAgent(platform: Platform, caller: Caller, input: Cre
     const visibility = await caller.reauthorize(db);
     if (visibility.kind !== 'all' && input.ownerId !== visibility.userId)
       throw CommonErrors.FORBIDDEN({ message: 'ownerId must be your own id.' });
+    await assertMayGrant(platform, db, caller.principal, input.permissions);
     const tenantId = await takeOwner(platform, db, { visibility, principal: caller.principal }, input.ownerId, now);
-    const row = await insert(platform, change, input, tenantId, token);
+    const row = await insert(platform, change, input, tenantId, token, await makerOf(db, caller.principal));
     return { ...toAgent(row, now), token };
   });
 }
@@ -44,6 +48,7 @@ async function insert(
   input: CreateAgent,
   tenantId: string | null,
   token: string,
+  maker: Maker = NOBODY,
 ): Promise<AgentRow> {
   const { db, now } = change;
   const expiresAt = input.expiresAt ?? null;
@@ -65,6 +70,7 @@ async function insert(
     updated_at: now,
     // Nobody can hold anything old about a new agent, so nothing is invalidated and the epoch stays what it is.
     policy_epoch: change.epoch - 1,
+    ...maker,
   };
   await db.insertInto('agents').values(row).execute();
   change.emit({

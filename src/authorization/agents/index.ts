@@ -1,5 +1,6 @@
 import { defineModule } from '../../platform.ts';
 import { agentToken } from './credential.ts';
+import { endAgentsOfExpiredGrants, endAgentsOfGrants } from './end-with-grant.ts';
 import { AgentErrors } from './errors.ts';
 import { endAgentTokens } from './rotate-agent.ts';
 import { agentRoutes } from './routes.ts';
@@ -8,6 +9,7 @@ export { type AgentStatus, agentStatus, agentsOfStatus, isActive } from './agent
 export { type AgentsApi, agentsApi } from './api.ts';
 export { insertAgent } from './create-agent.ts';
 export { AgentErrors } from './errors.ts';
+export { assertMayGrant, assertNotItself } from './narrowed.ts';
 export { revokeAgents } from './revoke-agent.ts';
 export type { Agent, AgentWithToken, EffectivePermission } from './schema.ts';
 export { findAgent, findAgents, findChangeable } from './store.ts';
@@ -18,7 +20,13 @@ export const agents = defineModule({
   routes: agentRoutes,
   errors: AgentErrors,
   credentials: [agentToken],
+  upkeep: endAgentsOfExpiredGrants,
   reactions: {
+    'grant.revoked': (change, events) =>
+      endAgentsOfGrants(
+        change,
+        events.map(({ data }) => String(data['grantId'])),
+      ),
     // Whoever set the account up before its address was verified may hold the tokens of its agents.
     'user.updated': async (change, events) => {
       for (const { userId, data } of events)

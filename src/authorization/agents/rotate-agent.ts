@@ -4,18 +4,20 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
 import { toAgent } from './agent.ts';
+import { assertMayChange } from './narrowed.ts';
 import type { AgentWithToken } from './schema.ts';
 import { findChangeable } from './store.ts';
 
 /**
  * Issues a new token, shown here and never again; the one before ends in the same commit. Emits `agent.rotated`.
- * An expired agent may be rotated and stays expired. 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED.
+ * An expired agent may be rotated and stays expired. 403 INSUFFICIENT_PERMISSIONS or FORBIDDEN to narrowed credentials, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED.
  */
 export async function rotateAgent(platform: Platform, caller: Caller, id: string): Promise<AgentWithToken> {
   const token = newSecret('agentToken');
   return platform.ledger.change(async (change) => {
     const { db, now } = change;
     const row = await findChangeable(db, await caller.reauthorize(db), id);
+    await assertMayChange(platform, db, caller.principal, row, now);
     const after: AgentRow = { ...row, token_hash: secretHash(token), updated_at: now, policy_epoch: change.epoch };
     change.invalidate();
     await db

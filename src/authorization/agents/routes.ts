@@ -17,7 +17,14 @@ const mayWrite = { scope: 'agents:write', resource: 'legate:agents', action: 'wr
 /** Not narrowed: an id that cannot be one is 404 like any other that is not there. */
 const idParams = z.object({ id: z.string() });
 
-const { AGENT_NOT_FOUND, AGENT_REVOKED, AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST, OWNER_NOT_FOUND } = AgentErrors;
+const {
+  AGENT_NOT_FOUND,
+  AGENT_REVOKED,
+  AGENT_LIMIT_EXCEEDED,
+  EXPIRES_AT_IN_PAST,
+  INSUFFICIENT_PERMISSIONS,
+  OWNER_NOT_FOUND,
+} = AgentErrors;
 
 /** Specification 4.1. */
 export const agentRoutes = [
@@ -29,7 +36,13 @@ export const agentRoutes = [
     access: mayWrite,
     body: CreateAgent,
     responses: { 201: AgentWithToken },
-    errors: [AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST, OWNER_NOT_FOUND, PolicyErrors.POLICY_TOO_LARGE],
+    errors: [
+      AGENT_LIMIT_EXCEEDED,
+      INSUFFICIENT_PERMISSIONS,
+      EXPIRES_AT_IN_PAST,
+      OWNER_NOT_FOUND,
+      PolicyErrors.POLICY_TOO_LARGE,
+    ],
     handle: async (call, platform) => ({ status: 201, body: await createAgent(platform, call, call.body) }),
   }),
   defineRoute({
@@ -66,7 +79,14 @@ export const agentRoutes = [
     params: idParams,
     body: UpdateAgent,
     responses: { 200: Agent },
-    errors: [AGENT_NOT_FOUND, AGENT_REVOKED, AGENT_LIMIT_EXCEEDED, EXPIRES_AT_IN_PAST, PolicyErrors.POLICY_TOO_LARGE],
+    errors: [
+      AGENT_NOT_FOUND,
+      AGENT_REVOKED,
+      AGENT_LIMIT_EXCEEDED,
+      INSUFFICIENT_PERMISSIONS,
+      EXPIRES_AT_IN_PAST,
+      PolicyErrors.POLICY_TOO_LARGE,
+    ],
     handle: async (call, platform) => ({
       status: 200,
       body: await updateAgent(platform, call, call.params.id, call.body),
@@ -94,7 +114,7 @@ export const agentRoutes = [
     access: mayWrite,
     params: idParams,
     responses: { 200: AgentWithToken },
-    errors: [AGENT_NOT_FOUND, AGENT_REVOKED],
+    errors: [AGENT_NOT_FOUND, AGENT_REVOKED, INSUFFICIENT_PERMISSIONS],
     handle: async (call, platform) => ({ status: 200, body: await rotateAgent(platform, call, call.params.id) }),
   }),
   defineRoute({

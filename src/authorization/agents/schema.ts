@@ -28,6 +28,10 @@ export const Agent = z
     metadata: storedObject,
     createdAt: isoTimestamp,
     updatedAt: isoTimestamp,
+    createdBy: z
+      .string()
+      .nullable()
+      .meta({ description: 'Id of the grant, API token or agent by which it was registered; null: by a person.' }),
   })
   .meta({ id: 'Agent' });
 export type Agent = z.output<typeof Agent>;

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import type { Caller } from '../../access/caller.ts';
-import type { Visibility } from '../../access/principal.ts';
+import { actingAgent, type Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { isId, newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db, DelegationRow } from '../../storage/index.ts';
-import { AgentErrors, agentStatus } from '../agents/index.ts';
+import { AgentErrors, agentStatus, assertMayGrant, assertNotItself } from '../agents/index.ts';
 import {
   askOf,
   assertPolicyWeight,
@@ -22,7 +22,7 @@ import { toDelegation } from './store.ts';
 
 /**
  * Delegates a subset of what one agent holds to another (specification 3.2, contract 7). Emits `delegation.created`.
- * 404 AGENT_NOT_FOUND; 403 INSUFFICIENT_PERMISSIONS; 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents, limits.
+ * 404 AGENT_NOT_FOUND; 403 INSUFFICIENT_PERMISSIONS, or FORBIDDEN to a narrowed credential for the agent it acts as; 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents, limits.
  */
 export async function createDelegation(
   platform: Platform,
@@ -36,6 +36,10 @@ export async function createDelegation(
     const from = sourceOf(visibility, agents.get(input.fromAgent));
     if (input.fromAgent === input.toAgent) throw DelegationErrors.DELEGATION_TO_SELF();
     const to = targetOf(visibility, from, agents.get(input.toAgent));
+    if (actingAgent(caller.principal) !== from.id) {
+      assertNotItself(caller.principal, to.id);
+      await assertMayGrant(platform, db, caller.principal, input.permissions);
+    }
     for (const agent of [from, to]) {
       const status = agentStatus(agent, now);
       if (status !== 'active') throw DelegationErrors.AGENT_NOT_ACTIVE({ details: { agentId: agent.id, status } });
@@ -147,7 +151,7 @@ function suppliesOf(db: Db, from: AgentRow, input: CreateDelegation, maxDepth: n
     return input.permissions.map((permission, i) => {
       const supply = supplyOf(lookup(input.fromAgent), permission, now, maxDepth, lookup, steps);
       if (!supply)
-        throw DelegationErrors.INSUFFICIENT_PERMISSIONS({
+        throw AgentErrors.INSUFFICIENT_PERMISSIONS({
           details: { path: `permissions.${i}`, resource: permission.resource, actions: permission.actions },
         });
       if (supply.tooDeep) throw DelegationErrors.DELEGATION_DEPTH_EXCEEDED({ details: { path: `permissions.${i}` } });

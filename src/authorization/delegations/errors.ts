@@ -3,7 +3,6 @@ import { defineErrors } from '../../kernel/errors.ts';
 /** Contract, section 7. */
 export const DelegationErrors = defineErrors({
   DELEGATION_NOT_FOUND: [404, 'No such delegation.'],
-  INSUFFICIENT_PERMISSIONS: [403, 'The source agent does not hold all of these permissions.'],
   DELEGATION_TO_SELF: [422, 'An agent cannot delegate to itself.'],
   DELEGATION_CYCLE: [422, 'The target already delegates to the source, directly or through others.'],
   DELEGATION_DEPTH_EXCEEDED: [422, 'The chain may not become this long.'],

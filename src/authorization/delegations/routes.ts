@@ -30,6 +30,7 @@ export const delegationRoutes = [
       AgentErrors.AGENT_NOT_FOUND,
       AgentErrors.EXPIRES_AT_IN_PAST,
       PolicyErrors.POLICY_TOO_LARGE,
+      AgentErrors.INSUFFICIENT_PERMISSIONS,
       ...Object.values(rules),
     ],
     handle: async (call, platform) => ({ status: 201, body: await createDelegation(platform, call, call.body) }),

@@ -29,6 +29,8 @@ const row = (permissions: readonly Permission[]): AgentRow => ({
   created_at: 0,
   updated_at: 0,
   policy_epoch: 1,
+  created_by: null,
+  grant_id: null,
 });
 
 describe('the decision table, as a pure function', () => {

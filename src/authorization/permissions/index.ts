@@ -6,13 +6,14 @@ export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from
 export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { hasEnded, isLivingDelegation } from './chains.ts';
+export type { CompiledAgent } from './compile.ts';
 export { REASONS, type Reason } from './decide.ts';
 export { effectivePermissions } from './effective.ts';
 export { PolicyErrors } from './errors.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
 export { findSubjects } from './find-subjects.ts';
 export { mayUseOwnResource } from './own-resources.ts';
-export { patternMatches } from './pattern.ts';
+export { intersectPatterns, patternMatches } from './pattern.ts';
 export { askOf, PolicyCache, readChains } from './policy.ts';
 export { assertPolicyWeight } from './policy-weight.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, CallContext, DecisionTrace, mayCheck } from './routes.ts';

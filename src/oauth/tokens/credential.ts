@@ -1,6 +1,6 @@
 import type { Credential } from '../../platform.ts';
 import { scopeNames } from '../scope.ts';
-import { looksLikeAccessToken } from './access-token.ts';
+import { grantOfJti, looksLikeAccessToken } from './access-token.ts';
 import { checkLiveToken } from './live-token.ts';
 
 /**
@@ -20,6 +20,7 @@ export const accessTokenCredential: Credential = {
       actorId: claims.act?.sub ?? null,
       userId: claims.user_id,
       clientId: claims.client_id,
+      grantId: grantOfJti(claims.jti),
       scopes: new Set(scopeNames(claims.scope)),
       expiresAt: claims.exp * 1000,
     };

@@ -1,0 +1,48 @@
+import { chunk } from '../../kernel/chunk.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+import { revokeAgents } from './revoke-agent.ts';
+
+const REASON = 'grant-ended';
+/** Revoked in one change, which decisions wait for. */
+const AT_ONCE = 100;
+
+/** What was registered through a grant ends with it: otherwise an application would keep agents that outlive its access. */
+export async function endAgentsOfGrants(change: Change, grantIds: readonly string[]): Promise<void> {
+  for (const some of chunk(grantIds)) {
+    const rows = await change.db
+      .selectFrom('agents')
+      .select('id')
+      .where('grant_id', 'in', some)
+      .where('revoked_at', 'is', null)
+      .execute();
+    await revokeAgents(
+      change,
+      rows.map(({ id }) => id),
+      REASON,
+    );
+  }
+}
+
+/** A grant that expires tells of it by no event, and is forgotten after a while. */
+export async function endAgentsOfExpiredGrants({ clock, database, ledger }: Platform): Promise<void> {
+  const left = (db: Db, now: number) =>
+    db
+      .selectFrom('agents')
+      .leftJoin('oauth_grants', 'oauth_grants.id', 'agents.grant_id')
+      .select('agents.id')
+      .where('agents.grant_id', 'is not', null)
+      .where('agents.revoked_at', 'is', null)
+      .where((eb) => eb.or([eb('oauth_grants.id', 'is', null), eb('oauth_grants.expires_at', '<=', now)]))
+      .limit(AT_ONCE);
+  while ((await left(database.read, clock.now()).execute()).length > 0)
+    await ledger.change(async (change) => {
+      const rows = await left(change.db, change.now).execute();
+      await revokeAgents(
+        change,
+        rows.map(({ id }) => id),
+        REASON,
+      );
+    });
+}

@@ -1,0 +1,145 @@
+import { isNarrowed, type OwnResource, type Principal } from '../../access/principal.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
+import type { Platform } from '../../platform.ts';
+import type { AgentRow, Db } from '../../storage/index.ts';
+import { type CompiledAgent, intersectPatterns, isLivingDelegation, type Permission } from '../permissions/index.ts';
+import { permissionsOf } from './agent.ts';
+import { AgentErrors } from './errors.ts';
+
+/**
+ * What a narrowed credential may not do (docs/decisions/0030): it makes, changes and rotates nothing that can do more than itself, and
+ * not the agent that it acts as. A person with their whole power, and the application in process, pass all of these.
+ */
+
+/** What a scope opens of the service's own resources. */
+const OPENED_BY_SCOPE: Readonly<Record<string, readonly [OwnResource, action: string]>> = {
+  'agents:read': ['legate:agents', 'read'],
+  'agents:write': ['legate:agents', 'write'],
+  'delegations:read': ['legate:delegations', 'read'],
+  'delegations:write': ['legate:delegations', 'write'],
+  'audit:read': ['legate:audit', 'read'],
+  'events:read': ['legate:events', 'read'],
+  authorize: ['legate:authorize', 'check'],
+};
+
+type Holds = (resource: string, action: string) => boolean;
+
+/** Permissions on the service itself, and those that are bound to no namespace: the ones that are held back. */
+const isFarReaching = ({ resource }: Permission): boolean => /^(legate|\*)(:|$)/.test(resource);
+
+/** Which far-reaching permissions the credential has itself. */
+async function heldBy(platform: Platform, db: Db, principal: Principal): Promise<Holds> {
+  if (principal.kind !== 'agent') {
+    const scopes = principal.kind === 'anonymous' ? undefined : principal.scopes;
+    const opened = [...(scopes ?? [])].flatMap((scope) => [OPENED_BY_SCOPE[scope] ?? []]);
+    return (resource, action) => opened.some(([r, a]) => r === resource && a === action);
+  }
+  const agent = await platform.policy.current(db, principal.agentId);
+  return (resource, action) => agent !== undefined && holdsItself(agent, resource, action);
+}
+
+/** As `mayUseOwnResource`: own entries without constraints, and power over the service only by patterns that name it. */
+const holdsItself = (agent: CompiledAgent, resource: string, action: string): boolean =>
+  agent.index
+    .match(resource)
+    .some(
+      (e) =>
+        e.link === undefined &&
+        e.permission.constraints === undefined &&
+        (!resource.startsWith('legate') || e.permission.resource.startsWith('legate')) &&
+        (e.actions === undefined || e.actions.has(action)),
+    );
+
+const isBeyond = (holds: Holds, permission: Permission): boolean =>
+  isFarReaching(permission) && !permission.actions.every((action) => holds(permission.resource, action));
+
+/** Throws 403 INSUFFICIENT_PERMISSIONS for permissions that a narrowed credential may not hand out. */
+export async function assertMayGrant(
+  platform: Platform,
+  db: Db,
+  principal: Principal,
+  permissions: readonly Permission[],
+): Promise<void> {
+  if (!isNarrowed(principal) || !permissions.some(isFarReaching)) return;
+  const holds = await heldBy(platform, db, principal);
+  const at = permissions.findIndex((permission) => isBeyond(holds, permission));
+  const refused = permissions[at];
+  if (refused)
+    throw AgentErrors.INSUFFICIENT_PERMISSIONS({
+      message: 'The credential may not hand out this permission: it reaches further than the credential itself.',
+      details: { path: `permissions.${at}`, resource: refused.resource, actions: refused.actions },
+    });
+}
+
+/** With an exchanged token these are two: the actor and the subject. */
+const actsAs = (principal: Principal, agentId: string): boolean =>
+  (principal.kind === 'agent' && principal.agentId === agentId) ||
+  (principal.kind === 'accessToken' && (principal.agentId === agentId || principal.actorId === agentId));
+
+/** Throws 403 FORBIDDEN for the agent that the credential acts as. */
+export function assertNotItself(principal: Principal, agentId: string): void {
+  if (actsAs(principal, agentId))
+    throw CommonErrors.FORBIDDEN({ message: 'A credential may not change the agent that it acts as.' });
+}
+
+/**
+ * Throws 403 FORBIDDEN for the agent that a narrowed credential acts as, and 403 INSUFFICIENT_PERMISSIONS for one that holds more than
+ * the credential may hand out, itself or by delegation.
+ */
+export async function assertMayChange(
+  platform: Platform,
+  db: Db,
+  principal: Principal,
+  agent: AgentRow,
+  now: number,
+): Promise<void> {
+  if (!isNarrowed(principal)) return;
+  assertNotItself(principal, agent.id);
+  const received = await db
+    .selectFrom('delegations')
+    .select('permissions')
+    .where('to_agent', '=', agent.id)
+    .where(isLivingDelegation(now))
+    .execute();
+  const all = [agent, ...received].flatMap(permissionsOf).filter(isFarReaching);
+  if (all.length === 0) return;
+  const holds = await heldBy(platform, db, principal);
+  if (all.some((permission) => isBeyond(holds, permission)))
+    throw AgentErrors.INSUFFICIENT_PERMISSIONS({ message: 'The agent may do more than the credential.' });
+}
+
+/**
+ * Throws 403 INSUFFICIENT_PERMISSIONS when a narrowed credential takes constraints off an agent: each constrained entry has to stay, or
+ * to become narrower, and no new entry may open what it guards.
+ */
+export function assertKeepsConstraints(
+  principal: Principal,
+  before: readonly Permission[],
+  after: readonly Permission[],
+): void {
+  if (!isNarrowed(principal)) return;
+  for (const guarded of before) {
+    if (!guarded.constraints) continue;
+    const overlapping = after.filter((p) => overlaps(p, guarded));
+    const loosened = overlapping.some((p) => !keeps(p, guarded) && !before.some((b) => isSame(b, p)));
+    if (loosened || !overlapping.some((p) => keeps(p, guarded)))
+      throw AgentErrors.INSUFFICIENT_PERMISSIONS({
+        message: 'The credential may not take constraints off an agent.',
+        details: { resource: guarded.resource, actions: guarded.actions },
+      });
+  }
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+const overlaps = (a: Permission, b: Permission): boolean =>
+  intersectPatterns(a.resource, b.resource) !== undefined &&
+  (a.actions.includes('*') || b.actions.includes('*') || a.actions.some((action) => b.actions.includes(action)));
+
+/** Whether an entry has every constraint of another, a cap at most as high. */
+function keeps({ constraints: kept }: Permission, { constraints }: Permission): boolean {
+  const { maxCallsPerHour, ...others } = constraints ?? {};
+  if (maxCallsPerHour !== undefined && !((kept?.maxCallsPerHour ?? Number.POSITIVE_INFINITY) <= maxCallsPerHour))
+    return false;
+  return Object.entries(others).every(([key, value]) => isSame(kept?.[key as keyof typeof kept], value));
+}

@@ -1,0 +1,165 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ask, code, exchange, type Person, register, signUp } from '../support/oauth.ts';
+import { type Answered, createTestService, type Json, type TestAgent, type TestService } from '../support/service.ts';
+
+const own = (name: string, ...actions: string[]) => ({ resource: `legate:${name}`, actions });
+const pay = (constraints?: object) => ({
+  resource: 'bank:*',
+  actions: ['pay'],
+  ...(constraints ? { constraints } : {}),
+});
+
+/** Credentials that are less than a person, each able to write agents and delegations. */
+const CREDENTIALS = ['an API token with scopes', 'an access token', 'a gateway agent'] as const;
+type Name = (typeof CREDENTIALS)[number];
+
+let t: TestService;
+let person: Person;
+const tokens = new Map<Name, { token: string; acts?: string }>();
+
+beforeAll(async () => {
+  t = await createTestService({ lasting: true, config: { agents: { maxPerOwner: 10_000 } } });
+  person = await signUp(t);
+  const scopes = ['agents:read', 'agents:write', 'delegations:write'];
+  const client = await register(t);
+  const asked = ask(client, { scope: scopes.join(' ') });
+  const { access_token } = (await exchange(t, asked, await code(t, person, asked))).body;
+  const [{ agentId }] = (await t.call('GET', '/oauth/grants', { as: person })).body;
+  const gateway = await t.agent(person, {
+    permissions: [own('agents', 'read', 'write'), own('delegations', 'read', 'write')],
+  });
+  tokens.set('an API token with scopes', { token: await t.apiToken(person.id, scopes) });
+  tokens.set('an access token', { token: access_token, acts: agentId });
+  tokens.set('a gateway agent', { token: gateway.token, acts: gateway.id });
+});
+
+const create = (as: string, ...permissions: object[]): Promise<Answered> =>
+  t.call('POST', '/agents', { as, body: { ownerId: person.id, name: 'n', type: 'service', permissions } });
+const patch = (as: string, id: string, body: object): Promise<Answered> =>
+  t.call('PATCH', `/agents/${id}`, { as, body });
+const outcome = (r: Answered): Json => r.body?.error?.code ?? r.status;
+const INSUFFICIENT = 'INSUFFICIENT_PERMISSIONS';
+
+describe.each(CREDENTIALS)('%s', (name) => {
+  const credential = () => tokens.get(name) as { token: string; acts?: string };
+  const agentWith = (...permissions: object[]): Promise<TestAgent> => t.agent(person, { permissions });
+
+  it('registers agents, but none with power over the service or without bounds that it lacks itself', async () => {
+    const { token } = credential();
+    expect(outcome(await create(token, { resource: 'mcp:github:*', actions: ['*'] }))).toBe(201);
+    expect(outcome(await create(token, own('agents', 'write')))).toBe(201);
+    for (const permission of [
+      own('*', '*'),
+      own('audit', 'read'),
+      own('agents', 'write', 'delete'),
+      own('webhooks', 'write'),
+      { resource: '*', actions: ['read'] },
+      { resource: '*:*', actions: ['*'] },
+      { resource: '*:x', actions: ['read'] },
+    ]) {
+      const r = await create(token, { resource: 'db:x', actions: ['read'] }, permission);
+      expect([outcome(r), r.body.error.details.path]).toEqual([INSUFFICIENT, 'permissions.1']);
+      expect((await create(person.token, permission)).status).toBe(201);
+    }
+  });
+
+  it('changes and rotates agents, but none that may do more than it', async () => {
+    const { token } = credential();
+    const plain = await agentWith({ resource: 'db:x', actions: ['read'] });
+    const powerful = await agentWith(own('audit', 'read'));
+    const unbounded = await agentWith({ resource: '*', actions: ['*'] });
+    const receiver = await t.agent(person);
+    await t.call('POST', '/delegations', {
+      as: person,
+      body: { fromAgent: unbounded.id, toAgent: receiver.id, permissions: [{ resource: '*', actions: ['read'] }] },
+    });
+    const rotate = (id: string) => t.call('POST', `/agents/${id}/rotate`, { as: token });
+    expect(outcome(await patch(token, plain.id, { name: 'x' }))).toBe(200);
+    expect(outcome(await patch(token, plain.id, { permissions: [own('audit', 'read')] }))).toBe(INSUFFICIENT);
+    expect(outcome(await rotate(plain.id))).toBe(200);
+    for (const { id } of [powerful, receiver, unbounded]) {
+      expect(outcome(await patch(token, id, { name: 'x' }))).toBe(INSUFFICIENT);
+      expect(outcome(await patch(token, id, { permissions: [] }))).toBe(INSUFFICIENT);
+      expect(outcome(await rotate(id))).toBe(INSUFFICIENT);
+      expect((await patch(person.token, id, { name: 'x' })).status).toBe(200);
+      // To end something takes no power.
+      expect(outcome(await t.call('DELETE', `/agents/${id}`, { as: token }))).toBe(204);
+    }
+  });
+
+  it('takes no constraints off an agent, neither at once nor in two steps', async () => {
+    const { token } = credential();
+    const guarded = pay({ requireApproval: true });
+    const capped = { resource: 'db:*', actions: ['read'], constraints: { maxCallsPerHour: 5 } };
+    const { id } = await agentWith(guarded, capped);
+    const set = async (...permissions: object[]) => outcome(await patch(token, id, { permissions }));
+    expect(await set(pay(), capped)).toBe(INSUFFICIENT);
+    expect(await set(guarded, pay(), capped)).toBe(INSUFFICIENT);
+    expect(await set(guarded, { resource: 'bank:x', actions: ['pay'] }, capped)).toBe(INSUFFICIENT);
+    expect(await set(capped)).toBe(INSUFFICIENT);
+    expect(await set(guarded, { ...capped, constraints: { maxCallsPerHour: 6 } })).toBe(INSUFFICIENT);
+    expect(await set(guarded, { ...capped, constraints: { maxCallsPerHour: 4 } })).toBe(200);
+    expect(await set(guarded, { ...capped, constraints: { maxCallsPerHour: 4 } }, pay({ requireApproval: true }))).toBe(
+      200,
+    );
+    expect(outcome(await patch(person.token, id, { permissions: [pay()] }))).toBe(200);
+  });
+
+  it('delegates what has bounds between agents of the person', async () => {
+    const { token } = credential();
+    const from = await agentWith({ resource: '*', actions: ['*'] });
+    const to = await t.agent(person);
+    const delegate = async (toAgent: string, permission: object) =>
+      outcome(
+        await t.call('POST', '/delegations', {
+          as: token,
+          body: { fromAgent: from.id, toAgent, permissions: [permission] },
+        }),
+      );
+    expect(await delegate(to.id, { resource: 'db:x', actions: ['read'] })).toBe(201);
+    expect(await delegate(to.id, { resource: '*', actions: ['read'] })).toBe(INSUFFICIENT);
+    expect(await delegate(to.id, own('audit', 'read'))).toBe(INSUFFICIENT);
+  });
+
+  it('does nothing to the agent that it acts as, and approves nothing', async () => {
+    const { token, acts } = credential();
+    if (acts !== undefined) {
+      expect(outcome(await patch(token, acts, { name: 'x' }))).toBe('FORBIDDEN');
+      expect(outcome(await t.call('POST', `/agents/${acts}/rotate`, { as: token }))).toBe('FORBIDDEN');
+      const { id: fromAgent } = await agentWith({ resource: 'db:*', actions: ['read'] });
+      const permissions = [{ resource: 'db:x', actions: ['read'] }];
+      const r = await t.call('POST', '/delegations', { as: token, body: { fromAgent, toAgent: acts, permissions } });
+      expect(outcome(r)).toBe('FORBIDDEN');
+    }
+    const agent = await agentWith(pay({ requireApproval: true }));
+    const { approvalId } = (await t.authorize(agent, { action: 'pay', resource: 'bank:x' })).body;
+    for (const as of [token, agent.token])
+      expect(outcome(await t.call('POST', `/approvals/${approvalId}/approve`, { as }))).toBe('FORBIDDEN');
+  });
+});
+
+describe('agents of a narrowed credential', () => {
+  it('name it, and end with its grant, those that they registered as well; those of an API token stay', async () => {
+    const scopes = 'agents:read agents:write';
+    const client = await register(t);
+    const asked = ask(client, { scope: scopes });
+    const { access_token } = (await exchange(t, asked, await code(t, person, asked))).body;
+    const grants: Json[] = (await t.call('GET', '/oauth/grants', { as: person })).body;
+    const grant = grants.find((g) => g.clientId === client.client_id);
+    const first = (await create(access_token, own('agents', 'read', 'write'))).body;
+    const second = (await create(first.token)).body;
+    const apiToken = (
+      await t.call('POST', '/api-tokens', { as: person, body: { name: 'x', scopes: ['agents:write'] } })
+    ).body;
+    const third = (await create(apiToken.token)).body;
+    const fourth = (await create(person.token)).body;
+    const made = [first, second, third, fourth];
+    expect(made.map((a) => a.createdBy)).toEqual([grant.id, first.id, apiToken.id, null]);
+    expect((await t.call('GET', '/agents', { as: first.token })).status).toBe(200);
+    expect((await t.call('DELETE', `/oauth/grants/${grant.id}`, { as: person })).status).toBe(204);
+    await t.call('DELETE', `/api-tokens/${apiToken.id}`, { as: person });
+    const status = async (a: Json) => (await t.call('GET', `/agents/${a.id}`, { as: person })).body.status;
+    expect(await Promise.all(made.map(status))).toEqual(['revoked', 'revoked', 'active', 'active']);
+    expect((await t.call('GET', '/agents', { as: first.token })).status).toBe(401);
+  });
+});
