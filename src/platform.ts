@@ -18,6 +18,7 @@ import type { EventType, Ledger, LedgerReader, NewEvent, Reaction, Turn } from '
 import type { Mailer } from './operations/mail/index.ts';
 import type { BreachCheck } from './people/passwords/breach/breach-check.ts';
 import type { ValidatePassword } from './people/passwords/password-rule.ts';
+import type { StrangerAttempts } from './people/sign-in/stranger-attempts.ts';
 import type { Database, Db } from './storage/index.ts';
 
 export interface Log {
@@ -71,6 +72,8 @@ export interface Platform {
   readonly gates: readonly Gate[];
   /** Whether a password is known from data breaches. */
   readonly breach: BreachCheck;
+  /** Failed sign-ins of unknown addresses, links and codes. */
+  readonly strangerAttempts: StrangerAttempts;
   /** The embedder's own rule for new passwords. */
   readonly validatePassword: ValidatePassword | undefined;
   /** Further keys whose values are redacted before storage (`audit.redact`), normalised. */

@@ -26,13 +26,19 @@ export class Refusal {
 /** Who signs in does not learn whether an address is known; who reads the ledger can tell one address from another, and find a known one. */
 const emailHash = (email: string): string => hash('sha256', emailKey(email.toWellFormed()), 'hex');
 
-/** Puts `auth.failed` into the ledger: the person is told, an unknown address is not named, the client's only where `multiSession.trackIp` allows. */
+/**
+ * Puts `auth.failed` into the ledger: the person sees it, an unknown address is not named, the client's only where
+ * `multiSession.trackIp` allows. Of attempts on unknown targets one a minute is an event; the others are counted, and logged as every
+ * refusal is.
+ */
 export function refuse(
   platform: Platform,
   change: Change,
   { method, email, userId, ip }: Attempt,
   error: LegateError,
 ): Refusal {
+  const counted = userId === undefined ? platform.strangerAttempts.record(method, change.now) : 0;
+  if (counted === undefined) return new Refusal(error);
   change.emit({
     type: 'auth.failed',
     ...(userId === undefined ? {} : { userId }),
@@ -42,6 +48,7 @@ export function refuse(
       method,
       reason: error.code,
       ipAddress: platform.config.multiSession.trackIp ? ip : null,
+      ...(counted > 0 ? { countedBefore: counted } : {}),
     },
   });
   return new Refusal(error);

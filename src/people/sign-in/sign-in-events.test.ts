@@ -57,6 +57,34 @@ describe('the events of signing in', () => {
     expect(JSON.stringify(await eventsOf(t))).not.toContain(password);
   });
 
+  it('of attempts on unknown targets one a minute and method is an event, with how many were counted', async () => {
+    const t = await createTestService();
+    const failures = async () =>
+      (await eventsOf(t)).filter((e) => e.type === 'auth.failed').map((e) => [e.data.method, e.data.countedBefore]);
+    const attempts = async () => {
+      for (let i = 0; i < 5; i++) {
+        const email = `nobody${i}@example.com`;
+        expect((await t.call('POST', '/sign-in', { body: { email, password } })).status).toBe(401);
+        expect((await t.call('POST', '/magic-link/verify', { body: { token: `x${i}` } })).status).toBe(401);
+        expect((await t.call('POST', '/email-otp/verify', { body: { email, otp: '123456' } })).status).toBe(401);
+      }
+    };
+    const methods = ['password', 'magic-link', 'email-otp'];
+    await attempts();
+    expect(await failures()).toEqual(methods.map((method) => [method, undefined]));
+    t.clock.advance(59_999);
+    await attempts();
+    expect(await failures()).toHaveLength(3);
+    t.clock.advance(1);
+    await attempts();
+    expect((await failures()).slice(3)).toEqual(methods.map((method) => [method, 9]));
+    // What is about a known person is always an event.
+    await t.call('POST', '/sign-up', { body: { email: 'known@example.com', password } });
+    for (let i = 0; i < 3; i++)
+      await t.call('POST', '/sign-in', { body: { email: 'known@example.com', password: 'wrong horse' } });
+    expect(await failures()).toHaveLength(9);
+  });
+
   it('names no client address where multiSession.trackIp is off', async () => {
     const t = await createTestService({ config: { multiSession: { trackIp: false } } });
     await t.call('POST', '/sign-in', { body: { email: 'nobody@example.com', password } });
