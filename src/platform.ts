@@ -14,7 +14,7 @@ import type { Histogram } from './kernel/histogram.ts';
 import type { LabelCounter } from './kernel/label-counter.ts';
 import type { RefusalReason } from './kernel/refusals.ts';
 import type { SecretKind } from './kernel/secrets.ts';
-import type { EventType, Ledger, LedgerReader, NewEvent, Reaction, Turn } from './ledger/index.ts';
+import type { BatchContext, EventType, Lacking, Ledger, LedgerReader, NewEvent, Reaction } from './ledger/index.ts';
 import type { Mailer } from './operations/mail/index.ts';
 import type { BreachCheck } from './people/passwords/breach/breach-check.ts';
 import type { ValidatePassword } from './people/passwords/password-rule.ts';
@@ -127,8 +127,8 @@ export interface GatedCall {
   readonly dryRun: boolean;
 }
 
-/** What a gate makes of a call. `write` and `events` commit with the call's record, whichever way the decision falls; a dry run has neither. */
-export interface Passage {
+/** The answer of a gate about a call. `write` and `events` commit with the call's record, whichever way the decision falls; a dry run has neither. */
+export interface GateResult {
   /** Absent: the gate lets the call through. */
   readonly refusal?: {
     readonly reason: 'RATE_LIMITED' | 'BUDGET_EXCEEDED';
@@ -140,19 +140,21 @@ export interface Passage {
     readonly by: string;
   };
   /** Makes true in memory what the gate counts or tells; run once, when the call's outcome is settled and it is no dry run. */
-  readonly take?: () => void;
+  readonly commit?: () => void;
   readonly write?: (db: Db) => Promise<void>;
   readonly events?: readonly NewEvent[];
 }
 
 /**
- * A limit beside permissions: a budget, a server's rate. Asked under the ledger's lock, synchronously and without effect,
- * only for calls that permissions allow. Throws NotReady for what is not in memory; what it remembers from call to call
- * belongs into `turn.shared` (gone with the batch) or `turn.counters`, since a batch may fail.
+ * A limit that comes after permissions: a budget, a server's rate. It is asked under the ledger's lock, for calls that
+ * permissions allow. What it remembers from call to call belongs into `context.shared` (gone with the batch) or
+ * `context.counters`, since a batch may fail.
  */
 export interface Gate {
-  /** undefined: this gate has nothing to do with the call. */
-  pass(turn: Turn, call: GatedCall): Passage | undefined;
+  /** A decision about this agent is in the batch: what `check` needs can be read for several agents at once. */
+  prepare?(context: BatchContext, agentId: string): void;
+  /** Synchronous and without effect. undefined: this gate has nothing to do with the call. */
+  check(context: BatchContext, call: GatedCall): GateResult | Lacking | undefined;
 }
 
 /** A number that is read with each scrape of GET /metrics. */

@@ -1,10 +1,11 @@
-import { type CounterState, NotReady } from './entry.ts';
+import type { CounterState } from './entry.ts';
 
 interface Cell {
   hour: number;
   used: number;
 }
 
+const NONE: readonly string[] = [];
 /** Bounds memory: beyond it everything is forgotten and read again from the table. */
 const MAX_CELLS = 100_000;
 
@@ -15,27 +16,42 @@ const MAX_CELLS = 100_000;
 export class HourCounters {
   readonly #cells = new Map<string, Cell>();
   readonly #dirty = new Set<string>();
+  readonly #wanted = new Set<string>();
 
-  has(key: string): boolean {
-    return this.#cells.has(key);
+  /** Asks for a counter to be read, together with all others of the batch, unless it is in memory. */
+  want(key: string): void {
+    if (!this.#cells.has(key)) this.#wanted.add(key);
+  }
+
+  /** What was asked for and is still to be read. */
+  takeWanted(): readonly string[] {
+    if (this.#wanted.size === 0) return NONE;
+    const keys = [...this.#wanted];
+    this.#wanted.clear();
+    return keys;
+  }
+
+  /** Between batches, when nothing is waiting to be written. */
+  trim(): void {
+    if (this.#cells.size > MAX_CELLS) this.forget();
   }
 
   load(keys: readonly string[], states: readonly CounterState[]): void {
-    if (this.#cells.size > MAX_CELLS) this.forget();
     for (const key of keys) if (!this.#cells.has(key)) this.#cells.set(key, { hour: -1, used: 0 });
     for (const s of states) this.#cells.set(s.key, { hour: s.hour, used: s.used });
   }
 
-  /** Calls already allowed under `key` in `hour`. Throws {@link NotReady}. */
-  used(key: string, hour: number): number {
+  /** Calls already allowed under `key` in `hour`. undefined: the counter is not in memory. */
+  used(key: string, hour: number): number | undefined {
     const cell = this.#cells.get(key);
-    if (!cell) throw new NotReady({ counters: [key] });
+    if (!cell) return undefined;
     return cell.hour === hour ? cell.used : 0;
   }
 
   /** Takes one call. The caller has seen under the same lock that there is room. */
   take(key: string, hour: number): void {
     const used = this.used(key, hour);
+    if (used === undefined) throw new Error(`The counter ${key} is taken from before it is read.`);
     this.#cells.set(key, { hour, used: used + 1 });
     this.#dirty.add(key);
   }
@@ -56,5 +72,6 @@ export class HourCounters {
   forget(): void {
     this.#cells.clear();
     this.#dirty.clear();
+    this.#wanted.clear();
   }
 }

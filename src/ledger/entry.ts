@@ -36,18 +36,6 @@ export interface NewEvent {
 /** An event as it stands in the ledger. */
 export type CommittedEvent = NewEvent & { /** `evt_...` */ readonly id: string };
 
-/**
- * Thrown while deciding when something that the decision stands on is not in memory: it is loaded, and the candidate is
- * evaluated again.
- */
-export class NotReady extends Error {
-  readonly need: { readonly counters: readonly string[] } | { readonly load: (db: Db) => Promise<void> };
-  constructor(need: NotReady['need']) {
-    super('not in memory');
-    this.need = need;
-  }
-}
-
 /** The end of the ledger, as read under its lock. */
 export interface Head {
   readonly seq: number;

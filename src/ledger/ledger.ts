@@ -5,16 +5,8 @@ import { type Database, type Db, isUnavailable, type Tables } from '../storage/i
 import { ChangeBatcher } from './change-batcher.ts';
 import { HourCounters } from './counters.ts';
 import { CurrentEpoch } from './current-epoch.ts';
-import {
-  type AuditRecord,
-  type Batch,
-  type BatchStore,
-  type CommittedEvent,
-  type CounterState,
-  type Head,
-  type NewEvent,
-  NotReady,
-} from './entry.ts';
+import type { BatchContext, Need, Outcome, PendingDecision } from './decision.ts';
+import type { AuditRecord, Batch, BatchStore, CommittedEvent, Head, NewEvent } from './entry.ts';
 import { Mutex } from './mutex.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
 import { append } from './rows.ts';
@@ -26,24 +18,9 @@ export interface PolicyPort {
   readonly epoch: number;
   /** Reads what changed since and sets `epoch`. Called under the head row's lock. */
   refresh(db: Db, epoch: number): Promise<void>;
-}
-
-/** The moment of a batch: one time, one epoch and the counters, all under the head row's lock. */
-export interface Turn {
-  readonly now: number;
-  readonly epoch: number;
-  readonly counters: HourCounters;
-  /** What candidates of this batch have to know of each other: approvals asked for or used in it. */
-  readonly shared: Map<string, unknown>;
-}
-
-/** What became of a candidate: the answer and, unless it is a dry run, its record. */
-export interface Outcome<T> {
-  readonly answer: T;
-  readonly record?: AuditRecord;
-  /** What is written, and emitted behind the records, in the batch's own transaction. Only with a record. */
-  readonly write?: (db: Db) => Promise<void>;
-  readonly events?: readonly NewEvent[];
+  /** A batch begins: until `release`, what is read stays in memory however large it is. */
+  hold(): void;
+  release(): void;
 }
 
 /** What one commit appended: records first, events behind them, with contiguous sequence numbers and one time. */
@@ -52,24 +29,6 @@ export interface Commit {
   readonly records: readonly AuditRecord[];
   readonly events: readonly CommittedEvent[];
   readonly timestamp: number;
-}
-
-/** A decision waiting for its turn. */
-export interface Candidate<T> {
-  /**
-   * Called first, under the lock, when policy or credentials may have changed since the candidate was made: loads again
-   * what it stands on. Throws to refuse this candidate alone.
-   */
-  refresh(db: Db, epoch: number): Promise<void>;
-  /** True when everything it stands on is known up to the epoch. */
-  isFresh(epoch: number): boolean;
-  /** Counters that `evaluate` will most likely ask for: those of a whole batch are loaded at once. */
-  counterKeys(now: number): readonly string[];
-  /**
-   * Decides, synchronously, under the lock. Throws {@link NotReady} when something is not in memory, before any effect; any
-   * other error refuses this candidate alone.
-   */
-  evaluate(turn: Turn): Outcome<T>;
 }
 
 /** A change in progress: everything done through it commits together, or not at all. */
@@ -101,7 +60,7 @@ function byType(events: readonly NewEvent[]): Map<string, NewEvent[]> {
 }
 
 interface Waiting {
-  readonly candidate: Candidate<unknown>;
+  readonly decision: PendingDecision<unknown>;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -159,13 +118,13 @@ export class Ledger {
   }
 
   /** Hands a decision to the sequencer. Resolves after its record is durable; rejects with 503 AUDIT_UNAVAILABLE when it cannot be recorded. */
-  decide<T>(candidate: Candidate<T>): Promise<T> {
+  decide<T>(decision: PendingDecision<T>): Promise<T> {
     if (this.#closed || this.#queue.length >= MAX_QUEUE)
       return Promise.reject(
         CommonErrors.AUDIT_UNAVAILABLE({ reason: this.#closed ? 'ledger-closed' : 'ledger-queue-full' }),
       );
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ candidate, resolve: resolve as (value: never) => void, reject });
+      this.#queue.push({ decision, resolve: resolve as (value: never) => void, reject });
       if (!this.#turning) {
         this.#turning = true;
         setImmediate(() => void this.#turn());
@@ -298,9 +257,11 @@ export class Ledger {
     const release = await this.#mutex.acquire();
     const batch = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH);
     this.#queue = this.#queue.length <= MAX_BATCH ? [] : this.#queue.slice(MAX_BATCH);
+    this.#o.policy.hold();
     try {
       await this.#commit(batch);
     } finally {
+      this.#o.policy.release();
       release();
       this.stats.queued = this.#queue.length;
       if (this.#queue.length > 0) setImmediate(() => void this.#turn());
@@ -317,29 +278,21 @@ export class Ledger {
     try {
       const begun = this.#store.begin();
       const head = begun instanceof Promise ? await begun : begun;
-      let candidates = batch;
       if (head.epoch !== policy.epoch) await policy.refresh(this.#o.database.read, head.epoch);
-      for (const waiting of batch) {
-        if (!waiting.candidate.isFresh(head.epoch)) {
-          candidates = await this.#refreshed(batch, head.epoch);
-          break;
-        }
-      }
       if (head.writer !== instance) this.#counters.forget();
+      else this.#counters.trim();
       const now = Math.max(clock.now(), head.clock);
-      await this.#loadCounters(candidates, now);
+      const context: BatchContext = { now, epoch: head.epoch, counters: this.#counters, shared: new Map() };
+      const prepared = await this.#prepare(batch, context);
 
-      const turn: Turn = { now, epoch: head.epoch, counters: this.#counters, shared: new Map() };
       const events: NewEvent[] = [];
       const writes: ((db: Db) => Promise<void>)[] = [];
-      for (const waiting of candidates) {
+      for (const waiting of prepared) {
         try {
-          const {
-            answer,
-            record,
-            write,
-            events: emitted,
-          } = this.#evaluate(waiting.candidate, turn) ?? (await this.#evaluateLoading(waiting.candidate, turn));
+          const result = waiting.decision.decide(context);
+          const outcome =
+            'lacks' in result ? await this.#decideLoading(waiting.decision, context, result.lacks) : result;
+          const { answer, record, write, events: emitted } = outcome;
           if (record) records.push(record);
           if (write) writes.push(write);
           if (emitted) events.push(...emitted);
@@ -385,58 +338,41 @@ export class Ledger {
     if (commit) this.#announce(commit);
   }
 
-  /** undefined: something has to be loaded first. */
-  #evaluate<T>(candidate: Candidate<T>, turn: Turn): Outcome<T> | undefined {
-    try {
-      return candidate.evaluate(turn);
-    } catch (error) {
-      if (error instanceof NotReady) return undefined;
-      throw error;
-    }
-  }
-
-  /** Evaluates again and again, each time with more in memory. */
-  async #evaluateLoading<T>(candidate: Candidate<T>, turn: Turn): Promise<Outcome<T>> {
-    for (let round = 0; round < MAX_LOADING_ROUNDS; round++) {
-      try {
-        return candidate.evaluate(turn);
-      } catch (error) {
-        if (!(error instanceof NotReady)) throw error;
-        if ('load' in error.need) await error.need.load(this.#o.database.read);
-        else this.#counters.load(error.need.counters, await this.#store.counters(error.need.counters));
-      }
-    }
-    throw CommonErrors.AUDIT_UNAVAILABLE({ reason: 'decision-too-large' });
-  }
-
-  /** Refreshes what is stale; a candidate that fails is answered and left out. */
-  async #refreshed(batch: readonly Waiting[], epoch: number): Promise<Waiting[]> {
-    const left: Waiting[] = [];
+  /** Lets each decision bring in what it stands on. One that fails is answered and left out. */
+  async #prepare(batch: readonly Waiting[], context: BatchContext): Promise<readonly Waiting[]> {
+    let refused: Set<Waiting> | undefined;
     for (const waiting of batch) {
       try {
-        if (!waiting.candidate.isFresh(epoch)) await waiting.candidate.refresh(this.#o.database.read, epoch);
-        left.push(waiting);
+        const loading = waiting.decision.prepare(context, this.#o.database.read);
+        if (loading) await loading;
       } catch (error) {
         if (!(error instanceof LegateError)) throw error;
         waiting.reject(error);
+        refused ??= new Set();
+        refused.add(waiting);
       }
     }
-    return left;
+    const keys = this.#counters.takeWanted();
+    if (keys.length > 0) this.#counters.load(keys, await this.#store.counters(keys));
+    return refused ? batch.filter((waiting) => !refused.has(waiting)) : batch;
   }
 
-  async #loadCounters(candidates: readonly Waiting[], now: number): Promise<void> {
-    let missing: Set<string> | undefined;
-    for (const { candidate } of candidates) {
-      for (const key of candidate.counterKeys(now)) {
-        if (!this.#counters.has(key)) {
-          missing ??= new Set();
-          missing.add(key);
-        }
+  /** Decides again and again, each time with more in memory. */
+  async #decideLoading<T>(
+    decision: PendingDecision<T>,
+    context: BatchContext,
+    lacks: readonly Need[],
+  ): Promise<Outcome<T>> {
+    let needs = lacks;
+    for (let round = 0; round < MAX_LOADING_ROUNDS; round++) {
+      for (const need of needs) {
+        if ('load' in need) await need.load(this.#o.database.read);
+        else this.#counters.load(need.counters, await this.#store.counters(need.counters));
       }
+      const result = decision.decide(context);
+      if (!('lacks' in result)) return result;
+      needs = result.lacks;
     }
-    if (!missing) return;
-    const keys = [...missing];
-    const states: CounterState[] = await this.#store.counters(keys);
-    this.#counters.load(keys, states);
+    throw CommonErrors.AUDIT_UNAVAILABLE({ reason: 'decision-too-large' });
   }
 }

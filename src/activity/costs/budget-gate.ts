@@ -1,9 +1,10 @@
-import { NotReady, type Turn } from '../../ledger/index.ts';
-import type { Gate, GatedCall, Passage } from '../../platform.ts';
+import { chunk } from '../../kernel/chunk.ts';
+import type { BatchContext, Lacking } from '../../ledger/index.ts';
+import type { Gate, GatedCall, GateResult } from '../../platform.ts';
 import type { BudgetRow, Db } from '../../storage/index.ts';
 import { add, budgetExceeded, type Usage, usageAt, windowEnd } from './usage.ts';
 
-/** A budget as it stands within a batch: what its calls take is written once, behind all of them. */
+/** A budget as it stands within a batch: what its calls take is written once, after all of them. */
 interface Account {
   readonly row: BudgetRow;
   readonly usage: { -readonly [K in keyof Usage]: Usage[K] };
@@ -20,19 +21,28 @@ export class BudgetGate implements Gate {
   readonly #agents = new Set<string>();
   #epoch = -1;
 
-  pass(turn: Turn, call: GatedCall): Passage | undefined {
-    if (this.#epoch !== turn.epoch) throw new NotReady({ load: (db) => this.#learn(db, turn.epoch) });
+  prepare(context: BatchContext, agentId: string): void {
+    if (this.#agents.has(agentId)) batchOf(context).wanted.add(agentId);
+  }
+
+  check(context: BatchContext, call: GatedCall): GateResult | Lacking | undefined {
+    if (this.#epoch !== context.epoch) return { lacks: [{ load: (db) => this.#learn(db, context.epoch) }] };
     if (!this.#agents.has(call.agentId)) return undefined;
-    const accounts = this.#accounts(turn, call.agentId);
+    const batch = batchOf(context);
+    const accounts = batch.accounts.get(call.agentId);
+    if (!accounts) {
+      batch.wanted.add(call.agentId);
+      return { lacks: [{ load: (db) => readAccounts(db, batch, context.now) }] };
+    }
     for (const account of accounts)
-      if (account.row.on_exceed === 'deny' && !fits(account, call)) return refuse(account, turn.now);
+      if (account.row.on_exceed === 'deny' && !fits(account, call)) return refuse(account, context.now);
     const taking = accounts.filter((a) => amountOf(a.row, call) > 0);
     if (taking.length === 0) return undefined;
     const passed = taking.filter(
       (a) => a.usage.exceeded === 0 && add(a.usage.used, amountOf(a.row, call)) > a.row.limit_value,
     );
     return {
-      take: () => {
+      commit: () => {
         for (const account of taking) {
           account.usage.used = add(account.usage.used, amountOf(account.row, call));
           account.dirty = true;
@@ -42,21 +52,6 @@ export class BudgetGate implements Gate {
       write: (db) => save(db, taking),
       events: passed.map((a) => budgetExceeded(a.row, add(a.usage.used, amountOf(a.row, call)))),
     };
-  }
-
-  #accounts(turn: Turn, agentId: string): readonly Account[] {
-    const key = `budgets ${agentId}`;
-    const known = turn.shared.get(key) as Account[] | undefined;
-    if (known) return known;
-    throw new NotReady({
-      load: async (db) => {
-        const rows = await db.selectFrom('budgets').selectAll().where('agent_id', '=', agentId).orderBy('id').execute();
-        turn.shared.set(
-          key,
-          rows.map((row): Account => ({ row, usage: { ...usageAt(row, turn.now) }, dirty: false })),
-        );
-      },
-    });
   }
 
   async #learn(db: Db, epoch: number): Promise<void> {
@@ -69,6 +64,34 @@ export class BudgetGate implements Gate {
     for (const { agent_id } of rows) this.#agents.add(agent_id);
     this.#epoch = epoch;
   }
+}
+
+/** Budgets of the agents of a batch: those that are asked about in it are read together. */
+interface BatchBudgets {
+  readonly wanted: Set<string>;
+  readonly accounts: Map<string, readonly Account[]>;
+}
+const SHARED_KEY = 'budgets';
+/** Agents whose budgets are read at once. */
+const AGENTS_AT_ONCE = 200;
+
+function batchOf({ shared }: BatchContext): BatchBudgets {
+  let batch = shared.get(SHARED_KEY) as BatchBudgets | undefined;
+  if (!batch) {
+    batch = { wanted: new Set(), accounts: new Map() };
+    shared.set(SHARED_KEY, batch);
+  }
+  return batch;
+}
+
+async function readAccounts(db: Db, { wanted, accounts }: BatchBudgets, now: number): Promise<void> {
+  for (const agentIds of chunk([...wanted], AGENTS_AT_ONCE)) {
+    const rows = await db.selectFrom('budgets').selectAll().where('agent_id', 'in', agentIds).orderBy('id').execute();
+    const byAgent = new Map<string, Account[]>(agentIds.map((id) => [id, []]));
+    for (const row of rows) byAgent.get(row.agent_id)?.push({ row, usage: { ...usageAt(row, now) }, dirty: false });
+    for (const [id, found] of byAgent) if (!accounts.has(id)) accounts.set(id, found);
+  }
+  wanted.clear();
 }
 
 function amountOf(row: BudgetRow, call: GatedCall): number {
@@ -88,13 +111,13 @@ function fits({ row, usage }: Account, call: GatedCall): boolean {
   return amount > 0 ? add(usage.used, amount) <= row.limit_value : usage.used < row.limit_value;
 }
 
-function refuse(account: Account, now: number): Passage {
+function refuse(account: Account, now: number): GateResult {
   const { row, usage } = account;
   const refusal = { reason: 'BUDGET_EXCEEDED', by: row.id, resetAt: windowEnd(row.window_kind, now) } as const;
   if (usage.exceeded === 1) return { refusal };
   return {
     refusal,
-    take: () => {
+    commit: () => {
       usage.exceeded = 1;
       account.dirty = true;
     },

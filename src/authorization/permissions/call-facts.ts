@@ -11,6 +11,8 @@ export const MAX_ARGUMENT_STEPS = 4_194_304;
 /** What beginning a match costs, in characters: many short texts are work too. */
 const CHARS_PER_FORM = 16;
 
+const HEAVY_CHARS = 4096;
+
 /** An argument name that is nothing but a name, and so is not held against the patterns. */
 const PLAIN_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const isPlainName = (key: string): boolean => PLAIN_NAME.test(key) && !key.includes('..');
@@ -34,6 +36,13 @@ export class CallFacts {
   constructor(ip: string | null, args: Record<string, unknown> | undefined) {
     this.ip = ip;
     this.#arguments = args;
+  }
+
+  /** Its arguments are so large that holding patterns against them takes noticeable time. */
+  get isHeavy(): boolean {
+    if (this.#arguments === undefined) return false;
+    this.#texts ??= this.#collect();
+    return this.#chars > HEAVY_CHARS;
   }
 
   /** A decision begins: what it may cost is counted from here, so its answer does not depend on what was looked at before. */

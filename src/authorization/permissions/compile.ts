@@ -48,6 +48,8 @@ export interface CompiledAgent extends AgentState {
   readonly sources: readonly string[];
   /** Some entry has a cap: without one no counter is ever asked for. */
   readonly capped: boolean;
+  /** Some entry has a condition on the call's address or arguments. */
+  readonly conditional: boolean;
   /** Epoch of the agent's own last change. */
   readonly epoch: number;
   /** Memory that it holds, about; what it shares with others is counted in full. */
@@ -92,6 +94,7 @@ interface EntrySet {
   readonly entries: readonly CompiledEntry[];
   readonly index: PatternIndex<CompiledEntry>;
   readonly capped: boolean;
+  readonly conditional: boolean;
   readonly bytes: number;
 }
 
@@ -112,7 +115,13 @@ function entrySet(entries: readonly CompiledEntry[]): EntrySet {
   for (const entry of entries) index.add(entry.permission.resource, entry);
   let bytes = index.bytes;
   for (const entry of entries) bytes += bytesOf(entry);
-  return { entries, index, capped: entries.some((e) => e.cap !== undefined), bytes };
+  return {
+    entries,
+    index,
+    capped: entries.some((e) => e.cap !== undefined),
+    conditional: entries.some((e) => e.conditions?.addresses !== undefined || e.conditions?.argPatterns !== undefined),
+    bytes,
+  };
 }
 
 /**
@@ -158,7 +167,7 @@ function withReceived(own: EntrySet, inbound: readonly Received[]): EntrySet {
 
 /** @param inbound live delegations to the agent, in the order of their creation. */
 export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], shared?: SharedEntries): CompiledAgent {
-  const { entries, index, capped, bytes } = withReceived(ownEntries(row, shared), inbound);
+  const { entries, index, capped, conditional, bytes } = withReceived(ownEntries(row, shared), inbound);
   return {
     id: row.id,
     ownerId: row.owner_id,
@@ -170,6 +179,7 @@ export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], s
     index,
     sources: [...new Set(inbound.map((d) => d.from_agent))],
     capped,
+    conditional,
     epoch: row.policy_epoch,
     bytes: AGENT_BYTES + bytes,
   };

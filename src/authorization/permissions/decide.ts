@@ -33,7 +33,10 @@ export interface Ask extends Circumstances {
   readonly resource: string;
 }
 
-/** What a decision may look at beside the agent. Either throws when it is not in memory yet: then it is loaded, and asked again. */
+/**
+ * What a decision may look at apart from the agent and the question. For what is not in memory it returns the answer that
+ * allows least; its maker notes that the decision then has to be made again.
+ */
 export interface World {
   /** Calls already allowed in an hour, by counter. */
   used(key: string, hour: number): number;

@@ -24,16 +24,37 @@ export class PolicyCache {
   #generation = 0;
   readonly #byToken = new Map<string, string>();
   readonly #shared = new SharedEntries();
-  readonly #agents = new LRUCache<string, CompiledAgent>({
-    maxSize: MAX_CACHED_BYTES,
-    sizeCalculation: (agent) => agent.bytes,
-    dispose: (agent, id) => {
-      if (this.#byToken.get(agent.tokenHash) === id) this.#byToken.delete(agent.tokenHash);
-    },
-  });
+  readonly #agents: LRUCache<string, CompiledAgent>;
+  #lastTurn: Promise<void> = Promise.resolve();
+  /** During a batch: agents for which the cache has no room. */
+  #held: Map<string, CompiledAgent> | undefined;
 
-  constructor(clock: Clock) {
+  /** @param maxBytes memory of all agents that are held between batches */
+  constructor(clock: Clock, maxBytes = MAX_CACHED_BYTES) {
+    this.#agents = new LRUCache<string, CompiledAgent>({
+      maxSize: maxBytes,
+      sizeCalculation: (agent) => agent.bytes,
+      dispose: (agent, id, why) => {
+        if (this.#byToken.get(agent.tokenHash) === id) this.#byToken.delete(agent.tokenHash);
+        if (why === 'evict') this.#held?.set(id, agent);
+      },
+    });
     this.#clock = clock;
+  }
+
+  /** A batch begins: until `release`, what is read or driven out stays in memory, so an agent of any size can be decided. */
+  hold(): void {
+    this.#held = new Map();
+  }
+
+  release(): void {
+    this.#held = undefined;
+  }
+
+  /** Resolves at a later turn of the event loop, one caller at each, so that heavy questions let others go between them. */
+  nextTurn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return this.#lastTurn;
   }
 
   get epoch(): number {
@@ -42,7 +63,7 @@ export class PolicyCache {
 
   /** The agent when it is in memory. */
   peek(agentId: string): CompiledAgent | undefined {
-    return this.#agents.get(agentId);
+    return this.#agents.get(agentId) ?? this.#held?.get(agentId);
   }
 
   peekByTokenHash(tokenHash: string): CompiledAgent | undefined {
@@ -54,14 +75,14 @@ export class PolicyCache {
   /** Reads an agent unless it is in memory. undefined: there is none. */
   async load(db: Db, agentId: string): Promise<CompiledAgent | undefined> {
     return (
-      this.#agents.get(agentId) ??
+      this.peek(agentId) ??
       (await this.#read(db, () => db.selectFrom('agents').selectAll().where('id', '=', agentId).execute()))[0]
     );
   }
 
   /** Reads those that are not in memory. */
   async loadAll(db: Db, agentIds: readonly string[]): Promise<void> {
-    const missing = agentIds.filter((id) => !this.#agents.has(id));
+    const missing = agentIds.filter((id) => !this.#agents.has(id) && !this.#held?.has(id));
     for (const ids of chunk(missing, PAGE)) {
       await this.#read(db, () => db.selectFrom('agents').selectAll().where('id', 'in', ids).execute());
     }
@@ -107,13 +128,15 @@ export class PolicyCache {
     if (before && before.tokenHash !== row.token_hash) this.#byToken.delete(before.tokenHash);
     const agent = compileAgent(row, inbound, this.#shared);
     this.#agents.set(row.id, agent);
-    this.#byToken.set(agent.tokenHash, agent.id);
+    if (this.#agents.has(agent.id)) this.#byToken.set(agent.tokenHash, agent.id);
+    else this.#held?.set(agent.id, agent);
     return agent;
   }
 
   /** Reads again what changed after the known epoch. Called by the ledger under the head row's lock. */
   async refresh(db: Db, epoch: number): Promise<void> {
     this.#generation++;
+    this.#held?.clear();
     // On any failure the known epoch stays behind, and the next batch tries again.
     const held = new Set<string>();
     // Of the time before the first refresh nothing is known: what is held is cheaper to read again than all changes there ever were.

@@ -1,5 +1,4 @@
 import { MINUTE_MS } from '../../kernel/clock.ts';
-import { NotReady } from '../../ledger/index.ts';
 import type { Gate, Platform } from '../../platform.ts';
 
 interface Limit {
@@ -14,26 +13,27 @@ interface Limit {
 export function rateGate(platform: Platform): Gate {
   let known: { readonly epoch: number; readonly limits: ReadonlyMap<string, Limit> } | undefined;
   return {
-    pass(turn, { resource }) {
+    check(context, { resource }) {
       const [, name] = /^mcp:([^:]+):/.exec(resource) ?? [];
       if (name === undefined) return undefined;
-      // Registrations move the epoch as permissions do: what was read at this one is true for this turn.
-      if (known?.epoch !== turn.epoch) {
-        throw new NotReady({
-          load: async () => {
-            known = { epoch: turn.epoch, limits: await readLimits(platform) };
-          },
-        });
+      // Registrations move the epoch as permissions do: what was read at this one is true for the whole batch.
+      if (known?.epoch !== context.epoch) {
+        const load = async (): Promise<void> => {
+          known = { epoch: context.epoch, limits: await readLimits(platform) };
+        };
+        return { lacks: [{ load }] };
       }
       const limit = known.limits.get(name);
       if (!limit) return undefined;
-      const minute = Math.floor(turn.now / MINUTE_MS);
+      const minute = Math.floor(context.now / MINUTE_MS);
       const key = `rpm:${limit.id}`;
-      if (turn.counters.used(key, minute) >= limit.rpm)
+      const used = context.counters.used(key, minute);
+      if (used === undefined) return { lacks: [{ counters: [key] }] };
+      if (used >= limit.rpm)
         return {
           refusal: { reason: 'RATE_LIMITED', limit: limit.rpm, resetAt: (minute + 1) * MINUTE_MS, by: limit.id },
         };
-      return { take: () => turn.counters.take(key, minute) };
+      return { commit: () => context.counters.take(key, minute) };
     },
   };
 }

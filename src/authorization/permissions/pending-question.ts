@@ -1,0 +1,381 @@
+import { actingAgent, type Principal } from '../../access/principal.ts';
+import { clockHour } from '../../kernel/clock.ts';
+import { CommonErrors, invalidCredential } from '../../kernel/errors.ts';
+import { isId, newId } from '../../kernel/ids.ts';
+import { redact } from '../../kernel/redact.ts';
+import type { AuditRecord, BatchContext, Lacking, Need, Outcome, PendingDecision } from '../../ledger/index.ts';
+import type { GatedCall, GateResult, Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+import { agentStatus } from '../agents/agent-state.ts';
+import { AgentErrors } from '../agents/errors.ts';
+import {
+  type ApprovalState,
+  approvalRequested,
+  callDigest,
+  insertApproval,
+  newApproval,
+  readApproval,
+  useApproval,
+} from './approval.ts';
+import { CallFacts } from './call-facts.ts';
+import { type CompiledAgent, UNREAD } from './compile.ts';
+import { counterKeys, countersOf, type Decision, decide, delegationsOf, neededApproval, type World } from './decide.ts';
+import { explain } from './explain.ts';
+import { mayUseOwnResource } from './own-resources.ts';
+import { type Asker, type AuthorizeAnswer, type AuthorizeInput, answerOf } from './question.ts';
+
+const NO_PARAMETERS = '{}';
+const NO_RESULTS: readonly GateResult[] = [];
+/** Longest chain of delegations that is followed before the question waits for the ledger. */
+const MAX_ROUNDS_AHEAD = 32;
+
+type Recorded = Outcome<AuthorizeAnswer> & { readonly record: AuditRecord };
+
+/** One question on its way through the ledger. */
+export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
+  readonly #platform: Platform;
+  readonly #input: AuthorizeInput;
+  readonly #asker: Asker;
+  readonly #agentId: string;
+  readonly #by: ((delegationIds: readonly string[]) => void) | undefined;
+  #principal: Principal | null;
+  #principalEpoch: number;
+  #digest: string | undefined;
+  #call: CallFacts;
+  /** Arguments as they are recorded. */
+  readonly #parameters: string;
+
+  constructor(
+    platform: Platform,
+    asker: Asker,
+    input: AuthorizeInput,
+    by: ((delegationIds: readonly string[]) => void) | undefined,
+  ) {
+    this.#platform = platform;
+    this.#asker = asker;
+    this.#input = input;
+    this.#by = by;
+    this.#principal = asker.principal;
+    this.#principalEpoch = asker.epoch;
+    this.#agentId = input.agentId ?? actingAgent(asker.principal) ?? '';
+    this.#call = new CallFacts(this.#ip(), input.arguments);
+    this.#parameters =
+      input.arguments === undefined || input.dryRun
+        ? NO_PARAMETERS
+        : JSON.stringify(redact(input.arguments, platform.redactedKeys));
+  }
+
+  /**
+   * Conditions on the call's address and arguments depend on the question alone, and may be costly: they are evaluated here,
+   * before the question waits for the ledger, so that under its lock their results are only looked up. Caps count as full,
+   * approvals as missing, so nothing is left out that the decision may look at. What changes until then is evaluated there.
+   */
+  evaluateAhead(): Promise<void> | undefined {
+    const { policy } = this.#platform;
+    const agent = policy.peek(this.#agentId);
+    const withArguments = this.#input.arguments !== undefined;
+    if (agent ? !agent.conditional && (agent.sources.length === 0 || !withArguments) : !withArguments) return undefined;
+    if (this.#call.isHeavy) return policy.nextTurn().then(() => this.#loadAndEvaluate());
+    if (!agent) return this.#loadAndEvaluate();
+    const missing = new Set<string>();
+    if (this.#mayAskNow(agent)) this.#tryOut(agent, missing);
+    return missing.size === 0 ? undefined : this.#loadAndEvaluate();
+  }
+
+  async #loadAndEvaluate(): Promise<void> {
+    const { policy, database } = this.#platform;
+    if (!isId('agent', this.#agentId)) return;
+    try {
+      for (let round = 0; round < MAX_ROUNDS_AHEAD; round++) {
+        const agent = await policy.load(database.read, this.#agentId);
+        const missing = new Set<string>();
+        if (!agent || !this.#mayAskNow(agent)) return;
+        this.#tryOut(agent, missing);
+        if (missing.size === 0) return;
+        await policy.loadAll(database.read, [...missing]);
+      }
+    } catch {
+      // What cannot be read now is read, or its failure answered, under the lock.
+    }
+  }
+
+  #tryOut(agent: CompiledAgent, missing: Set<string>): void {
+    const { policy, clock } = this.#platform;
+    const { action, resource } = this.#input;
+    decide(
+      agent,
+      { action, resource, now: clock.now(), call: this.#call },
+      {
+        used: () => Number.POSITIVE_INFINITY,
+        agent: (id) => {
+          const source = policy.peek(id);
+          if (!source) missing.add(id);
+          return source ?? UNREAD;
+        },
+        approved: () => false,
+      },
+    );
+  }
+
+  #mayAskNow(agent: CompiledAgent): boolean {
+    try {
+      this.#assertMayAsk(agent, this.#platform.clock.now());
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  prepare(context: BatchContext, db: Db): Promise<void> | undefined {
+    if (!this.#isFresh(context.epoch)) return this.#refresh(context, db);
+    this.#wantCounters(context);
+    return undefined;
+  }
+
+  #isFresh(epoch: number): boolean {
+    const { policy } = this.#platform;
+    if (policy.peek(this.#agentId) === undefined) return false;
+    const p = this.#principal;
+    if (p === null) return true;
+    if (p.kind === 'agent') return p.agentId === this.#agentId || policy.peek(p.agentId) !== undefined;
+    return this.#principalEpoch === epoch;
+  }
+
+  async #refresh(context: BatchContext, db: Db): Promise<void> {
+    const { policy } = this.#platform;
+    const p = this.#principal;
+    if (p?.kind === 'agent') await policy.load(db, p.agentId);
+    else if (p !== null && this.#principalEpoch !== context.epoch) {
+      this.#principal = await this.#asker.reauthenticate(db);
+      this.#principalEpoch = context.epoch;
+      const ip = this.#ip();
+      if (ip !== this.#call.ip) this.#call = new CallFacts(ip, this.#input.arguments);
+    }
+    // What cannot be the id of an agent is never sent to the database: an error there would fail every other decision too.
+    if (!isId('agent', this.#agentId) || !(await policy.load(db, this.#agentId))) throw AgentErrors.AGENT_NOT_FOUND();
+    this.#wantCounters(context);
+  }
+
+  #wantCounters(context: BatchContext): void {
+    const { policy, gates } = this.#platform;
+    const agent = policy.peek(this.#agentId);
+    if (agent?.capped)
+      for (const key of counterKeys(agent, this.#input.action, this.#input.resource)) context.counters.want(key);
+    for (const gate of gates) gate.prepare?.(context, this.#agentId);
+  }
+
+  decide(context: BatchContext): Outcome<AuthorizeAnswer> | Lacking {
+    const input = this.#input;
+    const { policy } = this.#platform;
+    const agent = policy.peek(this.#agentId);
+    if (!agent) throw AgentErrors.AGENT_NOT_FOUND();
+    this.#assertMayAsk(agent, context.now);
+
+    const ask = { action: input.action, resource: input.resource, now: context.now, call: this.#call };
+    let lacks: Need[] | undefined;
+    const lack = (need: Need): void => {
+      lacks ??= [];
+      lacks.push(need);
+    };
+    const world: World = {
+      used: (key, hour) => {
+        const used = context.counters.used(key, hour);
+        if (used === undefined) lack({ counters: [key] });
+        return used ?? Number.POSITIVE_INFINITY;
+      },
+      agent: (id) => {
+        const source = policy.peek(id);
+        if (!source) lack({ load: (db) => this.#loadSource(db, id) });
+        return source ?? UNREAD;
+      },
+      approved: () => {
+        const approval = this.#approval(context);
+        if (!approval) lack({ load: (db) => this.#loadApproval(context, db) });
+        return approval?.status === 'approved';
+      },
+    };
+    const permitted = decide(agent, ask, world);
+    if (lacks) return { lacks };
+    const gated = this.#checkGates(context, agent, permitted);
+    if ('lacks' in gated) return gated;
+    const { decision, results } = gated;
+    const trace = input.explain
+      ? {
+          ...explain(agent, ask, world, permitted),
+          ...(!decision.allowed && decision.by ? { refusedBy: decision.by } : {}),
+        }
+      : undefined;
+    if (lacks) return { lacks };
+    const chain = decision.allowed ? delegationsOf(decision) : [];
+    if (decision.allowed) this.#by?.(chain);
+    if (input.dryRun) return { answer: answerOf(decision, undefined, context.now, trace) };
+
+    const approval = decision.allowed && neededApproval(decision) ? this.#approval(context) : undefined;
+    // Nothing throws from here on: what is counted is counted once.
+    if (decision.allowed) {
+      for (const key of countersOf(decision)) context.counters.take(key, clockHour(context.now));
+    }
+    for (const result of results) result.commit?.();
+    const auditId = newId('audit', context.now);
+    const record: AuditRecord = {
+      id: auditId,
+      agentId: agent.id,
+      userId: agent.ownerId,
+      action: input.action,
+      resource: input.resource,
+      result: decision.allowed ? 'allowed' : decision.reason === 'RATE_LIMITED' ? 'rate_limited' : 'denied',
+      reason: decision.allowed ? null : decision.reason,
+      durationMs: Math.round((performance.now() - this.#asker.startedAt) * 1000) / 1000,
+      tokensCost: input.tokensCost ?? null,
+      parameters: this.#parameters,
+      ip: this.#call.ip,
+      userAgent: this.#userAgent(),
+      delegationIds: chain.length > 0 ? jsonOfIds(chain) : null,
+    };
+    const answer = answerOf(decision, auditId, context.now, trace);
+    const outcome = this.#withApproval(context, agent, decision, approval, { answer, record });
+    return results.length === 0 ? outcome : withGateResults(outcome, results);
+  }
+
+  #withApproval(
+    context: BatchContext,
+    agent: CompiledAgent,
+    decision: Decision,
+    used: ApprovalState | undefined,
+    outcome: Recorded,
+  ): Recorded {
+    if (used) return { ...outcome, write: useApproval(used, context.now) };
+    if (decision.allowed || decision.reason !== 'APPROVAL_REQUIRED') return outcome;
+    return this.#askForApproval(context, agent, outcome.record, outcome.answer);
+  }
+
+  /** What permissions allow must also pass every gate; the first that refuses decides. */
+  #checkGates(
+    context: BatchContext,
+    agent: CompiledAgent,
+    permitted: Decision,
+  ): { readonly decision: Decision; readonly results: readonly GateResult[] } | Lacking {
+    const { gates } = this.#platform;
+    if (!permitted.allowed || gates.length === 0) return { decision: permitted, results: NO_RESULTS };
+    const { action, resource, tokensCost, dryRun } = this.#input;
+    const call: GatedCall = {
+      agentId: agent.id,
+      ownerId: agent.ownerId,
+      action,
+      resource,
+      tokensCost: tokensCost ?? null,
+      dryRun: dryRun ?? false,
+    };
+    let results: GateResult[] | undefined;
+    for (const gate of gates) {
+      const result = gate.check(context, call);
+      if (!result) continue;
+      if ('lacks' in result) return result;
+      const { refusal } = result;
+      // What earlier gates would have counted or told is dropped with the call.
+      if (refusal) return { decision: { allowed: false, ...refusal }, results: [result] };
+      results ??= [];
+      results.push(result);
+    }
+    return { decision: permitted, results: results ?? NO_RESULTS };
+  }
+
+  /** A person's approval of exactly this call; read once a batch, under its lock. undefined: it is not read yet. */
+  #approval(context: BatchContext): ApprovalState | undefined {
+    this.#digest ??= callDigest(this.#agentId, this.#input);
+    return context.shared.get(this.#digest) as ApprovalState | undefined;
+  }
+
+  async #loadApproval(context: BatchContext, db: Db): Promise<void> {
+    const digest = this.#digest as string;
+    if (!context.shared.has(digest)) context.shared.set(digest, await readApproval(db, digest, context.now));
+  }
+
+  /** An identical call waits for the same approval; otherwise a new one is asked for. */
+  #askForApproval(context: BatchContext, agent: CompiledAgent, record: AuditRecord, answer: AuthorizeAnswer): Recorded {
+    // A decision that needs an approval has asked for it.
+    const state = this.#approval(context) as ApprovalState;
+    if (state.status === 'pending') return { answer: { ...answer, approvalId: state.id }, record };
+    const row = newApproval(this.#digest as string, agent, record, context.now, this.#platform.config.approvals.ttl);
+    state.id = row.id;
+    state.status = 'pending';
+    return {
+      answer: { ...answer, approvalId: row.id },
+      record,
+      write: insertApproval(row),
+      events: [approvalRequested(row)],
+    };
+  }
+
+  async #loadSource(db: Db, id: string): Promise<void> {
+    const { policy } = this.#platform;
+    await policy.loadAll(db, [id]);
+    if (!policy.peek(id)) throw new Error(`The agent ${id} of a delegation does not exist.`);
+  }
+
+  /** May the asker, as it is now, ask about this agent? Throws 401, 403 or 404. */
+  #assertMayAsk(agent: CompiledAgent, now: number): void {
+    const p = this.#principal;
+    if (p === null) return;
+    switch (p.kind) {
+      case 'user':
+        if (p.expiresAt !== null && now >= p.expiresAt) throw invalidCredential('principal-ended');
+        if (p.role !== 'admin' && agent.ownerId !== p.userId) throw AgentErrors.AGENT_NOT_FOUND();
+        return;
+      case 'agent': {
+        const caller = p.agentId === agent.id ? agent : this.#platform.policy.peek(p.agentId);
+        if (!caller || caller.tokenHash !== p.tokenHash || agentStatus(caller, now) !== 'active')
+          throw invalidCredential('principal-ended');
+        if (caller === agent) return;
+        if (agent.ownerId !== caller.ownerId || !mayUseOwnResource(caller, 'legate:authorize', 'check'))
+          throw AgentErrors.AGENT_NOT_FOUND();
+        return;
+      }
+      case 'accessToken':
+        if (now >= p.expiresAt) throw invalidCredential('access-token-expired');
+        if (agent.id === actingAgent(p)) return;
+        if (agent.ownerId !== p.userId) throw AgentErrors.AGENT_NOT_FOUND();
+        return;
+      case 'anonymous':
+        throw CommonErrors.UNAUTHORIZED();
+    }
+  }
+
+  /** The agent itself asks, so it calls from where it asks. Otherwise its owner or a gateway states where the call comes from. */
+  get #asksAboutItself(): boolean {
+    return actingAgent(this.#principal) === this.#agentId;
+  }
+
+  #ip(): string | null {
+    return this.#asksAboutItself ? this.#asker.ip : (this.#input.context?.ip ?? null);
+  }
+
+  #userAgent(): string | null {
+    const stated = this.#input.context?.userAgent;
+    return stated ?? (this.#asksAboutItself ? this.#asker.userAgent : null);
+  }
+}
+
+/** JSON of ids that we made, which have nothing to escape: a third of the time. */
+function jsonOfIds([first, ...others]: readonly string[]): string {
+  let json = `["${first}`;
+  for (const id of others) json += `","${id}`;
+  return `${json}"]`;
+}
+
+/** What the gates write and tell commits with the record. */
+function withGateResults(outcome: Recorded, results: readonly GateResult[]): Recorded {
+  const writes = [outcome.write, ...results.map((r) => r.write)].filter((w) => w !== undefined);
+  const events = [...(outcome.events ?? []), ...results.flatMap((r) => r.events ?? [])];
+  return {
+    ...outcome,
+    ...(writes.length > 0
+      ? {
+          write: async (db: Db) => {
+            for (const write of writes) await write(db);
+          },
+        }
+      : {}),
+    ...(events.length > 0 ? { events } : {}),
+  };
+}

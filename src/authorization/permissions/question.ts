@@ -1,0 +1,72 @@
+import type { Principal } from '../../access/principal.ts';
+import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
+import type { Db } from '../../storage/index.ts';
+import type { Decision, Reason } from './decide.ts';
+import type { Trace } from './explain.ts';
+
+export interface AuthorizeInput {
+  /** May be left out by an agent asking about itself. */
+  readonly agentId?: string | undefined;
+  readonly action: string;
+  readonly resource: string;
+  readonly arguments?: Record<string, unknown> | undefined;
+  readonly context?: { readonly ip?: string | undefined; readonly userAgent?: string | undefined } | undefined;
+  readonly explain?: boolean | undefined;
+  /** Same answer; nothing is counted, nothing is recorded, there is no auditId. */
+  readonly dryRun?: boolean | undefined;
+  readonly tokensCost?: number | undefined;
+}
+
+/** Specification 2.4 and contract 6. */
+export interface AuthorizeAnswer {
+  readonly allowed: boolean;
+  readonly auditId?: string;
+  readonly reason?: Reason;
+  /** Seconds until the window of a RATE_LIMITED refusal ends. */
+  readonly retryAfter?: number;
+  readonly limit?: number;
+  readonly remaining?: number;
+  readonly resetAt?: string;
+  /** With APPROVAL_REQUIRED: what a person has to approve. */
+  readonly approvalId?: string;
+  readonly trace?: Trace;
+}
+
+/** Who asks. */
+export interface Asker {
+  /** null: the embedding application itself, which may ask about every agent. */
+  readonly principal: Principal | null;
+  /** Epoch up to which the principal is known to be good; -1: not known. */
+  readonly epoch: number;
+  /** Proves the same credential again. Throws 401 when it is none any more. */
+  readonly reauthenticate: (db: Db) => Promise<Principal>;
+  /** Address of the connection. */
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  /** performance.now() at arrival. */
+  readonly startedAt: number;
+}
+
+export function answerOf(
+  decision: Decision,
+  auditId: string | undefined,
+  now: number,
+  trace: Trace | undefined,
+): AuthorizeAnswer {
+  const base: AuthorizeAnswer =
+    auditId === undefined ? { allowed: decision.allowed } : { allowed: decision.allowed, auditId };
+  const answer =
+    decision.allowed || decision.reason !== 'RATE_LIMITED'
+      ? decision.allowed
+        ? base
+        : { ...base, reason: decision.reason }
+      : {
+          ...base,
+          reason: decision.reason,
+          retryAfter: Math.max(1, Math.ceil(((decision.resetAt ?? now) - now) / SECOND_MS)),
+          limit: decision.limit ?? 0,
+          remaining: 0,
+          resetAt: isoTime(decision.resetAt ?? now),
+        };
+  return trace ? { ...answer, trace } : answer;
+}
