@@ -68,7 +68,7 @@ export const hasClientCredentials = (
   /^basic /i.test(request.headers.get('authorization') ?? '');
 
 /** Of a client id that a caller chose. */
-const MAX_LOGGED_CHARS = 200;
+export const MAX_LOGGED_CHARS = 200;
 
 /** 401 with a challenge only when HTTP authentication was tried (RFC 6749, section 5.2); the same for every reason. */
 export const refusedClient = (

@@ -7,6 +7,7 @@ import {
   type ClientCredentials,
   clientCredentials,
   hasClientCredentials,
+  MAX_LOGGED_CHARS,
 } from '../clients/authenticate-client.ts';
 import type { Client } from '../clients/client.ts';
 import { OAuthErrors } from '../errors.ts';
@@ -31,22 +32,32 @@ export const TokenAnswer = z
 /** The token endpoint (RFC 6749, section 3.2): the form, then the client, then the grant. */
 export async function token(platform: Platform, http: Request, form: TokenForm): Promise<TokenResponse> {
   const request = readTokenRequest(form);
+  let clientId = form.client_id;
+  const credentials = (): ClientCredentials => {
+    const by = clientCredentials(http, form);
+    clientId = by.id;
+    return by;
+  };
   try {
     switch (request.grant_type) {
       case 'authorization_code':
-        return await exchangeCode(platform, await clientOf(platform, clientCredentials(http, form), request), request);
+        return await exchangeCode(platform, await clientOf(platform, credentials(), request), request);
       case 'refresh_token':
-        return await refresh(platform, await clientOf(platform, clientCredentials(http, form), request), request);
+        return await refresh(platform, await clientOf(platform, credentials(), request), request);
       case 'client_credentials':
-        return await clientCredentialsGrant(platform, clientCredentials(http, form), request);
+        return await clientCredentialsGrant(platform, credentials(), request);
       case TOKEN_EXCHANGE:
         // The actor proves itself with its own token; a client or agent that names itself has to prove itself as well.
-        if (hasClientCredentials(http, form)) await authenticateHolder(platform, clientCredentials(http, form));
+        if (hasClientCredentials(http, form)) await authenticateHolder(platform, credentials());
         return await exchangeToken(platform, request);
     }
   } catch (error) {
     throw error instanceof LegateError
-      ? error.inContext({ grantType: request.grant_type, clientId: form.client_id, ...error.context })
+      ? error.inContext({
+          grantType: request.grant_type,
+          clientId: clientId?.slice(0, MAX_LOGGED_CHARS),
+          ...error.context,
+        })
       : error;
   }
 }
