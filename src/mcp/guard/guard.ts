@@ -6,8 +6,9 @@ import {
   PROTECTED_RESOURCE_PATH,
   pathOfResource,
 } from '../../kernel/protocol/protected-resource.ts';
+import { cutLists, LIST_METHODS } from './cut-lists.ts';
 import { type Origin, type ToolDecisions, toolDecisions } from './decide-tools.ts';
-import type { AnswerRules } from './filter-tools.ts';
+import type { AnswerRules } from './filter-answer.ts';
 import {
   type GuardOptions,
   type McpAuth,
@@ -16,7 +17,7 @@ import {
   withServer,
 } from './guard-options.ts';
 import { VerifierUnavailable } from './issuer-metadata.ts';
-import { errorAnswer, parseBody, type ToolCall, toolCalls, UnreadableBody } from './json-rpc.ts';
+import { errorAnswer, hasMethod, parseBody, type ToolCall, toolCalls, UnreadableBody } from './json-rpc.ts';
 import { missingScopes } from './scope-check.ts';
 import { type VerifyToken, verifierOf } from './verify-token.ts';
 
@@ -60,6 +61,8 @@ const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const REFUSED = -32003;
 const NO_SESSION = -32001;
+/** Of our own, outside the range that JSON-RPC reserves. */
+const UNREADABLE_LIST = 1502;
 
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
@@ -198,7 +201,10 @@ export class Guard {
       };
     const decisions = this.#decisions;
     const alive = this.#stillGood(auth);
-    if (!decisions) return { passed: { auth, rules: { callable: undefined, alive } } };
+    const failed = (message: string): string => errorAnswer(body, { code: UNREADABLE_LIST, message });
+    const asksForList = hasMethod(body, LIST_METHODS);
+    const rules = { cut: undefined, asksForList, failed, alive };
+    if (!decisions) return { passed: { auth, rules } };
     if (calls.length > MAX_CALLS)
       return {
         answer: this.#json(
@@ -210,7 +216,10 @@ export class Guard {
       const decision = await decisions.decide(auth, call, request.origin);
       if (!decision.allowed) return { answer: this.#refusedCall(body, call, decision) };
     }
-    return { passed: { auth, rules: { callable: (tools) => decisions.callable(auth, tools), alive } } };
+    // A stream that is opened by GET may bring the answer to an earlier request again.
+    const reads = asksForList || request.method === 'GET';
+    const cut = reads ? cutLists((tools) => decisions.callable(auth, tools)) : undefined;
+    return { passed: { auth, rules: { ...rules, cut } } };
   }
 
   /** In process each event is asked for; elsewhere, where asking may be a request, every few seconds. */

@@ -20,7 +20,7 @@ export function parseBody(bytes: Uint8Array): unknown {
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const idOf = (message: Record<string, unknown>): string | number | undefined => {
@@ -58,14 +58,6 @@ export function errorAnswer(body: unknown, error: { code: number; message: strin
   return JSON.stringify(Array.isArray(body) ? answers : (answers[0] ?? { jsonrpc: '2.0', id: null, error }));
 }
 
-/** Whether a value is the answer to `tools/list`; then its tools. */
-export function listedTools(message: unknown): { name: string }[] | undefined {
-  const result = isObject(message) ? message['result'] : undefined;
-  const tools = isObject(result) ? result['tools'] : undefined;
-  if (
-    !Array.isArray(tools) ||
-    !tools.every((tool) => isObject(tool) && typeof tool['name'] === 'string' && 'inputSchema' in tool)
-  )
-    return undefined;
-  return tools as { name: string }[];
-}
+/** Whether a message of the body has one of these methods. */
+export const hasMethod = (body: unknown, methods: ReadonlySet<string>): boolean =>
+  messagesOf(body).some(({ method }) => typeof method === 'string' && methods.has(method));

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AnswerRules, answerFilter } from './filter-tools.ts';
+import { type AnswerFilter, type AnswerRules, answerFilter } from './filter-answer.ts';
 import { BodyTooLarge, Guard, type GuardAnswer, type GuardedRequest } from './guard.ts';
 import type { McpAuth, ProtectMcpOptions } from './guard-options.ts';
 import { UnreadableBody } from './json-rpc.ts';
@@ -187,15 +187,21 @@ function filterAnswer(
   bindSession: (session: string | undefined) => void,
 ): void {
   const { writeHead, write, end } = res;
-  let filter: ReturnType<typeof answerFilter>;
+  let filter: AnswerFilter | undefined;
   let begun = false;
   let work = Promise.resolve();
   const begin = (): void => {
     if (begun) return;
     begun = true;
     bindSession(res.getHeader('mcp-session-id')?.toString());
-    filter = answerFilter(String(res.getHeader('content-type') ?? ''), rules);
-    if (filter) res.removeHeader('content-length');
+    filter = answerFilter(
+      res.getHeader('content-type')?.toString(),
+      res.getHeader('content-encoding')?.toString(),
+      rules,
+    );
+    if (!filter.changes) return;
+    res.removeHeader('content-length');
+    res.removeHeader('content-encoding');
   };
   let ended = false;
   const finish = (callback?: () => void): void => {

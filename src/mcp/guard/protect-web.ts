@@ -1,4 +1,4 @@
-import { type AnswerRules, answerFilter } from './filter-tools.ts';
+import { type AnswerRules, answerFilter } from './filter-answer.ts';
 import { BodyTooLarge, Guard, type GuardAnswer } from './guard.ts';
 import type { McpAuth, ProtectMcpOptions } from './guard-options.ts';
 import { UnreadableBody } from './json-rpc.ts';
@@ -134,11 +134,11 @@ function withCors(guard: Guard, response: Response): Response {
 }
 
 function filtered(guard: Guard, response: Response, rules: AnswerRules): Response {
-  const filter = response.body === null ? undefined : answerFilter(response.headers.get('content-type'), rules);
   const open = withCors(guard, response);
-  if (!filter || !open.body) return open;
+  if (!open.body) return open;
   const headers = new Headers(open.headers);
-  headers.delete('content-length');
+  const filter = answerFilter(headers.get('content-type'), headers.get('content-encoding'), rules);
+  if (filter.changes) for (const name of ['content-length', 'content-encoding']) headers.delete(name);
   const encoder = new TextEncoder();
   const put = (controller: TransformStreamDefaultController<Uint8Array>, piece: string | Uint8Array): void => {
     const bytes = typeof piece === 'string' ? encoder.encode(piece) : piece;

@@ -1,0 +1,142 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { getRequestListener } from '@hono/node-server';
+import { afterEach, describe, expect, it } from 'vitest';
+import { expressMcp, type GuardingLegate, type ProtectMcpOptions, protectMcp } from './protect.ts';
+
+/** One agent with a token that always holds, which may not call `delete`. */
+const legate: GuardingLegate = {
+  platform: { issuer: 'https://legate.example', audience: 'https://legate.example' },
+  mcp: {
+    validateToken: async () => ({
+      valid: true,
+      agentId: 'agt_1',
+      userId: 'usr_1',
+      scopes: ['mcp:execute'],
+      expiresAt: new Date('2031-01-01'),
+    }),
+  },
+  authorize: async ({ resource }) =>
+    resource.endsWith(':delete') ? { allowed: false, reason: 'NO_PERMISSION' } : { allowed: true },
+};
+
+/** Writes an answer piece by piece; what it does between two pieces is up to the test. */
+type Answer = (write: (piece: string | Uint8Array) => void) => Promise<void>;
+
+const faces: Readonly<
+  Record<string, (options: ProtectMcpOptions, headers: Record<string, string>, answer: Answer) => RequestListener>
+> = {
+  'Request and Response': (options, headers, answer) => {
+    const guarded = protectMcp(() => {
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          void answer((piece) => controller.enqueue(Buffer.from(piece as string))).then(() => controller.close());
+        },
+      });
+      return new Response(body, { headers });
+    }, options);
+    const listener = getRequestListener(guarded, { overrideGlobalObjects: false });
+    return (req, res) => void listener(req, res);
+  },
+  "Node's own": (options, headers, answer) => {
+    const guard = expressMcp(options);
+    return (req: IncomingMessage, res: ServerResponse) =>
+      guard(req, res, () => {
+        res.writeHead(200, headers);
+        void answer((piece) => void res.write(piece)).then(() => res.end());
+      });
+  },
+};
+
+const opened: (() => void)[] = [];
+afterEach(() => {
+  for (const close of opened.splice(0)) close();
+});
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+describe.each(Object.entries(faces))('an answer over %s', (_name, face) => {
+  async function ask(method: string, headers: Record<string, string>, answer: Answer): Promise<Response> {
+    let handle: RequestListener | undefined;
+    const server = createServer((req, res) => handle?.(req, res));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    opened.push(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    handle = face({ legate, server: { name: 'notes', endpoint } }, headers, answer);
+    return fetch(endpoint, {
+      method: 'POST',
+      headers: { authorization: 'Bearer x', ...JSON_TYPE },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params: { uri: 'a:b', name: 'search' } }),
+    });
+  }
+
+  it.each([
+    ['resources/read', 'application/json'],
+    ['subscriptions/listen', 'application/json'],
+    ['tools/call', 'application/json'],
+    ['tools/call', 'text/event-stream'],
+    ['tools/call', 'application/x-ndjson'],
+  ])('to %s as %s reaches the client as it comes', async (method, type) => {
+    let goOn = (): void => {};
+    const read = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const response = await ask(method, { 'content-type': type }, async (write) => {
+      write('{"first":1,\n');
+      await read;
+      write('"last":1}\n\n');
+    });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const first = await reader.read();
+    expect(new TextDecoder().decode(first.value)).toBe('{"first":1,\n');
+    goOn();
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe('"last":1}\n\n');
+    expect((await reader.read()).done).toBe(true);
+  });
+
+  const list = (tools: object[]): string => JSON.stringify({ jsonrpc: '2.0', id: 7, result: { tools } });
+  const tools = [
+    { name: 'search', inputSchema: {} },
+    { name: 'delete', inputSchema: {} },
+  ];
+
+  it.each<[string, Record<string, string>, string]>([
+    ['JSON', JSON_TYPE, list(tools)],
+    ['JSON with a byte order mark', JSON_TYPE, `\ufeff${list(tools)}`],
+    ['a tool without a schema', JSON_TYPE, list([...tools, { name: 'delete' }])],
+    ['an event', { 'content-type': 'text/event-stream' }, `data: ${list(tools)}\n\n`],
+    ['an event with mixed line ends', { 'content-type': 'text/event-stream' }, `data: ${list(tools)}\n\r\ndata: 1\n\n`],
+  ])('to tools/list is cut, in pieces: %s', async (_what, headers, text) => {
+    const response = await ask('tools/list', headers, async (write) => {
+      const half = text.length >> 1;
+      write(text.slice(0, half));
+      await new Promise((resolve) => setImmediate(resolve));
+      write(text.slice(half));
+    });
+    const answer = await response.text();
+    expect(answer).toContain('search');
+    expect(answer).not.toContain('delete');
+  });
+
+  it('to tools/list that cannot be read is an error: compressed, or larger than is held', async () => {
+    const compressed = await ask('tools/list', { ...JSON_TYPE, 'content-encoding': 'gzip' }, async (write) =>
+      write(gzipSync(list(tools))),
+    );
+    expect(await compressed.json()).toMatchObject({
+      id: 7,
+      error: { code: 1502, message: expect.stringContaining('compressed') },
+    });
+    const large = await ask('tools/list', JSON_TYPE, async (write) => {
+      const piece = ' '.repeat(1024 * 1024);
+      for (let i = 0; i < 17; i++) write(piece);
+    });
+    expect(await large.json()).toMatchObject({
+      id: 7,
+      error: { code: 1502, message: expect.stringContaining('too large') },
+    });
+  });
+});
