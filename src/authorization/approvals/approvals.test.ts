@@ -22,7 +22,7 @@ interface World {
   agent: TestAgent;
 }
 async function world(constraints: object = {}): Promise<World> {
-  const t = await createTestService();
+  const t = await createTestService({ config: { approvals: { maxWaitingPerAgent: 1000 } } });
   const owner = await t.user();
   const agent = await t.agent(owner, {
     permissions: [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true, ...constraints } }],
@@ -377,5 +377,28 @@ describe('GET /approvals and GET /approvals/:id', () => {
     expect((await w.t.call('GET', '/approvals?status=nonsense', { as: w.owner })).status).toBe(400);
     expect((await w.t.call('GET', `/approvals/${first}`, { as: w.agent })).body.status).toBe('approved');
     expect((await w.t.call('GET', `/approvals/${first}`, { as: await w.t.user() })).status).toBe(404);
+  });
+});
+
+describe('approvals.maxWaitingPerAgent', () => {
+  it('bounds the calls of an agent that wait, exactly, also at once; identical ones share theirs, and room comes back', async () => {
+    const t = await createTestService({ config: { approvals: { maxWaitingPerAgent: 3 } } });
+    const owner = await t.user();
+    const permissions = [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } }];
+    const [agent, other] = [await t.agent(owner, { permissions }), await t.agent(owner, { permissions })];
+    const pay = async (amount: number, as = agent): Promise<Json> =>
+      (await t.authorize(as, { action: 'pay', resource: 'bank:x', arguments: { amount } })).body;
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => pay(i)));
+    expect(answers.every((a) => a.reason === 'APPROVAL_REQUIRED' && a.auditId)).toBe(true);
+    const waiting = answers.filter((a) => a.approvalId !== undefined);
+    expect(waiting).toHaveLength(3);
+    expect((await t.call('GET', '/approvals?status=pending', { as: owner })).body).toHaveLength(3);
+    expect((await pay(answers.indexOf(waiting[0]))).approvalId).toBe(waiting[0].approvalId);
+    expect((await pay(50, other)).approvalId).toMatch(/^apr_/);
+    await t.call('POST', `/approvals/${waiting[0].approvalId}/deny`, { as: owner });
+    expect((await pay(51)).approvalId).toMatch(/^apr_/);
+    expect((await pay(52)).approvalId).toBeUndefined();
+    t.clock.advance(300_000);
+    expect((await pay(53)).approvalId).toMatch(/^apr_/);
   });
 });

@@ -75,6 +75,22 @@ export function approvalStep(
   };
 }
 
+/** How many calls of an agent wait for a person; shared by the candidates of a batch, which add to it. */
+export interface WaitingCalls {
+  count: number;
+}
+
+export async function readWaitingCalls(db: Db, agentId: string, now: number): Promise<WaitingCalls> {
+  const { count } = await db
+    .selectFrom('approvals')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('agent_id', '=', agentId)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow();
+  return { count: Number(count) };
+}
+
 /** The newest approval of the call that is still worth something. */
 export async function readApproval(db: Db, digest: string, now: number): Promise<ApprovalState> {
   const row = await db

@@ -15,7 +15,9 @@ import {
   insertApproval,
   newApproval,
   readApproval,
+  readWaitingCalls,
   useApproval,
+  type WaitingCalls,
 } from './approval.ts';
 import { CallFacts } from './call-facts.ts';
 import { type CompiledAgent, UNREAD } from './compile.ts';
@@ -23,6 +25,8 @@ import { counterKeys, countersOf, type Decision, decide, delegationsOf, neededAp
 import { explain } from './explain.ts';
 import { mayUseOwnResource } from './own-resources.ts';
 import { type Asker, type AuthorizeAnswer, type AuthorizeInput, answerOf } from './question.ts';
+
+const waitingKey = (agentId: string): string => `waiting ${agentId}`;
 
 const NO_PARAMETERS = '{}';
 const NO_RESULTS: readonly GateResult[] = [];
@@ -289,13 +293,22 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   async #loadApproval(context: BatchContext, db: Db): Promise<void> {
     const digest = this.#digest as string;
     if (!context.shared.has(digest)) context.shared.set(digest, await readApproval(db, digest, context.now));
+    const waiting = waitingKey(this.#agentId);
+    if (!context.shared.has(waiting))
+      context.shared.set(waiting, await readWaitingCalls(db, this.#agentId, context.now));
   }
 
-  /** An identical call waits for the same approval; otherwise a new one is asked for. */
+  /**
+   * An identical call waits for the same approval; otherwise a new one is asked for, unless as many calls of the agent wait as may:
+   * then the refusal names no approval.
+   */
   #askForApproval(context: BatchContext, agent: CompiledAgent, record: AuditRecord, answer: AuthorizeAnswer): Recorded {
     // A decision that needs an approval has asked for it.
     const state = this.#approval(context) as ApprovalState;
     if (state.status === 'pending') return { answer: { ...answer, approvalId: state.id }, record };
+    const waiting = context.shared.get(waitingKey(agent.id)) as WaitingCalls;
+    if (waiting.count >= this.#platform.config.approvals.maxWaitingPerAgent) return { answer, record };
+    waiting.count++;
     const row = newApproval(this.#digest as string, agent, record, context.now, this.#platform.config.approvals.ttl);
     state.id = row.id;
     state.status = 'pending';

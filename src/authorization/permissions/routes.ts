@@ -100,7 +100,10 @@ export const AuthorizeDecision = z
     limit: z.int().optional(),
     remaining: z.int().optional(),
     resetAt: z.string().optional().meta({ format: 'date-time' }),
-    approvalId: z.string().optional().meta({ description: 'With APPROVAL_REQUIRED.' }),
+    approvalId: z.string().optional().meta({
+      description:
+        'With APPROVAL_REQUIRED, unless as many calls of the agent wait as may (`approvals.maxWaitingPerAgent`).',
+    }),
     trace: DecisionTrace.optional(),
   })
   .meta({ id: 'AuthorizeDecision' });
