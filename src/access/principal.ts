@@ -15,6 +15,8 @@ export type Principal =
       /** An API token may be narrowed; undefined is the whole power of the user. */
       readonly scopes: ReadonlySet<string> | undefined;
       readonly expiresAt: number | null;
+      /** The person has to set up a second factor first (`users.requireSecondFactor`). */
+      readonly secondFactorDue?: boolean;
     }
   | {
       readonly kind: 'agent';
@@ -92,6 +94,8 @@ export type Access =
   | 'public'
   /** A person or their unscoped API token: what is about themselves. */
   | 'user'
+  /** As `user`, and also somebody who has to set up a second factor first: for what that takes, and for signing out. */
+  | 'enrolling'
   | 'admin'
   | {
       /** The scope that an access token or a narrowed API token needs; none: those are refused. */

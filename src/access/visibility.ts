@@ -14,7 +14,9 @@ export async function visibilityOf(
 ): Promise<Visibility> {
   if (who === 'public') return ALL;
   if (principal.kind === 'anonymous') throw CommonErrors.UNAUTHORIZED();
-  if (who === 'user' || who === 'admin') {
+  if (principal.kind === 'user' && principal.secondFactorDue && who !== 'enrolling')
+    throw CommonErrors.SECOND_FACTOR_REQUIRED();
+  if (who === 'user' || who === 'enrolling' || who === 'admin') {
     if (principal.kind !== 'user' || principal.scopes !== undefined) throw CommonErrors.FORBIDDEN();
     if (who === 'admin' && principal.role !== 'admin') throw CommonErrors.FORBIDDEN();
     return principal.role === 'admin' ? ALL : { kind: 'owner', userId: principal.userId };

@@ -119,7 +119,8 @@ const capital = (word: string): string => word.charAt(0).toUpperCase() + word.sl
 /** Who may call, in words. */
 function needs(who: Access): string | undefined {
   if (who === 'public') return undefined;
-  if (who === 'user') return 'For people: a session, or an API token that is not narrowed to scopes.';
+  if (who === 'user' || who === 'enrolling')
+    return 'For people: a session, or an API token that is not narrowed to scopes.';
   if (who === 'admin') return 'For administrators.';
   const scope = who.scope ? `A narrowed API token needs the scope \`${who.scope}\`. ` : '';
   return `${scope}An agent needs a permission for \`${who.action}\` on \`${who.resource}\`${who.self ? ', except about itself' : ''}.`;
@@ -180,7 +181,12 @@ function errors(route: Route<Platform>): Json {
   const all: ErrorFactory[] = [...(route.errors ?? [])];
   if (route.params || route.query || route.body) all.push(CommonErrors.VALIDATION_FAILED);
   if (route.access !== 'public')
-    all.push(CommonErrors.UNAUTHORIZED, CommonErrors.FORBIDDEN, CommonErrors.STORAGE_UNAVAILABLE);
+    all.push(
+      CommonErrors.UNAUTHORIZED,
+      CommonErrors.FORBIDDEN,
+      CommonErrors.SECOND_FACTOR_REQUIRED,
+      CommonErrors.STORAGE_UNAVAILABLE,
+    );
   if (route.rateLimit) all.push(CommonErrors.RATE_LIMIT_EXCEEDED);
   if (route.body) all.push(CommonErrors.PAYLOAD_TOO_LARGE, CommonErrors.UNSUPPORTED_MEDIA_TYPE);
   all.push(CommonErrors.INTERNAL_ERROR);

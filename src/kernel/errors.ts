@@ -71,6 +71,7 @@ export const CommonErrors = defineErrors({
   VALIDATION_FAILED: [400, 'The request is not valid.'],
   UNAUTHORIZED: [401, 'A valid credential is required.'],
   FORBIDDEN: [403, 'The credential does not allow this.'],
+  SECOND_FACTOR_REQUIRED: [403, 'Set up a second factor first: POST /totp/enable, then POST /totp/verify.'],
   NOT_FOUND: [404, 'Nothing is here.'],
   METHOD_NOT_ALLOWED: [405, 'This method is not allowed here.'],
   PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],

@@ -72,6 +72,7 @@ export const REFUSALS = {
   'second-step-unknown': 'No sign-in waits for this second step.',
   'second-factor-not-set-up': 'The account has no authenticator app.',
   'totp-code-wrong': 'The code of the authenticator app is wrong.',
+  'second-factor-code-missing': 'A code of the second factor is needed beside the password.',
   'too-many-failures': 'Too many wrong guesses in a row for this account: no further one is looked at for a while.',
   'totp-code-reused': 'The code of the authenticator app was used before.',
   'backup-code-wrong': 'No unused backup code has this value.',

@@ -36,6 +36,7 @@ export const de: Texts = {
   codes: {
     NOT_FOUND: 'Hier ist nichts.',
     FORBIDDEN: 'Ihr Konto darf das nicht.',
+    SECOND_FACTOR_REQUIRED: 'Ihr Konto braucht einen zweiten Faktor. Richten Sie zuerst einen ein.',
     UNAUTHORIZED: 'Sie sind nicht (mehr) angemeldet.',
     VALIDATION_FAILED:
       'Die Adresse oder das Formular ist nicht vollständig. Gehen Sie zurück und versuchen Sie es noch einmal.',

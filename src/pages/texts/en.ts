@@ -34,6 +34,7 @@ export const en = {
   codes: {
     NOT_FOUND: 'Nothing is here.',
     FORBIDDEN: 'Your account may not do this.',
+    SECOND_FACTOR_REQUIRED: 'Your account needs a second factor. Set one up first.',
     UNAUTHORIZED: 'You are not signed in (any more).',
     VALIDATION_FAILED: 'The address or the form is not complete. Go back and try again.',
     STORAGE_UNAVAILABLE: 'Please try again in a moment.',

@@ -175,7 +175,7 @@ export const accountRoutes = [
     method: 'POST',
     path: PATHS.signOut,
     summary: 'Sign out from a page',
-    access: 'user',
+    access: 'enrolling',
     page: true,
     body: z.strictObject({}),
     bodyOptional: true,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { asUser } from '../../access/principal.ts';
 import { afterCursor, cutPage, nextPage, PageQuery } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
+import { SessionErrors, withRecentProof } from '../sessions/index.ts';
 import { createApiToken } from './create-api-token.ts';
 import { ApiTokenErrors } from './errors.ts';
 import { listApiTokens } from './list-api-tokens.ts';
@@ -19,10 +20,14 @@ export const apiTokenRoutes = [
     access: 'user',
     body: CreateApiToken,
     responses: { 201: ApiTokenWithSecret },
-    errors: [ApiTokenErrors.EXPIRES_AT_IN_PAST, ApiTokenErrors.API_TOKEN_LIMIT_EXCEEDED],
+    errors: [
+      SessionErrors.REAUTHENTICATION_REQUIRED,
+      ApiTokenErrors.EXPIRES_AT_IN_PAST,
+      ApiTokenErrors.API_TOKEN_LIMIT_EXCEEDED,
+    ],
     handle: async (call, platform) => ({
       status: 201,
-      body: await createApiToken(platform, asUser(call.principal), call.body, call.reauthorize),
+      body: await createApiToken(platform, asUser(call.principal), call.body, withRecentProof(platform, call)),
     }),
   }),
   defineRoute({

@@ -31,7 +31,7 @@ export async function withPasswordCheck<T>(
   platform: Platform,
   person: PersonCalling,
   password: string,
-  work: (change: Change, row: UserRow) => Promise<T>,
+  work: (change: Change, row: UserRow) => Promise<T | Refusal>,
 ): Promise<T> {
   const { userId } = person.principal;
   const target: Target = { guessed: 'password', account: { userId }, device: deviceOfCall(person.principal) };

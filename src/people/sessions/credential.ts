@@ -3,6 +3,7 @@ import type { UserPrincipal } from '../../access/principal.ts';
 import type { Credential } from '../../platform.ts';
 import { type Db, prepared, type SessionRow, type UserRow } from '../../storage/index.ts';
 import { TOUCH_EVERY_MS } from './lifetime.ts';
+import { isSecondFactorDue } from './second-factor-due.ts';
 import { touchSession } from './touch-session.ts';
 import { keepsUseOrder } from './use-order.ts';
 
@@ -40,6 +41,7 @@ export const sessionToken: Credential = {
       credentialId: row.id,
       scopes: undefined,
       expiresAt: row.expires_at,
+      secondFactorDue: isSecondFactorDue(platform, row),
     };
     found.set(principal, row);
     return principal;

@@ -10,8 +10,10 @@ export { signedIn } from './credential.ts';
 export { type EndReason, endSessions } from './end-sessions.ts';
 export { SessionErrors } from './errors.ts';
 export { listSessions } from './list-sessions.ts';
+export { withRecentProof } from './recent-proof.ts';
 export { revokeSession, revokeSessions } from './revoke-sessions.ts';
 export { Session } from './schema.ts';
+export { isSecondFactorDue } from './second-factor-due.ts';
 export { toSession } from './session.ts';
 
 export const sessions = defineModule({

@@ -2,7 +2,7 @@ import type { Answer } from '../../http/route.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
-import { createSession, type Device, startCookie } from '../sessions/index.ts';
+import { createSession, type Device, isSecondFactorDue, startCookie } from '../sessions/index.ts';
 import type { RequestSession } from '../users/prove-address.ts';
 import type { User } from '../users/schema.ts';
 import { toUser } from '../users/store.ts';
@@ -35,6 +35,8 @@ export interface SignedInResult {
   readonly token: string;
   readonly user: User;
   readonly rememberMe: boolean;
+  /** The session can do nothing but set up a second factor and sign out. */
+  readonly secondFactorDue: boolean;
   /** Set-Cookie values by which this browser is known from now on. */
   readonly cookies: readonly string[];
 }
@@ -59,7 +61,7 @@ export async function startSession(
 ): Promise<SignedInResult> {
   const { token } = await createSession(platform, change, row.id, device, method, authTime);
   const cookies = knownDeviceOf(platform, row, device.knownDevice) ? [] : [knownDeviceCookie(platform, row)];
-  return { token, user: toUser(row), rememberMe, cookies };
+  return { token, user: toUser(row), rememberMe, secondFactorDue: isSecondFactorDue(platform, row), cookies };
 }
 
 /**
@@ -99,7 +101,11 @@ export function answerSignIn(
   if ('twoFactorRequired' in result) return { status: 200, body: result };
   return {
     status: 200,
-    body: { token: result.token, user: result.user },
+    body: {
+      token: result.token,
+      user: result.user,
+      ...(result.secondFactorDue ? { secondFactorSetupRequired: true } : {}),
+    },
     headers: { ...startCookie(platform, result.token, result.rememberMe), ...headers },
     cookies: result.cookies,
   };

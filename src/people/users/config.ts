@@ -20,6 +20,11 @@ export const usersConfig = {
     description:
       'Paths on the origin of the base URL where an application has a page of its own for new passwords, to which POST /password/forgot may send its token (callbackURL).',
   }),
+  requireSecondFactor: option.oneOf(['none', 'admins', 'all'], {
+    default: 'none',
+    description:
+      'Who has to have a second factor. Their sessions can do nothing but set one up and sign out until they have; API tokens and users of the embedding application are not held to it.',
+  }),
   allowExternalOwners: option.boolean({
     default: false,
     description: 'An admin may name an ownerId that is not known yet; it becomes a bare user record.',

@@ -22,11 +22,13 @@ export interface AddressProof {
 
 /** undefined: the request carries no session that holds. API tokens and other credentials do not count. */
 export async function sessionOf(
-  call: Pick<Call<unknown, unknown, unknown>, 'requireUser'>,
+  call: Pick<Call<unknown, unknown, unknown>, 'authenticateAs'>,
 ): Promise<RequestSession | undefined> {
   try {
-    const { principal, reauthorize } = await call.requireUser();
-    return principal.via === 'session' ? { userId: principal.userId, reauthorize } : undefined;
+    const { principal, reauthorize } = await call.authenticateAs('enrolling');
+    return principal.kind === 'user' && principal.via === 'session'
+      ? { userId: principal.userId, reauthorize }
+      : undefined;
   } catch (error) {
     if (isRefusal(error)) return undefined;
     throw error;

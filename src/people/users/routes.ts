@@ -4,7 +4,7 @@ import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
 import { languageOf } from '../../pages/index.ts';
 import { defineRoute } from '../../platform.ts';
 import { passwordErrors } from '../passwords/password-policy.ts';
-import { endCookie, SessionErrors } from '../sessions/index.ts';
+import { endCookie, SessionErrors, withRecentProof } from '../sessions/index.ts';
 import { answerSignIn, signInDevice } from '../sign-in/finish-sign-in.ts';
 import { getSession } from '../sign-in/get-session.ts';
 import { signIn } from '../sign-in/sign-in.ts';
@@ -93,7 +93,7 @@ export const userRoutes = [
     method: 'POST',
     path: '/sign-out',
     summary: 'End the session of this call',
-    access: 'user',
+    access: 'enrolling',
     responses: { 204: null },
     handle: async (call, platform) => {
       await signOut(platform, call);
@@ -105,7 +105,7 @@ export const userRoutes = [
     path: '/auth/session',
     fastPath: true,
     summary: 'Who is calling',
-    access: 'user',
+    access: 'enrolling',
     responses: { 200: SessionAndUser },
     handle: async (call, platform) => ({ status: 200, body: await getSession(platform, asUser(call.principal)) }),
   }),
@@ -145,10 +145,15 @@ export const userRoutes = [
     params: idParams,
     body: UpdateUser,
     responses: { 200: User },
-    errors: [USER_NOT_FOUND, LAST_ADMIN, TENANT_UNKNOWN],
+    errors: [USER_NOT_FOUND, LAST_ADMIN, TENANT_UNKNOWN, SessionErrors.REAUTHENTICATION_REQUIRED],
     handle: async (call, platform) => ({
       status: 200,
-      body: await updateUser(platform, call.params.id, call.body, call.reauthorize),
+      body: await updateUser(
+        platform,
+        call.params.id,
+        call.body,
+        call.body.role === undefined ? call.reauthorize : withRecentProof(platform, call),
+      ),
     }),
   }),
   defineRoute({

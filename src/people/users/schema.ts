@@ -107,6 +107,10 @@ export const SignedIn = z
       .string()
       .meta({ description: 'The session token, also set as cookie; as Bearer it is the same credential.' }),
     user: User,
+    secondFactorSetupRequired: z.literal(true).optional().meta({
+      description:
+        'users.requireSecondFactor applies to the person, who has none: this session can only set one up and sign out.',
+    }),
   })
   .meta({ id: 'SignedIn' });
 

@@ -7,7 +7,7 @@ import type { VerifyTotp } from './schema.ts';
 import { useCode } from './use-code.ts';
 
 /**
- * A code from somebody who is signed in: the first one switches the second factor on.
+ * A code from somebody who is signed in: the first one switches the second factor on, and each is a recent proof of the person.
  * 401 INVALID_CODE, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
  */
 export async function confirmTotp(
@@ -31,8 +31,15 @@ export async function confirmTotp(
     if (typeof used === 'object')
       return refuse(platform, change, { method: used.method, email: row.email, userId, ip: person.ip }, used.error);
     const deviceCookie = trusts ? await trustDevice(platform, change, userId) : undefined;
+    await db
+      .updateTable('sessions')
+      .set({ auth_time: now })
+      .where('id', '=', person.principal.credentialId ?? '')
+      .execute();
     if (known.enabled_at !== null) return { user: toUser(row), deviceCookie };
     await db.updateTable('totp_secrets').set({ enabled_at: now }).where('user_id', '=', userId).execute();
+    // Where a second factor is required, the person may do everything from now on.
+    change.invalidate();
     await db.updateTable('users').set({ two_factor_enabled: 1, updated_at: now }).where('id', '=', userId).execute();
     return { user: toUser({ ...row, two_factor_enabled: 1, updated_at: now }), deviceCookie };
   });

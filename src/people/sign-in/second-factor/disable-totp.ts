@@ -1,8 +1,29 @@
 import type { Platform } from '../../../platform.ts';
-import { type PersonCalling, withPasswordCheck } from '../../users/index.ts';
+import { type PersonCalling, refuse, UserErrors, withPasswordCheck } from '../../users/index.ts';
+import { deviceOfCall } from '../attempts/attempts.ts';
+import type { DisableTotp } from './schema.ts';
 import { endSecondFactor } from './store.ts';
+import { useCode } from './use-code.ts';
 
-/** Switches the second factor off, with its backup codes and trusted devices. 401 INVALID_PASSWORD. Off already: nothing to do. */
-export async function disableTotp(platform: Platform, person: PersonCalling, password: string): Promise<void> {
-  await withPasswordCheck(platform, person, password, (change, row) => endSecondFactor(change, row.id));
+/**
+ * Switches the second factor off, with its backup codes and trusted devices: with the password and, when it is on, a code. 401
+ * INVALID_PASSWORD, 401 INVALID_CODE, 429 TOO_MANY_TRIES. Off already: nothing to do.
+ */
+export async function disableTotp(
+  platform: Platform,
+  person: PersonCalling,
+  { password, code }: DisableTotp,
+): Promise<void> {
+  await withPasswordCheck<void>(platform, person, password, async (change, row) => {
+    if (row.two_factor_enabled === 1) {
+      const attempt = { email: row.email, userId: row.id, ip: person.ip };
+      if (code === undefined) {
+        const missing = UserErrors.INVALID_CODE({ reason: 'second-factor-code-missing' });
+        return refuse(platform, change, { ...attempt, method: 'totp' }, missing);
+      }
+      const used = await useCode(platform, change, row.id, code, deviceOfCall(person.principal));
+      if (typeof used === 'object') return refuse(platform, change, { ...attempt, method: used.method }, used.error);
+    }
+    return endSecondFactor(change, row.id);
+  });
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { asUser } from '../../../access/principal.ts';
 import { readCookie, sessionCookieName } from '../../../access/session-cookie.ts';
 import { defineRoute, type Platform } from '../../../platform.ts';
-import { SessionErrors, startCookie } from '../../sessions/index.ts';
+import { SessionErrors, startCookie, withRecentProof } from '../../sessions/index.ts';
 import { Done, SignedIn, sessionIdOf, signInDevice, UserErrors } from '../../users/index.ts';
 import { completeSignIn } from './complete-sign-in.ts';
 import { confirmTotp } from './confirm-totp.ts';
@@ -10,7 +10,7 @@ import { disableTotp } from './disable-totp.ts';
 import { enableTotp } from './enable-totp.ts';
 import { SecondFactorErrors } from './errors.ts';
 import { resetTotp } from './reset-totp.ts';
-import { ProvePassword, TotpEnabling, VerifyTotp } from './schema.ts';
+import { DisableTotp, ProvePassword, TotpEnabling, VerifyTotp } from './schema.ts';
 
 const { INVALID_CODE, INVALID_PASSWORD, PASSWORD_CHECKS_BUSY, TOO_MANY_TRIES } = UserErrors;
 const { TOTP_ALREADY_ENABLED, TOTP_NOT_SET_UP } = SecondFactorErrors;
@@ -29,7 +29,7 @@ export const secondFactorRoutes = [
     summary: 'Begin a second factor',
     description:
       'It is on after the first right code at POST /totp/verify. Until then, beginning again replaces secret and backup codes.',
-    access: 'user',
+    access: 'enrolling',
     rateLimit: 'passwordCheck',
     body: ProvePassword,
     responses: { 200: TotpEnabling },
@@ -51,7 +51,7 @@ export const secondFactorRoutes = [
     path: '/totp/verify',
     summary: 'Send a code of the second factor',
     description:
-      'With a twoFactorToken: the second step of a sign-in, which starts the session. Without: from somebody who is signed in, whose first right code switches the second factor on; the answer has the token of this very session.',
+      'With a twoFactorToken: the second step of a sign-in, which starts the session. Without: from somebody who is signed in, whose first right code switches the second factor on and each later one is a recent proof for what needs one; the answer has the token of this very session.',
     access: 'public',
     rateLimit: 'totpVerify',
     body: VerifyTotp,
@@ -74,7 +74,8 @@ export const secondFactorRoutes = [
           cookies: [...known, ...cookiesOf(deviceCookie)],
         };
       }
-      const { principal, reauthorize } = await call.requireUser();
+      const { principal: caller, reauthorize } = await call.authenticateAs('enrolling');
+      const principal = asUser(caller);
       sessionIdOf(principal);
       const { user, deviceCookie } = await confirmTotp(platform, call.body, { principal, reauthorize, ip: call.ip });
       return { status: 200, body: { token: tokenOf(platform, call.request), user }, cookies: cookiesOf(deviceCookie) };
@@ -84,18 +85,19 @@ export const secondFactorRoutes = [
     method: 'POST',
     path: '/totp/disable',
     summary: 'Switch the second factor off',
-    description: 'With it go its backup codes and trusted devices.',
+    description:
+      'Asks for the password and for a code: of the app, or a backup code. With the second factor go its backup codes and trusted devices.',
     access: 'user',
     rateLimit: 'passwordCheck',
-    body: ProvePassword,
+    body: DisableTotp,
     responses: { 200: Done },
-    errors: [INVALID_PASSWORD, TOO_MANY_TRIES, PASSWORD_CHECKS_BUSY],
+    errors: [INVALID_PASSWORD, INVALID_CODE, TOO_MANY_TRIES, PASSWORD_CHECKS_BUSY],
     handle: async (call, platform) => {
       sessionIdOf(call.principal);
       await disableTotp(
         platform,
         { principal: asUser(call.principal), reauthorize: call.reauthorize, ip: call.ip },
-        call.body.password,
+        call.body,
       );
       return { status: 200, body: { status: true } };
     },
@@ -108,9 +110,9 @@ export const secondFactorRoutes = [
     access: 'admin',
     params: z.object({ id: z.string() }),
     responses: { 204: null },
-    errors: [UserErrors.USER_NOT_FOUND],
+    errors: [UserErrors.USER_NOT_FOUND, SessionErrors.REAUTHENTICATION_REQUIRED],
     handle: async (call, platform) => {
-      await resetTotp(platform, call.params.id, call.reauthorize);
+      await resetTotp(platform, call.params.id, withRecentProof(platform, call));
       return { status: 204 };
     },
   }),

@@ -4,6 +4,19 @@ export const Password = z.string().max(16_384).meta({ format: 'password' });
 
 export const ProvePassword = z.strictObject({ password: Password }).meta({ id: 'ProvePasswordRequest' });
 
+export const DisableTotp = z
+  .strictObject({
+    password: Password,
+    code: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .meta({ description: 'Of the app, or a backup code. Needed once the second factor is on.' }),
+  })
+  .meta({ id: 'DisableTotpRequest' });
+export type DisableTotp = z.output<typeof DisableTotp>;
+
 export const TotpEnabling = z
   .object({
     totpURI: z.string().meta({ description: 'otpauth:// address, to be shown as a QR code.' }),

@@ -331,7 +331,10 @@ describe('POST /totp/disable', () => {
   it('200: signing in needs no code, and what waited for one is over', async () => {
     const p = await withTotp();
     const waiting = await firstStep(p);
-    const r = await p.t.call('POST', '/totp/disable', { as: p.session, body: { password } });
+    const r = await p.t.call('POST', '/totp/disable', {
+      as: p.session,
+      body: { password, code: codeNow(p, p.secret) },
+    });
     expect([r.status, r.body]).toEqual([200, { status: true }]);
     expect((await signIn(p)).body.user.twoFactorEnabled).toBe(false);
     expect((await verify(p, { code: codeNow(p, p.secret), twoFactorToken: waiting })).body).toEqual(INVALID_CODE);

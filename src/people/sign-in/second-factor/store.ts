@@ -7,6 +7,7 @@ export const TOTP_PURPOSE = 'totp secret';
 /** Ends everything that belongs to a person's second factor, sign-ins that wait for it included. */
 export async function endSecondFactor(change: Change, userId: string): Promise<void> {
   const { db, now } = change;
+  change.invalidate();
   await db.deleteFrom('totp_secrets').where('user_id', '=', userId).execute();
   await db.deleteFrom('backup_codes').where('user_id', '=', userId).execute();
   await endTrustedDevices(change, userId);

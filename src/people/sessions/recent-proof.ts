@@ -1,0 +1,31 @@
+import { asUser, type Principal } from '../../access/principal.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
+import { invalidCredential } from '../../kernel/errors.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+import { SessionErrors } from './errors.ts';
+
+/** How long a proof by all factors is recent. */
+const RECENT_MS = 15 * MINUTE_MS;
+
+/**
+ * To be used in place of a call's `reauthorize` where a stolen session would gain lasting power. A person with a second factor needs a
+ * recent proof by it: 403 REAUTHENTICATION_REQUIRED. An API token is a proof of its own, and a person without a second factor has no
+ * further one.
+ */
+export const withRecentProof =
+  (platform: Platform, call: { readonly principal: Principal; readonly reauthorize: (db: Db) => Promise<unknown> }) =>
+  async (db: Db): Promise<void> => {
+    await call.reauthorize(db);
+    const principal = asUser(call.principal);
+    if (principal.via !== 'session' || principal.credentialId === null) return;
+    const row = await db
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.id', 'sessions.user_id')
+      .select(['sessions.auth_time', 'users.two_factor_enabled'])
+      .where('sessions.id', '=', principal.credentialId)
+      .executeTakeFirst();
+    if (!row) throw invalidCredential('principal-ended');
+    if (row.two_factor_enabled === 1 && platform.clock.now() - row.auth_time > RECENT_MS)
+      throw SessionErrors.REAUTHENTICATION_REQUIRED({ details: { method: 'POST', path: '/totp/verify' } });
+  };

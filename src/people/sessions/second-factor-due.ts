@@ -1,0 +1,11 @@
+import type { Platform } from '../../platform.ts';
+import type { UserRow } from '../../storage/index.ts';
+
+/** Whether `users.requireSecondFactor` applies to a person who has none. */
+export function isSecondFactorDue(
+  { config }: Pick<Platform, 'config'>,
+  { role, two_factor_enabled }: Pick<UserRow, 'role' | 'two_factor_enabled'>,
+): boolean {
+  const required = config.users.requireSecondFactor;
+  return two_factor_enabled !== 1 && (required === 'all' || (required === 'admins' && role === 'admin'));
+}
