@@ -62,6 +62,8 @@ export interface Platform {
   readonly owners: Owners;
   /** Resources that modules know by name, such as the tools of registered MCP servers. */
   readonly knownResources: (db: Db) => Promise<string[]>;
+  /** Name of the application that waits for a person on their way to an address of ours, as the modules know it. */
+  readonly waitingFor: (address: URL) => Promise<string | undefined>;
   /** What routes with a `rateLimit` count against. */
   readonly limits: EndpointLimits;
   /** The application's own check of stream tokens: a user id or an agent id, or null (specification 5.7). */
@@ -177,6 +179,8 @@ export interface Module {
   /** Resources that this module knows by name. */
   readonly knownResources?: (db: Db) => Promise<string[]>;
   readonly gauges?: readonly ModuleGauge[];
+  /** Name of the application that waits for a person on their way to this address, which is one of the module's. */
+  readonly waitingFor?: (platform: Platform, address: URL) => Promise<string | undefined>;
   /** Makes the module's limit on decisions. */
   readonly gate?: (platform: Platform) => Gate;
   /** Begins what the module does by itself, once the service is wired. */

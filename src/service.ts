@@ -234,6 +234,13 @@ export async function createLegate(
     },
     owners,
     knownResources: async (db) => (await Promise.all(modules.map((m) => m.knownResources?.(db) ?? []))).flat(),
+    waitingFor: async (address) => {
+      for (const module of modules) {
+        const name = await module.waitingFor?.(platform, address);
+        if (name !== undefined) return name;
+      }
+      return undefined;
+    },
     limits,
     gates,
     validateStreamToken: validateStreamToken ?? options.validateStreamToken,

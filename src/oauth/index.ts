@@ -1,6 +1,7 @@
 import { chunk } from '../kernel/chunk.ts';
 import type { NewEvent } from '../ledger/index.ts';
 import { defineModule } from '../platform.ts';
+import { clientOf } from './authorize/client-of.ts';
 import { forgetStale } from './clients/delete-client.ts';
 import { endGrants, endGrantsOf } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
@@ -18,6 +19,7 @@ export const oauth = defineModule({
   errors: { ...OAuthErrors, ...ClientErrors },
   credentials: [accessTokenCredential],
   upkeep: forgetStale,
+  waitingFor: clientOf,
   reactions: {
     'agent.revoked': async (change, events) => {
       const ids = agentsOf(events);

@@ -222,7 +222,7 @@ export const managementRoutes = [
     query: z.object({ ended: z.string().max(10).optional(), lang: z.string().max(10).optional() }),
     responses: { 200: HTML },
     handle: async (call, platform) =>
-      appsPage(platform, call.request, (await call.requireUser()).principal.userId, call.query.ended !== undefined),
+      appsPage(platform, call.request, (await call.requireUser()).principal, call.query.ended !== undefined),
   }),
   defineRoute({
     method: 'POST',

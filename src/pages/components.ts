@@ -100,8 +100,11 @@ export const button = (b: Button): Html =>
   html`<button${attributes({ type: 'submit', class: b.kind === undefined || b.kind === 'primary' ? undefined : b.kind, name: b.name, value: b.value, 'aria-label': b.spoken })}>${b.label}</button>`;
 
 /** A link that looks like a button. `href` is a path of ours or a checked address. */
-export const buttonLink = (label: string, href: string): Html =>
-  html`<a class="button secondary" href="${href}">${label}</a>`;
+export const buttonLink = (label: string, href: string, kind: 'primary' | 'secondary' = 'secondary'): Html =>
+  html`<a${attributes({ class: kind === 'primary' ? 'button' : 'button secondary', href })}>${label}</a>`;
+
+/** Between two ways to the same end. */
+export const or = (t: Texts): Html => html`<p class="or"><span>${t.common.or}</span></p>`;
 
 /** Buttons side by side with equal width; below each other on a narrow screen. The first one is first in tab order. */
 export const actions = (...buttons: Html[]): Html => html`<div class="actions">${buttons}</div>`;
@@ -153,6 +156,10 @@ export const list = (items: readonly Html[]): Html =>
 /** Content that is shown on request. Works without scripts. */
 export const details = (summary: Value, content: Value, open = false): Html =>
   html`<details${attributes({ open })}><summary>${summary}</summary>${content}</details>`;
+
+/** A thing of a list that leads somewhere: its name, and what is there. */
+export const tile = (title: string, purpose: string, href: string): Html =>
+  html`<a class="tile" href="${href}"><strong>${title}</strong><span>${purpose}</span></a>`;
 
 /** Names and values. */
 export const facts = (pairs: readonly (readonly [name: Value, value: Value])[]): Html =>

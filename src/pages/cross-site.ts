@@ -1,5 +1,5 @@
 import { CommonErrors } from '../kernel/errors.ts';
-import type { Site } from './page.ts';
+import type { Site } from './site.ts';
 
 /**
  * Throws 403 FORBIDDEN when a browser sent this form from a page of another origin, trusted ones included: forms give authority, so

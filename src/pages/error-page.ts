@@ -1,23 +1,32 @@
 import { CommonErrors, type LegateError } from '../kernel/errors.ts';
-import { notice } from './components.ts';
+import { actions, buttonLink, notice } from './components.ts';
 import { html } from './html.ts';
 import { textsFor } from './language.ts';
-import { page, type Site } from './page.ts';
+import { page } from './page.ts';
+import { pathOf, type Site } from './site.ts';
 import type { Texts } from './texts/en.ts';
 
 /** What an error says to people, in their language; the English of its declaration where the catalogue has no text for its code. */
 export const messageOf = (t: Texts, error: LegateError): string =>
   Object.hasOwn(t.codes, error.code) ? t.codes[error.code as keyof Texts['codes']] : error.message;
 
-/** An error on a page of its own, with its status and headers. */
-export function errorPage(site: Site, request: Request, error: LegateError): Response {
+/** A way on from an error. */
+export interface WayOn {
+  readonly label: string;
+  /** Below http.restPath. */
+  readonly path: string;
+}
+
+/** An error on a page of its own, with its status and headers, and a way on: to the start page unless stated. */
+export function errorPage(site: Site, request: Request, error: LegateError, wayOn?: WayOn): Response {
   const t = textsFor(request);
   const { title, text } = describe(t, error);
+  const { label, path } = wayOn ?? { label: t.errors.toStart, path: '/' };
   const id = error.details?.['id'];
   return page(site, request, {
     title,
     status: error.status,
-    body: html`${notice('error', text)}${typeof id === 'string' ? html`<p class="quiet">${t.errors.reference(id)}</p>` : undefined}`,
+    body: html`${notice('error', text)}${typeof id === 'string' ? html`<p class="quiet">${t.errors.reference(id)}</p>` : undefined}${actions(buttonLink(label, pathOf(site, path)))}`,
     secretAddress: true,
     ...(error.headers ? { headers: error.headers } : {}),
   });

@@ -21,6 +21,8 @@
  *
  * After a change: `seeOther(path)`. Texts are in texts/en.ts and texts/de.ts; a text that is missing in one does not compile.
  */
+
+export { ACCOUNT_PAGES, type PagePerson } from './account-nav.ts';
 export {
   actions,
   badge,
@@ -36,14 +38,17 @@ export {
   group,
   list,
   notice,
+  or,
   type Problem,
   radios,
   stickyActions,
+  tile,
 } from './components.ts';
 export { assertOwnForm } from './cross-site.ts';
-export { errorPage, messageOf } from './error-page.ts';
-export { html } from './html.ts';
-export { type Language, languageOf, textsFor } from './language.ts';
-export { brandOf, page, type Site, seeOther } from './page.ts';
-export { pathOf, safeReturnTo, signInLocation, targetsBehind } from './return-to.ts';
+export { errorPage, messageOf, type WayOn } from './error-page.ts';
+export { type Html, html } from './html.ts';
+export { formatTime, type Language, languageOf, textsFor } from './language.ts';
+export { brandOf, page, seeOther } from './page.ts';
+export { safeReturnTo, signInLocation, targetsBehind } from './return-to.ts';
+export { pathOf, type Site } from './site.ts';
 export type { Texts } from './texts/en.ts';

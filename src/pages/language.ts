@@ -18,18 +18,59 @@ const isLanguage = (code: string | null | undefined): code is Language =>
 /** Cookie that remembers a language that was chosen by hand. */
 export const LANGUAGE_COOKIE = 'lang';
 
-/** Language of the answer: `?lang=`, else what was chosen before, else the best of Accept-Language, else English. */
+/**
+ * Language of the answer: `?lang=`, else what was chosen before, else what an application asks for (`ui_locales`), else the best of
+ * Accept-Language, else English.
+ */
 export function languageOf(request: Request): Language {
   const chosen = chosenLanguage(request);
   if (chosen) return chosen;
   const kept = readCookie(request.headers.get('cookie'), LANGUAGE_COOKIE);
-  return isLanguage(kept) ? kept : accepted(request.headers.get('accept-language'));
+  return isLanguage(kept) ? kept : (wishOf(request) ?? accepted(request.headers.get('accept-language')));
 }
 
 /** The language that `?lang=` asks for, when it is one that we have. */
 export function chosenLanguage(request: Request): Language | undefined {
   const asked = new URL(request.url).searchParams.get('lang');
   return isLanguage(asked) ? asked : undefined;
+}
+
+/**
+ * The first language of `ui_locales` that we have (OpenID Connect Core 1.0, section 3.1.2.1): of an authorization request, also while
+ * the person is on the way to it and the page carries it in `returnTo`.
+ */
+function wishOf(request: Request): Language | undefined {
+  const { searchParams } = new URL(request.url);
+  const returnTo = searchParams.get('returnTo') ?? '';
+  const wish =
+    searchParams.get('ui_locales') ?? new URLSearchParams(returnTo.slice(returnTo.indexOf('?') + 1)).get('ui_locales');
+  return (wish ?? '')
+    .slice(0, 1000)
+    .split(' ')
+    .map((tag) => tag.toLowerCase().split('-')[0])
+    .find((code): code is Language => isLanguage(code));
+}
+
+/**
+ * A time as people of the browser's region write it: 22 Nov 2026 in Britain, Nov 22, 2026 in America. The region counts where it is
+ * one of the page's language.
+ */
+export function formatTime(request: Request, ms: number, style: 'date' | 'minute'): string {
+  const written = new Intl.DateTimeFormat(regionOf(request), {
+    dateStyle: 'medium',
+    ...(style === 'minute' ? { timeStyle: 'short' } : {}),
+    timeZone: 'UTC',
+  }).format(ms);
+  return style === 'minute' ? `${written} UTC` : written;
+}
+
+function regionOf(request: Request): string {
+  const language = languageOf(request);
+  const tags = (request.headers.get('accept-language') ?? '').slice(0, 1000).split(',');
+  const own = tags
+    .map((range) => (range.split(';')[0] ?? '').trim())
+    .find((tag) => tag.toLowerCase().split('-')[0] === language && /^[a-z]{2}-[a-z]{2}$/i.test(tag));
+  return own ?? language;
 }
 
 /** The texts for whoever reads the answer to this request. */

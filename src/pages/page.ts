@@ -1,16 +1,8 @@
+import { accountNav, type PagePerson, personInHeader } from './account-nav.ts';
 import { attributes, type Html, html, Html as Markup } from './html.ts';
 import { chosenLanguage, LANGUAGE_COOKIE, LANGUAGES, languageOf, textsFor } from './language.ts';
+import { pathOf, type Site } from './site.ts';
 import { STYLE, STYLE_SOURCE } from './style.ts';
-
-/** What pages need to know about the service; a Platform is one. */
-export interface Site {
-  /** Public address without a trailing slash. */
-  readonly baseUrl: string;
-  readonly config: {
-    readonly service: { readonly name: string };
-    readonly http: { readonly restPath: string; readonly trustedOrigins: readonly string[] };
-  };
-}
 
 export interface Page {
   /** What the page is about: heading and, with the name of the service, the title of the window. */
@@ -29,10 +21,17 @@ export interface Page {
   readonly formTargets?: readonly string[];
   /** For lists and tables: 44rem instead of 27rem. */
   readonly wide?: boolean;
+  /** Who is signed in: named in the header, with the way out. */
+  readonly person?: PagePerson | undefined;
+  /** A page of {@link ACCOUNT_PAGES}, with links to the others. */
+  readonly inAccount?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   /** Several Set-Cookie values. */
   readonly cookies?: readonly string[];
 }
+
+/** The mark of the service: a seal. */
+const MARK = html`<svg class="mark" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false"><circle cx="12" cy="12" r="11" fill="currentColor"/><path class="cut" d="M9 6.5v9.5h6.5" fill="none" stroke-width="2.5" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
 /** A page in the language of the request, with headers that let it do nothing but show itself and send its own forms. */
 export function page(site: Site, request: Request, content: Page): Response {
@@ -43,8 +42,8 @@ export function page(site: Site, request: Request, content: Page): Response {
   const document = html`<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${Markup.trusted(STYLE)}</style></head>
 <body${attributes({ class: content.wide ? 'wide' : undefined })}>
-<header>${brand}</header>
-<main><h1>${content.title}</h1>
+<header><a class="brand" href="${pathOf(site, '/')}">${MARK}${brand}</a>${content.person && personInHeader(site, t, content.person)}</header>
+${content.inAccount && accountNav(site, t, new URL(request.url).pathname)}<main><h1>${content.title}</h1>
 ${content.body}
 </main>
 <footer><nav aria-label="${t.common.language}"><ul>${LANGUAGES.map(({ code, name }) => html`<li>${code === language ? html`<span lang="${code}" aria-current="true">${name}</span>` : html`<a href="${inLanguage(request, code)}" lang="${code}" hreflang="${code}">${name}</a>`}</li>`)}</ul></nav></footer>

@@ -153,7 +153,10 @@ describe('language', () => {
       );
     const same = leaves(en).filter(([path, text]) => leaves(de).find(([other]) => other === path)?.[1] === text);
     expect(same).toEqual([
+      ['.common.optional', 'optional'],
       ['.common.name', 'Name'],
+      ['.devices.kinds.desktop', 'Computer'],
+      ['.devices.kinds.tablet', 'Tablet'],
       ['.devices.kinds.unknown', ''],
     ]);
   });

@@ -1,12 +1,9 @@
-import type { Site } from './page.ts';
+import { pathOf, type Site } from './site.ts';
 
 /** Paths of the pages that other parts lead to, below http.restPath. */
 const SIGN_IN = '/account/sign-in';
 
 const MAX_CHARS = 8192;
-
-/** A path of the REST mount: `/account/devices` -> `/legate/account/devices` where http.restPath is `/legate`. */
-export const pathOf = (site: Site, path: string): string => site.config.http.restPath.replace(/\/$/, '') + path;
 
 /**
  * Where to go after signing in, when it is a path of this very origin; else undefined. Browsers read `\\` as `/` and skip tabs and

@@ -9,7 +9,27 @@ header,main,footer{width:100%;max-width:27rem}
 form+p,form+p.quiet{margin-top:1rem}
 .wide .actions{grid-template-columns:repeat(auto-fit,minmax(9rem,16rem))}
 .wide header,.wide main,.wide footer{max-width:44rem}
-header{font-weight:700;letter-spacing:.01em;padding:0 .25rem .75rem}
+header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.25rem 1rem;padding:0 .25rem .75rem}
+.brand{display:inline-flex;align-items:center;gap:.5rem;min-height:2.75rem;font-size:1.125rem;font-weight:700;color:inherit;text-decoration:none}
+.brand:hover{text-decoration:underline}
+.mark{flex:none;color:var(--accent)}
+.cut{stroke:var(--on-accent)}
+.person{display:flex;flex-wrap:wrap;align-items:center;gap:0 .75rem;font-size:.875rem;color:var(--quiet)}
+.plain{min-height:2.75rem;padding:0 .25rem;border:0;background:none;color:var(--accent);font-size:.875rem;font-weight:600}
+nav.pages{width:100%;max-width:44rem;padding:0 .25rem .75rem}
+nav.pages ul{list-style:none;display:flex;flex-wrap:wrap;gap:0 1.25rem;margin:0;padding:0}
+nav.pages a{display:flex;align-items:center;min-height:2.75rem;border-bottom:2px solid transparent;color:inherit;text-decoration:none}
+nav.pages a:hover{text-decoration:underline}
+nav.pages [aria-current]{border-color:var(--accent);font-weight:600}
+.or{display:flex;align-items:center;gap:.75rem;margin:1.25rem 0;color:var(--quiet);font-size:.875rem}
+.or::before,.or::after{content:"";flex:1;border-top:1px solid var(--line)}
+.or+.button{margin-top:0}
+.actions>*{padding-inline:.5rem}
+.ways{display:flex;flex-wrap:wrap;justify-content:space-between;gap:.25rem 1rem;margin-top:1.25rem}
+.ways p{margin:0}
+.tile{display:block;color:inherit;text-decoration:none}
+.tile strong{display:block;color:var(--accent);text-decoration:underline}
+.tile span{display:block;margin-top:.125rem;color:var(--quiet);font-size:.875rem}
 main{background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.5rem}
 footer{padding:1rem .25rem 0;font-size:.875rem;color:var(--quiet)}
 footer ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1rem;margin:0;padding:0}
@@ -51,6 +71,8 @@ button:hover,.button:hover{text-decoration:underline}
 .card form{margin-top:.75rem}
 .card .actions{margin-top:.75rem}
 .card button{min-height:2.5rem}
+.cards>:last-child{margin-bottom:0}
+.cards+*{margin-top:1.5rem}
 .badge{display:inline-block;font-size:.8125rem;font-weight:600;padding:0 .5rem;border-radius:1rem;background:var(--soft-good);color:var(--good)}
 .badge.warning{background:var(--soft-warn);color:var(--warn)}
 details{border-top:1px solid var(--line);margin:.5rem 0 0}
@@ -66,8 +88,10 @@ dt{color:var(--quiet);font-size:.875rem}
 dd{margin:0 0 .5rem}
 code,.mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9375em}
 hr{border:0;border-top:1px solid var(--line);margin:1.5rem 0}
+@media(min-width:40rem) and (min-height:44rem){body:not(.wide){padding-top:6vh}}
+@media(min-width:36rem){.wide .card:has(>form){display:grid;grid-template-columns:1fr auto;column-gap:1rem}.wide .card>*{grid-column:1}.wide .card>form{grid-column:2;grid-row:1/span 6;align-self:center;margin:0}.wide .card .actions{margin:0}}
 @media(max-width:24rem){body{padding:1rem .5rem}main{padding:1rem}}
-@media print{body{display:block;background:none}main{border:0}button,footer{display:none}}`;
+@media print{body{display:block;background:none}main{border:0}button,footer,nav{display:none}}`;
 
 /** Source expression of the style sheet for `style-src` (CSP Level 3, section 2.3.1). */
 export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;

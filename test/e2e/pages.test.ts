@@ -122,10 +122,10 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await page.waitForURL('**/account/devices');
     await api('/sign-in', { email, password });
     await page.reload();
-    await tabTo(page, 'End ');
+    await tabTo(page, 'Sign out node');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/account/devices?done=ended');
-    expect(await page.getByRole('status').textContent()).toBe('The session was ended.');
+    expect(await page.getByRole('status').textContent()).toBe('The device was signed out.');
     expect(await page.locator('.card').count()).toBe(1);
     await tabTo(page, 'Sign out here');
     await page.keyboard.press('Enter');
@@ -135,7 +135,10 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await page.keyboard.press('Tab');
     await page.keyboard.type(password);
     await page.keyboard.press('Enter');
-    await page.waitForURL('**/account/devices');
+    await page.waitForURL('**/account');
+    await tabTo(page, 'Sign out');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/account/sign-in?done=signed-out');
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -146,7 +149,18 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     const { page, context, complaints } = await open({ javaScriptEnabled: true });
     await page.goto(setupUrl);
     await expectGoodPage(page, 'setup');
+    await page.fill('#email', newEmail());
+    await page.fill('#password', 'Grünkohl mit Pinkel');
+    await page.press('#password', 'Enter');
+    await page.waitForSelector('[role=status]');
+    await expectGoodPage(page, 'setup-done');
+    await page.getByRole('link', { name: 'Go to your account' }).click();
+    await page.waitForURL('**/account');
+    await expectGoodPage(page, 'account-verified');
+    await context.clearCookies();
     for (const lang of ['en', 'de']) {
+      await page.goto(`${url}/?lang=${lang}`);
+      await expectGoodPage(page, `start-${lang}`);
       await page.goto(`${url}/account/sign-in?lang=${lang}`);
       expect(await page.getAttribute('html', 'lang')).toBe(lang);
       await expectGoodPage(page, `sign-in-${lang}`);
@@ -177,10 +191,16 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     // The code of this half minute was used to switch it on; a little into the future is taken as well.
     await page.fill('#code', await generate({ secret, epoch: Math.floor(Date.now() / 1000) + 30 }));
     await page.press('#code', 'Enter');
-    await page.waitForURL('**/account/devices');
+    await page.waitForURL('**/account');
+    await expectGoodPage(page, 'account');
+    await page.goto(`${url}/account/devices`);
     await expectGoodPage(page, 'devices');
     await page.setViewportSize({ width: 1280, height: 800 });
     await expectGoodPage(page, 'devices-wide');
+    await page.goto(`${url}/account`);
+    await expectGoodPage(page, 'account-wide');
+    await page.goto(`${url}/account/sign-in`);
+    await expectGoodPage(page, 'sign-in-already-wide');
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -214,8 +234,8 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     const link = await mailed('/account/magic-link', 'magic-link');
     await page.goto(link);
     await expectGoodPage(page, 'magic-link-confirm');
-    await page.getByRole('button').click();
-    await page.waitForURL('**/account/devices');
+    await page.locator('main').getByRole('button').click();
+    await page.waitForURL('**/account');
     await page.goto(link);
     await expectGoodPage(page, 'link-used');
     expect(await page.textContent('main')).toContain('This link is not valid');
@@ -273,7 +293,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await page.goto(`${url}/account/apps`);
     await expectGoodPage(page, 'apps');
     expect(await page.textContent('main')).toContain('Agent of <b>Ada</b>');
-    await page.getByRole('button').first().click();
+    await page.locator('main').getByRole('button').first().click();
     await page.waitForURL('**/account/apps?*');
     await expectGoodPage(page, 'apps-ended');
     await page.goto(`${url}/api/legate/oauth/authorize?client_id=unknown`);

@@ -251,6 +251,14 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/account/verify-email', { email: 'nobody@example.com' }),
     want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
   },
+  'GET /': {
+    target: fixed('/'),
+    want: '404 404 404 404 404 404  404 404 404 404 404  404 404 404 404  404',
+  },
+  'GET /account': {
+    target: fixed('/account'),
+    want: '303 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200',
+  },
   'GET /account/devices': {
     target: fixed('/account/devices'),
     want: '303 401 401 401 401 401  200 200 200 403 403  403 403 403 403  200',

@@ -1,9 +1,10 @@
-import type { Visibility } from '../../access/principal.ts';
+import type { UserPrincipal, Visibility } from '../../access/principal.ts';
 import {
   actions,
   button,
   card,
   form,
+  formatTime,
   html,
   list,
   notice,
@@ -12,6 +13,7 @@ import {
   seeOther,
   textsFor,
 } from '../../pages/index.ts';
+import { pagePerson } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { endGrant, findGrants } from './grants.ts';
@@ -22,19 +24,22 @@ export const APPS_PATH = '/account/apps';
 export async function appsPage(
   platform: Platform,
   request: Request,
-  userId: string,
+  principal: UserPrincipal,
   ended: boolean,
 ): Promise<Response> {
   const t = textsFor(request);
+  const { userId } = principal;
   const rows = await findGrants(platform.database.read, { kind: 'owner', userId }, platform.clock.now(), {
     after: undefined,
     limit: 200,
   });
-  const day = (ms: number): string => new Date(ms).toLocaleDateString(t.code, { dateStyle: 'medium', timeZone: 'UTC' });
+  const day = (ms: number): string => formatTime(request, ms, 'date');
   const shown = rows.filter((row) => row.kind !== 'client_credentials');
   return page(platform, request, {
     title: t.apps.title,
     wide: true,
+    person: await pagePerson(platform, principal),
+    inAccount: true,
     body: html`${ended ? notice('good', t.apps.ended) : undefined}<p>${shown.length === 0 ? t.apps.none : t.apps.intro}</p>${list(
       shown.map((row) => {
         const name = row.client_name ?? row.client_id;

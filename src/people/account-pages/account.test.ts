@@ -7,6 +7,7 @@ import type { Mail } from '../../operations/mail/index.ts';
 import { en } from '../../pages/texts/en.ts';
 
 const password = 'correct horse battery';
+const HOME = '/account';
 const DEVICES = '/account/devices';
 let service: Promise<TestService> | undefined;
 let t: TestService;
@@ -24,7 +25,7 @@ async function signedIn(headers?: Record<string, string>): Promise<FormClient> {
   const browser = new FormClient(t, headers);
   t.clock.advance(1);
   const r = await browser.post('/account/sign-in', { email, password, rememberMe: 'on' });
-  expect([r.status, r.headers.get('location')]).toEqual([303, DEVICES]);
+  expect([r.status, r.headers.get('location')]).toEqual([303, HOME]);
   return browser;
 }
 const problems = (html: string): string[] =>
@@ -34,9 +35,11 @@ it('every error of a page has a text in the catalogue', () => {
   const codes = modules.flatMap((m) =>
     (m.routes ?? []).filter((route) => route.page).flatMap((route) => (route.errors ?? []).map((error) => error.code)),
   );
-  // What is wrong with an authorization request is for the maker of the application, and in English.
+  // The pages of the authorization server have texts of their own for these.
   expect([...new Set(codes)].filter((code) => !Object.hasOwn(en.codes, code))).toEqual([
     'AUTHORIZATION_REQUEST_INVALID',
+    'CONSENT_TOKEN_INVALID',
+    'CONSENT_ALREADY_GIVEN',
   ]);
 });
 
@@ -54,7 +57,7 @@ describe('GET /account/sign-in', () => {
     await signUp();
     const browser = await signedIn();
     const page = (await browser.get('/account/sign-in?returnTo=%2Fdocs')).text;
-    expect(page).toContain(`You are signed in as ${email}. <a href="/docs">`);
+    expect(page).toContain(`href="/docs">Continue as ${email}</a>`);
     expect(page).toContain('name="password"');
     await browser.post('/account/sign-out', {});
     expect((await browser.get('/account/sign-in')).text).not.toContain(email);
@@ -84,7 +87,7 @@ describe('GET /account/sign-in', () => {
 });
 
 describe('POST /account/sign-in', () => {
-  it('303 to the devices, with the cookie', async () => {
+  it('303 to the account, with the cookie', async () => {
     await signUp();
     const browser = await signedIn();
     const page = await browser.get(DEVICES);
@@ -105,7 +108,7 @@ describe('POST /account/sign-in', () => {
       '/\t/evil.example',
       'javascript:alert(1)',
     ])
-      expect(await go(elsewhere)).toBe(DEVICES);
+      expect(await go(elsewhere)).toBe(HOME);
   });
 
   it('the cookie ends with the browser when the person is not to be remembered', async () => {
@@ -120,7 +123,7 @@ describe('POST /account/sign-in', () => {
     await signUp();
     const r = await new FormClient(t).post('/account/sign-in', { email, password: 'not the "right" one' });
     expect(r.status).toBe(401);
-    expect(problems(r.text)).toEqual(['The e-mail address or the password is not right.']);
+    expect(problems(r.text)).toEqual(['The e-mail address or the password is wrong.']);
     expect(r.text).toContain('<title>Error: Sign in');
     expect(r.text).toContain(`value="${email}"`);
     expect(r.text).not.toContain('not the ');
@@ -181,7 +184,7 @@ describe('the second step', () => {
       'autocomplete="one-time-code"',
     );
     const wrong = await browser.post('/account/second-factor?returnTo=%2Fdocs', { code: '000000' });
-    expect([wrong.status, problems(wrong.text)]).toEqual([401, ['This code is not right, or it was used already.']]);
+    expect([wrong.status, problems(wrong.text)]).toEqual([401, ['This code is wrong, or it has been used already.']]);
     const digits = await code(secret);
     const right = await browser.post('/account/second-factor?returnTo=%2Fdocs', {
       code: `${digits.slice(0, 3)} ${digits.slice(3)}`,
@@ -191,7 +194,7 @@ describe('the second step', () => {
     expect([...browser.cookies.keys()].join()).not.toContain('second_step');
     expect((await browser.get(DEVICES)).status).toBe(200);
     const again = await browser.post('/account/sign-in', { email, password });
-    expect(again.headers.get('location')).toBe(DEVICES);
+    expect(again.headers.get('location')).toBe(HOME);
   });
 
   it('without a first step, or after five wrong codes: start again', async () => {
@@ -209,7 +212,7 @@ describe('/account/sign-up', () => {
   it('303, signed in', async () => {
     const browser = new FormClient(t);
     const r = await browser.post('/account/sign-up', { name: ' Ada ', email, password });
-    expect([r.status, r.headers.get('location')]).toEqual([303, DEVICES]);
+    expect([r.status, r.headers.get('location')]).toEqual([303, HOME]);
     const cookie = [...browser.cookies].map((c) => c.join('=')).join('; ');
     expect((await t.call('GET', '/auth/session', { headers: { cookie } })).body.user).toMatchObject({
       email,
@@ -277,9 +280,9 @@ describe(DEVICES, () => {
     expect((await here.post(DEVICES, {})).headers.get('location')).toBe(`${DEVICES}?done=others`);
     expect((await there.get(DEVICES)).status).toBe(303);
     const rest = await here.get(`${DEVICES}?done=others`);
-    expect(rest.text).toContain('All other sessions were ended.');
+    expect(rest.text).toContain('All other devices were signed out.');
     expect(idIn(rest.text)).toEqual([current]);
-    expect(rest.text).not.toContain('End all other sessions');
+    expect(rest.text).not.toContain('Sign out all other devices');
   });
 
   it('ending this one signs out', async () => {

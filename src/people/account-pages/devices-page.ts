@@ -6,9 +6,8 @@ import {
   button,
   card,
   form,
+  formatTime,
   html,
-  type Language,
-  languageOf,
   list,
   notice,
   page,
@@ -26,7 +25,7 @@ import {
   type Session,
   SessionErrors,
 } from '../sessions/index.ts';
-import { type AnyCall, PATHS } from './form.ts';
+import { type AnyCall, PATHS, whoCalls } from './form.ts';
 import { signedOut } from './sign-in-page.ts';
 
 /** `id`: the session to end; without it all others. */
@@ -39,44 +38,42 @@ const currentOf = (principal: Principal): string | null =>
 export async function devicesPage(platform: Platform, call: AnyCall): Promise<Response> {
   const t = textsFor(call.request);
   const here = pathOf(platform, PATHS.devices);
-  const language = languageOf(call.request);
   const sessions = await listSessions(platform, asUser(call.principal).userId, currentOf(call.principal));
   sessions.sort((a, b) => Number(b.current) - Number(a.current));
   const done = { ended: t.devices.ended, others: t.devices.othersEnded }[call.url.searchParams.get('done') ?? ''];
   return page(platform, call.request, {
     title: t.devices.title,
     wide: true,
+    person: await whoCalls(platform, call),
+    inAccount: true,
     body: html`${done !== undefined && notice('good', done)}<p>${t.devices.intro}</p>
-${sessions.length === 0 ? html`<p>${t.devices.none}</p>` : list(sessions.map((session) => deviceCard(t, language, here, session)))}
+${sessions.length === 0 ? html`<p>${t.devices.none}</p>` : list(sessions.map((session) => deviceCard(call.request, here, session)))}
 ${sessions.some((s) => !s.current) && form(here, actions(button({ label: t.devices.endOthers, kind: 'danger' })))}
-<p class="quiet">${t.devices.apps} <a href="${pathOf(platform, PATHS.apps)}">${t.devices.toApps}</a></p>`,
+<p class="quiet">${t.devices.apps}</p>`,
   });
 }
 
 function deviceCard(
-  t: Texts,
-  language: Language,
+  request: Request,
   here: string,
   { id, current, createdAt, device, ipAddress }: Session,
 ): ReturnType<typeof card> {
+  const t = textsFor(request);
   const what = nameOf(t, device);
   const kind = t.devices.kinds[(device?.type ?? 'unknown') as keyof Texts['devices']['kinds']] ?? '';
-  const when = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(
-    new Date(createdAt),
-  );
   return card({
     title: what,
     badge: current && t.devices.current,
     lines: [
       kind,
-      html`<time datetime="${createdAt}">${t.devices.signedIn(`${when} UTC`)}</time>`,
+      html`<time datetime="${createdAt}">${t.devices.signedIn(formatTime(request, Date.parse(createdAt), 'minute'))}</time>`,
       ipAddress !== undefined && t.devices.address(ipAddress),
     ].filter((line) => line !== '' && line !== false),
     actions: form(
       here,
       current
-        ? button({ label: t.devices.endThis, kind: 'danger' })
-        : button({ label: t.devices.end, kind: 'danger', spoken: t.devices.endSpoken(what) }),
+        ? button({ label: t.devices.endThis, kind: 'secondary' })
+        : button({ label: t.devices.end, kind: 'secondary', spoken: t.devices.endSpoken(what) }),
       {
         id,
       },

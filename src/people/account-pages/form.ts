@@ -1,12 +1,22 @@
 import { logRefusal } from '../../http/render-error.ts';
 import { LegateError } from '../../kernel/errors.ts';
-import { pathOf, safeReturnTo, targetsBehind } from '../../pages/index.ts';
+import {
+  type Html,
+  notice,
+  type PagePerson,
+  pathOf,
+  safeReturnTo,
+  targetsBehind,
+  textsFor,
+} from '../../pages/index.ts';
 import type { Call, Platform } from '../../platform.ts';
+import { pagePerson } from '../users/index.ts';
 
 export type AnyCall = Call<unknown, unknown, unknown>;
 
 /** Paths of the pages, below http.restPath. */
 export const PATHS = {
+  home: '/account',
   signIn: '/account/sign-in',
   signOut: '/account/sign-out',
   signUp: '/account/sign-up',
@@ -24,7 +34,7 @@ export async function answerForm(
   platform: Platform,
   { request, requestId }: AnyCall,
   work: () => Promise<Response>,
-  again: (error: LegateError) => Response,
+  again: (error: LegateError) => Response | Promise<Response>,
 ): Promise<Response> {
   try {
     return await work();
@@ -36,9 +46,19 @@ export async function answerForm(
   }
 }
 
-/** Where the person wanted to go, when that is a page of ours; the devices otherwise. */
+/** The person of the request. undefined: there is none, or something other than a person calls. */
+export async function whoCalls(platform: Platform, call: AnyCall): Promise<PagePerson | undefined> {
+  try {
+    return await pagePerson(platform, (await call.requireUser()).principal);
+  } catch (error) {
+    if (error instanceof LegateError && (error.status === 401 || error.status === 403)) return undefined;
+    throw error;
+  }
+}
+
+/** Where the person wanted to go, when that is a page of ours; their account otherwise. */
 export const destination = (platform: Platform, { url }: AnyCall): string =>
-  safeReturnTo(platform, url.searchParams.get('returnTo')) ?? pathOf(platform, PATHS.devices);
+  safeReturnTo(platform, url.searchParams.get('returnTo')) ?? pathOf(platform, PATHS.home);
 
 /** A page of ours, with where the person wants to go carried along. */
 export function onward(platform: Platform, { url }: AnyCall, path: string): string {
@@ -49,3 +69,10 @@ export function onward(platform: Platform, { url }: AnyCall, path: string): stri
 /** Where the form may lead beyond our own pages. */
 export const formTargets = (platform: Platform, { url }: AnyCall): string[] =>
   targetsBehind(platform, safeReturnTo(platform, url.searchParams.get('returnTo')));
+
+/** The name of an application that waits for this sign-in, for the page to say so. */
+export async function waiting(platform: Platform, call: AnyCall): Promise<Html | undefined> {
+  const returnTo = safeReturnTo(platform, call.url.searchParams.get('returnTo'));
+  const name = returnTo && (await platform.waitingFor(new URL(returnTo, platform.baseUrl)));
+  return name ? notice('info', textsFor(call.request).signIn.waiting(name)) : undefined;
+}

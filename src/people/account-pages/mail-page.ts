@@ -4,6 +4,7 @@ import { parseWith } from '../../kernel/json.ts';
 import {
   actions,
   button,
+  buttonLink,
   errorSummary,
   field,
   form,
@@ -12,7 +13,6 @@ import {
   languageOf,
   notice,
   page,
-  pathOf,
   type Texts,
   textsFor,
 } from '../../pages/index.ts';
@@ -90,7 +90,7 @@ export const mailForm = (
       await kind.send(platform, call, email, languageOf(call.request));
       return page(platform, call.request, {
         title: t.signUp.checkMail,
-        body: html`${notice('good', kind.texts(t).sent(email))}<p><a href="${pathOf(platform, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
+        body: html`${notice('good', kind.texts(t).sent(email))}${actions(buttonLink(t.common.backToSignIn, onward(platform, call, PATHS.signIn)))}`,
       });
     },
     (error) => mailPage(kind, platform, call, { error, email: call.body.email }),

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { LimitedEndpoint } from '../../http/rate-limit/rate-limit.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
 import { defineRoute } from '../../platform.ts';
 import { endCookie, SessionErrors } from '../sessions/index.ts';
 import { passwordErrors, signOut, UserErrors } from '../users/index.ts';
 import { devicesPage, EndSessionForm, endSessionForm } from './devices-page.ts';
 import { PATHS } from './form.ts';
+import { homePage } from './home-page.ts';
 import {
   forgotPasswordPage,
   MailForm,
@@ -18,6 +20,7 @@ import {
 import { SecondFactorForm, secondFactorForm, secondFactorPage } from './second-factor-page.ts';
 import { SignInForm, signedOut, signInForm, signInPage } from './sign-in-page.ts';
 import { SignUpForm, signUpForm, signUpPage } from './sign-up-page.ts';
+import { startPage } from './start-page.ts';
 
 const HTML = { mediaTypes: ['text/html'] } as const;
 const {
@@ -62,6 +65,26 @@ const mailRoutes = (path: string, rateLimit: LimitedEndpoint, kind: MailPage, wh
 
 /** The pages of people. What a form did well is answered with 303, what was wrong with it on the page again. */
 export const accountRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/',
+    summary: 'The start page',
+    description: 'For people in a browser. What does not accept text/html gets 404.',
+    access: 'public',
+    page: true,
+    responses: { 200: HTML },
+    errors: [CommonErrors.NOT_FOUND],
+    handle: (call, platform) => startPage(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: PATHS.home,
+    summary: 'The page of the caller’s account',
+    access: 'user',
+    page: true,
+    responses: { 200: HTML },
+    handle: (call, platform) => homePage(platform, call),
+  }),
   ...mailRoutes(PATHS.magicLink, 'magicLink', magicLinkPage, 'a link that signs in'),
   ...mailRoutes(PATHS.forgotPassword, 'passwordForgot', forgotPasswordPage, 'a link for setting a new password'),
   ...mailRoutes(PATHS.verifyEmail, 'verifyEmail', verifyEmailPage, 'a link that verifies an address'),

@@ -1,15 +1,17 @@
 import { z } from 'zod';
-import { LegateError } from '../../kernel/errors.ts';
+import type { LegateError } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
 import {
   actions,
   button,
+  buttonLink,
   checkbox,
   errorSummary,
   field,
   form,
   html,
   notice,
+  or,
   page,
   pathOf,
   seeOther,
@@ -18,7 +20,6 @@ import {
 import type { Platform } from '../../platform.ts';
 import { startCookie } from '../sessions/index.ts';
 import {
-  findUser,
   formProblems,
   SignIn,
   type SignInResult,
@@ -27,7 +28,7 @@ import {
   signInDevice,
   UserErrors,
 } from '../users/index.ts';
-import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
+import { type AnyCall, answerForm, destination, formTargets, onward, PATHS, waiting, whoCalls } from './form.ts';
 
 /** Loose on purpose: the page shows what is wrong, so values are looked at by the use case. */
 export const SignInForm = z
@@ -41,17 +42,7 @@ type SignInForm = z.output<typeof SignInForm>;
 
 /** GET: the form. Whoever is signed in already may go on as that person. */
 export async function signInPage(platform: Platform, call: AnyCall): Promise<Response> {
-  return render(platform, call, { already: await whoIsSignedIn(platform, call) });
-}
-
-async function whoIsSignedIn(platform: Platform, call: AnyCall): Promise<string | undefined> {
-  try {
-    const { userId } = (await call.requireUser()).principal;
-    return (await findUser(platform.database.read, userId))?.email ?? userId;
-  } catch (error) {
-    if (error instanceof LegateError) return undefined;
-    throw error;
-  }
+  return render(platform, call, { already: (await whoCalls(platform, call))?.name });
 }
 
 interface Shown {
@@ -61,7 +52,7 @@ interface Shown {
 }
 
 /** The form, with what happened before (`?done=`) or what was wrong with the last try. */
-function render(platform: Platform, call: AnyCall, { tried, already }: Shown): Response {
+async function render(platform: Platform, call: AnyCall, { tried, already }: Shown): Promise<Response> {
   const t = textsFor(call.request);
   const problems = tried ? formProblems(t, tried.error) : [];
   const done = { 'signed-out': t.signIn.signedOut, 'password-changed': t.signIn.passwordChanged }[
@@ -73,23 +64,26 @@ function render(platform: Platform, call: AnyCall, { tried, already }: Shown): R
     failed: tried !== undefined,
     formTargets: formTargets(platform, call),
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
-    body: html`${errorSummary(t, problems)}${done !== undefined && !tried && notice('good', done)}${
+    body: html`${errorSummary(t, problems)}${done !== undefined && !tried && notice('good', done)}${await waiting(platform, call)}${
       already !== undefined &&
-      notice(
-        'info',
-        html`${t.signIn.signedInAlready(already)} <a href="${destination(platform, call)}">${t.signIn.goOn}</a>`,
-      )
+      html`${actions(buttonLink(t.signIn.continueAs(already), destination(platform, call)))}${or(t)}`
     }${form(
       call.url,
       html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email, autofocus: true }, problems)}
 ${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}
 ${checkbox({ name: 'rememberMe', label: t.signIn.remember, checked: tried ? tried.form.rememberMe !== undefined : true })}
 ${actions(button({ label: t.signIn.submit }))}`,
-    )}${platform.mailer.available && html`<p><a href="${onward(platform, call, PATHS.magicLink)}">${t.signIn.link}</a></p><p><a href="${pathOf(platform, PATHS.forgotPassword)}">${t.signIn.forgot}</a></p>`}${
+    )}${
       tried?.error.code === UserErrors.EMAIL_NOT_VERIFIED.code &&
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.verifyEmail)}">${t.signIn.verify}</a></p>`
-    }${platform.config.users.signUp === 'open' && html`<p>${t.signIn.noAccount} <a href="${onward(platform, call, PATHS.signUp)}">${t.signIn.signUp}</a></p>`}`,
+    }${platform.mailer.available && html`${or(t)}${buttonLink(t.signIn.link, onward(platform, call, PATHS.magicLink))}`}<div class="ways">${
+      platform.mailer.available &&
+      html`<p><a href="${pathOf(platform, PATHS.forgotPassword)}">${t.signIn.forgot}</a></p>`
+    }${
+      platform.config.users.signUp === 'open' &&
+      html`<p>${t.signIn.noAccount} <a href="${onward(platform, call, PATHS.signUp)}">${t.signIn.signUp}</a></p>`
+    }</div>`,
   });
 }
 

@@ -4,6 +4,7 @@ import { parseWith } from '../../kernel/json.ts';
 import {
   actions,
   button,
+  buttonLink,
   errorSummary,
   field,
   form,
@@ -17,7 +18,7 @@ import {
 import type { Platform } from '../../platform.ts';
 import { startCookie } from '../sessions/index.ts';
 import { formProblems, SignUp, signUp, UserErrors } from '../users/index.ts';
-import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
+import { type AnyCall, answerForm, destination, formTargets, onward, PATHS, waiting } from './form.ts';
 
 export const SignUpForm = z
   .strictObject({
@@ -29,11 +30,11 @@ export const SignUpForm = z
 type SignUpForm = z.output<typeof SignUpForm>;
 
 /** GET: the form; an invitation leads here with `?invite=` and `&email=`. 403 SIGN_UP_CLOSED where accounts are made by an administrator, INVITE_REQUIRED. */
-export function signUpPage(
+export async function signUpPage(
   platform: Platform,
   call: AnyCall,
   tried?: { error: LegateError; form: SignUpForm },
-): Response {
+): Promise<Response> {
   const { signUp: mode } = platform.config.users;
   if (mode === 'closed') throw UserErrors.SIGN_UP_CLOSED();
   if (mode === 'invite' && inviteIn(call) === undefined) throw UserErrors.INVITE_REQUIRED();
@@ -46,7 +47,7 @@ export function signUpPage(
     formTargets: formTargets(platform, call),
     secretAddress: inviteIn(call) !== undefined,
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
-    body: html`${errorSummary(t, problems)}${form(
+    body: html`${errorSummary(t, problems)}${await waiting(platform, call)}${form(
       call.url,
       html`${field(t, { name: 'name', label: t.common.name, autocomplete: 'name', value: tried?.form.name, required: false }, problems)}
 ${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email ?? call.url.searchParams.get('email') ?? undefined }, problems)}
@@ -61,15 +62,16 @@ const inviteIn = ({ url }: AnyCall): string | undefined => url.searchParams.get(
 /** The same for a new account and for an address that had one. */
 function checkMailPage(
   platform: Platform,
-  { request }: AnyCall,
+  call: AnyCall,
   email: string,
   headers: Readonly<Record<string, string>>,
 ): Response {
+  const { request } = call;
   const t = textsFor(request);
   return page(platform, request, {
     title: t.signUp.checkMail,
     headers,
-    body: notice('good', t.signUp.checkMailText(email)),
+    body: html`${notice('good', t.signUp.checkMailText(email))}${actions(buttonLink(t.common.backToSignIn, onward(platform, call, PATHS.signIn)))}`,
   });
 }
 

@@ -44,7 +44,7 @@ export function passwordChangedPage(
     title: t.passwordReset.done,
     secretAddress: true,
     headers,
-    body: html`${notice('good', t.passwordReset.doneText)}${actions(buttonLink(t.common.backToSignIn, pathOf(platform, '/account/sign-in')))}`,
+    body: html`${notice('good', t.passwordReset.doneText)}${actions(buttonLink(t.signIn.submit, pathOf(platform, '/account/sign-in'), 'primary'))}`,
   });
 }
 
@@ -64,17 +64,23 @@ export function confirmPage(
   });
 }
 
+/** What a link did, and the way on from there. */
 export function donePage(
   platform: Platform,
   request: Request,
   texts: { done: string; doneText: string },
-  o: { cookies?: readonly string[]; signIn?: boolean; setPassword?: boolean } = {},
+  o: { next: 'account' | 'sign-in' | 'set-password'; cookies?: readonly string[] },
 ): Response {
   const t = textsFor(request);
+  const next = {
+    account: { label: t.start.account, path: '/account' },
+    'sign-in': { label: t.signIn.submit, path: '/account/sign-in' },
+    'set-password': { label: t.verifyEmail.setPassword, path: '/account/forgot-password' },
+  }[o.next];
   return page(platform, request, {
     title: texts.done,
     secretAddress: true,
     cookies: o.cookies ?? [],
-    body: html`${notice('good', texts.doneText)}${o.setPassword ? html`<p>${t.verifyEmail.noPassword}</p>${actions(buttonLink(t.verifyEmail.setPassword, pathOf(platform, '/account/forgot-password')))}` : o.signIn ? actions(buttonLink(t.common.backToSignIn, pathOf(platform, '/account/sign-in'))) : undefined}`,
+    body: html`${notice('good', texts.doneText)}${o.next === 'set-password' && html`<p>${t.verifyEmail.noPassword}</p>`}${actions(buttonLink(next.label, pathOf(platform, next.path), 'primary'))}`,
   });
 }

@@ -3,8 +3,8 @@ import { isForm } from '../../http/media-type.ts';
 import { logRefusal } from '../../http/render-error.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
-import { errorPage, languageOf } from '../../pages/index.ts';
-import { defineRoute } from '../../platform.ts';
+import { errorPage, languageOf, textsFor } from '../../pages/index.ts';
+import { defineRoute, type Platform } from '../../platform.ts';
 import { UserErrors } from '../users/errors.ts';
 import { sessionOf } from '../users/prove-address.ts';
 import { AskForMail, ChangePassword, Done, LinkQuery, ResetPassword, UseReset } from '../users/schema.ts';
@@ -14,6 +14,9 @@ import { passwordErrors } from './password-policy.ts';
 import { assertResetToken, forgotPassword, resetPassword } from './reset-password.ts';
 
 const { INVALID_PASSWORD, INVALID_TOKEN, MAIL_NOT_CONFIGURED, PASSWORD_CHECKS_BUSY, TOO_MANY_TRIES } = UserErrors;
+/** A link that is not good, with the way to a new one. */
+const linkErrorPage = (platform: Platform, request: Request, error: LegateError): Response =>
+  errorPage(platform, request, error, { label: textsFor(request).errors.newLink, path: '/account/forgot-password' });
 const HTML = { mediaTypes: ['text/html'] } as const;
 const DONE = { status: 200, body: { status: true } } as const;
 
@@ -64,7 +67,7 @@ export const passwordRoutes = [
       } catch (error) {
         if (!(error instanceof LegateError)) throw error;
         logRefusal(platform, error, requestId);
-        return errorPage(platform, request, error);
+        return linkErrorPage(platform, request, error);
       }
       return resetFormPage(platform, request, token);
     },
@@ -95,7 +98,7 @@ export const passwordRoutes = [
       } catch (error) {
         if (!fromPage || !(error instanceof LegateError)) throw error;
         logRefusal(platform, error, call.requestId);
-        if (error.code === INVALID_TOKEN.code) return errorPage(platform, request, error);
+        if (error.code === INVALID_TOKEN.code) return linkErrorPage(platform, request, error);
         return resetFormPage(platform, request, call.body.token, error);
       }
     },

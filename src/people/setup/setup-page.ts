@@ -1,5 +1,17 @@
 import type { LegateError } from '../../kernel/errors.ts';
-import { actions, button, errorSummary, field, form, html, page, textsFor } from '../../pages/index.ts';
+import {
+  actions,
+  button,
+  buttonLink,
+  errorSummary,
+  field,
+  form,
+  html,
+  notice,
+  page,
+  pathOf,
+  textsFor,
+} from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { formProblems } from '../sign-in/form-problems.ts';
 
@@ -37,7 +49,7 @@ export function setupDonePage(
   const t = textsFor(request);
   return page(platform, request, {
     title: t.setup.done,
-    body: html`<p>${t.setup.doneText(email)}</p>`,
+    body: html`${notice('good', t.setup.doneText(email))}${actions(buttonLink(t.start.account, pathOf(platform, '/account'), 'primary'))}`,
     headers,
     secretAddress: true,
   });

@@ -2,7 +2,7 @@ import { isForm } from '../../http/media-type.ts';
 import { logRefusal } from '../../http/render-error.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { errorPage, languageOf, seeOther, targetsBehind, textsFor } from '../../pages/index.ts';
-import { defineRoute } from '../../platform.ts';
+import { defineRoute, type Platform } from '../../platform.ts';
 import { confirmPage, donePage } from '../passwords/password-pages.ts';
 import { UserErrors } from '../users/errors.ts';
 import { sessionOf } from '../users/prove-address.ts';
@@ -10,6 +10,9 @@ import { AskForMail, Done, LinkQuery, UseLink } from '../users/schema.ts';
 import { askForVerification, peekVerification, verifyEmail } from './verify-email.ts';
 
 const { INVALID_TOKEN, MAIL_NOT_CONFIGURED } = UserErrors;
+/** A link that is not good, with the way to a new one. */
+const linkErrorPage = (platform: Platform, request: Request, error: LegateError): Response =>
+  errorPage(platform, request, error, { label: textsFor(request).errors.newLink, path: '/account/verify-email' });
 const HTML = { mediaTypes: ['text/html'] } as const;
 
 export const verifyEmailRoutes = [
@@ -39,7 +42,7 @@ export const verifyEmailRoutes = [
     responses: { 200: HTML, 401: HTML },
     handle: async ({ query: { token }, request }, platform) => {
       const found = await peekVerification(platform, token);
-      if (!found) return errorPage(platform, request, INVALID_TOKEN());
+      if (!found) return linkErrorPage(platform, request, INVALID_TOKEN());
       return confirmPage(
         platform,
         request,
@@ -70,12 +73,14 @@ export const verifyEmailRoutes = [
         });
         if (!fromPage) return { status: 200, body: { status: true } };
         return callbackUrl === undefined
-          ? donePage(platform, request, textsFor(request).verifyEmail, { signIn: true, setPassword: !hasPassword })
+          ? donePage(platform, request, textsFor(request).verifyEmail, {
+              next: hasPassword ? 'sign-in' : 'set-password',
+            })
           : seeOther(callbackUrl);
       } catch (error) {
         if (!fromPage || !(error instanceof LegateError)) throw error;
         logRefusal(platform, error, call.requestId);
-        return errorPage(platform, request, error);
+        return linkErrorPage(platform, request, error);
       }
     },
   }),

@@ -43,6 +43,7 @@ export { askForVerification } from '../sign-in/verify-email.ts';
 export { type UsersApi, usersApi } from './api.ts';
 export { AnyEmail, Email } from './email.ts';
 export { UserErrors } from './errors.ts';
+export { pagePerson } from './page-person.ts';
 export { endCredentials, proveAddress, sessionOf } from './prove-address.ts';
 export { AskForMail, Done, LinkQuery, SignedIn, SignIn, SignInAnswer, SignUp, UseLink, type User } from './schema.ts';
 export { ensureExternalUser, findUser, findUserByEmail, owners, toUser } from './store.ts';

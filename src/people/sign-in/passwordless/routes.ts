@@ -25,6 +25,9 @@ import { CodeSent, SendCode, VerifyCode } from './schema.ts';
 import { toSecondStep } from './second-step.ts';
 
 const { INVALID_CODE, INVALID_TOKEN, MAIL_NOT_CONFIGURED, TOO_MANY_TRIES } = UserErrors;
+/** A link that is not good, with the way to a new one. */
+const linkErrorPage = (platform: Platform, request: Request, error: LegateError): Response =>
+  errorPage(platform, request, error, { label: textsFor(request).errors.newLink, path: '/account/magic-link' });
 const HTML = { mediaTypes: ['text/html'] } as const;
 /** A browser that is signed in to the account keeps what was set up there before its address was verified. */
 const proving = async (platform: Platform, call: Call<unknown, unknown, unknown>): Promise<SignInDevice> => ({
@@ -63,7 +66,7 @@ export const passwordlessRoutes = [
     responses: { 200: HTML, 401: HTML },
     handle: async ({ query: { token }, request }, platform) => {
       const found = await peekMagicLink(platform, token);
-      if (!found) return errorPage(platform, request, INVALID_TOKEN());
+      if (!found) return linkErrorPage(platform, request, INVALID_TOKEN());
       return confirmPage(
         platform,
         request,
@@ -95,12 +98,12 @@ export const passwordlessRoutes = [
         if ('twoFactorRequired' in result) return toSecondStep(platform, result.twoFactorToken, callbackUrl);
         const cookies = [startCookie(platform, result.token, result.rememberMe)['set-cookie'], ...result.cookies];
         return callbackUrl === undefined
-          ? donePage(platform, request, textsFor(request).magicLink, { cookies })
+          ? donePage(platform, request, textsFor(request).magicLink, { next: 'account', cookies })
           : seeOther(callbackUrl, {}, cookies);
       } catch (error) {
         if (!fromPage || !(error instanceof LegateError)) throw error;
         logRefusal(platform, error, call.requestId);
-        return errorPage(platform, request, error);
+        return linkErrorPage(platform, request, error);
       }
     },
   }),

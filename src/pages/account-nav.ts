@@ -1,0 +1,47 @@
+import { form } from './components.ts';
+import { attributes, type Html, html } from './html.ts';
+import { pathOf, type Site } from './site.ts';
+import type { Texts } from './texts/en.ts';
+
+/** Who is signed in, as pages of theirs show it. */
+export interface PagePerson {
+  /** E-mail address, or the id of a user of the embedding application. */
+  readonly name: string;
+  /** A session proves them, so that a page can end it. */
+  readonly canSignOut: boolean;
+}
+
+/** Pages of a person, in the order of their navigation. Paths are below http.restPath. */
+export const ACCOUNT_PAGES: readonly {
+  readonly path: string;
+  /** In the navigation. */
+  readonly label: (t: Texts) => string;
+  readonly title: (t: Texts) => string;
+  /** What the page is for, on the page that lists them; the list itself has none. */
+  readonly purpose?: (t: Texts) => string;
+}[] = [
+  { path: '/account', label: (t) => t.account.label, title: (t) => t.account.title },
+  {
+    path: '/account/devices',
+    label: (t) => t.devices.label,
+    title: (t) => t.devices.title,
+    purpose: (t) => t.account.devices,
+  },
+  { path: '/account/apps', label: (t) => t.apps.label, title: (t) => t.apps.title, purpose: (t) => t.account.apps },
+];
+
+const SIGN_OUT = '/account/sign-out';
+
+/** Name and sign-out, for the header. */
+export const personInHeader = (site: Site, t: Texts, person: PagePerson): Html =>
+  html`<div class="person"><span>${person.name}</span>${
+    person.canSignOut &&
+    form(pathOf(site, SIGN_OUT), html`<button class="plain" type="submit">${t.common.signOut}</button>`)
+  }</div>`;
+
+/** Links to the pages of a person; `here` is the path of the one that is shown. */
+export const accountNav = (site: Site, t: Texts, here: string): Html =>
+  html`<nav class="pages" aria-label="${t.account.title}"><ul>${ACCOUNT_PAGES.map(({ path, label }) => {
+    const at = pathOf(site, path);
+    return html`<li><a${attributes({ href: at, 'aria-current': at === here ? 'page' : undefined })}>${label(t)}</a></li>`;
+  })}</ul></nav>`;

@@ -1,0 +1,30 @@
+import { asUser } from '../../access/principal.ts';
+import { ACCOUNT_PAGES, html, list, notice, page, pathOf, textsFor, tile } from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { findUser } from '../users/index.ts';
+import { type AnyCall, PATHS, whoCalls } from './form.ts';
+
+/** GET: where a person begins. Who is signed in, and what there is to look after. */
+export async function homePage(platform: Platform, call: AnyCall): Promise<Response> {
+  const t = textsFor(call.request);
+  const person = await whoCalls(platform, call);
+  const user = await findUser(platform.database.read, asUser(call.principal).userId);
+  const unverified = user?.email != null && user.email_verified === 0 && platform.mailer.available;
+  return page(platform, call.request, {
+    title: t.account.title,
+    wide: true,
+    person,
+    inAccount: true,
+    body: html`<p>${t.common.signedInAs(user?.name ? `${user.name} (${person?.name ?? ''})` : (person?.name ?? ''))}</p>${
+      unverified &&
+      notice(
+        'warning',
+        html`${t.account.unverified} <a href="${pathOf(platform, PATHS.verifyEmail)}">${t.account.verify}</a>`,
+      )
+    }${list(
+      ACCOUNT_PAGES.flatMap(({ path, title, purpose }) =>
+        purpose ? [tile(title(t), purpose(t), pathOf(platform, path))] : [],
+      ),
+    )}`,
+  });
+}

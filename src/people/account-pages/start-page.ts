@@ -1,0 +1,28 @@
+import { CommonErrors } from '../../kernel/errors.ts';
+import { actions, buttonLink, html, list, page, pathOf, textsFor, tile } from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { type AnyCall, PATHS, whoCalls } from './form.ts';
+
+/** GET /: what this is, for people. Programs are answered as at every address that is no endpoint. 404 NOT_FOUND. */
+export async function startPage(platform: Platform, call: AnyCall): Promise<Response> {
+  const { request } = call;
+  if (!request.headers.get('accept')?.includes('text/html')) throw CommonErrors.NOT_FOUND();
+  const t = textsFor(request);
+  const person = await whoCalls(platform, call);
+  const to = (path: string): string => pathOf(platform, path);
+  return page(platform, request, {
+    title: t.start.title,
+    person,
+    body: html`<p>${t.start.intro}</p>${
+      person
+        ? actions(buttonLink(t.start.account, to(PATHS.home), 'primary'))
+        : actions(
+            buttonLink(t.signIn.submit, to(PATHS.signIn), 'primary'),
+            ...(platform.config.users.signUp === 'open' ? [buttonLink(t.signIn.signUp, to(PATHS.signUp))] : []),
+          )
+    }<h2>${t.start.developers}</h2>${list([
+      tile(t.start.docs, t.start.docsPurpose, to('/docs')),
+      tile(t.start.health, t.start.healthPurpose, to('/health/ready')),
+    ])}`,
+  });
+}

@@ -1,0 +1,11 @@
+import type { UserPrincipal } from '../../access/principal.ts';
+import type { PagePerson } from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { signedIn } from '../sessions/index.ts';
+import { findUser } from './store.ts';
+
+/** The signed-in person as pages of theirs show them. */
+export async function pagePerson(platform: Platform, principal: UserPrincipal): Promise<PagePerson> {
+  const known = signedIn(principal)?.user ?? (await findUser(platform.database.read, principal.userId));
+  return { name: known?.email ?? principal.userId, canSignOut: principal.via === 'session' };
+}
