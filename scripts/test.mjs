@@ -12,7 +12,7 @@ const run = (script, args) =>
     .status ?? 1;
 
 const notRun = [];
-const projects = ['house', 'sqlite', 'postgres', 'e2e'];
+const projects = ['house', 'unit', 'sqlite', 'postgres', 'e2e'];
 const noPostgres = whyNoPostgres();
 if (noPostgres) {
   notRun.push(`the suites on PostgreSQL: ${noPostgres}`);

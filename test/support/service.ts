@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, afterEach, expect, inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import type { ConfigInput } from '../../src/config.ts';
 import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
@@ -57,15 +57,20 @@ const unlimited: ConfigInput['rateLimit'] = {
 
 const open: (() => Promise<void>)[] = [];
 const lasting: (() => Promise<void>)[] = [];
-afterAll(async () => {
-  for (const close of lasting.splice(0).reverse()) await close();
-});
 /** Answers of this test that are not as their routes declare. */
 const undeclared: string[] = [];
-afterEach(async () => {
+
+/** Closes what a test opened, and fails it for answers that their routes do not declare. Called by test/support/cleanup.ts. */
+export async function afterEachTest(): Promise<void> {
   for (const close of open.splice(0).reverse()) await close();
   expect(undeclared.splice(0)).toEqual([]);
-});
+}
+
+/** Closes what a file of tests kept open. Called by test/support/cleanup.ts. */
+export async function afterEachFile(): Promise<void> {
+  for (const close of lasting.splice(0).reverse()) await close();
+  fileDatabase = undefined;
+}
 
 /** Tests that look at the log pass their own. */
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

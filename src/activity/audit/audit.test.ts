@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { cpuTimer } from '../../../test/support/cpu.ts';
 import {
   createTestService,
   dialect,
@@ -140,12 +141,12 @@ describe('GET /audit', () => {
       '-----BEGIN PRIVATE KEY-----',
       'a ',
     ]) {
-      const start = performance.now();
+      const cpu = cpuTimer();
       const r = await w.t.call('POST', '/authorize', {
         as: w.a,
         body: { action: 'read', resource: 'db:x', arguments: { text: ` ${long(part)}` } },
       });
-      expect([r.status, performance.now() - start < 1000], part).toEqual([200, true]);
+      expect([r.status, cpu() < 2000], part).toEqual([200, true]);
     }
   });
 

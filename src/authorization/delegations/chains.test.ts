@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cpuTimer } from '../../../test/support/cpu.ts';
 import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -328,9 +329,9 @@ describe('a dense graph: 9 layers of 20 agents, each delegating to all of the ne
       invalidate();
     });
     const quick = async (work: () => Promise<unknown>): Promise<unknown> => {
-      const start = performance.now();
+      const cpu = cpuTimer();
       const answer = await work();
-      expect(performance.now() - start).toBeLessThan(5000);
+      expect(cpu()).toBeLessThan(5000);
       return answer;
     };
     const held = () => t.call('GET', `/agents/${agents[last]?.id}/permissions`, { as: owner });
