@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { type Actor, application } from './access/actor.ts';
 import { type AuthenticateHook, Authenticator } from './access/authenticate.ts';
 import { type AnomaliesApi, anomaliesApi } from './activity/anomalies/index.ts';
 import { type AuditApi, auditApi } from './activity/audit/index.ts';
@@ -23,6 +24,7 @@ import { BackgroundTasks } from './kernel/background-tasks.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { createFolder, openDataFolder, type Secrets } from './kernel/data-folder.ts';
 import { Histogram } from './kernel/histogram.ts';
+import { parseWith, text } from './kernel/json.ts';
 import { LabelCounter } from './kernel/label-counter.ts';
 import { redactedKeys } from './kernel/redact.ts';
 import { Ledger, LedgerReader, Postings, type Reaction } from './ledger/index.ts';
@@ -61,12 +63,8 @@ export interface LegateOptions {
   file?: unknown;
 }
 
-/** What an application embeds: the HTTP surface, and the same things as functions (contract 15). */
-export interface Legate extends DecisionsApi {
-  /** The whole HTTP surface. */
-  readonly fetch: Fetch;
-  /** Takes the hottest routes straight from node:http; false when the request is for `fetch`. */
-  readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
+/** What the endpoints do, as functions (contract 15). Events name `application` as the actor of what they change. */
+export interface LegateApi extends DecisionsApi {
   /** The endpoints under /agents as functions, with the power of an admin. */
   readonly agents: AgentsApi;
   /** The endpoints under /delegations as functions, with the power of an admin. */
@@ -101,6 +99,16 @@ export interface Legate extends DecisionsApi {
   readonly apiTokens: ApiTokensApi;
   /** Whether a password is known from data breaches, as `breach.*` is configured; works while `breach.enabled` is off, too. */
   readonly breach: BreachCheck;
+}
+
+/** What an application embeds: the HTTP surface, and the same things as functions (contract 15). */
+export interface Legate extends LegateApi {
+  /** The whole HTTP surface. */
+  readonly fetch: Fetch;
+  /** Takes the hottest routes straight from node:http; false when the request is for `fetch`. */
+  readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
+  /** The same functions for one of the application's users, whom events then name beside `application`. No rights are checked. */
+  readonly as: (user: { readonly userId: string }) => LegateApi;
   readonly baseUrl: string;
   readonly platform: Platform;
   /** What the start found or made, where `admin.email` and `admin.password` are set. */
@@ -278,24 +286,29 @@ export async function createLegate(
   for (const module of modules) module.start?.(platform);
   const upkeep = startUpkeep(platform);
 
+  const apiOf = (actor: Actor): LegateApi => ({
+    ...decisionsApi(platform),
+    agents: agentsApi(platform, actor),
+    delegations: delegationsApi(platform, actor),
+    audit: auditApi(platform),
+    mcp: { ...mcpApi(platform, actor), validateToken: (token, o) => validateToken(platform, token, o) },
+    events: eventsApi(platform, actor, fetch),
+    webhooks: webhooksApi(platform, actor),
+    costs: costsApi(platform, actor),
+    budgets: budgetsApi(platform, actor),
+    approvals: approvalsApi(platform, actor),
+    anomalies: anomaliesApi(platform, actor),
+    users: usersApi(platform, actor),
+    sessions: sessionsApi(platform, actor),
+    apiTokens: apiTokensApi(platform, actor),
+    breach: platform.breach,
+  });
+
   return {
     fetch,
     hot: nodeSource(platform, mounted, authenticator, pipeline),
-    ...decisionsApi(platform),
-    agents: agentsApi(platform),
-    delegations: delegationsApi(platform),
-    audit: auditApi(platform),
-    mcp: { ...mcpApi(platform), validateToken: (token, o) => validateToken(platform, token, o) },
-    events: eventsApi(platform, fetch),
-    webhooks: webhooksApi(platform),
-    costs: costsApi(platform),
-    budgets: budgetsApi(platform),
-    approvals: approvalsApi(platform),
-    anomalies: anomaliesApi(platform),
-    users: usersApi(platform),
-    sessions: sessionsApi(platform),
-    apiTokens: apiTokensApi(platform),
-    breach: platform.breach,
+    ...apiOf(application()),
+    as: ({ userId }) => apiOf(application(parseWith(text(128), userId))),
     baseUrl: platform.baseUrl,
     platform,
     firstAdmin,

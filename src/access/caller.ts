@@ -1,15 +1,26 @@
 import type { Db } from '../storage/index.ts';
+import type { Actor } from './actor.ts';
 import { ANONYMOUS, type Principal, type Visibility } from './principal.ts';
 
 /** Who calls a use case, and how far they see. A `Call` of a route is one. */
 export interface Caller {
   readonly visibility: Visibility;
-  /** The visibility proved again under the lock of a change. Throws 401 or 403. */
+  /** Proves credential and right again under the lock of a change. Throws 401 or 403. */
   readonly reauthorize: (db: Db) => Promise<Visibility>;
   readonly principal: Principal;
+  /** Recorded with every event of the change that is made. */
+  readonly actor: Actor;
 }
 
-const visibility: Visibility = { kind: 'all' };
+/** The part that a use case needs which asks for nothing but the right to change. */
+export type Changer = Pick<Caller, 'reauthorize' | 'actor'>;
 
-/** The embedding application in process, with the power of an admin. */
-export const IN_PROCESS: Caller = { visibility, reauthorize: async () => visibility, principal: ANONYMOUS };
+const all: Visibility = { kind: 'all' };
+
+/** The embedding application: it sees everything. */
+export const applicationCaller = (actor: Actor): Caller => ({
+  visibility: all,
+  reauthorize: async () => all,
+  principal: ANONYMOUS,
+  actor,
+});

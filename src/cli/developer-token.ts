@@ -1,5 +1,6 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SYSTEM } from '../access/actor.ts';
 import { HOUR_MS, isoTime, MINUTE_MS } from '../kernel/clock.ts';
 import { secretHash } from '../kernel/secrets.ts';
 import { ensureExternalUser } from '../people/users/index.ts';
@@ -35,7 +36,7 @@ export async function developerToken(settings: Settings): Promise<string> {
   return withLegate(settings, async ({ platform, apiTokens }) => {
     const kept = readKept(path);
     if (kept !== undefined && (await isGoodFor(platform, kept))) return kept;
-    const expiresAt = await platform.ledger.change(async ({ db, now }) => {
+    const expiresAt = await platform.ledger.change(SYSTEM, async ({ db, now }) => {
       await ensureExternalUser(db, now, { userId: USER_ID, tenantId: null });
       await db.deleteFrom('api_tokens').where('user_id', '=', USER_ID).where('expires_at', '<=', now).execute();
       return now + LIFETIME_MS;

@@ -1,3 +1,4 @@
+import { type Actor, actorOf } from '../access/actor.ts';
 import type { Authenticator, Proof } from '../access/authenticate.ts';
 import { type Access, ANONYMOUS, asUser, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
@@ -62,6 +63,14 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
     return (this.proven ?? this.#asked)?.principal ?? ANONYMOUS;
   }
 
+  get actor(): Actor {
+    return this.#actor(this.principal);
+  }
+
+  #actor(principal: Principal): Actor {
+    return actorOf(principal, this.#platform.config.multiSession.trackIp ? this.ip : null);
+  }
+
   get proof(): Call<unknown, unknown, unknown>['proof'] {
     return this.proven ?? { epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => ANONYMOUS };
   }
@@ -76,7 +85,8 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
       const proof = this.proven ?? (await this.authenticate());
       this.#asked = proof;
       await visibilityOf(this.#platform, proof.principal, 'user');
-      return { principal: asUser(proof.principal), reauthorize: this.#again(proof, 'user') };
+      const principal = asUser(proof.principal);
+      return { principal, actor: this.#actor(principal), reauthorize: this.#again(proof, 'user') };
     };
   }
 
@@ -89,6 +99,7 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
       this.#asked = proof;
       return {
         principal: proof.principal,
+        actor: this.#actor(proof.principal),
         visibility: await visibilityOf(this.#platform, proof.principal, access),
         reauthorize: this.#again(proof, access),
       };

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Actor } from '../access/actor.ts';
 import type { Access, Principal, UserPrincipal, Visibility } from '../access/principal.ts';
 import type { ErrorFactory, LegateError } from '../kernel/errors.ts';
 import type { Db } from '../storage/index.ts';
@@ -9,6 +10,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** What a handler is given: everything about the call, checked and parsed. */
 export interface Call<Params, Query, Body> {
   readonly principal: Principal;
+  /** The caller, as events name it. */
+  readonly actor: Actor;
   /** What the ledger needs to prove the principal again under its lock. */
   readonly proof: { readonly epoch: number; readonly reauthenticate: (db: Db) => Promise<Principal> };
   /** How far the caller sees here; `all` on public routes has no meaning and is never used. */
@@ -24,6 +27,7 @@ export interface Call<Params, Query, Body> {
    */
   readonly requireUser: () => Promise<{
     readonly principal: UserPrincipal;
+    readonly actor: Actor;
     readonly reauthorize: (db: Db) => Promise<Visibility>;
   }>;
   /** On a public route: whoever calls, proved as on a route for `who`; by this credential instead of the request's own when one is given. Throws 401 or 403. */
@@ -32,6 +36,7 @@ export interface Call<Params, Query, Body> {
     credential?: string,
   ) => Promise<{
     readonly principal: Principal;
+    readonly actor: Actor;
     readonly visibility: Visibility;
     readonly reauthorize: (db: Db) => Promise<Visibility>;
   }>;

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../test/support/service.ts';
+import { SYSTEM } from '../access/actor.ts';
 
 const epochOf = async (t: TestService): Promise<number> => t.legate.platform.ledger.epoch.get();
 const invalidate = (t: TestService): Promise<void> =>
-  t.legate.platform.ledger.change(async (change) => change.invalidate());
+  t.legate.platform.ledger.change(SYSTEM, async (change) => change.invalidate());
 
 describe('the current epoch', () => {
   it('is known to whoever asks next, on this instance and on another, however often it was asked before', async () => {
@@ -32,7 +33,7 @@ describe('the current epoch', () => {
   it('moves with no change that ends nothing', async () => {
     const t = await createTestService();
     const before = await epochOf(t);
-    await t.legate.platform.ledger.change(async () => {});
+    await t.legate.platform.ledger.change(SYSTEM, async () => {});
     expect(await epochOf(t)).toBe(before);
   });
 });

@@ -1,3 +1,4 @@
+import type { Actor } from '../access/actor.ts';
 import type { Db } from '../storage/index.ts';
 import type { HourCounters } from './counters.ts';
 import type { AuditRecord, NewEvent } from './entry.ts';
@@ -18,6 +19,8 @@ export interface Outcome<T> {
   /** What is written, and emitted after the records, in the batch's own transaction. Only with a record. */
   readonly write?: (db: Db) => Promise<void>;
   readonly events?: readonly NewEvent[];
+  /** Whose doing the events are. */
+  readonly by?: Actor;
 }
 
 /** Something that a decision stands on and that is not in memory: counters by key, or whatever `load` brings in. */

@@ -1,3 +1,4 @@
+import type { Actor } from '../access/actor.ts';
 import type { Db } from '../storage/index.ts';
 import type { EventType } from './event-types.ts';
 
@@ -31,10 +32,16 @@ export interface NewEvent {
   /** Who may see it: the owner of what changed, or the person it is about. */
   readonly userId?: string;
   readonly data: Record<string, unknown>;
+  /** The fields that changed, as they were and as they are: never a secret. */
+  readonly before?: Record<string, unknown>;
+  readonly after?: Record<string, unknown>;
 }
 
+/** An event with the one whose doing it is. */
+export type ActedEvent = NewEvent & { readonly actor: Actor };
+
 /** An event as it stands in the ledger. */
-export type CommittedEvent = NewEvent & { /** `evt_...` */ readonly id: string };
+export type CommittedEvent = ActedEvent & { /** `evt_...` */ readonly id: string };
 
 /** The end of the ledger, as read under its lock. */
 export interface Head {

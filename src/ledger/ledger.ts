@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import { type Actor, SYSTEM } from '../access/actor.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { CommonErrors, LegateError } from '../kernel/errors.ts';
 import { type Database, type Db, isUnavailable, type Tables } from '../storage/index.ts';
@@ -6,7 +7,7 @@ import { ChangeBatcher } from './change-batcher.ts';
 import { HourCounters } from './counters.ts';
 import { CurrentEpoch } from './current-epoch.ts';
 import type { BatchContext, Need, Outcome, PendingDecision } from './decision.ts';
-import type { AuditRecord, Batch, BatchStore, CommittedEvent, Head, NewEvent } from './entry.ts';
+import type { ActedEvent, AuditRecord, Batch, BatchStore, CommittedEvent, Head, NewEvent } from './entry.ts';
 import { Mutex } from './mutex.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
 import { append } from './rows.ts';
@@ -41,7 +42,12 @@ export interface Change {
   invalidate(): void;
   /** Writes an audit entry: what a person decided about an agent's call, or what became of it without anybody. */
   record(record: AuditRecord): void;
+  /** Appends an event, as the doing of this change's actor. */
   emit(event: NewEvent): void;
+  /** Whose doing it is. What follows from a change, however far, is the doing of whoever made it. */
+  readonly actor: Actor;
+  /** From here on it is this actor's doing: for a request whose sender becomes known in the change, and for a group. */
+  actAs(actor: Actor): void;
   /** Brings what is held in memory of policy up to this change's beginning, so that rules can be checked on it. */
   readPolicy(): Promise<void>;
 }
@@ -49,12 +55,14 @@ export interface Change {
 /** What follows from events of one type in the very change that emitted them, whoever did. May emit further events, which are reacted to in their turn. */
 export type Reaction = (change: Change, events: readonly NewEvent[]) => Promise<void>;
 
-function byType(events: readonly NewEvent[]): Map<string, NewEvent[]> {
-  const groups = new Map<string, NewEvent[]>();
-  for (const event of events) {
-    const group = groups.get(event.type);
-    if (group) group.push(event);
-    else groups.set(event.type, [event]);
+/** Events of one type and one actor, together. */
+function grouped(emitted: readonly ActedEvent[]): { type: string; actor: Actor; events: NewEvent[] }[] {
+  const groups: { type: string; actor: Actor; events: NewEvent[] }[] = [];
+  for (const event of emitted) {
+    const { type, actor } = event;
+    const group = groups.find((one) => one.type === type && one.actor === actor);
+    if (group) group.events.push(event);
+    else groups.push({ type, actor, events: [event] });
   }
   return groups;
 }
@@ -100,7 +108,7 @@ export class Ledger {
   readonly #o: LedgerOptions;
   readonly #store: BatchStore;
   readonly #mutex = new Mutex();
-  readonly #together = new ChangeBatcher((work) => this.change(work));
+  readonly #together = new ChangeBatcher((work) => this.change(SYSTEM, work));
   readonly #counters = new HourCounters();
   readonly #listeners = new Set<(commit: Commit) => void>();
   readonly #invalidated = new Set<() => void>();
@@ -166,14 +174,15 @@ export class Ledger {
   }
 
   /**
-   * Runs a change in one transaction under the head row's lock and appends its records and events with it. Returns after the commit is
+   * Runs a change of `by` in one transaction under the head row's lock and appends its records and events with it. Returns after the commit is
    * durable. Inside `work` only `change.db` may be used. An unreachable database is 503 STORAGE_UNAVAILABLE.
    */
-  async change<T>(work: (change: Change) => Promise<T>): Promise<T> {
+  async change<T>(by: Actor, work: (change: Change) => Promise<T>): Promise<T> {
     return this.#mutex.run(async () => {
       const { database, clock, policy, reactions } = this.#o;
       const records: AuditRecord[] = [];
-      const events: NewEvent[] = [];
+      const emitted: ActedEvent[] = [];
+      let actor = by;
       let committed: CommittedEvent[] = [];
       let firstSeq = 0;
       let timestamp = 0;
@@ -195,24 +204,32 @@ export class Ledger {
               records.push(record);
             },
             emit: (event) => {
-              events.push(event);
+              emitted.push({ ...event, actor });
+            },
+            get actor() {
+              return actor;
+            },
+            actAs: (other) => {
+              actor = other;
             },
             readPolicy: async () => {
               if (policy.epoch !== head.epoch) await policy.refresh(database.read, head.epoch);
             },
           };
           const result = await work(change);
-          for (let reacted = 0; reacted < events.length; ) {
-            const emitted = events.slice(reacted);
-            reacted = events.length;
-            for (const [type, some] of byType(emitted))
-              for (const react of reactions?.get(type) ?? []) await react(change, some);
+          for (let reacted = 0; reacted < emitted.length; ) {
+            const fresh = emitted.slice(reacted);
+            reacted = emitted.length;
+            for (const group of grouped(fresh)) {
+              change.actAs(group.actor);
+              for (const react of reactions?.get(group.type) ?? []) await react(change, group.events);
+            }
           }
-          const appended = records.length + events.length;
+          const appended = records.length + emitted.length;
           if (appended > 0) {
             firstSeq = head.seq + 1;
             timestamp = now;
-            committed = await append(db, records, events, firstSeq, now);
+            committed = await append(db, records, emitted, firstSeq, now);
           }
           if (appended > 0 || invalidated) {
             await db
@@ -241,8 +258,11 @@ export class Ledger {
    * transaction with one durable commit. A LegateError that `work` returns rejects its own call and the commit stands; one that it
    * throws fails every call of the commit.
    */
-  changeTogether<T>(work: (change: Change) => Promise<T | LegateError>): Promise<T> {
-    return this.#together.add(work);
+  changeTogether<T>(by: Actor, work: (change: Change) => Promise<T | LegateError>): Promise<T> {
+    return this.#together.add((change) => {
+      change.actAs(by);
+      return work(change);
+    });
   }
 
   /** Lets waiting decisions finish, then refuses new ones. */
@@ -285,17 +305,17 @@ export class Ledger {
       const context: BatchContext = { now, epoch: head.epoch, counters: this.#counters, shared: new Map() };
       const prepared = await this.#prepare(batch, context);
 
-      const events: NewEvent[] = [];
+      const events: ActedEvent[] = [];
       const writes: ((db: Db) => Promise<void>)[] = [];
       for (const waiting of prepared) {
         try {
           const result = waiting.decision.decide(context);
           const outcome =
             'lacks' in result ? await this.#decideLoading(waiting.decision, context, result.lacks) : result;
-          const { answer, record, write, events: emitted } = outcome;
+          const { answer, record, write, events: emitted, by } = outcome;
           if (record) records.push(record);
           if (write) writes.push(write);
-          if (emitted) events.push(...emitted);
+          if (emitted) for (const event of emitted) events.push({ ...event, actor: by ?? SYSTEM });
           answered.push(waiting);
           answers.push(answer);
         } catch (error) {

@@ -248,6 +248,7 @@ const COLUMNS = [
   'user_agent',
   'delegation_ids',
   'data',
+  'change',
 ] as const satisfies readonly (keyof StreamEventRow)[];
 type Columns = ValuesOf<typeof COLUMNS>;
 type ValuesOf<Names extends readonly (keyof StreamEventRow)[]> = {
@@ -274,6 +275,7 @@ function toRow(columns: Columns): StreamEventRow {
     user_agent,
     delegation_ids,
     data,
+    change,
   ] = columns;
   return {
     seq,
@@ -293,5 +295,6 @@ function toRow(columns: Columns): StreamEventRow {
     user_agent,
     delegation_ids,
     data,
+    change,
   };
 }

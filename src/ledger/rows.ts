@@ -1,7 +1,7 @@
 import { chunk } from '../kernel/chunk.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Db, StreamEventRow } from '../storage/index.ts';
-import type { AuditRecord, CommittedEvent, NewEvent } from './entry.ts';
+import type { ActedEvent, AuditRecord, CommittedEvent } from './entry.ts';
 import type { EventType } from './event-types.ts';
 
 const NO_AUDIT = {
@@ -35,6 +35,7 @@ const auditRow = (r: AuditRecord, seq: number, timestamp: number): StreamEventRo
   user_agent: r.userAgent,
   delegation_ids: r.delegationIds,
   data: null,
+  change: null,
 });
 
 /** What an event fills of a row; the other columns are null. */
@@ -46,6 +47,7 @@ const eventColumns = (event: CommittedEvent, seq: number, timestamp: number) => 
   agent_id: event.agentId ?? null,
   user_id: event.userId ?? null,
   data: JSON.stringify(event.data),
+  change: JSON.stringify({ actor: event.actor, before: event.before, after: event.after }),
 });
 
 const eventRow = (event: CommittedEvent, seq: number, timestamp: number): StreamEventRow => ({
@@ -74,7 +76,7 @@ const ROWS_AT_ONCE = 100;
 export async function append(
   db: Db,
   records: readonly AuditRecord[],
-  events: readonly NewEvent[],
+  events: readonly ActedEvent[],
   firstSeq: number,
   now: number,
 ): Promise<CommittedEvent[]> {

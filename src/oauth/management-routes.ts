@@ -149,7 +149,7 @@ export const managementRoutes = [
     responses: { 204: null },
     errors: [ClientErrors.GRANT_NOT_FOUND],
     handle: async (call, platform) => {
-      await endGrant(platform, call.reauthorize, call.params.id);
+      await endGrant(platform, call, call.params.id);
       return { status: 204 };
     },
   }),
@@ -166,7 +166,7 @@ export const managementRoutes = [
     errors: [OAuthErrors.OAUTH_INVALID_REDIRECT_URI, OAuthErrors.OAUTH_INVALID_CLIENT_METADATA],
     handle: async (call, platform) => ({
       status: 201,
-      body: await registerClient(platform, call.body, 'admin', (change) => call.reauthorize(change.db)),
+      body: await registerClient(platform, call, call.body, 'admin'),
     }),
   }),
   defineRoute({
@@ -209,7 +209,7 @@ export const managementRoutes = [
     responses: { 204: null },
     errors: [ClientErrors.CLIENT_NOT_FOUND],
     handle: async (call, platform) => {
-      await deleteClient(platform, call.reauthorize, call.params.id);
+      await deleteClient(platform, call, call.params.id);
       return { status: 204 };
     },
   }),
@@ -235,8 +235,7 @@ export const managementRoutes = [
     responses: { 303: null },
     errors: [ClientErrors.GRANT_NOT_FOUND],
     handle: async (call, platform) => {
-      const { principal, reauthorize } = await call.requireUser();
-      return endOnPage(platform, principal.userId, reauthorize, call.body.grant);
+      return endOnPage(platform, await call.requireUser(), call.body.grant);
     },
   }),
 ];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Changer } from '../access/caller.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Call } from '../http/route.ts';
 import { CommonErrors } from '../kernel/errors.ts';
@@ -95,7 +96,7 @@ const consentPost = everywhere((path, mount) =>
 
 const handleToken = async (call: Call<undefined, undefined, TokenForm>, platform: Platform) => ({
   status: 200,
-  body: await token(platform, call.request, call.body),
+  body: await token(platform, call.request, call.body, call.actor),
 });
 const tokenRoute = (path: string, mount: 'base' | 'rest') =>
   defineRoute({
@@ -129,21 +130,25 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
 /** Anyone may register: what one registration can store is small. */
 const REGISTRATION_LIMIT = 8192;
 
-const mayRegister = async (platform: Platform, call: Call<undefined, undefined, unknown>): Promise<void> => {
+const mayRegister = async (platform: Platform, call: Call<undefined, undefined, unknown>): Promise<Changer> => {
   const { registration, registrationToken } = platform.config.mcp;
-  if (registration === 'open') return;
+  if (registration === 'open') return call;
   if (registration === 'closed')
     throw OAuthErrors.OAUTH_ACCESS_DENIED({ message: 'Clients cannot register themselves here.' });
   const bearer = /^bearer +(.+)$/i.exec(call.request.headers.get('authorization') ?? '')?.[1];
-  if (bearer !== undefined && registrationToken !== undefined && secretsEqual(bearer, registrationToken)) return;
+  if (bearer !== undefined && registrationToken !== undefined && secretsEqual(bearer, registrationToken)) return call;
   if (bearer === undefined) throw CommonErrors.UNAUTHORIZED();
-  const { principal } = await call.requireUser();
-  if (principal.role !== 'admin') throw OAuthErrors.OAUTH_ACCESS_DENIED();
+  const person = await call.requireUser();
+  if (person.principal.role !== 'admin') throw OAuthErrors.OAUTH_ACCESS_DENIED();
+  return person;
 };
 
 const handleRegister = async (call: Call<undefined, undefined, unknown>, platform: Platform) => {
-  await mayRegister(platform, call);
-  return { status: 201, body: await registerClient(platform, call.body, 'self'), headers: { pragma: 'no-cache' } };
+  return {
+    status: 201,
+    body: await registerClient(platform, await mayRegister(platform, call), call.body, 'self'),
+    headers: { pragma: 'no-cache' },
+  };
 };
 const register = everywhere((path, mount) =>
   defineRoute({
@@ -180,7 +185,7 @@ const AboutToken = z.object({
 const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof AboutToken>>, platform: Platform) => {
   const holder = await authenticateHolder(platform, clientCredentials(call.request, call.body));
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
-  await revokeToken(platform, holder.id, call.body.token);
+  await revokeToken(platform, holder.id, call.body.token, call.actor);
   return { status: 200, body: {} };
 };
 const revoke = everywhere((path, mount) =>

@@ -21,6 +21,7 @@ import { consentForms } from './migrations/0019-consent-forms.ts';
 import { delegationLimits } from './migrations/0020-delegation-limits.ts';
 import { makersOfAgents } from './migrations/0021-makers-of-agents.ts';
 import { attempts } from './migrations/0024-attempts.ts';
+import { actors } from './migrations/0025-actors.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -49,6 +50,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0020-delegation-limits': delegationLimits,
   '0021-makers-of-agents': makersOfAgents,
   '0024-attempts': attempts,
+  '0025-actors': actors,
 };
 
 export interface SchemaState {

@@ -124,6 +124,8 @@ interface StreamEventsTable {
   delegation_ids: string | null;
   /** JSON payload of types other than audit. */
   data: string | null;
+  /** JSON object of types other than audit: actor, before, after. */
+  change: string | null;
 }
 
 /** SQLite only: for each closed segment of the ledger, which rows belong to a key (ledger/postings.ts). */

@@ -198,7 +198,10 @@ describe('every type of event', () => {
       for (const { id, data: record } of events) {
         expect(record.data, type).toEqual(PAYLOADS[type]);
         const about = /^(auth|user)\./.test(type) ? {} : { agentId: record.data.agentId ?? record.data.fromAgent };
-        expect(record).toEqual({ id, type, timestamp: time, data: record.data, ...about, userId: owner.id });
+        const { actor, before, after, ...rest } = record;
+        expect(rest).toEqual({ id, type, timestamp: time, data: record.data, ...about, userId: owner.id });
+        expect(actor, type).toEqual(type === 'audit' ? undefined : expect.objectContaining({ kind: text }));
+        if (type === 'audit') expect([before, after]).toEqual([undefined, undefined]);
         expect(listed.find((e) => e.id === id)).toEqual(record);
         if (type === 'audit') expect(await ok('GET', `/audit/${record.data.id}`, owner)).toEqual(record.data);
       }
@@ -214,6 +217,7 @@ describe('every type of event', () => {
       type: 'auth.failed',
       timestamp: time,
       data: { emailHash, method: 'password', reason: 'INVALID_EMAIL_OR_PASSWORD', ipAddress: text },
+      actor: { kind: 'user', id: null, ip: text },
     });
     for (const [name, stream] of Object.entries(live))
       expect(stream.seen.some((e) => e.id === failed?.id)).toBe(name === 'admin');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SYSTEM } from '../../src/access/actor.ts';
 import {
   type AuthorizeAnswer,
   type AuthorizeInput,
@@ -21,7 +22,7 @@ const ask = (t: TestService, input: AuthorizeInput): Promise<AuthorizeAnswer> =>
   authorize(t.legate.platform, asker, input);
 
 async function putAgent(t: TestService, permissions: Permission[]): Promise<string> {
-  return t.legate.platform.ledger.change(async (change) => {
+  return t.legate.platform.ledger.change(SYSTEM, async (change) => {
     const id = newId('agent', change.now);
     await change.db
       .insertInto('agents')
@@ -48,7 +49,7 @@ async function putAgent(t: TestService, permissions: Permission[]): Promise<stri
 }
 
 const revoke = (t: TestService, id: string): Promise<void> =>
-  t.legate.platform.ledger.change(async (change) => {
+  t.legate.platform.ledger.change(SYSTEM, async (change) => {
     await change.db
       .updateTable('agents')
       .set({ revoked_at: change.now, policy_epoch: change.epoch })
@@ -102,7 +103,7 @@ describe('the ledger', () => {
   it('rolls a change back whole, with its events, when it fails', async () => {
     const t = await createTestService();
     await expect(
-      t.legate.platform.ledger.change(async (change) => {
+      t.legate.platform.ledger.change(SYSTEM, async (change) => {
         await change.db.insertInto('tenants').values({ id: 'tnt_1', name: 'n', slug: 's', created_at: 1 }).execute();
         change.emit({ type: 'agent.updated', data: {} });
         change.invalidate();

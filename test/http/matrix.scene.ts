@@ -1,3 +1,4 @@
+import { SYSTEM } from '../../src/access/actor.ts';
 import { newDelivery } from '../../src/activity/webhooks/dispatcher.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { createSession } from '../../src/people/sessions/index.ts';
@@ -75,10 +76,10 @@ export const registeredPath = async (s: Scene): Promise<string> => {
   return `/servers/${servers}`;
 };
 export const session = async ({ t, owner }: Scene): Promise<string> =>
-  t.legate.platform.ledger.change(
-    async (change) =>
-      (await createSession(t.legate.platform, change, owner.id, { ip: null, userAgent: null }, 'test')).session.id,
-  );
+  t.legate.platform.ledger.change(SYSTEM, async (change) => {
+    const device = { ip: null, userAgent: null };
+    return (await createSession(t.legate.platform, change, owner.id, device, 'test')).session.id;
+  });
 export const invite = async ({ t, owner }: Scene): Promise<string> =>
   (await t.call('POST', '/invites', { as: await t.admin(), body: { email: `invited-${owner.email}` } })).body.id;
 export const client = async ({ t }: Scene): Promise<string> =>

@@ -6,11 +6,11 @@ import { findAnomaly, toAnomaly } from './store.ts';
 /** A person has seen it. The first acknowledgement stays; a further one changes nothing. 404 ANOMALY_NOT_FOUND. */
 export async function acknowledgeAnomaly(
   platform: Platform,
-  caller: Pick<Caller, 'reauthorize' | 'principal'>,
+  caller: Pick<Caller, 'reauthorize' | 'principal' | 'actor'>,
   id: string,
   note: string | undefined,
 ): Promise<Anomaly> {
-  return platform.ledger.change(async ({ db, now }) => {
+  return platform.ledger.change(caller.actor, async ({ db, now }) => {
     const row = await findAnomaly(db, await caller.reauthorize(db), id);
     if (row.acknowledged_at !== null) return toAnomaly(row);
     const seen = {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
+import type { Actor } from '../../access/actor.ts';
+import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
-import { ANONYMOUS } from '../../access/principal.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { acknowledgeAnomaly } from './acknowledge-anomaly.ts';
@@ -18,7 +19,7 @@ export interface AnomaliesApi {
   acknowledge(id: string, input?: z.input<typeof Acknowledgement>): Promise<Anomaly>;
 }
 
-export function anomaliesApi(platform: Platform): AnomaliesApi {
+export function anomaliesApi(platform: Platform, actor: Actor): AnomaliesApi {
   const all = { kind: 'all' } as const;
   const db = platform.database.read;
   return {
@@ -29,11 +30,6 @@ export function anomaliesApi(platform: Platform): AnomaliesApi {
     },
     get: async (id) => toAnomaly(await findAnomaly(db, all, id)),
     acknowledge: async (id, input = {}) =>
-      acknowledgeAnomaly(
-        platform,
-        { reauthorize: async () => all, principal: ANONYMOUS },
-        id,
-        parseWith(Acknowledgement, input).note,
-      ),
+      acknowledgeAnomaly(platform, applicationCaller(actor), id, parseWith(Acknowledgement, input).note),
   };
 }

@@ -1,3 +1,4 @@
+import { SYSTEM } from '../../access/actor.ts';
 import { isApprovalStep } from '../../authorization/permissions/index.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Commit, NewEvent } from '../../ledger/index.ts';
@@ -201,7 +202,7 @@ export class AnomalyDetector {
       const moved =
         this.#found.length === 0
           ? await ledger.maintain(move)
-          : await ledger.change(async (change) => {
+          : await ledger.change(SYSTEM, async (change) => {
               if (!(await move(change.db))) return false;
               for (const one of this.#found) change.emit(await this.#keep(change.db, change.now, one));
               return true;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { IN_PROCESS } from '../../access/caller.ts';
+import type { Actor } from '../../access/actor.ts';
+import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
@@ -38,23 +39,23 @@ export interface BudgetsApi {
   delete(id: string): Promise<void>;
 }
 
-const all = IN_PROCESS.visibility;
+const all = { kind: 'all' } as const;
 const page = { after: undefined, limit: MAX };
 
-export const costsApi = (platform: Platform): CostsApi => ({
-  record: async (input) => recordCost(platform, IN_PROCESS, parseWith(RecordCost, input)),
+export const costsApi = (platform: Platform, actor: Actor): CostsApi => ({
+  record: async (input) => recordCost(platform, applicationCaller(actor), parseWith(RecordCost, input)),
   list: async (filter = {}) =>
     (await findCosts(platform.database.read, all, parseWith(CostFilter, asOverHttp(filter)), page)).map(toCost),
   summary: async (filter = {}) => summariseCosts(platform, all, parseWith(CostFilter, asOverHttp(filter))),
 });
 
-export const budgetsApi = (platform: Platform): BudgetsApi => ({
-  create: async (input) => createBudget(platform, IN_PROCESS, parseWith(CreateBudget, input)),
+export const budgetsApi = (platform: Platform, actor: Actor): BudgetsApi => ({
+  create: async (input) => createBudget(platform, applicationCaller(actor), parseWith(CreateBudget, input)),
   list: async (filter = {}) => {
     const rows = await findBudgets(platform.database.read, all, parseWith(BudgetFilter, filter), page);
     return rows.map((row) => toBudget(row, platform.clock.now()));
   },
   get: async (id) => toBudget(await findBudget(platform.database.read, all, id), platform.clock.now()),
-  update: async (id, input) => updateBudget(platform, IN_PROCESS, id, parseWith(UpdateBudget, input)),
-  delete: (id) => deleteBudget(platform, IN_PROCESS, id),
+  update: async (id, input) => updateBudget(platform, applicationCaller(actor), id, parseWith(UpdateBudget, input)),
+  delete: (id) => deleteBudget(platform, applicationCaller(actor), id),
 });

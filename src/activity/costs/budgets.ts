@@ -14,12 +14,8 @@ const MAX_BUDGETS_PER_AGENT = 20;
  * Sets a limit on an agent. Costs that were recorded in the present window count from the start; calls, and tokens stated
  * with decisions, count from now on. 404 AGENT_NOT_FOUND; 409 AGENT_REVOKED; 422 BUDGET_LIMIT_EXCEEDED.
  */
-export async function createBudget(
-  platform: Platform,
-  caller: Pick<Caller, 'reauthorize'>,
-  input: CreateBudget,
-): Promise<Budget> {
-  return platform.ledger.change(async (change) => {
+export async function createBudget(platform: Platform, caller: Caller, input: CreateBudget): Promise<Budget> {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const agent = await findChangeable(db, await caller.reauthorize(db), input.agentId);
     await assertRoomForBudget(db, agent.id);
@@ -76,11 +72,11 @@ async function spentSince(
 /** With another window it begins anew, as one that is made now. Another limit may be exceeded, and told, once more. 403 FORBIDDEN for a budget of the agent that asks; 404 BUDGET_NOT_FOUND. */
 export async function updateBudget(
   platform: Platform,
-  caller: Pick<Caller, 'reauthorize' | 'principal'>,
+  caller: Caller,
   id: string,
   input: UpdateBudget,
 ): Promise<Budget> {
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const row = await findBudget(db, await caller.reauthorize(db), id);
     assertNotItself(caller.principal, row.agent_id);
@@ -108,12 +104,8 @@ export async function updateBudget(
 }
 
 /** 403 FORBIDDEN for a budget of the agent that asks; 404 BUDGET_NOT_FOUND. */
-export async function deleteBudget(
-  platform: Platform,
-  caller: Pick<Caller, 'reauthorize' | 'principal'>,
-  id: string,
-): Promise<void> {
-  return platform.ledger.change(async (change) => {
+export async function deleteBudget(platform: Platform, caller: Caller, id: string): Promise<void> {
+  return platform.ledger.change(caller.actor, async (change) => {
     const row = await findBudget(change.db, await caller.reauthorize(change.db), id);
     assertNotItself(caller.principal, row.agent_id);
     await change.db.deleteFrom('budgets').where('id', '=', row.id).execute();

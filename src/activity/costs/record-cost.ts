@@ -1,4 +1,4 @@
-import type { Caller } from '../../access/caller.ts';
+import type { Changer } from '../../access/caller.ts';
 import { findAgent } from '../../authorization/agents/index.ts';
 import { isId, newId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
@@ -13,12 +13,8 @@ import { add, budgetExceeded, usageAt } from './usage.ts';
  * Attributes a cost to an agent, whatever its status: the bill may come after the end. Emits `cost.recorded`, and
  * `budget.exceeded` for each budget that it takes over its limit. 404 AGENT_NOT_FOUND; 422 AUDIT_ENTRY_UNKNOWN.
  */
-export async function recordCost(
-  platform: Platform,
-  caller: Pick<Caller, 'reauthorize'>,
-  input: RecordCost,
-): Promise<Cost> {
-  return platform.ledger.change(async (change) => {
+export async function recordCost(platform: Platform, caller: Changer, input: RecordCost): Promise<Cost> {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const agent = await findAgent(db, await caller.reauthorize(db), input.agentId);
     const decision = input.auditId === undefined ? undefined : await findDecision(change, agent.id, input.auditId);

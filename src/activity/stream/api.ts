@@ -1,3 +1,4 @@
+import type { Actor } from '../../access/actor.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import { isId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
@@ -33,7 +34,7 @@ const ownerOf = async (db: Db, agentId: string): Promise<string | undefined> =>
     ? (await db.selectFrom('agents').select('owner_id').where('id', '=', agentId).executeTakeFirst())?.owner_id
     : undefined;
 
-export function eventsApi(platform: Platform, fetch: (request: Request) => Promise<Response>): EventsApi {
+export function eventsApi(platform: Platform, actor: Actor, fetch: (request: Request) => Promise<Response>): EventsApi {
   const path = `${platform.config.http.basePath.replace(/\/$/, '')}/events/stream`;
   return {
     handleRequest: async (request) =>
@@ -42,7 +43,7 @@ export function eventsApi(platform: Platform, fetch: (request: Request) => Promi
         : null,
     emit: async (event) => {
       const { type, data, agentId, userId } = parseWith(EmittedEvent, event);
-      await platform.ledger.change(async (change) => {
+      await platform.ledger.change(actor, async (change) => {
         const owner = userId ?? (agentId === undefined ? undefined : await ownerOf(change.db, agentId));
         change.emit({
           type,

@@ -7,12 +7,14 @@ export const eventId = (id: string): string => (id.startsWith('aud_') ? `evt_${i
 
 const text = (value: string): string => JSON.stringify(value);
 
-/** The whole record as JSON (specification 2.7, contract 13). */
+/** The whole record as JSON (specification 2.7, contract 13 and 17.1). */
 export function toJson(row: StreamEventRow): string {
   const data = row.type === 'audit' ? toJsonText(row) : (row.data ?? '{}');
   const agent = row.agent_id === null ? '' : `,"agentId":${text(row.agent_id)}`;
   const user = row.user_id === null ? '' : `,"userId":${text(row.user_id)}`;
-  return `{"id":"${eventId(row.id)}","type":"${row.type}","timestamp":"${isoTime(row.timestamp)}","data":${data}${agent}${user}}`;
+  // What is stored is an object: its members become members of the record.
+  const change = row.change === null ? '' : `,${row.change.slice(1, -1)}`;
+  return `{"id":"${eventId(row.id)}","type":"${row.type}","timestamp":"${isoTime(row.timestamp)}","data":${data}${agent}${user}${change}}`;
 }
 
 /** As it is sent: `id:`, `event:` and `data:` (HTML, section 9.2). */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { SYSTEM } from '../../access/actor.ts';
 import { rowAt } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { frameText } from './record.ts';
@@ -12,7 +13,15 @@ const rowOf = (seq: number, text: string): StreamEventRow =>
     {
       firstSeq: seq,
       records: [],
-      events: [{ id: `evt_${String(seq).padStart(26, '0')}`, type: 'agent.created', agentId: 'agt_1', data: { text } }],
+      events: [
+        {
+          id: `evt_${String(seq).padStart(26, '0')}`,
+          type: 'agent.created',
+          agentId: 'agt_1',
+          data: { text },
+          actor: SYSTEM,
+        },
+      ],
       timestamp: 1_790_000_000_000 + seq,
     },
     0,

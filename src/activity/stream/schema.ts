@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ACTOR_KINDS } from '../../access/actor.ts';
 import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
 import { isoInstant, isoMoment, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
@@ -35,7 +36,19 @@ export const StreamQuery = z.object({
 });
 export type StreamQuery = z.output<typeof StreamQuery>;
 
-/** Specification 2.7. */
+/** Contract 17.1. */
+const ActorSchema = z
+  .object({
+    kind: z.enum(ACTOR_KINDS),
+    id: z.string().nullable().meta({ description: 'null: a request without a credential.' }),
+    ip: z.string().optional(),
+    clientId: z.string().optional(),
+    grantId: z.string().optional(),
+    userId: z.string().optional().meta({ description: 'The person that a token or the application acts for.' }),
+  })
+  .meta({ id: 'Actor' });
+
+/** Specification 2.7; contract 17.1. */
 export const StreamEvent = z
   .object({
     id: z.string(),
@@ -44,6 +57,11 @@ export const StreamEvent = z
     data: storedObject,
     agentId: z.string().optional(),
     userId: z.string().optional(),
+    actor: ActorSchema.optional().meta({
+      description: 'Who changed it. Every event has one but `audit`, and those of versions before it was recorded.',
+    }),
+    before: storedObject.optional().meta({ description: 'The fields that changed, as they were.' }),
+    after: storedObject.optional().meta({ description: 'The fields that changed, as they are.' }),
   })
   .meta({ id: 'StreamEvent' });
 export type StreamEvent = z.output<typeof StreamEvent>;

@@ -60,6 +60,7 @@ describe('GET /api/legate/events/stream', () => {
         data: expect.any(Object),
         agentId: agent.id,
         userId: owner.id,
+        ...(event === 'audit' ? {} : { actor: expect.objectContaining({ userId: owner.id }) }),
       });
     }
     expect(seen[0]?.data.data).toEqual({ agentId: agent.id, name: 'watched', ownerId: owner.id, type: 'autonomous' });

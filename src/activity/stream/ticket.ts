@@ -1,3 +1,4 @@
+import { UNKNOWN } from '../../access/actor.ts';
 import type { Principal } from '../../access/principal.ts';
 import { readCookie, sessionCookieName } from '../../access/session-cookie.ts';
 import type { Call } from '../../http/route.ts';
@@ -14,7 +15,7 @@ export type TicketHolder = { readonly credential: string } | { readonly external
 /** A ticket for one stream within a minute (contract 13): unlike a token, what stands in an address is worth nothing afterwards. */
 export async function createTicket(
   platform: Platform,
-  call: Pick<Call<unknown, unknown, unknown>, 'request' | 'principal' | 'reauthorize'>,
+  call: Pick<Call<unknown, unknown, unknown>, 'request' | 'principal' | 'reauthorize' | 'actor'>,
 ): Promise<{ ticket: string; expiresAt: string }> {
   const { request, principal } = call;
   const bearer = /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim();
@@ -27,7 +28,7 @@ export async function createTicket(
   const holder: TicketHolder = credential === undefined ? { external: principal } : { credential };
   const ticket = newSecret('streamTicket');
   const tokenHash = secretHash(ticket);
-  const expiresAt = await platform.ledger.change(async ({ db, now }) => {
+  const expiresAt = await platform.ledger.change(call.actor, async ({ db, now }) => {
     await call.reauthorize(db);
     const expires_at = now + MINUTE_MS;
     await db
@@ -46,7 +47,7 @@ export async function createTicket(
 /** Takes a ticket, by one atomic statement: of many at once one gets it. undefined: it is none, was used, or has expired. */
 export async function takeTicket(platform: Platform, ticket: string): Promise<TicketHolder | undefined> {
   const tokenHash = secretHash(ticket);
-  const row = await platform.ledger.change(({ db }) =>
+  const row = await platform.ledger.change(UNKNOWN, ({ db }) =>
     db.deleteFrom('stream_tickets').where('token_hash', '=', tokenHash).returningAll().executeTakeFirst(),
   );
   if (!row || platform.clock.now() >= row.expires_at) return undefined;

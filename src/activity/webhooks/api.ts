@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { ANONYMOUS } from '../../access/principal.ts';
+import type { Actor } from '../../access/actor.ts';
+import { applicationCaller } from '../../access/caller.ts';
 import { parseWith, text } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { redeliver, testWebhook } from './deliveries.ts';
@@ -24,9 +25,9 @@ export interface WebhooksApi {
   redeliver(deliveryId: string): Promise<Delivery>;
 }
 
-export function webhooksApi(platform: Platform): WebhooksApi {
+export function webhooksApi(platform: Platform, actor: Actor): WebhooksApi {
   const all = { kind: 'all' } as const;
-  const caller = { reauthorize: async () => all, principal: ANONYMOUS };
+  const caller = applicationCaller(actor);
   const db = platform.database.read;
   const page = { after: undefined, limit: MAX };
   return {

@@ -1,4 +1,4 @@
-import type { Caller } from '../../access/caller.ts';
+import type { Changer } from '../../access/caller.ts';
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { isId, newId } from '../../kernel/ids.ts';
@@ -42,12 +42,8 @@ async function sendTest(platform: Platform, id: string): Promise<Delivery> {
 }
 
 /** Tries again from the beginning, with the same `webhook-id`; what fails that is under way counts no more. 404 DELIVERY_NOT_FOUND. */
-export async function redeliver(
-  platform: Platform,
-  caller: Pick<Caller, 'reauthorize'>,
-  id: string,
-): Promise<Delivery> {
-  const row = await platform.ledger.change(async ({ db, now }) => {
+export async function redeliver(platform: Platform, caller: Changer, id: string): Promise<Delivery> {
+  const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
     const visibility = await caller.reauthorize(db);
     const found = isId('delivery', id)
       ? await db.selectFrom('webhook_deliveries').selectAll().where('id', '=', id).executeTakeFirst()

@@ -1,4 +1,4 @@
-import type { Caller } from '../../access/caller.ts';
+import type { Caller, Changer } from '../../access/caller.ts';
 import { AgentErrors } from '../../authorization/agents/index.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { seal } from '../../kernel/encryption.ts';
@@ -18,7 +18,7 @@ import { assertDeliverable } from './url.ts';
 const OVERLAP_MS = DAY_MS;
 const MAX_WEBHOOKS = 50;
 
-type By = Pick<Caller, 'reauthorize' | 'principal'>;
+type By = Pick<Caller, 'reauthorize' | 'principal' | 'actor'>;
 
 /** Events from now on are delivered to it. The secret is shown here and never again. 422 OWNER_NOT_FOUND, WEBHOOK_LIMIT_EXCEEDED. */
 export async function createWebhook(
@@ -29,7 +29,7 @@ export async function createWebhook(
 ): Promise<WebhookWithSecret> {
   assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
   const secret = newWebhookSecret();
-  const row = await platform.ledger.change(async ({ db, now }) => {
+  const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
     await caller.reauthorize(db);
     await assertMayReadEvents(platform, db, caller);
     if (caller.principal.kind === 'user' && caller.principal.via === 'external')
@@ -98,7 +98,7 @@ export async function updateWebhook(
   input: UpdateWebhook,
 ): Promise<Webhook> {
   if (input.url !== undefined) assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
-  const row = await platform.ledger.change(async ({ db, now }) => {
+  const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
     const before = await findWebhook(db, await caller.reauthorize(db), id);
     await assertMayReadEvents(platform, db, caller);
     if (input.enabled === true && before.enabled === 0) await beginHere(db);
@@ -120,8 +120,8 @@ export async function updateWebhook(
 }
 
 /** What waits for it is dropped with it. 404 WEBHOOK_NOT_FOUND. */
-export async function deleteWebhook(platform: Platform, caller: Pick<By, 'reauthorize'>, id: string): Promise<void> {
-  await platform.ledger.change(async ({ db }) => {
+export async function deleteWebhook(platform: Platform, caller: Changer, id: string): Promise<void> {
+  await platform.ledger.change(caller.actor, async ({ db }) => {
     await findWebhook(db, await caller.reauthorize(db), id);
     await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
     await db.deleteFrom('webhooks').where('id', '=', id).execute();
@@ -131,7 +131,7 @@ export async function deleteWebhook(platform: Platform, caller: Pick<By, 'reauth
 /** A new secret; for 24 hours messages are signed with the one before as well. 409 WEBHOOK_ROTATING within them. */
 export async function rotateWebhook(platform: Platform, caller: By, id: string): Promise<WebhookWithSecret> {
   const secret = newWebhookSecret();
-  const row = await platform.ledger.change(async ({ db, now }) => {
+  const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
     const before = await findWebhook(db, await caller.reauthorize(db), id);
     // The secret signs what the receiver believes: that of an address which a person has set is not for an agent.
     if (caller.principal.kind === 'agent' && before.by_agent === 0) throw CommonErrors.FORBIDDEN();

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { IN_PROCESS } from '../../access/caller.ts';
+import type { Actor } from '../../access/actor.ts';
+import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
@@ -33,24 +34,25 @@ export interface AgentsApi {
 
 const PAGE = 1000;
 
-export function agentsApi(platform: Platform): AgentsApi {
+export function agentsApi(platform: Platform, actor: Actor): AgentsApi {
+  const caller = applicationCaller(actor);
   return {
-    create: async (input) => createAgent(platform, IN_PROCESS, parseWith(CreateAgent, asOverHttp(input))),
+    create: async (input) => createAgent(platform, caller, parseWith(CreateAgent, asOverHttp(input))),
     list: async (filter = {}) => {
       const parsed = parseWith(AgentFilter, filter);
       const all: Agent[] = [];
       let cursor: string | undefined;
       do {
-        const { agents, next } = await listAgents(platform, IN_PROCESS, parsed, { limit: PAGE, cursor });
+        const { agents, next } = await listAgents(platform, caller, parsed, { limit: PAGE, cursor });
         all.push(...agents);
         cursor = next;
       } while (cursor !== undefined);
       return all;
     },
-    get: (id) => getAgent(platform, IN_PROCESS, id),
-    permissions: (id) => getEffectivePermissions(platform, IN_PROCESS, id),
-    update: async (id, input) => updateAgent(platform, IN_PROCESS, id, parseWith(UpdateAgent, asOverHttp(input))),
-    revoke: (id, reason) => revokeAgent(platform, IN_PROCESS, id, reason),
-    rotate: (id) => rotateAgent(platform, IN_PROCESS, id),
+    get: (id) => getAgent(platform, caller, id),
+    permissions: (id) => getEffectivePermissions(platform, caller, id),
+    update: async (id, input) => updateAgent(platform, caller, id, parseWith(UpdateAgent, asOverHttp(input))),
+    revoke: (id, reason) => revokeAgent(platform, caller, id, reason),
+    rotate: (id) => rotateAgent(platform, caller, id),
   };
 }

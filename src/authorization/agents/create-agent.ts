@@ -20,7 +20,7 @@ import { assertInFuture, assertRoomForAgent } from './store.ts';
  */
 export async function createAgent(platform: Platform, caller: Caller, input: CreateAgent): Promise<AgentWithToken> {
   const token = newSecret('agentToken');
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const visibility = await caller.reauthorize(db);
     if (visibility.kind !== 'all' && input.ownerId !== visibility.userId)

@@ -1,3 +1,4 @@
+import { SYSTEM } from '../../access/actor.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -37,7 +38,7 @@ export async function endAgentsOfExpiredGrants({ clock, database, ledger }: Plat
       .where((eb) => eb.or([eb('oauth_grants.id', 'is', null), eb('oauth_grants.expires_at', '<=', now)]))
       .limit(AT_ONCE);
   while ((await left(database.read, clock.now()).execute()).length > 0)
-    await ledger.change(async (change) => {
+    await ledger.change(SYSTEM, async (change) => {
       const rows = await left(change.db, change.now).execute();
       await revokeAgents(
         change,

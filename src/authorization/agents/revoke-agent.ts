@@ -9,7 +9,7 @@ import { findAgent } from './store.ts';
  * again does nothing. 404 AGENT_NOT_FOUND.
  */
 export async function revokeAgent(platform: Platform, caller: Caller, id: string, reason = 'revoked'): Promise<void> {
-  await platform.ledger.change(async (change) => {
+  await platform.ledger.change(caller.actor, async (change) => {
     await findAgent(change.db, await caller.reauthorize(change.db), id);
     await revokeAgents(change, [id], reason);
   });

@@ -14,7 +14,7 @@ import { findChangeable } from './store.ts';
  */
 export async function rotateAgent(platform: Platform, caller: Caller, id: string): Promise<AgentWithToken> {
   const token = newSecret('agentToken');
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const row = await findChangeable(db, await caller.reauthorize(db), id);
     await assertMayChange(platform, db, caller.principal, row, now);

@@ -15,7 +15,7 @@ import { assertInFuture, assertRoomForAgent, findChangeable } from './store.ts';
  * and 422 AGENT_LIMIT_EXCEEDED when a later expiry would revive one agent too many.
  */
 export async function updateAgent(platform: Platform, caller: Caller, id: string, input: UpdateAgent): Promise<Agent> {
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const row = await findChangeable(db, await caller.reauthorize(db), id);
     await assertMayChange(platform, db, caller.principal, row, now);

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { IN_PROCESS } from '../../access/caller.ts';
+import type { Actor } from '../../access/actor.ts';
+import { applicationCaller } from '../../access/caller.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { resolveApproval } from './resolve-approval.ts';
@@ -17,13 +18,14 @@ export interface ApprovalsApi {
   deny(id: string, input?: z.input<typeof Resolution>): Promise<Approval>;
 }
 
-export function approvalsApi(platform: Platform): ApprovalsApi {
-  const all = IN_PROCESS.visibility;
+export function approvalsApi(platform: Platform, actor: Actor): ApprovalsApi {
+  const all = { kind: 'all' } as const;
+  const caller = applicationCaller(actor);
   const db = platform.database.read;
   const resolve =
     (status: 'approved' | 'denied') =>
     async (id: string, input: z.input<typeof Resolution> = {}) =>
-      resolveApproval(platform, IN_PROCESS, id, status, parseWith(Resolution, input).note);
+      resolveApproval(platform, caller, id, status, parseWith(Resolution, input).note);
   return {
     list: async (filter = {}) => {
       const now = platform.clock.now();

@@ -1,3 +1,4 @@
+import { SYSTEM } from '../../access/actor.ts';
 import type { Platform } from '../../platform.ts';
 import { settle } from './settle.ts';
 import { lapsed } from './store.ts';
@@ -16,7 +17,7 @@ export async function lapseApprovals(platform: Platform): Promise<void> {
       .limit(1)
       .executeTakeFirst();
   while (await anyLapsed()) {
-    await ledger.change(async (change) => {
+    await ledger.change(SYSTEM, async (change) => {
       const rows = await change.db
         .selectFrom('approvals')
         .selectAll()

@@ -17,7 +17,7 @@ export async function resolveApproval(
   status: 'approved' | 'denied',
   note: string | undefined,
 ): Promise<Approval> {
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const row = await findApproval(db, await caller.reauthorize(db), id);
     if (row.status !== 'pending' || now >= row.expires_at) throw ApprovalErrors.APPROVAL_NOT_PENDING();

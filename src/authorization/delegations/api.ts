@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { IN_PROCESS } from '../../access/caller.ts';
+import type { Actor } from '../../access/actor.ts';
+import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import { cutPage } from '../../http/page.ts';
 import { parseWith } from '../../kernel/json.ts';
@@ -21,10 +22,11 @@ export interface DelegationsApi {
   revoke(id: string): Promise<void>;
 }
 
-export function delegationsApi(platform: Platform): DelegationsApi {
-  const all = IN_PROCESS.visibility;
+export function delegationsApi(platform: Platform, actor: Actor): DelegationsApi {
+  const all = { kind: 'all' } as const;
+  const caller = applicationCaller(actor);
   return {
-    create: async (input) => createDelegation(platform, IN_PROCESS, parseWith(CreateDelegation, asOverHttp(input))),
+    create: async (input) => createDelegation(platform, caller, parseWith(CreateDelegation, asOverHttp(input))),
     list: async (filter = {}) => {
       const parsed = parseWith(DelegationFilter, filter);
       const now = platform.clock.now();
@@ -41,6 +43,6 @@ export function delegationsApi(platform: Platform): DelegationsApi {
       return found;
     },
     get: async (id) => toDelegation(await findDelegation(platform.database.read, all, id, platform.clock.now())),
-    revoke: (id) => revokeDelegation(platform, IN_PROCESS, id),
+    revoke: (id) => revokeDelegation(platform, caller, id),
   };
 }

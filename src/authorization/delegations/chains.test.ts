@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { cpuTimer } from '../../../test/support/cpu.ts';
 import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 import { newId } from '../../kernel/ids.ts';
 
 const LATER = 10 * 60_000;
@@ -306,7 +307,7 @@ describe('a dense graph: 9 layers of 20 agents, each delegating to all of the ne
       (i === 0 ? [1] : [Math.ceil(i / width) * width + 1]).flatMap((first) =>
         Array.from({ length: first > last ? 0 : width }, (_, n) => first + n),
       );
-    await t.legate.platform.ledger.change(async ({ db: change, now, epoch, invalidate }) => {
+    await t.legate.platform.ledger.change(SYSTEM, async ({ db: change, now, epoch, invalidate }) => {
       for (let i = 0; i <= last; i++) {
         const rows = below(i).map((to) => ({
           id: newId('delegation', now),

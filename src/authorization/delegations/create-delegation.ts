@@ -29,7 +29,7 @@ export async function createDelegation(
   caller: Caller,
   input: CreateDelegation,
 ): Promise<Delegation> {
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const visibility = await caller.reauthorize(db);
     const agents = await selectAgents(db, [input.fromAgent, input.toAgent]);

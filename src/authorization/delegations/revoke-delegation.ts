@@ -17,7 +17,7 @@ export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked' | 'tena
  * DELEGATION_NOT_FOUND.
  */
 export async function revokeDelegation(platform: Platform, caller: Caller, id: string): Promise<void> {
-  await platform.ledger.change(async (change) => {
+  await platform.ledger.change(caller.actor, async (change) => {
     const { db } = change;
     const visibility = await caller.reauthorize(db);
     const row = isId('delegation', id)

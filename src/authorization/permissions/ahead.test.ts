@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 import { Ledger } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { type AuthorizeInput, authorize } from './authorize.ts';
@@ -106,6 +107,7 @@ describe('conditions on the arguments', () => {
     for (const input of [asked(root.id, 1), asked(root.id, 20_000), asked(agent.id, 20_000)]) {
       let unlock = (): void => {};
       const locked = platform.ledger.change(
+        SYSTEM,
         () =>
           new Promise<void>((resolve) => {
             unlock = resolve;

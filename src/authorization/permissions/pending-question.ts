@@ -1,3 +1,4 @@
+import { type Actor, actorOf, application } from '../../access/actor.ts';
 import { actingAgent, type Principal } from '../../access/principal.ts';
 import { clockHour } from '../../kernel/clock.ts';
 import { CommonErrors, invalidCredential } from '../../kernel/errors.ts';
@@ -238,7 +239,8 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     };
     const answer = answerOf(decision, auditId, context.now, trace);
     const outcome = this.#withApproval(context, agent, decision, approval, { answer, record });
-    return results.length === 0 ? outcome : withGateResults(outcome, results);
+    const whole = results.length === 0 ? outcome : withGateResults(outcome, results);
+    return whole.events ? { ...whole, by: this.#actor() } : whole;
   }
 
   #withApproval(
@@ -324,6 +326,12 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     const { policy } = this.#platform;
     await policy.loadAll(db, [id]);
     if (!policy.peek(id)) throw new Error(`The agent ${id} of a delegation does not exist.`);
+  }
+
+  /** Whoever asks is the one who asked for an approval, or exceeded a budget. */
+  #actor(): Actor {
+    const ip = this.#platform.config.multiSession.trackIp ? this.#asker.ip : null;
+    return this.#principal === null ? application() : actorOf(this.#principal, ip);
   }
 
   /** May the asker, as it is now, ask about this agent? Throws 401, 403 or 404. */

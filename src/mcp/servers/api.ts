@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import type { Actor } from '../../access/actor.ts';
+import { applicationCaller } from '../../access/caller.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { registerServer } from './register-server.ts';
@@ -17,14 +19,14 @@ export interface McpApi {
   removeServer(id: string): Promise<void>;
 }
 
-export function mcpApi(platform: Platform): McpApi {
-  const reauthorize = async (): Promise<void> => {};
+export function mcpApi(platform: Platform, actor: Actor): McpApi {
+  const caller = applicationCaller(actor);
   return {
     registerServer: async (input) =>
-      registerServer(platform, parseWith(RegisterMcpServer, input), { reauthorize, taken: 'replace' }),
+      registerServer(platform, parseWith(RegisterMcpServer, input), { caller, taken: 'replace' }),
     listServers: async () => (await listServers(platform.database.read, { limit: MAX_SERVERS })).map(toServer),
     getServer: async (id) => toServer(await findServer(platform.database.read, id)),
-    updateServer: async (id, input) => updateServer(platform, reauthorize, id, parseWith(UpdateMcpServer, input)),
-    removeServer: (id) => removeServer(platform, reauthorize, id),
+    updateServer: async (id, input) => updateServer(platform, caller, id, parseWith(UpdateMcpServer, input)),
+    removeServer: (id) => removeServer(platform, caller, id),
   };
 }

@@ -1,3 +1,4 @@
+import type { Changer } from '../../access/caller.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, McpServerRow } from '../../storage/index.ts';
@@ -6,8 +7,7 @@ import { MAX_SERVERS, type McpServer, type RegisterMcpServer } from './schema.ts
 import { findServerByName, toServer } from './store.ts';
 
 interface Options {
-  /** Proves the right again inside the change. */
-  readonly reauthorize: (db: Db) => Promise<unknown>;
+  readonly caller: Changer;
   /** A name that is taken: `refuse`, or `replace` what is registered under it, which keeps its id. */
   readonly taken: 'refuse' | 'replace';
 }
@@ -16,11 +16,11 @@ interface Options {
 export async function registerServer(
   platform: Platform,
   input: RegisterMcpServer,
-  { reauthorize, taken }: Options,
+  { caller, taken }: Options,
 ): Promise<McpServer> {
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    await reauthorize(db);
+    await caller.reauthorize(db);
     const there = await findServerByName(db, input.name);
     if (there && taken === 'refuse') throw McpErrors.MCP_SERVER_NAME_IN_USE({ details: { path: 'name' } });
     if (!there) await assertRoom(db);

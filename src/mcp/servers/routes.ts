@@ -24,7 +24,7 @@ export const serverRoutes = [
     errors: [MCP_SERVER_NAME_IN_USE, MCP_SERVER_LIMIT_EXCEEDED],
     handle: async (call, platform) => ({
       status: 201,
-      body: await registerServer(platform, call.body, { reauthorize: call.reauthorize, taken: 'refuse' }),
+      body: await registerServer(platform, call.body, { caller: call, taken: 'refuse' }),
     }),
   }),
   defineRoute({
@@ -67,7 +67,7 @@ export const serverRoutes = [
     errors: [MCP_SERVER_NOT_FOUND, MCP_SERVER_NAME_IN_USE],
     handle: async (call, platform) => ({
       status: 200,
-      body: await updateServer(platform, call.reauthorize, call.params.id, call.body),
+      body: await updateServer(platform, call, call.params.id, call.body),
     }),
   }),
   defineRoute({
@@ -80,7 +80,7 @@ export const serverRoutes = [
     responses: { 204: null },
     errors: [MCP_SERVER_NOT_FOUND],
     handle: async (call, platform) => {
-      await removeServer(platform, call.reauthorize, call.params.id);
+      await removeServer(platform, call, call.params.id);
       return { status: 204 };
     },
   }),

@@ -1,21 +1,20 @@
+import type { Changer } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db, McpServerRow } from '../../storage/index.ts';
+import type { McpServerRow } from '../../storage/index.ts';
 import { McpErrors } from './errors.ts';
 import type { McpServer, UpdateMcpServer } from './schema.ts';
 import { findServer, findServerByName, toServer } from './store.ts';
 
-type Reauthorize = (db: Db) => Promise<unknown>;
-
 /** Changes what is given and leaves the rest. 404 MCP_SERVER_NOT_FOUND, 422 MCP_SERVER_NAME_IN_USE. */
 export async function updateServer(
   platform: Platform,
-  reauthorize: Reauthorize,
+  caller: Changer,
   id: string,
   input: UpdateMcpServer,
 ): Promise<McpServer> {
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    await reauthorize(db);
+    await caller.reauthorize(db);
     const row = await findServer(db, id);
     if (input.name !== undefined && input.name !== row.name && (await findServerByName(db, input.name)))
       throw McpErrors.MCP_SERVER_NAME_IN_USE({ details: { path: 'name' } });
@@ -39,9 +38,9 @@ export async function updateServer(
 }
 
 /** 404 MCP_SERVER_NOT_FOUND. From then on no token is issued for it, and none for it is valid. */
-export async function removeServer(platform: Platform, reauthorize: Reauthorize, id: string): Promise<void> {
-  await platform.ledger.change(async (change) => {
-    await reauthorize(change.db);
+export async function removeServer(platform: Platform, caller: Changer, id: string): Promise<void> {
+  await platform.ledger.change(caller.actor, async (change) => {
+    await caller.reauthorize(change.db);
     await findServer(change.db, id);
     await change.db.deleteFrom('mcp_servers').where('id', '=', id).execute();
     change.invalidate();

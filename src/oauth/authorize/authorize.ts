@@ -141,8 +141,9 @@ export function decideOnPage(
 }
 
 /** The person, and the proof of them inside the change. A user of the embedder's own sign-in becomes a bare record. */
-export const approvalBy = (platform: Platform, { principal, reauthorize }: Person) => ({
+export const approvalBy = (platform: Platform, { principal, reauthorize, actor }: Person) => ({
   userId: principal.userId,
+  actor,
   reauthorize: async (db: Db): Promise<void> => {
     await reauthorize(db);
     if (principal.via === 'external') await ensureExternalUser(db, platform.clock.now(), principal);

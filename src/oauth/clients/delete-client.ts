@@ -1,6 +1,7 @@
+import type { Changer } from '../../access/caller.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db, OAuthClientRow } from '../../storage/index.ts';
+import type { OAuthClientRow } from '../../storage/index.ts';
 import { revokeUnusedAgents } from '../consent/consent-agent.ts';
 import { forgetConsentForms } from '../consent/consent-form.ts';
 import { endGrants } from '../consent/grants.ts';
@@ -21,14 +22,10 @@ export function listClients(
  * Ends the client, all its grants and the agents that consents made for it. One with a metadata document has no row of its own: it is known by what people granted it, and
  * may ask them again. 404 CLIENT_NOT_FOUND.
  */
-export async function deleteClient(
-  platform: Platform,
-  reauthorize: (db: Db) => Promise<unknown>,
-  id: string,
-): Promise<void> {
-  await platform.ledger.change(async (change) => {
+export async function deleteClient(platform: Platform, caller: Changer, id: string): Promise<void> {
+  await platform.ledger.change(caller.actor, async (change) => {
     const { db } = change;
-    await reauthorize(db);
+    await caller.reauthorize(db);
     const granted = isDocumentId(id)
       ? await db
           .selectFrom('oauth_grants')

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Changer } from '../../access/caller.ts';
 import { newId } from '../../kernel/ids.ts';
 import { text, toIssues } from '../../kernel/json.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
@@ -133,12 +134,7 @@ async function removeOldestUnused({ db }: Change, kept: number): Promise<void> {
  * Registers a client (RFC 7591, contract 12.1). No method stated: a secret is issued, and need not be sent. Nothing that a
  * registration names is fetched.
  */
-export async function registerClient(
-  platform: Platform,
-  value: unknown,
-  origin: 'self' | 'admin',
-  reauthorize: (change: Change) => Promise<unknown> = async () => {},
-) {
+export async function registerClient(platform: Platform, caller: Changer, value: unknown, origin: 'self' | 'admin') {
   const metadata = parseClientMetadata(value, origin === 'admin' ? AdminClientMetadata : ClientMetadata);
   const method = metadata.token_endpoint_auth_method ?? 'optional';
   const secret = method === 'none' ? undefined : newSecret('clientSecret');
@@ -147,8 +143,8 @@ export async function registerClient(
   const { client_name, redirect_uris } = metadata;
   const resources = await knownResources(platform, metadata.resources ?? []);
   const kept = { ...Kept.parse(metadata), ...(resources.length > 0 ? { resources } : {}) };
-  const row = await platform.ledger.change(async (change) => {
-    await reauthorize(change);
+  const row = await platform.ledger.change(caller.actor, async (change) => {
+    await caller.reauthorize(change.db);
     const made: OAuthClientRow = {
       id: newId('client', change.now),
       secret_hash: secret === undefined ? null : secretHash(secret),

@@ -1,3 +1,4 @@
+import type { Changer } from '../../access/caller.ts';
 import type { UserPrincipal, Visibility } from '../../access/principal.ts';
 import {
   actions,
@@ -75,18 +76,14 @@ export async function appsPage(
 /** Ends one and shows the rest. 404 GRANT_NOT_FOUND. */
 export async function endOnPage(
   platform: Platform,
-  userId: string,
-  reauthorize: (db: Db) => Promise<unknown>,
+  person: Changer & { readonly principal: UserPrincipal },
   grantId: string,
 ): Promise<Response> {
-  const own: Visibility = { kind: 'owner', userId };
-  await endGrant(
-    platform,
-    async (db) => {
-      await reauthorize(db);
-      return own;
-    },
-    grantId,
-  );
+  const own: Visibility = { kind: 'owner', userId: person.principal.userId };
+  const reauthorize = async (db: Db): Promise<Visibility> => {
+    await person.reauthorize(db);
+    return own;
+  };
+  await endGrant(platform, { reauthorize, actor: person.actor }, grantId);
   return seeOther(`${pathOf(platform, APPS_PATH)}?ended=1`);
 }

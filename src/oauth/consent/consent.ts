@@ -1,3 +1,4 @@
+import type { Actor } from '../../access/actor.ts';
 import { isActive } from '../../authorization/agents/index.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
@@ -60,6 +61,7 @@ export interface Approval {
   readonly form?: ConsentForm;
   /** Proves the person again inside the change. */
   readonly reauthorize: (db: Db) => Promise<unknown>;
+  readonly actor: Actor;
 }
 
 /**
@@ -71,7 +73,7 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
   const codeHash = secretHash(code);
   const location = answerLocation(platform, request, { code });
   const { client, redirectUri, target } = request;
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change({ ...approval.actor, clientId: client.id }, async (change) => {
     await approval.reauthorize(change.db);
     const expiresAt = change.now + CODE_TTL_MS;
     if (approval.form) {
@@ -126,10 +128,10 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
 export async function deny(
   platform: Platform,
   request: AuthorizationRequest,
-  { form, reauthorize }: Pick<Approval, 'reauthorize'> & { readonly form: ConsentForm },
+  { form, reauthorize, actor }: Pick<Approval, 'reauthorize' | 'actor'> & { readonly form: ConsentForm },
 ): Promise<string> {
   const location = answerLocation(platform, request, { error: 'access_denied' });
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change({ ...actor, clientId: request.client.id }, async (change) => {
     await reauthorize(change.db);
     const answer = { location, codeHash: null, goodUntil: change.now + CODE_TTL_MS };
     return (await takeForm(platform, change, form, answer)) ?? location;

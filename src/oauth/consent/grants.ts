@@ -1,3 +1,4 @@
+import type { Changer } from '../../access/caller.ts';
 import type { Visibility } from '../../access/principal.ts';
 import { endDelegations } from '../../authorization/delegations/index.ts';
 import { chunk } from '../../kernel/chunk.ts';
@@ -99,14 +100,10 @@ export function findGrants(
   return query.orderBy('oauth_grants.id', 'desc').limit(page.limit).execute();
 }
 
-/** Ends a grant; the person is asked again when the client comes back. 404 GRANT_NOT_FOUND. */
-export async function endGrant(
-  platform: Platform,
-  reauthorize: (db: Db) => Promise<Visibility>,
-  id: string,
-): Promise<void> {
-  await platform.ledger.change(async (change) => {
-    const visibility = await reauthorize(change.db);
+/** A person ends what they granted, and is asked again when the client comes back. 404 GRANT_NOT_FOUND. */
+export async function endGrant(platform: Platform, caller: Changer, id: string): Promise<void> {
+  await platform.ledger.change(caller.actor, async (change) => {
+    const visibility = await caller.reauthorize(change.db);
     const row = isId('grant', id)
       ? await whereVisible(change.db, visibility).where('oauth_grants.id', '=', id).executeTakeFirst()
       : undefined;

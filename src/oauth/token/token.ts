@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Actor } from '../../access/actor.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
 import {
@@ -29,8 +30,8 @@ export const TokenAnswer = z
   })
   .meta({ id: 'TokenResponse' });
 
-/** The token endpoint (RFC 6749, section 3.2): the form, then the client, then the grant. */
-export async function token(platform: Platform, http: Request, form: TokenForm): Promise<TokenResponse> {
+/** The token endpoint (RFC 6749, section 3.2): the form, then the client, then the grant. `from`: the request, as it came. */
+export async function token(platform: Platform, http: Request, form: TokenForm, from: Actor): Promise<TokenResponse> {
   const request = readTokenRequest(form);
   let clientId = form.client_id;
   const credentials = (): ClientCredentials => {
@@ -41,15 +42,15 @@ export async function token(platform: Platform, http: Request, form: TokenForm):
   try {
     switch (request.grant_type) {
       case 'authorization_code':
-        return await exchangeCode(platform, await clientOf(platform, credentials(), request), request);
+        return await exchangeCode(platform, await clientOf(platform, credentials(), request), request, from);
       case 'refresh_token':
-        return await refresh(platform, await clientOf(platform, credentials(), request), request);
+        return await refresh(platform, await clientOf(platform, credentials(), request), request, from);
       case 'client_credentials':
-        return await clientCredentialsGrant(platform, credentials(), request);
+        return await clientCredentialsGrant(platform, credentials(), request, from);
       case TOKEN_EXCHANGE:
         // The actor proves itself with its own token; a client or agent that names itself has to prove itself as well.
         if (hasClientCredentials(http, form)) await authenticateHolder(platform, credentials());
-        return await exchangeToken(platform, request);
+        return await exchangeToken(platform, request, from);
     }
   } catch (error) {
     throw error instanceof LegateError

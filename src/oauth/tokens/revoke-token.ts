@@ -1,4 +1,6 @@
+import type { Actor } from '../../access/actor.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
+import { isId } from '../../kernel/ids.ts';
 import { secretHash } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import { endGrants } from '../consent/grants.ts';
@@ -8,8 +10,10 @@ import { grantOfJti, readAccessToken } from './access-token.ts';
  * Token revocation (RFC 7009). A refresh token takes its whole grant with it, an access token ends alone. A token that is unknown, or
  * another client's, changes nothing, and nothing is said about it (section 2.2).
  */
-export async function revokeToken(platform: Platform, clientId: string, token: string): Promise<void> {
-  await platform.ledger.change(async (change) => {
+export async function revokeToken(platform: Platform, clientId: string, token: string, from: Actor): Promise<void> {
+  const agent = isId('agent', clientId);
+  const holder: Actor = { ...from, ...(agent ? { kind: 'agent', id: clientId } : {}), clientId };
+  await platform.ledger.change(holder, async (change) => {
     const { db, now } = change;
     const refresh = await db
       .selectFrom('oauth_refresh_tokens')

@@ -95,13 +95,13 @@ export async function endSessionForm(
   const { userId } = asUser(call.principal);
   const current = currentOf(call.principal);
   const { id } = call.body;
-  const { reauthorize, ip } = call;
+  const { reauthorize, ip, actor } = call;
   if (id === undefined) {
-    await revokeSessions(platform, userId, { reauthorize, ip, reason: 'revoked', except: current });
+    await revokeSessions(platform, userId, { reauthorize, ip, actor, reason: 'revoked', except: current });
     return seeOther(`${pathOf(platform, PATHS.devices)}?done=others`);
   }
   try {
-    await revokeSession(platform, userId, id, { reauthorize, ip, reason: 'revoked' });
+    await revokeSession(platform, userId, id, { reauthorize, ip, actor, reason: 'revoked' });
   } catch (error) {
     if (!(error instanceof LegateError) || error.code !== SessionErrors.SESSION_NOT_FOUND.code) throw error;
   }

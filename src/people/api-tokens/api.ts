@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import type { Actor } from '../../access/actor.ts';
+import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
@@ -18,8 +20,9 @@ export interface ApiTokensApi {
   revoke(id: string): Promise<void>;
 }
 
-export const apiTokensApi = (platform: Platform): ApiTokensApi => ({
-  create: async (userId, input) => createApiToken(platform, { userId }, parseWith(CreateApiToken, asOverHttp(input))),
+export const apiTokensApi = (platform: Platform, actor: Actor): ApiTokensApi => ({
+  create: async (userId, input) =>
+    createApiToken(platform, applicationCaller(actor), { userId }, parseWith(CreateApiToken, asOverHttp(input))),
   list: async (userId) => {
     const all: ApiToken[] = [];
     for (;;) {
@@ -28,5 +31,5 @@ export const apiTokensApi = (platform: Platform): ApiTokensApi => ({
       if (page.length < PAGE) return all;
     }
   },
-  revoke: (id) => revokeApiToken(platform, { kind: 'all' }, id),
+  revoke: (id) => revokeApiToken(platform, applicationCaller(actor), id),
 });

@@ -1,3 +1,4 @@
+import type { Changer } from '../../access/caller.ts';
 import type { UserPrincipal } from '../../access/principal.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -22,13 +23,14 @@ const MAX_PER_USER = 50;
  */
 export async function createApiToken(
   platform: Platform,
+  caller: Changer,
   maker: Maker,
   input: CreateApiToken,
-  reauthorize?: (db: Db) => Promise<unknown>,
 ): Promise<ApiTokenWithSecret> {
   const token = newSecret('apiToken');
-  return platform.ledger.change(async ({ db, now }) => {
-    await reauthorize?.(db);
+  return platform.ledger.change(caller.actor, async (change) => {
+    const { db, now } = change;
+    await caller.reauthorize(db);
     const expiresAt = input.expiresAt ?? null;
     if (expiresAt !== null && expiresAt <= now)
       throw ApiTokenErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });

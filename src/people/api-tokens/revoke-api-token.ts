@@ -1,18 +1,12 @@
-import type { Visibility } from '../../access/principal.ts';
+import type { Changer } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db } from '../../storage/index.ts';
 import { ApiTokenErrors } from './errors.ts';
 
 /** Ends an API token at once, on every instance. 404 API_TOKEN_NOT_FOUND for what is out of reach as for what does not exist. */
-export async function revokeApiToken(
-  platform: Platform,
-  visibility: Visibility,
-  id: string,
-  reauthorize?: (db: Db) => Promise<unknown>,
-): Promise<void> {
+export async function revokeApiToken(platform: Platform, caller: Changer, id: string): Promise<void> {
   if (!/^tok_[0-9a-z]{26}$/.test(id)) throw ApiTokenErrors.API_TOKEN_NOT_FOUND();
-  await platform.ledger.change(async (change) => {
-    await reauthorize?.(change.db);
+  await platform.ledger.change(caller.actor, async (change) => {
+    const visibility = await caller.reauthorize(change.db);
     let query = change.db.deleteFrom('api_tokens').where('id', '=', id);
     if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
     const { numDeletedRows } = await query.executeTakeFirstOrThrow();

@@ -27,7 +27,12 @@ export const apiTokenRoutes = [
     ],
     handle: async (call, platform) => ({
       status: 201,
-      body: await createApiToken(platform, asUser(call.principal), call.body, withRecentProof(platform, call)),
+      body: await createApiToken(
+        platform,
+        { reauthorize: withRecentProof(platform, call), actor: call.actor },
+        asUser(call.principal),
+        call.body,
+      ),
     }),
   }),
   defineRoute({
@@ -56,7 +61,7 @@ export const apiTokenRoutes = [
     responses: { 204: null },
     errors: [ApiTokenErrors.API_TOKEN_NOT_FOUND],
     handle: async (call, platform) => {
-      await revokeApiToken(platform, call.visibility, call.params.id, call.reauthorize);
+      await revokeApiToken(platform, call, call.params.id);
       return { status: 204 };
     },
   }),

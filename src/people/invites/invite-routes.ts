@@ -25,7 +25,7 @@ export const inviteRoutes = [
       body: await createInvite(
         platform,
         call.body,
-        { userId: asUser(call.principal).userId, reauthorize: call.reauthorize },
+        { userId: asUser(call.principal).userId, reauthorize: call.reauthorize, actor: call.actor },
         languageOf(call.request),
       ),
     }),
@@ -55,7 +55,7 @@ export const inviteRoutes = [
     responses: { 204: null },
     errors: [INVITE_NOT_FOUND],
     handle: async (call, platform) => {
-      await deleteInvite(platform, call.params.id, call.reauthorize);
+      await deleteInvite(platform, call, call.params.id);
       return { status: 204 };
     },
   }),

@@ -1,3 +1,4 @@
+import type { Changer } from '../../access/caller.ts';
 import { DAY_MS, isoTime } from '../../kernel/clock.ts';
 import { isId, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
@@ -32,12 +33,12 @@ const toInvite = (row: InviteRow): Invite => ({
 export async function createInvite(
   platform: Platform,
   input: CreateInvite,
-  caller: { readonly userId: string; readonly reauthorize: (db: Db) => Promise<unknown> },
+  caller: Changer & { readonly userId: string },
   language: Language,
 ): Promise<Invite & { url: string }> {
   if (platform.config.users.signUp === 'closed') throw UserErrors.INVITES_CLOSED();
   const token = newSecret('oneTimeToken');
-  const row = await platform.ledger.change(async (change) => {
+  const row = await platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
     if (await findUserByEmail(db, input.email)) throw UserErrors.EMAIL_IN_USE({ details: { path: 'email' } });
@@ -78,14 +79,11 @@ export async function listInvites(
 }
 
 /** Withdraws an invitation. 404 INVITE_NOT_FOUND. For administrators. */
-export async function deleteInvite(
-  platform: Platform,
-  id: string,
-  reauthorize: (db: Db) => Promise<unknown>,
-): Promise<void> {
+export async function deleteInvite(platform: Platform, caller: Changer, id: string): Promise<void> {
   if (!isId('invite', id)) throw UserErrors.INVITE_NOT_FOUND();
-  await platform.ledger.change(async ({ db }) => {
-    await reauthorize(db);
+  await platform.ledger.change(caller.actor, async (change) => {
+    const { db } = change;
+    await caller.reauthorize(db);
     const { numDeletedRows } = await db.deleteFrom('invites').where('id', '=', id).executeTakeFirstOrThrow();
     if (numDeletedRows === 0n) throw UserErrors.INVITE_NOT_FOUND();
   });

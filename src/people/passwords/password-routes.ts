@@ -33,7 +33,8 @@ export const passwordRoutes = [
     responses: { 200: Done },
     errors: [INVALID_PASSWORD, TOO_MANY_TRIES, PASSWORD_CHECKS_BUSY, ...passwordErrors],
     handle: async (call, platform) => {
-      const person = { principal: asUser(call.principal), reauthorize: call.reauthorize, ip: call.ip };
+      const { reauthorize, ip, actor } = call;
+      const person = { principal: asUser(call.principal), reauthorize, ip, actor };
       return { ...DONE, headers: await changePassword(platform, person, call.body, languageOf(call.request)) };
     },
   }),

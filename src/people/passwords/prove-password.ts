@@ -1,3 +1,4 @@
+import type { Actor } from '../../access/actor.ts';
 import type { UserPrincipal } from '../../access/principal.ts';
 import { invalidCredential } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
@@ -21,6 +22,7 @@ export interface PersonCalling {
   /** Proves credential and right again inside the change. */
   readonly reauthorize: (db: Db) => Promise<unknown>;
   readonly ip: string | null;
+  readonly actor: Actor;
 }
 
 /**
@@ -38,7 +40,7 @@ export async function withPasswordCheck<T>(
   await assertNotPaused(platform.database.read, platform.clock.now(), target);
   const found = await findUser(platform.database.read, userId);
   const right = await verifyPassword(found?.password_hash ?? null, password);
-  return attempting<T>(platform, async (change) => {
+  const proved = async (change: Change): Promise<T | Refusal> => {
     await person.reauthorize(change.db);
     const row = await findUser(change.db, userId);
     if (!row) throw invalidCredential('principal-ended');
@@ -51,5 +53,6 @@ export async function withPasswordCheck<T>(
     }
     await forgetFailures(change, target);
     return work(change, row);
-  });
+  };
+  return attempting<T>(platform, proved, person.actor);
 }

@@ -1,3 +1,4 @@
+import { SYSTEM, UNKNOWN } from '../../access/actor.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { brandOf, type Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -31,7 +32,7 @@ export async function forgotPassword(platform: Platform, input: AskForMail, lang
   const row = await findUserByEmail(platform.database.read, input.email);
   platform.background.run('a password reset mail', async () => {
     if (!row?.email) return;
-    const token = await platform.ledger.change(async (change) =>
+    const token = await platform.ledger.change(SYSTEM, async (change) =>
       (await countOneTimeTokens(change, 'password-reset', row.id)) >= MAX_LINKS
         ? undefined
         : createOneTimeToken(change, 'password-reset', row.id, LIFETIME_MS),
@@ -76,7 +77,7 @@ export async function resetPassword(
     email: known?.email ?? null,
   });
   const passwordHash = await hashPassword(input.newPassword);
-  const row = await platform.ledger.change(async (change) => {
+  const row = await platform.ledger.change(UNKNOWN, async (change) => {
     const used = await takeOneTimeToken(change, 'password-reset', input.token);
     const user = used && (await findUser(change.db, used.user_id));
     if (!user) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });

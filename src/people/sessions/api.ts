@@ -1,3 +1,4 @@
+import type { Actor } from '../../access/actor.ts';
 import type { Platform } from '../../platform.ts';
 import { listSessions } from './list-sessions.ts';
 import { assertUser, revokeSession, revokeSessions } from './revoke-sessions.ts';
@@ -12,17 +13,17 @@ export interface SessionsApi {
   revokeAll(userId: string): Promise<number>;
 }
 
-export const sessionsApi = (platform: Platform): SessionsApi => ({
+export const sessionsApi = (platform: Platform, actor: Actor): SessionsApi => ({
   list: async (userId) => {
     await assertUser(platform, userId);
     return listSessions(platform, userId, null);
   },
   revoke: async (userId, sessionId) => {
     await assertUser(platform, userId);
-    await revokeSession(platform, userId, sessionId, { reason: 'revoked-by-admin', ip: null });
+    await revokeSession(platform, userId, sessionId, { reason: 'revoked-by-admin', ip: null, actor });
   },
   revokeAll: async (userId) => {
     await assertUser(platform, userId);
-    return revokeSessions(platform, userId, { reason: 'revoked-by-admin', ip: null, except: null });
+    return revokeSessions(platform, userId, { reason: 'revoked-by-admin', ip: null, actor, except: null });
   },
 });

@@ -3,6 +3,7 @@ import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { SessionRow } from '../../storage/index.ts';
+import { actAsPerson } from './act-as-person.ts';
 import { parseDevice } from './device.ts';
 import { endSessions } from './end-sessions.ts';
 import { SessionErrors } from './errors.ts';
@@ -39,6 +40,7 @@ export async function createSession(
   const { db, now } = change;
   const { trackDevice, trackIp } = platform.config.multiSession;
   await db.deleteFrom('sessions').where('user_id', '=', userId).where('expires_at', '<=', now).execute();
+  if (change.actor.id === null) actAsPerson(platform, change, userId, device.ip);
   await makeRoom(platform, change, userId);
 
   const token = newSecret('sessionToken');

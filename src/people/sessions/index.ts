@@ -3,6 +3,7 @@ import { sessionToken } from './credential.ts';
 import { SessionErrors } from './errors.ts';
 import { sessionRoutes } from './routes.ts';
 
+export { actAsPerson } from './act-as-person.ts';
 export { type SessionsApi, sessionsApi } from './api.ts';
 export { endCookie, startCookie } from './cookie.ts';
 export { createSession, type Device } from './create-session.ts';

@@ -1,4 +1,4 @@
-import { asUser, type Principal } from '../../access/principal.ts';
+import { asUser, type Principal, type Visibility } from '../../access/principal.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { invalidCredential } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
@@ -14,11 +14,14 @@ const RECENT_MS = 15 * MINUTE_MS;
  * further one.
  */
 export const withRecentProof =
-  (platform: Platform, call: { readonly principal: Principal; readonly reauthorize: (db: Db) => Promise<unknown> }) =>
-  async (db: Db): Promise<void> => {
-    await call.reauthorize(db);
+  (
+    platform: Platform,
+    call: { readonly principal: Principal; readonly reauthorize: (db: Db) => Promise<Visibility> },
+  ) =>
+  async (db: Db): Promise<Visibility> => {
+    const visibility = await call.reauthorize(db);
     const principal = asUser(call.principal);
-    if (principal.via !== 'session' || principal.credentialId === null) return;
+    if (principal.via !== 'session' || principal.credentialId === null) return visibility;
     const row = await db
       .selectFrom('sessions')
       .innerJoin('users', 'users.id', 'sessions.user_id')
@@ -28,4 +31,5 @@ export const withRecentProof =
     if (!row) throw invalidCredential('principal-ended');
     if (row.two_factor_enabled === 1 && platform.clock.now() - row.auth_time > RECENT_MS)
       throw SessionErrors.REAUTHENTICATION_REQUIRED({ details: { method: 'POST', path: '/totp/verify' } });
+    return visibility;
   };

@@ -1,3 +1,4 @@
+import type { Actor } from '../../access/actor.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
@@ -9,6 +10,7 @@ interface Revoking {
   readonly reauthorize?: (db: Db) => Promise<unknown>;
   readonly reason: EndReason;
   readonly ip: string | null;
+  readonly actor: Actor;
 }
 
 /** Ends one session of a user at once, on every instance. 404 SESSION_NOT_FOUND for another's as for one that does not exist. */
@@ -16,10 +18,10 @@ export async function revokeSession(
   platform: Platform,
   userId: string,
   sessionId: string,
-  { reauthorize, reason, ip }: Revoking,
+  { reauthorize, reason, ip, actor }: Revoking,
 ): Promise<void> {
   if (!isId('session', sessionId)) throw SessionErrors.SESSION_NOT_FOUND();
-  await platform.ledger.change(async (change) => {
+  await platform.ledger.change(actor, async (change) => {
     await reauthorize?.(change.db);
     const ended = await endSessions(platform, change, userId, { reason, ip, only: [sessionId] });
     if (ended === 0) throw SessionErrors.SESSION_NOT_FOUND();
@@ -30,9 +32,9 @@ export async function revokeSession(
 export async function revokeSessions(
   platform: Platform,
   userId: string,
-  { reauthorize, reason, ip, except }: Revoking & { readonly except: string | null },
+  { reauthorize, reason, ip, actor, except }: Revoking & { readonly except: string | null },
 ): Promise<number> {
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(actor, async (change) => {
     await reauthorize?.(change.db);
     return endSessions(platform, change, userId, { reason, ip, except });
   });

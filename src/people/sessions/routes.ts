@@ -35,8 +35,8 @@ export const sessionRoutes = [
     params: SessionId,
     responses: { 204: null },
     errors: [SESSION_NOT_FOUND],
-    handle: async ({ principal, params: { id }, reauthorize, ip }, platform) => {
-      await revokeSession(platform, asUser(principal).userId, id, { reauthorize, reason: 'revoked', ip });
+    handle: async ({ principal, params: { id }, reauthorize, ip, actor }, platform) => {
+      await revokeSession(platform, asUser(principal).userId, id, { reauthorize, reason: 'revoked', ip, actor });
       return { status: 204, ...(id === currentOf(principal) ? { headers: endCookie(platform) } : {}) };
     },
   }),
@@ -47,13 +47,14 @@ export const sessionRoutes = [
     description: 'A caller who is not proved by a session has no current one: then all end.',
     access: 'user',
     responses: { 200: Revoked },
-    handle: async ({ principal, reauthorize, ip }, platform) => ({
+    handle: async ({ principal, reauthorize, ip, actor }, platform) => ({
       status: 200,
       body: {
         revoked: await revokeSessions(platform, asUser(principal).userId, {
           reauthorize,
           reason: 'revoked',
           ip,
+          actor,
           except: currentOf(principal),
         }),
       },
@@ -80,12 +81,18 @@ export const sessionRoutes = [
     params: UserId,
     responses: { 200: Revoked },
     errors: [USER_NOT_FOUND],
-    handle: async ({ params: { id }, reauthorize, ip }, platform) => {
+    handle: async ({ params: { id }, reauthorize, ip, actor }, platform) => {
       await assertUser(platform, id);
       return {
         status: 200,
         body: {
-          revoked: await revokeSessions(platform, id, { reauthorize, reason: 'revoked-by-admin', ip, except: null }),
+          revoked: await revokeSessions(platform, id, {
+            reauthorize,
+            reason: 'revoked-by-admin',
+            ip,
+            actor,
+            except: null,
+          }),
         },
       };
     },
@@ -98,9 +105,9 @@ export const sessionRoutes = [
     params: UserAndSessionId,
     responses: { 204: null },
     errors: [USER_NOT_FOUND, SESSION_NOT_FOUND],
-    handle: async ({ params: { id, sid }, reauthorize, ip }, platform) => {
+    handle: async ({ params: { id, sid }, reauthorize, ip, actor }, platform) => {
       await assertUser(platform, id);
-      await revokeSession(platform, id, sid, { reauthorize, reason: 'revoked-by-admin', ip });
+      await revokeSession(platform, id, sid, { reauthorize, reason: 'revoked-by-admin', ip, actor });
       return { status: 204 };
     },
   }),

@@ -9,6 +9,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 import type { ConfigInput } from '../../config.ts';
 import { listen } from '../../http/node.ts';
 import { createSession } from './index.ts';
@@ -32,7 +33,7 @@ async function signIn(
   origin: { ip?: string; userAgent?: string } = {},
 ): Promise<SignedIn> {
   const { platform } = t.legate;
-  const { token, session } = await platform.ledger.change((change) =>
+  const { token, session } = await platform.ledger.change(SYSTEM, (change) =>
     createSession(
       platform,
       change,

@@ -1,3 +1,4 @@
+import { SYSTEM } from '../../access/actor.ts';
 import type { Platform } from '../../platform.ts';
 import { expiryAfterUse, TOUCH_EVERY_MS } from './lifetime.ts';
 import { nextUse } from './use-order.ts';
@@ -18,7 +19,7 @@ export function touchSession(platform: Platform, sessionId: string, now: boolean
 
 async function touch(platform: Platform, sessionId: string, always: boolean): Promise<void> {
   try {
-    await platform.ledger.change(async ({ db, now }) => {
+    await platform.ledger.change(SYSTEM, async ({ db, now }) => {
       const row = await db
         .selectFrom('sessions')
         .select(['user_id', 'expires_at', 'absolute_expires_at', 'last_used_at'])

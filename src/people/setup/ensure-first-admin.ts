@@ -1,3 +1,4 @@
+import { SYSTEM } from '../../access/actor.ts';
 import { ConfigError } from '../../kernel/config.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
@@ -35,7 +36,7 @@ export async function ensureFirstAdmin(platform: Platform): Promise<FirstAdmin> 
     throw new ConfigError([`admin.password: ${error.message}`]);
   });
   const passwordHash = await hashPassword(password);
-  return platform.ledger.change(async ({ db, now }) => {
+  return platform.ledger.change(SYSTEM, async ({ db, now }) => {
     const meanwhile = await existing(db);
     if (meanwhile) return meanwhile;
     await insertUser(db, now, { email, role: 'admin', passwordHash, emailVerified: true });

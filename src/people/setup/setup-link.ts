@@ -1,3 +1,4 @@
+import { SYSTEM, UNKNOWN } from '../../access/actor.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
@@ -15,7 +16,7 @@ const LIFETIME_MS = 15 * MINUTE_MS;
 /** A one-use link, good for 15 minutes, that makes the first administrator. Only its hash is stored. */
 export async function createSetupLink(platform: Platform): Promise<string> {
   const token = newSecret('setupToken');
-  await platform.ledger.change(async ({ db, now }) => {
+  await platform.ledger.change(SYSTEM, async ({ db, now }) => {
     await db.deleteFrom('setup_links').where('expires_at', '<=', now).execute();
     await db
       .insertInto('setup_links')
@@ -57,7 +58,7 @@ export async function completeSetup(
     email: input.email,
   });
   const passwordHash = await hashPassword(input.password);
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(UNKNOWN, async (change) => {
     const { db, now } = change;
     const { numDeletedRows } = await db
       .deleteFrom('setup_links')

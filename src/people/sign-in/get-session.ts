@@ -1,3 +1,4 @@
+import { person } from '../../access/actor.ts';
 import type { UserPrincipal } from '../../access/principal.ts';
 import { invalidCredential } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
@@ -11,7 +12,7 @@ export async function getSession(platform: Platform, principal: UserPrincipal): 
   if (principal.via === 'external') {
     const row =
       (await findUser(read, principal.userId)) ??
-      (await platform.ledger.change(async ({ db, now }) => {
+      (await platform.ledger.change(person(principal.userId, null), async ({ db, now }) => {
         await ensureExternalUser(db, now, principal);
         return requireUser(db, principal.userId);
       }));

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 import { listen } from '../../http/node.ts';
 
 const closing: (() => Promise<void>)[] = [];
@@ -85,7 +86,7 @@ describe('a session that only asks for decisions over a socket', () => {
     for (let day = 0; day < 10; day++) {
       t.clock.advance(DAY);
       expect(await ask(token, agent.id)).toBe(200);
-      await t.legate.platform.ledger.change(async () => {});
+      await t.legate.platform.ledger.change(SYSTEM, async () => {});
     }
     t.clock.advance(7 * DAY - 1);
     const lastUse = t.clock.now() - 7 * DAY + 1;

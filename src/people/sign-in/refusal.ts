@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { type Actor, UNKNOWN } from '../../access/actor.ts';
 import type { LegateError } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -39,6 +40,8 @@ export function refuse(
 ): Refusal {
   const counted = userId === undefined ? platform.strangerAttempts.record(method, change.now) : 0;
   if (counted === undefined) return new Refusal(error);
+  const ipAddress = platform.config.multiSession.trackIp ? ip : null;
+  if (change.actor.id === null && ipAddress !== null) change.actAs({ ...UNKNOWN, ip: ipAddress });
   change.emit({
     type: 'auth.failed',
     ...(userId === undefined ? {} : { userId }),
@@ -47,7 +50,7 @@ export function refuse(
       ...(email === null || email === undefined ? {} : { emailHash: emailHash(email) }),
       method,
       reason: error.code,
-      ipAddress: platform.config.multiSession.trackIp ? ip : null,
+      ipAddress,
       ...(counted > 0 ? { countedBefore: counted } : {}),
     },
   });
@@ -55,8 +58,12 @@ export function refuse(
 }
 
 /** A change that may also end in a {@link Refusal}: what it wrote and emitted is kept, and its error is thrown. */
-export async function attempting<T>(platform: Platform, work: (change: Change) => Promise<T | Refusal>): Promise<T> {
-  const outcome = await platform.ledger.change(work);
+export async function attempting<T>(
+  platform: Platform,
+  work: (change: Change) => Promise<T | Refusal>,
+  by: Actor = UNKNOWN,
+): Promise<T> {
+  const outcome = await platform.ledger.change(by, work);
   if (outcome instanceof Refusal) throw outcome.error;
   return outcome;
 }

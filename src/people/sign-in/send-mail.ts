@@ -1,3 +1,4 @@
+import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { brandOf, type Language, pathOf } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -37,7 +38,7 @@ export async function sendVerification(
   language: Language,
   signedUpAs?: SignedUpAs,
 ): Promise<void> {
-  const found = await platform.ledger.change(async (change) => {
+  const found = await platform.ledger.change(SYSTEM, async (change) => {
     const row = await findUser(change.db, id);
     if (!row?.email || row.email_verified === 1) return undefined;
     const asked = signedUpAs === undefined;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 
 const ada = { email: 'ada@example.com', password: 'correct horse battery' };
 
@@ -178,7 +179,7 @@ describe('GET /auth/session', () => {
 describe('a session', () => {
   const DAY = 86_400_000;
   /** Whatever was being written down is written when this resolves: changes come one after the other. */
-  const settled = (t: TestService) => t.legate.platform.ledger.change(async () => {});
+  const settled = (t: TestService) => t.legate.platform.ledger.change(SYSTEM, async () => {});
 
   it('lives 7 days from its last use, to the millisecond', async () => {
     const { t, token } = await withAda();

@@ -1,3 +1,4 @@
+import type { Actor } from '../../access/actor.ts';
 import { asUser, type Principal } from '../../access/principal.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
@@ -8,16 +9,17 @@ interface Caller {
   readonly principal: Principal;
   readonly reauthorize: (db: Db) => Promise<unknown>;
   readonly ip: string | null;
+  readonly actor: Actor;
 }
 
 /** Ends the session of this call at once, on every instance. 403 FORBIDDEN when no session proves the call: there is nothing to end. */
-export async function signOut(platform: Platform, { principal, reauthorize, ip }: Caller): Promise<void> {
+export async function signOut(platform: Platform, { principal, reauthorize, ip, actor }: Caller): Promise<void> {
   const sessionId = sessionIdOf(
     principal,
     'Only a session can sign out. An API token is ended by DELETE /api-tokens/:id.',
   );
   const { userId } = asUser(principal);
-  await platform.ledger.change(async (change) => {
+  await platform.ledger.change(actor, async (change) => {
     // Of two sign-outs at once one signs out.
     await reauthorize(change.db);
     await endSessions(platform, change, userId, { reason: 'sign-out', ip, only: [sessionId] });

@@ -1,3 +1,4 @@
+import { UNKNOWN } from '../../access/actor.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -43,7 +44,7 @@ export async function signUp(
   const passwordHash = await hashPassword(password);
   const user = { email, name: input.name, passwordHash };
   if (quietly) return { ...(await signUpQuietly(platform, user, device, callbackUrl, language)), advice };
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(UNKNOWN, async (change) => {
     const invite = inviteToken === undefined ? undefined : await takeInvite(change, inviteToken, email);
     const row = invite
       ? await acceptInvite(platform, change, invite, user, device.ip)

@@ -1,3 +1,4 @@
+import { UNKNOWN } from '../../access/actor.ts';
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { UserErrors } from '../users/errors.ts';
@@ -43,7 +44,7 @@ export async function verifyEmail(
   token: string,
   proof: AddressProof,
 ): Promise<{ callbackUrl: string | undefined; hasPassword: boolean }> {
-  return platform.ledger.change(async (change) => {
+  return platform.ledger.change(UNKNOWN, async (change) => {
     const used = await takeOneTimeToken(change, 'verify-email', token);
     const row = used && (await findUser(change.db, used.user_id));
     if (!used || !row) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });

@@ -1,3 +1,4 @@
+import type { Changer } from '../../access/caller.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, TenantRow } from '../../storage/index.ts';
@@ -6,13 +7,10 @@ import { type CreateTenant, MAX_SLUG_CHARS, type Tenant } from './schema.ts';
 import { toTenant } from './store.ts';
 
 /** Makes a tenant. 422 SLUG_IN_USE for a given slug that is taken; one made from the name is made unique. */
-export async function createTenant(
-  platform: Platform,
-  input: CreateTenant,
-  reauthorize: (db: Db) => Promise<unknown>,
-): Promise<Tenant> {
-  return platform.ledger.change(async ({ db, now }) => {
-    await reauthorize(db);
+export async function createTenant(platform: Platform, caller: Changer, input: CreateTenant): Promise<Tenant> {
+  return platform.ledger.change(caller.actor, async (change) => {
+    const { db, now } = change;
+    await caller.reauthorize(db);
     const id = newId('tenant', now);
     let slug = input.slug ?? slugOf(input.name);
     if (slug === '' || (await isTaken(db, slug))) {

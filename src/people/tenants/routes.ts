@@ -15,10 +15,7 @@ export const tenantRoutes = [
     body: CreateTenant,
     responses: { 201: Tenant },
     errors: [TenantErrors.SLUG_IN_USE],
-    handle: async (call, platform) => ({
-      status: 201,
-      body: await createTenant(platform, call.body, call.reauthorize),
-    }),
+    handle: async (call, platform) => ({ status: 201, body: await createTenant(platform, call, call.body) }),
   }),
   defineRoute({
     method: 'GET',

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Actor } from '../../access/actor.ts';
+import { applicationCaller } from '../../access/caller.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { createUser } from './create-user.ts';
@@ -22,8 +24,8 @@ export interface UsersApi {
   delete(id: string): Promise<void>;
 }
 
-export const usersApi = (platform: Platform): UsersApi => ({
-  create: async (input) => createUser(platform, parseWith(CreateUser, input)),
+export const usersApi = (platform: Platform, actor: Actor): UsersApi => ({
+  create: async (input) => createUser(platform, actor, parseWith(CreateUser, input)),
   list: async (filter = {}) => {
     const parsed = parseWith(Filter, filter);
     const all: User[] = [];
@@ -34,6 +36,6 @@ export const usersApi = (platform: Platform): UsersApi => ({
     }
   },
   get: (id) => getUser(platform, id),
-  update: async (id, input) => updateUser(platform, id, parseWith(UpdateUser, input)),
-  delete: (id) => deleteUser(platform, id),
+  update: async (id, input) => updateUser(platform, applicationCaller(actor), id, parseWith(UpdateUser, input)),
+  delete: (id) => deleteUser(platform, applicationCaller(actor), id),
 });

@@ -1,3 +1,4 @@
+import type { Actor } from '../../access/actor.ts';
 import type { Platform } from '../../platform.ts';
 import { hashPassword } from '../passwords/password.ts';
 import { assertPasswordAllowed } from '../passwords/password-policy.ts';
@@ -9,11 +10,12 @@ type NewAccount = SignUp & { role?: User['role'] | undefined; emailVerified?: bo
 /** Makes an account, whatever `users.signUp` says. 422 EMAIL_IN_USE; 422 and 503 for a password as in password-policy.ts. */
 export async function createUser(
   platform: Platform,
+  actor: Actor,
   { email, password, name, role = 'user', emailVerified = false }: NewAccount,
 ): Promise<User> {
   await assertPasswordAllowed(platform, password, { action: 'create', userId: null, email });
   const passwordHash = await hashPassword(password);
-  return platform.ledger.change(async ({ db, now }) =>
+  return platform.ledger.change(actor, async ({ db, now }) =>
     toUser(await insertUser(db, now, { email, name, role, passwordHash, emailVerified })),
   );
 }

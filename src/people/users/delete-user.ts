@@ -1,17 +1,17 @@
+import type { Changer } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
 import { endInvitesBy } from '../invites/invites.ts';
 import { endSessions } from '../sessions/index.ts';
 import { assertAnotherAdmin, requireUser } from './store.ts';
-import type { Reauthorize } from './update-user.ts';
 
 /**
  * Deletes a user; for administrators. In one change the sessions, API tokens and invitations of theirs end and the agents are
  * revoked, each with its event; audit entries stay. 404 USER_NOT_FOUND, 409 LAST_ADMIN.
  */
-export async function deleteUser(platform: Platform, id: string, reauthorize?: Reauthorize): Promise<void> {
-  await platform.ledger.change(async (change) => {
+export async function deleteUser(platform: Platform, caller: Changer, id: string): Promise<void> {
+  await platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    await reauthorize?.(db);
+    await caller.reauthorize(db);
     const user = await requireUser(db, id);
     if (user.role === 'admin') await assertAnotherAdmin(db, id);
     change.invalidate();

@@ -16,6 +16,7 @@ import {
   withMailbox,
 } from '../../../test/support/people.ts';
 import type { Answered } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 
 const shared = withMailbox();
 const strict = withMailbox({ config: { users: { requireEmailVerification: true } } });
@@ -182,7 +183,7 @@ describe('the first proof of an address', () => {
     const token = await mailedToken(p, '/verify-email/send');
     const { ledger, database } = p.t.legate.platform;
     let answer: Promise<Answered> | undefined;
-    await ledger.change(async (change) => {
+    await ledger.change(SYSTEM, async (change) => {
       answer = p.t.call('POST', '/verify-email', { as: p.session, body: { token } });
       await change.db.deleteFrom('sessions').where('user_id', '=', p.id).execute();
       change.invalidate();

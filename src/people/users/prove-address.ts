@@ -3,7 +3,7 @@ import { LegateError } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
-import { type EndReason, endSessions } from '../sessions/index.ts';
+import { actAsPerson, type EndReason, endSessions } from '../sessions/index.ts';
 
 /** The session that came with a request. It can prove its person again inside a change. */
 export interface RequestSession {
@@ -48,6 +48,7 @@ export async function proveAddress(
   row: UserRow,
   proof: AddressProof,
 ): Promise<UserRow> {
+  if (change.actor.id === null) actAsPerson(platform, change, row.id, proof.ip);
   if (row.email_verified === 1) return row;
   const verified: UserRow = { ...row, email_verified: 1, updated_at: change.now };
   const stays = await isSignedIn(change, row.id, proof.session);

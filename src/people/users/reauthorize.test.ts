@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createTestService, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 
 interface Scene {
   readonly t: TestService;
@@ -42,7 +43,7 @@ describe('a right that ends while a request waits for its turn', () => {
     const { read } = t.legate.platform.database;
     let answer: ReturnType<TestService['call']> | undefined;
     // The request is proved with the credential that holds so far, and waits while this change ends the credential.
-    await ledger.change(async (change) => {
+    await ledger.change(SYSTEM, async (change) => {
       const waiting = vi.spyOn(ledger, 'change');
       const { method, path, body } = request(s);
       answer = t.call(method, path, { as: admin, ...(body ? { body } : {}) });

@@ -150,9 +150,12 @@ export const userRoutes = [
       status: 200,
       body: await updateUser(
         platform,
+        {
+          reauthorize: call.body.role === undefined ? call.reauthorize : withRecentProof(platform, call),
+          actor: call.actor,
+        },
         call.params.id,
         call.body,
-        call.body.role === undefined ? call.reauthorize : withRecentProof(platform, call),
       ),
     }),
   }),
@@ -166,7 +169,7 @@ export const userRoutes = [
     responses: { 204: null },
     errors: [USER_NOT_FOUND, LAST_ADMIN],
     handle: async (call, platform) => {
-      await deleteUser(platform, call.params.id, call.reauthorize);
+      await deleteUser(platform, call, call.params.id);
       return { status: 204 };
     },
   }),

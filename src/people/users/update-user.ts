@@ -1,28 +1,21 @@
+import type { Changer } from '../../access/caller.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db, UserRow } from '../../storage/index.ts';
+import type { UserRow } from '../../storage/index.ts';
 import { endInvitesBy } from '../invites/invites.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { UserErrors } from './errors.ts';
 import type { UpdateUser, User } from './schema.ts';
 import { assertAnotherAdmin, requireUser, toUser } from './store.ts';
 
-/** Proves the caller and their right again inside the change. */
-export type Reauthorize = (db: Db) => Promise<unknown>;
-
 /**
  * Changes role, tenant or name; for administrators. A role counts from the next call on, and with the role of an administrator
  * the invitations end that it made. 404 USER_NOT_FOUND, 409 LAST_ADMIN, 422 TENANT_UNKNOWN.
  */
-export async function updateUser(
-  platform: Platform,
-  id: string,
-  input: UpdateUser,
-  reauthorize?: Reauthorize,
-): Promise<User> {
-  return platform.ledger.change(async (change) => {
+export async function updateUser(platform: Platform, caller: Changer, id: string, input: UpdateUser): Promise<User> {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    await reauthorize?.(db);
+    await caller.reauthorize(db);
     const before = await requireUser(db, id);
     const after: UserRow = { ...before, updated_at: now };
     if (input.name !== undefined) after.name = input.name;

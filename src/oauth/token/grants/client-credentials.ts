@@ -1,3 +1,4 @@
+import type { Actor } from '../../../access/actor.ts';
 import { isId } from '../../../kernel/ids.ts';
 import type { Platform } from '../../../platform.ts';
 import {
@@ -21,6 +22,7 @@ export async function clientCredentialsGrant(
   platform: Platform,
   by: ClientCredentials,
   request: ClientCredentialsRequest,
+  from: Actor,
 ): Promise<TokenResponse> {
   if (!isId('agent', by.id)) {
     await authenticateClient(platform, by);
@@ -29,10 +31,11 @@ export async function clientCredentialsGrant(
   const target = await targetOf(platform, request.resource);
   const scope = agentScopes(platform, request.scope).join(' ');
   const ttl = platform.config.mcp.accessTokenTtl * 1000;
-  return platform.ledger.changeTogether(async (change) => {
+  return platform.ledger.changeTogether(from, async (change) => {
     const { db, now } = change;
     const agent = await serviceAgent(db, by, now);
     if (typeof agent === 'string') return refusedClient(by, agent);
+    change.actAs({ ...from, kind: 'agent', id: agent.id, clientId: agent.id });
     if (agent.type !== 'service')
       return OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT({
         reason: 'client-grant-type',

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type Actor, SYSTEM } from '../../../access/actor.ts';
 import type { LegateError } from '../../../kernel/errors.ts';
 import type { RefusalReason } from '../../../kernel/refusals.ts';
 import { type SecretHash, secretHash, secretsEqual } from '../../../kernel/secrets.ts';
@@ -18,9 +19,16 @@ import { type CodeRequest, missing } from '../token-request.ts';
  * code is taken by one atomic statement before the proofs are judged, so it is good for one attempt; presented again, it ends the
  * grant that came of it (contract 12.5).
  */
-export async function exchangeCode(platform: Platform, client: Client, request: CodeRequest): Promise<TokenResponse> {
+export async function exchangeCode(
+  platform: Platform,
+  client: Client,
+  request: CodeRequest,
+  from: Actor,
+): Promise<TokenResponse> {
   const target = request.resource === undefined ? undefined : await targetOf(platform, request.resource);
-  return platform.ledger.changeTogether((change) => exchangeOne(platform, change, client, request, target));
+  return platform.ledger.changeTogether({ ...from, clientId: client.id }, (change) =>
+    exchangeOne(platform, change, client, request, target),
+  );
 }
 
 /** A taken code stays taken: refusals are returned, not thrown, so that the change commits. */
@@ -73,12 +81,15 @@ async function whyNotTaken(change: Change, client: Client, hash: SecretHash): Pr
     .executeTakeFirst();
   if (!code) return 'code-unknown';
   if (code.client_id !== client.id) return 'code-of-another-client';
+  // Nobody asks for this: it protects the person.
+  change.actAs({ ...change.actor, ...SYSTEM });
   if (code.grant_id) await endGrants(change, 'id', [code.grant_id], 'code-reused');
   return 'code-reused';
 }
 
 async function issue(platform: Platform, change: Change, client: Client, code: OAuthCodeRow): Promise<TokenResponse> {
   const { db, now } = change;
+  change.actAs({ ...change.actor, kind: 'user', id: code.user_id });
   const grant = await insertGrant(platform, change, {
     client_id: client.id,
     user_id: code.user_id,

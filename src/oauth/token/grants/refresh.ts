@@ -1,3 +1,4 @@
+import { type Actor, SYSTEM } from '../../../access/actor.ts';
 import { isActive } from '../../../authorization/agents/index.ts';
 import { SECOND_MS } from '../../../kernel/clock.ts';
 import { LegateError } from '../../../kernel/errors.ts';
@@ -20,9 +21,16 @@ import type { RefreshRequest, RefreshToken } from '../token-request.ts';
  * second use ends the whole grant, except that within `mcp.reuseGraceSeconds` the token just replaced gets its unused successor
  * again. The scope of the access token may be narrower than that of the grant, never wider.
  */
-export async function refresh(platform: Platform, client: Client, request: RefreshRequest): Promise<TokenResponse> {
+export async function refresh(
+  platform: Platform,
+  client: Client,
+  request: RefreshRequest,
+  from: Actor,
+): Promise<TokenResponse> {
   const target = request.resource === undefined ? undefined : await targetOf(platform, request.resource);
-  return platform.ledger.changeTogether((change) => refreshOne(platform, change, client, request, target));
+  return platform.ledger.changeTogether({ ...from, clientId: client.id }, (change) =>
+    refreshOne(platform, change, client, request, target),
+  );
 }
 
 /** Refusals are returned, not thrown: the end of a grant is committed with them. */
@@ -41,6 +49,8 @@ async function refreshOne(
   if (token.revoked_at !== null) return refused('grant-ended');
   const again = await successorWithinGrace(platform, change, request.refresh_token, token.used_at);
   if (token.used_at !== null && again === undefined) {
+    // Nobody asks for this: it protects the person.
+    change.actAs({ ...change.actor, ...SYSTEM });
     await endGrants(change, 'id', [token.id], 'refresh-token-reused');
     return refused('refresh-token-reused');
   }

@@ -1,3 +1,4 @@
+import type { Actor } from '../../../access/actor.ts';
 import { ANONYMOUS } from '../../../access/principal.ts';
 import { isActive } from '../../../authorization/agents/index.ts';
 import { createDelegation } from '../../../authorization/delegations/index.ts';
@@ -21,15 +22,25 @@ import { ACCESS_TOKEN_TYPE, type ExchangeRequest } from '../token-request.ts';
  * subject and names the actor, with no more scope than the subject token has, backed by a delegation from the one agent to the
  * other. It ends with the subject token's grant, with the delegation and with either agent.
  */
-export async function exchangeToken(platform: Platform, request: ExchangeRequest): Promise<TokenResponse> {
+export async function exchangeToken(platform: Platform, request: ExchangeRequest, from: Actor): Promise<TokenResponse> {
   const db = platform.database.read;
   const now = platform.clock.now();
   const subject = await readSubject(platform, db, request.subject_token, now);
   const actor = await readActor(db, request.actor_token, now);
   await assertSameTarget(platform, request, subject);
   const scopes = narrowScopes(scopeNames(subject.scope), request.scope).filter((name) => name !== 'offline_access');
-  const delegationId = await delegate(platform, subject, actor, scopes);
-  return platform.ledger.change((change) => issue(platform, change, { request, subject, actor, scopes, delegationId }));
+  const by: Actor = {
+    ...from,
+    kind: 'agent',
+    id: actor.id,
+    userId: subject.user_id,
+    clientId: subject.client_id,
+    grantId: grantOfJti(subject.jti),
+  };
+  const delegationId = await delegate(platform, subject, actor, scopes, by);
+  return platform.ledger.change(by, (change) =>
+    issue(platform, change, { request, subject, actor, scopes, delegationId }),
+  );
 }
 
 const refused = (reason: RefusalReason, message: string) => OAuthErrors.OAUTH_INVALID_REQUEST({ reason, message });
@@ -66,6 +77,7 @@ async function delegate(
   subject: Claims,
   actor: AgentRow,
   scopes: readonly string[],
+  by: Actor,
 ): Promise<string> {
   const holder = subject.act?.sub ?? subject.sub;
   if (holder === actor.id) throw refused('actor-is-subject', 'The actor is the subject itself.');
@@ -78,7 +90,7 @@ async function delegate(
   try {
     const made = await createDelegation(
       platform,
-      { visibility, reauthorize: async () => visibility, principal: ANONYMOUS },
+      { visibility, reauthorize: async () => visibility, principal: ANONYMOUS, actor: by },
       { fromAgent: holder, toAgent: actor.id, permissions, expiresAt: subject.exp * SECOND_MS },
     );
     return made.id;

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { SYSTEM } from '../../../access/actor.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../kernel/clock.ts';
 import { keyedHash, keyedHashes, type SealKey } from '../../../kernel/encryption.ts';
 import { newSecret, secretHash, secretsEqual } from '../../../kernel/secrets.ts';
@@ -46,7 +47,7 @@ export async function sendEmailCode(
     if (!row?.email) return;
     const code = String(randomInt(1_000_000)).padStart(6, '0');
     const requestHash = secretHash(requestToken);
-    const made = await platform.ledger.change((change) =>
+    const made = await platform.ledger.change(SYSTEM, (change) =>
       makeCode(change, row.id, {
         requestHash,
         codeHash: keyedHash(platform.secrets().pepper[0] as SealKey, PURPOSE, row.id, code),
@@ -57,7 +58,7 @@ export async function sendEmailCode(
     const taken = platform.mailer.send({ to: row.email, code, ...mailTexts(language).code(brandOf(platform), code) });
     // A code that nobody is sent could only be guessed.
     if (!taken)
-      await platform.ledger.change(async ({ db }) => {
+      await platform.ledger.change(SYSTEM, async ({ db }) => {
         await db.deleteFrom('email_codes').where('request_hash', '=', requestHash).execute();
       });
   });

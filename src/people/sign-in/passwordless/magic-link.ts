@@ -1,3 +1,4 @@
+import { SYSTEM } from '../../../access/actor.ts';
 import { MINUTE_MS } from '../../../kernel/clock.ts';
 import { brandOf, type Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
@@ -36,7 +37,7 @@ export async function sendMagicLink(platform: Platform, input: AskForMail, langu
   const row = await findUserByEmail(platform.database.read, input.email);
   platform.background.run('a magic link', async () => {
     if (!row?.email) return;
-    const token = await platform.ledger.change(async (change) =>
+    const token = await platform.ledger.change(SYSTEM, async (change) =>
       (await countOneTimeTokens(change, 'magic-link', row.id)) >= MAX_LINKS
         ? undefined
         : createOneTimeToken(change, 'magic-link', row.id, LIFETIME_MS, { callbackUrl }),

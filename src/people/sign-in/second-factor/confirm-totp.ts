@@ -18,6 +18,7 @@ export async function confirmTotp(
   const { userId } = person.principal;
   return attempting(platform, async (change) => {
     const { db, now } = change;
+    change.actAs(person.actor);
     await person.reauthorize(db);
     const row = await findUser(db, userId);
     if (!row) throw invalidCredential('principal-ended');

@@ -40,7 +40,7 @@ export const secondFactorRoutes = [
         status: 200,
         body: await enableTotp(
           platform,
-          { principal: asUser(call.principal), reauthorize: call.reauthorize, ip: call.ip },
+          { principal: asUser(call.principal), reauthorize: call.reauthorize, ip: call.ip, actor: call.actor },
           call.body.password,
         ),
       };
@@ -74,10 +74,15 @@ export const secondFactorRoutes = [
           cookies: [...known, ...cookiesOf(deviceCookie)],
         };
       }
-      const { principal: caller, reauthorize } = await call.authenticateAs('enrolling');
+      const { principal: caller, reauthorize, actor } = await call.authenticateAs('enrolling');
       const principal = asUser(caller);
       sessionIdOf(principal);
-      const { user, deviceCookie } = await confirmTotp(platform, call.body, { principal, reauthorize, ip: call.ip });
+      const { user, deviceCookie } = await confirmTotp(platform, call.body, {
+        principal,
+        reauthorize,
+        ip: call.ip,
+        actor,
+      });
       return { status: 200, body: { token: tokenOf(platform, call.request), user }, cookies: cookiesOf(deviceCookie) };
     },
   }),
@@ -96,7 +101,7 @@ export const secondFactorRoutes = [
       sessionIdOf(call.principal);
       await disableTotp(
         platform,
-        { principal: asUser(call.principal), reauthorize: call.reauthorize, ip: call.ip },
+        { principal: asUser(call.principal), reauthorize: call.reauthorize, ip: call.ip, actor: call.actor },
         call.body,
       );
       return { status: 200, body: { status: true } };
@@ -112,7 +117,7 @@ export const secondFactorRoutes = [
     responses: { 204: null },
     errors: [UserErrors.USER_NOT_FOUND, SessionErrors.REAUTHENTICATION_REQUIRED],
     handle: async (call, platform) => {
-      await resetTotp(platform, call.params.id, withRecentProof(platform, call));
+      await resetTotp(platform, { reauthorize: withRecentProof(platform, call), actor: call.actor }, call.params.id);
       return { status: 204 };
     },
   }),
