@@ -122,6 +122,20 @@ describe.each(stores)('createRateLimiter with store %s', (store, at) => {
 });
 
 describe('withRateLimit', () => {
+  it('takes limiter and handler in either order, and says what it takes', async () => {
+    const limiter = createRateLimiter({ limit: 1, window: 60 });
+    const guarded = withRateLimit(limiter, () => new Response('hello'));
+    expect([(await guarded(request())).status, (await guarded(request())).status]).toEqual([200, 429]);
+    const anything = withRateLimit as (...args: unknown[]) => unknown;
+    for (const wrong of [
+      [limiter, limiter],
+      [() => new Response(), () => new Response()],
+      [limiter],
+      [undefined, null],
+    ])
+      expect(() => anything(...wrong)).toThrow('withRateLimit takes a handler, and a limiter or its options');
+  });
+
   it('makes its limiter from options, one for each handler', async () => {
     const options = { limit: 1, window: 60 };
     const [one, two] = [withRateLimit(hello, options), withRateLimit(hello, options)];

@@ -4,15 +4,24 @@ import { limitHeaders, rateLimitExceeded } from './refusal.ts';
 /** A Web-standard handler; what a framework hands over beside the request is passed on. */
 export type WebHandler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>;
 
+type Limiter = RateLimiter | RateLimiterOptions;
+type Limited<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>;
+
 /**
- * The same handler behind a limiter: beyond the limit the answer is 429 (specification 7) and the handler is not called. Every answer
- * says in `RateLimit` how much is left. Limiters of several handlers are shared by handing over the limiter itself.
+ * The handler with a limit: beyond it the answer is 429 (specification 7) and the handler is not called. Every answer says in
+ * `RateLimit` how much is left. Handlers share a limit when they get the same limiter. Both orders of the arguments do.
  */
+export function withRateLimit<Rest extends unknown[]>(handler: WebHandler<Rest>, limiter: Limiter): Limited<Rest>;
+export function withRateLimit<Rest extends unknown[]>(limiter: Limiter, handler: WebHandler<Rest>): Limited<Rest>;
 export function withRateLimit<Rest extends unknown[]>(
-  handler: WebHandler<Rest>,
-  limiterOrOptions: RateLimiter | RateLimiterOptions,
-): (request: Request, ...rest: Rest) => Promise<Response> {
-  const limiter = 'check' in limiterOrOptions ? limiterOrOptions : createRateLimiter(limiterOrOptions);
+  first: WebHandler<Rest> | Limiter,
+  second: WebHandler<Rest> | Limiter,
+): Limited<Rest> {
+  const handler = typeof first === 'function' ? first : second;
+  const options = typeof first === 'function' ? second : first;
+  if (typeof handler !== 'function' || typeof options !== 'object' || options === null)
+    throw new TypeError('withRateLimit takes a handler, and a limiter or its options');
+  const limiter = 'check' in options ? options : createRateLimiter(options);
   return async (request, ...rest) => {
     const verdict = await limiter.check(request, originOf(rest[0]));
     if (!verdict.allowed) {
