@@ -35,6 +35,10 @@ export interface Row {
 
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
+let addresses = 0;
+/** An address of its own for each guess: ten wrong ones in a row for one address lead to a pause. */
+const newAddress = (): string => `nobody${++addresses}@example.com`;
+
 /**
  * Every endpoint and every kind of caller (contract 4). An endpoint without a row fails the test, and so does a row without an
  * endpoint.
@@ -70,7 +74,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
   },
   'POST /sign-in': {
-    target: fixed('/sign-in', { email: 'nobody@example.com', password: 'long enough' }),
+    target: () => ({ path: '/sign-in', body: { email: newAddress(), password: 'long enough' } }),
     want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401',
   },
   // An API token is no session that could end.
@@ -100,7 +104,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
   },
   'POST /email-otp/verify': {
-    target: fixed('/email-otp/verify', { email: 'nobody@example.com', otp: '123456' }),
+    target: () => ({ path: '/email-otp/verify', body: { email: newAddress(), otp: '123456' } }),
     want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401',
   },
   'POST /password/forgot': {
@@ -204,7 +208,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     want: '200 200 200 200 200 200 200 200 200 200 200 200 200 200 200 200',
   },
   'POST /account/sign-in': {
-    target: fixed('/account/sign-in', { email: 'nobody@example.com', password: 'long enough' }),
+    target: () => ({ path: '/account/sign-in', body: { email: newAddress(), password: 'long enough' } }),
     want: '401 401 401 401 401 401 401 401 401 401 401 401 401 401 401 401',
   },
   'GET /account/sign-up': {
