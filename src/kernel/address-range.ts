@@ -3,21 +3,18 @@ import { parseIp } from './ip.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** An address and the number of leading bits that are compared. */
+/** An address and how many of its bits count. */
 export type AddressRange = readonly [Address, number];
 
-/**
- * Parses an address or CIDR range in strict notation. IPv4-mapped IPv6 becomes IPv4. Returns undefined for anything
- * else.
- */
+/** An address or CIDR range, strictly written; IPv4-mapped IPv6 is folded to IPv4. undefined: it is neither. */
 export function parseAddressRange(text: string): AddressRange | undefined {
   const [address = '', bits, ...rest] = text.split('/');
   if (rest.length > 0 || parseIp(address) === undefined) return undefined;
   const parsed = ipaddr.parse(address);
-  const maxBits = parsed.kind() === 'ipv4' ? 32 : 128;
+  const whole = parsed.kind() === 'ipv4' ? 32 : 128;
   if (bits !== undefined && !/^(0|[1-9]\d{0,2})$/.test(bits)) return undefined;
-  const length = bits === undefined ? maxBits : Number(bits);
-  if (length > maxBits) return undefined;
+  const length = bits === undefined ? whole : Number(bits);
+  if (length > whole) return undefined;
   if (parsed.kind() === 'ipv6' && (parsed as ipaddr.IPv6).isIPv4MappedAddress())
     return length < 96 ? undefined : [(parsed as ipaddr.IPv6).toIPv4Address(), length - 96];
   return [parsed, length];
@@ -28,21 +25,19 @@ export const isInRanges = (address: Address, ranges: readonly AddressRange[]): b
     ([range, bits]) => range.kind() === address.kind() && (address as ipaddr.IPv4).match(range as ipaddr.IPv4, bits),
   );
 
-/**
- * Returns the intersection of two lists: of each overlapping pair of ranges the narrower one, in its original spelling.
- */
+/** The ranges of addresses that are on both lists, each as the narrower of the two that meet writes it. */
 export function intersectRanges(a: readonly string[], b: readonly string[]): string[] {
-  const parseAll = (list: readonly string[]) =>
+  const read = (list: readonly string[]) =>
     list.map((text) => ({ text, range: parseAddressRange(text) as AddressRange }));
-  const common = new Set<string>();
-  const others = parseAll(b);
-  for (const one of parseAll(a)) {
+  const found = new Set<string>();
+  const others = read(b);
+  for (const one of read(a)) {
     for (const other of others) {
-      if (covers(other.range, one.range)) common.add(one.text);
-      else if (covers(one.range, other.range)) common.add(other.text);
+      if (covers(other.range, one.range)) found.add(one.text);
+      else if (covers(one.range, other.range)) found.add(other.text);
     }
   }
-  return [...common];
+  return [...found];
 }
 
 const covers = (wide: AddressRange, [narrow, bits]: AddressRange): boolean =>

@@ -1,9 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/**
- * Parses an IPv4 or IPv6 address in strict notation. Returns its canonical form (IPv4-mapped becomes IPv4), or
- * undefined.
- */
+/** A strictly written IPv4 or IPv6 address in its canonical form (IPv4-mapped folded to IPv4), or undefined. */
 export function parseIp(text: string): string | undefined {
   if (
     ipaddr.IPv4.isValidFourPartDecimal(text) ||

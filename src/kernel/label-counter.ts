@@ -1,4 +1,4 @@
-/** Upper bound on series, since label values may come from outside. Beyond it new ones are not counted. */
+/** Beyond this many series new ones are not counted: names may come from outside. */
 const MAX_SERIES = 5000;
 
 /** Counts by two labels, such as route and status. */

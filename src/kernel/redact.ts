@@ -17,9 +17,9 @@ const SECRET_KEYS = [
   'pin',
   'cvv',
 ];
-/** Short names must match the whole key, so that `shipping` is not taken for a `pin`. */
+/** Short names are compared whole, so that `shipping` is not a `pin`. */
 const WHOLE = new Set(['otp', 'pin', 'cvv']);
-/** Prefixes that only secrets have: those of Legate and of well-known issuers. */
+/** Beginnings that only secrets have: ours, and those of well-known issuers. */
 const SECRET_STARTS = [
   'lgt_',
   'lgk_',
@@ -50,13 +50,13 @@ const SECRET_STARTS = [
   'eyJ',
   '-----BEGIN',
 ];
-/** Value of an Authorization header. */
+/** An authorization header's value. */
 const CREDENTIALS = /^\s*(?:bearer|basic) +\S+\s*$/i;
 
 const MAX_REMEMBERED = 2000;
 const remembered = new Map<string, boolean>();
 
-/** Caches the result by key, since callers use the same few keys again and again. */
+/** Callers use the same few names over and over; what was found out about each is kept. */
 function isSecretKey(key: string, more: ReadonlySet<string>): boolean {
   let secret = remembered.get(key);
   if (secret === undefined) {
@@ -84,18 +84,14 @@ function isSecretText(text: string): boolean {
 
 const NAMES =
   '(?:access|refresh|id|auth|session)?[_-]?token|api[_-]?key|(?:client[_-]?)?secret|passw(?:or)?d|sig(?:nature)?';
-/**
- * Secrets within a longer text, such as a command or URL. The name stays; the value up to the next separator is
- * replaced. Linear in the length of the text.
- */
+/** Secrets inside a longer text, a command or an address for instance: what names them stays, and all that follows up to a separator goes. Linear. */
 const WITHIN: readonly (readonly [RegExp, string])[] = [
   [/(authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[a-z]{1,16} {1,3})?)[^\s"',;]+/gi, `$1${REDACTED}`],
   [/(:\/\/)[^\s/?#:@]{1,256}:[^\s/?#@]{1,256}(?=@)/g, `$1${REDACTED}`],
   [new RegExp(`((?:^|[?&;\\s"'-])(?:${NAMES})=)[^&\\s#"';]+`, 'gi'), `$1${REDACTED}`],
   [
     new RegExp(
-      `(?<![A-Za-z0-9_])(?:${SECRET_STARTS.filter((start) => !start.startsWith('-')).join('|')})` +
-        '(?=[A-Za-z_.-]{0,64}[0-9])[A-Za-z0-9_.-]{16,}',
+      `(?<![A-Za-z0-9_])(?:${SECRET_STARTS.filter((start) => !start.startsWith('-')).join('|')})(?=[A-Za-z_.-]{0,64}[0-9])[A-Za-z0-9_.-]{16,}`,
       'g',
     ),
     REDACTED,
@@ -103,7 +99,7 @@ const WITHIN: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g, REDACTED],
 ];
 
-/** A quick test that most texts without a secret fail. */
+/** Most texts have none of what these begin with. */
 const HINT = new RegExp(
   `authorization|://|(?:token|key|secret|passw(?:or)?d|sig(?:nature)?)=|${SECRET_STARTS.join('|')}`,
   'i',
@@ -120,20 +116,17 @@ function redactText(text: string): string {
 
 const COUNT_OF_TOKENS = /tokens|token(?:count|limit|budget|usage)/;
 
-/**
- * Whether the value under a secret-looking key can be a secret: `maxTokens: 500` and `password: true` cannot, `token:
- * 123456` can.
- */
+/** Whether what a secret-looking name stands for can be a secret: `maxTokens: 500` and `password: true` are none, `token: 123456` may be. */
 function canBeSecret(key: string, value: unknown): boolean {
   if (value === null || typeof value === 'boolean') return false;
   return typeof value !== 'number' || !COUNT_OF_TOKENS.test(normalised(key));
 }
 
-/** Normalises the names in `audit.redact`. */
+/** Normalises the names of `audit.redact`. */
 export const redactedKeys = (names: readonly string[]): ReadonlySet<string> =>
   new Set(names.map((n) => n.toLowerCase().replaceAll('_', '').replaceAll('-', '')));
 
-/** Returns a copy in which every value that looks secret is replaced, at any depth. Does not change the argument. */
+/** A copy in which every secret-looking value, at any depth, is replaced. The argument is not changed. */
 export function redact(value: unknown, more: ReadonlySet<string>): unknown {
   if (typeof value === 'string') return redactText(value);
   if (typeof value !== 'object' || value === null) return value;

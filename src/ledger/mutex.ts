@@ -1,15 +1,15 @@
-/** A first-in, first-out lock within this process. The head row's lock orders the processes. */
+/** First come, first served. One writer at a time in a process; the head row orders the processes. */
 export class Mutex {
   #tail: Promise<void> = Promise.resolve();
 
-  /** Resolves with a release function once the lock is held. */
+  /** Resolves when it is one's turn; call the result to let the next one in. */
   async acquire(): Promise<() => void> {
-    const previous = this.#tail;
+    const before = this.#tail;
     let release: () => void = () => {};
     this.#tail = new Promise((resolve) => {
       release = resolve;
     });
-    await previous;
+    await before;
     return release;
   }
 

@@ -107,7 +107,6 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
     description:
       'The token endpoint (OAuth 2.1, section 3.2; RFC 8693 for token exchange). All its paths share one limit.',
     access: 'public',
-    checksItself: ['client', 'none'],
     crossOrigin: true,
     rateLimit: 'token',
     form: 'only',
@@ -160,7 +159,6 @@ const register = everywhere((path, mount) =>
     description:
       'Dynamic client registration (RFC 7591). Open unless mcp.registration says otherwise. Unknown members are ignored.',
     access: 'public',
-    checksItself: ['none', 'bearer'],
     crossOrigin: true,
     rateLimit: 'registration',
     body: z.unknown().meta({ description: 'Client metadata of RFC 7591, section 2.' }),
@@ -199,7 +197,6 @@ const revoke = everywhere((path, mount) =>
     description:
       'RFC 7009. A refresh token ends its whole grant. Always 200 with an empty object for a client that proved itself, whatever the token was.',
     access: 'public',
-    checksItself: ['client', 'none'],
     crossOrigin: true,
     form: 'only',
     body: AboutToken.meta({ id: 'RevocationRequest' }),
@@ -237,9 +234,8 @@ const introspection = everywhere((path, mount) =>
     mount,
     summary: 'Ask what a token is worth at this moment',
     description:
-      'RFC 7662. Administrators (Bearer) may ask about every token; clients that have a secret, and agents with their id and token as such (the secret may also stand in the body), about those of their own grants and of the resources for which an administrator registered them. What is not a live token, or not theirs, is exactly {"active":false}.',
+      'RFC 7662. Administrators (Bearer) may ask about every token; clients that have a secret, and agents with their id and token as such, about those of their own grants and of the resources for which an administrator registered them. What is not a live token, or not theirs, is exactly {"active":false}.',
     access: 'public',
-    checksItself: ['client', 'bearer'],
     rateLimit: 'introspection',
     form: 'only',
     body: AboutToken.meta({ id: 'IntrospectionRequest' }),

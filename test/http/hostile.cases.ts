@@ -76,6 +76,7 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /account/magic-link': () => ({ email: 'nobody@example.com' }),
   'POST /account/forgot-password': () => ({ email: 'nobody@example.com' }),
   'POST /account/verify-email': () => ({ email: 'nobody@example.com' }),
+  'POST /account/approvals/:id': () => ({ decision: 'deny' }),
   'POST /account/devices': () => ({ id: 'ses_x' }),
   'POST /account/sign-out': () => ({}),
   'POST /api-tokens': () => ({ name: 'x', scopes: ['audit:read'], expiresAt: LATER }),

@@ -612,6 +612,17 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: `/approvals/${await approval(s)}/deny` }),
     want: '401 401 401 401 401 401  404 200 200 403 403  403 403 403 403  200',
   },
+  'GET /account/approvals/:id': {
+    target: async (s) => ({ path: `/account/approvals/${await approval(s)}` }),
+    want: '303 401 401 401 401 401  404 200 200 403 403  403 403 403 403  200',
+  },
+  'POST /account/approvals/:id': {
+    target: async (s) => ({
+      path: `/account/approvals/${await approval(s)}`,
+      body: new URLSearchParams({ decision: 'deny' }),
+    }),
+    want: '303 401 401 401 401 401  404 303 303 403 403  403 403 403 403  303',
+  },
   'GET /audit': {
     scope: 'audit:read',
     target: fixed('/audit'),

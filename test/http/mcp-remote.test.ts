@@ -71,7 +71,9 @@ describe('a guard elsewhere, by introspection', () => {
     const { t, owner, agent, token, call } = await scene({}, options);
     const good = await token();
     expect((await call(good)).status).toBe(200);
-    expect(await (await call(good, 'delete')).json()).toMatchObject({ error: { data: { reason: 'NO_PERMISSION' } } });
+    expect(await (await call(good, 'delete')).json()).toMatchObject({
+      result: { isError: true, _meta: { reason: 'NO_PERMISSION' } },
+    });
     const entries = (await t.call('GET', `/audit?agentId=${agent.id}`, { as: owner })).body;
     expect(entries.map((e: { resource: string; result: string }) => [e.resource, e.result])).toEqual([
       ['mcp:notes:delete', 'denied'],

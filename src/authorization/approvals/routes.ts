@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
+import { APPROVAL_PAGE, ApprovalForm, approvalForm, approvalPage } from './approval-page.ts';
 import { ApprovalErrors } from './errors.ts';
 import { resolveApproval } from './resolve-approval.ts';
 import { Approval, ListApprovals, Resolution } from './schema.ts';
 import { findApproval, findApprovals, toApproval } from './store.ts';
 
 const mayRead = { resource: 'legate:approvals', action: 'read', self: true } as const;
+const HTML = { mediaTypes: ['text/html'] } as const;
 const idParams = z.object({ id: z.string() });
 const { APPROVAL_NOT_FOUND, APPROVAL_NOT_PENDING } = ApprovalErrors;
 
@@ -72,4 +74,30 @@ export const approvalRoutes = [
   }),
   resolution('approve', 'approved', 'Approve a waiting call'),
   resolution('deny', 'denied', 'Deny a waiting call'),
+  defineRoute({
+    method: 'GET',
+    path: APPROVAL_PAGE,
+    summary: 'The page of one approval',
+    description: 'For the owner of the agent, or an admin. Links in the answers of guarded MCP servers lead here.',
+    access: 'user',
+    page: true,
+    params: idParams,
+    responses: { 200: HTML },
+    errors: [APPROVAL_NOT_FOUND],
+    handle: (call, platform) => approvalPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: APPROVAL_PAGE,
+    summary: 'The form of the page of one approval',
+    description: 'Approves or denies. 409 with the page when that was decided before, or when it has lapsed.',
+    access: 'user',
+    page: true,
+    params: idParams,
+    body: ApprovalForm,
+    form: true,
+    responses: { 303: null, 409: HTML },
+    errors: [APPROVAL_NOT_FOUND],
+    handle: (call, platform) => approvalForm(platform, call),
+  }),
 ];

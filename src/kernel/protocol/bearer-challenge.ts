@@ -1,20 +1,19 @@
 /**
- * Parameters of the WWW-Authenticate header of a protected resource: RFC 6750, section 3, with `resource_metadata` of
- * RFC 9728, section 5.1. `issuer` and `resource` repeat values of the metadata; clients ignore parameters that they do
- * not know (RFC 9110, section 11.2).
+ * WWW-Authenticate of a protected resource: RFC 6750, section 3, with `resource_metadata` of RFC 9728, section 5.1. `issuer` and
+ * `resource` tell what the metadata would; a client that does not know them ignores them (RFC 9110, section 11.2).
  */
 export interface BearerChallenge {
   /** Absent when no credential was sent (RFC 6750, section 3.1). */
   readonly error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope' | undefined;
   readonly errorDescription?: string | undefined;
-  /** All scopes that the request needs. */
+  /** Everything that is needed, at once. */
   readonly scope?: readonly string[] | undefined;
   readonly issuer: string;
   readonly resource: string;
   readonly resourceMetadata: string;
 }
 
-/** Formats the header, with every parameter quoted. */
+/** The header's value, every parameter quoted. */
 export function bearerChallenge(c: BearerChallenge): string {
   const parameters: [name: string, value: string | undefined][] = [
     ['error', c.error],
@@ -24,13 +23,8 @@ export function bearerChallenge(c: BearerChallenge): string {
     ['resource', c.resource],
     ['resource_metadata', c.resourceMetadata],
   ];
-  return `Bearer ${parameters
-    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${quotable(value)}"`]))
-    .join(', ')}`;
+  return `Bearer ${parameters.flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${quotable(value)}"`])).join(', ')}`;
 }
 
-/**
- * Replaces characters that RFC 6750, section 3, does not allow between quotes: all but printable ASCII, quotes and
- * backslashes.
- */
+/** What RFC 6750, section 3, allows between quotes: printable ASCII without quote and backslash. */
 const quotable = (value: string): string => value.replace(/[^\x20-\x7e]|["\\]/g, ' ');

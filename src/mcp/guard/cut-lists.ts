@@ -1,21 +1,57 @@
+import { onPrompt, onResource, onTool, type Question } from './asks.ts';
 import type { CutLists } from './filter-answer.ts';
-import { isObject } from './json-rpc.ts';
-
-/** Which of these tools the caller may call. */
-export type Callable = (tools: readonly string[]) => Promise<ReadonlySet<string>>;
+import { isObject, type Message } from './json-rpc.ts';
 
 /** Methods whose answers are cut. */
-export const LIST_METHODS: ReadonlySet<string> = new Set(['tools/list']);
+export const LIST_METHODS: ReadonlySet<string> = new Set([
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'tasks/list',
+]);
 
-/** Cuts the answer to `tools/list` by its form: in a resumed stream it answers a request that came earlier. */
+type Named = (item: Message) => Question | undefined;
+const by =
+  (member: string, question: (value: string) => Question): Named =>
+  (item) =>
+    typeof item[member] === 'string' ? question(item[member]) : undefined;
+
+const LISTS: readonly (readonly [member: string, named: Named])[] = [
+  ['tools', by('name', onTool)],
+  ['prompts', by('name', onPrompt)],
+  ['resources', by('uri', onResource)],
+  // Which resources a template makes is known when one is read.
+  ['resourceTemplates', by('uriTemplate', () => onResource())],
+];
+
+/** Cuts lists by their form: in a resumed stream they answer requests that came earlier. */
 export const cutLists =
-  (callable: Callable): CutLists =>
+  (
+    permitted: (questions: readonly Question[]) => Promise<boolean[]>,
+    isOwnTask: (id: unknown) => boolean,
+    isModern: boolean,
+  ): CutLists =>
   async (message) => {
     const result = isObject(message) ? message['result'] : undefined;
-    const listed = isObject(result) ? result['tools'] : undefined;
-    if (!isObject(result) || !Array.isArray(listed) || listed.length === 0) return false;
-    const tools = listed.filter(isObject).filter((tool) => typeof tool['name'] === 'string');
-    const allowed = await callable(tools.map((tool) => tool['name'] as string));
-    result['tools'] = tools.filter((tool) => allowed.has(tool['name'] as string));
-    return true;
+    if (!isObject(result)) return false;
+    let changed = false;
+    for (const [member, named] of LISTS) {
+      const listed = result[member];
+      if (!Array.isArray(listed)) continue;
+      changed = true;
+      const items = listed.flatMap((item: unknown) => {
+        const question = isObject(item) ? named(item) : undefined;
+        return question ? [{ item, question }] : [];
+      });
+      const allowed = items.length === 0 ? [] : await permitted(items.map(({ question }) => question));
+      result[member] = items.filter((_, i) => allowed[i]).map(({ item }) => item);
+    }
+    if (Array.isArray(result['tasks'])) {
+      result['tasks'] = result['tasks'].filter((task: unknown) => isObject(task) && isOwnTask(task['taskId']));
+      changed = true;
+    }
+    // Another caller's list differs: no cache may share this one (MCP 2026-07-28, caching).
+    if (changed && (isModern || 'cacheScope' in result)) result['cacheScope'] = 'private';
+    return changed;
   };

@@ -13,6 +13,10 @@ export interface AnswerFilter {
 export interface AnswerRules {
   /** undefined: no list can be in this answer, so nothing of it is read. */
   readonly cut: CutLists | undefined;
+  /** Told of each message, where the answer may name a task that is made. */
+  readonly note: ((message: unknown) => void) | undefined;
+  /** Told how to put an event into the stream, where the server may have to say something of its own. */
+  readonly attach: ((inject: (event: string) => void) => () => void) | undefined;
   /** Whether the request itself asks for a list. Otherwise one can only come in an event stream that is resumed. */
   readonly asksForList: boolean;
   /** The answer to this request when its lists cannot be cut. */
@@ -31,14 +35,19 @@ const EMPTY = new Uint8Array();
 export function answerFilter(
   contentType: string | null | undefined,
   contentEncoding: string | null | undefined,
-  { cut, asksForList, failed, alive }: AnswerRules,
+  { cut, note, asksForList, failed, alive }: AnswerRules,
 ): AnswerFilter {
   const type = contentType?.split(';')[0]?.trim().toLowerCase();
   const isStream = type === 'text/event-stream';
+  if (note && !asksForList) return isStream ? notingEvents(note, alive) : notingAll(note, alive);
   if (!cut || !(isStream || asksForList)) return passing(alive, isStream ? 0 : CHECK_JSON_AFTER_MS);
   const encoded = contentEncoding !== null && contentEncoding !== undefined && contentEncoding !== 'identity';
   if (encoded) return unreadable(failed('The server compressed a list, so it cannot be cut for this caller.'));
-  return isStream ? holdingEvents(cut, alive) : holdingAll(cut, failed);
+  const read: CutLists = (message) => {
+    note?.(message);
+    return cut(message);
+  };
+  return isStream ? holdingEvents(read, alive) : holdingAll(read, failed);
 }
 
 function passing(alive: () => Promise<boolean>, after: number): AnswerFilter {
@@ -48,6 +57,54 @@ function passing(alive: () => Promise<boolean>, after: number): AnswerFilter {
     push: async (chunk) => (performance.now() - begun < after || (await alive()) ? chunk : null),
     end: async () => EMPTY,
   };
+}
+
+/** A task is named in a few hundred bytes: what is longer is no such answer. */
+const MAX_NOTED_BYTES = 64 * 1024;
+
+function notingAll(note: (message: unknown) => void, alive: () => Promise<boolean>): AnswerFilter {
+  const { push, end } = passing(alive, CHECK_JSON_AFTER_MS);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  return {
+    changes: false,
+    push: async (chunk) => {
+      size += chunk.byteLength;
+      if (size <= MAX_NOTED_BYTES) {
+        chunks.push(chunk);
+        const text = Buffer.concat(chunks).toString('utf8');
+        // Before the last piece is passed on: the client may ask for the task at once.
+        if (/[}\]]\s*$/.test(text)) noteText(text, note);
+      }
+      return push(chunk);
+    },
+    end,
+  };
+}
+
+function notingEvents(note: (message: unknown) => void, alive: () => Promise<boolean>): AnswerFilter {
+  const { push, end } = passing(alive, 0);
+  const decoder = new TextDecoder();
+  let line = '';
+  return {
+    changes: false,
+    push: async (chunk) => {
+      const lines = (line + decoder.decode(chunk, { stream: true })).split(/\r\n|\n|\r/);
+      for (const data of lines) if (data.startsWith('data:')) noteText(data.slice(5), note);
+      line = (lines.at(-1) ?? '').slice(0, MAX_NOTED_BYTES);
+      return push(chunk);
+    },
+    end,
+  };
+}
+
+function noteText(text: string, note: (message: unknown) => void): void {
+  try {
+    const body: unknown = JSON.parse(text);
+    for (const message of Array.isArray(body) ? body : [body]) note(message);
+  } catch {
+    // Not whole yet.
+  }
 }
 
 function unreadable(answer: string): AnswerFilter {

@@ -12,7 +12,16 @@ export interface GuardedServer {
 
 /** What the guard needs of a service in the same process: `createLegate()` gives it. */
 export interface GuardingLegate {
-  readonly platform: { readonly issuer: string; readonly audience: string };
+  readonly platform: {
+    readonly issuer: string;
+    readonly audience: string;
+    /** With `config`: where people approve calls. Without it refusals have no link. */
+    readonly baseUrl?: string;
+    readonly config?: { readonly http: { readonly restPath: string } };
+    /** Shared by all instances, so that a call may be repeated at any of them. Default: keys of this process. */
+    readonly secrets?: () => { readonly cookie: readonly { readonly id: string; readonly key: string }[] };
+  };
+  readonly approvals?: { get(id: string): Promise<{ readonly status: string }> };
   readonly mcp: { validateToken(token: string, options: { readonly audience: string }): Promise<TokenValidation> };
   authorize(question: {
     readonly agentId: string;
@@ -21,11 +30,11 @@ export interface GuardingLegate {
     readonly arguments?: Record<string, unknown>;
     readonly context?: { readonly ip?: string; readonly userAgent?: string };
     readonly dryRun?: boolean;
-  }): Promise<ToolDecision>;
+  }): Promise<Decision>;
 }
 
-/** What is told to a client whose call was refused. */
-export interface ToolDecision {
+/** The answer of `POST /authorize`. */
+export interface Decision {
   readonly allowed: boolean;
   readonly reason?: string;
   readonly auditId?: string;
@@ -45,6 +54,15 @@ interface Common {
   readonly scopeHierarchy?: Readonly<Record<string, readonly string[]>>;
   /** The action that a tool call is decided as. Default: `execute`. */
   readonly action?: string | ((tool: string) => string);
+  /** The action that reading a resource or a prompt is decided as, completing for it and listening to it too. Default: `read`. */
+  readonly readAction?: string;
+  /**
+   * Origins whose pages may call, as `https://app.example.com`; that of `server.endpoint` always may. A request with another `Origin`, or
+   * for another `Host`, is 403, which keeps a page from reaching a server on this machine by DNS rebinding. Default: neither is looked at.
+   */
+  readonly allowedOrigins?: readonly string[];
+  /** How long a repeated call waits for the person who is to approve it, at most 20. Default: 15. */
+  readonly approvalWaitSeconds?: number;
   /** Pages of other origins may call (CORS, without credentials). Default: true, unless requests without a token pass. */
   readonly cors?: boolean;
   /**
@@ -61,7 +79,10 @@ export interface LocalOptions extends Omit<Common, 'server'> {
   /** Default: the service's own resource, without decisions: tokens for our own API are taken. */
   readonly server?: GuardedServer;
   readonly legate: GuardingLegate;
-  /** Each tool call is decided (and recorded) as `mcp:<server>:<tool>`, and `tools/list` is cut to what may be called. Default: true. */
+  /**
+   * Tool calls are decided (and recorded) as `mcp:<server>:<tool>`, resources as `mcp:<server>:@resources`, prompts as
+   * `mcp:<server>:@prompts:<name>`, and lists are cut to what may be had. Default: true.
+   */
   readonly decisions?: boolean;
 }
 

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { type BearerChallenge, bearerChallenge } from '../../kernel/protocol/bearer-challenge.ts';
 import {
   metadataAddress,
@@ -6,19 +5,27 @@ import {
   PROTECTED_RESOURCE_PATH,
   pathOfResource,
 } from '../../kernel/protocol/protected-resource.ts';
-import { cutLists, LIST_METHODS } from './cut-lists.ts';
-import { type Origin, type ToolDecisions, toolDecisions } from './decide-tools.ts';
+import { allowedPlaces } from './allowed-places.ts';
+import { asksOf } from './asks.ts';
+import { Calls } from './calls.ts';
+import type { Origin } from './decisions.ts';
 import type { AnswerRules } from './filter-answer.ts';
-import {
-  type GuardOptions,
-  type McpAuth,
-  type ProtectMcpOptions,
-  type ToolDecision,
-  withServer,
-} from './guard-options.ts';
+import { type GuardOptions, type McpAuth, type ProtectMcpOptions, withServer } from './guard-options.ts';
 import { VerifierUnavailable } from './issuer-metadata.ts';
-import { errorAnswer, hasMethod, parseBody, type ToolCall, toolCalls, UnreadableBody } from './json-rpc.ts';
+import {
+  errorAnswer,
+  hasUrlElicitation,
+  isObject,
+  messagesOf,
+  paramsOf,
+  parseBody,
+  UnreadableBody,
+} from './json-rpc.ts';
+import { differingHeader } from './mirrored-headers.ts';
+import { readings, simplest } from './paths.ts';
+import { REFUSED, UNREADABLE_LIST } from './refusals.ts';
 import { missingScopes } from './scope-check.ts';
+import { Sessions } from './sessions.ts';
 import { type VerifyToken, verifierOf } from './verify-token.ts';
 
 /** A finished answer of the guard. */
@@ -34,6 +41,10 @@ export interface Passed {
   readonly auth: McpAuth | undefined;
   /** For the answer; undefined: it is passed on as it is. */
   readonly rules: AnswerRules | undefined;
+  /** The body to hand on instead of the one that came; undefined: as it came. What was parsed already is changed in place. */
+  readonly body: unknown;
+  /** Told of the Mcp-Session-Id of the answer: from then on it is this agent's. */
+  readonly bindSession: (session: string | null | undefined) => void;
 }
 
 export type Verdict = { readonly answer: GuardAnswer } | { readonly passed: Passed };
@@ -41,9 +52,8 @@ export type Verdict = { readonly answer: GuardAnswer } | { readonly passed: Pass
 /** A request, whatever framework it came through. */
 export interface GuardedRequest {
   readonly method: string;
-  readonly authorization: string | null;
-  /** Mcp-Session-Id. */
-  readonly session: string | null;
+  /** By its name in lower case. */
+  readonly header: (name: string) => string | null;
   readonly origin: Origin;
   /** The body as parsed already by somebody, or its bytes; null: there is none. Throws {@link UnreadableBody}, {@link BodyTooLarge}. */
   readonly body: () => Promise<{ readonly parsed: unknown } | { readonly bytes: Uint8Array } | null>;
@@ -53,16 +63,12 @@ export interface GuardedRequest {
 export class BodyTooLarge extends Error {}
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
-const MAX_CALLS = 100;
-const MAX_SESSIONS = 20_000;
 const ASK_AGAIN_MS = 5000;
-/** Of JSON-RPC 2.0, section 5.1: parse error, invalid request; and one of the implementation's own for a refusal. */
+/** Of JSON-RPC 2.0, section 5.1: parse error, invalid request; and those that MCP adds. */
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
-const REFUSED = -32003;
 const NO_SESSION = -32001;
-/** Of our own, outside the range that JSON-RPC reserves. */
-const UNREADABLE_LIST = 1502;
+const HEADER_MISMATCH = -32020;
 
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
@@ -71,15 +77,16 @@ export class Guard {
   readonly maxBodyBytes: number;
   readonly #options: GuardOptions;
   readonly #verify: VerifyToken;
-  readonly #decisions: ToolDecisions | undefined;
+  readonly #calls: Calls;
   readonly #scopes: readonly string[];
   readonly #issuer: string;
   /** Of the resource, as clients know it and as requests arrive. */
   readonly #paths: readonly string[];
   readonly #prefix: string;
   readonly #cors: Readonly<Record<string, string>>;
-  /** Which agent opened a session: knowing its id is not enough (MCP security best practices, session hijacking). */
-  readonly #sessions = new LRUCache<string, string>({ max: MAX_SESSIONS });
+  readonly #sessions = new Sessions();
+  /** undefined: every origin may call. */
+  readonly #origins: { readonly origins: ReadonlySet<string>; readonly hosts: ReadonlySet<string> } | undefined;
 
   constructor(given: ProtectMcpOptions) {
     const options = withServer(given);
@@ -91,7 +98,8 @@ export class Guard {
     this.#options = options;
     this.maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES;
     this.#verify = verifierOf(options);
-    this.#decisions = toolDecisions(options);
+    this.#calls = new Calls(options, this.#sessions);
+    this.#origins = options.allowedOrigins && allowedPlaces([server.endpoint, ...options.allowedOrigins]);
     this.#scopes = options.scopes ?? ['mcp:read'];
     this.#issuer = 'legate' in options ? options.legate.platform.issuer : options.issuer;
     const { path = pathOfResource(server.endpoint) } = options;
@@ -108,26 +116,27 @@ export class Guard {
         : {};
   }
 
-  /** Told of the Mcp-Session-Id of an answer: from then on it is this agent's. */
-  bindSession(session: string | null | undefined, auth: McpAuth | undefined): void {
-    if (session && auth && !this.#sessions.has(session)) this.#sessions.set(session, auth.agentId);
-  }
-
   /** Headers that every answer gets, the handler's too. */
   get corsHeaders(): Readonly<Record<string, string>> {
     return this.#cors;
   }
 
   /** The metadata document (RFC 9728) and preflight requests; undefined: it is another request. `target` is path and query as they came. */
-  publicAnswer(method: string, target: string, preflight: boolean): GuardAnswer | undefined {
+  publicAnswer(method: string, target: string, header: GuardedRequest['header']): GuardAnswer | undefined {
     const isMetadata = this.#paths.some((path) => target === PROTECTED_RESOURCE_PATH + path);
     if (
       method === 'OPTIONS' &&
-      preflight &&
+      header('access-control-request-method') !== null &&
       (isMetadata || this.covers(target)) &&
       'access-control-allow-origin' in this.#cors
     )
-      return { status: 204, headers: { ...this.#cors, ...PREFLIGHT }, body: '' };
+      return (
+        (isMetadata ? undefined : this.#misplaced(header)) ?? {
+          status: 204,
+          headers: { ...this.#cors, ...PREFLIGHT },
+          body: '',
+        }
+      );
     if (!isMetadata || (method !== 'GET' && method !== 'HEAD')) return undefined;
     const { server } = this.#options;
     const metadata = {
@@ -151,10 +160,13 @@ export class Guard {
   }
 
   async judge(request: GuardedRequest): Promise<Verdict> {
+    const { header } = request;
     try {
-      const { authorization } = request;
+      const misplaced = this.#misplaced(header);
+      if (misplaced) return { answer: misplaced };
+      const authorization = header('authorization');
       if (authorization === null) {
-        if (this.#options.server.authRequired === false) return { passed: { auth: undefined, rules: undefined } };
+        if (this.#options.server.authRequired === false) return { passed: OPEN };
         return { answer: this.#refusal(401, undefined, 'A token is required.', this.#allScopes()) };
       }
       const token = BEARER.exec(authorization)?.[1];
@@ -181,45 +193,47 @@ export class Guard {
         ...acting,
         extra: { agentId, userId, ...acting },
       };
-      const opener = request.session === null ? undefined : this.#sessions.get(request.session);
+      const opener = this.#sessions.get(header('mcp-session-id'))?.agentId;
       if (opener !== undefined && opener !== agentId)
         return { answer: this.#json(404, errorAnswer(null, { code: NO_SESSION, message: 'Session not found' })) };
-      return await this.#judgeCalls(auth, request);
+      return await this.#judgeBody(auth, request);
     } catch (error) {
       return { answer: this.#failure(error) };
     }
   }
 
-  async #judgeCalls(auth: McpAuth, request: GuardedRequest): Promise<Verdict> {
+  async #judgeBody(auth: McpAuth, request: GuardedRequest): Promise<Verdict> {
+    const { header } = request;
     const found = await request.body();
     const body = found === null ? null : 'bytes' in found ? parseBody(found.bytes) : found.parsed;
-    const calls = body === null ? [] : toolCalls(body);
-    const needed = [...new Set([...this.#scopes, ...calls.flatMap(({ tool }) => this.#scopesOf(tool))])];
+    const differing = differingHeader(header, body);
+    if (differing !== undefined)
+      return this.#answered(
+        errorAnswer(body, { code: HEADER_MISMATCH, message: `${differing} differs from the body.` }),
+        400,
+      );
+    const asks = asksOf(body);
+    const tools = asks.filter(({ reads }) => !reads).map(({ name }) => name);
+    const needed = [...new Set([...this.#scopes, ...tools.flatMap((tool) => this.#scopesOf(tool))])];
     if (missingScopes(auth.scopes, needed, this.#options.scopeHierarchy).length > 0)
       return {
         answer: this.#refusal(403, 'insufficient_scope', 'The token lacks a scope that this request needs.', needed),
       };
-    const decisions = this.#decisions;
-    const alive = this.#stillGood(auth);
-    const failed = (message: string): string => errorAnswer(body, { code: UNREADABLE_LIST, message });
-    const asksForList = hasMethod(body, LIST_METHODS);
-    const rules = { cut: undefined, asksForList, failed, alive };
-    if (!decisions) return { passed: { auth, rules } };
-    if (calls.length > MAX_CALLS)
-      return {
-        answer: this.#json(
-          400,
-          errorAnswer(body, { code: INVALID_REQUEST, message: `A batch may have at most ${MAX_CALLS} tool calls.` }),
-        ),
-      };
-    for (const call of calls) {
-      const decision = await decisions.decide(auth, call, request.origin);
-      if (!decision.allowed) return { answer: this.#refusedCall(body, call, decision) };
-    }
-    // A stream that is opened by GET may bring the answer to an earlier request again.
-    const reads = asksForList || request.method === 'GET';
-    const cut = reads ? cutLists((tools) => decisions.callable(auth, tools)) : undefined;
-    return { passed: { auth, rules: { ...rules, cut } } };
+    const judged = await this.#calls.judge(auth, body, asks, request);
+    if ('answer' in judged) return this.#answered(judged.answer, judged.status);
+    const urlElicitation = messagesOf(body).some((message) => {
+      const { capabilities } = paramsOf(message);
+      return message['method'] === 'initialize' && isObject(capabilities) && hasUrlElicitation(capabilities);
+    });
+    const bindSession: Passed['bindSession'] = (id) => {
+      if (id) this.#sessions.opened(id, { agentId: auth.agentId, urlElicitation });
+    };
+    const rules = {
+      ...judged.rules,
+      failed: (message: string) => errorAnswer(body, { code: UNREADABLE_LIST, message }),
+      alive: this.#stillGood(auth),
+    };
+    return { passed: { auth, rules, body: judged.isChanged ? body : undefined, bindSession } };
   }
 
   /** In process each event is asked for; elsewhere, where asking may be a request, every few seconds. */
@@ -239,21 +253,19 @@ export class Guard {
     };
   }
 
-  /** A refusal is an answer of JSON-RPC, so that it reaches whoever called the tool. A batch is refused as a whole. */
-  #refusedCall(body: unknown, { tool }: ToolCall, { allowed: _, reason, ...more }: ToolDecision): GuardAnswer {
-    const hint =
-      more.retryAfter !== undefined
-        ? `; try again in ${more.retryAfter} s`
-        : more.approvalId !== undefined
-          ? `; a person has to approve it (${more.approvalId})`
-          : '';
+  #answered(text: string, status = 200): Verdict {
+    return { answer: this.#json(status, text) };
+  }
+
+  /** 403 for a page of an unknown origin, and for a name of this server that nobody knows (DNS rebinding). */
+  #misplaced(header: GuardedRequest['header']): GuardAnswer | undefined {
+    if (!this.#origins) return undefined;
+    const { origins, hosts } = this.#origins;
+    const origin = header('origin');
+    if ((origin === null || origins.has(origin)) && hosts.has(header('host')?.toLowerCase() ?? '')) return undefined;
     return this.#json(
-      200,
-      errorAnswer(body, {
-        code: REFUSED,
-        message: `The call of ${JSON.stringify(tool)} is not allowed: ${reason}${hint}`,
-        data: { tool, reason, ...more },
-      }),
+      403,
+      errorAnswer(null, { code: REFUSED, message: 'Requests from this origin are not accepted.' }),
     );
   }
 
@@ -269,7 +281,7 @@ export class Guard {
         400,
         errorAnswer(null, {
           code: INVALID_REQUEST,
-          message: 'The tool or its arguments are beyond what can be decided on.',
+          message: 'The name or its arguments are beyond what can be decided on.',
         }),
       );
     if (code === 'AGENT_NOT_FOUND')
@@ -336,33 +348,5 @@ const PREFLIGHT = {
   'access-control-max-age': '7200',
 } as const;
 
-const MAX_DECODINGS = 3;
-
-/** Lower case, one slash between segments, none at the end. */
-const simplest = (path: string): string =>
-  path.toLowerCase().replaceAll('\\', '/').replace(/\/+/g, '/').replace(/\/$/, '');
-
-/** Every path that a router may make of a request's target: decoded or not, dot segments resolved or not, with or without parameters. */
-function readings(target: string): string[] {
-  const found = new Set<string>();
-  let path = target.replace(/[?#].*/s, '');
-  for (let i = 0; i <= MAX_DECODINGS; i++) {
-    for (const variant of [path, path.replace(/;[^/]*/g, ''), path.replace(/[?#].*/s, '')]) {
-      found.add(simplest(variant));
-      found.add(simplest(withoutDots(variant)));
-    }
-    const decoded = path.replace(/%[0-9a-f]{2}/gi, (octet) => String.fromCharCode(Number.parseInt(octet.slice(1), 16)));
-    if (decoded === path) break;
-    path = decoded;
-  }
-  return [...found];
-}
-
-function withoutDots(path: string): string {
-  const out: string[] = [];
-  for (const segment of path.replaceAll('\\', '/').split('/')) {
-    if (segment === '..') out.pop();
-    else if (segment !== '.') out.push(segment);
-  }
-  return `/${out.filter((segment) => segment !== '').join('/')}`;
-}
+/** No token came, and none is required. */
+const OPEN: Passed = { auth: undefined, rules: undefined, body: undefined, bindSession: () => {} };

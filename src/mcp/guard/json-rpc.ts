@@ -1,10 +1,5 @@
-/** A message of JSON-RPC 2.0 as far as the guard looks at it. */
-export interface ToolCall {
-  /** undefined: a notification, which is never answered. */
-  readonly id: string | number | undefined;
-  readonly tool: string;
-  readonly arguments: Record<string, unknown> | undefined;
-}
+export type MessageId = string | number;
+export type Message = Record<string, unknown>;
 
 /** The body is not what the handler could read as JSON: nothing can be said about what it asks for. */
 export class UnreadableBody extends Error {}
@@ -20,44 +15,65 @@ export function parseBody(bytes: Uint8Array): unknown {
   }
 }
 
-export const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const idOf = (message: Record<string, unknown>): string | number | undefined => {
+/** undefined: a notification, which is never answered. */
+export const idOf = (message: Message): MessageId | undefined => {
   const id = message['id'];
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 };
 
+export const paramsOf = (message: Message): Message => (isObject(message['params']) ? message['params'] : {});
+
 /** Every message of a body: one, or a batch (MCP 2025-03-26). */
-const messagesOf = (body: unknown): Record<string, unknown>[] => (Array.isArray(body) ? body : [body]).filter(isObject);
-
-/** Ids of what waits for an answer. */
-export const idsOf = (body: unknown): (string | number)[] =>
-  messagesOf(body)
-    .filter((message) => 'method' in message)
-    .map(idOf)
-    .filter((id) => id !== undefined);
-
-/** Every call of a tool, in order. A name that is no text is the name of no tool. */
-export function toolCalls(body: unknown): ToolCall[] {
-  return messagesOf(body)
-    .filter((message) => message['method'] === 'tools/call')
-    .map((message) => {
-      const params = isObject(message['params']) ? message['params'] : {};
-      return {
-        id: idOf(message),
-        tool: typeof params['name'] === 'string' ? params['name'] : '',
-        arguments: isObject(params['arguments']) ? params['arguments'] : undefined,
-      };
-    });
-}
-
-/** Error objects for each that waits for an answer; in a batch, those that were not refused themselves say so. */
-export function errorAnswer(body: unknown, error: { code: number; message: string; data?: unknown }): string {
-  const answers = idsOf(body).map((id) => ({ jsonrpc: '2.0', id, error }));
-  return JSON.stringify(Array.isArray(body) ? answers : (answers[0] ?? { jsonrpc: '2.0', id: null, error }));
-}
+export const messagesOf = (body: unknown): Message[] => (Array.isArray(body) ? body : [body]).filter(isObject);
 
 /** Whether a message of the body has one of these methods. */
 export const hasMethod = (body: unknown, methods: ReadonlySet<string>): boolean =>
   messagesOf(body).some(({ method }) => typeof method === 'string' && methods.has(method));
+
+const META_VERSION = 'io.modelcontextprotocol/protocolVersion';
+const META_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+
+const metaOf = (message: Message): Message => {
+  const meta = paramsOf(message)['_meta'];
+  return isObject(meta) ? meta : {};
+};
+
+/** The revision that a request names in itself, as each does from 2026-07-28 on. */
+export const revisionOf = (message: Message): string | undefined => {
+  const revision = metaOf(message)[META_VERSION];
+  return typeof revision === 'string' ? revision : undefined;
+};
+
+export const declaredCapabilities = (message: Message): Message => {
+  const declared = metaOf(message)[META_CAPABILITIES];
+  return isObject(declared) ? declared : {};
+};
+
+/** Whether a client can show an address to its user. An empty `elicitation` means forms only. */
+export const hasUrlElicitation = ({ elicitation }: Message): boolean =>
+  isObject(elicitation) && isObject(elicitation['url']);
+
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** What each message that waits for an answer gets: a result or an error. */
+export function answerEach(
+  body: unknown,
+  answer: (message: Message) => { readonly result: unknown } | { readonly error: RpcError },
+): string {
+  const answers = messagesOf(body)
+    .filter((message) => 'method' in message && idOf(message) !== undefined)
+    .map((message) => ({ jsonrpc: '2.0', id: idOf(message), ...answer(message) }));
+  return JSON.stringify(
+    Array.isArray(body) ? answers : (answers[0] ?? { jsonrpc: '2.0', id: null, ...answer({ method: '' }) }),
+  );
+}
+
+/** One error for all of it. */
+export const errorAnswer = (body: unknown, error: RpcError): string => answerEach(body, () => ({ error }));

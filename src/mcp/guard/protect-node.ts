@@ -91,27 +91,42 @@ async function pass(
   body: GuardedRequest['body'],
 ): Promise<McpAuth | undefined | 'answered'> {
   const method = req.method ?? 'GET';
-  const answer = guard.publicAnswer(method, target, 'access-control-request-method' in req.headers);
+  const header = (name: string): string | null => req.headers[name]?.toString() ?? null;
+  const answer = guard.publicAnswer(method, target, header);
   if (answer) {
     send(res, answer, method === 'HEAD');
     return 'answered';
   }
   if (!guard.covers(target)) return undefined;
+  let bytes: Uint8Array | undefined;
   const verdict = await guard.judge({
     method,
-    authorization: req.headers.authorization ?? null,
-    session: req.headers['mcp-session-id']?.toString() ?? null,
+    header,
     origin: { ip: req.socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, ''), userAgent: req.headers['user-agent'] },
-    body,
+    body: async () => {
+      const found = await body();
+      if (found && 'bytes' in found) bytes = found.bytes;
+      return found;
+    },
   });
   if ('answer' in verdict) {
     send(res, verdict.answer);
     return 'answered';
   }
-  const { auth, rules } = verdict.passed;
+  const { auth, rules, body: changed, bindSession } = verdict.passed;
+  if (changed !== undefined && bytes) overwrite(bytes, changed);
   for (const [name, value] of Object.entries(guard.corsHeaders)) if (!res.hasHeader(name)) res.setHeader(name, value);
-  if (rules) filterAnswer(res, rules, (session) => guard.bindSession(session, auth));
+  if (rules) filterAnswer(res, rules, bindSession);
   return auth;
+}
+
+/** The bytes that were put back into the request, which are still these: a shorter body is filled up with white space. */
+function overwrite(bytes: Uint8Array, body: unknown): void {
+  const text = Buffer.from(JSON.stringify(body));
+  if (text.byteLength > bytes.byteLength)
+    throw new Error('expressMcp: the changed body is longer than the one that came.');
+  bytes.set(text);
+  bytes.fill(0x20, text.byteLength);
 }
 
 function send(res: ServerResponse, { status, headers, body }: GuardAnswer, head = false): void {
@@ -199,6 +214,14 @@ function filterAnswer(
       res.getHeader('content-encoding')?.toString(),
       rules,
     );
+    if (rules.attach) {
+      const detach = rules.attach((event) =>
+        inOrder(async () => {
+          if (!ended && !res.destroyed) write.call(res, event, 'utf8');
+        }),
+      );
+      res.once('close', detach);
+    }
     if (!filter.changes) return;
     res.removeHeader('content-length');
     res.removeHeader('content-encoding');

@@ -21,7 +21,7 @@ export type McpHandler = (request: Request, context: McpContext) => Response | P
  */
 export function protectMcp(handler: McpHandler, options: ProtectMcpOptions): (request: Request) => Promise<Response> {
   const guard = new Guard(options);
-  return (request) => guarded(guard, request, async (auth) => handler(request, { authInfo: auth }));
+  return (request) => guarded(guard, request, async (auth, passed) => handler(passed, { authInfo: auth }));
 }
 
 /** The part of Hono's context that is used. */
@@ -38,7 +38,7 @@ export function honoMcp(
   const guard = new Guard(options);
   return async (c, next) => {
     const { raw } = c.req;
-    if (!guard.covers(targetOf(raw)) && !guard.publicAnswer(raw.method, targetOf(raw), isPreflight(raw))) {
+    if (!guard.covers(targetOf(raw)) && !guard.publicAnswer(raw.method, targetOf(raw), headerOf(raw))) {
       await next();
       return undefined;
     }
@@ -46,7 +46,8 @@ export function honoMcp(
     const response = await guarded(
       guard,
       raw,
-      async (auth) => {
+      async (auth, passed) => {
+        if (passed !== raw) Object.assign(c.req, { raw: passed, bodyCache: {} });
         c.set('authInfo', auth);
         await next();
         went = true;
@@ -66,32 +67,40 @@ export function honoMcp(
 
 const targetOf = (request: Request): string =>
   request.url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/#.*/s, '') || '/';
-const isPreflight = (request: Request): boolean => request.headers.has('access-control-request-method');
+const headerOf =
+  ({ headers, url }: Request) =>
+  (name: string): string | null =>
+    headers.get(name) ?? (name === 'host' ? new URL(url).host : null);
 
 async function guarded(
   guard: Guard,
   request: Request,
-  go: (auth: McpAuth | undefined) => Promise<Response>,
+  go: (auth: McpAuth | undefined, request: Request) => Promise<Response>,
   readAgain?: () => Promise<string>,
 ): Promise<Response> {
-  const answer = guard.publicAnswer(request.method, targetOf(request), isPreflight(request));
+  const answer = guard.publicAnswer(request.method, targetOf(request), headerOf(request));
   if (answer) return respond(answer, request.method === 'HEAD');
   const verdict = await guard.judge({
     method: request.method,
-    authorization: request.headers.get('authorization'),
-    session: request.headers.get('mcp-session-id'),
+    header: headerOf(request),
     origin: { userAgent: request.headers.get('user-agent') ?? undefined },
     body: () => readBody(guard, request, readAgain),
   });
   if ('answer' in verdict) return respond(verdict.answer);
-  const { auth, rules } = verdict.passed;
-  const response = await go(auth);
-  guard.bindSession(response.headers.get('mcp-session-id'), auth);
+  const { auth, rules, body, bindSession } = verdict.passed;
+  const response = await go(auth, body === undefined ? request : withBody(request, JSON.stringify(body)));
+  bindSession(response.headers.get('mcp-session-id'));
   return rules ? filtered(guard, response, rules) : withCors(guard, response);
 }
 
 const respond = ({ status, headers, body }: GuardAnswer, head = false): Response =>
   new Response(head || status === 204 ? null : body, { status, headers });
+
+function withBody(request: Request, body: string): Request {
+  const headers = new Headers(request.headers);
+  headers.delete('content-length');
+  return new Request(request.url, { method: request.method, headers, body, signal: request.signal });
+}
 
 /** A copy is read; the handler gets the request's own body, untouched. */
 async function readBody(
@@ -144,13 +153,27 @@ function filtered(guard: Guard, response: Response, rules: AnswerRules): Respons
     const bytes = typeof piece === 'string' ? encoder.encode(piece) : piece;
     if (bytes.byteLength > 0) controller.enqueue(bytes);
   };
+  let detach = (): void => {};
   const through = new TransformStream<Uint8Array, Uint8Array>({
+    start: (controller) => {
+      if (!rules.attach) return;
+      detach = rules.attach((event) => {
+        try {
+          put(controller, event);
+        } catch {
+          detach();
+        }
+      });
+    },
     transform: async (chunk, controller) => {
       const piece = await filter.push(chunk);
       if (piece === null) controller.terminate();
       else put(controller, piece);
     },
-    flush: async (controller) => put(controller, await filter.end()),
+    flush: async (controller) => {
+      detach();
+      put(controller, await filter.end());
+    },
   });
   return new Response(open.body.pipeThrough(through), { status: open.status, statusText: open.statusText, headers });
 }

@@ -176,10 +176,10 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
         expect(await client.callTool({ name: 'who', arguments: {} })).toMatchObject({
           content: [{ text: '{"agentId":"agt_1","userId":"usr_1"}' }],
         });
-        await expect(client.callTool({ name: 'delete', arguments: { id: '1' } })).rejects.toMatchObject({
-          code: -32003,
-          message: expect.stringContaining('NO_PERMISSION'),
-          data: { tool: 'delete', reason: 'NO_PERMISSION', auditId: 'aud_1' },
+        expect(await client.callTool({ name: 'delete', arguments: { id: '1' } })).toMatchObject({
+          isError: true,
+          content: [{ type: 'text', text: expect.stringMatching(/"delete" is not available.*NO_PERMISSION/) }],
+          _meta: { reason: 'NO_PERMISSION', auditId: 'aud_1' },
         });
         await client.close();
       } finally {
@@ -194,9 +194,9 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
       [1, 2].map((id) => ({
         jsonrpc: '2.0',
         id,
-        error: expect.objectContaining({
-          code: -32003,
-          data: { tool: 'delete', reason: 'NO_PERMISSION', auditId: 'aud_1' },
+        result: expect.objectContaining({
+          isError: true,
+          _meta: { reason: 'NO_PERMISSION', auditId: 'aud_1' },
         }),
       })),
     );

@@ -53,7 +53,6 @@ export const secondFactorRoutes = [
     description:
       'With a twoFactorToken: the second step of a sign-in, which starts the session. Without: from somebody who is signed in, whose first right code switches the second factor on and each later one is a recent proof for what needs one; the answer has the token of this very session.',
     access: 'public',
-    checksItself: ['none', 'bearer', 'cookie'],
     rateLimit: 'totpVerify',
     body: VerifyTotp,
     responses: { 200: SignedIn },

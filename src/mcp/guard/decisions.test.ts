@@ -86,13 +86,10 @@ describe.each([
     const { t, owner, agent, call } = await scene(remote);
     expect(await call('search', { path: 'ok/1' })).toMatchObject({ result: { called: true } });
     expect(await call('search', { path: 'no' })).toMatchObject({
-      error: { code: -32003, data: { reason: 'ARGUMENTS_NOT_ALLOWED' } },
+      result: { isError: true, _meta: { reason: 'ARGUMENTS_NOT_ALLOWED' } },
     });
     expect(await call('delete')).toMatchObject({
-      error: {
-        code: -32003,
-        data: { tool: 'delete', reason: 'NO_PERMISSION', auditId: expect.stringMatching(/^aud_/) },
-      },
+      result: { isError: true, _meta: { reason: 'NO_PERMISSION', auditId: expect.stringMatching(/^aud_/) } },
     });
     const entries = (await t.call('GET', `/audit?agentId=${agent.id}`, { as: owner })).body;
     expect(
@@ -111,14 +108,16 @@ describe.each([
 
   it('a person is asked where the permission says so, and the server limits calls per minute', async () => {
     const { t, owner, call } = await scene(remote);
-    const refused = (await call('approve')) as { error: { message: string; data: { approvalId: string } } };
-    const { approvalId } = refused.error.data;
-    expect(refused.error.message).toContain(approvalId);
+    const refused = (await call('approve')) as {
+      result: { content: { text: string }[]; _meta: { approvalId: string } };
+    };
+    const { approvalId } = refused.result._meta;
+    expect(refused.result.content[0]?.text).toContain(`http://localhost:3000/account/approvals/${approvalId} `);
     expect((await t.call('POST', `/approvals/${approvalId}/approve`, { as: owner })).status).toBe(200);
     expect(await call('approve')).toMatchObject({ result: { called: true } });
     await call('search');
     expect(await call('search')).toMatchObject({
-      error: { data: { reason: 'RATE_LIMITED', retryAfter: 60, limit: 2 } },
+      result: { isError: true, _meta: { reason: 'RATE_LIMITED', retryAfter: 60 } },
     });
   });
 

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { createTestService, type TestService, type TestUser } from '../../../test/support/service.ts';
+
+async function waiting(args: Record<string, unknown> = { to: '<b>acme</b>', amount: 10, list: [1, { a: 2 }] }) {
+  const t = await createTestService();
+  const owner = await t.user();
+  const agent = await t.agent(owner, {
+    permissions: [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } }],
+  });
+  const ask = { action: 'pay', resource: 'bank:transfer', arguments: args };
+  const { approvalId } = (await t.authorize(agent, ask)).body;
+  return { t, owner, agent, ask, path: `/account/approvals/${approvalId}` };
+}
+const open = (t: TestService, path: string, as: TestUser, language = 'en') =>
+  t.call('GET', path, { as, headers: { accept: 'text/html', 'accept-language': language } });
+const decide = (t: TestService, path: string, as: { token: string } | undefined, decision: string, headers = {}) =>
+  t.call('POST', path, {
+    ...(as ? { as } : {}),
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    raw: new URLSearchParams({ decision }).toString(),
+  });
+
+describe('/account/approvals/:id', () => {
+  it('shows the call with all its arguments, in both languages and without scripts', async () => {
+    const { t, owner, agent, path } = await waiting();
+    const english = await open(t, path, owner);
+    expect(english.status).toBe(200);
+    for (const text of [
+      agent.id,
+      'bank:transfer',
+      'pay',
+      '&lt;b&gt;acme&lt;/b&gt;',
+      '10',
+      '&quot;a&quot;: 2',
+      'Approve',
+    ])
+      expect(english.text).toContain(text);
+    expect(english.text).not.toContain('<script');
+    expect(english.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect((await open(t, path, owner, 'de')).text).toContain('Zustimmen');
+  });
+
+  it('approves: the identical call may be made once, and the page says what became of it', async () => {
+    const { t, owner, agent, ask, path } = await waiting();
+    const done = await decide(t, path, owner, 'approve');
+    expect([done.status, done.headers.get('location')]).toEqual([303, path]);
+    expect((await open(t, path, owner)).text).toContain('This call is approved');
+    expect((await t.authorize(agent, ask)).body.allowed).toBe(true);
+    expect((await open(t, path, owner)).text).toContain('the agent has made it');
+    const late = await decide(t, path, owner, 'deny');
+    expect([late.status, late.text.includes('decided before')]).toEqual([409, true]);
+  });
+
+  it('denies, for an admin too; 404 for others, 403 for agents and other sites, 400 for another decision', async () => {
+    const { t, owner, agent, ask, path } = await waiting();
+    expect((await open(t, path, await t.user())).status).toBe(404);
+    expect((await decide(t, path, await t.user(), 'approve')).status).toBe(404);
+    expect((await decide(t, path, agent, 'approve')).status).toBe(403);
+    expect((await decide(t, path, owner, 'approve', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await decide(t, path, owner, 'whatever')).status).toBe(400);
+    expect((await decide(t, path, { token: 'lgs_x' }, 'approve')).status).toBe(401);
+    expect((await decide(t, path, await t.admin(), 'deny')).status).toBe(303);
+    expect((await open(t, path, owner)).text).toContain('This call was denied');
+    expect((await t.authorize(agent, ask)).body.allowed).toBe(false);
+  });
+
+  it('leads a browser that is not signed in to the sign-in page, and from there back', async () => {
+    const { t, path } = await waiting();
+    const posted = await decide(t, path, undefined, 'approve');
+    expect([posted.status, posted.headers.get('location')]).toEqual([303, expect.stringContaining('/account/sign-in')]);
+    const r = await t.call('GET', path, { headers: { accept: 'text/html' } });
+    expect([r.status, r.headers.get('location')]).toEqual([
+      303,
+      expect.stringContaining(`returnTo=${encodeURIComponent(path)}`),
+    ]);
+  });
+});

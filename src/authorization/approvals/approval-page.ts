@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { LegateError } from '../../kernel/errors.ts';
+import {
+  actions,
+  button,
+  errorSummary,
+  facts,
+  form,
+  html,
+  notice,
+  page,
+  pathOf,
+  seeOther,
+  type Texts,
+  textsFor,
+} from '../../pages/index.ts';
+import type { Call, Platform } from '../../platform.ts';
+import { ApprovalErrors } from './errors.ts';
+import { resolveApproval } from './resolve-approval.ts';
+import type { Approval } from './schema.ts';
+import { findApproval, toApproval } from './store.ts';
+
+export const APPROVAL_PAGE = '/account/approvals/:id';
+
+export const ApprovalForm = z.object({ decision: z.enum(['approve', 'deny']) }).meta({ id: 'ApprovalForm' });
+
+type PageCall = Call<{ id: string }, unknown, unknown>;
+
+/** GET: one call that waits, or waited, with everything that would be done (contract 19). */
+export async function approvalPage(platform: Platform, call: PageCall): Promise<Response> {
+  const row = await findApproval(platform.database.read, call.visibility, call.params.id);
+  return show(platform, call, toApproval(row, platform.clock.now()));
+}
+
+/** POST: approves or denies it, and shows what became of it. What was decided meanwhile is shown as it is, with 409. */
+export async function approvalForm(
+  platform: Platform,
+  call: PageCall & { readonly body: z.output<typeof ApprovalForm> },
+): Promise<Response> {
+  const { id } = call.params;
+  const status = call.body.decision === 'approve' ? 'approved' : 'denied';
+  try {
+    await resolveApproval(platform, call, id, status, undefined);
+  } catch (error) {
+    if (!(error instanceof LegateError) || error.code !== ApprovalErrors.APPROVAL_NOT_PENDING.code) throw error;
+    const row = await findApproval(platform.database.read, call.visibility, id);
+    return show(platform, call, toApproval(row, platform.clock.now()), 409);
+  }
+  return seeOther(addressOf(platform, id));
+}
+
+const addressOf = (platform: Platform, id: string): string =>
+  pathOf(platform, APPROVAL_PAGE.replace(':id', encodeURIComponent(id)));
+
+async function show(platform: Platform, call: PageCall, approval: Approval, status = 200): Promise<Response> {
+  const t = textsFor(call.request);
+  const agent = await platform.database.read
+    .selectFrom('agents')
+    .select('name')
+    .where('id', '=', approval.agentId)
+    .executeTakeFirst();
+  const waits = approval.status === 'pending';
+  return page(platform, call.request, {
+    title: t.approval.title,
+    status,
+    failed: status !== 200,
+    wide: true,
+    body: html`${status !== 200 && errorSummary(t, [{ message: t.approval.tooLate }])}${waits ? html`<p>${t.approval.intro}</p>` : notice(approval.status === 'approved' ? 'good' : 'info', t.approval.became[approval.status])}
+${facts([
+  [t.approval.agent, agent ? `${agent.name} (${approval.agentId})` : approval.agentId],
+  [t.approval.action, approval.action],
+  [t.approval.resource, approval.resource],
+  [t.approval.asked, moment(t, approval.createdAt)],
+  ...(waits || approval.status === 'approved'
+    ? [[t.approval.lapses, moment(t, approval.expiresAt)] as const]
+    : approval.resolvedAt === null
+      ? []
+      : [[t.approval.decided, moment(t, approval.resolvedAt)] as const]),
+])}
+<h2>${t.approval.arguments}</h2>${argumentsOf(t, approval.arguments)}
+${
+  waits &&
+  form(
+    addressOf(platform, approval.id),
+    actions(
+      button({ label: t.approval.approve, kind: 'secondary', name: 'decision', value: 'approve' }),
+      button({ label: t.approval.deny, kind: 'secondary', name: 'decision', value: 'deny' }),
+    ),
+  )
+}`,
+  });
+}
+
+/** All of them: what a person agrees to is exactly this. */
+const argumentsOf = (t: Texts, args: Readonly<Record<string, unknown>>): ReturnType<typeof html> =>
+  Object.keys(args).length === 0
+    ? html`<p>${t.approval.noArguments}</p>`
+    : facts(
+        Object.entries(args).map(([name, value]) => [
+          name,
+          typeof value === 'string' ? value : JSON.stringify(value, null, 2),
+        ]),
+      );
+
+const moment = (t: Texts, iso: string): ReturnType<typeof html> => {
+  const text = new Intl.DateTimeFormat(t.code, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' });
+  return html`<time datetime="${iso}">${text.format(new Date(iso))} UTC</time>`;
+};

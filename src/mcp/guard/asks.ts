@@ -1,0 +1,79 @@
+import { idOf, isObject, type Message, type MessageId, messagesOf, paramsOf } from './json-rpc.ts';
+
+/** What is decided on: a tool by its name, what is read by a name that begins with `@` (contract 20). */
+export interface Question {
+  /** What follows `mcp:<server>:` in the resource. */
+  readonly name: string;
+  readonly reads: boolean;
+  readonly arguments?: Record<string, unknown> | undefined;
+}
+
+/** A question that a message of the client raises. */
+export interface Ask extends Question {
+  readonly id: MessageId | undefined;
+  readonly message: Message;
+  /** For people and models. */
+  readonly label: string;
+}
+
+export const onTool = (tool: string): Question => ({ name: tool, reads: false });
+export const onPrompt = (prompt: string): Question => ({ name: `@prompts:${prompt}`, reads: true });
+/** Without a URI: any of them. */
+export const onResource = (uri?: string): Question => ({
+  name: '@resources',
+  reads: true,
+  ...(uri === undefined ? {} : { arguments: { uri } }),
+});
+
+/** A name that is no text is the name of nothing. */
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+const objectOr = (value: unknown): Message => (isObject(value) ? value : {});
+
+type Read = (params: Message) => (Question & { readonly label: string })[];
+
+const prompt = (name: string, args?: unknown) => ({
+  ...onPrompt(name),
+  ...(isObject(args) ? { arguments: args } : {}),
+  label: `The prompt ${JSON.stringify(name)}`,
+});
+const resource = (uri: string) => ({ ...onResource(uri), label: `The resource ${JSON.stringify(uri)}` });
+
+const READINGS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
+  [
+    'tools/call',
+    ({ name, arguments: args }) => [
+      {
+        ...onTool(text(name)),
+        ...(isObject(args) ? { arguments: args } : {}),
+        label: `The tool ${JSON.stringify(text(name))}`,
+      },
+    ],
+  ],
+  ['prompts/get', ({ name, arguments: args }) => [prompt(text(name), args)]],
+  ['resources/read', ({ uri }) => [resource(text(uri))]],
+  ['resources/subscribe', ({ uri }) => [resource(text(uri))]],
+  [
+    'subscriptions/listen',
+    ({ notifications }) => {
+      const uris = objectOr(notifications)['resourceSubscriptions'];
+      return Array.isArray(uris) ? uris.map((uri) => resource(text(uri))) : [];
+    },
+  ],
+  [
+    'completion/complete',
+    ({ ref }) => {
+      const { type, name, uri } = objectOr(ref);
+      return [type === 'ref/prompt' ? prompt(text(name)) : resource(text(uri))];
+    },
+  ],
+]);
+
+/** Every question of a body, in order. */
+export const asksOf = (body: unknown): Ask[] =>
+  messagesOf(body).flatMap((message) =>
+    (READINGS.get(message['method'])?.(paramsOf(message)) ?? []).map((question) => ({
+      ...question,
+      id: idOf(message),
+      message,
+    })),
+  );

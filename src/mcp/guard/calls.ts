@@ -1,0 +1,123 @@
+import { AskPerson } from './ask-person.ts';
+import type { Ask } from './asks.ts';
+import { cutLists, LIST_METHODS } from './cut-lists.ts';
+import { type Decisions, decisionsOf, type Origin } from './decisions.ts';
+import type { AnswerRules } from './filter-answer.ts';
+import type { GuardOptions, McpAuth } from './guard-options.ts';
+import { errorAnswer, hasMethod, messagesOf, revisionOf } from './json-rpc.ts';
+import { REFUSED, refusalAnswer } from './refusals.ts';
+import { RequestStates, stateKeys } from './request-state.ts';
+import type { Sessions } from './sessions.ts';
+import { mayMakeTask, Tasks, taskIdsOf } from './tasks.ts';
+
+const MAX_CALLS = 100;
+const WAIT_SECONDS = 15;
+const INVALID_REQUEST = -32600;
+const INVALID_PARAMS = -32602;
+
+type Judged =
+  | { readonly answer: string; readonly status?: number }
+  | {
+      /** What the answer passes through. */
+      readonly rules: Pick<AnswerRules, 'cut' | 'note' | 'attach' | 'asksForList'>;
+      /** Whether something of ours was taken out of the body. */
+      readonly isChanged: boolean;
+    };
+
+interface Circumstances {
+  readonly method: string;
+  readonly header: (name: string) => string | null;
+  readonly origin: Origin;
+}
+
+/** Decides on what a caller asks of the server, before anything of it is forwarded. */
+export class Calls {
+  readonly #sessions: Sessions;
+  readonly #tasks = new Tasks();
+  /** undefined: decisions are not wanted. */
+  readonly #wanted: { readonly decisions: Decisions; readonly person: AskPerson } | undefined;
+
+  constructor(options: GuardOptions, sessions: Sessions) {
+    this.#sessions = sessions;
+    const decisions = decisionsOf(options);
+    if (!decisions) return;
+    const states = new RequestStates(stateKeys(options));
+    const waitMs = (options.approvalWaitSeconds ?? WAIT_SECONDS) * 1000;
+    this.#wanted = { decisions, person: new AskPerson({ decisions, states, sessions, waitMs }) };
+  }
+
+  async judge(auth: McpAuth, body: unknown, asks: readonly Ask[], request: Circumstances): Promise<Judged> {
+    const asksForList = hasMethod(body, LIST_METHODS);
+    const wanted = this.#wanted;
+    if (!wanted)
+      return { rules: { cut: undefined, note: undefined, attach: undefined, asksForList }, isChanged: false };
+    const { decisions, person } = wanted;
+    const tasks = taskIdsOf(body);
+    if (asks.length + tasks.length > MAX_CALLS) {
+      const message = `A request may ask for at most ${MAX_CALLS} things.`;
+      return { answer: errorAnswer(body, { code: INVALID_REQUEST, message }), status: 400 };
+    }
+    for (const task of tasks) {
+      const answer = await this.#stopsTask(auth, body, task, decisions);
+      if (answer !== undefined) return { answer };
+    }
+    let isChanged = false;
+    for (const ask of asks) {
+      const repeated = await person.repeated(auth, body, ask);
+      if (typeof repeated === 'string') return { answer: repeated };
+      isChanged ||= repeated !== undefined;
+      const decision = await decisions.decide(auth, ask, request.origin);
+      if (decision.allowed) continue;
+      const session = request.header('mcp-session-id');
+      return {
+        answer:
+          decision.approvalId === undefined
+            ? refusalAnswer(body, ask, decision, undefined)
+            : person.answer(auth, body, ask, decision, session, repeated?.round ?? 0),
+      };
+    }
+    return { rules: this.#rules(auth, body, asks, request, asksForList, decisions), isChanged };
+  }
+
+  #rules(
+    auth: McpAuth,
+    body: unknown,
+    asks: readonly Ask[],
+    { method, header }: Circumstances,
+    asksForList: boolean,
+    decisions: Decisions,
+  ): Pick<AnswerRules, 'cut' | 'note' | 'attach' | 'asksForList'> {
+    const isModern = messagesOf(body).some((message) => revisionOf(message) !== undefined);
+    const call = asks.find(({ message }) => message['method'] === 'tools/call' && mayMakeTask(message));
+    const session = this.#sessions.get(header('mcp-session-id'));
+    // A stream that is opened by GET may bring the answer to an earlier request again.
+    const isGet = method === 'GET';
+    const cut = cutLists(
+      (questions) => decisions.permitted(auth, questions),
+      (task) => this.#tasks.find(task, auth) !== undefined,
+      isModern,
+    );
+    return {
+      asksForList,
+      cut: asksForList || isGet ? cut : undefined,
+      note: call && ((message) => this.#tasks.note(message, auth, call)),
+      attach:
+        isGet && session
+          ? (inject) => {
+              session.streams.add(inject);
+              return () => session.streams.delete(inject);
+            }
+          : undefined,
+    };
+  }
+
+  /** The answer to a request about a task of another caller, or of a call that is not permitted any longer. */
+  async #stopsTask(auth: McpAuth, body: unknown, task: unknown, decisions: Decisions): Promise<string | undefined> {
+    const made = this.#tasks.find(task, auth);
+    if (!made) return errorAnswer(body, { code: INVALID_PARAMS, message: 'Task not found' });
+    const [isPermitted] = await decisions.permitted(auth, [{ name: made.name, reads: made.reads }]);
+    if (isPermitted) return undefined;
+    const message = 'The call that made this task is not permitted any longer.';
+    return errorAnswer(body, { code: REFUSED, message, data: { reason: 'NO_PERMISSION' } });
+  }
+}

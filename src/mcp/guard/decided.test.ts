@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { guarded, modern, rpc } from '../../../test/support/guarded.ts';
+import type { Json } from '../../../test/support/service.ts';
+
+const PERMISSIONS = [
+  { resource: 'mcp:notes:search', actions: ['execute'] },
+  { resource: 'mcp:notes:@resources', actions: ['read'], constraints: { allowedArgPatterns: ['note:/mine/*'] } },
+  { resource: 'mcp:notes:@prompts:daily', actions: ['read'] },
+];
+const ok = (message: Json) => ({ body: { jsonrpc: '2.0', id: message.id, result: { done: message.method } } });
+
+const MINE = 'note:/mine/1';
+const YOURS = 'note:/yours/1';
+
+describe.each(['web', 'express'] as const)('what is read, by %s', (face) => {
+  it.each<[string, Json, Json, string]>([
+    ['resources/read', { uri: MINE }, { uri: YOURS }, 'ARGUMENTS_NOT_ALLOWED'],
+    ['resources/subscribe', { uri: MINE }, { uri: YOURS }, 'ARGUMENTS_NOT_ALLOWED'],
+    ['prompts/get', { name: 'daily' }, { name: 'secret' }, 'NO_PERMISSION'],
+    [
+      'completion/complete',
+      { ref: { type: 'ref/prompt', name: 'daily' } },
+      { ref: { type: 'ref/prompt', name: 'secret' } },
+      'NO_PERMISSION',
+    ],
+    [
+      'completion/complete',
+      { ref: { type: 'ref/resource', uri: MINE } },
+      { ref: { type: 'ref/resource', uri: YOURS } },
+      'ARGUMENTS_NOT_ALLOWED',
+    ],
+    [
+      'subscriptions/listen',
+      { notifications: { resourceSubscriptions: [MINE] } },
+      { notifications: { resourceSubscriptions: [MINE, YOURS] } },
+      'ARGUMENTS_NOT_ALLOWED',
+    ],
+  ])('%s is decided and recorded before it is forwarded', async (method, good, bad, reason) => {
+    const { t, owner, agents, reached, send } = await guarded(face, PERMISSIONS, ok);
+    expect(await (await send(rpc(method, good))).json()).toMatchObject({ result: { done: method } });
+    const refused = await send(rpc(method, bad));
+    expect([refused.status, await refused.json()]).toEqual([
+      200,
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        error: { code: 1403, message: expect.any(String), data: { reason, auditId: expect.stringMatching(/^aud_/) } },
+      },
+    ]);
+    expect(reached).toHaveLength(1);
+    const entries = (await t.call('GET', `/audit?agentId=${agents.mine.id}`, { as: owner })).body as Json[];
+    expect(entries[0]).toMatchObject({ action: 'read', result: 'denied', reason });
+    expect(entries[0].resource).toMatch(/^mcp:notes:@(resources|prompts:secret)$/);
+  });
+
+  it('is not forwarded when it cannot be recorded', async () => {
+    const { t, reached, send } = await guarded(face, PERMISSIONS, ok);
+    await t.legate.close();
+    expect((await send(rpc('resources/read', { uri: MINE }))).status).toBeGreaterThanOrEqual(500);
+    expect(reached).toEqual([]);
+  });
+
+  const lists: Json = {
+    'tools/list': { tools: [{ name: 'search' }, { name: 'delete' }] },
+    'prompts/list': { prompts: [{ name: 'daily' }, { name: 'secret' }] },
+    'resources/list': { resources: [{ uri: MINE }, { uri: YOURS }] },
+    'resources/templates/list': { resourceTemplates: [{ uriTemplate: 'note:/{who}/{id}' }] },
+  };
+  it.each([
+    ['tools/list', '{"tools":[{"name":"search"}],"cacheScope":"private"}'],
+    ['prompts/list', '{"prompts":[{"name":"daily"}],"cacheScope":"private"}'],
+    ['resources/list', `{"resources":[{"uri":"${MINE}"}],"cacheScope":"private"}`],
+    ['resources/templates/list', '{"resourceTemplates":[{"uriTemplate":"note:/{who}/{id}"}],"cacheScope":"private"}'],
+  ])('%s is cut, and private in 2026-07-28', async (method, want) => {
+    const { send } = await guarded(face, PERMISSIONS, (message) => ({
+      body: {
+        jsonrpc: '2.0',
+        id: 1,
+        result: { ...lists[message.method], ...(message.params._meta ? { cacheScope: 'public' } : {}) },
+      },
+    }));
+    const { result } = (await (await send(modern(method))).json()) as Json;
+    expect(JSON.stringify(result)).toBe(want);
+    expect((await (await send(rpc(method))).json()).result).not.toHaveProperty('cacheScope');
+  });
+
+  it('nothing is read by an agent that may only execute, unless the guard takes that for reading', async () => {
+    const all = [{ resource: 'mcp:notes:*', actions: ['execute'] }];
+    const strict = await guarded(face, all, ok);
+    expect(await (await strict.send(rpc('prompts/get', { name: 'daily' }))).json()).toMatchObject({
+      error: { data: { reason: 'NO_PERMISSION' } },
+    });
+    const lenient = await guarded(face, all, ok, { readAction: 'execute' });
+    expect(await (await lenient.send(rpc('prompts/get', { name: 'daily' }))).json()).toMatchObject({
+      result: { done: 'prompts/get' },
+    });
+  });
+});
+
+describe('a task', () => {
+  const CLIENT = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+  it.each([
+    ['as JSON', 'application/json', (text: string) => text],
+    ['as an event', 'text/event-stream', (text: string) => `data: ${text}\n\n`],
+  ])('belongs to the caller of the call that made it, and ends with its permission (%s)', async (_what, type, form) => {
+    const { t, owner, agents, reached, send } = await guarded('web', PERMISSIONS, (message) => ({
+      body:
+        message.method === 'tools/call'
+          ? form(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { resultType: 'task', taskId: 'task-1' } }))
+          : ok(message).body,
+      headers: message.method === 'tools/call' ? { 'content-type': type } : {},
+    }));
+    await (await send(modern('tools/call', { name: 'search', arguments: {} }, CLIENT))).text();
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel', 'tasks/result']) {
+      const ask = modern(method, { taskId: 'task-1' });
+      expect(await (await send(ask)).json(), method).toMatchObject({ result: { done: method } });
+      const others = await (await send(ask, { as: 'other' })).json();
+      const unknown = await (await send(modern(method, { taskId: 'task-2' }))).json();
+      expect(others).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'Task not found' } });
+      expect(unknown).toEqual(others);
+    }
+    await t.call('PATCH', `/agents/${agents.mine.id}`, { as: owner, body: { permissions: [] } });
+    const before = reached.length;
+    expect(await (await send(modern('tasks/get', { taskId: 'task-1' }))).json()).toMatchObject({
+      error: { code: 1403, data: { reason: 'NO_PERMISSION' } },
+    });
+    expect(reached).toHaveLength(before);
+  });
+});
+
+describe('headers of 2026-07-28', () => {
+  const ask = modern('tools/call', { name: 'search', arguments: {} });
+  const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
+  it.each<[Record<string, string>, number]>([
+    [{ 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'search' }, 200],
+    [{ 'mcp-name': base64('search'), 'mcp-param-anything': 'x' }, 200],
+    [{}, 200],
+    [{ 'mcp-protocol-version': '2025-11-25' }, 400],
+    [{ 'mcp-method': 'tools/list' }, 400],
+    [{ 'mcp-name': 'delete' }, 400],
+    [{ 'mcp-name': base64('delete') }, 400],
+    [{ 'mcp-name': '=?base64?!!?=' }, 400],
+  ])('%j: %i', async (headers, status) => {
+    const { reached, send } = await guarded('web', PERMISSIONS, ok);
+    const response = await send(ask, { headers });
+    expect(response.status).toBe(status);
+    if (status === 200) return;
+    expect(await response.json()).toMatchObject({ id: 1, error: { code: -32020 } });
+    expect(reached).toEqual([]);
+  });
+});
+
+describe('allowedOrigins', () => {
+  it.each<[Record<string, string>, string, number]>([
+    [{ origin: 'https://evil.example' }, 'mine', 403],
+    [{ origin: 'https://evil.example' }, '', 403],
+    [{ origin: 'null' }, 'mine', 403],
+    [{ host: 'evil.example:3000' }, 'mine', 403],
+    [{ origin: 'https://app.example' }, 'mine', 200],
+    [{ origin: 'http://localhost:3000' }, 'mine', 200],
+    [{}, 'mine', 200],
+  ])('%j as %s: %i', async (headers, as, status) => {
+    const { reached, send } = await guarded('web', PERMISSIONS, ok, { allowedOrigins: ['https://app.example'] });
+    const ask = rpc('tools/call', { name: 'search', arguments: {} });
+    expect((await send(ask, { as, headers })).status).toBe(status);
+    expect(reached).toHaveLength(status === 200 ? 1 : 0);
+  });
+});

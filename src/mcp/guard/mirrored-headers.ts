@@ -1,0 +1,43 @@
+import { isObject, paramsOf, revisionOf } from './json-rpc.ts';
+
+/** Which member of the parameters `Mcp-Name` repeats (MCP 2026-07-28, Streamable HTTP). */
+const NAMED_BY: ReadonlyMap<unknown, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
+]);
+
+const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** undefined: what it is encoded as is not readable. */
+function decoded(value: string): string | undefined {
+  const base64 = ENCODED.exec(value)?.[1];
+  if (base64 === undefined) return value.startsWith('=?base64?') ? undefined : value;
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.toString('base64') !== base64) return undefined;
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The header that says something else than the body, undefined when all agree. What a proxy decided by the header must be
+ * what the server does by the body. Headers that are absent, and `Mcp-Param-*`, are the server's to judge.
+ */
+export function differingHeader(header: (name: string) => string | null, body: unknown): string | undefined {
+  const method = header('mcp-method');
+  const name = header('mcp-name');
+  const message = isObject(body) ? body : {};
+  if (method !== null && method !== message['method']) return 'Mcp-Method';
+  const member = NAMED_BY.get(message['method']);
+  if (name !== null && member !== undefined && decoded(name) !== paramsOf(message)[member]) return 'Mcp-Name';
+  const revision = revisionOf(message);
+  const stated = header('mcp-protocol-version');
+  return revision !== undefined && stated !== null && stated !== revision ? 'MCP-Protocol-Version' : undefined;
+}

@@ -1,0 +1,55 @@
+import type { Ask } from './asks.ts';
+import type { Decision } from './guard-options.ts';
+import { answerEach } from './json-rpc.ts';
+
+/** Errors of our own, outside the range that JSON-RPC 2.0 reserves. */
+export const REFUSED = 1403;
+export const UNREADABLE_LIST = 1502;
+
+const advice = ({ reason = '' }: Decision, approvalUrl: string | undefined): string => {
+  switch (reason) {
+    case 'NO_PERMISSION':
+      return "is not available to this agent. Repeating the call does not help; the agent's owner can permit it.";
+    case 'APPROVAL_REQUIRED':
+      return approvalUrl === undefined
+        ? 'needs the approval of a person. Tell the user, and repeat the identical call once it is approved.'
+        : `needs the approval of a person. Ask the user to open ${approvalUrl} and approve the call there, then repeat the identical call.`;
+    case 'APPROVAL_DENIED':
+      return 'was denied by a person. Do not repeat the call unless the user asks for it.';
+    case 'RATE_LIMITED':
+    case 'BUDGET_EXCEEDED':
+      return 'has reached its limit for now.';
+    case 'ARGUMENTS_NOT_ALLOWED':
+      return 'may not be used with these arguments. Others may be permitted.';
+    default:
+      return 'is not allowed at the moment.';
+  }
+};
+
+/** For the model that asked, and for the person it talks to. */
+export const refusalText = (ask: Ask, decision: Decision, approvalUrl: string | undefined): string =>
+  [
+    `${ask.label} ${advice(decision, approvalUrl)}`,
+    ...(decision.retryAfter === undefined ? [] : [`Try again in ${decision.retryAfter} seconds.`]),
+    `(${decision.reason})`,
+  ].join(' ');
+
+/**
+ * A refusal as an answer at HTTP 200: a tool's result with `isError`, which the model sees, and an error to any other method. A
+ * batch is refused as a whole.
+ */
+export function refusalAnswer(body: unknown, ask: Ask, decision: Decision, approvalUrl: string | undefined): string {
+  const text = refusalText(ask, decision, approvalUrl);
+  const { reason, auditId, retryAfter, approvalId } = decision;
+  const facts = {
+    reason,
+    ...(auditId === undefined ? {} : { auditId }),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(approvalId === undefined ? {} : { approvalId }),
+  };
+  return answerEach(body, ({ method }) =>
+    method === 'tools/call'
+      ? { result: { resultType: 'complete', content: [{ type: 'text', text }], isError: true, _meta: facts } }
+      : { error: { code: REFUSED, message: text, data: facts } },
+  );
+}

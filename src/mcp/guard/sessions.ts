@@ -1,0 +1,48 @@
+import { LRUCache } from 'lru-cache';
+
+const MAX_SESSIONS = 20_000;
+const MAX_WATCHED = 1000;
+const LOOK_EVERY_MS = 1000;
+const WATCH_MS = 15 * 60_000;
+
+/** Puts a whole event into an open stream. */
+export type Inject = (event: string) => void;
+
+interface Session {
+  /** Knowing a session's id is not enough (MCP security best practices, session hijacking). */
+  readonly agentId: string;
+  readonly urlElicitation: boolean;
+  readonly streams: Set<Inject>;
+}
+
+/** Sessions of revisions before 2026-07-28, as this process has seen them open. */
+export class Sessions {
+  readonly #open = new LRUCache<string, Session>({ max: MAX_SESSIONS });
+  readonly #watched = new Set<string>();
+
+  get(id: string | null): Session | undefined {
+    return id === null ? undefined : this.#open.get(id);
+  }
+
+  opened(id: string, session: Omit<Session, 'streams'>): void {
+    if (!this.#open.has(id)) this.#open.set(id, { ...session, streams: new Set() });
+  }
+
+  /** Tells the client once a person has decided (`notifications/elicitation/complete`), on a stream of its session. */
+  watch(session: Session, approvalId: string, status: () => Promise<string | undefined>): void {
+    if (this.#watched.has(approvalId) || this.#watched.size >= MAX_WATCHED) return;
+    this.#watched.add(approvalId);
+    const ends = performance.now() + WATCH_MS;
+    const look = async (): Promise<void> => {
+      const found = await status().catch(() => undefined);
+      if (found === 'pending' && performance.now() < ends) return again();
+      this.#watched.delete(approvalId);
+      if (found === undefined || found === 'pending') return;
+      const message = { jsonrpc: '2.0', method: 'notifications/elicitation/complete' };
+      const [inject] = session.streams;
+      inject?.(`data: ${JSON.stringify({ ...message, params: { elicitationId: approvalId } })}\n\n`);
+    };
+    const again = (): void => void setTimeout(() => void look(), LOOK_EVERY_MS).unref();
+    again();
+  }
+}

@@ -1,0 +1,115 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { expressMcp, type LocalOptions, protectMcp } from '../../src/mcp/guard/protect.ts';
+import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from './service.ts';
+
+export const ENDPOINT = 'http://localhost:3000/notes';
+
+/** What stands behind the guard: the answer to a message, and headers of it. */
+export type Upstream = (message: Json) => { body: unknown; headers?: Record<string, string> };
+
+export interface Guarded {
+  readonly t: TestService;
+  readonly owner: TestUser;
+  /** Agents whose tokens are their names: `mine` has the permissions, `other` the same. */
+  readonly agents: Readonly<Record<'mine' | 'other', TestAgent>>;
+  /** Every message that reached the server behind the guard. */
+  readonly reached: Json[];
+  send(message: unknown, more?: { as?: string; headers?: Record<string, string>; method?: string }): Promise<Response>;
+}
+
+/** A guarded server on the decisions of a real service, by one face of the guard. */
+export async function guarded(
+  face: 'web' | 'express' | 'express with a parser',
+  permissions: unknown[],
+  upstream: Upstream,
+  options: Partial<LocalOptions> = {},
+): Promise<Guarded> {
+  const t = await createTestService();
+  const server = await t.legate.mcp.registerServer({ name: 'notes', endpoint: ENDPOINT });
+  const owner = await t.user();
+  const agents = { mine: await t.agent(owner, { permissions }), other: await t.agent(owner, { permissions }) };
+  const legate: LocalOptions['legate'] = {
+    platform: t.legate.platform,
+    authorize: t.legate.authorize,
+    approvals: t.legate.approvals,
+    mcp: {
+      validateToken: async (token) => {
+        const agent = agents[token as 'mine' | 'other'] as TestAgent | undefined;
+        return agent
+          ? {
+              valid: true,
+              agentId: agent.id,
+              userId: owner.id,
+              scopes: ['mcp:execute'],
+              expiresAt: new Date('2031-01-01'),
+            }
+          : { valid: false };
+      },
+    },
+  };
+  const reached: Json[] = [];
+  const answer = (text: string): { body: string; headers: Record<string, string> } => {
+    const message = (text === '' ? {} : JSON.parse(text)) as Json;
+    reached.push(message);
+    const { body, headers = {} } = upstream(message);
+    const asItIs = typeof body === 'string' || body instanceof ReadableStream;
+    return {
+      body: asItIs ? (body as string) : JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    };
+  };
+  const all = { legate, server, approvalWaitSeconds: 0, ...options };
+  let address = ENDPOINT;
+  let handle = protectMcp(async (request) => {
+    const { body, headers } = answer(await request.text());
+    return new Response(body, { headers });
+  }, all);
+  if (face !== 'web') {
+    const app = express();
+    if (face === 'express with a parser') app.use(express.json());
+    app.use(expressMcp(all));
+    if (face === 'express') app.use(express.json());
+    app.use((req, res) => {
+      const { body, headers } = answer(JSON.stringify(req.body));
+      res.writeHead(200, headers).end(body);
+    });
+    const http: Server = createServer(app);
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    http.unref();
+    address = `http://localhost:${(http.address() as AddressInfo).port}/notes`;
+    handle = (request) => fetch(request);
+  }
+  return {
+    t,
+    owner,
+    agents,
+    reached,
+    send: (message, { as = 'mine', headers = {}, method = 'POST' } = {}) =>
+      handle(
+        new Request(address, {
+          method,
+          headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json', ...headers },
+          ...(method === 'GET' ? {} : { body: JSON.stringify(message) }),
+        }),
+      ),
+  };
+}
+
+export const rpc = (method: string, params: Json = {}, id: number | undefined = 1): Json => ({
+  jsonrpc: '2.0',
+  ...(id === undefined ? {} : { id }),
+  method,
+  params,
+});
+
+/** The same in the form of MCP 2026-07-28, from a client with these capabilities. */
+export const modern = (method: string, params: Json = {}, capabilities: Json = {}): Json =>
+  rpc(method, {
+    ...params,
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': capabilities,
+    },
+  });
