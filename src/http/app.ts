@@ -93,7 +93,9 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
   app.notFound((c) => {
     const request = c.req.raw;
     const source = new WebSource(request, c.env.connection?.remoteAddress);
-    const response = pipeline.answerOutside('', 'unknown', source, notFound);
+    // People in a browser get a page with a way on, programs JSON.
+    const page = request.headers.get('accept')?.includes('text/html') === true;
+    const response = pipeline.answerOutside('', 'unknown', source, notFound, { page });
     const reader = trustedPage(request);
     return forOrigins(reader ? readableBy(reader, response) : response);
   });

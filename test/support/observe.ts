@@ -41,6 +41,7 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
       response,
       text,
       tell,
+      routesAt(mounted, path).length === 0 && request.headers.get('accept')?.includes('text/html') === true,
     );
     return new Response(text === '' ? null : text, {
       status: response.status,
@@ -56,6 +57,7 @@ function check(
   response: Response,
   text: string,
   tell: (problem: string) => void,
+  unknownAddress: boolean,
 ): void {
   const { status } = response;
   if (method === 'HEAD') {
@@ -77,6 +79,8 @@ function check(
     return;
   }
   if (mediaTypesOf(route, status)?.includes(bareType(response))) return;
+  // An unknown address is a page for a browser.
+  if (unknownAddress && status === 404 && bareType(response) === 'text/html') return;
   if (bareType(response) !== 'application/json') {
     tell(`answers ${bareType(response)}`);
     return;

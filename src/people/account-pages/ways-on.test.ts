@@ -137,6 +137,25 @@ describe('no page is a dead end', () => {
     expect([used.status, linksIn(mainOf(used.text))]).toEqual([410, ['/']]);
   });
 
+  it('an unknown address is a page for a browser, with a way to the start, and JSON for a program', async () => {
+    const browser = new FormClient(t);
+    for (const r of [await browser.get('/no/such/page'), await browser.post('/no/such/page', { x: '1' })]) {
+      expect([r.status, r.headers.get('content-type'), r.headers.get('cache-control')]).toEqual([
+        404,
+        'text/html; charset=utf-8',
+        'no-store',
+      ]);
+      expect(linksIn(mainOf(r.text))).toEqual(['/']);
+    }
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    for (const r of [
+      await t.call('GET', '/no/such/page'),
+      await t.call('GET', '/no/such/page', { headers: { accept: '*/*' } }),
+      await t.call('POST', '/no/such/page', { raw: 'x=1', headers: form }),
+    ])
+      expect([r.status, r.body.error.code]).toEqual([404, 'NOT_FOUND']);
+  });
+
   it('a page that mailed something leads back', async () => {
     const browser = new FormClient(t);
     for (const path of ['/account/magic-link', '/account/forgot-password', '/account/verify-email'])
