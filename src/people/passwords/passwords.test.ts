@@ -148,6 +148,18 @@ describe('POST /password/forgot', () => {
 });
 
 describe('GET /password/reset', () => {
+  it('keeps ten links valid: the newest replaces the oldest', async () => {
+    const p = await person();
+    const tokens: string[] = [];
+    for (let i = 0; i < 11; i++) {
+      p.t.clock.advance(1);
+      tokens.push(await askForReset(p));
+    }
+    const shown: number[] = [];
+    for (const token of tokens) shown.push((await p.t.call('GET', `/password/reset?token=${token}`)).status);
+    expect(shown).toEqual([401, ...Array(10).fill(200)]);
+  });
+
   it('200: a form, as long as the link is good; 401 afterwards', async () => {
     const p = await person();
     const token = await askForReset(p);

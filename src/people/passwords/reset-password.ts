@@ -6,13 +6,8 @@ import type { Db } from '../../storage/index.ts';
 import { forgetAllFailures } from '../sign-in/attempts/attempts.ts';
 import { checkResetPage, linkTo, withQuery } from '../sign-in/callback-url.ts';
 import { mailTexts } from '../sign-in/mail-texts.ts';
-import {
-  countOneTimeTokens,
-  createOneTimeToken,
-  findOneTimeToken,
-  takeOneTimeToken,
-} from '../sign-in/one-time-token.ts';
-import { assertMail, MAX_LINKS, sendPasswordReset } from '../sign-in/send-mail.ts';
+import { findOneTimeToken, takeOneTimeToken } from '../sign-in/one-time-token.ts';
+import { assertMail, createRequestedLink, sendPasswordReset } from '../sign-in/send-mail.ts';
 import { UserErrors } from '../users/errors.ts';
 import { type AddressProof, endCredentials, proveAddress } from '../users/prove-address.ts';
 import type { AskForMail } from '../users/schema.ts';
@@ -32,10 +27,8 @@ export async function forgotPassword(platform: Platform, input: AskForMail, lang
   const row = await findUserByEmail(platform.database.read, input.email);
   platform.background.run('a password reset mail', async () => {
     if (!row?.email) return;
-    const token = await platform.ledger.change(SYSTEM, async (change) =>
-      (await countOneTimeTokens(change, 'password-reset', row.id)) >= MAX_LINKS
-        ? undefined
-        : createOneTimeToken(change, 'password-reset', row.id, LIFETIME_MS),
+    const token = await platform.ledger.change(SYSTEM, (change) =>
+      createRequestedLink(change, 'password-reset', row.id, LIFETIME_MS),
     );
     if (token === undefined) return;
     const link =

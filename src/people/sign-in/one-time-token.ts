@@ -1,11 +1,15 @@
 import { chunk } from '../../kernel/chunk.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
 import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Db, OneTimeTokenRow } from '../../storage/index.ts';
 
 export type Purpose = OneTimeTokenRow['purpose'];
 
-/** A secret that is good once. Sweeps away what has expired, whoever's it was. */
+/** Time for which expired tokens stay in the table: the mails of the last hour are counted by them. */
+const KEPT_AFTER_EXPIRY_MS = HOUR_MS;
+
+/** Creates a token that can be used once, and deletes tokens of any user that expired more than an hour ago. */
 export async function createOneTimeToken(
   { db, now }: Change,
   purpose: Purpose,
@@ -13,7 +17,10 @@ export async function createOneTimeToken(
   lifetimeMs: number,
   data: Readonly<Record<string, unknown>> = {},
 ): Promise<string> {
-  await db.deleteFrom('one_time_tokens').where('expires_at', '<=', now).execute();
+  await db
+    .deleteFrom('one_time_tokens')
+    .where('expires_at', '<=', now - KEPT_AFTER_EXPIRY_MS)
+    .execute();
   const token = newSecret('oneTimeToken');
   await db
     .insertInto('one_time_tokens')
@@ -30,38 +37,46 @@ export async function createOneTimeToken(
   return token;
 }
 
-/** Makes room for one more of a kind: the oldest that a person has beyond `limit` - 1 end. `only` says which of them count. */
-export async function replaceOldest(
-  { db }: Change,
+/**
+ * Makes room for one more token: expires the user's oldest tokens of a purpose beyond `limit` - 1.
+ * @param counts whether a token with this data counts
+ */
+export async function expireOldest(
+  { db, now }: Change,
   purpose: Purpose,
   userId: string,
   limit: number,
-  only: (data: string) => boolean,
+  counts: (data: string) => boolean = () => true,
 ): Promise<void> {
   const rows = await db
     .selectFrom('one_time_tokens')
     .select(['token_hash', 'data'])
     .where('user_id', '=', userId)
     .where('purpose', '=', purpose)
+    .where('expires_at', '>', now)
     .orderBy('created_at', 'desc')
     .orderBy('token_hash')
     .execute();
-  const over = rows.filter(({ data }) => only(data)).slice(limit - 1);
-  for (const some of chunk(over.map((row) => row.token_hash)))
-    await db.deleteFrom('one_time_tokens').where('token_hash', 'in', some).execute();
+  const excess = rows.filter(({ data }) => counts(data)).slice(limit - 1);
+  for (const some of chunk(excess.map((row) => row.token_hash)))
+    await db.updateTable('one_time_tokens').set({ expires_at: now }).where('token_hash', 'in', some).execute();
 }
 
-/** How many of a kind a person has that can still be used. */
-export async function countOneTimeTokens({ db, now }: Change, purpose: Purpose, userId: string): Promise<number> {
-  const rows = await db
+/** Counts the user's tokens of a purpose that were created after `since`, at most an hour ago, and not used. */
+export async function countCreatedSince(
+  { db }: Change,
+  purpose: Purpose,
+  userId: string,
+  since: number,
+): Promise<number> {
+  const { count } = await db
     .selectFrom('one_time_tokens')
-    .select('token_hash')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('user_id', '=', userId)
     .where('purpose', '=', purpose)
-    .where('expires_at', '>', now)
-    .limit(100)
-    .execute();
-  return rows.length;
+    .where('created_at', '>', since)
+    .executeTakeFirstOrThrow();
+  return Number(count);
 }
 
 /** The token if it can still be used. Does not use it. */

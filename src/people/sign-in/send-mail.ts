@@ -1,5 +1,6 @@
 import { SYSTEM } from '../../access/actor.ts';
-import { DAY_MS } from '../../kernel/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import type { Change } from '../../ledger/index.ts';
 import { brandOf, type Language, pathOf } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
@@ -7,11 +8,30 @@ import { UserErrors } from '../users/errors.ts';
 import { findUser } from '../users/store.ts';
 import { linkTo } from './callback-url.ts';
 import { mailTexts } from './mail-texts.ts';
-import { createOneTimeToken, replaceOldest } from './one-time-token.ts';
+import { countCreatedSince, createOneTimeToken, expireOldest } from './one-time-token.ts';
 
 const VERIFICATION_MS = DAY_MS;
-/** So many links of one kind may be out for a person: nobody's mailbox is filled by asking again and again. */
-export const MAX_LINKS = 10;
+/** Valid links of one purpose that a user can have: the newest replaces the oldest. */
+const MAX_LINKS = 10;
+/** Mails of one purpose that a mailbox is sent within an hour, from whatever addresses they are requested. */
+const MAX_MAILS_AN_HOUR = 30;
+
+/**
+ * Creates the token of a link that anybody can request for an address. Requests of others cannot keep the user from a link:
+ * the newest replaces the oldest. Returns undefined if the mailbox was sent 30 such links within the hour.
+ */
+export async function createRequestedLink(
+  change: Change,
+  purpose: 'magic-link' | 'password-reset',
+  userId: string,
+  lifetimeMs: number,
+  data: Readonly<Record<string, unknown>> = {},
+): Promise<string | undefined> {
+  const sent = await countCreatedSince(change, purpose, userId, change.now - HOUR_MS);
+  if (sent >= MAX_MAILS_AN_HOUR) return undefined;
+  await expireOldest(change, purpose, userId, MAX_LINKS);
+  return createOneTimeToken(change, purpose, userId, lifetimeMs, data);
+}
 
 /** 503 MAIL_NOT_CONFIGURED: in production without `mail.url`. */
 export function assertMail(platform: Platform): void {
@@ -42,7 +62,7 @@ export async function sendVerification(
     const row = await findUser(change.db, id);
     if (!row?.email || row.email_verified === 1) return undefined;
     const asked = signedUpAs === undefined;
-    await replaceOldest(
+    await expireOldest(
       change,
       'verify-email',
       id,

@@ -25,7 +25,6 @@ export {
 export { formProblems } from '../sign-in/form-problems.ts';
 export { mailTexts } from '../sign-in/mail-texts.ts';
 export {
-  countOneTimeTokens,
   createOneTimeToken,
   endOneTimeTokens,
   findOneTimeToken,
@@ -33,7 +32,7 @@ export {
 } from '../sign-in/one-time-token.ts';
 export { attempting, refuse } from '../sign-in/refusal.ts';
 export { endSecondStep, secondStepCookie, secondStepToken } from '../sign-in/second-step.ts';
-export { assertMail, MAX_LINKS } from '../sign-in/send-mail.ts';
+export { assertMail, createRequestedLink } from '../sign-in/send-mail.ts';
 export { sessionIdOf } from '../sign-in/session-only.ts';
 export { signIn } from '../sign-in/sign-in.ts';
 export { signOut } from '../sign-in/sign-out.ts';

@@ -7,14 +7,12 @@ import {
   assertMail,
   attempting,
   checkCallbackUrl,
-  countOneTimeTokens,
-  createOneTimeToken,
+  createRequestedLink,
   findOneTimeToken,
   findUser,
   findUserByEmail,
   finishSignIn,
   linkTo,
-  MAX_LINKS,
   mailTexts,
   proveAddress,
   refuse,
@@ -37,10 +35,8 @@ export async function sendMagicLink(platform: Platform, input: AskForMail, langu
   const row = await findUserByEmail(platform.database.read, input.email);
   platform.background.run('a magic link', async () => {
     if (!row?.email) return;
-    const token = await platform.ledger.change(SYSTEM, async (change) =>
-      (await countOneTimeTokens(change, 'magic-link', row.id)) >= MAX_LINKS
-        ? undefined
-        : createOneTimeToken(change, 'magic-link', row.id, LIFETIME_MS, { callbackUrl }),
+    const token = await platform.ledger.change(SYSTEM, (change) =>
+      createRequestedLink(change, 'magic-link', row.id, LIFETIME_MS, { callbackUrl }),
     );
     if (token === undefined) return;
     const link = linkTo(platform, '/magic-link/verify', { token });

@@ -72,12 +72,32 @@ describe('POST /magic-link', () => {
     expect((await p.box.next(p.email)).to).toEqual([p.email]);
   });
 
-  it('sends no more than ten links that are good at once', async () => {
+  it('keeps ten links valid: the newest replaces the oldest', async () => {
     const p = await person();
-    for (let i = 0; i < 12; i++) await p.t.call('POST', '/magic-link', { body: { email: p.email } });
-    await p.t.legate.platform.background.idle();
-    await p.t.legate.platform.mailer.idle();
-    expect(p.box.mails.filter((m) => m.to.includes(p.email))).toHaveLength(10);
+    const tokens: string[] = [];
+    for (let i = 0; i < 12; i++) {
+      p.t.clock.advance(1);
+      await p.t.call('POST', '/magic-link', { body: { email: p.email } });
+      tokens.push(tokenIn(await p.box.next(p.email)));
+    }
+    const shown: number[] = [];
+    for (const token of tokens) shown.push((await p.t.call('GET', `/magic-link/verify?token=${token}`)).status);
+    expect(shown).toEqual([401, 401, ...Array(10).fill(200)]);
+  });
+
+  it('sends at most 30 links an hour to a mailbox, and new ones in the next hour', async () => {
+    const p = await person();
+    const requestLinks = async (n: number): Promise<number> => {
+      for (let i = 0; i < n; i++) await p.t.call('POST', '/magic-link', { body: { email: p.email } });
+      await p.t.legate.platform.background.idle();
+      await p.t.legate.platform.mailer.idle();
+      return p.box.mails.filter((m) => m.to.includes(p.email)).length;
+    };
+    expect(await requestLinks(32)).toBe(30);
+    p.t.clock.advance(59 * 60_000);
+    expect(await requestLinks(1)).toBe(30);
+    p.t.clock.advance(60_000);
+    expect(await requestLinks(1)).toBe(31);
   });
 
   it('400 for what is no address, and for a callbackURL elsewhere', async () => {
