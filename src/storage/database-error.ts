@@ -1,4 +1,4 @@
-/** A database that this process cannot use as it is. The message is for people and names the way out. */
+/** A database that this process cannot use in its present state. The message tells the operator what to do. */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError';
 }

@@ -12,20 +12,23 @@ import type { Tables } from './tables.ts';
 export type Db = Kysely<Tables>;
 
 interface Common {
-  /** For queries outside a change. May not see a commit that has not been answered yet; always sees those that have. */
+  /**
+   * For queries outside a change. Sees every commit whose caller has its answer, but perhaps not one that is in
+   * progress.
+   */
   readonly read: Db;
-  /** For changes; used by the ledger, which alone opens transactions on it. */
+  /** For changes. Only the ledger opens transactions on it. */
   readonly write: Db;
-  /** Prefix of every table, `legate_` unless service.name says otherwise. */
+  /** Prefix of every table: `legate_`, unless service.name sets another. */
   readonly prefix: string;
-  /** One line for people: driver and place, without credentials. */
+  /** One line for the operator: driver and location, without credentials. */
   readonly description: string;
   close(): Promise<void>;
 }
 
 export interface SqliteDatabase extends Common {
   readonly dialect: 'sqlite';
-  /** The connections behind `write` and `read`, for the two hot paths (append, export). */
+  /** The connections of `write` and `read`, for the two hot paths (append, export). */
   readonly writer: SqliteHandle;
   readonly reader: SqliteHandle;
 }
@@ -64,7 +67,7 @@ export async function openDatabase(
       close: async () => {
         await read.destroy();
         await write.destroy();
-        // Kysely leaves alone what it was never asked.
+        // Kysely does not close a connection that it never used.
         reader.close();
         writer.close();
       },
@@ -93,7 +96,7 @@ export async function openDatabase(
   };
 }
 
-/** @throws DatabaseError for a file or folder that this process may not write to: later it would only be a 503. */
+/** @throws DatabaseError if this process may not write to the file or its folder. Every later write would be a 503. */
 function assertWritable(path: string): void {
   try {
     for (const target of [dirname(path), path]) accessSync(target, constants.W_OK);
@@ -102,7 +105,7 @@ function assertWritable(path: string): void {
   }
 }
 
-/** Closes the file to other users of the machine. Only its owner may do that. */
+/** Removes access of other users of the machine. Only the owner of the file may do that. */
 function restrict(path: string): void {
   try {
     chmodSync(path, 0o600);
@@ -122,7 +125,7 @@ async function openPool(url: string, onError?: (error: Error) => void): Promise<
     connectionTimeoutMillis: 3000,
     query_timeout: 30_000,
     application_name: 'legate',
-    // A row lock that is not given up in time is an error, so that a stuck session somewhere makes 503s and no silence.
+    // Without a lock timeout, one stuck session elsewhere would block all decisions silently instead of causing 503s.
     options: '-c synchronous_commit=on -c timezone=UTC -c lock_timeout=3000',
     types: {
       getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
@@ -131,8 +134,8 @@ async function openPool(url: string, onError?: (error: Error) => void): Promise<
           : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
     },
   });
-  // A broken connection is replaced by the pool, whether it was idle or in use; without listeners it would end the process.
-  // A query on it fails by itself.
+  // The pool replaces a broken connection, idle or in use, and its query fails. Without listeners the error would end
+  // the process.
   pool.on('error', (error) => onError?.(error));
   pool.on('connect', (client) => {
     client.on('error', () => {});
@@ -141,18 +144,21 @@ async function openPool(url: string, onError?: (error: Error) => void): Promise<
 }
 
 /**
- * How long one transaction may keep a connection. What is beyond it stands still (a frozen server, a network that swallows
- * packets) and would keep every decision waiting behind it.
+ * Maximum time that one transaction may hold a connection. A longer one is stuck (a frozen server, a network that drops
+ * packets) and would block every decision behind it.
  */
 const TRANSACTION_MS = 8000;
 
-/** A connection for one transaction. It is cut when it is not given back in time: the query in flight fails, with an unknown outcome. */
+/**
+ * Returns a connection for one transaction. If it is not released in time, it is closed: the query in progress fails,
+ * and its outcome is unknown.
+ */
 export async function lease(pool: PostgresPool): Promise<PostgresClient> {
   const client = await pool.connect();
-  let given = false;
+  let released = false;
   const release = (error?: Error | boolean): void => {
-    if (given) return;
-    given = true;
+    if (released) return;
+    released = true;
     clearTimeout(timer);
     client.release(error);
   };
@@ -160,11 +166,11 @@ export async function lease(pool: PostgresPool): Promise<PostgresClient> {
   return { query: client.query.bind(client), release } as unknown as PostgresClient;
 }
 
-/** A pool as a query builder sees it. Its end is ours: a builder that was never asked anything ends nothing. */
+/** A pool for a query builder. Destroying the builder does not end the pool. */
 const sharedPool = (connect: () => Promise<PostgresClient>): KyselyPool =>
   ({ connect, end: async () => {} }) as unknown as KyselyPool;
 
-/** A query builder on one connection of the pool, so inside the transaction that is open on it. */
+/** A query builder on one connection of the pool, hence inside the transaction open on it. */
 export function onConnection(client: PostgresClient, database: PostgresDatabase): Db {
   const borrowed = { query: client.query.bind(client), release: () => {} } as unknown as PostgresClient;
   const pool = sharedPool(async () => borrowed);

@@ -1,3 +1,12 @@
+/**
+ * The database: opening it, its tables, its migrations. SQLite and PostgreSQL behave alike behind one Kysely interface.
+ *
+ * Guarantees: a commit is durable when it returns; SQLite files are closed to other users of the machine; a stuck
+ * connection or lock is an error within seconds; a database that a newer version migrated is refused.
+ *
+ * Only the ledger writes: every change goes through `Ledger.change`. `tables/` has the tables by subject, `migrations/`
+ * how they came to be, and docs/storage.md who owns each and how long its rows live.
+ */
 export { selectArrays } from './arrays.ts';
 export {
   type Database,
@@ -12,27 +21,18 @@ export { DatabaseError } from './database-error.ts';
 export { isSchemaCurrent, migrate, newerSchema, type SchemaState, schemaState } from './migrate.ts';
 export type { PostgresClient } from './postgres-pool.ts';
 export { prepared } from './prepared.ts';
+export type { AnomalyRow, BudgetRow, CostRow, WebhookDeliveryRow, WebhookRow } from './tables/activity.ts';
+export type { AgentRow, ApprovalRow, DelegationRow, McpServerRow } from './tables/authorization.ts';
+export type { StreamEventRow } from './tables/ledger.ts';
+export type { OAuthClientRow, OAuthCodeRow, OAuthGrantRow } from './tables/oauth.ts';
 export type {
-  AgentRow,
-  AnomalyRow,
   ApiTokenRow,
-  ApprovalRow,
   AttemptRow,
-  BudgetRow,
-  CostRow,
-  DelegationRow,
   InviteRow,
-  McpServerRow,
-  OAuthClientRow,
-  OAuthCodeRow,
-  OAuthGrantRow,
   OneTimeTokenRow,
   SessionRow,
-  StreamEventRow,
-  Tables,
   TenantRow,
   UserRow,
-  WebhookDeliveryRow,
-  WebhookRow,
-} from './tables.ts';
+} from './tables/people.ts';
+export type { Tables } from './tables.ts';
 export { isUnavailable } from './unavailable.ts';

@@ -28,7 +28,9 @@ export interface MigrationContext {
   prefix: string;
 }
 
-/** Every migration in order. A landed one is never changed: add the next number. */
+/**
+ * Every migration in order. Never change one that has landed; add the next number. Missing numbers were never released.
+ */
 const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0001-foundation': foundation,
   '0002-delegations': delegations,
@@ -59,7 +61,7 @@ export interface SchemaState {
   /** Migrations applied to the database. */
   applied: number;
   pending: string[];
-  /** Migrations that only a newer version knows. */
+  /** Migrations that only a newer version of Legate knows. */
   newer: string[];
 }
 
@@ -89,19 +91,19 @@ export async function schemaState(database: Database): Promise<SchemaState> {
 }
 
 /**
- * Brings the schema up to date. Several instances may start at once: the migrator holds a lock.
+ * Brings the schema up to date. Several instances may do so at once, since the migrator holds a lock.
  * @throws DatabaseError if a newer version migrated this database.
  */
 export async function migrate(database: Database): Promise<SchemaState> {
   const { newer } = await schemaState(database);
   if (newer.length > 0) throw new DatabaseError(newerSchema(database, newer));
-  const { error } = await unhurried(database, (db) => migrator(database, db).migrateToLatest());
+  const { error } = await withoutLockTimeout(database, (db) => migrator(database, db).migrateToLatest());
   if (error) throw error;
   return schemaState(database);
 }
 
-/** On a connection without the time limits of decisions and changes: one instance may wait long for another to migrate. */
-async function unhurried<T>(database: Database, work: (db: Db) => Promise<T>): Promise<T> {
+/** Runs work without the lock timeout of decisions and changes, since another instance may migrate for a long time. */
+async function withoutLockTimeout<T>(database: Database, work: (db: Db) => Promise<T>): Promise<T> {
   if (database.dialect === 'sqlite') return work(database.write);
   const client = await database.pool.connect();
   try {
@@ -112,10 +114,13 @@ async function unhurried<T>(database: Database, work: (db: Db) => Promise<T>): P
   }
 }
 
-/** PostgreSQL's code for a table that is not there. */
+/** PostgreSQL's error code for a missing table. */
 const UNDEFINED_TABLE = '42P01';
 
-/** Whether every migration in the code is applied: one cheap query, for probes. Throws when the database cannot be asked. */
+/**
+ * Whether every migration in the code is applied. One cheap query, for health probes. Throws if the database is
+ * unreachable.
+ */
 export async function isSchemaCurrent(database: Database): Promise<boolean> {
   const applied = await appliedMigrations(database);
   return Object.keys(MIGRATIONS).every((name) => applied.has(name));

@@ -1,6 +1,6 @@
 /**
- * The part of `pg` that this project uses. Own types, since those of `pg` are in a package of their own (@types/pg) that an
- * application which type-checks its dependencies would have to install.
+ * The part of `pg` that this project uses. Declared here because the types of `pg` are a separate package (@types/pg),
+ * which an application that type-checks its dependencies would have to install.
  */
 export interface PostgresRows<R> {
   readonly rows: R[];

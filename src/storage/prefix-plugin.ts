@@ -10,9 +10,9 @@ import {
 } from 'kysely';
 import { TABLE_NAMES } from './tables.ts';
 
-const OURS: ReadonlySet<string> = new Set(TABLE_NAMES);
+const TABLES: ReadonlySet<string> = new Set(TABLE_NAMES);
 
-/** Puts the service's name before every one of our tables when a query is compiled. */
+/** Adds the prefix to every table of the service when a query is compiled. */
 class PrefixTransformer extends OperationNodeTransformer {
   readonly #prefix: string;
   constructor(prefix: string) {
@@ -21,7 +21,7 @@ class PrefixTransformer extends OperationNodeTransformer {
   }
   protected override transformSchemableIdentifier(node: SchemableIdentifierNode): SchemableIdentifierNode {
     const next = super.transformSchemableIdentifier(node);
-    if (!OURS.has(next.identifier.name)) return next;
+    if (!TABLES.has(next.identifier.name)) return next;
     return { ...next, identifier: { ...next.identifier, name: this.#prefix + next.identifier.name } };
   }
 }

@@ -2,7 +2,7 @@ import { CompiledQuery } from 'kysely';
 import type { Database, Db } from './database.ts';
 import type { SqliteValue } from './sqlite-handle.ts';
 
-/** Runs a prepared statement, on `database.read` or inside a change. Returns its row, if there is one. */
+/** Runs a prepared statement on `database.read` or inside a change. Returns its row, if any. */
 export type Prepared<A extends readonly SqliteValue[], R> = (
   database: Database,
   db: Db,
@@ -10,8 +10,8 @@ export type Prepared<A extends readonly SqliteValue[], R> = (
 ) => Promise<R | undefined> | R | undefined;
 
 /**
- * A statement of at most one row that is compiled once for each database: for what every request runs. `build` uses each of its
- * arguments once, in their order, and nothing else that varies.
+ * Prepares a statement of at most one row for queries that every request runs. It is compiled once per database.
+ * `build` must use each argument exactly once, in order, and nothing else that varies.
  */
 export function prepared<A extends readonly SqliteValue[], R>(
   build: (db: Db, ...args: A) => CompiledQuery<R>,
@@ -24,7 +24,7 @@ export function prepared<A extends readonly SqliteValue[], R>(
       texts.set(database, text);
     }
     if (database.dialect === 'sqlite') {
-      // A change runs on the writer's one connection: its statements need no query builder between.
+      // A change has the writer's only connection to itself, so no query builder is needed.
       const statement = (db === database.read ? database.reader : database.writer).prepare(text);
       if (statement.reader) return statement.first(args) as R | undefined;
       statement.run(args);

@@ -3,21 +3,21 @@ import { createRequire } from 'node:module';
 export type SqliteValue = string | number | null | Uint8Array;
 
 export interface SqliteStatement {
-  /** True when the statement gives rows. */
+  /** True if the statement returns rows. */
   readonly reader: boolean;
   all(params: readonly SqliteValue[]): Record<string, SqliteValue>[];
-  /** The first row, for queries that have no more than one: cheaper than `all`. */
+  /** Returns the first row. Cheaper than `all` for queries of at most one row. */
   first(params: readonly SqliteValue[]): Record<string, SqliteValue> | undefined;
-  /** Rows as arrays: half the cost of objects. */
+  /** Returns rows as arrays, at half the cost of objects. */
   raw(params: readonly SqliteValue[]): SqliteValue[][];
   run(params: readonly SqliteValue[]): { changes: number };
 }
 
-/** A synchronous connection to SQLite. Two drivers fit behind it; nothing else of them is used. */
+/** A synchronous connection to SQLite, implemented over two drivers. Nothing else of the drivers is used. */
 export interface SqliteHandle {
   readonly driver: 'node:sqlite' | 'libsql';
   exec(sql: string): void;
-  /** Prepared once per text and kept. */
+  /** Compiles each statement once and caches it. */
   prepare(sql: string): SqliteStatement;
   close(): void;
 }
@@ -51,7 +51,7 @@ interface NodeStatement {
   setReturnArrays(on: boolean): void;
 }
 
-/** Node's own SQLite, where the running Node has all of it that we use (22.16 and later); otherwise undefined. */
+/** Node's own SQLite, if the running version has every function used here (22.16 and later). Otherwise undefined. */
 function openNodeSqlite(path: string): SqliteHandle | undefined {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < 22 || (major === 22 && minor < 16)) return undefined;
@@ -82,7 +82,7 @@ function openNodeSqlite(path: string): SqliteHandle | undefined {
   };
 }
 
-/** Closing what is closed does nothing. */
+/** Makes a second call do nothing. */
 function once(close: () => void): () => void {
   let closed = false;
   return () => {
@@ -91,7 +91,7 @@ function once(close: () => void): () => void {
   };
 }
 
-/** Node 22 warns that node:sqlite is experimental; we chose it knowingly and test on it. */
+/** Suppresses the warning of Node 22 that node:sqlite is experimental. The tests cover it. */
 function silently<T>(load: () => T): T {
   const emit = process.emitWarning;
   process.emitWarning = (() => {}) as typeof process.emitWarning;
@@ -125,7 +125,7 @@ function openLibsql(path: string): SqliteHandle {
       return {
         reader: statement.reader,
         all: (params) => statement.all(params),
-        // As an array, since an object from `get` has a `_metadata` of the driver in it.
+        // `get` on objects adds the driver's `_metadata`, so read an array.
         first: (params) => {
           arrays ??= db.prepare(sql).raw(true);
           names ??= arrays.columns().map((column) => column.name);
@@ -149,7 +149,10 @@ function openLibsql(path: string): SqliteHandle {
 const WAL_TRIES = 250;
 const WAL_PAUSE_MS = 20;
 
-/** Unlike every other statement this one does not wait for a lock: of two processes that open a new file at once one would fail. */
+/**
+ * Switches to WAL. Unlike all other statements, this one does not wait for a lock, so it is retried: otherwise one of
+ * two processes that open a new file at once would fail.
+ */
 function switchToWal(handle: SqliteHandle): void {
   for (let tries = 1; ; tries++) {
     try {
@@ -163,14 +166,14 @@ function switchToWal(handle: SqliteHandle): void {
 }
 
 /**
- * How long a statement waits for a lock that another process holds. The driver is synchronous, so all else waits with it: long
- * enough for another command of ours on the same file, short enough to answer 503 in time.
+ * How long a statement waits for a lock of another process. The driver is synchronous, so everything else waits too. It
+ * is long enough for another command on the same file and short enough to answer 503 in time.
  */
 const BUSY_MS = 500;
 
 /**
- * Opens a SQLite file. Every commit is fsync'ed before it returns (WAL with synchronous=FULL).
- * @param readOnly a connection for queries beside the writer's.
+ * Opens a SQLite file. Every commit is synced to disk before it returns (WAL with synchronous=FULL).
+ * @param options.readOnly opens a connection for queries only, next to the writer's.
  */
 export function openSqlite(path: string, options: { readOnly?: boolean } = {}): SqliteHandle {
   const handle = openNodeSqlite(path) ?? openLibsql(path);

@@ -14,7 +14,7 @@ import {
 } from 'kysely';
 import type { SqliteHandle, SqliteValue } from './sqlite-handle.ts';
 
-/** Kysely over one synchronous handle. Transactions begin IMMEDIATE: they hold the write lock from their first statement. */
+/** Kysely over one synchronous handle. Transactions begin IMMEDIATE, so they hold the write lock from the start. */
 export class SqliteHandleDialect implements Dialect {
   readonly #handle: SqliteHandle;
   constructor(handle: SqliteHandle) {
@@ -34,7 +34,10 @@ export class SqliteHandleDialect implements Dialect {
   }
 }
 
-/** Migrations run in one transaction, which holds SQLite's write lock from its start: of two processes that migrate at once the second finds all done. */
+/**
+ * Migrations run in one transaction that holds SQLite's write lock from the start. If two processes migrate at once,
+ * the second finds nothing to do.
+ */
 class LockingAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -72,7 +75,7 @@ class HandleDriver implements Driver {
     this.#handle.exec('commit');
   }
   async rollbackTransaction(): Promise<void> {
-    // SQLite may have ended the transaction itself (disk full, I/O error); then there is nothing left to roll back.
+    // After an I/O error or on a full disk SQLite may already have rolled back; the second rollback then fails.
     try {
       this.#handle.exec('rollback');
     } catch {}
@@ -96,7 +99,7 @@ class HandleConnection implements DatabaseConnection {
   }
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     yield* [];
-    throw new Error('Streaming is done by pages (ledger), not by the driver.');
+    throw new Error('The SQLite driver does not stream. Read in pages instead.');
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * True when an error means that the database cannot serve now (gone, full, read-only, locked, shutting down), as opposed
- * to a statement that is wrong. The answer is then 503, and the next call tries again.
+ * Returns true if an error means that the database cannot serve requests now (unreachable, full, read-only, locked,
+ * shutting down), rather than that a statement is wrong. The response is then 503, and the next request tries again.
  */
 export function isUnavailable(error: unknown): boolean {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
@@ -12,7 +12,7 @@ export function isUnavailable(error: unknown): boolean {
       if (/^E(CONN|PIPE|HOST|NET|TIMEDOUT|AI_AGAIN)/.test(code) || code === 'ENOTFOUND') return true;
       if (/^SQLITE_(BUSY|LOCKED|READONLY|IOERR|FULL|CANTOPEN|NOMEM|CORRUPT|NOTADB|PROTOCOL)/.test(code)) return true;
     }
-    // node:sqlite gives the extended result code; its low byte is the primary one.
+    // node:sqlite reports the extended result code. Its low byte is the primary code.
     if (typeof errcode === 'number' && [5, 6, 7, 8, 10, 11, 13, 14, 15, 26].includes(errcode & 0xff)) return true;
     if (
       /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed|database (connection )?is not open|Cannot use a pool after|driver has already been destroyed/i.test(

@@ -42,7 +42,7 @@ export function foundation({ dialect, prefix }: MigrationContext) {
         .addColumn('data', 'text')
         .execute();
       if (dialect === 'postgres') {
-        // PostgreSQL logs only the changed part of an index page, so its indexes cost little while writing.
+        // PostgreSQL logs only the changed part of an index page, so indexes cost little on writes.
         await s.createIndex(`${prefix}stream_events_agent`).on('stream_events').columns(['agent_id', 'seq']).execute();
         await s.createIndex(`${prefix}stream_events_user`).on('stream_events').columns(['user_id', 'seq']).execute();
         await s

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { MigrationContext } from '../migrate.ts';
 
-/** A sign-in looks for the last use and for what has expired: neither may take longer for a user with many sessions. */
+/** A sign-in reads the last use and the expired sessions. Neither query may slow down for a user with many sessions. */
 export function sessionOrder({ prefix }: MigrationContext) {
   return {
     async up(db: Kysely<unknown>): Promise<void> {

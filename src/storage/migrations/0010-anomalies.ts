@@ -28,7 +28,7 @@ export function anomalies({ dialect, prefix }: MigrationContext) {
         .addColumn('agent_id', 'text', (c) => c.primaryKey())
         .addColumn('state', 'text', (c) => c.notNull())
         .execute();
-      // What was decided before there was a detector is not looked at.
+      // Decisions made before the detector existed are not examined.
       await sql`insert into ${sql.table('projections')} (name, upto) select 'anomalies', seq from ${sql.table('head')} where id = 1`.execute(
         db,
       );

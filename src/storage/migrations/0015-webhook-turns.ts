@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { MigrationContext } from '../migrate.ts';
 
-/** What is due of each endpoint, in its order, without looking at what is due of the others. */
+/** Finds the due deliveries of each endpoint in order, without scanning those of other endpoints. */
 export function webhookTurns({ prefix }: MigrationContext) {
   return {
     async up(db: Kysely<unknown>): Promise<void> {

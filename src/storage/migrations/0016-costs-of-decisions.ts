@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { MigrationContext } from '../migrate.ts';
 
-/** Every cost that belongs to a decision. */
+/** Finds the costs of a decision. */
 export function costsOfDecisions({ prefix }: MigrationContext) {
   return {
     async up(db: Kysely<unknown>): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { MigrationContext } from '../migrate.ts';
 
-/** Approvals that have lapsed are found among all that ever were, and steps of approvals are counted beside calls. */
+/** Finds expired approvals among all approvals, and counts audit entries of approvals separately from calls. */
 export function approvalSteps({ dialect, prefix }: MigrationContext) {
   return {
     async up(db: Kysely<unknown>): Promise<void> {

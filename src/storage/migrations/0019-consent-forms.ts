@@ -1,7 +1,10 @@
 import type { Kysely } from 'kysely';
 import type { MigrationContext } from '../migrate.ts';
 
-/** Consent forms are answered once, and agents that a consent made are told apart from those a person chose for a client. */
+/**
+ * Consent forms are answered once. Agents created by a consent are recorded, apart from those that a person chose for a
+ * client.
+ */
 export function consentForms({ dialect, prefix }: MigrationContext) {
   return {
     async up(db: Kysely<unknown>): Promise<void> {
@@ -40,7 +43,7 @@ interface Rows {
 }
 const SLICE = 500;
 
-/** Until now the metadata of an agent named the client whose consent made it. */
+/** Until now, the metadata of an agent named the client whose consent created it. */
 async function takeOver(db: Kysely<Rows>): Promise<void> {
   for (let after = ''; ; ) {
     const agents = await db

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { MigrationContext } from '../migrate.ts';
 
-/** What counts towards the limits on delegations, with indexes that hold what is still active alone. */
+/** Columns that limits on delegations count, with partial indexes on active rows. */
 export function delegationLimits({ dialect, prefix }: MigrationContext) {
   return {
     async up(db: Kysely<unknown>): Promise<void> {

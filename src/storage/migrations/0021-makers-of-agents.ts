@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { MigrationContext } from '../migrate.ts';
 
-/** By which credential an agent was registered, and with which grant it ends. */
+/** The credential that registered an agent, and the grant with which the agent ends. */
 export function makersOfAgents({ prefix }: MigrationContext) {
   return {
     async up(db: Kysely<unknown>): Promise<void> {

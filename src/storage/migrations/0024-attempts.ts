@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely';
 import type { MigrationContext } from '../migrate.ts';
 
 /**
- * Wrong guesses are counted for each account in a table of their own, codes by mail belong to the request that asked for them, and a
- * session knows when its person was proved last.
+ * Counts wrong guesses per account in a table of their own, ties email codes to the request that asked for them, and
+ * records when the person of a session last authenticated.
  */
 export function attempts({ dialect, prefix }: MigrationContext) {
   return {
@@ -23,7 +23,7 @@ export function attempts({ dialect, prefix }: MigrationContext) {
         .execute();
       await s.createIndex(`${prefix}attempts_failed`).on('attempts').column('failed_at').execute();
 
-      // A code lives for five minutes: those that are out are asked for again.
+      // A code is valid for five minutes, so pending ones are dropped and requested again.
       await s.dropTable('email_codes').execute();
       await s
         .createTable('email_codes')

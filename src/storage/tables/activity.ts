@@ -1,0 +1,134 @@
+import type { Selectable } from 'kysely';
+
+/** Tables of event delivery, costs and anomalies. */
+export interface ActivityTables {
+  stream_tickets: StreamTicketsTable;
+  webhooks: WebhooksTable;
+  webhook_deliveries: WebhookDeliveriesTable;
+  costs: CostsTable;
+  budgets: BudgetsTable;
+  anomalies: AnomaliesTable;
+  anomaly_states: AnomalyStatesTable;
+}
+
+/** Tickets that open one event stream each. */
+export interface StreamTicketsTable {
+  token_hash: string;
+  /** JSON of the credential that it replaces, encrypted with the `cookie` key of secrets.json. */
+  sealed: string;
+  expires_at: number;
+}
+
+/** Webhooks: URLs to which events are delivered. */
+export interface WebhooksTable {
+  id: string;
+  /** Owner of the events to deliver. All events while this user is an admin, unless `by_agent`. */
+  user_id: string;
+  url: string;
+  /** 1: an agent set the URL, so only events of its owner's agents are delivered. */
+  by_agent: number;
+  /** JSON array, or null for all. */
+  types: string | null;
+  /** Encrypted with the `cookie` key of secrets.json. Signs every message. */
+  secret: string;
+  previous_secret: string | null;
+  previous_until: number | null;
+  enabled: number;
+  disabled_reason: string | null;
+  /** Consecutive failures. */
+  failures: number;
+  /** No delivery is attempted before this time. */
+  paused_until: number;
+  created_at: number;
+  updated_at: number;
+}
+export type WebhookRow = Selectable<WebhooksTable>;
+
+/** One message to one webhook. */
+export interface WebhookDeliveriesTable {
+  id: string;
+  webhook_id: string;
+  event_id: string;
+  type: string;
+  /** JSON as signed and sent. */
+  body: string;
+  status: 'pending' | 'delivered' | 'dropped';
+  attempts: number;
+  next_at: number;
+  /** A process is delivering it until then. */
+  lease_until: number;
+  last_status: number | null;
+  last_error: string | null;
+  created_at: number;
+  delivered_at: number | null;
+}
+export type WebhookDeliveryRow = Selectable<WebhookDeliveriesTable>;
+
+/** A cost attributed to an agent. */
+export interface CostsTable {
+  id: string;
+  agent_id: string;
+  /** Owner of the agent. Determines who may see it. */
+  user_id: string;
+  amount: number;
+  /** ISO 4217. */
+  currency: string;
+  tokens: number | null;
+  /** The decision that the cost belongs to. */
+  audit_id: string | null;
+  /** JSON object. */
+  metadata: string;
+  created_at: number;
+}
+export type CostRow = Selectable<CostsTable>;
+
+/** A limit on an agent's usage per window, with the usage of the last window that had any. */
+export interface BudgetsTable {
+  id: string;
+  agent_id: string;
+  user_id: string;
+  metric: 'cost' | 'tokens' | 'calls';
+  /** For metric cost: only costs in this currency count. */
+  currency: string | null;
+  limit_value: number;
+  window_kind: 'hour' | 'day' | 'month';
+  on_exceed: 'notify' | 'deny';
+  used: number;
+  window_start: number;
+  /** 1: budget.exceeded was emitted for this window and limit. */
+  exceeded: number;
+  created_at: number;
+  updated_at: number;
+  /** Epoch of the last change. Instances reload rows with a newer epoch. */
+  policy_epoch: number;
+}
+export type BudgetRow = Selectable<BudgetsTable>;
+
+/** Unusual behaviour of an agent. */
+export interface AnomaliesTable {
+  id: string;
+  agent_id: string;
+  /** Owner of the agent. Determines who may see it. */
+  user_id: string;
+  kind: string;
+  severity: string;
+  /** JSON number or string. */
+  observed: string;
+  expected: string;
+  /** JSON array of audit ids. */
+  evidence: string;
+  detected_at: number;
+  acknowledged_at: number | null;
+  acknowledged_by: string | null;
+  note: string | null;
+}
+export type AnomalyRow = Selectable<AnomaliesTable>;
+
+/** State of the detector per agent. */
+export interface AnomalyStatesTable {
+  agent_id: string;
+  /** Sequence of the agent's last decision that the detector has examined. */
+  seq: number;
+  /** JSON. */
+  state: string;
+}

@@ -1,0 +1,87 @@
+import type { Selectable } from 'kysely';
+
+/** Tables of the ledger and of what is derived from it. */
+export interface LedgerTables {
+  head: HeadTable;
+  stream_events: StreamEventsTable;
+  event_postings: EventPostingsTable;
+  counters: CountersTable;
+  agent_hours: AgentHoursTable;
+  projections: ProjectionsTable;
+}
+
+/** One row: the end of the ledger. Every commit locks it, so commits have one order across all instances. */
+export interface HeadTable {
+  id: number;
+  /** Sequence of the newest event. */
+  seq: number;
+  /** Increases with each change of policy or credentials. */
+  epoch: number;
+  /** Time of the newest commit. Timestamps never decrease along the sequence. */
+  clock: number;
+  /** Instance that committed last. While it is this instance, its counters in memory are authoritative. */
+  writer: string;
+}
+
+/** The ledger. A row of type `audit` is an audit entry; other types have `data`. */
+export interface StreamEventsTable {
+  seq: number;
+  /** `aud_...` for type audit, otherwise `evt_...`. The stream shows every row as `evt_...`. */
+  id: string;
+  type: string;
+  timestamp: number;
+  agent_id: string | null;
+  /** Owner of the agent, or the person that the event is about. Determines who may see it. */
+  user_id: string | null;
+  action: string | null;
+  resource: string | null;
+  result: string | null;
+  reason: string | null;
+  duration_ms: number | null;
+  tokens_cost: number | null;
+  /** JSON object, redacted. */
+  parameters: string | null;
+  ip: string | null;
+  user_agent: string | null;
+  /** JSON array of the chain, or null. */
+  delegation_ids: string | null;
+  /** JSON payload, for types other than audit. */
+  data: string | null;
+  /** JSON object of types other than audit: actor, before, after. */
+  change: string | null;
+}
+export type StreamEventRow = Selectable<StreamEventsTable>;
+
+/** SQLite only: which rows of a closed segment of the ledger match a key (ledger/posting-index.ts). */
+export interface EventPostingsTable {
+  bucket: number;
+  segment: number;
+  entries: Uint8Array;
+}
+
+/** Calls allowed in a clock hour, for each capped permission entry. */
+export interface CountersTable {
+  key: string;
+  hour: number;
+  used: number;
+}
+
+/**
+ * Decisions per agent and period, counted up to the `upto` of the projection. `hour` is a clock hour since 1970, minus
+ * a day since 1970, or 0 for all time.
+ */
+export interface AgentHoursTable {
+  agent_id: string;
+  hour: number;
+  user_id: string;
+  calls: number;
+  denied: number;
+  /** Audit entries of approvals, which do not count as calls. */
+  steps: number;
+}
+
+/** How much of the ledger each derived table has processed. */
+export interface ProjectionsTable {
+  name: string;
+  upto: number;
+}

@@ -1,0 +1,125 @@
+import type { Selectable } from 'kysely';
+
+/** Tables of the authorization server. */
+export interface OAuthTables {
+  oauth_clients: OAuthClientsTable;
+  oauth_consents: OAuthConsentsTable;
+  oauth_consent_answers: OAuthConsentAnswersTable;
+  oauth_client_agents: OAuthClientAgentsTable;
+  oauth_grants: OAuthGrantsTable;
+  oauth_codes: OAuthCodesTable;
+  oauth_refresh_tokens: OAuthRefreshTokensTable;
+  oauth_revoked_tokens: OAuthRevokedTokensTable;
+}
+
+/** A client of the authorization server (RFC 7591). */
+export interface OAuthClientsTable {
+  id: string;
+  secret_hash: string | null;
+  /** `optional`: the registration named no method, so a secret was issued but need not be sent. */
+  auth_method: 'none' | 'optional' | 'client_secret_basic' | 'client_secret_post';
+  name: string | null;
+  /** JSON array. */
+  redirect_uris: string;
+  /** JSON array. */
+  grant_types: string;
+  /** Scope that it may request, space-separated; null: any. */
+  scope: string | null;
+  /** JSON object: other accepted members of its registration. */
+  metadata: string;
+  /** `document`: the metadata are read from the URL in client_id; the row exists for references. */
+  origin: 'self' | 'admin' | 'document';
+  created_at: number;
+  last_used_at: number | null;
+}
+export type OAuthClientRow = Selectable<OAuthClientsTable>;
+
+/** A person's lasting consent. It is requested again only when something in it differs. */
+export interface OAuthConsentsTable {
+  user_id: string;
+  client_id: string;
+  redirect_uri: string;
+  resource: string;
+  /** Space-separated, sorted. */
+  scope: string;
+  agent_id: string;
+  created_at: number;
+}
+
+/** Answered consent forms. Each form can be answered once. */
+export interface OAuthConsentAnswersTable {
+  token_hash: string;
+  /** Encrypted: the URL of the redirect. null after its code has expired. */
+  answer: string | null;
+  /** null: the person denied. */
+  code_hash: string | null;
+  answer_expires_at: number;
+  /** When the form itself expires. */
+  expires_at: number;
+}
+
+/** Agents that a consent created, and for which client. */
+export interface OAuthClientAgentsTable {
+  agent_id: string;
+  client_id: string;
+}
+
+/** What a client may do as an agent for a person, until one of the three ends. */
+export interface OAuthGrantsTable {
+  id: string;
+  client_id: string;
+  user_id: string;
+  agent_id: string;
+  /** Agent that acts with an exchanged token. */
+  actor_id: string | null;
+  /** Delegation of an exchanged token. */
+  delegation_id: string | null;
+  /** Grant of the token that was exchanged. This grant ends with it. */
+  parent_id: string | null;
+  /** `jti` of the token that was exchanged. */
+  parent_jti: string | null;
+  kind: 'authorization_code' | 'client_credentials' | 'token_exchange';
+  scope: string;
+  resource: string;
+  created_at: number;
+  last_used_at: number;
+  expires_at: number;
+  revoked_at: number | null;
+  reason: string | null;
+}
+export type OAuthGrantRow = Selectable<OAuthGrantsTable>;
+
+/** Authorization codes. A used one is kept until it expires, to detect a second use. */
+export interface OAuthCodesTable {
+  code_hash: string;
+  client_id: string;
+  user_id: string;
+  agent_id: string;
+  /** null: the request had none. */
+  redirect_uri: string | null;
+  /** PKCE, S256. */
+  challenge: string;
+  scope: string;
+  resource: string;
+  expires_at: number;
+  used_at: number | null;
+  grant_id: string | null;
+}
+export type OAuthCodeRow = Selectable<OAuthCodesTable>;
+
+/** Refresh tokens. Used ones are kept for the lifetime of their grant, to detect a second use. */
+export interface OAuthRefreshTokensTable {
+  token_hash: string;
+  grant_id: string;
+  created_at: number;
+  expires_at: number;
+  used_at: number | null;
+  /** The token that this one replaced. */
+  previous_hash: string | null;
+}
+
+/** Individually revoked access tokens, kept until they expire. */
+export interface OAuthRevokedTokensTable {
+  jti: string;
+  expires_at: number;
+}

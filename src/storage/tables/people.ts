@@ -1,0 +1,159 @@
+import type { Selectable } from 'kysely';
+
+/** Tables of users, their sign-in and their credentials. */
+export interface PeopleTables {
+  users: UsersTable;
+  tenants: TenantsTable;
+  sessions: SessionsTable;
+  api_tokens: ApiTokensTable;
+  setup_links: SetupLinksTable;
+  one_time_tokens: OneTimeTokensTable;
+  email_codes: EmailCodesTable;
+  totp_secrets: TotpSecretsTable;
+  backup_codes: BackupCodesTable;
+  attempts: AttemptsTable;
+  trusted_devices: TrustedDevicesTable;
+  invites: InvitesTable;
+}
+
+export interface UsersTable {
+  id: string;
+  /** As the person entered it; null for a record of an external user. */
+  email: string | null;
+  /** Lower-cased and normalised: unique. */
+  email_key: string | null;
+  name: string | null;
+  role: 'user' | 'admin';
+  /** argon2id, or null when there is no password. */
+  password_hash: string | null;
+  email_verified: number;
+  two_factor_enabled: number;
+  tenant_id: string | null;
+  created_at: number;
+  updated_at: number;
+}
+export type UserRow = Selectable<UsersTable>;
+
+export interface TenantsTable {
+  id: string;
+  name: string;
+  slug: string;
+  created_at: number;
+}
+export type TenantRow = Selectable<TenantsTable>;
+
+export interface SessionsTable {
+  id: string;
+  user_id: string;
+  token_hash: string;
+  created_at: number;
+  last_used_at: number;
+  expires_at: number;
+  /** Maximum of the rolling expiry. */
+  absolute_expires_at: number;
+  /** When the person last authenticated with all their factors; 0 if a trusted device replaced one. */
+  auth_time: number;
+  ip: string | null;
+  user_agent: string | null;
+}
+export type SessionRow = Selectable<SessionsTable>;
+
+export interface ApiTokensTable {
+  id: string;
+  user_id: string;
+  name: string;
+  token_hash: string;
+  /** JSON array, or null for all rights of the user. */
+  scopes: string | null;
+  created_at: number;
+  expires_at: number | null;
+}
+export type ApiTokenRow = Selectable<ApiTokensTable>;
+
+/** Single-use links that create the first administrator. */
+export interface SetupLinksTable {
+  token_hash: string;
+  created_at: number;
+  expires_at: number;
+}
+
+/** Secrets of links, and of sign-ins that wait for their second step. */
+export interface OneTimeTokensTable {
+  token_hash: string;
+  purpose: 'two-factor' | 'magic-link' | 'password-reset' | 'verify-email';
+  user_id: string;
+  /** JSON object. */
+  data: string;
+  /** Wrong codes submitted with it. */
+  failures: number;
+  created_at: number;
+  expires_at: number;
+}
+export type OneTimeTokenRow = Selectable<OneTimeTokensTable>;
+
+/** Codes sent within the last hour. */
+export interface EmailCodesTable {
+  /** Hash of the secret that the request for the code received. */
+  request_hash: string;
+  user_id: string;
+  code_hash: string;
+  /** Attempts left for holders of that secret; 0 after the code was used. */
+  tries_left: number;
+  /** Attempts left for everyone else. */
+  open_tries_left: number;
+  created_at: number;
+  expires_at: number;
+}
+
+export interface TotpSecretsTable {
+  user_id: string;
+  /** Encrypted, since checking a code requires it. */
+  secret: string;
+  /** null until the first correct code. */
+  enabled_at: number | null;
+  /** The newest time step of a used code; -1 if none. */
+  last_step: number;
+  created_at: number;
+}
+
+export interface BackupCodesTable {
+  user_id: string;
+  code_hash: string;
+}
+
+/** Consecutive wrong guesses. */
+export interface AttemptsTable {
+  guessed: 'password' | 'email-code' | 'email-code-open' | 'totp' | 'backup-code';
+  /** The person's id, or the hash of an email address without an account. */
+  account: string;
+  /** The session or known browser that guessed; empty for all others together. */
+  device: string;
+  /** 1: `account` is a person's id. */
+  known: number;
+  failures: number;
+  paused_until: number;
+  failed_at: number;
+}
+export type AttemptRow = Selectable<AttemptsTable>;
+
+/** Browsers that skip the second factor. */
+export interface TrustedDevicesTable {
+  token_hash: string;
+  user_id: string;
+  created_at: number;
+  expires_at: number;
+}
+
+/** Accounts offered by an administrator. */
+export interface InvitesTable {
+  id: string;
+  token_hash: string;
+  email: string;
+  email_key: string;
+  role: 'user' | 'admin';
+  tenant_id: string | null;
+  invited_by: string;
+  created_at: number;
+  expires_at: number;
+}
+export type InviteRow = Selectable<InvitesTable>;
