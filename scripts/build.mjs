@@ -1,14 +1,14 @@
-// npm run build: src/ -> dist/. Built beside and then put in place, so that a failed build leaves what was there.
+// npm run build: src/ -> dist/. Builds in a staging folder first, so that a failed build leaves dist/ as it was.
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
 const require = createRequire(import.meta.url);
 const dist = join(root, 'dist');
-const beside = join(root, '.tsbuild', String(process.pid));
-const before = `${beside}.before`;
+const staging = join(root, '.tsbuild', String(process.pid));
+const previous = `${staging}.previous`;
 
 /**
  * The program in one piece: reading 500 small files is two thirds of the time of a start. What is needed later or is native
@@ -17,10 +17,12 @@ const before = `${beside}.before`;
 async function bundleProgram() {
   const { rolldown } = await import('rolldown');
   const external = ['@node-rs/argon2', 'libsql', 'pg', 'pino', 'prom-client'];
-  const program = await rolldown({ input: join(beside, 'cli.js'), platform: 'node', external });
-  await program.write({ dir: join(beside, 'program'), format: 'esm' });
-  for (const bundled of ['cli', 'cli.js.map']) rmSync(join(beside, bundled), { recursive: true });
-  writeFileSync(join(beside, 'cli.js'), "#!/usr/bin/env node\nimport './program/cli.js';\n", { mode: 0o755 });
+  const program = await rolldown({ input: join(staging, 'cli.js'), platform: 'node', external });
+  await program.write({ dir: join(staging, 'program'), format: 'esm' });
+  for (const bundled of ['cli', 'cli.js.map']) rmSync(join(staging, bundled), { recursive: true });
+  writeFileSync(join(staging, 'cli.js'), "#!/usr/bin/env node\nimport './program/cli.js';\n");
+  // npx runs the file itself, and the mode option of writeFileSync leaves a file that exists as it is.
+  chmodSync(join(staging, 'cli.js'), 0o755);
 }
 
 /** Writes the API description of the default configuration, so that the package carries it. */
@@ -42,28 +44,28 @@ export async function build() {
     const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
     const { status } = spawnSync(
       process.execPath,
-      [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', beside, '--noEmitOnError'],
+      [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', staging, '--noEmitOnError'],
       { stdio: 'inherit' },
     );
     // The compiler has said why.
     if (status !== 0) {
-      rmSync(beside, { recursive: true, force: true });
+      rmSync(staging, { recursive: true, force: true });
       process.exit(1);
     }
 
-    const assets = join(beside, 'docs-assets');
+    const assets = join(staging, 'docs-assets');
     mkdirSync(assets);
     const swaggerUi = dirname(require.resolve('swagger-ui-dist/package.json'));
     for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'])
       cpSync(join(swaggerUi, file), join(assets, file));
 
     await bundleProgram();
-    if (existsSync(dist)) renameSync(dist, before);
-    renameSync(beside, dist);
+    if (existsSync(dist)) renameSync(dist, previous);
+    renameSync(staging, dist);
     describeApi();
   } finally {
-    rmSync(beside, { recursive: true, force: true });
-    rmSync(before, { recursive: true, force: true });
+    rmSync(staging, { recursive: true, force: true });
+    rmSync(previous, { recursive: true, force: true });
   }
 }
 

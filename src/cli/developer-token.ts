@@ -10,10 +10,10 @@ import { readSettings, type Settings, useDataFolder, useExistingData, withLegate
 
 const USER_ID = 'developer';
 const LIFETIME_MS = HOUR_MS;
-/** One with less left is replaced. */
+/** A token with less time left is replaced. */
 const ENOUGH_MS = 10 * MINUTE_MS;
 
-/** `legate developer-token`: prints a token for trying things out. Nothing else goes to standard output. */
+/** `legate developer-token`: prints a token for trying things out, and nothing else, to standard output. */
 export const command: Command = {
   run: async () => {
     process.stdout.write(`${await developerToken(readSettings())}\n`);
@@ -21,8 +21,8 @@ export const command: Command = {
 };
 
 /**
- * An API token of the user `developer`, who has no password and is no administrator. Good for an hour, kept in the data folder
- * (0600) and given again until ten minutes before its end. Not in production.
+ * Returns an API token of the user `developer`, who has no password and is not an administrator. It is valid for an hour, kept
+ * in the data folder (0600) and returned again until ten minutes before its end. Not available in production.
  */
 export async function developerToken(settings: Settings): Promise<string> {
   if (settings.production)

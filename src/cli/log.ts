@@ -10,7 +10,7 @@ type Pino = typeof pino;
 
 const NO_MORE_KEYS: ReadonlySet<string> = new Set();
 
-/** Secrets inside longer texts: our tokens, Authorization values, tokens in addresses, passwords in database addresses. */
+/** Secrets inside longer texts: our tokens, Authorization values, tokens in addresses, passwords in database URLs. */
 const IN_TEXT: readonly [RegExp, string][] = [
   [/\blg[a-z]_[A-Za-z0-9_-]{20,}/g, '[REDACTED]'],
   [/\b(bearer|basic) +[A-Za-z0-9._~+/=-]{8,}/gi, '$1 [REDACTED]'],
@@ -22,7 +22,7 @@ const IN_TEXT: readonly [RegExp, string][] = [
 const clean = (text: string): string =>
   IN_TEXT.reduce((rest, [pattern, instead]) => rest.replace(pattern, instead), text);
 
-/** Values under secret-looking names go; errors stay errors, for pino to write. */
+/** Redacts values under secret-looking names. Errors stay errors, for pino to write. */
 const cleanFields = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields).map(
@@ -34,8 +34,8 @@ const cleanFields = (fields: Record<string, unknown>): Record<string, unknown> =
   );
 
 /**
- * JSON lines on standard error, written at once. Nothing that looks like a secret is written, whether by its name, by its
- * beginning, or inside a longer text.
+ * Writes JSON lines to standard error, synchronously. Redacts whatever looks like a secret by its name, by its prefix, or inside
+ * a longer text.
  */
 export function createLog(level: Config['log']['level'], destination?: { write(line: string): void }): Log {
   const pino = createRequire(import.meta.url)('pino') as Pino;
@@ -53,8 +53,8 @@ export function createLog(level: Config['log']['level'], destination?: { write(l
 }
 
 /**
- * Where mail goes in development while there is no mail.url: a JSON line like those of the log, but with its link or code left
- * readable, since a person has to use it.
+ * Prints mail in development while mail.url is not set: a JSON line like those of the log, but with its link or code readable,
+ * since a person has to use it.
  */
 export function printMail(
   { level }: Pick<Config['log'], 'level'>,

@@ -10,7 +10,7 @@ import { schemaState } from '../storage/index.ts';
 import { renderBanner } from './banner.ts';
 import { type Command, UsageError } from './command.ts';
 import { createLog, printMail } from './log.ts';
-import { open, readSettings, useDataFolder } from './settings.ts';
+import { open, readSettings, rememberAddress, useDataFolder } from './settings.ts';
 import { exitOnCrash, stopOnSignals } from './stop.ts';
 
 /** `legate serve`: creates the data folder, migrates, creates the first administrator, serves until a signal stops it. */
@@ -47,6 +47,7 @@ npx legate config lists all of them with their values.`,
         await listening.stop();
         await legate.close();
       }, log);
+      rememberAddress(values.dataDir, legate.baseUrl + values.http.restPath.replace(/\/$/, ''));
       const readyAfterMs = Math.round(performance.now());
       const { isTTY } = process.stdout;
       process.stdout.write(
@@ -79,8 +80,8 @@ npx legate config lists all of them with their values.`,
 };
 
 /**
- * Once a hundred objects made at one place outlive a collection, V8 makes all further ones there in the old space. The requests
- * that wait for one commit are enough for that; from then on every decision leaves what only a full collection takes away.
+ * Once a hundred objects of one allocation site outlive a collection, V8 allocates all later ones in the old space. The requests
+ * that wait for one commit are enough for that; from then on every decision leaves garbage that only a full collection removes.
  */
 const keepRequestsYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring');
 
@@ -93,12 +94,12 @@ async function listenOn(legate: Legate, port: number, host: string): Promise<Lis
       throw new UsageError(`Port ${port} of ${host} is in use: stop what listens there, or set PORT to another one.`);
     if (code === 'EACCES')
       throw new UsageError(`Port ${port} of ${host} may not be used by this user: set PORT to one above 1023.`);
-    if (code === 'EADDRNOTAVAIL') throw new UsageError(`HOST is ${host}, which is no address of this machine.`);
+    if (code === 'EADDRNOTAVAIL') throw new UsageError(`HOST is ${host}, which is not an address of this machine.`);
     throw error;
   }
 }
 
-/** Port 0: the base URL has to be known before anything listens. */
+/** For port 0: the base URL has to be known before anything listens. */
 const freePort = (host: string): Promise<number> =>
   new Promise((done, failed) => {
     const server = createServer();

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Config, type ConfigInput, readConfig } from '../config.ts';
 import { ConfigError, type Source } from '../kernel/config.ts';
@@ -9,10 +9,10 @@ import { UsageError } from './command.ts';
 
 export interface Settings {
   readonly values: Config;
-  /** Where each value is from, by path. */
+  /** Where each value comes from, by path. */
   readonly sources: ReadonlyMap<string, Source>;
   readonly production: boolean;
-  /** To be handed to createLegate. */
+  /** For createLegate. */
   readonly options: LegateOptions;
 }
 
@@ -85,6 +85,22 @@ export function useExistingData(settings: Settings): void {
     `There is no database at ${path}. Run this in the folder where the service was started, or set ` +
       `${databaseUrl === undefined ? 'LEGATE_DATA_DIR' : 'LEGATE_DATABASE_URL'}. npx legate serve creates one.`,
   );
+}
+
+const ADDRESS_FILE = 'address';
+
+/** Writes down where the service is reached, so that `legate tour` in the same folder finds it on any port. */
+export function rememberAddress(dataDir: string, address: string): void {
+  writeFileSync(join(dataDir, ADDRESS_FILE), `${address}\n`, { mode: 0o600 });
+}
+
+/** The address that the last start in this data folder wrote down. */
+export function lastAddress(dataDir: string): string | undefined {
+  try {
+    return readFileSync(join(dataDir, ADDRESS_FILE), 'utf8').trim();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Runs `work` on the service of this configuration, also while another process serves the same database. */

@@ -1,9 +1,9 @@
 import { SECOND_MS } from '../kernel/clock.ts';
 import type { Log } from '../platform.ts';
 
-/** The promise is 10 s. */
+/** The contract allows 10 s. */
 const DEADLINE_MS = 9.5 * SECOND_MS;
-/** A terminal signals the whole group and npm passes its own on: two within this time are one. */
+/** A terminal signals the whole process group, and npm forwards its own signal: two within this time count as one. */
 const SAME_SIGNAL_MS = 100;
 
 /** SIGTERM and SIGINT: runs `stop`, then exit 0; 1 when it fails or takes too long. A second signal exits at once. */
@@ -35,7 +35,7 @@ export function stopOnSignals(stop: () => Promise<void>, log: Log): void {
   process.on('SIGINT', onSignal);
 }
 
-/** A process in an unknown state ends, with exit code 1, and says why. */
+/** Ends a process in an unknown state with exit code 1, after logging why. */
 export function exitOnCrash(log: Log): void {
   process.on('uncaughtException', (error, origin) => {
     log.error({ err: error }, origin === 'unhandledRejection' ? 'unhandled rejection' : 'uncaught exception');

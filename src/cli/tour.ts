@@ -1,29 +1,27 @@
 import { type Command, UsageError } from './command.ts';
 import { developerToken } from './developer-token.ts';
-import { readSettings } from './settings.ts';
+import { lastAddress, readSettings } from './settings.ts';
 import { runTour } from './tour/run.ts';
 
-/** `legate tour`: the tour of the README against a running service, each answer explained. */
+/** `legate tour`: runs the README's tour against a running service and explains each answer. */
 export const command: Command<{ url?: string; token?: string }> = {
   options: {
     url: {
       type: 'string',
       value: 'address',
-      meaning: 'where the service is; without it, where this configuration puts it',
+      meaning: 'where the service is; by default where it was last started in this folder',
     },
     token: {
       type: 'string',
       value: 'token',
-      meaning: "a person's API or session token; without it, a developer token made in the data folder",
+      meaning: "a person's API or session token; a developer token by default",
     },
   },
   run: async ({ url, token }) => {
     const settings = readSettings();
     const { values } = settings;
-    const baseUrl = (url ?? (values.baseUrl ?? `http://localhost:${values.http.port}`) + values.http.restPath).replace(
-      /\/$/,
-      '',
-    );
+    const configured = (values.baseUrl ?? `http://localhost:${values.http.port}`) + values.http.restPath;
+    const baseUrl = (url ?? lastAddress(values.dataDir) ?? configured).replace(/\/$/, '');
     await assertRunning(baseUrl);
     const wrong = await runTour({
       baseUrl,

@@ -15,19 +15,28 @@ describe('the tour', () => {
     expect(await running.stop()).toBe(0);
   });
 
+  it('legate tour: finds the service of its folder on any port', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    const { code, stderr } = await legate(['tour'], { cwd });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(await running.stop()).toBe(0);
+  });
+
   it('legate tour: says so when nothing answers', async () => {
     const { code, stderr } = await legate(['tour', '--url', 'http://127.0.0.1:9']);
     expect(code).toBe(1);
     expect(stderr).toContain('npm start');
   });
 
-  it('legate tour: an answer that is not as it should be fails it', async () => {
+  it('legate tour: fails with the first answer that differs, when all others need it', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
     const { code, stdout, stderr } = await legate(['tour', '--url', running.url, '--token', 'lgk_wrong'], { cwd });
     expect(code).toBe(1);
-    expect(stdout).toContain('NOT as it should be');
-    expect(stderr).toContain('not as they should be');
+    expect(stdout).toContain('Expected 200 with "user":, got 401.');
+    expect(stdout).not.toContain('2. ');
+    expect(stderr).toContain('1 answer differs from what the tour expects.');
     expect(await running.stop()).toBe(0);
   });
 

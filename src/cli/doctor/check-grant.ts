@@ -142,7 +142,7 @@ export async function checkToken(
       `is ${answer.status} (${shown(json?.['error'])}: ${shown(json?.['error_description'])}), and must be 200`,
       'RFC 6749, section 5.1',
     );
-  else if (!json) f.broken('body', 'is no JSON object', 'RFC 6749, section 5.1');
+  else if (!json) f.broken('body', 'is not a JSON object', 'RFC 6749, section 5.1');
   const token = json?.['access_token'];
   if (json && answer.status === 200) {
     if (typeof token !== 'string' || token === '')
@@ -200,7 +200,7 @@ export async function checkCall(ask: Ask, server: string, token: string): Promis
         `is answered with ${listed.status}${reasonOf(listed)}`,
         'MCP authorization, token handling',
       );
-    else if (!Array.isArray(tools)) f.advice('tools/list', 'gives no tools', 'MCP tools');
+    else if (!Array.isArray(tools)) f.advice('tools/list', 'returns no tools', 'MCP tools');
     const forged = await post(ask, server, INITIALIZE, { authorization: `Bearer ${token.slice(0, -6)}AAAAAA` });
     if (forged.status !== 401)
       f.broken(

@@ -37,7 +37,7 @@ export async function checkIssuerMetadata(
   const problem = documentProblem(found);
   if (problem || !isObject(found.json)) {
     const where = tried.length > 1 ? `${places[0]} and ${tried.length - 1} more` : found.url;
-    f.broken(problem?.field ?? 'body', `${problem?.problem ?? 'is no JSON object'} (${where})`, `${RFC8414} 3`);
+    f.broken(problem?.field ?? 'body', `${problem?.problem ?? 'is not a JSON object'} (${where})`, `${RFC8414} 3`);
     return { report: f.report('issuer metadata', found.url), found: undefined };
   }
   const m = found.json;
@@ -136,7 +136,7 @@ export async function checkRegistration(
       'RFC 7591, section 3.2.1',
     );
   if (!json) {
-    if (!f.isBroken) f.broken('body', 'is no JSON object', 'RFC 7591, section 3.2.1');
+    if (!f.isBroken) f.broken('body', 'is not a JSON object', 'RFC 7591, section 3.2.1');
     return { report: f.report('registration', seen), client: undefined };
   }
   const { client_id: id, client_secret: secret, redirect_uris: uris, client_secret_expires_at: expires } = json;

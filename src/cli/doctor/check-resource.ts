@@ -58,7 +58,7 @@ export function checkChallenge(answer: Seen): {
   const metadata = bearer?.parameters.get('resource_metadata');
   if (bearer && metadata === undefined) f.broken('resource_metadata', 'is missing', `${RFC9728} 5.1`);
   else if (metadata !== undefined && !isAddress(metadata))
-    f.broken('resource_metadata', `is no absolute address: ${shown(metadata)}`, `${RFC9728} 5.1`);
+    f.broken('resource_metadata', `is not an absolute address: ${shown(metadata)}`, `${RFC9728} 5.1`);
   for (const name of bearer?.unquoted ?? []) f.broken(name, 'must stand between quotes', 'RFC 9110, section 11.2');
   const error = bearer?.parameters.get('error');
   if (error !== undefined) f.advice('error', `is ${shown(error)} although no token came`, 'RFC 6750, section 3.1');
@@ -74,7 +74,7 @@ const isLoopback = (url: URL): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\
 
 /** What is wrong with an address that clients are sent to, or undefined. */
 export function addressProblem(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !isAddress(value)) return `is no absolute address: ${shown(value)}`;
+  if (typeof value !== 'string' || !isAddress(value)) return `is not an absolute address: ${shown(value)}`;
   const url = new URL(value);
   return url.protocol === 'http:' && !isLoopback(url) ? `is not https: ${shown(value)}` : undefined;
 }
@@ -102,7 +102,7 @@ export async function checkResourceMetadata(
   const { json, url } = answer as Seen;
   const problem = documentProblem(answer as Seen);
   if (problem || !isObject(json)) {
-    f.broken(problem?.field ?? 'body', `${problem?.problem ?? 'is no JSON object'} (${url})`, `${RFC9728} 3.2`);
+    f.broken(problem?.field ?? 'body', `${problem?.problem ?? 'is not a JSON object'} (${url})`, `${RFC9728} 3.2`);
     return { report: f.report('resource metadata', url), found: undefined };
   }
   const {
@@ -134,7 +134,7 @@ export async function checkResourceMetadata(
   if (isTexts(scopes) && scopes.includes('offline_access'))
     f.advice(
       'scopes_supported',
-      'has offline_access, which is no business of a resource',
+      'has offline_access, which concerns the issuer, not a resource',
       'MCP authorization 2026-07-28, refresh tokens',
     );
   if (scopes === undefined)

@@ -15,7 +15,7 @@ export interface Examination {
   readonly clientSecret?: string | undefined;
   /** Where a browser is led back to. */
   readonly redirectUri: string;
-  /** Leads a person to the address and gives what came back to `redirectUri`. undefined: nobody is there. */
+  /** Sends a person to the address and returns the parameters that came back to `redirectUri`; undefined if nobody can be asked. */
   readonly login: ((authorizationUrl: string) => Promise<URLSearchParams>) | undefined;
   /** Told of each step as it is done. */
   readonly say: (report: StepReport) => void;
@@ -104,7 +104,7 @@ async function clientFor(
     done({
       step: 'registration',
       outcome: 'skipped',
-      seen: 'there is none; give a client with --client-id',
+      seen: 'not offered; name a client with --client-id',
       findings: [],
     });
     return undefined;

@@ -3,7 +3,7 @@ export interface Seen {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** undefined: the text is no JSON. */
+  /** undefined if the text is not JSON. */
   readonly json: unknown;
   readonly url: string;
 }
@@ -79,7 +79,7 @@ export function documentProblem({ status, json, headers }: Seen): { field: strin
   if (!isObject(json))
     return {
       field: 'content-type',
-      problem: `is ${JSON.stringify(headers.get('content-type') ?? '')} with a body that is no JSON object`,
+      problem: `is ${JSON.stringify(headers.get('content-type') ?? '')} with a body that is not a JSON object`,
     };
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** The steps of the way from a refusal to a call, in order. */
+/** The steps from a refused call to an allowed one, in order. */
 export const STEPS = {
   reach: 'The server refuses a call without a token (401)',
   challenge: 'The challenge says where to go',
@@ -6,27 +6,27 @@ export const STEPS = {
   'issuer metadata': 'The issuer describes itself',
   registration: 'A client can register',
   authorize: 'A person can allow it',
-  token: 'The code buys a token',
+  token: 'The code is exchanged for a token',
   call: 'The token opens the server',
 } as const;
 export type StepName = keyof typeof STEPS;
 
-/** Something that is not as it should be. */
+/** A deviation from what clients need. */
 export interface Finding {
   /** The field, header or parameter. */
   readonly field: string;
-  /** What is there and what should be. */
+  /** What was found and what is needed. */
   readonly problem: string;
-  /** Where it is said. */
+  /** The document and section that ask for it. */
   readonly source: string;
-  /** advice: clients get by, or some of them do. */
+  /** `advice`: at least some clients work anyway. */
   readonly level: 'broken' | 'advice';
 }
 
 export interface StepReport {
   readonly step: StepName;
   readonly outcome: 'fine' | 'broken' | 'skipped';
-  /** What was seen; for a skipped step why. */
+  /** What was seen, or why the step was skipped. */
   readonly seen: string;
   readonly findings: readonly Finding[];
 }
@@ -52,13 +52,13 @@ export class Findings {
   }
 }
 
-/** A value as it is shown: JSON, and not too long. */
+/** Renders a value as JSON of at most 200 characters. */
 export function shown(value: unknown): string {
   const text = value === undefined ? 'missing' : JSON.stringify(value);
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-/** One step as text, with a tick, a cross or a dash. */
+/** Renders one step as text, with a tick, a cross or a dash. */
 export function renderStep({ step, outcome, seen, findings }: StepReport): string {
   const mark = { fine: '✓', broken: '✗', skipped: '–' }[outcome];
   const lines = [`${mark} ${step.padEnd(17)}  ${STEPS[step]}`, ...(seen === '' ? [] : [`    ${seen}`])];

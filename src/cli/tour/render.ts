@@ -5,7 +5,7 @@ TOKEN=$(npx legate developer-token)   # valid for one hour; not an administrator
 api() { curl --silent --show-error --header "authorization: Bearer $TOKEN" --header 'content-type: application/json' "$@"; echo; }
 field() { node -p "JSON.parse(process.argv[1]).$1" "$2"; }`;
 
-/** Between single quotes a variable is none: the quotes are closed around it. */
+/** The shell expands no variables between single quotes, so the quotes are closed around each. */
 const inQuotes = (text: string): string => `'${text.replace(/\$[A-Z_]+/g, (name) => `'"${name}"'`)}'`;
 
 /** One step as a line of shell. Values to keep go through a variable of their own. */

@@ -9,7 +9,10 @@ export interface TourOptions {
   readonly say: (text: string) => void;
 }
 
-/** Runs the tour against a running service and explains each answer. Gives the number of answers that were not as they should be. */
+/**
+ * Runs the tour against a running service and explains each answer. Returns the number of answers that differ from what the
+ * tour expects. Stops after the first step if that one fails, since every other step needs its answer.
+ */
 export async function runTour({ baseUrl, token, say }: TourOptions): Promise<number> {
   const values = new Map<string, string>();
   let wrong = 0;
@@ -27,9 +30,10 @@ export async function runTour({ baseUrl, token, say }: TourOptions): Promise<num
     say(
       fits
         ? `   ${step.explanation}`
-        : `   NOT as it should be: ${step.expect.status}${missing.map((part) => `, with ${part}`).join('')}`,
+        : `   Expected ${step.expect.status}${missing.map((part) => ` with ${part}`).join('')}, got ${status}.`,
     );
     if (!fits) wrong++;
+    if (!fits && i === 0) return wrong;
     for (const [name, path] of Object.entries(step.keep ?? {})) values.set(name, fits ? valueAt(text, path) : '');
   }
   return wrong;
@@ -50,7 +54,7 @@ async function ask(
   return { status: response.status, text: await response.text() };
 }
 
-/** Long answers are cut; a token is never shown whole. */
+/** Cuts long answers and the secret part of tokens. */
 function shown(text: string): string {
   const safe = text.replace(/\b(lg[a-z]_[A-Za-z0-9_-]{6})[A-Za-z0-9_-]+/g, '$1...').trim();
   const lines = safe.split(/\r?\n/);

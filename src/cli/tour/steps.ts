@@ -1,4 +1,4 @@
-/** One request of the tour. `$NAME` in a path or body stands for a value that an earlier answer gave. */
+/** One request of the tour. `$NAME` in a path or body stands for a value from an earlier answer. */
 export interface TourStep {
   readonly title: string;
   /** What the answer shows. */
@@ -6,7 +6,7 @@ export interface TourStep {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Whose token is sent: the person's, or that of the agent that the tour makes. */
+  /** Whose token the step sends: the person's, or the token of the agent that the tour creates. */
   readonly as: 'person' | 'agent';
   /** Values to keep: name -> path in the JSON of the answer. */
   readonly keep?: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ const issues = 'mcp:github:list_issues';
 export const TOUR: readonly TourStep[] = [
   {
     title: 'Who am I?',
-    explanation: 'The token proves a person. Agents belong to one.',
+    explanation: 'The token identifies a person. Every agent belongs to a person.',
     method: 'GET',
     path: '/auth/session',
     as: 'person',
@@ -27,8 +27,8 @@ export const TOUR: readonly TourStep[] = [
     expect: { status: 200, contains: ['"user":'] },
   },
   {
-    title: 'Make an agent that may read from one MCP server, twice an hour',
-    explanation: 'The answer has the agent token, which is shown only this once.',
+    title: 'Create an agent that may read from one MCP server, twice an hour',
+    explanation: 'The answer contains the agent token. It is shown only this once.',
     method: 'POST',
     path: '/agents',
     body: {
@@ -43,7 +43,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'The agent asks: may I read issues?',
-    explanation: 'Allowed. The decision was recorded durably before it was answered: auditId names the entry.',
+    explanation: 'Allowed. The decision was recorded durably before this answer; auditId names its entry.',
     method: 'POST',
     path: '/authorize',
     body: { action: 'read', resource: issues, arguments: { repository: 'octocat/hello-world' } },
@@ -52,8 +52,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'May I write there? And why not?',
-    explanation:
-      'A refusal is an answer too: status 200, with a reason. The trace says what was looked at and what did not fit.',
+    explanation: 'A refusal is a 200 with a reason. The trace lists each permission and why it did not fit.',
     method: 'POST',
     path: '/authorize',
     body: { action: 'write', resource: 'mcp:github:create_issue', explain: true },
@@ -65,7 +64,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'Read a second time',
-    explanation: 'Allowed: the second of two calls in this clock hour. The refusal before took nothing.',
+    explanation: 'Allowed: the second of two calls in this clock hour. The refused call did not count.',
     method: 'POST',
     path: '/authorize',
     body: { action: 'read', resource: issues },
@@ -74,7 +73,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'Read a third time',
-    explanation: 'Too much: the cap holds, and the answer says when it starts anew.',
+    explanation: 'Refused: the cap is used up. The answer says when the next hour starts.',
     method: 'POST',
     path: '/authorize',
     body: { action: 'read', resource: issues },
@@ -83,7 +82,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'Read it all in the audit log',
-    explanation: 'Four questions, four entries, newest first.',
+    explanation: 'Four decisions, four entries, newest first.',
     method: 'GET',
     path: '/audit?agentId=$AGENT',
     as: 'person',
@@ -99,7 +98,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'Export it',
-    explanation: 'Every entry that you may see, as CSV; json and ndjson are there too.',
+    explanation: 'Every entry that you may see, as CSV. json and ndjson work too.',
     method: 'GET',
     path: '/audit/export?format=csv',
     as: 'person',
@@ -107,7 +106,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'Revoke the agent',
-    explanation: 'For good, and from the very next decision on.',
+    explanation: 'Permanent, and in force from the next decision on.',
     method: 'DELETE',
     path: '/agents/$AGENT',
     as: 'person',
@@ -115,7 +114,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'Ask once more',
-    explanation: 'The token of a revoked agent is no credential any more.',
+    explanation: 'The token of a revoked agent no longer works: 401.',
     method: 'POST',
     path: '/authorize',
     body: { action: 'read', resource: issues },
