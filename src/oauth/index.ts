@@ -1,9 +1,21 @@
+/**
+ * The OAuth 2.1 authorization server that MCP clients sign in to: metadata, clients, the authorization endpoint with
+ * its consent page, the token endpoint, revocation and introspection.
+ *
+ * A grant is a row to which every token refers. Ending a grant takes effect on the next request with any of its tokens,
+ * on every instance. Codes, refresh tokens and consent forms are single-use, each by one atomic statement. Secrets are
+ * stored as hashes. This module ends the grants that depend on an agent, a delegation or an account in the change that
+ * ends these.
+ *
+ * The registered resources and the metadata of protected resources are in src/mcp; sign-in is in src/people; the pages'
+ * texts and components are in src/pages.
+ */
 import { chunk } from '../kernel/chunk.ts';
 import type { NewEvent } from '../ledger/index.ts';
 import { defineModule } from '../platform.ts';
-import { clientOf } from './authorize/client-of.ts';
-import { forgetStale } from './clients/delete-client.ts';
-import { endGrants, endGrantsOf } from './consent/grants.ts';
+import { findClientName } from './authorize/find-client-name.ts';
+import { deleteStale } from './clients/delete-client.ts';
+import { endGrants, endGrantsOfUsers } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
 import { oauthRoutes } from './routes.ts';
 import { accessTokenCredential } from './tokens/credential.ts';
@@ -18,8 +30,8 @@ export const oauth = defineModule({
   routes: oauthRoutes,
   errors: { ...OAuthErrors, ...ClientErrors },
   credentials: [accessTokenCredential],
-  upkeep: forgetStale,
-  waitingFor: clientOf,
+  upkeep: deleteStale,
+  waitingFor: findClientName,
   reactions: {
     'agent.revoked': async (change, events) => {
       const ids = agentsOf(events);
@@ -28,16 +40,16 @@ export const oauth = defineModule({
       for (const some of chunk(ids))
         await change.db.deleteFrom('oauth_consents').where('agent_id', 'in', some).execute();
     },
-    // Tokens that the agent token before opened end with it.
+    // Grants that were obtained with the previous agent token end with it.
     'agent.rotated': async (change, events) => {
       const ids = agentsOf(events);
       await endGrants(change, 'agent_id', ids, 'agent-rotated', 'client_credentials');
       await endGrants(change, 'actor_id', ids, 'agent-rotated');
     },
-    // After a reset of the password, and when the owner of an account first verifies its address.
+    // `credentials`: a password reset, or the first verification of an account's address.
     'user.updated': async (change, events) => {
       const ended = events.filter(({ data }) => (data['changed'] as readonly string[]).includes('credentials'));
-      await endGrantsOf(
+      await endGrantsOfUsers(
         change,
         ended.flatMap(({ userId }) => userId ?? []),
       );

@@ -4,8 +4,8 @@ import { afterCursor, cutPage, nextPage, PageQuery } from '../http/page.ts';
 import { isoTimestamp } from '../kernel/json.ts';
 import { defineRoute, type Platform } from '../platform.ts';
 import { RedirectedError, readAuthorizationRequest } from './authorize/authorization-request.ts';
-import { type Asking, mayRedirect } from './authorize/authorize.ts';
-import { requireClientRow, toClientRecord } from './clients/client.ts';
+import { type AuthorizeCall, mayRedirect } from './authorize/authorize.ts';
+import { getClientRow, toClientRecord } from './clients/client.ts';
 import { deleteClient, listClients } from './clients/delete-client.ts';
 import { redirectHost } from './clients/redirect-uri.ts';
 import { AdminClientMetadata, Registered, registerClient } from './clients/register-client.ts';
@@ -14,8 +14,8 @@ import {
   assertConsentOrigin,
   ConsentDecision,
   ConsentDetails,
-  consentDetails,
   decideByApi,
+  getConsentDetails,
 } from './consent/consent-api.ts';
 import { endGrant, findGrants, toGrant } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
@@ -31,37 +31,37 @@ const RefusedRequest = z
     redirectHost: z.string(),
     confirm: z.boolean().meta({
       description:
-        'Nobody vouches for the client: show `redirectHost` and let the person follow a link, instead of redirecting.',
+        'True for an unverified client: show `redirectHost` and let the person follow a link instead of redirecting.',
     }),
   })
   .meta({ id: 'RefusedAuthorizationRequest' });
 
-const refusal = async (platform: Platform, call: Asking, { to, location }: RedirectedError) => ({
+const toRefusedRequest = async (platform: Platform, call: AuthorizeCall, { to, location }: RedirectedError) => ({
   redirectTo: location,
   redirectHost: redirectHost(to.redirectUri),
   confirm: !(await mayRedirect(platform, call, to)),
 });
 
-/** What people and administrators look at and end (contract 12.7 and 12.10). */
+/** Consent API, grants, clients, and the page of connected applications (contract 12.7 and 12.10). */
 export const managementRoutes = [
   defineRoute({
     method: 'GET',
     path: '/oauth/consent',
-    summary: 'What a consent page of your own has to show',
-    description: 'The query is that of the authorization request, as it came to the page (mcp.consentPage).',
+    summary: 'Read what a custom consent page has to show',
+    description: 'The query is the one that the page at mcp.consentPage received.',
     access: 'user',
     responses: { 200: ConsentDetails, 422: RefusedRequest },
     errors: authorizeErrors,
     handle: async (call, platform) => {
       try {
-        const asked = await readAuthorizationRequest(platform, call.url.searchParams);
+        const authRequest = await readAuthorizationRequest(platform, call.url.searchParams);
         return {
           status: 200,
-          body: await consentDetails(platform, (await call.requireUser()).principal, asked),
+          body: await getConsentDetails(platform, (await call.requireUser()).principal, authRequest),
         };
       } catch (error) {
         if (error instanceof RedirectedError)
-          return { status: 422, body: await refusal(platform, call as unknown as Asking, error) };
+          return { status: 422, body: await toRefusedRequest(platform, call as unknown as AuthorizeCall, error) };
         throw error;
       }
     },
@@ -71,7 +71,9 @@ export const managementRoutes = [
     path: '/oauth/consent',
     summary: 'Allow or deny an authorization request',
     description:
-      'The query is that of the authorization request, and the body carries the `consentToken` that GET /oauth/consent returned. Send the browser to `redirectTo`. With a session cookie, only from the origin of this service or of mcp.consentPage.',
+      'The query is the one that the page received, and the body has the `consentToken` that GET /oauth/consent ' +
+      'returned. Send the browser to `redirectTo`. A request with a session cookie must come from the origin of this ' +
+      'service or of mcp.consentPage.',
     access: 'user',
     body: ConsentDecision,
     responses: { 200: z.object({ redirectTo: z.string() }) },
@@ -87,10 +89,10 @@ export const managementRoutes = [
     handle: async (call, platform) => {
       assertConsentOrigin(platform, call.request);
       try {
-        const asked = await readAuthorizationRequest(platform, call.url.searchParams);
+        const authRequest = await readAuthorizationRequest(platform, call.url.searchParams);
         return {
           status: 200,
-          body: { redirectTo: await decideByApi(platform, await call.requireUser(), asked, call.body) },
+          body: { redirectTo: await decideByApi(platform, await call.requireUser(), authRequest, call.body) },
         };
       } catch (error) {
         if (error instanceof RedirectedError) return { status: 200, body: { redirectTo: error.location } };
@@ -101,9 +103,9 @@ export const managementRoutes = [
   defineRoute({
     method: 'GET',
     path: '/oauth/grants',
-    summary: 'List what was granted to clients',
+    summary: 'List grants',
     description:
-      'A person sees their own, an admin all. Newest first. A Link header with rel="next" leads to the next page.',
+      'People see their own grants, admins all. Newest first. A Link header with rel="next" has the next page.',
     access: 'user',
     query: PageQuery,
     responses: {
@@ -143,7 +145,8 @@ export const managementRoutes = [
     path: '/oauth/grants/:id',
     summary: 'End a grant',
     description:
-      'All its tokens end at once, and the person is asked again when the client comes back. The agent that the consent made is revoked with its last grant; one that the person chose stays.',
+      'Ends all its tokens at once; the client has to ask the person again. An agent that a consent created is ' +
+      'revoked with its last grant. An agent that the person chose is kept.',
     access: 'user',
     params: idParams,
     responses: { 204: null },
@@ -156,9 +159,10 @@ export const managementRoutes = [
   defineRoute({
     method: 'POST',
     path: '/oauth/clients',
-    summary: 'Make a client',
+    summary: 'Create a client',
     description:
-      'For clients that an administrator vouches for. The body is that of a registration (RFC 7591); `resources` names the MCP servers that the client stands for, whose access tokens it may introspect.',
+      'Creates a client that people are not warned of. The body is a registration (RFC 7591). `resources` names the ' +
+      'MCP servers whose access tokens the client may introspect.',
     access: 'admin',
     body: AdminClientMetadata,
     bodyLimit: BODY_LIMIT,
@@ -173,7 +177,7 @@ export const managementRoutes = [
     method: 'GET',
     path: '/oauth/clients',
     summary: 'List clients',
-    description: 'Newest first. A Link header with rel="next" leads to the next page.',
+    description: 'Newest first. A Link header with rel="next" has the next page.',
     access: 'admin',
     query: PageQuery,
     responses: { 200: z.array(Registered) },
@@ -196,14 +200,14 @@ export const managementRoutes = [
     errors: [ClientErrors.CLIENT_NOT_FOUND],
     handle: async (call, platform) => ({
       status: 200,
-      body: toClientRecord(await requireClientRow(platform.database.read, call.params.id)),
+      body: toClientRecord(await getClientRow(platform.database.read, call.params.id)),
     }),
   }),
   defineRoute({
     method: 'DELETE',
     path: '/oauth/clients/:id',
     summary: 'Delete a client',
-    description: 'Every grant of it ends at once, and every agent that a consent made for it alone is revoked.',
+    description: 'Ends all its grants at once, and revokes the agents that consents created for it alone.',
     access: 'admin',
     params: idParams,
     responses: { 204: null },
@@ -216,7 +220,7 @@ export const managementRoutes = [
   defineRoute({
     method: 'GET',
     path: APPS_PATH,
-    summary: 'The page of connected applications',
+    summary: 'Page of connected applications',
     access: 'public',
     page: true,
     query: z.object({ ended: z.string().max(10).optional(), lang: z.string().max(10).optional() }),
@@ -227,7 +231,7 @@ export const managementRoutes = [
   defineRoute({
     method: 'POST',
     path: APPS_PATH,
-    summary: 'End the access of an application, from its page',
+    summary: 'End the access of an application',
     access: 'public',
     page: true,
     form: 'only',

@@ -5,19 +5,19 @@ import type { Call } from '../http/route.ts';
 import { CommonErrors } from '../kernel/errors.ts';
 import { secretsEqual } from '../kernel/secrets.ts';
 import { defineRoute, type Platform } from '../platform.ts';
-import { authorizePage, CONSENT, decideOnPage } from './authorize/authorize.ts';
+import { authorizePage, CONSENT_PATH, decideOnPage } from './authorize/authorize.ts';
 import {
   authenticateHolder,
-  clientCredentials,
-  refusedClient,
+  invalidClient,
+  readClientCredentials,
   type TokenHolder,
 } from './clients/authenticate-client.ts';
 import { Registered, registerClient } from './clients/register-client.ts';
-import { ClientErrors, OAuthErrors, oauthFailure } from './errors.ts';
+import { ClientErrors, OAuthErrors, oauthErrorBody } from './errors.ts';
 import { formParameter } from './form-parameter.ts';
 import { managementRoutes } from './management-routes.ts';
 import { SERVER_METADATA_PATH, ServerMetadata, serverMetadata } from './metadata/metadata.ts';
-import { TokenAnswer, token } from './token/token.ts';
+import { TokenResponseSchema, token } from './token/token.ts';
 import { secretParameter, TOKEN_BODY_LIMIT, TokenForm } from './token/token-request.ts';
 import { introspect } from './tokens/introspect.ts';
 import { keyRing } from './tokens/keys.ts';
@@ -25,10 +25,10 @@ import { revokeToken } from './tokens/revoke-token.ts';
 
 const BODY_LIMIT = 65_536;
 const HTML = { mediaTypes: ['text/html'] } as const;
-const Loose = z.record(z.string(), z.string());
+const AnyFields = z.record(z.string(), z.string());
 
-/** Every endpoint answers under both names of the specification, at both mounts (specification 4, contract 12). */
-const everywhere = <T>(make: (path: string, mount: 'base' | 'rest') => T): ((name: string) => T[]) => {
+/** Serves an endpoint under /oauth and /mcp, at both mounts (specification 4, contract 12). */
+const atEveryPath = <T>(make: (path: string, mount: 'base' | 'rest') => T): ((name: string) => T[]) => {
   return (name) =>
     (['base', 'rest'] as const).flatMap((mount) => [make(`/oauth/${name}`, mount), make(`/mcp/${name}`, mount)]);
 };
@@ -37,18 +37,22 @@ const handleAuthorize = (call: Call<undefined, undefined, undefined>, platform: 
   authorizePage(platform, call);
 const authorizeErrors = [ClientErrors.AUTHORIZATION_REQUEST_INVALID];
 
-const authorizeGet = everywhere((path, mount) =>
+const authorizeGet = atEveryPath((path, mount) =>
   defineRoute({
     method: 'GET',
     path,
     mount,
-    summary: 'Ask a person to let a client act for them',
+    summary: 'Start an authorization request',
     description:
-      'The authorization endpoint (OAuth 2.1, section 4.1; PKCE with S256 only). The query is that of the standard: response_type=code, client_id, redirect_uri, code_challenge, code_challenge_method=S256, scope, state, resource. It answers with a redirect: to the sign-in page, to the consent page, or back to the client. An error of a client that no administrator registered, and that the person has not allowed anything yet, is a page with a link to the client (RFC 9700, section 4.11.2).',
+      'The authorization endpoint (OAuth 2.1, section 4.1; PKCE with S256 only). Its parameters are the standard ' +
+      'ones: response_type=code, client_id, redirect_uri, code_challenge, code_challenge_method=S256, scope, state, ' +
+      'resource. It redirects to the sign-in page, to the consent page, or back to the client. If no administrator ' +
+      'registered the client and the person has not allowed it anything yet, an error is shown on a page with a link ' +
+      'to the client (RFC 9700, section 4.11.2).',
     access: 'public',
     page: true,
     responses: { 302: null, 400: HTML },
-    errorBody: oauthFailure,
+    errorBody: oauthErrorBody,
     errors: authorizeErrors,
     handle: handleAuthorize,
   }),
@@ -56,17 +60,17 @@ const authorizeGet = everywhere((path, mount) =>
 
 const handleConsent = (call: Call<undefined, undefined, undefined>, platform: Platform): Promise<Response> =>
   authorizePage(platform, call, true);
-const consentGet = everywhere((path, mount) =>
+const consentGet = atEveryPath((path, mount) =>
   defineRoute({
     method: 'GET',
     path,
     mount,
-    summary: 'The consent page',
-    description: 'The query is that of the authorization request, which leads here.',
+    summary: 'Consent page',
+    description: 'The query is the one of the authorization request, which redirects here.',
     access: 'public',
     page: true,
     responses: { 200: HTML, 302: null, 400: HTML },
-    errorBody: oauthFailure,
+    errorBody: oauthErrorBody,
     errors: authorizeErrors,
     handle: handleConsent,
   }),
@@ -76,19 +80,19 @@ const handleDecide = (
   call: Call<undefined, undefined, Record<string, string>>,
   platform: Platform,
 ): Promise<Response> => decideOnPage(platform, call, call.body);
-const consentPost = everywhere((path, mount) =>
+const consentPost = atEveryPath((path, mount) =>
   defineRoute({
     method: 'POST',
     path,
     mount,
-    summary: 'The form of the consent page',
+    summary: 'Submit the consent page',
     access: 'public',
     page: true,
     form: 'only',
-    body: Loose,
+    body: AnyFields,
     bodyLimit: BODY_LIMIT,
     responses: { 303: null, 400: HTML, 403: HTML, 409: HTML },
-    errorBody: oauthFailure,
+    errorBody: oauthErrorBody,
     errors: [...authorizeErrors, ClientErrors.CONSENT_TOKEN_INVALID, ClientErrors.CONSENT_ALREADY_GIVEN],
     handle: handleDecide,
   }),
@@ -105,15 +109,15 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
     mount,
     summary: 'Exchange a code, a refresh token or another token for an access token',
     description:
-      'The token endpoint (OAuth 2.1, section 3.2; RFC 8693 for token exchange). All its paths share one limit.',
+      'The token endpoint (OAuth 2.1, section 3.2; RFC 8693 for token exchange). All its paths share one rate limit.',
     access: 'public',
     crossOrigin: true,
     rateLimit: 'token',
     form: 'only',
     body: TokenForm,
     bodyLimit: TOKEN_BODY_LIMIT,
-    responses: { 200: TokenAnswer },
-    errorBody: oauthFailure,
+    responses: { 200: TokenResponseSchema },
+    errorBody: oauthErrorBody,
     errors: [
       OAuthErrors.OAUTH_INVALID_REQUEST,
       OAuthErrors.OAUTH_INVALID_CLIENT,
@@ -127,14 +131,16 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
     handle: handleToken,
   });
 
-/** Anyone may register: what one registration can store is small. */
+/** Bytes. Small, since anyone may register. */
 const REGISTRATION_LIMIT = 8192;
 
-const mayRegister = async (platform: Platform, call: Call<undefined, undefined, unknown>): Promise<Changer> => {
+const assertMayRegister = async (platform: Platform, call: Call<undefined, undefined, unknown>): Promise<Changer> => {
   const { registration, registrationToken } = platform.config.mcp;
   if (registration === 'open') return call;
   if (registration === 'closed')
-    throw OAuthErrors.OAUTH_ACCESS_DENIED({ message: 'Clients cannot register themselves here.' });
+    throw OAuthErrors.OAUTH_ACCESS_DENIED({
+      message: 'Client registration is closed. Ask an administrator to create the client.',
+    });
   const bearer = /^bearer +(.+)$/i.exec(call.request.headers.get('authorization') ?? '')?.[1];
   if (bearer !== undefined && registrationToken !== undefined && secretsEqual(bearer, registrationToken)) return call;
   if (bearer === undefined) throw CommonErrors.UNAUTHORIZED();
@@ -146,25 +152,26 @@ const mayRegister = async (platform: Platform, call: Call<undefined, undefined, 
 const handleRegister = async (call: Call<undefined, undefined, unknown>, platform: Platform) => {
   return {
     status: 201,
-    body: await registerClient(platform, await mayRegister(platform, call), call.body, 'self'),
+    body: await registerClient(platform, await assertMayRegister(platform, call), call.body, 'self'),
     headers: { pragma: 'no-cache' },
   };
 };
-const register = everywhere((path, mount) =>
+const register = atEveryPath((path, mount) =>
   defineRoute({
     method: 'POST',
     path,
     mount,
     summary: 'Register a client',
     description:
-      'Dynamic client registration (RFC 7591). Open unless mcp.registration says otherwise. Unknown members are ignored.',
+      'Dynamic client registration (RFC 7591). Open by default; mcp.registration restricts it. Unknown members are ' +
+      'ignored.',
     access: 'public',
     crossOrigin: true,
     rateLimit: 'registration',
     body: z.unknown().meta({ description: 'Client metadata of RFC 7591, section 2.' }),
     bodyLimit: REGISTRATION_LIMIT,
     responses: { 201: Registered },
-    errorBody: oauthFailure,
+    errorBody: oauthErrorBody,
     errors: [
       OAuthErrors.OAUTH_INVALID_REDIRECT_URI,
       OAuthErrors.OAUTH_INVALID_CLIENT_METADATA,
@@ -175,34 +182,35 @@ const register = everywhere((path, mount) =>
   }),
 );
 
-const AboutToken = z.object({
+const TokenParameters = z.object({
   token: secretParameter,
   token_type_hint: formParameter(100),
   client_id: formParameter(2048),
   client_secret: secretParameter,
 });
 
-const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof AboutToken>>, platform: Platform) => {
-  const holder = await authenticateHolder(platform, clientCredentials(call.request, call.body));
+const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof TokenParameters>>, platform: Platform) => {
+  const holder = await authenticateHolder(platform, readClientCredentials(call.request, call.body));
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
   await revokeToken(platform, holder.id, call.body.token, call.actor);
   return { status: 200, body: {} };
 };
-const revoke = everywhere((path, mount) =>
+const revoke = atEveryPath((path, mount) =>
   defineRoute({
     method: 'POST',
     path,
     mount,
     summary: 'Revoke a token',
     description:
-      'RFC 7009. A refresh token ends its whole grant. Always 200 with an empty object for a client that proved itself, whatever the token was.',
+      'RFC 7009. Revoking a refresh token ends its whole grant. An authenticated client always gets 200 with an ' +
+      'empty object, also for an unknown token.',
     access: 'public',
     crossOrigin: true,
     form: 'only',
-    body: AboutToken.meta({ id: 'RevocationRequest' }),
+    body: TokenParameters.meta({ id: 'RevocationRequest' }),
     bodyLimit: TOKEN_BODY_LIMIT,
     responses: { 200: z.strictObject({}).meta({ id: 'Revocation' }) },
-    errorBody: oauthFailure,
+    errorBody: oauthErrorBody,
     errors: [
       OAuthErrors.OAUTH_INVALID_REQUEST,
       OAuthErrors.OAUTH_INVALID_CLIENT,
@@ -212,36 +220,38 @@ const revoke = everywhere((path, mount) =>
   }),
 );
 
-const handleIntrospect = async (call: Call<undefined, undefined, z.output<typeof AboutToken>>, platform: Platform) => {
+const handleIntrospect = async (
+  call: Call<undefined, undefined, z.output<typeof TokenParameters>>,
+  platform: Platform,
+) => {
   const bearer = /^bearer /i.test(call.request.headers.get('authorization') ?? '');
-  let asker: TokenHolder | null = null;
+  let holder: TokenHolder | null = null;
   if (bearer) {
     if (!(await isAdmin(call))) throw OAuthErrors.OAUTH_ACCESS_DENIED();
   } else {
     if (!call.request.headers.has('authorization') && call.body.client_secret === undefined)
       throw CommonErrors.UNAUTHORIZED();
-    const proved = await authenticateHolder(platform, clientCredentials(call.request, call.body));
-    if (!proved.confidential) throw refusedClient({ id: proved.id, byBasic: false }, 'client-public');
-    asker = proved;
+    holder = await authenticateHolder(platform, readClientCredentials(call.request, call.body));
+    if (!holder.confidential) throw invalidClient({ id: holder.id, byBasic: false }, 'client-public');
   }
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
-  return { status: 200, body: await introspect(platform, asker, call.body.token) };
+  return { status: 200, body: await introspect(platform, holder, call.body.token) };
 };
-const introspection = everywhere((path, mount) =>
+const introspection = atEveryPath((path, mount) =>
   defineRoute({
     method: 'POST',
     path,
     mount,
-    summary: 'Ask what a token is worth at this moment',
+    summary: 'Introspect a token',
     description:
       'RFC 7662. Administrators (Bearer) may ask about every token; clients that have a secret, and agents with their id and token as such, about those of their own grants and of the resources for which an administrator registered them. What is not a live token, or not theirs, is exactly {"active":false}.',
     access: 'public',
     rateLimit: 'introspection',
     form: 'only',
-    body: AboutToken.meta({ id: 'IntrospectionRequest' }),
+    body: TokenParameters.meta({ id: 'IntrospectionRequest' }),
     bodyLimit: TOKEN_BODY_LIMIT,
     responses: { 200: z.looseObject({ active: z.boolean() }).meta({ id: 'Introspection' }) },
-    errorBody: oauthFailure,
+    errorBody: oauthErrorBody,
     errors: [
       OAuthErrors.OAUTH_INVALID_REQUEST,
       OAuthErrors.OAUTH_INVALID_CLIENT,
@@ -261,13 +271,13 @@ const handleKeys = (_call: unknown, platform: Platform) => ({
   status: 200,
   body: { keys: [...keyRing(platform).byId.values()].flatMap(({ jwk }) => (jwk ? [jwk] : [])) },
 });
-const jwks = everywhere((path, mount) =>
+const jwks = atEveryPath((path, mount) =>
   defineRoute({
     method: 'GET',
     path,
     mount,
-    summary: 'Public keys of access tokens',
-    description: 'RFC 7517. Empty while mcp.signing is HS256, whose key is nobody else’s.',
+    summary: 'List the public keys of access tokens',
+    description: 'RFC 7517. Empty if mcp.signing is HS256, whose key is secret.',
     access: 'public',
     crossOrigin: true,
     responses: { 200: z.object({ keys: z.array(z.looseObject({})) }).meta({ id: 'JsonWebKeySet' }) },
@@ -275,7 +285,7 @@ const jwks = everywhere((path, mount) =>
   }),
 );
 
-const CORS_METADATA = { 'cache-control': 'public, max-age=60' } as const;
+const METADATA_HEADERS = { 'cache-control': 'public, max-age=60' } as const;
 
 /** Specification 4.5, contract 12. */
 export const oauthRoutes = [
@@ -283,18 +293,18 @@ export const oauthRoutes = [
     method: 'GET',
     path: SERVER_METADATA_PATH,
     mount: 'root',
-    summary: 'Metadata of the authorization server',
+    summary: 'Read the authorization server metadata',
     description: 'RFC 8414.',
     access: 'public',
     crossOrigin: true,
     responses: { 200: ServerMetadata },
-    handle: (_call, platform) => ({ status: 200, body: serverMetadata(platform), headers: CORS_METADATA }),
+    handle: (_call, platform) => ({ status: 200, body: serverMetadata(platform), headers: METADATA_HEADERS }),
   }),
   defineRoute({
     method: 'GET',
     path: `${SERVER_METADATA_PATH}/:path{.+}`,
     mount: 'root',
-    summary: 'Metadata of the authorization server whose issuer has this path',
+    summary: 'Read the metadata of an issuer with a path',
     description: 'RFC 8414, section 3.1.',
     access: 'public',
     crossOrigin: true,
@@ -304,13 +314,13 @@ export const oauthRoutes = [
     handle: ({ url }, platform) => {
       const path = new URL(platform.issuer).pathname.replace(/\/$/, '');
       if (path === '' || url.pathname.slice(SERVER_METADATA_PATH.length) !== path) throw CommonErrors.NOT_FOUND();
-      return { status: 200, body: serverMetadata(platform), headers: CORS_METADATA };
+      return { status: 200, body: serverMetadata(platform), headers: METADATA_HEADERS };
     },
   }),
   ...authorizeGet('authorize'),
-  ...consentGet(`authorize${CONSENT}`),
-  ...consentPost(`authorize${CONSENT}`),
-  ...everywhere(tokenRoute)('token'),
+  ...consentGet(`authorize${CONSENT_PATH}`),
+  ...consentPost(`authorize${CONSENT_PATH}`),
+  ...atEveryPath(tokenRoute)('token'),
   tokenRoute('/token', 'rest'),
   ...register('register'),
   ...revoke('revoke'),

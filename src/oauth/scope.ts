@@ -4,9 +4,9 @@ import type { Platform } from '../platform.ts';
 import type { Client } from './clients/client.ts';
 import { OAuthErrors } from './errors.ts';
 
-/** Asked for when a client names none and registered none. */
+/** Requested if a client names none and registered none. */
 const DEFAULT_SCOPES: readonly string[] = ['mcp:read', 'mcp:execute'];
-/** What an agent can ask for itself: the others stand for what people own. */
+/** Scopes of an agent's own token. The others give access to what a person owns, which only that person can grant. */
 const AGENT_SCOPES: readonly string[] = DEFAULT_SCOPES;
 const MAX_SCOPES = 50;
 
@@ -16,59 +16,63 @@ export const knownScopes = (platform: Platform): ReadonlySet<string> =>
 export const scopeNames = (scope: string): string[] => [...new Set(scope.split(' ').filter((name) => name !== ''))];
 
 /**
- * Scopes of a request (RFC 6749, section 3.3). Throws OAUTH_INVALID_SCOPE for one that is unknown, or that the client may not ask for.
- * What an administrator registered is a bound. What a client registered itself is what it asks for when it names nothing: clients
- * register what their first challenge named, and ask for more when a later one does (MCP 2026-07-28, step-up).
+ * Returns the scopes that a request asks for (RFC 6749, section 3.3). Throws OAUTH_INVALID_SCOPE if one is unknown or
+ * the client may not request it. Scopes that an administrator registered are an upper bound. Scopes that a client
+ * registered itself are only its default: clients register what their first challenge named, and request more after a
+ * later one (MCP 2026-07-28, step-up).
  */
-export function askedScopes(
+export function requestedScopes(
   platform: Platform,
-  asked: string | undefined,
+  requested: string | undefined,
   client: Pick<Client, 'scope' | 'origin'>,
 ): string[] {
   const known = knownScopes(platform);
   const registered = client.scope?.filter((name) => known.has(name)) ?? [];
-  if (asked === undefined || asked.trim() === '') return registered.length > 0 ? registered : [...DEFAULT_SCOPES];
-  const names = scopeNames(asked);
-  const wrong = names.find((name) => !known.has(name));
-  if (wrong !== undefined || names.length > MAX_SCOPES)
-    throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: `The scope ${wrong?.slice(0, 100) ?? 'list'} is not known.` });
+  if (requested === undefined || requested.trim() === '')
+    return registered.length > 0 ? registered : [...DEFAULT_SCOPES];
+  const names = scopeNames(requested);
+  const unknown = names.find((name) => !known.has(name));
+  if (unknown !== undefined || names.length > MAX_SCOPES)
+    throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: `The scope ${unknown?.slice(0, 100) ?? 'list'} is unknown.` });
   if (client.origin !== 'admin' || client.scope === null) return names;
-  // offline_access stands for what every grant of a code has: a client need not have registered it (MCP 2026-07-28).
+  // Every grant of a code has what offline_access stands for, so clients need not register it (MCP 2026-07-28).
   const refused = names.find((name) => name !== 'offline_access' && !registered.includes(name));
   if (refused !== undefined)
-    throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: `The client did not register the scope ${refused}.` });
+    throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: `The client is not registered for the scope ${refused}.` });
   return names;
 }
 
-/** Scopes of an agent's own token. Throws OAUTH_INVALID_SCOPE. */
-export function agentScopes(platform: Platform, asked: string | undefined): string[] {
+/** Returns the scopes of an agent's own token. Throws OAUTH_INVALID_SCOPE if an agent cannot have one of them. */
+export function agentScopes(platform: Platform, requested: string | undefined): string[] {
   const allowed = [...AGENT_SCOPES, ...platform.config.mcp.extraScopes];
-  if (asked === undefined || asked.trim() === '') return [...AGENT_SCOPES];
-  const names = scopeNames(asked);
+  if (requested === undefined || requested.trim() === '') return [...AGENT_SCOPES];
+  const names = scopeNames(requested);
   const refused = names.find((name) => !allowed.includes(name));
   if (refused !== undefined)
     throw OAuthErrors.OAUTH_INVALID_SCOPE({
-      message: `An agent cannot have the scope ${refused.slice(0, 100)} of its own.`,
-    });
-  return names;
-}
-
-/** The narrower of what is held and what is asked; all that is held when nothing is asked. Throws OAUTH_INVALID_SCOPE for more. */
-export function narrowScopes(held: readonly string[], asked: string | undefined): string[] {
-  if (asked === undefined || asked.trim() === '') return [...held];
-  const names = scopeNames(asked);
-  const more = names.find((name) => !held.includes(name));
-  if (more !== undefined)
-    throw OAuthErrors.OAUTH_INVALID_SCOPE({
-      reason: 'scope-not-granted',
-      message: `The scope ${more.slice(0, 100)} was not granted.`,
+      message: `An agent cannot request the scope ${refused.slice(0, 100)} for itself.`,
     });
   return names;
 }
 
 /**
- * What an agent that acts with these scopes is permitted (contract 12.3, `mcp.scopeActions`): actions on the tools of the server the
- * token is for, or of all servers when it is for our own resource.
+ * Returns the requested scopes, or all held ones if none is requested. Throws OAUTH_INVALID_SCOPE if one is not held.
+ */
+export function narrowScopes(held: readonly string[], requested: string | undefined): string[] {
+  if (requested === undefined || requested.trim() === '') return [...held];
+  const names = scopeNames(requested);
+  const excess = names.find((name) => !held.includes(name));
+  if (excess !== undefined)
+    throw OAuthErrors.OAUTH_INVALID_SCOPE({
+      reason: 'scope-not-granted',
+      message: `The scope ${excess.slice(0, 100)} was not granted.`,
+    });
+  return names;
+}
+
+/**
+ * Returns the permissions that scopes carry (contract 12.3, `mcp.scopeActions`): actions on the tools of the server
+ * that the token is for, or of all servers if it is for this service.
  */
 export function permissionsOfScopes(
   platform: Platform,

@@ -5,16 +5,17 @@ import type { Platform } from '../../platform.ts';
 import type { Client } from '../clients/client.ts';
 import { matchesRedirectUri, withParameters } from '../clients/redirect-uri.ts';
 import { resolveClient } from '../clients/resolve-client.ts';
-import { ClientErrors, OAuthErrors, oauthFailure } from '../errors.ts';
-import { type Target, targetOf } from '../resource.ts';
-import { askedScopes } from '../scope.ts';
+import { ClientErrors, OAuthErrors, oauthErrorBody } from '../errors.ts';
+import { getTarget, type Target } from '../resource.ts';
+import { requestedScopes } from '../scope.ts';
 
 const MAX_STATE_CHARS = 4096;
 
-/** Query of the authorization endpoint (OAuth 2.1, section 4.1.1). Unknown parameters are ignored. */
-const Addressee = z.object({ client_id: text(2048), redirect_uri: text(2048).optional() });
-const ADDRESSEE: ReadonlySet<string> = new Set(Object.keys(Addressee.shape));
-const Parameters = z.object({
+/** Checked first: errors in them are never redirected. */
+const ClientParameters = z.object({ client_id: text(2048), redirect_uri: text(2048).optional() });
+const CLIENT_PARAMETERS: ReadonlySet<string> = new Set(Object.keys(ClientParameters.shape));
+/** The other parameters of OAuth 2.1, section 4.1.1. Unknown ones are ignored. */
+const RequestParameters = z.object({
   response_type: text(100).optional(),
   code_challenge: text(256).optional(),
   code_challenge_method: text(50).optional(),
@@ -27,11 +28,11 @@ const Parameters = z.object({
   request_uri: z.string().optional(),
 });
 
-/** An authorization request that may be answered by a redirect. */
+/** A valid authorization request. */
 export interface AuthorizationRequest {
   readonly client: Client;
   readonly redirectUri: string;
-  /** As the request had it: the token request must have the same. */
+  /** As in the request, which the token request must repeat. */
   readonly statedRedirectUri: string | undefined;
   readonly state: string | undefined;
   readonly challenge: string;
@@ -40,7 +41,7 @@ export interface AuthorizationRequest {
   readonly prompt: ReadonlySet<string>;
 }
 
-/** Where an answer goes: to a redirect URI of this client. */
+/** A client and its redirect URI to which a response goes. */
 export type Recipient = Pick<AuthorizationRequest, 'client' | 'redirectUri' | 'state'>;
 
 /** Carries an error to the client by redirect (RFC 6749, section 4.1.2.1), with `iss` (RFC 9207). */
@@ -49,40 +50,44 @@ export class RedirectedError extends Error {
   readonly failure: { readonly error: string; readonly error_description?: string };
   readonly location: string;
   constructor(platform: Platform, to: Recipient, failure: RedirectedError['failure']) {
-    super('the request is answered by a redirect');
+    super('the error is returned by redirect');
     this.to = to;
     this.failure = failure;
-    this.location = answerLocation(platform, to, { ...failure });
+    this.location = authorizationResponseUrl(platform, to, { ...failure });
   }
 }
 
 /**
- * Reads and checks an authorization request. An unknown client or redirect URI, or a repeated parameter that names one, is
- * 400 AUTHORIZATION_REQUEST_INVALID for the person, never a redirect; every later problem is a {@link RedirectedError}.
+ * Reads and validates an authorization request. Throws 400 AUTHORIZATION_REQUEST_INVALID, which is never redirected, if
+ * client_id or redirect_uri is unknown or repeated; throws a {@link RedirectedError} for every other problem.
  */
 export async function readAuthorizationRequest(
   platform: Platform,
-  asked: URLSearchParams,
+  parameters: URLSearchParams,
 ): Promise<AuthorizationRequest> {
-  // Without a value it is as if it were not there (RFC 6749, section 3.1).
-  const query = new URLSearchParams([...asked].filter(([, value]) => value !== ''));
-  const { client_id, redirect_uri } = readParameters(Addressee, onlyThose(query, ADDRESSEE), refuse);
+  // Parameters without a value count as omitted (RFC 6749, section 3.1).
+  const query = new URLSearchParams([...parameters].filter(([, value]) => value !== ''));
+  const { client_id, redirect_uri } = readParameters(
+    ClientParameters,
+    pickParameters(query, CLIENT_PARAMETERS),
+    invalidRequest,
+  );
   const client = await resolveClient(platform, client_id).catch((error: LegateError) => {
-    throw refuse(error.message);
+    throw invalidRequest(error.message);
   });
-  if (!client) throw refuse('There is no client with this client_id.', 'UNKNOWN_CLIENT');
-  const redirectUri = registeredUri(client, redirect_uri);
+  if (!client) throw invalidRequest('There is no client with this client_id.', 'UNKNOWN_CLIENT');
+  const redirectUri = findRedirectUri(client, redirect_uri);
   if (redirectUri === undefined)
-    throw refuse('redirect_uri is not registered for this client.', 'UNREGISTERED_REDIRECT_URI');
+    throw invalidRequest('redirect_uri is not registered for this client.', 'UNREGISTERED_REDIRECT_URI');
   const states = query.getAll('state');
   const state = states.length === 1 && (states[0] as string).length <= MAX_STATE_CHARS ? states[0] : undefined;
   const fail = (error: LegateError): never => {
-    throw new RedirectedError(platform, { client, redirectUri, state }, oauthFailure(error));
+    throw new RedirectedError(platform, { client, redirectUri, state }, oauthErrorBody(error));
   };
-  // Several resources may be asked for (RFC 8707, section 2); a token of ours is for one.
+  // RFC 8707, section 2, allows several resources, but an access token of this service is for one.
   if (query.getAll('resource').length > 1)
-    fail(OAuthErrors.OAUTH_INVALID_TARGET({ message: 'Only one resource can be asked for at a time.' }));
-  const p = readParameters(Parameters, query, (message) => fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message })));
+    fail(OAuthErrors.OAUTH_INVALID_TARGET({ message: 'Only one resource can be requested at a time.' }));
+  const p = readParameters(RequestParameters, query, (message) => fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message })));
   if (p.request !== undefined) fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'request is not supported.' }));
   if (p.request_uri !== undefined)
     fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'request_uri is not supported.' }));
@@ -105,8 +110,8 @@ export async function readAuthorizationRequest(
       statedRedirectUri: redirect_uri,
       state,
       challenge,
-      scopes: askedScopes(platform, p.scope, client),
-      target: await targetOf(platform, p.resource),
+      scopes: requestedScopes(platform, p.scope, client),
+      target: await getTarget(platform, p.resource),
       prompt: new Set((p.prompt ?? '').split(' ')),
     };
   } catch (error) {
@@ -114,23 +119,23 @@ export async function readAuthorizationRequest(
   }
 }
 
-/** `reason`: what a page says to the person instead of the message, which is for the client's developer. */
-const refuse = (message: string, reason?: 'UNKNOWN_CLIENT' | 'UNREGISTERED_REDIRECT_URI'): LegateError =>
+/** `reason` selects the text that a page shows to the person; the message is for the client's developer. */
+const invalidRequest = (message: string, reason?: 'UNKNOWN_CLIENT' | 'UNREGISTERED_REDIRECT_URI'): LegateError =>
   ClientErrors.AUTHORIZATION_REQUEST_INVALID({ message, ...(reason ? { details: { reason } } : {}) });
 
-const onlyThose = (query: URLSearchParams, names: ReadonlySet<string>): URLSearchParams =>
+const pickParameters = (query: URLSearchParams, names: ReadonlySet<string>): URLSearchParams =>
   new URLSearchParams([...query].filter(([name]) => names.has(name)));
 
-/** Throws what `refuseWith` makes of a parameter that does not fit the shape or is repeated. Ignores unknown parameters. */
+/** Throws the error of `toError` if a parameter is invalid or repeated. Ignores unknown parameters. */
 function readParameters<T extends z.ZodObject>(
   shape: T,
   query: URLSearchParams,
-  refuseWith: (message: string) => Error,
+  toError: (message: string) => Error,
 ): z.output<T> {
   const fields: Record<string, string> = {};
   for (const [name, value] of query) {
     if (!Object.hasOwn(shape.shape, name)) continue;
-    if (Object.hasOwn(fields, name)) throw refuseWith(`${name} is given more than once.`);
+    if (Object.hasOwn(fields, name)) throw toError(`${name} appears more than once.`);
     fields[name] = value;
   }
   try {
@@ -139,19 +144,19 @@ function readParameters<T extends z.ZodObject>(
     const issue = (error as ReturnType<typeof validationFailed>).details?.['issues'] as
       | { path: string; message: string }[]
       | undefined;
-    throw refuseWith(`${issue?.[0]?.path ?? 'a parameter'} ${issue?.[0]?.message ?? 'is not valid'}.`);
+    throw toError(`${issue?.[0]?.path ?? 'a parameter'} ${issue?.[0]?.message ?? 'is not valid'}.`);
   }
 }
 
-/** The only registered redirect URI may be left out (RFC 6749, section 3.1.2.3). */
-function registeredUri(client: Client, asked: string | undefined): string | undefined {
-  if (asked === undefined) return client.redirectUris.length === 1 ? client.redirectUris[0] : undefined;
-  return client.redirectUris.some((uri) => matchesRedirectUri(uri, asked)) ? asked : undefined;
+/** A client with one registered redirect URI may omit it (RFC 6749, section 3.1.2.3). */
+function findRedirectUri(client: Client, requested: string | undefined): string | undefined {
+  if (requested === undefined) return client.redirectUris.length === 1 ? client.redirectUris[0] : undefined;
+  return client.redirectUris.some((uri) => matchesRedirectUri(uri, requested)) ? requested : undefined;
 }
 
-/** Where the browser is sent with the answer. */
-export const answerLocation = (
+/** Returns the redirect URI with the parameters of the response, `state` and `iss` (RFC 9207). */
+export const authorizationResponseUrl = (
   platform: Platform,
   to: Pick<Recipient, 'redirectUri' | 'state'>,
-  answer: Readonly<Record<string, string>>,
-): string => withParameters(to.redirectUri, { ...answer, state: to.state, iss: platform.issuer });
+  response: Readonly<Record<string, string>>,
+): string => withParameters(to.redirectUri, { ...response, state: to.state, iss: platform.issuer });

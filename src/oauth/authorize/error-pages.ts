@@ -6,19 +6,16 @@ import { APPS_PATH } from '../consent/apps-page.ts';
 import { ClientErrors } from '../errors.ts';
 import type { RedirectedError } from './authorization-request.ts';
 
-/**
- * An error of a request whose client nobody vouches for: the person sees where the error would be sent, and goes there or does not
- * (RFC 9700, section 4.11.2).
- */
-export function refusedRequestPage(platform: Platform, request: Request, { to, failure, location }: RedirectedError) {
+/** Shows an error of an unverified client with a link to its redirect URI (RFC 9700, section 4.11.2). */
+export function redirectErrorPage(platform: Platform, request: Request, { to, failure, location }: RedirectedError) {
   const t = textsFor(request);
   const host = redirectHost(to.redirectUri);
   const name = to.client.name ?? to.client.documentHost ?? t.consent.someone;
-  const asked = failure.error === 'login_required' || failure.error === 'consent_required';
+  const quiet = failure.error === 'login_required' || failure.error === 'consent_required';
   return page(platform, request, {
-    title: asked ? t.requestError.notAllowed : t.requestError.refused,
+    title: quiet ? t.requestError.notAllowed : t.requestError.refused,
     status: 400,
-    body: html`<p>${asked ? t.requestError.quiet(name) : t.requestError.faulty(name)}</p>${facts([
+    body: html`<p>${quiet ? t.requestError.quiet(name) : t.requestError.faulty(name)}</p>${facts([
       [t.requestError.leadsTo, html`<strong>${host}</strong>`],
     ])}${notice('warning', t.requestError.unknownAddress)}${actions(
       buttonLink(t.requestError.goOn(host), location),
@@ -26,19 +23,19 @@ export function refusedRequestPage(platform: Platform, request: Request, { to, f
   });
 }
 
-const SHOWN: readonly string[] = [
+const WITH_PAGE: readonly string[] = [
   ClientErrors.AUTHORIZATION_REQUEST_INVALID.code,
   ClientErrors.CONSENT_TOKEN_INVALID.code,
   ClientErrors.CONSENT_ALREADY_GIVEN.code,
 ];
 
-/** Whether this error gets a page of its own here: it is one that people meet, and a browser asks. */
-export const isForPerson = (error: LegateError, request: Request): boolean =>
-  SHOWN.includes(error.code) &&
+/** Returns whether the error gets an error page: one that people can cause, in a request of a browser. */
+export const hasErrorPage = (error: LegateError, request: Request): boolean =>
+  WITH_PAGE.includes(error.code) &&
   (request.method === 'POST' || (request.headers.get('accept')?.includes('text/html') ?? false));
 
-/** A request that cannot be answered at its client. Each such page has one way on. */
-export function unanswerablePage(platform: Platform, request: Request, error: LegateError): Response {
+/** Shows an error that cannot be returned to the client, with one link to continue. */
+export function requestErrorPage(platform: Platform, request: Request, error: LegateError): Response {
   const t = textsFor(request);
   const url = new URL(request.url);
   const expired = error.code === ClientErrors.CONSENT_TOKEN_INVALID.code;

@@ -9,15 +9,15 @@ import { OAuthErrors } from '../errors.ts';
 import type { Client } from './client.ts';
 import { resolveClient } from './resolve-client.ts';
 
-/** What a request says about its client: in the body or by HTTP Basic (RFC 6749, section 2.3.1), never both. */
+/** The client id and secret of a request, from the body or from HTTP Basic (RFC 6749, section 2.3.1). */
 export interface ClientCredentials {
   readonly id: string;
   readonly secret: string | undefined;
   readonly byBasic: boolean;
 }
 
-/** Throws OAUTH_INVALID_REQUEST for two ways at once, OAUTH_INVALID_CLIENT for none. */
-export function clientCredentials(
+/** Throws OAUTH_INVALID_REQUEST if body and header both authenticate, OAUTH_INVALID_CLIENT if neither does. */
+export function readClientCredentials(
   request: Request,
   body: { client_id?: string | undefined; client_secret?: string | undefined },
 ): ClientCredentials {
@@ -30,11 +30,11 @@ export function clientCredentials(
   if (body.client_secret !== undefined)
     throw OAuthErrors.OAUTH_INVALID_REQUEST({
       reason: 'client-authenticated-twice',
-      message: 'The client proves itself in two ways at once.',
+      message: 'The client sent credentials both in the body and in the Authorization header. Use one.',
     });
   const [id, secret] = readBasic(header.slice(6)) ?? [];
   if (id === undefined || secret === undefined)
-    throw refusedClient({ id: undefined, byBasic: true }, 'client-header-malformed');
+    throw invalidClient({ id: undefined, byBasic: true }, 'client-header-malformed');
   if (body.client_id !== undefined && body.client_id !== id)
     throw OAuthErrors.OAUTH_INVALID_REQUEST({
       reason: 'client-id-mismatch',
@@ -43,7 +43,7 @@ export function clientCredentials(
   return { id, secret: secret === '' ? undefined : secret, byBasic: true };
 }
 
-/** Some clients send id and secret as they are, others form-encoded as RFC 6749 says: ours read the same both ways. */
+/** Accepts id and secret plain or form-encoded (RFC 6749, section 2.3.1): issued ones are the same in both forms. */
 function readBasic(value: string): [id: string, secret: string] | undefined {
   const text = Buffer.from(value.trim(), 'base64').toString();
   const colon = text.indexOf(':');
@@ -58,7 +58,6 @@ function readBasic(value: string): [id: string, secret: string] | undefined {
   }
 }
 
-/** Whether the request says anything about its client. */
 export const hasClientCredentials = (
   request: Request,
   body: { client_id?: string | undefined; client_secret?: string | undefined },
@@ -67,11 +66,11 @@ export const hasClientCredentials = (
   body.client_secret !== undefined ||
   /^basic /i.test(request.headers.get('authorization') ?? '');
 
-/** Of a client id that a caller chose. */
+/** Longest part of an unverified client id that is logged. */
 export const MAX_LOGGED_CHARS = 200;
 
-/** 401 with a challenge only when HTTP authentication was tried (RFC 6749, section 5.2); the same for every reason. */
-export const refusedClient = (
+/** The same 401 for every reason, with a challenge if the client used HTTP Basic (RFC 6749, section 5.2). */
+export const invalidClient = (
   { id, byBasic }: { readonly id: string | undefined; readonly byBasic: boolean },
   reason: RefusalReason,
 ): LegateError =>
@@ -82,8 +81,8 @@ export const refusedClient = (
   });
 
 /**
- * The client that proved itself as its registration demands (contract 12.1): a secret that is sent must match, one that is
- * required must be sent. Throws OAUTH_INVALID_CLIENT.
+ * Authenticates a client as its registration requires (contract 12.1): a secret that is sent must match, and a required
+ * one must be sent. Throws OAUTH_INVALID_CLIENT.
  */
 export async function authenticateClient(
   platform: Platform,
@@ -91,19 +90,19 @@ export async function authenticateClient(
 ): Promise<{ client: Client; confidential: boolean }> {
   const { id, secret } = by;
   const client = await resolveClient(platform, id);
-  if (!client) throw refusedClient(by, 'client-unknown');
+  if (!client) throw invalidClient(by, 'client-unknown');
   if (secret === undefined) {
     if (client.authMethod !== 'none' && client.authMethod !== 'optional')
-      throw refusedClient(by, 'client-secret-missing');
+      throw invalidClient(by, 'client-secret-missing');
     return { client, confidential: false };
   }
-  if (client.secretHash === null) throw refusedClient(by, 'client-secret-unexpected');
-  if (!secretsEqual(secretHash(secret), client.secretHash)) throw refusedClient(by, 'client-secret-wrong');
+  if (client.secretHash === null) throw invalidClient(by, 'client-secret-unexpected');
+  if (!secretsEqual(secretHash(secret), client.secretHash)) throw invalidClient(by, 'client-secret-wrong');
   return { client, confidential: true };
 }
 
-/** An active agent, of whatever type, that proves itself with its id and its agent token (contract 12.9), or why it does not. */
-export async function serviceAgent(
+/** Returns the active agent, of any type, with this id and agent token (contract 12.9), or why it is refused. */
+export async function authenticateAgent(
   db: Db,
   { id, secret }: ClientCredentials,
   now: number,
@@ -119,18 +118,18 @@ export async function serviceAgent(
 /** A client, or an agent with tokens of its own. */
 export interface TokenHolder {
   readonly id: string;
-  /** It proved itself with a secret. */
+  /** It authenticated with a secret. */
   readonly confidential: boolean;
   readonly resources: readonly string[];
 }
 
-/** The client or agent that proved itself. Throws OAUTH_INVALID_CLIENT. */
+/** Authenticates a client or an agent. Throws OAUTH_INVALID_CLIENT. */
 export async function authenticateHolder(platform: Platform, by: ClientCredentials): Promise<TokenHolder> {
   if (!isId('agent', by.id)) {
     const { client, confidential } = await authenticateClient(platform, by);
     return { id: client.id, confidential, resources: client.resources };
   }
-  const agent = await serviceAgent(platform.database.read, by, platform.clock.now());
-  if (typeof agent === 'string') throw refusedClient(by, agent);
+  const agent = await authenticateAgent(platform.database.read, by, platform.clock.now());
+  if (typeof agent === 'string') throw invalidClient(by, agent);
   return { id: agent.id, confidential: true, resources: [] };
 }

@@ -8,22 +8,22 @@ export const GRANT_TYPES = [
   'client_credentials',
   'urn:ietf:params:oauth:grant-type:token-exchange',
 ] as const;
-/** What a client may register for; the others are used by agents themselves. */
+/** Grant types that a client may register for. Agents use the others. */
 export const CLIENT_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
-/** A client as the endpoints use it, wherever its metadata come from. */
+/** A registered client, or one described by a metadata document. */
 export interface Client {
   readonly id: string;
   readonly name: string | null;
   readonly redirectUris: readonly string[];
   readonly grantTypes: readonly string[];
-  /** What an administrator lets it ask for, or what it asks for unless it says otherwise; null: neither. */
+  /** Upper bound if an administrator registered the client, else its default scopes; null: not stated. */
   readonly scope: readonly string[] | null;
   readonly authMethod: OAuthClientRow['auth_method'];
   readonly secretHash: string | null;
   readonly origin: OAuthClientRow['origin'];
-  /** What it may introspect tokens for, besides those of its own grants. */
+  /** Resources whose access tokens it may introspect, besides those of its own grants. */
   readonly resources: readonly string[];
   /** Host of its metadata document. */
   readonly documentHost?: string;
@@ -45,7 +45,7 @@ const MAX_CLIENT_ID_CHARS = 2048;
 const canBeId = (id: string): boolean =>
   id.length <= MAX_CLIENT_ID_CHARS && !id.includes('\u0000') && id.isWellFormed();
 
-/** undefined for what cannot be the id of a stored client. */
+/** Reads a client inside a change. */
 export async function findClientRow(db: Db, id: string): Promise<OAuthClientRow | undefined> {
   if (!canBeId(id)) return undefined;
   return db.selectFrom('oauth_clients').selectAll().where('id', '=', id).executeTakeFirst();
@@ -53,19 +53,19 @@ export async function findClientRow(db: Db, id: string): Promise<OAuthClientRow 
 
 const byId = prepared((db, id: string) => db.selectFrom('oauth_clients').selectAll().where('id', '=', id).compile());
 
-/** The same outside of a change, as every token request asks it. */
+/** Like `findClientRow`, by a prepared statement outside a change, for the token endpoint. */
 export async function readClientRow(database: Database, id: string): Promise<OAuthClientRow | undefined> {
   return canBeId(id) ? byId(database, database.read, id) : undefined;
 }
 
-/** 404 CLIENT_NOT_FOUND. */
-export async function requireClientRow(db: Db, id: string): Promise<OAuthClientRow> {
+/** Throws 404 CLIENT_NOT_FOUND. */
+export async function getClientRow(db: Db, id: string): Promise<OAuthClientRow> {
   const row = await findClientRow(db, id);
   if (!row) throw ClientErrors.CLIENT_NOT_FOUND();
   return row;
 }
 
-/** As RFC 7591, section 3.2.1, answers it; never the secret, nor the hash of it. */
+/** Returns the client information response (RFC 7591, section 3.2.1), without secret or hash. */
 export const toRegistration = (row: OAuthClientRow) => ({
   ...(JSON.parse(row.metadata) as Record<string, unknown>),
   client_id: row.id,
@@ -78,7 +78,7 @@ export const toRegistration = (row: OAuthClientRow) => ({
   ...(row.scope === null ? {} : { scope: row.scope }),
 });
 
-/** For administrators: the registration, and what is known beyond it. */
+/** Returns the registration with the fields that only administrators see. */
 export const toClientRecord = (row: OAuthClientRow) => ({
   ...toRegistration(row),
   origin: row.origin,

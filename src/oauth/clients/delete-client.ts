@@ -3,12 +3,12 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import type { Platform } from '../../platform.ts';
 import type { OAuthClientRow } from '../../storage/index.ts';
 import { revokeUnusedAgents } from '../consent/consent-agent.ts';
-import { forgetConsentForms } from '../consent/consent-form.ts';
+import { deleteExpiredForms } from '../consent/consent-form.ts';
 import { endGrants } from '../consent/grants.ts';
-import { requireClientRow } from './client.ts';
+import { getClientRow } from './client.ts';
 import { isDocumentId } from './metadata-document.ts';
 
-/** Newest first. */
+/** Returns a page of clients, newest first. */
 export function listClients(
   platform: Platform,
   page: { after: string | undefined; limit: number },
@@ -19,8 +19,8 @@ export function listClients(
 }
 
 /**
- * Ends the client, all its grants and the agents that consents made for it. One with a metadata document has no row of its own: it is known by what people granted it, and
- * may ask them again. 404 CLIENT_NOT_FOUND.
+ * Deletes a client, ends its grants and revokes the agents that consents created for it. A client with a metadata
+ * document has no row; it exists while it has a live grant, and may ask people again. Throws 404 CLIENT_NOT_FOUND.
  */
 export async function deleteClient(platform: Platform, caller: Changer, id: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
@@ -34,7 +34,7 @@ export async function deleteClient(platform: Platform, caller: Changer, id: stri
           .where('revoked_at', 'is', null)
           .executeTakeFirst()
       : undefined;
-    if (!granted) await requireClientRow(db, id);
+    if (!granted) await getClientRow(db, id);
     await endGrants(change, 'client_id', [id], 'client-deleted');
     await revokeUnusedAgents(change, id, 'client-deleted');
     for (const table of ['oauth_consents', 'oauth_codes', 'oauth_client_agents'] as const)
@@ -45,8 +45,8 @@ export async function deleteClient(platform: Platform, caller: Changer, id: stri
 
 const CHUNK = 500;
 
-/** Forgets what can be of no use any more: clients that were never used, expired codes, refresh tokens of dead grants, ended tokens. */
-export async function forgetStale(platform: Platform): Promise<void> {
+/** Deletes unused clients, expired codes and consent forms, and ended grants with their tokens. */
+export async function deleteStale(platform: Platform): Promise<void> {
   const now = platform.clock.now();
   const unusedBefore = now - platform.config.mcp.unusedClientDays * DAY_MS;
   await platform.ledger.maintain(async (db) => {
@@ -68,21 +68,21 @@ export async function forgetStale(platform: Platform): Promise<void> {
         )
         .where('last_used_at', 'is', null)
         .execute();
-    // A used code is kept for an hour, so that its second use is seen.
+    // A used code is kept for an hour so that a second use is detected.
     await db
       .deleteFrom('oauth_codes')
       .where('expires_at', '<', now - DAY_MS / 24)
       .execute();
-    await forgetConsentForms(db, now);
+    await deleteExpiredForms(db, now);
     await db.deleteFrom('oauth_revoked_tokens').where('expires_at', '<', now).execute();
-    const dead = await db
+    const expired = await db
       .selectFrom('oauth_grants')
       .select('id')
       .where('expires_at', '<', now - DAY_MS)
       .limit(CHUNK)
       .execute();
-    if (dead.length === 0) return;
-    const ids = dead.map((g) => g.id);
+    if (expired.length === 0) return;
+    const ids = expired.map((g) => g.id);
     await db.deleteFrom('oauth_refresh_tokens').where('grant_id', 'in', ids).execute();
     await db.deleteFrom('oauth_grants').where('id', 'in', ids).execute();
   });

@@ -13,7 +13,9 @@ const TIMEOUT_MS = 3 * SECOND_MS;
 const MIN_AGE_MS = 60 * SECOND_MS;
 const MAX_AGE_MS = 24 * 3600 * SECOND_MS;
 const MAX_KEPT = 1000;
-/** So long a document that cannot be read again is still good: its host may be down, and that must not sign people out. */
+/**
+ * So long a document that cannot be read again is still good: its host may be down, and that must not sign people out.
+ */
 const STALE_MS = 24 * 3600 * SECOND_MS;
 /** What is no passing failure: the address, or the document itself. */
 const ITS_FAULT: ReadonlySet<string> = new Set<GuardedFetchError['problem']>([
@@ -57,7 +59,9 @@ function documentsOf(platform: Platform): Documents {
 /** A client_id that is an address: ids of ours never are. */
 export const isDocumentId = (id: string): boolean => /^https?:/i.test(id);
 
-/** draft-ietf-oauth-client-id-metadata-document, section 3: https, with a path, without dot segments, fragment or user. */
+/**
+ * draft-ietf-oauth-client-id-metadata-document, section 3: https, with a path, without dot segments, fragment or user.
+ */
 function assertDocumentId(platform: Platform, id: string): URL {
   const url = id.length <= 2048 && /^[\x21-\x7e]+$/.test(id) && URL.canParse(id) ? new URL(id) : undefined;
   const secure = url?.protocol === 'https:' || (platform.config.mcp.allowPrivateNetworks && url?.protocol === 'http:');
@@ -80,9 +84,10 @@ const unreachable = (message?: string): LegateError =>
   OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE(message === undefined ? {} : { message });
 
 /**
- * The client that a client ID metadata document describes. Read through the guarded fetch, one at a time, kept as long as its
- * headers say between a minute and a day, and a day longer while its host does not answer. Throws OAUTH_INVALID_CLIENT for a document that
- * is none, and OAUTH_TEMPORARILY_UNAVAILABLE when nothing can be said of it, upon which a client keeps what it has.
+ * The client that a client ID metadata document describes. Read through the guarded fetch, one at a time, kept as long
+ * as its headers say between a minute and a day, and a day longer while its host does not answer. Throws
+ * OAUTH_INVALID_CLIENT for a document that is none, and OAUTH_TEMPORARILY_UNAVAILABLE when nothing can be said of it,
+ * upon which a client keeps what it has.
  */
 export async function documentClient(platform: Platform, id: string): Promise<Client> {
   const url = assertDocumentId(platform, id);

@@ -1,7 +1,7 @@
 const MAX_CHARS = 2048;
-const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
-/** Schemes that run in the page, or read what is not the client's. */
-const NEVER = new Set([
+const LOOPBACK_HOSTS = new Set(['127.0.0.1', '[::1]', 'localhost']);
+/** Schemes that run code in the page or read local content. */
+const FORBIDDEN_SCHEMES = new Set([
   'javascript:',
   'data:',
   'vbscript:',
@@ -15,7 +15,9 @@ const NEVER = new Set([
   'filesystem:',
 ]);
 
-/** What is wrong with a redirect URI of a registration, or undefined (RFC 6749, section 3.1.2; RFC 8252, sections 7 and 8; OAuth 2.1). */
+/**
+ * Returns why a redirect URI cannot be registered (RFC 6749, section 3.1.2; RFC 8252, sections 7 and 8), or undefined.
+ */
 export function redirectUriProblem(uri: string): string | undefined {
   if (uri.length > MAX_CHARS) return `must be at most ${MAX_CHARS} characters`;
   if (
@@ -26,40 +28,44 @@ export function redirectUriProblem(uri: string): string | undefined {
     return 'must be an absolute URI';
   if (uri.includes('#')) return 'must not have a fragment';
   const url = new URL(uri);
-  if (NEVER.has(url.protocol)) return 'must not have this scheme';
+  if (FORBIDDEN_SCHEMES.has(url.protocol)) return 'must not have this scheme';
   if (url.username !== '' || url.password !== '') return 'must not have a user or password';
-  if (url.host.includes('*')) return 'must name one host: it is compared, not matched';
+  if (url.host.includes('*')) return 'must name one host, without wildcards';
   if (/[^a-z0-9._:[\]-]/i.test(url.host)) return 'must name a host of letters, digits, "-", "_" and "."';
   if (url.protocol === 'https:') return /^https:\/\/[^/?#]/i.test(uri) ? undefined : 'must name a host';
   if (url.protocol === 'http:')
-    return LOOPBACK.has(url.hostname) && /^http:\/\/[^/?#]/i.test(uri)
+    return LOOPBACK_HOSTS.has(url.hostname) && /^http:\/\/[^/?#]/i.test(uri)
       ? undefined
-      : 'must be https, unless it is on loopback';
+      : 'must be https unless the host is loopback';
   return undefined;
 }
 
-/** http on this very machine. */
+/** Returns whether the URI is http on a loopback host. */
 export function isLoopback(uri: string): boolean {
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
-  return url?.protocol === 'http:' && LOOPBACK.has(url.hostname);
+  return url?.protocol === 'http:' && LOOPBACK_HOSTS.has(url.hostname);
 }
 
-/** Where a redirect URI leads, as a person can judge it: its host, or the scheme of an application's own. */
+/** Returns the host of a redirect URI, or its scheme if that is an application's own, to show to a person. */
 export function redirectHost(uri: string): string {
   const url = new URL(uri);
   return url.protocol === 'https:' || url.protocol === 'http:' ? url.host : url.protocol;
 }
 
-const PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/i;
+const LOOPBACK_ORIGIN = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/i;
 
-/** The same string; for http on loopback the port may differ, and nothing else (RFC 8252, section 7.3). */
-export function matchesRedirectUri(registered: string, asked: string): boolean {
-  if (registered === asked) return true;
-  if (!isLoopback(registered) || redirectUriProblem(asked) !== undefined || !isLoopback(asked)) return false;
-  return PORT.test(registered) && PORT.test(asked) && registered.replace(PORT, '$1') === asked.replace(PORT, '$1');
+/** Compares exactly, except that the port of an http loopback URI may differ (RFC 8252, section 7.3). */
+export function matchesRedirectUri(registered: string, requested: string): boolean {
+  if (registered === requested) return true;
+  if (!isLoopback(registered) || redirectUriProblem(requested) !== undefined || !isLoopback(requested)) return false;
+  return (
+    LOOPBACK_ORIGIN.test(registered) &&
+    LOOPBACK_ORIGIN.test(requested) &&
+    registered.replace(LOOPBACK_ORIGIN, '$1') === requested.replace(LOOPBACK_ORIGIN, '$1')
+  );
 }
 
-/** The address with further query parameters; what it has stays as it is. */
+/** Appends query parameters. The existing part of the URI stays byte for byte. */
 export function withParameters(uri: string, parameters: Readonly<Record<string, string | undefined>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value);

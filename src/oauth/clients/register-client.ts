@@ -13,52 +13,52 @@ import { AUTH_METHODS, CLIENT_GRANT_TYPES, toRegistration } from './client.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
 
 const MAX_REDIRECT_URIS = 20;
-const WebAddress = text(2048).refine(
+const WebUrl = text(2048).refine(
   (value) => URL.canParse(value) && /^https?:\/\//i.test(value),
-  'must be an http or https address',
+  'must be an http or https URL',
 );
 
-/** Members of RFC 7591, section 2, that are kept and shown again. Others are ignored, as its section 2 says. */
-const Kept = z.object({
-  client_uri: WebAddress.optional(),
-  logo_uri: WebAddress.optional(),
-  tos_uri: WebAddress.optional(),
-  policy_uri: WebAddress.optional(),
+/** Members of RFC 7591, section 2, that are stored and returned unchanged. Unknown members are ignored (section 2). */
+const StoredMetadata = z.object({
+  client_uri: WebUrl.optional(),
+  logo_uri: WebUrl.optional(),
+  tos_uri: WebUrl.optional(),
+  policy_uri: WebUrl.optional(),
   contacts: z.array(text(256)).max(10).optional(),
   software_id: text(256).optional(),
   software_version: text(256).optional(),
   application_type: z.enum(['web', 'native']).optional(),
 });
 
-/** No control characters, and nothing that turns the direction of the text around it on a page. */
-const SHOWABLE = /^[^\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
+/** Excludes control characters and those that change the text direction of the page around the name. */
+const DISPLAYABLE = /^[^\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
 
-export const ClientMetadata = Kept.extend({
+export const ClientMetadata = StoredMetadata.extend({
   redirect_uris: z.array(z.string()).max(MAX_REDIRECT_URIS, `must be at most ${MAX_REDIRECT_URIS}`).default([]),
-  client_name: text(200).regex(SHOWABLE, 'must not contain control or direction characters').optional(),
+  client_name: text(200).regex(DISPLAYABLE, 'must not contain control or direction characters').optional(),
   token_endpoint_auth_method: z.enum(AUTH_METHODS).optional(),
   grant_types: z.array(text(100)).max(10).optional(),
   response_types: z.array(text(100)).max(10).optional(),
   scope: text(2000, 0).optional(),
 }).meta({ id: 'ClientMetadata' });
 
-/** What an administrator registers (contract 12.10): also a resource server, which needs no grant type. */
+/** Metadata that an administrator registers (contract 12.10), also for a resource server, which needs no grant type. */
 export const AdminClientMetadata = ClientMetadata.extend({
   resources: z
     .array(text(2048))
     .max(20)
     .optional()
-    .meta({ description: 'Resources that the client stands for: it may introspect access tokens for them.' }),
+    .meta({ description: 'Resources of the client. It may introspect access tokens for them.' }),
 }).meta({ id: 'AdminClientMetadata' });
 type AdminClientMetadata = z.output<typeof AdminClientMetadata>;
 
-/** Answer to a registration. */
+/** Response to a registration. */
 export const Registered = z
   .looseObject({ client_id: z.string(), client_id_issued_at: z.number(), redirect_uris: z.array(z.string()) })
   .meta({ id: 'ClientRegistration' });
 export type ClientMetadata = z.output<typeof ClientMetadata>;
 
-/** Checks client metadata beyond their form. Throws OAUTH_INVALID_REDIRECT_URI or OAUTH_INVALID_CLIENT_METADATA. */
+/** Validates client metadata. Throws OAUTH_INVALID_REDIRECT_URI or OAUTH_INVALID_CLIENT_METADATA. */
 export function parseClientMetadata(
   value: unknown,
   schema: typeof ClientMetadata | typeof AdminClientMetadata = ClientMetadata,
@@ -82,33 +82,36 @@ export function parseClientMetadata(
   if (metadata.response_types?.some((type) => type !== 'code'))
     throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: 'response_types: only code is supported' });
   if (grants.length === 0 && !metadata.resources?.length)
-    throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: 'grant_types: none of them is supported for clients' });
+    throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({
+      message: 'grant_types: at least one of authorization_code and refresh_token is required',
+    });
   return metadata;
 }
 
 /**
- * Those that we support of those that it names: RFC 7591, section 2, lets the server leave out the others. A client that names none
- * gets refresh tokens too.
+ * Returns the supported ones of the named grant types; RFC 7591, section 2, lets the server drop the others. Without
+ * any, a client gets both authorization_code and refresh_token.
  */
 export const grantTypesOf = ({ grant_types }: ClientMetadata): string[] =>
   CLIENT_GRANT_TYPES.filter((type) => grant_types?.includes(type) ?? true);
 
-/** The resources in the spelling of their registration. Throws OAUTH_INVALID_CLIENT_METADATA for one that is not known here. */
-async function knownResources(platform: Platform, resources: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
+/** Returns the resources spelled as registered. Throws OAUTH_INVALID_CLIENT_METADATA for an unregistered one. */
+async function resolveResources(platform: Platform, resources: readonly string[]): Promise<string[]> {
+  const registered: string[] = [];
   for (const [i, resource] of resources.entries()) {
     const target = await findTarget(platform, resource);
-    if (!target) throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: `resources.${i}: is not registered here` });
-    found.push(target.resource);
+    if (!target)
+      throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: `resources.${i}: is not a registered MCP server` });
+    registered.push(target.resource);
   }
-  return found;
+  return registered;
 }
 
-/** Rows that one registration removes at most: a limit that was lowered is reached step by step. */
-const MAX_REMOVED = 100;
+/** Clients that one registration deletes at most. After the limit was lowered, several registrations reach it. */
+const MAX_DELETED = 100;
 
-/** Keeps the newest of the clients that registered themselves and were never used, so that nobody fills the disk with them. */
-async function removeOldestUnused({ db }: Change, kept: number): Promise<void> {
+/** Deletes the oldest self-registered clients that were never used, beyond `max`, so that they cannot fill the disk. */
+async function deleteOldestUnused({ db }: Change, max: number): Promise<void> {
   const surplus = await db
     .selectFrom('oauth_clients')
     .select('id')
@@ -116,8 +119,8 @@ async function removeOldestUnused({ db }: Change, kept: number): Promise<void> {
     .where('origin', '=', 'self')
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(MAX_REMOVED)
-    .offset(kept)
+    .limit(MAX_DELETED)
+    .offset(max)
     .execute();
   if (surplus.length === 0) return;
   await db
@@ -131,8 +134,8 @@ async function removeOldestUnused({ db }: Change, kept: number): Promise<void> {
 }
 
 /**
- * Registers a client (RFC 7591, contract 12.1). No method stated: a secret is issued, and need not be sent. Nothing that a
- * registration names is fetched.
+ * Registers a client (RFC 7591, contract 12.1). A client that states no authentication method gets a secret whose use
+ * is optional. URLs in the metadata are never fetched.
  */
 export async function registerClient(platform: Platform, caller: Changer, value: unknown, origin: 'self' | 'admin') {
   const metadata = parseClientMetadata(value, origin === 'admin' ? AdminClientMetadata : ClientMetadata);
@@ -141,11 +144,11 @@ export async function registerClient(platform: Platform, caller: Changer, value:
   const known = knownScopes(platform);
   const scope = metadata.scope === undefined ? null : scopeNames(metadata.scope).filter((name) => known.has(name));
   const { client_name, redirect_uris } = metadata;
-  const resources = await knownResources(platform, metadata.resources ?? []);
-  const kept = { ...Kept.parse(metadata), ...(resources.length > 0 ? { resources } : {}) };
+  const resources = await resolveResources(platform, metadata.resources ?? []);
+  const stored = { ...StoredMetadata.parse(metadata), ...(resources.length > 0 ? { resources } : {}) };
   const row = await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
-    const made: OAuthClientRow = {
+    const client: OAuthClientRow = {
       id: newId('client', change.now),
       secret_hash: secret === undefined ? null : secretHash(secret),
       auth_method: method,
@@ -153,14 +156,14 @@ export async function registerClient(platform: Platform, caller: Changer, value:
       redirect_uris: JSON.stringify(redirect_uris),
       grant_types: JSON.stringify(grantTypesOf(metadata)),
       scope: scope === null ? null : scope.join(' '),
-      metadata: JSON.stringify(kept),
+      metadata: JSON.stringify(stored),
       origin,
       created_at: change.now,
       last_used_at: null,
     };
-    await change.db.insertInto('oauth_clients').values(made).execute();
-    if (origin === 'self') await removeOldestUnused(change, platform.config.mcp.unusedClients);
-    return made;
+    await change.db.insertInto('oauth_clients').values(client).execute();
+    if (origin === 'self') await deleteOldestUnused(change, platform.config.mcp.unusedClients);
+    return client;
   });
   return {
     ...toRegistration(row),

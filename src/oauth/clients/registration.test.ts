@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ask, consent, register, signUp, tokens } from '../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
-import { forgetStale } from './delete-client.ts';
+import { deleteStale } from './delete-client.ts';
 
 const PATHS = ['/api/legate/oauth/register', '/api/legate/mcp/register', '/oauth/register', '/mcp/register'];
 const CALLBACK = 'https://app.example/callback';
@@ -197,7 +197,7 @@ describe('POST /oauth/register', () => {
     const person = await signUp(own);
     expect((await consent(own, person, ask(used))).status).toBe(303);
     own.clock.advance(24 * 3600_000 + 1);
-    await forgetStale(own.legate.platform);
+    await deleteStale(own.legate.platform);
     const left = (await own.call('GET', '/oauth/clients', { as: await own.admin() })).body.map(
       (c: Json) => c.client_id,
     );

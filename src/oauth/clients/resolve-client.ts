@@ -3,8 +3,9 @@ import { type Client, readClientRow, toClient } from './client.ts';
 import { documentClient, isDocumentId } from './metadata-document.ts';
 
 /**
- * The client of an id, wherever its metadata are: registered here, or in a document at the address that is its id. The same at
- * every endpoint. undefined: there is none. Throws OAUTH_INVALID_CLIENT when its document cannot be read.
+ * Returns the client with this id: a registered one, or the one that the metadata document at this URL describes.
+ * Returns undefined if there is none. Throws OAUTH_INVALID_CLIENT or OAUTH_TEMPORARILY_UNAVAILABLE for an unusable
+ * document.
  */
 export async function resolveClient(platform: Platform, id: string): Promise<Client | undefined> {
   if (isDocumentId(id)) return platform.config.mcp.clientMetadataDocuments ? documentClient(platform, id) : undefined;

@@ -21,7 +21,7 @@ import { endGrant, findGrants } from './grants.ts';
 
 export const APPS_PATH = '/account/apps';
 
-/** The applications that act for a person, each with the button that ends it (contract 12.7). */
+/** Lists the applications that act for a person, each with a button that ends its access (contract 12.7). */
 export async function appsPage(
   platform: Platform,
   request: Request,
@@ -35,14 +35,15 @@ export async function appsPage(
     limit: 200,
   });
   const day = (ms: number): string => formatTime(request, ms, 'date');
-  const shown = rows.filter((row) => row.kind !== 'client_credentials');
+  const connected = rows.filter((row) => row.kind !== 'client_credentials');
+  const intro = connected.length === 0 ? t.apps.none : t.apps.intro;
   return page(platform, request, {
     title: t.apps.title,
     wide: true,
     person: await pagePerson(platform, principal),
     inAccount: true,
-    body: html`${ended ? notice('good', t.apps.ended) : undefined}<p>${shown.length === 0 ? t.apps.none : t.apps.intro}</p>${list(
-      shown.map((row) => {
+    body: html`${ended ? notice('good', t.apps.ended) : undefined}<p>${intro}</p>${list(
+      connected.map((row) => {
         const name = row.client_name ?? row.client_id;
         return card({
           title: name,
@@ -73,7 +74,7 @@ export async function appsPage(
   });
 }
 
-/** Ends one and shows the rest. 404 GRANT_NOT_FOUND. */
+/** Ends a grant and shows the page again. Throws 404 GRANT_NOT_FOUND. */
 export async function endOnPage(
   platform: Platform,
   person: Changer & { readonly principal: UserPrincipal },

@@ -10,11 +10,13 @@ import type { Approval } from './consent.ts';
 import type { EndReason } from './grants.ts';
 
 const MAX_AGENTS_OFFERED = 50;
-/** Stands for an agent that the consent makes. */
+/** Value that stands for an agent that the consent creates. */
 export const NEW_AGENT = 'new';
 
-/** Agents that may act for the person: active ones of type `delegated`, newest first; the one that this client has used is marked. */
-export async function agentsToChoose(
+/**
+ * Returns the person's active agents of type `delegated`, newest first, and the id of the one that this client used.
+ */
+export async function listAgentChoices(
   platform: Platform,
   userId: string,
   clientId: string,
@@ -27,13 +29,17 @@ export async function agentsToChoose(
     { filter: { type: 'delegated', status: 'active' }, after: undefined, limit: 1000 },
     now,
   );
-  const usual = await usualAgent(platform, userId, clientId);
+  const usual = await findUsualAgent(platform, userId, clientId);
   const offered = agents.reverse().slice(0, MAX_AGENTS_OFFERED);
   return { agents: usual && !offered.some((a) => a.id === usual.id) ? [usual, ...offered] : offered, usual: usual?.id };
 }
 
-/** The agent that acted for this person with this client before, or that a consent made for it; while it is active. */
-export async function usualAgent(platform: Platform, userId: string, clientId: string): Promise<AgentRow | undefined> {
+/** Returns the active agent that this client used for this person, or that a consent created for it. */
+export async function findUsualAgent(
+  platform: Platform,
+  userId: string,
+  clientId: string,
+): Promise<AgentRow | undefined> {
   const db = platform.database.read;
   const used = await db
     .selectFrom('oauth_grants')
@@ -47,12 +53,12 @@ export async function usualAgent(platform: Platform, userId: string, clientId: s
     .orderBy('oauth_grants.id', 'desc')
     .limit(1)
     .executeTakeFirst();
-  const row = used ?? (await madeAgent(db, userId, clientId));
+  const row = used ?? (await findCreatedAgent(db, userId, clientId));
   return row && isActive(row, platform.clock.now()) ? row : undefined;
 }
 
-/** For a client that was allowed but never came for its tokens. */
-const madeAgent = (db: Db, userId: string, clientId: string): Promise<AgentRow | undefined> =>
+/** Also finds the agent of a client that has a consent but never exchanged its code. */
+const findCreatedAgent = (db: Db, userId: string, clientId: string): Promise<AgentRow | undefined> =>
   db
     .selectFrom('oauth_client_agents')
     .innerJoin('agents', 'agents.id', 'oauth_client_agents.agent_id')
@@ -64,7 +70,7 @@ const madeAgent = (db: Db, userId: string, clientId: string): Promise<AgentRow |
     .limit(1)
     .executeTakeFirst();
 
-/** The agent of an approval: the one that was chosen, or a new one. Throws OAUTH_INVALID_REQUEST, 422 AGENT_LIMIT_EXCEEDED. */
+/** Returns the chosen agent, or creates one. Throws OAUTH_INVALID_REQUEST, 422 AGENT_LIMIT_EXCEEDED. */
 export async function bindAgent(
   platform: Platform,
   change: Change,
@@ -83,31 +89,33 @@ export async function bindAgent(
       .executeTakeFirst();
     if (!row || !isActive(row, now))
       throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'agent: choose one of your active agents.' });
-    if (!remembered) await widen(change, row, permissions);
+    if (!remembered) await addPermissions(change, row, permissions);
     return row.id;
   }
   const name = (request.client.name ?? request.client.documentHost ?? request.client.id).slice(0, 200);
-  const made = await insertAgent(platform, change, {
+  const created = await insertAgent(platform, change, {
     ownerId: userId,
     name,
     type: 'delegated',
     permissions,
     metadata: { oauthClientId: request.client.id },
   });
-  await db.insertInto('oauth_client_agents').values({ agent_id: made.id, client_id: request.client.id }).execute();
-  return made.id;
+  await db.insertInto('oauth_client_agents').values({ agent_id: created.id, client_id: request.client.id }).execute();
+  return created.id;
 }
 
-/** Adds what a further consent permits to an agent that a consent made; one that its owner made keeps what its owner gave it. */
-async function widen(change: Change, row: AgentRow, more: readonly Permission[]): Promise<void> {
-  const made = await change.db
+/**
+ * Adds the permissions of a further consent to an agent that a consent created. Leaves an owner's own agent as it is.
+ */
+async function addPermissions(change: Change, row: AgentRow, added: readonly Permission[]): Promise<void> {
+  const createdByConsent = await change.db
     .selectFrom('oauth_client_agents')
     .select('agent_id')
     .where('agent_id', '=', row.id)
     .executeTakeFirst();
-  if (!made) return;
+  if (!createdByConsent) return;
   const held = JSON.parse(row.permissions) as Permission[];
-  const missing = more.filter(
+  const missing = added.filter(
     (p) => !held.some((h) => h.resource === p.resource && p.actions.every((a) => h.actions.includes(a))),
   );
   if (missing.length === 0) return;
@@ -126,8 +134,10 @@ async function widen(change: Change, row: AgentRow, more: readonly Permission[])
 }
 
 /**
- * Revokes agents that consents made for this client, in the change that ended its access. Leaves those that a living grant still
- * acts as, whichever client it belongs to. The events have the reason of the grants. `agentId`: only this one, if a consent for this client made it.
+ * Revokes the agents that consents created for this client, in the change that ended its access, except those with a
+ * live grant of any client. The events have the reason of the grants.
+ *
+ * @param agentId limits this to one agent.
  */
 export async function revokeUnusedAgents(
   change: Change,

@@ -6,15 +6,15 @@ import { CommonErrors } from '../../kernel/errors.ts';
 import { text } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import type { AuthorizationRequest } from '../authorize/authorization-request.ts';
-import { approvalBy, type Person } from '../authorize/authorize.ts';
+import { approverOf, type Person } from '../authorize/authorize.ts';
 import { redirectHost } from '../clients/redirect-uri.ts';
 import { OAuthErrors } from '../errors.ts';
 import { approve, deny } from './consent.ts';
-import { agentsToChoose, NEW_AGENT, usualAgent } from './consent-agent.ts';
+import { findUsualAgent, listAgentChoices, NEW_AGENT } from './consent-agent.ts';
 import { newConsentToken, readConsentToken } from './consent-form.ts';
 import { isSensitive } from './scope-groups.ts';
 
-/** What a consent page of the operator's own needs to show (contract 12.7). */
+/** The data of a custom consent page (contract 12.7). */
 export const ConsentDetails = z
   .object({
     client: z.object({
@@ -22,24 +22,25 @@ export const ConsentDetails = z
       name: z.string().nullable(),
       origin: z
         .enum(['self', 'admin', 'document'])
-        .meta({ description: 'self: it registered itself; nobody has checked who is behind its name.' }),
+        .meta({ description: 'self: it registered itself, and nobody has verified its name.' }),
     }),
-    redirectHost: z.string().meta({ description: 'To be shown, and to be judged by.' }),
+    redirectHost: z
+      .string()
+      .meta({ description: 'Host of the redirect URI. Show it, so that the person can check who gets access.' }),
     resource: z.string(),
     scopes: z.array(
       z.object({
         name: z.string(),
         description: z.string(),
         sensitive: z.boolean().meta({
-          description:
-            'It lets the client change what agents may do: mark it, and leave it unticked until it is chosen.',
+          description: 'The scope lets the client change what agents may do. Highlight it, and let the person tick it.',
         }),
       }),
     ),
     agents: z.array(z.object({ id: z.string(), name: z.string() })),
-    usualAgent: z.string().nullable().meta({ description: 'The one that acted with this client before.' }),
+    usualAgent: z.string().nullable().meta({ description: 'The agent that this client used before.' }),
     consentToken: z.string().meta({
-      description: 'Goes back with the decision. For this session and this request, once, within an hour.',
+      description: 'Return it with the decision. Valid once, for this session and request, for an hour.',
     }),
   })
   .meta({ id: 'ConsentDetails' });
@@ -51,24 +52,25 @@ export const ConsentDecision = z
       .array(text(200))
       .max(50)
       .optional()
-      .meta({ description: 'Of those asked for; all of them when left out.' }),
+      .meta({ description: 'A subset of the requested scopes; by default all of them.' }),
     agent: text(64)
       .optional()
-      .meta({ description: 'One of `agents`, or `new`. Left out: `usualAgent`, or a new one.' }),
+      .meta({ description: 'One of `agents`, or `new`. By default `usualAgent`, or else a new agent.' }),
     consentToken: text(300).meta({
       description:
-        'As GET /oauth/consent returned it. Sent again, it returns the first answer until the code in it is used or expires.',
+        'The value from GET /oauth/consent. Sent again, it returns the first response until the code in that is used ' +
+        'or expires.',
     }),
   })
   .meta({ id: 'ConsentDecisionRequest' });
 
-export async function consentDetails(
+export async function getConsentDetails(
   platform: Platform,
   person: UserPrincipal,
-  asked: AuthorizationRequest,
+  authRequest: AuthorizationRequest,
 ): Promise<z.output<typeof ConsentDetails>> {
-  const { client, redirectUri, scopes, target } = asked;
-  const { agents, usual } = await agentsToChoose(platform, person.userId, client.id);
+  const { client, redirectUri, scopes, target } = authRequest;
+  const { agents, usual } = await listAgentChoices(platform, person.userId, client.id);
   return {
     client: { id: client.id, name: client.name, origin: client.origin },
     redirectHost: redirectHost(redirectUri),
@@ -80,39 +82,39 @@ export async function consentDetails(
     })),
     agents: agents.map(({ id, name }) => ({ id, name })),
     usualAgent: usual ?? null,
-    consentToken: newConsentToken(platform, person, asked),
+    consentToken: newConsentToken(platform, person, authRequest),
   };
 }
 
-/** Returns the address that the page has to send the browser to. Throws 403 CONSENT_TOKEN_INVALID, 409 CONSENT_ALREADY_GIVEN. */
+/** Returns the URL that the page has to redirect to. Throws 403 CONSENT_TOKEN_INVALID, 409 CONSENT_ALREADY_GIVEN. */
 export async function decideByApi(
   platform: Platform,
   person: Person,
-  asked: AuthorizationRequest,
+  authRequest: AuthorizationRequest,
   input: z.output<typeof ConsentDecision>,
 ): Promise<string> {
-  const form = readConsentToken(platform, person.principal, asked, input.consentToken);
-  const by = { ...approvalBy(platform, person), form };
-  if (input.decision === 'deny') return deny(platform, asked, by);
-  const scopes = input.scopes ?? asked.scopes;
-  if (scopes.length === 0 || scopes.some((s) => !asked.scopes.includes(s)))
-    throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: 'scopes: at least one, and none beyond those asked for.' });
-  return approve(platform, asked, {
+  const form = readConsentToken(platform, person.principal, authRequest, input.consentToken);
+  const by = { ...approverOf(platform, person), form };
+  if (input.decision === 'deny') return deny(platform, authRequest, by);
+  const scopes = input.scopes ?? authRequest.scopes;
+  if (scopes.length === 0 || scopes.some((s) => !authRequest.scopes.includes(s)))
+    throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: 'scopes must be a non-empty subset of the requested scopes.' });
+  return approve(platform, authRequest, {
     ...by,
-    scopes: asked.scopes.filter((s) => scopes.includes(s)),
-    agent: input.agent ?? (await usualAgent(platform, by.userId, asked.client.id))?.id ?? NEW_AGENT,
+    scopes: authRequest.scopes.filter((s) => scopes.includes(s)),
+    agent: input.agent ?? (await findUsualAgent(platform, by.userId, authRequest.client.id))?.id ?? NEW_AGENT,
   });
 }
 
 /**
- * Throws 403 FORBIDDEN for a decision that a browser sent with a cookie from a page other than our own or that of
- * `mcp.consentPage`. Other trusted origins may use the API, but not consent in a person's name.
+ * Throws 403 FORBIDDEN if a browser sent the decision, with a cookie, from an origin other than that of this service or
+ * of `mcp.consentPage`. Other trusted origins may use the API but not give consent.
  */
 export function assertConsentOrigin(platform: Platform, request: Request): void {
   if (request.headers.has('authorization')) return;
   const own = new URL(platform.baseUrl);
   const page = new URL(platform.config.mcp.consentPage ?? '/', own);
-  const named = ['origin', 'sec-fetch-site', 'referer'].some((name) => request.headers.has(name));
-  if (named && !comesFrom(request, [own.origin, page.origin]))
-    throw CommonErrors.FORBIDDEN({ message: 'Consent is taken from the consent page only.' });
+  const fromBrowser = ['origin', 'sec-fetch-site', 'referer'].some((name) => request.headers.has(name));
+  if (fromBrowser && !comesFrom(request, [own.origin, page.origin]))
+    throw CommonErrors.FORBIDDEN({ message: 'Consent must be sent from the consent page.' });
 }

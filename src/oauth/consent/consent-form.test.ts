@@ -13,7 +13,7 @@ import {
   signUp,
 } from '../../../test/support/oauth.ts';
 import { type Answered, createTestService, type Json, type TestService } from '../../../test/support/service.ts';
-import { forgetConsentForms } from './consent-form.ts';
+import { deleteExpiredForms } from './consent-form.ts';
 
 let t: TestService;
 let client: Json;
@@ -85,11 +85,11 @@ describe('a consent form', () => {
     expect((await browser.post(consentPath(expired), fields)).status).toBe(409);
     const answers = () => own.legate.platform.database.read.selectFrom('oauth_consent_answers').selectAll().execute();
     own.clock.advance(1000);
-    await forgetConsentForms(own.legate.platform.database.write, own.clock.now());
+    await deleteExpiredForms(own.legate.platform.database.write, own.clock.now());
     expect((await answers()).map((row) => row.answer)).toEqual([null, null]);
     expect((await browser.post(consentPath(expired), fields)).status).toBe(409);
     own.clock.advance(3600_000);
-    await forgetConsentForms(own.legate.platform.database.write, own.clock.now());
+    await deleteExpiredForms(own.legate.platform.database.write, own.clock.now());
     expect(await answers()).toEqual([]);
     expect((await browser.post(consentPath(expired), fields)).status).toBe(403);
   });

@@ -23,50 +23,50 @@ import type { Platform } from '../../platform.ts';
 import type { AuthorizationRequest } from '../authorize/authorization-request.ts';
 import type { Client } from '../clients/client.ts';
 import { isLoopback, redirectHost } from '../clients/redirect-uri.ts';
-import { agentsToChoose, NEW_AGENT } from './consent-agent.ts';
+import { listAgentChoices, NEW_AGENT } from './consent-agent.ts';
 import { CONSENT_TOKEN, newConsentToken } from './consent-form.ts';
 import { groupScopes, isSensitive } from './scope-groups.ts';
 
 const MAX_TOOLS_SHOWN = 30;
 const AGENT_FIELD = 'agent-0';
 
-/** Field of the form for one scope. */
+/** Name of the form field of a scope. */
 export const scopeField = (scope: string): string => `scope:${scope}`;
 
-export interface Typed {
+export interface FormInput {
   readonly scopes: readonly string[];
   readonly agent: string;
 }
 
 /**
- * The consent page (contract 12.7): who asks, where the person is sent, each scope as a sentence with a choice of its own, the agent
- * that will act; allowing and denying weigh the same. It works without JavaScript, and its form goes to the address of the request.
+ * The consent page (contract 12.7). Shows the client, the redirect host, a checkbox with a sentence for each scope, and
+ * the agent that will act. Allow and deny look the same. Works without JavaScript; the form posts to the URL of the
+ * request.
  */
 export async function consentPage(
   platform: Platform,
   request: Request,
-  asked: AuthorizationRequest,
+  authRequest: AuthorizationRequest,
   person: { principal: UserPrincipal; email: string | null },
   problems: readonly Problem[] = [],
-  typed?: Typed,
+  typed?: FormInput,
 ): Promise<Response> {
   const t = textsFor(request);
-  const { client, redirectUri, scopes, target } = asked;
+  const { client, redirectUri, scopes, target } = authRequest;
   const { principal, email } = person;
   const name = client.name ?? client.documentHost ?? t.consent.someone;
   const ticked = new Set(typed?.scopes ?? scopes.filter((scope) => !isSensitive(scope)));
+  const thisComputer = isLoopback(redirectUri) ? html` (${t.consent.thisComputer})` : undefined;
+  const signInHref = signInLocation(platform, new URL(request.url));
   const problemWithAgent = problems.some(({ field }) => field === AGENT_FIELD);
   return page(platform, request, {
     title: t.consent.title(name),
     failed: problems.length > 0,
     status: problems.length > 0 ? 400 : 200,
     formTargets: [redirectUri],
-    body: html`${errorSummary(t, problems)}${whoVouches(t, client)}<div class="columns">${facts([
+    body: html`${errorSummary(t, problems)}${clientNotice(t, client)}<div class="columns">${facts([
       [t.consent.resource, target.server ?? hostOf(target.resource)],
-      [
-        t.consent.sentTo,
-        html`<strong>${redirectHost(redirectUri)}</strong>${isLoopback(redirectUri) ? html` (${t.consent.thisComputer})` : undefined}`,
-      ],
+      [t.consent.sentTo, html`<strong>${redirectHost(redirectUri)}</strong>${thisComputer}`],
     ])}</div>${form(
       new URL(request.url),
       html`<p>${t.consent.wants(name)}</p>${groupScopes(scopes).map((part) =>
@@ -74,21 +74,22 @@ export async function consentPage(
           t.consent.groups[part.group],
           part.scopes.map((scope) => scopeChoice(t, scope, ticked.has(scope))),
         ),
-      )}${await agentChoice(platform, t, principal.userId, asked, name, typed?.agent, problemWithAgent)}${details(
+      )}${await agentChoice(platform, t, principal.userId, authRequest, name, typed?.agent, problemWithAgent)}${details(
         t.consent.technical,
-        facts(await technicalFacts(platform, t, asked)),
+        facts(await technicalFacts(platform, t, authRequest)),
       )}<p class="quiet">${t.consent.endLater}</p>${stickyActions(
         button({ label: t.consent.deny, kind: 'secondary', name: 'decision', value: 'deny' }),
         button({ label: t.consent.allow, kind: 'secondary', name: 'decision', value: 'allow' }),
       )}`,
-      { [CONSENT_TOKEN]: newConsentToken(platform, principal, asked) },
-    )}<p class="quiet">${t.common.signedInAs(email ?? principal.userId)}. <a href="${signInLocation(platform, new URL(request.url))}">${t.common.notYou}</a></p>`,
+      { [CONSENT_TOKEN]: newConsentToken(platform, principal, authRequest) },
+    )}<p class="quiet">${t.common.signedInAs(email ?? principal.userId)}. <a
+      href="${signInHref}">${t.common.notYou}</a></p>`,
   });
 }
 
 const hostOf = (resource: string): string => new URL(resource).host || resource;
 
-function whoVouches(t: Texts, client: Client) {
+function clientNotice(t: Texts, client: Client) {
   if (client.origin === 'document') return notice('info', t.consent.document(client.documentHost ?? ''));
   return client.origin === 'self' ? notice('warning', t.consent.selfRegistered) : undefined;
 }
@@ -104,7 +105,7 @@ function scopeChoice(t: Texts, scope: string, checked: boolean) {
   });
 }
 
-/** Closed unless something is wrong with the choice: the agent that acted for this client before is chosen already. */
+/** Preselects the agent that this client used before. Collapsed unless the choice has an error. */
 async function agentChoice(
   platform: Platform,
   t: Texts,
@@ -114,7 +115,7 @@ async function agentChoice(
   typed: string | undefined,
   open: boolean,
 ) {
-  const { agents, usual } = await agentsToChoose(platform, userId, client.id);
+  const { agents, usual } = await listAgentChoices(platform, userId, client.id);
   const chosen = typed ?? usual ?? NEW_AGENT;
   const named = agents.find((a) => a.id === chosen)?.name;
   const options = agents.map((a) => ({
@@ -133,7 +134,7 @@ async function agentChoice(
   );
 }
 
-/** What developers look for: names of scopes, the tools that they open, addresses. */
+/** Facts for developers: scope names, tools, URLs. */
 async function technicalFacts(
   platform: Platform,
   t: Texts,
@@ -145,7 +146,7 @@ async function technicalFacts(
       ? []
       : (await findTools(platform.database.read)).filter((tool) => tool.startsWith(prefix));
   const shown = tools.slice(0, MAX_TOOLS_SHOWN).map((tool) => tool.slice(prefix.length));
-  const more = tools.length - shown.length;
+  const hidden = tools.length - shown.length;
   return [
     [t.consent.scopeNames, html`<code>${scopes.join(' ')}</code>`] as const,
     ...(shown.length === 0
@@ -153,7 +154,7 @@ async function technicalFacts(
       : [
           [
             t.consent.tools,
-            html`<code>${shown.join(', ')}</code>${more > 0 ? ` ${t.consent.more(more)}` : undefined}`,
+            html`<code>${shown.join(', ')}</code>${hidden > 0 ? ` ${t.consent.more(hidden)}` : undefined}`,
           ] as const,
         ]),
     [t.consent.resourceAddress, html`<code>${target.resource}</code>`] as const,

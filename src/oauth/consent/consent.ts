@@ -4,20 +4,20 @@ import { SECOND_MS } from '../../kernel/clock.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
-import { type AuthorizationRequest, answerLocation } from '../authorize/authorization-request.ts';
+import { type AuthorizationRequest, authorizationResponseUrl } from '../authorize/authorization-request.ts';
 import { bindAgent } from './consent-agent.ts';
-import { type ConsentForm, takeForm } from './consent-form.ts';
+import { type ConsentForm, consumeForm } from './consent-form.ts';
 
 const CODE_TTL_MS = 60 * SECOND_MS;
 
-const sorted = (scopes: readonly string[]): string => [...scopes].sort().join(' ');
+const joinSorted = (scopes: readonly string[]): string => [...scopes].sort().join(' ');
 
 /**
- * The agent of a consent that still holds for exactly this: same client, redirect URI, resource and scopes. undefined where no
- * administrator vouches for the client and the answer goes to a program on the person's machine, by loopback or a scheme of its
- * own: any other program there could pretend to be it (contract 12.7; RFC 8252, section 8.6).
+ * Returns the agent of an earlier consent with the same client, redirect URI, resource and scopes. Always undefined for
+ * a loopback or custom-scheme redirect of a client that no administrator registered: another program on the person's
+ * machine could impersonate it (contract 12.7; RFC 8252, section 8.6).
  */
-export async function rememberedConsent(
+export async function findRememberedAgent(
   platform: Platform,
   userId: string,
   request: AuthorizationRequest,
@@ -34,10 +34,10 @@ export async function rememberedConsent(
     .where('oauth_consents.resource', '=', request.target.resource)
     .executeTakeFirst();
   if (!row || !isActive(row, platform.clock.now())) return undefined;
-  return row.scope === sorted(request.scopes) ? row.agent_id : undefined;
+  return row.scope === joinSorted(request.scopes) ? row.agent_id : undefined;
 }
 
-/** Whether the person has allowed this client something before, and has not ended it since. */
+/** Returns whether the person has a consent for this client that they have not ended. */
 export async function hasConsented(platform: Platform, userId: string, clientId: string): Promise<boolean> {
   const row = await platform.database.read
     .selectFrom('oauth_consents')
@@ -51,34 +51,38 @@ export async function hasConsented(platform: Platform, userId: string, clientId:
 
 export interface Approval {
   readonly userId: string;
-  /** What the person ticked of what was asked for. */
+  /** The requested scopes that the person ticked. */
   readonly scopes: readonly string[];
-  /** One of their agents, or `new`. */
+  /** Id of one of their agents, or `new`. */
   readonly agent: string;
-  /** A consent of before holds: nobody is asked now, so the agent keeps exactly the permissions that it has. */
+  /** An earlier consent covers the request. The agent keeps exactly the permissions that it has. */
   readonly remembered?: boolean;
-  /** The form that the person sent; undefined where a consent of before holds. */
+  /** The form that the person sent; undefined if `remembered`. */
   readonly form?: ConsentForm;
-  /** Proves the person again inside the change. */
+  /** Authenticates the person again inside the change. */
   readonly reauthorize: (db: Db) => Promise<unknown>;
   readonly actor: Actor;
 }
 
 /**
- * Binds (person, client) to one agent and issues a code for it (contract 12.3). Returns the address that the browser is sent to.
- * Throws OAUTH_INVALID_REQUEST for an agent that is not theirs to choose, 422 AGENT_LIMIT_EXCEEDED.
+ * Binds person and client to an agent and issues a code (contract 12.3). Returns the URL to redirect to. Throws
+ * OAUTH_INVALID_REQUEST if the person cannot choose the agent, 422 AGENT_LIMIT_EXCEEDED.
  */
 export async function approve(platform: Platform, request: AuthorizationRequest, approval: Approval): Promise<string> {
   const code = newSecret('authorizationCode');
   const codeHash = secretHash(code);
-  const location = answerLocation(platform, request, { code });
+  const location = authorizationResponseUrl(platform, request, { code });
   const { client, redirectUri, target } = request;
   return platform.ledger.change({ ...approval.actor, clientId: client.id }, async (change) => {
     await approval.reauthorize(change.db);
     const expiresAt = change.now + CODE_TTL_MS;
     if (approval.form) {
-      const given = await takeForm(platform, change, approval.form, { location, codeHash, goodUntil: expiresAt });
-      if (given !== undefined) return given;
+      const firstLocation = await consumeForm(platform, change, approval.form, {
+        location,
+        codeHash,
+        validUntil: expiresAt,
+      });
+      if (firstLocation !== undefined) return firstLocation;
     }
     const agentId = await bindAgent(platform, change, request, approval);
     const consent = {
@@ -86,7 +90,7 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
       client_id: client.id,
       redirect_uri: redirectUri,
       resource: target.resource,
-      scope: sorted(approval.scopes),
+      scope: joinSorted(approval.scopes),
       agent_id: agentId,
       created_at: change.now,
     };
@@ -124,16 +128,16 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
   });
 }
 
-/** The person refuses. Returns the address that the browser is sent to. */
+/** Records that the person denied the request. Returns the URL to redirect to. */
 export async function deny(
   platform: Platform,
   request: AuthorizationRequest,
   { form, reauthorize, actor }: Pick<Approval, 'reauthorize' | 'actor'> & { readonly form: ConsentForm },
 ): Promise<string> {
-  const location = answerLocation(platform, request, { error: 'access_denied' });
+  const location = authorizationResponseUrl(platform, request, { error: 'access_denied' });
   return platform.ledger.change({ ...actor, clientId: request.client.id }, async (change) => {
     await reauthorize(change.db);
-    const answer = { location, codeHash: null, goodUntil: change.now + CODE_TTL_MS };
-    return (await takeForm(platform, change, form, answer)) ?? location;
+    const answer = { location, codeHash: null, validUntil: change.now + CODE_TTL_MS };
+    return (await consumeForm(platform, change, form, answer)) ?? location;
   });
 }

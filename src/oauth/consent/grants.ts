@@ -25,8 +25,10 @@ export type EndReason =
 type Column = 'id' | 'user_id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id';
 
 /**
- * Ends every living grant that has one of these values, and those that were made from them, in this very change: from the next
- * look on, none of their tokens is good anywhere. Emits `grant.revoked` for each. `kind`: only of this one.
+ * Ends every live grant with one of these values, and the grants exchanged from it, in this change. Their tokens are
+ * invalid from the next request on. Emits `grant.revoked` for each grant.
+ *
+ * @param kind limits the first level to grants of this kind.
  */
 export async function endGrants(
   change: Change,
@@ -36,13 +38,13 @@ export async function endGrants(
   kind?: OAuthGrantRow['kind'],
 ): Promise<void> {
   const { db, now } = change;
-  for (const some of chunk(values)) {
-    const living = db
+  for (const batch of chunk(values)) {
+    const live = db
       .updateTable('oauth_grants')
       .set({ revoked_at: now, reason })
       .where('revoked_at', 'is', null)
-      .where(column, 'in', some);
-    const ended = await (kind ? living.where('kind', '=', kind) : living)
+      .where(column, 'in', batch);
+    const ended = await (kind ? live.where('kind', '=', kind) : live)
       .returning(['id', 'client_id', 'agent_id', 'user_id', 'delegation_id'])
       .execute();
     if (ended.length === 0) continue;
@@ -65,11 +67,11 @@ export async function endGrants(
   }
 }
 
-/** Ends what these users granted, with codes on their way; they are asked again when a client comes back. */
-export async function endGrantsOf(change: Change, userIds: readonly string[]): Promise<void> {
-  for (const some of chunk(userIds)) {
-    await change.db.deleteFrom('oauth_codes').where('user_id', 'in', some).where('used_at', 'is', null).execute();
-    await change.db.deleteFrom('oauth_consents').where('user_id', 'in', some).execute();
+/** Ends all grants of these users and deletes their pending codes and consents, so clients have to ask them again. */
+export async function endGrantsOfUsers(change: Change, userIds: readonly string[]): Promise<void> {
+  for (const batch of chunk(userIds)) {
+    await change.db.deleteFrom('oauth_codes').where('user_id', 'in', batch).where('used_at', 'is', null).execute();
+    await change.db.deleteFrom('oauth_consents').where('user_id', 'in', batch).execute();
   }
   await endGrants(change, 'user_id', userIds, 'credentials-ended');
 }
@@ -79,28 +81,28 @@ function whereVisible(db: Db, visibility: Visibility) {
     .selectFrom('oauth_grants')
     .leftJoin('oauth_clients', 'oauth_clients.id', 'oauth_grants.client_id')
     .leftJoin('agents', 'agents.id', 'oauth_grants.agent_id');
-  const living = query
+  const live = query
     .selectAll('oauth_grants')
     .select(['oauth_clients.name as client_name', 'agents.name as agent_name'])
     .where('oauth_grants.revoked_at', 'is', null);
-  return visibility.kind === 'all' ? living : living.where('oauth_grants.user_id', '=', visibility.userId);
+  return visibility.kind === 'all' ? live : live.where('oauth_grants.user_id', '=', visibility.userId);
 }
 
-type Shown = OAuthGrantRow & { client_name: string | null; agent_name: string | null };
+type GrantWithNames = OAuthGrantRow & { client_name: string | null; agent_name: string | null };
 
-/** Living grants, newest first. */
+/** Returns live grants, newest first. */
 export function findGrants(
   db: Db,
   visibility: Visibility,
   now: number,
   page: { after: string | undefined; limit: number },
-): Promise<Shown[]> {
+): Promise<GrantWithNames[]> {
   let query = whereVisible(db, visibility).where('oauth_grants.expires_at', '>', now);
   if (page.after !== undefined) query = query.where('oauth_grants.id', '<', page.after);
   return query.orderBy('oauth_grants.id', 'desc').limit(page.limit).execute();
 }
 
-/** A person ends what they granted, and is asked again when the client comes back. 404 GRANT_NOT_FOUND. */
+/** Ends a grant; the client has to ask the person again. Throws 404 GRANT_NOT_FOUND. */
 export async function endGrant(platform: Platform, caller: Changer, id: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     const visibility = await caller.reauthorize(change.db);
@@ -109,18 +111,18 @@ export async function endGrant(platform: Platform, caller: Changer, id: string):
       : undefined;
     if (!row) throw ClientErrors.GRANT_NOT_FOUND();
     await endGrants(change, 'id', [id], 'revoked');
-    if (row.kind === 'authorization_code') await forgetConsents(change, row);
+    if (row.kind === 'authorization_code') await deleteConsents(change, row);
   });
 }
 
 /**
- * After a grant has ended: the client has to ask the person again for this resource, and for every other one that no living grant
- * of this client is for, so nothing is remembered that the person cannot see and end. The agent ends with its last grant if a
- * consent for this client made it.
+ * Deletes the consents and unused codes of this person and client for the resource of an ended grant, and for every
+ * other resource without a live grant, so that no consent remains that the person cannot see and end. Revokes the agent
+ * if this was its last grant and a consent for this client created it.
  */
-async function forgetConsents(change: Change, ended: OAuthGrantRow): Promise<void> {
+async function deleteConsents(change: Change, ended: OAuthGrantRow): Promise<void> {
   const { db, now } = change;
-  const living = await db
+  const others = await db
     .selectFrom('oauth_grants')
     .select('resource')
     .where('user_id', '=', ended.user_id)
@@ -130,8 +132,8 @@ async function forgetConsents(change: Change, ended: OAuthGrantRow): Promise<voi
     .where('expires_at', '>', now)
     .where('resource', '!=', ended.resource)
     .execute();
-  const kept = [...new Set(living.map(({ resource }) => resource))];
-  // An unused code would become a grant again within a minute.
+  const keptResources = [...new Set(others.map(({ resource }) => resource))];
+  // An unused code could still become a grant.
   let codes = db
     .deleteFrom('oauth_codes')
     .where('user_id', '=', ended.user_id)
@@ -141,16 +143,16 @@ async function forgetConsents(change: Change, ended: OAuthGrantRow): Promise<voi
     .deleteFrom('oauth_consents')
     .where('user_id', '=', ended.user_id)
     .where('client_id', '=', ended.client_id);
-  if (kept.length > 0) {
-    codes = codes.where('resource', 'not in', kept);
-    consents = consents.where('resource', 'not in', kept);
+  if (keptResources.length > 0) {
+    codes = codes.where('resource', 'not in', keptResources);
+    consents = consents.where('resource', 'not in', keptResources);
   }
   await codes.execute();
   await consents.execute();
   await revokeUnusedAgents(change, ended.client_id, 'revoked', ended.agent_id);
 }
 
-export const toGrant = (row: Shown) => ({
+export const toGrant = (row: GrantWithNames) => ({
   id: row.id,
   clientId: row.client_id,
   clientName: row.client_name,

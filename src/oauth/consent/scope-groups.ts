@@ -1,9 +1,9 @@
-/** Scopes with which a client changes what agents may do. A person has to tick them; nothing else does. */
+/** Scopes with which a client can change what agents may do. The page never ticks them for the person. */
 const SENSITIVE: ReadonlySet<string> = new Set(['agents:write', 'delegations:write']);
 
 export const isSensitive = (scope: string): boolean => SENSITIVE.has(scope);
 
-/** The headings under which scopes are shown, in their order. */
+/** Headings of the consent page, in order. */
 export const SCOPE_GROUPS = ['tools', 'agents', 'records', 'other'] as const;
 export type ScopeGroup = (typeof SCOPE_GROUPS)[number];
 
@@ -16,13 +16,13 @@ const GROUP_OF: Readonly<Record<string, ScopeGroup>> = {
   events: 'records',
 };
 
-/** The scopes of a request by group, sensitive ones last in theirs. Groups without a scope are left out. */
+/** Groups scopes by heading, sensitive ones last. Omits empty groups. */
 export function groupScopes(scopes: readonly string[]): { group: ScopeGroup; scopes: string[] }[] {
-  const of = (scope: string): ScopeGroup => GROUP_OF[scope.split(':')[0] as string] ?? 'other';
+  const groupOf = (scope: string): ScopeGroup => GROUP_OF[scope.split(':')[0] as string] ?? 'other';
   return SCOPE_GROUPS.map((group) => ({
     group,
     scopes: scopes
-      .filter((scope) => of(scope) === group)
+      .filter((scope) => groupOf(scope) === group)
       .sort((a, b) => Number(isSensitive(a)) - Number(isSensitive(b))),
   })).filter((part) => part.scopes.length > 0);
 }

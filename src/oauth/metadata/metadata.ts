@@ -32,7 +32,7 @@ export const ServerMetadata = z
   })
   .meta({ id: 'AuthorizationServerMetadata' });
 
-/** The issuer stands here as it is configured, byte for byte. */
+/** `issuer` is the configured one, byte for byte: clients compare it. */
 export function serverMetadata(platform: Platform): z.output<typeof ServerMetadata> {
   const { config, baseUrl } = platform;
   const at = (path: string): string => `${baseUrl}${config.http.basePath.replace(/\/$/, '')}/oauth/${path}`;

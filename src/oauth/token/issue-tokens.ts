@@ -8,7 +8,7 @@ import type { OAuthGrantRow } from '../../storage/index.ts';
 import { type Act, newJti, signAccessToken } from '../tokens/access-token.ts';
 import type { RefreshToken } from './token-request.ts';
 
-/** RFC 6749, section 5.1; `issued_token_type` of RFC 8693, section 2.2.1. */
+/** RFC 6749, section 5.1; `issued_token_type` is of RFC 8693, section 2.2.1. */
 export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: 'Bearer';
@@ -21,7 +21,7 @@ export interface TokenResponse {
 type NewGrant = Pick<OAuthGrantRow, 'client_id' | 'user_id' | 'agent_id' | 'kind' | 'scope' | 'resource'> &
   Partial<Pick<OAuthGrantRow, 'actor_id' | 'delegation_id' | 'parent_id' | 'parent_jti' | 'expires_at'>>;
 
-/** Emits `grant.created`. */
+/** Inserts a grant and emits `grant.created`. */
 export async function insertGrant(platform: Platform, change: Change, grant: NewGrant): Promise<OAuthGrantRow> {
   const { now } = change;
   const row: OAuthGrantRow = {
@@ -54,20 +54,20 @@ export async function insertGrant(platform: Platform, change: Change, grant: New
   return row;
 }
 
-/** An access token of a grant, of the grant's scopes or some of them. */
+/** Returns an access token for a grant, by default with all scopes of the grant. */
 export function accessToken(
   platform: Platform,
   grant: OAuthGrantRow,
   now: number,
-  more: { scope?: string; act?: Act; notAfter?: number } = {},
+  options: { scope?: string; act?: Act; notAfter?: number } = {},
 ): TokenResponse {
   const iat = Math.floor(now / SECOND_MS);
   const exp = Math.min(
     iat + platform.config.mcp.accessTokenTtl,
     Math.floor(grant.expires_at / SECOND_MS),
-    more.notAfter ?? Number.POSITIVE_INFINITY,
+    options.notAfter ?? Number.POSITIVE_INFINITY,
   );
-  const scope = more.scope ?? grant.scope;
+  const scope = options.scope ?? grant.scope;
   const token = signAccessToken(platform, {
     iss: platform.issuer,
     sub: grant.agent_id,
@@ -78,14 +78,14 @@ export function accessToken(
     exp,
     jti: newJti(grant.id),
     user_id: grant.user_id,
-    ...(more.act ? { act: more.act } : {}),
+    ...(options.act ? { act: options.act } : {}),
   });
   return { access_token: token, token_type: 'Bearer', expires_in: exp - iat, scope };
 }
 
 /**
- * The next refresh token of a grant, and its row. Where a grace is configured it is made from the one it replaces, so that the same
- * successor can be given once more; otherwise it is random.
+ * Returns a new refresh token and its row. With a configured grace period the token is derived from the one that it
+ * replaces, so that the same successor can be returned once more; otherwise it is random.
  */
 export function newRefreshToken(
   platform: Platform,

@@ -3,13 +3,13 @@ import type { Branded } from '../../kernel/branded.ts';
 import { OAuthErrors } from '../errors.ts';
 import { formParameter } from '../form-parameter.ts';
 
-/** Bytes of a body of the token, revocation and introspection endpoints. */
+/** Maximum body size of the token, revocation and introspection endpoints, in bytes. */
 export const TOKEN_BODY_LIMIT = 65_536;
 
-/** A secret of any length: what is none of ours is refused as one that is not known, whatever its form. */
+/** Accepts a secret of any form, so that a malformed one gets the same error as an unknown one. */
 export const secretParameter = formParameter(TOKEN_BODY_LIMIT);
 
-/** Body of the token endpoint on the wire, for every grant type. Unknown parameters are ignored (RFC 6749, section 3.2). */
+/** Body of the token endpoint for every grant type. Unknown parameters are ignored (RFC 6749, section 3.2). */
 export const TokenForm = z
   .object({
     grant_type: formParameter(200),
@@ -33,12 +33,12 @@ export type TokenForm = z.output<typeof TokenForm>;
 
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token';
-/** The agent token of the actor: a token of ours that is not a JWT (RFC 8693, section 3, allows further types). */
+/** An agent token, which is not a JWT (RFC 8693, section 3, allows custom types). */
 export const AGENT_TOKEN_TYPE = 'urn:legate:token-type:agent_token';
 
-/** As a client presents it, before it is known to be one. Only its hash goes to the database. */
+/** An unverified code from a request. Only its hash is compared and stored. */
 export type AuthorizationCode = Branded<string, 'AuthorizationCode'>;
-/** As a client presents it, or as it is issued. Only its hash goes to the database. */
+/** A refresh token in plain text. Only its hash is compared and stored. */
 export type RefreshToken = Branded<string, 'RefreshToken'>;
 
 /** RFC 6749, section 4.1.3; RFC 7636, section 4.5. */
@@ -46,7 +46,7 @@ export interface CodeRequest {
   readonly grant_type: 'authorization_code';
   readonly code: AuthorizationCode;
   readonly code_verifier: string;
-  /** Required where the authorization request stated it. */
+  /** Required if the authorization request stated it. */
   readonly redirect_uri: string | undefined;
   readonly resource: string | undefined;
 }
@@ -80,7 +80,7 @@ export interface ExchangeRequest {
 
 export type TokenRequest = CodeRequest | RefreshRequest | ClientCredentialsRequest | ExchangeRequest;
 
-/** What a form asks for. Throws OAUTH_INVALID_REQUEST for one that is incomplete, OAUTH_UNSUPPORTED_GRANT_TYPE. */
+/** Throws OAUTH_INVALID_REQUEST if a parameter is missing, OAUTH_UNSUPPORTED_GRANT_TYPE for an unknown grant type. */
 export function readTokenRequest(form: TokenForm): TokenRequest {
   const { scope, resource } = form;
   const grantType = required(form, 'grant_type');
@@ -117,7 +117,7 @@ function readExchangeRequest(form: TokenForm, grantType: typeof TOKEN_EXCHANGE):
   if (actor_token_type !== undefined && actor_token_type !== AGENT_TOKEN_TYPE && actor_token_type !== ACCESS_TOKEN_TYPE)
     throw invalid(`actor_token_type must be ${AGENT_TOKEN_TYPE} or ${ACCESS_TOKEN_TYPE}.`);
   if (requested_token_type !== undefined && requested_token_type !== ACCESS_TOKEN_TYPE)
-    throw invalid('Only access tokens are issued.');
+    throw invalid(`requested_token_type must be ${ACCESS_TOKEN_TYPE}.`);
   return {
     grant_type: grantType,
     subject_token,
@@ -129,11 +129,10 @@ function readExchangeRequest(form: TokenForm, grantType: typeof TOKEN_EXCHANGE):
 
 const invalid = (message: string) => OAuthErrors.OAUTH_INVALID_REQUEST({ message });
 
-/** 400 for a parameter that the grant type needs; nothing is tried or used up before it is there. */
-export const missing = (name: keyof TokenForm) => invalid(`${name} is missing.`);
+export const missingParameter = (name: keyof TokenForm) => invalid(`${name} is missing.`);
 
 function required(form: TokenForm, name: keyof TokenForm): string {
   const value = form[name];
-  if (value === undefined) throw missing(name);
+  if (value === undefined) throw missingParameter(name);
   return value;
 }

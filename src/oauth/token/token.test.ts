@@ -383,7 +383,7 @@ describe('grant_type=refresh_token', () => {
       const r = await refreshWith(t, client, other);
       expect([r.status, r.body.error], other.slice(0, 20)).toEqual([400, 'invalid_grant']);
       expect(r.body.error_description).toBe(
-        'The code or token is not valid, has expired, was revoked or was issued to another client.',
+        'The code or token is not valid, has expired, was revoked, or was issued to another client.',
       );
     }
     expect((await refreshWith(t, client, own.refresh_token)).status).toBe(200);

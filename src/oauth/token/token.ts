@@ -6,9 +6,9 @@ import {
   authenticateClient,
   authenticateHolder,
   type ClientCredentials,
-  clientCredentials,
   hasClientCredentials,
   MAX_LOGGED_CHARS,
+  readClientCredentials,
 } from '../clients/authenticate-client.ts';
 import type { Client } from '../clients/client.ts';
 import { OAuthErrors } from '../errors.ts';
@@ -19,7 +19,7 @@ import { exchangeToken } from './grants/token-exchange.ts';
 import type { TokenResponse } from './issue-tokens.ts';
 import { readTokenRequest, TOKEN_EXCHANGE, type TokenForm, type TokenRequest } from './token-request.ts';
 
-export const TokenAnswer = z
+export const TokenResponseSchema = z
   .object({
     access_token: z.string(),
     token_type: z.literal('Bearer'),
@@ -30,25 +30,29 @@ export const TokenAnswer = z
   })
   .meta({ id: 'TokenResponse' });
 
-/** The token endpoint (RFC 6749, section 3.2): the form, then the client, then the grant. `from`: the request, as it came. */
+/**
+ * The token endpoint (RFC 6749, section 3.2). Checks the form, then the client, then the grant.
+ *
+ * @param from the actor of the request before authentication.
+ */
 export async function token(platform: Platform, http: Request, form: TokenForm, from: Actor): Promise<TokenResponse> {
   const request = readTokenRequest(form);
   let clientId = form.client_id;
   const credentials = (): ClientCredentials => {
-    const by = clientCredentials(http, form);
-    clientId = by.id;
-    return by;
+    const read = readClientCredentials(http, form);
+    clientId = read.id;
+    return read;
   };
   try {
     switch (request.grant_type) {
       case 'authorization_code':
-        return await exchangeCode(platform, await clientOf(platform, credentials(), request), request, from);
+        return await exchangeCode(platform, await authenticateFor(platform, credentials(), request), request, from);
       case 'refresh_token':
-        return await refresh(platform, await clientOf(platform, credentials(), request), request, from);
+        return await refresh(platform, await authenticateFor(platform, credentials(), request), request, from);
       case 'client_credentials':
         return await clientCredentialsGrant(platform, credentials(), request, from);
       case TOKEN_EXCHANGE:
-        // The actor proves itself with its own token; a client or agent that names itself has to prove itself as well.
+        // The actor token authenticates the actor; a client or agent that names itself must authenticate too.
         if (hasClientCredentials(http, form)) await authenticateHolder(platform, credentials());
         return await exchangeToken(platform, request, from);
     }
@@ -63,8 +67,12 @@ export async function token(platform: Platform, http: Request, form: TokenForm, 
   }
 }
 
-/** The client that proved itself and may use the grant type. */
-async function clientOf(platform: Platform, by: ClientCredentials, { grant_type }: TokenRequest): Promise<Client> {
+/** Throws OAUTH_INVALID_CLIENT, or OAUTH_UNAUTHORIZED_CLIENT if the client may not use the grant type. */
+async function authenticateFor(
+  platform: Platform,
+  by: ClientCredentials,
+  { grant_type }: TokenRequest,
+): Promise<Client> {
   const { client } = await authenticateClient(platform, by);
   if (!client.grantTypes.includes(grant_type))
     throw OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT({ reason: 'client-grant-type' });

@@ -5,7 +5,7 @@ import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Platform } from '../../platform.ts';
 import { keyRing, type SigningKey } from './keys.ts';
 
-/** Who acts, and for whom that one acted before (RFC 8693, section 4.1). */
+/** The current actor; nested, the previous ones (RFC 8693, section 4.1). */
 export interface Act {
   readonly sub: string;
   readonly act?: Act;
@@ -25,7 +25,7 @@ export interface Claims {
   readonly scope: string;
   readonly iat: number;
   readonly exp: number;
-  /** Names the grant: what ends that ends the token. */
+  /** Starts with the id of the grant; the token ends with it. */
   readonly jti: Jti;
   /** The person for whom the agent acts. */
   readonly user_id: string;
@@ -57,27 +57,27 @@ const MAX_TOKEN_CHARS = 8192;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /**
- * The claims of an access token that we signed and that has not expired, or why it is refused. The algorithm is that of the key, never
- * the token's choice; `typ` keeps tokens made for other purposes out (RFC 8725, section 3.11). Whether its grant still holds is for
- * `checkLiveToken`.
+ * Returns the claims of an access token that this service signed and that has not expired, or why it is refused. The
+ * key determines the algorithm, not the token; `typ` excludes tokens made for other purposes (RFC 8725, section 3.11).
+ * `checkLiveToken` also checks the grant.
  */
 export function checkAccessToken(platform: Platform, token: string, now: number): Claims | RefusalReason {
   if (token.length > MAX_TOKEN_CHARS) return 'access-token-malformed';
-  const [header, payload, signature, more] = token.split('.');
+  const [header, payload, signature, extra] = token.split('.');
   if (
     !header ||
     !payload ||
     !signature ||
-    more !== undefined ||
+    extra !== undefined ||
     !BASE64URL.test(header) ||
     !BASE64URL.test(payload) ||
     !BASE64URL.test(signature)
   )
     return 'access-token-malformed';
   const ring = keyRing(platform);
-  const key = header === headerOf(ring.current) ? ring.current : keyNamedBy(header, ring.byId);
+  const key = header === headerOf(ring.current) ? ring.current : findKey(header, ring.byId);
   const bytes = Buffer.from(signature, 'base64url');
-  // One signature has one spelling: the bits that base64url leaves over must be zero.
+  // Exactly one encoding of a signature is accepted: the unused bits of base64url must be zero.
   if (!key?.verify(`${header}.${payload}`, bytes) || bytes.toString('base64url') !== signature)
     return 'access-token-signature';
   const claims = parse(payload) as Partial<Claims> | undefined;
@@ -95,20 +95,20 @@ export function checkAccessToken(platform: Platform, token: string, now: number)
   return now >= claims.exp * SECOND_MS ? 'access-token-expired' : (claims as Claims);
 }
 
-/** The same, undefined for every text that is refused. */
+/** Like `checkAccessToken`; returns undefined for every text that is refused. */
 export function readAccessToken(platform: Platform, token: string, now: number): Claims | undefined {
   const claims = checkAccessToken(platform, token, now);
   return typeof claims === 'string' ? undefined : claims;
 }
 
-/** Looks like one of our access tokens: worth a look at its signature. Reads the issuer without believing it. */
+/** Returns whether the text claims this service as its issuer. Verifies nothing. */
 export function looksLikeAccessToken(platform: Platform, token: string): boolean {
-  const [header, payload, signature, more] = token.split('.');
-  if (token.length > MAX_TOKEN_CHARS || !header || !payload || !signature || more !== undefined) return false;
+  const [header, payload, signature, extra] = token.split('.');
+  if (token.length > MAX_TOKEN_CHARS || !header || !payload || !signature || extra !== undefined) return false;
   return (parse(payload) as Partial<Claims> | undefined)?.iss === platform.issuer;
 }
 
-function keyNamedBy(header: string, byId: ReadonlyMap<string, SigningKey>): SigningKey | undefined {
+function findKey(header: string, byId: ReadonlyMap<string, SigningKey>): SigningKey | undefined {
   const named = parse(header) as { alg?: unknown; typ?: unknown; kid?: unknown; crit?: unknown } | undefined;
   if (
     !named ||

@@ -4,8 +4,8 @@ import { grantOfJti, looksLikeAccessToken } from './access-token.ts';
 import { checkLiveToken } from './live-token.ts';
 
 /**
- * An access token for our own API, as Bearer (contract 4): an agent that acts for a person within scopes. With an exchanged token the
- * current actor acts, which is the outermost one (RFC 8693, section 4.1).
+ * The Bearer credential of an access token for this service (contract 4): an agent that acts for a person within
+ * scopes. With an exchanged token, the outermost actor acts (RFC 8693, section 4.1).
  */
 export const accessTokenCredential: Credential = {
   kind: 'accessToken',

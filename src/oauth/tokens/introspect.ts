@@ -8,11 +8,11 @@ import { findLiveToken } from './live-token.ts';
 const INACTIVE = { active: false } as const;
 
 /**
- * Token introspection (RFC 7662, contract 12.8). An administrator learns of every live token, a confidential client of those of its
- * own grants and of access tokens for a resource that it stands for. Everything else is exactly `{"active":false}`, so that nobody
- * learns of tokens that are not meant for them (RFC 7662, section 4).
+ * Token introspection (RFC 7662, contract 12.8). Administrators see every live token; a confidential client sees tokens
+ * of its own grants and access tokens for the resources that it is registered for. For any other token the result is
+ * exactly `{"active":false}` (RFC 7662, section 4).
  *
- * @param by the confidential client that asks; null: an administrator.
+ * @param by the authenticated confidential client; null for an administrator.
  */
 export async function introspect(
   platform: Platform,

@@ -14,13 +14,13 @@ import type { Platform } from '../../platform.ts';
 
 export type Algorithm = 'HS256' | 'EdDSA' | 'ES256';
 
-/** One key of one algorithm: what it signs, nothing of another algorithm will verify (RFC 8725, section 3.1). */
+/** A key for exactly one algorithm (RFC 8725, section 3.1). */
 export interface SigningKey {
   readonly kid: string;
   readonly alg: Algorithm;
   sign(input: string): string;
   verify(input: string, signature: Buffer): boolean;
-  /** Public half as a JWK (RFC 7517); undefined for HS256. */
+  /** Public key as a JWK (RFC 7517); undefined for HS256. */
   readonly jwk: Record<string, string> | undefined;
 }
 
@@ -68,7 +68,7 @@ const eddsa = (kid: string, secret: Buffer): SigningKey =>
 
 function es256(kid: string, secret: Buffer): SigningKey {
   const pair = createECDH('prime256v1');
-  // A random number above the order of the curve is as rare as 2^-32; the next one is taken then.
+  // A derived value that exceeds the order of the curve (probability 2^-32) is skipped.
   for (let i = 0; ; i++) {
     try {
       pair.setPrivateKey(derive(secret, `access-token ES256 ${i}`));
@@ -88,7 +88,7 @@ function es256(kid: string, secret: Buffer): SigningKey {
   return asymmetric(kid, 'ES256', createPrivateKey({ key: jwk, format: 'jwk' }));
 }
 
-const MAKE = { HS256: hs256, EdDSA: eddsa, ES256: es256 } as const;
+const FACTORIES = { HS256: hs256, EdDSA: eddsa, ES256: es256 } as const;
 
 export interface KeyRing {
   readonly current: SigningKey;
@@ -98,9 +98,9 @@ export interface KeyRing {
 const rings = new WeakMap<Platform, KeyRing>();
 
 /**
- * The keys of access tokens, of the configured algorithm only: the newest signs, all verify. They are made from
- * `mcp.signingSecret` or from the signing keys of the data folder, so that both kinds rotate in the same way. With HS256 a
- * configured secret is the key as it stands: whoever is given it can verify.
+ * Returns the signing keys of access tokens, all of the configured algorithm. The newest one signs; all verify. They
+ * are derived from `mcp.signingSecret` or from the signing keys of the data folder. With HS256, a configured secret is
+ * itself the key, so that other services with the secret can verify tokens.
  */
 export function keyRing(platform: Platform): KeyRing {
   let ring = rings.get(platform);
@@ -117,7 +117,7 @@ export function keyRing(platform: Platform): KeyRing {
           ];
     const raw = signing === 'HS256' && signingSecret !== undefined;
     const keys = sources.map(({ id, secret }) =>
-      signing === 'HS256' && !raw ? hs256(id, derive(secret, 'access-token HS256')) : MAKE[signing](id, secret),
+      signing === 'HS256' && !raw ? hs256(id, derive(secret, 'access-token HS256')) : FACTORIES[signing](id, secret),
     );
     ring = { current: keys[0] as SigningKey, byId: new Map(keys.map((key) => [key.kid, key])) };
     rings.set(platform, ring);

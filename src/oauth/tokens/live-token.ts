@@ -6,8 +6,9 @@ import type { Db } from '../../storage/index.ts';
 import { type Claims, checkAccessToken, grantOfJti, readAccessToken } from './access-token.ts';
 
 /**
- * The claims of an access token that is good at this moment: signed by us and not expired, its grant, agent (and actor) alive, not
- * revoked by itself, its resource still registered. One query: revocation is known to the very next look. undefined for everything else.
+ * Returns the claims of an access token that is valid now: signed by this service, not expired and not revoked, with a
+ * live grant, an active agent (and actor) and a resource that is still registered. Reads the database, so a revocation
+ * counts from the next call on. Returns undefined for any other text.
  */
 export async function findLiveToken(
   platform: Platform,
@@ -19,7 +20,7 @@ export async function findLiveToken(
   return typeof claims === 'string' ? undefined : claims;
 }
 
-/** The same, with the reason where the token is refused. */
+/** Like `findLiveToken`; returns the reason if the token is refused. */
 export async function checkLiveToken(
   platform: Platform,
   db: Db,
@@ -28,56 +29,56 @@ export async function checkLiveToken(
 ): Promise<Claims | RefusalReason> {
   const claims = checkAccessToken(platform, token, now);
   if (typeof claims === 'string') return claims;
-  return whyRefused(platform, await readTokenState(db, claims), claims, now) ?? claims;
+  return findRefusalReason(platform, await readTokenState(db, claims), claims, now) ?? claims;
 }
 
-/** Grounds that are kept, each for a token that was asked about. */
-const MAX_KEPT = 20_000;
-const kept = new WeakMap<Platform, LRUCache<string, { readonly epoch: number; readonly ground: Ground }>>();
+/** Tokens whose state is cached. */
+const MAX_CACHED = 20_000;
+const caches = new WeakMap<Platform, LRUCache<string, { readonly epoch: number; readonly state: TokenState }>>();
 
 /**
- * The same, for whoever verifies one token after the other: the signature is verified each time, and what the token stands on is read
- * again as soon as anything has changed that could end it (the epoch has moved), on whichever instance.
+ * Like `findLiveToken`, for callers that verify tokens often. Verifies the signature on each call, and reads the state
+ * of the token again after every change, on any instance, that could end it (a new epoch).
  */
 export async function verifyTokenCached(platform: Platform, token: string, now: number): Promise<Claims | undefined> {
   const claims = readAccessToken(platform, token, now);
   if (!claims) return undefined;
-  let grounds = kept.get(platform);
-  if (!grounds) {
-    grounds = new LRUCache({ max: MAX_KEPT });
-    kept.set(platform, grounds);
+  let cache = caches.get(platform);
+  if (!cache) {
+    cache = new LRUCache({ max: MAX_CACHED });
+    caches.set(platform, cache);
   }
-  // The epoch is read first: what changes meanwhile is read, and is read once more at the next look.
+  // The epoch is read before the state: a change in between only causes one more read on the next call.
   const current = platform.ledger.epoch.get();
   const epoch = typeof current === 'number' ? current : await current;
-  const known = grounds.get(claims.jti);
-  if (known?.epoch === epoch) return whyRefused(platform, known.ground, claims, now) ? undefined : claims;
-  const ground = await readTokenState(platform.database.read, claims);
-  if (ground) grounds.set(claims.jti, { epoch, ground });
-  return whyRefused(platform, ground, claims, now) ? undefined : claims;
+  const cached = cache.get(claims.jti);
+  if (cached?.epoch === epoch) return findRefusalReason(platform, cached.state, claims, now) ? undefined : claims;
+  const state = await readTokenState(platform.database.read, claims);
+  if (state) cache.set(claims.jti, { epoch, state });
+  return findRefusalReason(platform, state, claims, now) ? undefined : claims;
 }
 
-interface Ground extends GrantGround {
-  /** Of a token that was exchanged, the grants that it came from: each has to hold as well. */
-  readonly above: readonly GrantGround[];
+interface TokenState extends GrantState {
+  /** For an exchanged token: the grants that it was exchanged from, which must be live too. */
+  readonly parents: readonly GrantState[];
 }
-type GrantGround = NonNullable<Awaited<ReturnType<typeof readGrant>>>;
+type GrantState = NonNullable<Awaited<ReturnType<typeof readGrant>>>;
 
-/** What a token stands on; undefined when its grant has ended. */
-async function readTokenState(db: Db, { jti, act }: Claims): Promise<Ground | undefined> {
-  const ground = await readGrant(db, grantOfJti(jti), jti);
-  if (!ground || act === undefined) return ground && { ...ground, above: [] };
-  const above: GrantGround[] = [];
-  for (let parent = ground.parent_id; parent !== null; ) {
-    const found: GrantGround | undefined = await readGrant(db, parent);
-    if (!found) return undefined;
-    above.push(found);
-    parent = found.parent_id;
+/** Returns undefined if the grant of the token has ended. */
+async function readTokenState(db: Db, { jti, act }: Claims): Promise<TokenState | undefined> {
+  const grant = await readGrant(db, grantOfJti(jti), jti);
+  if (!grant || act === undefined) return grant && { ...grant, parents: [] };
+  const parents: GrantState[] = [];
+  for (let parentId = grant.parent_id; parentId !== null; ) {
+    const parent: GrantState | undefined = await readGrant(db, parentId);
+    if (!parent) return undefined;
+    parents.push(parent);
+    parentId = parent.parent_id;
   }
-  return { ...ground, above };
+  return { ...grant, parents };
 }
 
-/** `jti`: also whether this token was revoked by itself. */
+/** Reads a live grant. With `jti`, also whether this access token alone was revoked. */
 const readGrant = (db: Db, id: string, jti = '') =>
   db
     .selectFrom('oauth_grants')
@@ -103,27 +104,27 @@ const readGrant = (db: Db, id: string, jti = '') =>
     .where('oauth_grants.revoked_at', 'is', null)
     .executeTakeFirst();
 
-/** undefined: the token is good. */
-function whyRefused(
+/** Returns undefined if the token is valid. */
+function findRefusalReason(
   platform: Platform,
-  ground: Ground | undefined,
+  state: TokenState | undefined,
   claims: Claims,
   now: number,
 ): RefusalReason | undefined {
-  if (!ground) return 'grant-ended';
-  if (ground.revoked_jti !== null) return 'access-token-revoked';
-  if (ground.agent_id !== claims.sub || ground.client_id !== claims.client_id || ground.resource !== claims.aud)
+  if (!state) return 'grant-ended';
+  if (state.revoked_jti !== null) return 'access-token-revoked';
+  if (state.agent_id !== claims.sub || state.client_id !== claims.client_id || state.resource !== claims.aud)
     return 'grant-mismatch';
-  if (ground.server_id === null && ground.resource !== platform.audience) return 'grant-resource-unregistered';
-  for (const grant of [ground, ...ground.above]) {
+  if (state.server_id === null && state.resource !== platform.audience) return 'grant-resource-unregistered';
+  for (const grant of [state, ...state.parents]) {
     if (now >= grant.grant_expires_at) return 'grant-expired';
-    if (!agentsActive(grant, now)) return 'grant-agent-inactive';
+    if (!hasActiveAgents(grant, now)) return 'grant-agent-inactive';
   }
   return undefined;
 }
 
-/** The agent of the grant, and the actor of an exchanged one. */
-const agentsActive = (ground: GrantGround, now: number): boolean =>
-  isActive(ground, now) &&
-  (ground.actor_id === null ||
-    isActive({ revoked_at: ground.actor_revoked_at, expires_at: ground.actor_expires_at }, now));
+/** Checks the agent of the grant and, for an exchanged token, the actor. */
+const hasActiveAgents = (grant: GrantState, now: number): boolean =>
+  isActive(grant, now) &&
+  (grant.actor_id === null ||
+    isActive({ revoked_at: grant.actor_revoked_at, expires_at: grant.actor_expires_at }, now));

@@ -7,8 +7,8 @@ import { endGrants } from '../consent/grants.ts';
 import { grantOfJti, readAccessToken } from './access-token.ts';
 
 /**
- * Token revocation (RFC 7009). A refresh token takes its whole grant with it, an access token ends alone. A token that is unknown, or
- * another client's, changes nothing, and nothing is said about it (section 2.2).
+ * Token revocation (RFC 7009). Revoking a refresh token ends its grant; revoking an access token ends that token and
+ * those exchanged for it. An unknown token, or one of another client, is ignored without an error (section 2.2).
  */
 export async function revokeToken(platform: Platform, clientId: string, token: string, from: Actor): Promise<void> {
   const agent = isId('agent', clientId);
@@ -33,8 +33,7 @@ export async function revokeToken(platform: Platform, clientId: string, token: s
       .values({ jti: claims.jti, expires_at: claims.exp * SECOND_MS })
       .onConflict((oc) => oc.column('jti').doNothing())
       .execute();
-    // What was exchanged for this token ends with it.
-    const made = await db
+    const exchanged = await db
       .selectFrom('oauth_grants')
       .select('id')
       .where('parent_id', '=', grantOfJti(claims.jti))
@@ -43,7 +42,7 @@ export async function revokeToken(platform: Platform, clientId: string, token: s
     await endGrants(
       change,
       'id',
-      made.map(({ id }) => id),
+      exchanged.map(({ id }) => id),
       'parent-ended',
     );
     change.invalidate();

@@ -4,8 +4,10 @@ import { scopeNames } from '../scope.ts';
 import { verifyTokenCached } from './live-token.ts';
 
 /**
- * Checks signature, issuer, expiry, audience binding, required scopes, and that grant and agent are still alive (specification 5.5).
- * `audience`: the resource that asks; our own API when it is left out. Never throws for a bad token.
+ * Checks signature, issuer, expiry, audience, required scopes, and that grant and agent are live (specification 5.5).
+ * Never throws for an invalid token.
+ *
+ * @param o.audience the resource that received the token; by default this service.
  */
 export async function validateToken(
   platform: Platform,

@@ -178,7 +178,7 @@ export const de: Texts = {
     sensitive: 'Weitreichend',
     meanings: {
       'agents:write':
-        'Die Anwendung kann in Ihrem Namen Agenten mit beliebigen Berechtigungen anlegen, deren Token erhalten und Ihre vorhandenen Agenten ändern, mit neuem Token versehen oder widerrufen.',
+        'Die Anwendung kann in Ihrem Namen Agenten mit beliebigen Berechtigungen anlegen, deren Token erhalten und Ihre vorhandenen Agenten ändern, mit neuem Token versehen oder widerrufen. Agenten, die sie anlegt, werden widerrufen, sobald ihr Zugriff endet.',
       'delegations:write': 'Einer Ihrer Agenten kann dann, was bisher nur ein anderer konnte.',
     },
     sentTo: 'Danach weiter zu',

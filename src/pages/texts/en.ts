@@ -172,7 +172,7 @@ export const en = {
     /** What a scope means for the person, where its sentence alone does not say it. */
     meanings: {
       'agents:write':
-        'The application can create agents in your name with any permission, get their tokens, and change, rotate or revoke the agents you have.',
+        'The application can create agents in your name with any permission, get their tokens, and change, rotate or revoke the agents you have. Agents that it creates end with its access.',
       'delegations:write': 'One of your agents can then do what so far only another one could.',
     } as Readonly<Record<string, string>>,
     sentTo: 'Then sends you to',

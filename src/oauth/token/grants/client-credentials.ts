@@ -1,22 +1,23 @@
 import type { Actor } from '../../../access/actor.ts';
+import { SECOND_MS } from '../../../kernel/clock.ts';
 import { isId } from '../../../kernel/ids.ts';
 import type { Platform } from '../../../platform.ts';
 import {
+  authenticateAgent,
   authenticateClient,
   type ClientCredentials,
-  refusedClient,
-  serviceAgent,
+  invalidClient,
 } from '../../clients/authenticate-client.ts';
 import { OAuthErrors } from '../../errors.ts';
-import { targetOf } from '../../resource.ts';
+import { getTarget } from '../../resource.ts';
 import { agentScopes } from '../../scope.ts';
 import { accessToken, insertGrant, type TokenResponse } from '../issue-tokens.ts';
 import type { ClientCredentialsRequest } from '../token-request.ts';
 
 /**
- * `grant_type=client_credentials` (RFC 6749, section 4.4; contract 12.9): a `service` agent proves itself with its id and its agent
- * token, and gets an access token for itself. No refresh token: it can ask again. A registered client that proves itself is refused
- * with OAUTH_UNAUTHORIZED_CLIENT: it acts for people only.
+ * `grant_type=client_credentials` (RFC 6749, section 4.4; contract 12.9): a `service` agent authenticates with its id
+ * and agent token and gets an access token for itself, without a refresh token. Throws OAUTH_UNAUTHORIZED_CLIENT for an
+ * authenticated registered client, since those act only for people.
  */
 export async function clientCredentialsGrant(
   platform: Platform,
@@ -28,13 +29,13 @@ export async function clientCredentialsGrant(
     await authenticateClient(platform, by);
     throw OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT({ reason: 'client-grant-type' });
   }
-  const target = await targetOf(platform, request.resource);
+  const target = await getTarget(platform, request.resource);
   const scope = agentScopes(platform, request.scope).join(' ');
-  const ttl = platform.config.mcp.accessTokenTtl * 1000;
+  const ttl = platform.config.mcp.accessTokenTtl * SECOND_MS;
   return platform.ledger.changeTogether(from, async (change) => {
     const { db, now } = change;
-    const agent = await serviceAgent(db, by, now);
-    if (typeof agent === 'string') return refusedClient(by, agent);
+    const agent = await authenticateAgent(db, by, now);
+    if (typeof agent === 'string') return invalidClient(by, agent);
     change.actAs({ ...from, kind: 'agent', id: agent.id, clientId: agent.id });
     if (agent.type !== 'service')
       return OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT({

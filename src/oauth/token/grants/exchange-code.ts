@@ -9,15 +9,15 @@ import type { Db, OAuthCodeRow } from '../../../storage/index.ts';
 import type { Client } from '../../clients/client.ts';
 import { endGrants } from '../../consent/grants.ts';
 import { OAuthErrors } from '../../errors.ts';
-import { type Target, targetOf } from '../../resource.ts';
-import { inactiveAgent, liveAgent } from '../../tokens/live-agent.ts';
+import { getTarget, type Target } from '../../resource.ts';
+import { findActiveAgent, inactiveAgent } from '../../tokens/active-agent.ts';
 import { accessToken, insertGrant, newRefreshToken, type TokenResponse } from '../issue-tokens.ts';
-import { type CodeRequest, missing } from '../token-request.ts';
+import { type CodeRequest, missingParameter } from '../token-request.ts';
 
 /**
- * `grant_type=authorization_code` (OAuth 2.1, section 4.1.3). A request that lacks a proof leaves the code as it was. Otherwise the
- * code is taken by one atomic statement before the proofs are judged, so it is good for one attempt; presented again, it ends the
- * grant that came of it (contract 12.5).
+ * `grant_type=authorization_code` (OAuth 2.1, section 4.1.3). A request with a missing parameter does not use the code.
+ * Otherwise one atomic statement marks the code as used before its parameters are checked, so a code allows one
+ * attempt. A second use ends the grant that the first one created (contract 12.5).
  */
 export async function exchangeCode(
   platform: Platform,
@@ -25,13 +25,13 @@ export async function exchangeCode(
   request: CodeRequest,
   from: Actor,
 ): Promise<TokenResponse> {
-  const target = request.resource === undefined ? undefined : await targetOf(platform, request.resource);
+  const target = request.resource === undefined ? undefined : await getTarget(platform, request.resource);
   return platform.ledger.changeTogether({ ...from, clientId: client.id }, (change) =>
     exchangeOne(platform, change, client, request, target),
   );
 }
 
-/** A taken code stays taken: refusals are returned, not thrown, so that the change commits. */
+/** Returns refusals instead of throwing them, so that the change commits and the code stays used. */
 async function exchangeOne(
   platform: Platform,
   change: Change,
@@ -41,14 +41,15 @@ async function exchangeOne(
 ): Promise<TokenResponse | LegateError> {
   const { db, now } = change;
   const hash = secretHash(request.code);
-  if (request.redirect_uri === undefined && (await needsRedirectUri(db, client, hash))) return missing('redirect_uri');
-  const code = await takeCode(change, client, hash);
-  if (!code) return refused(await whyNotTaken(change, client, hash));
+  if (request.redirect_uri === undefined && (await needsRedirectUri(db, client, hash)))
+    return missingParameter('redirect_uri');
+  const code = await consumeCode(change, client, hash);
+  if (!code) return refused(await handleUnusableCode(change, client, hash));
   if (now >= code.expires_at) return refused('code-expired');
-  if (!fitsRedirect(client, code.redirect_uri, request.redirect_uri)) return refused('code-redirect-uri');
-  if (!provesPossession(request.code_verifier, code.challenge)) return refused('code-verifier');
+  if (!matchesStatedRedirectUri(client, code.redirect_uri, request.redirect_uri)) return refused('code-redirect-uri');
+  if (!matchesChallenge(request.code_verifier, code.challenge)) return refused('code-verifier');
   if (target && target.resource !== code.resource) return refused('code-resource');
-  if (!(await liveAgent(db, code.agent_id, now))) return inactiveAgent();
+  if (!(await findActiveAgent(db, code.agent_id, now))) return inactiveAgent();
   return issue(platform, change, client, code);
 }
 
@@ -62,7 +63,7 @@ async function needsRedirectUri(db: Db, client: Client, hash: SecretHash): Promi
   return code !== undefined && code.redirect_uri !== null;
 }
 
-const takeCode = ({ db, now }: Change, client: Client, hash: SecretHash): Promise<OAuthCodeRow | undefined> =>
+const consumeCode = ({ db, now }: Change, client: Client, hash: SecretHash): Promise<OAuthCodeRow | undefined> =>
   db
     .updateTable('oauth_codes')
     .set({ used_at: now })
@@ -72,8 +73,8 @@ const takeCode = ({ db, now }: Change, client: Client, hash: SecretHash): Promis
     .returningAll()
     .executeTakeFirst();
 
-/** Ends the grant of a code that its client presents again (RFC 9700, section 4.5). */
-async function whyNotTaken(change: Change, client: Client, hash: SecretHash): Promise<RefusalReason> {
+/** Returns why a code cannot be used. A second use by its client ends the grant (RFC 9700, section 4.5). */
+async function handleUnusableCode(change: Change, client: Client, hash: SecretHash): Promise<RefusalReason> {
   const code = await change.db
     .selectFrom('oauth_codes')
     .select(['client_id', 'grant_id'])
@@ -106,18 +107,18 @@ async function issue(platform: Platform, change: Change, client: Client, code: O
   return { ...response, refresh_token: next.token };
 }
 
-/** One message for every cause: who tries codes does not learn which of them exist. */
+/** The message is the same for every reason, so that it does not reveal which codes exist. */
 const refused = (reason: RefusalReason) =>
   OAuthErrors.OAUTH_INVALID_GRANT({
     reason,
     message: 'The code is not valid, has expired, was used, or does not fit this request.',
   });
 
-/** As the authorization request had it; where that left it out, so may this one, or name the only one (RFC 6749, section 4.1.3). */
-const fitsRedirect = (client: Client, stated: string | null, asked: string | undefined): boolean =>
-  stated === null ? asked === undefined || asked === client.redirectUris[0] : asked === stated;
+/** If the authorization request omitted it, so may this one, or it names the only registered one (RFC 6749, 4.1.3). */
+const matchesStatedRedirectUri = (client: Client, stated: string | null, presented: string | undefined): boolean =>
+  stated === null ? presented === undefined || presented === client.redirectUris[0] : presented === stated;
 
-/** S256 (RFC 7636, section 4.6); a verifier of 43 to 128 unreserved characters (4.1). */
-const provesPossession = (verifier: string, challenge: string): boolean =>
+/** PKCE with S256 (RFC 7636, section 4.6); the verifier has 43 to 128 unreserved characters (section 4.1). */
+const matchesChallenge = (verifier: string, challenge: string): boolean =>
   /^[A-Za-z0-9._~-]{43,128}$/.test(verifier) &&
   secretsEqual(createHash('sha256').update(verifier).digest('base64url'), challenge);

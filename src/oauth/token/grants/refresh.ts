@@ -10,16 +10,16 @@ import { type OAuthGrantRow, prepared } from '../../../storage/index.ts';
 import type { Client } from '../../clients/client.ts';
 import { endGrants } from '../../consent/grants.ts';
 import { OAuthErrors } from '../../errors.ts';
-import { type Target, targetOf } from '../../resource.ts';
+import { getTarget, type Target } from '../../resource.ts';
 import { narrowScopes, scopeNames } from '../../scope.ts';
-import { inactiveAgent } from '../../tokens/live-agent.ts';
+import { inactiveAgent } from '../../tokens/active-agent.ts';
 import { accessToken, newRefreshToken, successorOf, type TokenResponse } from '../issue-tokens.ts';
 import type { RefreshRequest, RefreshToken } from '../token-request.ts';
 
 /**
- * `grant_type=refresh_token` with rotation (specification 3.4, contract 12.2): of many calls with one token, one gets the successor. A
- * second use ends the whole grant, except that within `mcp.reuseGraceSeconds` the token just replaced gets its unused successor
- * again. The scope of the access token may be narrower than that of the grant, never wider.
+ * `grant_type=refresh_token` with rotation (specification 3.4, contract 12.2): of several calls with one token, one
+ * gets the successor. A second use ends the grant, except that within `mcp.reuseGraceSeconds` it returns the same
+ * successor if that is unused. The access token may have fewer scopes than the grant, never more.
  */
 export async function refresh(
   platform: Platform,
@@ -27,13 +27,13 @@ export async function refresh(
   request: RefreshRequest,
   from: Actor,
 ): Promise<TokenResponse> {
-  const target = request.resource === undefined ? undefined : await targetOf(platform, request.resource);
+  const target = request.resource === undefined ? undefined : await getTarget(platform, request.resource);
   return platform.ledger.changeTogether({ ...from, clientId: client.id }, (change) =>
     refreshOne(platform, change, client, request, target),
   );
 }
 
-/** Refusals are returned, not thrown: the end of a grant is committed with them. */
+/** Returns refusals instead of throwing them, so that the end of a grant commits. */
 async function refreshOne(
   platform: Platform,
   change: Change,
@@ -44,12 +44,12 @@ async function refreshOne(
   const { now } = change;
   const token = await readToken(platform.database, change.db, secretHash(request.refresh_token));
   if (!token) return refused('refresh-token-unknown');
-  // Before anything is judged: another client's attempt does nothing to the grant.
+  // Checked first, so that another client's attempt cannot end the grant.
   if (token.client_id !== client.id) return refused('refresh-token-of-another-client');
   if (token.revoked_at !== null) return refused('grant-ended');
-  const again = await successorWithinGrace(platform, change, request.refresh_token, token.used_at);
-  if (token.used_at !== null && again === undefined) {
-    // Nobody asks for this: it protects the person.
+  const graceSuccessor = await findGraceSuccessor(platform, change, request.refresh_token, token.used_at);
+  if (token.used_at !== null && graceSuccessor === undefined) {
+    // The service ends the grant by itself to protect the person.
     change.actAs({ ...change.actor, ...SYSTEM });
     await endGrants(change, 'id', [token.id], 'refresh-token-reused');
     return refused('refresh-token-reused');
@@ -67,26 +67,26 @@ async function refreshOne(
       message: 'The resource of the grant is not registered.',
     });
   if (!isAgentActive(token, now)) return inactiveAgent();
-  const scope = narrowedScope(token.scope, request.scope);
+  const scope = narrowScope(token.scope, request.scope);
   if (scope instanceof LegateError) return scope;
-  const refresh_token = again ?? (await rotate(platform, change, token, request.refresh_token));
+  const refresh_token = graceSuccessor ?? (await rotate(platform, change, token, request.refresh_token));
   return { ...accessToken(platform, token, now, { scope }), refresh_token };
 }
 
 const refused = (reason: RefusalReason) => OAuthErrors.OAUTH_INVALID_GRANT({ reason });
 
-/** A refresh token with its grant, agent and server. */
-type KnownToken = OAuthGrantRow & {
+/** A refresh token row with its grant, agent and server. */
+type StoredToken = OAuthGrantRow & {
   readonly token_hash: string;
   readonly used_at: number | null;
   readonly token_expires_at: number;
-  readonly agent_known: string | null;
+  readonly found_agent_id: string | null;
   readonly agent_revoked_at: number | null;
   readonly agent_expires_at: number | null;
   readonly server_id: string | null;
 };
 
-const readToken = prepared<[string], KnownToken>((db, hash) =>
+const readToken = prepared<[string], StoredToken>((db, hash) =>
   db
     .selectFrom('oauth_refresh_tokens')
     .innerJoin('oauth_grants', 'oauth_grants.id', 'oauth_refresh_tokens.grant_id')
@@ -98,7 +98,7 @@ const readToken = prepared<[string], KnownToken>((db, hash) =>
       'oauth_refresh_tokens.token_hash',
       'oauth_refresh_tokens.used_at',
       'oauth_refresh_tokens.expires_at as token_expires_at',
-      'agents.id as agent_known',
+      'agents.id as found_agent_id',
       'agents.revoked_at as agent_revoked_at',
       'agents.expires_at as agent_expires_at',
     ])
@@ -106,7 +106,7 @@ const readToken = prepared<[string], KnownToken>((db, hash) =>
     .compile(),
 );
 
-const takeToken = prepared<[number, string], { token_hash: string }>((db, now, hash) =>
+const markTokenUsed = prepared<[number, string], { token_hash: string }>((db, now, hash) =>
   db
     .updateTable('oauth_refresh_tokens')
     .set({ used_at: now })
@@ -117,10 +117,16 @@ const takeToken = prepared<[number, string], { token_hash: string }>((db, now, h
 );
 
 const insertToken = prepared(
-  (db, hash: string, grant: string, made: number, expires: number, previous: string | null) =>
+  (db, hash: string, grant: string, createdAt: number, expiresAt: number, previous: string | null) =>
     db
       .insertInto('oauth_refresh_tokens')
-      .values({ token_hash: hash, grant_id: grant, created_at: made, expires_at: expires, previous_hash: previous })
+      .values({
+        token_hash: hash,
+        grant_id: grant,
+        created_at: createdAt,
+        expires_at: expiresAt,
+        previous_hash: previous,
+      })
       .compile(),
 );
 
@@ -128,30 +134,30 @@ const touchGrant = prepared((db, now: number, id: string) =>
   db.updateTable('oauth_grants').set({ last_used_at: now }).where('id', '=', id).compile(),
 );
 
-const isAgentActive = (token: KnownToken, now: number): boolean =>
-  token.agent_known !== null &&
+const isAgentActive = (token: StoredToken, now: number): boolean =>
+  token.found_agent_id !== null &&
   isActive({ revoked_at: token.agent_revoked_at, expires_at: token.agent_expires_at }, now);
 
-function narrowedScope(granted: string, asked: string | undefined): string | LegateError {
+function narrowScope(granted: string, requested: string | undefined): string | LegateError {
   try {
-    return narrowScopes(scopeNames(granted), asked).join(' ');
+    return narrowScopes(scopeNames(granted), requested).join(' ');
   } catch (error) {
     if (error instanceof LegateError) return error;
     throw error;
   }
 }
 
-/** Takes the token and stores its successor. */
+/** Marks the token as used and stores its successor. */
 async function rotate(
   platform: Platform,
   { db, now }: Change,
-  token: KnownToken,
+  token: StoredToken,
   presented: RefreshToken,
 ): Promise<string> {
   const { database } = platform;
-  // Read and taken under one lock: a second taker would be a second family of tokens.
-  if (!(await takeToken(database, db, now, token.token_hash)))
-    throw new Error('a refresh token was taken by another writer');
+  // Cannot happen while changes are serialized; a second successor would be a second family of tokens.
+  if (!(await markTokenUsed(database, db, now, token.token_hash)))
+    throw new Error('a refresh token was used by a concurrent change');
   const { token: successor, row } = newRefreshToken(platform, now, token, presented);
   await insertToken(database, db, row.token_hash, row.grant_id, row.created_at, row.expires_at, row.previous_hash);
   await touchGrant(database, db, now, token.id);
@@ -159,10 +165,10 @@ async function rotate(
 }
 
 /**
- * The successor of a token that was used, when this use is within the grace, and the successor itself is unused and its grant lives:
- * never more than one generation.
+ * Returns the successor of a used token within the grace period, if the successor is unused and its grant live. This
+ * allows a repetition of the latest rotation only.
  */
-async function successorWithinGrace(
+async function findGraceSuccessor(
   platform: Platform,
   { db, now }: Change,
   token: RefreshToken,

@@ -10,7 +10,7 @@ import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { AgentRow, Db } from '../../../storage/index.ts';
 import { OAuthErrors } from '../../errors.ts';
-import { serverOf, targetOf } from '../../resource.ts';
+import { findServerName, getTarget } from '../../resource.ts';
 import { narrowScopes, permissionsOfScopes, scopeNames } from '../../scope.ts';
 import { type Act, type Claims, grantOfJti } from '../../tokens/access-token.ts';
 import { checkLiveToken } from '../../tokens/live-token.ts';
@@ -18,9 +18,9 @@ import { accessToken, insertGrant, type TokenResponse } from '../issue-tokens.ts
 import { ACCESS_TOKEN_TYPE, type ExchangeRequest } from '../token-request.ts';
 
 /**
- * Token exchange (RFC 8693, contract 12.9): the wire form of a delegation. The agent of `actor_token` gets a token that keeps the
- * subject and names the actor, with no more scope than the subject token has, backed by a delegation from the one agent to the
- * other. It ends with the subject token's grant, with the delegation and with either agent.
+ * Token exchange (RFC 8693, contract 12.9). The agent of `actor_token` gets a token with the same subject, itself as
+ * actor, and at most the scopes of the subject token. A delegation from one agent to the other is created with it. The
+ * token ends with the grant of the subject token, with the delegation, and with either agent.
  */
 export async function exchangeToken(platform: Platform, request: ExchangeRequest, from: Actor): Promise<TokenResponse> {
   const db = platform.database.read;
@@ -37,17 +37,19 @@ export async function exchangeToken(platform: Platform, request: ExchangeRequest
     clientId: subject.client_id,
     grantId: grantOfJti(subject.jti),
   };
-  const delegationId = await delegate(platform, subject, actor, scopes, by);
+  const delegationId = await createDelegationFor(platform, subject, actor, scopes, by);
   return platform.ledger.change(by, (change) =>
     issue(platform, change, { request, subject, actor, scopes, delegationId }),
   );
 }
 
-const refused = (reason: RefusalReason, message: string) => OAuthErrors.OAUTH_INVALID_REQUEST({ reason, message });
+const invalidRequest = (reason: RefusalReason, message: string) =>
+  OAuthErrors.OAUTH_INVALID_REQUEST({ reason, message });
 
 async function readSubject(platform: Platform, db: Db, token: string, now: number): Promise<Claims> {
   const claims = await checkLiveToken(platform, db, token, now);
-  if (typeof claims === 'string') throw refused(claims, 'subject_token is not valid, has expired or was revoked.');
+  if (typeof claims === 'string')
+    throw invalidRequest(claims, 'subject_token is not valid, has expired or was revoked.');
   return claims;
 }
 
@@ -58,12 +60,12 @@ async function readActor(db: Db, token: string, now: number): Promise<AgentRow> 
     .where('token_hash', '=', secretHash(token))
     .executeTakeFirst();
   if (!actor || !isActive(actor, now))
-    throw refused('actor-token-unknown', 'actor_token is not the token of an active agent.');
+    throw invalidRequest('actor-token-unknown', 'actor_token is not the token of an active agent.');
   return actor;
 }
 
 async function assertSameTarget(platform: Platform, request: ExchangeRequest, subject: Claims): Promise<void> {
-  const { resource } = await targetOf(platform, request.target ?? subject.aud);
+  const { resource } = await getTarget(platform, request.target ?? subject.aud);
   if (resource !== subject.aud)
     throw OAuthErrors.OAUTH_INVALID_TARGET({
       reason: 'exchange-target',
@@ -71,8 +73,8 @@ async function assertSameTarget(platform: Platform, request: ExchangeRequest, su
     });
 }
 
-/** The delegation from the agent that acted last to the actor, of what the scopes permit on MCP servers. */
-async function delegate(
+/** Delegates what the scopes permit on MCP servers, from the last actor to the new one. Returns the delegation's id. */
+async function createDelegationFor(
   platform: Platform,
   subject: Claims,
   actor: AgentRow,
@@ -80,23 +82,27 @@ async function delegate(
   by: Actor,
 ): Promise<string> {
   const holder = subject.act?.sub ?? subject.sub;
-  if (holder === actor.id) throw refused('actor-is-subject', 'The actor is the subject itself.');
-  const permissions = permissionsOfScopes(platform, scopes, await serverOf(platform, subject.aud));
+  if (holder === actor.id)
+    throw invalidRequest('actor-is-subject', 'actor_token must belong to an agent other than the subject.');
+  const permissions = permissionsOfScopes(platform, scopes, await findServerName(platform, subject.aud));
   if (permissions.length === 0)
     throw OAuthErrors.OAUTH_INVALID_SCOPE({
-      message: 'None of these scopes permits anything on MCP servers: there is nothing to pass on.',
+      message: 'None of these scopes permits anything on MCP servers, so there is nothing to delegate.',
     });
   const visibility = { kind: 'owner', userId: subject.user_id } as const;
   try {
-    const made = await createDelegation(
+    const delegation = await createDelegation(
       platform,
       { visibility, reauthorize: async () => visibility, principal: ANONYMOUS, actor: by },
       { fromAgent: holder, toAgent: actor.id, permissions, expiresAt: subject.exp * SECOND_MS },
     );
-    return made.id;
+    return delegation.id;
   } catch (error) {
     if (error instanceof LegateError && error.status < 500)
-      throw refused('exchange-delegation-refused', `The delegation is refused (${error.code}): ${error.message}`);
+      throw invalidRequest(
+        'exchange-delegation-refused',
+        `The delegation was refused (${error.code}): ${error.message}`,
+      );
     throw error;
   }
 }
@@ -128,7 +134,7 @@ async function issue(
     resource: subject.aud,
     expires_at: subject.exp * SECOND_MS,
   });
-  // The newest actor is outermost, those before it are nested (RFC 8693, section 4.1).
+  // The current actor is outermost, previous ones are nested (RFC 8693, section 4.1).
   const act: Act = { sub: actor.id, ...(subject.act ? { act: subject.act } : {}) };
   return {
     ...accessToken(platform, grant, change.now, { act, notAfter: subject.exp }),

@@ -8,8 +8,8 @@ export const inactiveAgent = () =>
     message: 'The agent of this grant is not active.',
   });
 
-/** undefined for an agent that is revoked, expired or gone. */
-export async function liveAgent(db: Db, agentId: string, now: number): Promise<AgentRow | undefined> {
+/** Returns undefined if the agent is revoked, expired or deleted. */
+export async function findActiveAgent(db: Db, agentId: string, now: number): Promise<AgentRow | undefined> {
   const row = await db.selectFrom('agents').selectAll().where('id', '=', agentId).executeTakeFirst();
   return row && isActive(row, now) ? row : undefined;
 }
