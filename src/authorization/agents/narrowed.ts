@@ -2,7 +2,7 @@ import { isNarrowed, type OwnResource, type Principal } from '../../access/princ
 import { CommonErrors } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
-import { type CompiledAgent, intersectPatterns, isLivingDelegation, type Permission } from '../permissions/index.ts';
+import { type CompiledAgent, intersectPatterns, liveDelegations, type Permission } from '../permissions/index.ts';
 import { permissionsOf } from './agent.ts';
 import { AgentErrors } from './errors.ts';
 
@@ -99,7 +99,7 @@ export async function assertMayChange(
     .selectFrom('delegations')
     .select('permissions')
     .where('to_agent', '=', agent.id)
-    .where(isLivingDelegation(now))
+    .where(liveDelegations(now))
     .execute();
   const all = [agent, ...received].flatMap(permissionsOf).filter(isFarReaching);
   if (all.length === 0) return;

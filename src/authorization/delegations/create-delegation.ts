@@ -9,10 +9,10 @@ import { AgentErrors, agentStatus, assertMayGrant, assertNotItself } from '../ag
 import {
   askOf,
   assertPolicyWeight,
-  isLivingDelegation,
-  MAX_SUPPLY_STEPS,
-  type Supply,
-  supplyOf,
+  type DelegationSources,
+  findDelegationSources,
+  liveDelegations,
+  MAX_SOURCE_STEPS,
 } from '../permissions/index.ts';
 import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
@@ -128,13 +128,13 @@ async function isAncestor(db: Db, ancestor: string, agent: string, now: number):
         .selectFrom('delegations')
         .select('from_agent as id')
         .where('to_agent', '=', agent)
-        .where(isLivingDelegation(now))
+        .where(liveDelegations(now))
         .union(
           cte
             .selectFrom('delegations as d')
             .innerJoin('up', 'up.id', 'd.to_agent')
             .select('d.from_agent as id')
-            .where(isLivingDelegation(now, 'd')),
+            .where(liveDelegations(now, 'd')),
         ),
     )
     .selectFrom('up')
@@ -145,11 +145,17 @@ async function isAncestor(db: Db, ancestor: string, agent: string, now: number):
 }
 
 /** Where each permission comes from. Throws 403 INSUFFICIENT_PERMISSIONS or 422 DELEGATION_DEPTH_EXCEEDED. */
-function suppliesOf(db: Db, from: AgentRow, input: CreateDelegation, maxDepth: number, now: number): Promise<Supply[]> {
+function suppliesOf(
+  db: Db,
+  from: AgentRow,
+  input: CreateDelegation,
+  maxDepth: number,
+  now: number,
+): Promise<DelegationSources[]> {
   return askOf(db, [from], (lookup) => {
-    const steps = { left: MAX_SUPPLY_STEPS };
+    const steps = { left: MAX_SOURCE_STEPS };
     return input.permissions.map((permission, i) => {
-      const supply = supplyOf(lookup(input.fromAgent), permission, now, maxDepth, lookup, steps);
+      const supply = findDelegationSources(lookup(input.fromAgent), permission, now, maxDepth, lookup, steps);
       if (!supply)
         throw AgentErrors.INSUFFICIENT_PERMISSIONS({
           details: { path: `permissions.${i}`, resource: permission.resource, actions: permission.actions },

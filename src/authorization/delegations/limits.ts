@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
-import { isLivingDelegation } from '../permissions/index.ts';
+import { liveDelegations } from '../permissions/index.ts';
 import { DelegationErrors } from './errors.ts';
 
 /**
@@ -16,7 +16,7 @@ export async function assertRoomForDelegation(
   entries: number,
   now: number,
 ): Promise<void> {
-  const living = isLivingDelegation(now);
+  const living = liveDelegations(now);
   const received = await db
     .selectFrom('delegations')
     .select(({ fn }) => [

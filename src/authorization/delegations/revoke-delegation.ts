@@ -5,7 +5,7 @@ import { isId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, DelegationRow } from '../../storage/index.ts';
-import { isLivingDelegation } from '../permissions/index.ts';
+import { liveDelegations } from '../permissions/index.ts';
 import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
 
@@ -85,7 +85,7 @@ export async function endDelegations(change: Change, ids: readonly string[], rea
           .updateTable('delegations')
           .set({ revoked_at: change.now, policy_epoch: change.epoch })
           .where('id', 'in', some)
-          .where(isLivingDelegation(change.now))
+          .where(liveDelegations(change.now))
           .returning(['id', 'from_agent', 'to_agent', 'from_owner'])
           .execute()),
       );
@@ -145,7 +145,7 @@ async function dependents(db: Db, parents: readonly string[], now: number): Prom
         eb.selectFrom('delegation_parents as p').select('p.delegation_id').where('p.parent_id', 'in', some),
       )
       .where('d.self_supplied', '=', 0)
-      .where(isLivingDelegation(now, 'd'))
+      .where(liveDelegations(now, 'd'))
       .execute();
     const last = new Map<string, number | null>();
     for (const { id, parent_ends_at, parent_revoked_at } of rows) {

@@ -4,14 +4,14 @@ import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { Db, DelegationRow } from '../../storage/index.ts';
-import { hasEnded, isLivingDelegation, type Permission } from '../permissions/index.ts';
+import { agentsOfStatus } from '../agents/index.ts';
+import { isLiveDelegation, liveDelegations, type Permission } from '../permissions/index.ts';
 import { DelegationErrors } from './errors.ts';
 import type { Delegation, DelegationFilter } from './schema.ts';
 
-/** Not revoked, not expired, and with an ancestor that can still supply it. */
-const living = (db: Db, now: number) => db.selectFrom('delegations').selectAll().where(isLivingDelegation(now));
+const selectLive = (db: Db, now: number) => db.selectFrom('delegations').selectAll().where(liveDelegations(now));
 
-function whereVisible(query: ReturnType<typeof living>, visibility: ListVisibility): ReturnType<typeof living> {
+function whereVisible(query: ReturnType<typeof selectLive>, visibility: ListVisibility): ReturnType<typeof selectLive> {
   switch (visibility.kind) {
     case 'all':
       return query;
@@ -35,19 +35,20 @@ function whereVisible(query: ReturnType<typeof living>, visibility: ListVisibili
   }
 }
 
-type Link = Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'revoked_at' | 'ends_at' | 'self_supplied'>;
+type Node = Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'revoked_at' | 'ends_at' | 'self_supplied'>;
 
 /**
- * Of living ones those that stand: both agents are active, and so is what it was made from, up to the root. An agent expires by the
- * clock, and its owner may give it longer: what it gave stands again then, as it does in decisions.
+ * Returns those of some live delegations that take effect: both agents are active, and so are those of a delegation that this one was
+ * made from, up to the root. An agent expires by the clock, and its owner may extend it: then what it delegated takes effect again, as
+ * it does in decisions.
  */
-async function standing<Row extends Link>(db: Db, rows: readonly Row[], now: number): Promise<Row[]> {
-  const links = new Map<string, Link>(rows.map((row) => [row.id, row]));
+async function effectiveDelegations<Row extends Node>(db: Db, rows: readonly Row[], now: number): Promise<Row[]> {
+  const nodes = new Map<string, Node>(rows.map((row) => [row.id, row]));
   const parents = new Map<string, string[]>();
-  for (let wave: readonly Link[] = rows; wave.length > 0; ) {
-    const next: Link[] = [];
-    const supplied = wave.filter((link) => link.self_supplied === 0);
-    for (const some of chunk(supplied.map((link) => link.id))) {
+  for (let wave: readonly Node[] = rows; wave.length > 0; ) {
+    const next: Node[] = [];
+    const withParents = wave.filter((node) => node.self_supplied === 0);
+    for (const some of chunk(withParents.map((node) => node.id))) {
       const found = await db
         .selectFrom('delegation_parents as p')
         .innerJoin('delegations as d', 'd.id', 'p.parent_id')
@@ -64,36 +65,35 @@ async function standing<Row extends Link>(db: Db, rows: readonly Row[], now: num
         .execute();
       for (const { delegation_id, ...parent } of found) {
         parents.set(delegation_id, [...(parents.get(delegation_id) ?? []), parent.id]);
-        if (!links.has(parent.id)) next.push(parent);
-        links.set(parent.id, parent);
+        if (!nodes.has(parent.id)) next.push(parent);
+        nodes.set(parent.id, parent);
       }
     }
     wave = next;
   }
-  const agents = new Set([...links.values()].flatMap((link) => [link.from_agent, link.to_agent]));
-  const ended = new Set<string>();
-  for (const some of chunk([...agents])) {
-    const inactive = db.selectFrom('agents').select('id').where('id', 'in', some);
-    for (const { id } of await inactive
-      .where((eb) => eb.or([eb('revoked_at', 'is not', null), eb('expires_at', '<=', now)]))
-      .execute())
-      ended.add(id);
-  }
+  const active = await activeAmong(db, new Set([...nodes.values()].flatMap((n) => [n.from_agent, n.to_agent])), now);
   const known = new Map<string, boolean>();
-  const stands = (link: Link): boolean => {
-    const before = known.get(link.id);
+  const isEffective = (node: Node): boolean => {
+    const before = known.get(node.id);
     if (before !== undefined) return before;
-    const lives =
-      link.revoked_at === null &&
-      !hasEnded(link.ends_at, now) &&
-      !ended.has(link.from_agent) &&
-      !ended.has(link.to_agent);
-    const found =
-      lives && (link.self_supplied !== 0 || (parents.get(link.id) ?? []).some((id) => stands(links.get(id) as Link)));
-    known.set(link.id, found);
-    return found;
+    const effective =
+      isLiveDelegation(node, now) &&
+      active.has(node.from_agent) &&
+      active.has(node.to_agent) &&
+      (node.self_supplied !== 0 || (parents.get(node.id) ?? []).some((id) => isEffective(nodes.get(id) as Node)));
+    known.set(node.id, effective);
+    return effective;
   };
-  return rows.filter(stands);
+  return rows.filter(isEffective);
+}
+
+async function activeAmong(db: Db, agentIds: ReadonlySet<string>, now: number): Promise<Set<string>> {
+  const active = new Set<string>();
+  for (const some of chunk([...agentIds])) {
+    const rows = db.selectFrom('agents').select('id').where('id', 'in', some).where(agentsOfStatus('active', now));
+    for (const { id } of await rows.execute()) active.add(id);
+  }
+  return active;
 }
 
 /** Active delegations with an end within reach, oldest first. */
@@ -104,7 +104,7 @@ export async function findDelegations(
   page: { after: string | undefined; limit: number },
   now: number,
 ): Promise<DelegationRow[]> {
-  let query = whereVisible(living(db, now), await restrictTo(db, visibility, filter));
+  let query = whereVisible(selectLive(db, now), await restrictTo(db, visibility, filter));
   if (filter.fromAgent !== undefined) query = query.where('from_agent', '=', filter.fromAgent);
   if (filter.toAgent !== undefined) query = query.where('to_agent', '=', filter.toAgent);
   const found: DelegationRow[] = [];
@@ -113,7 +113,7 @@ export async function findDelegations(
       .orderBy('id')
       .limit(page.limit)
       .execute();
-    found.push(...(await standing(db, rows, now)));
+    found.push(...(await effectiveDelegations(db, rows, now)));
     if (rows.length < page.limit || found.length >= page.limit) return found.slice(0, page.limit);
     after = rows.at(-1)?.id;
   }
@@ -122,9 +122,9 @@ export async function findDelegations(
 /** An active one. Throws 404 DELEGATION_NOT_FOUND. */
 export async function findDelegation(db: Db, visibility: Visibility, id: string, now: number): Promise<DelegationRow> {
   const row = isId('delegation', id)
-    ? await whereVisible(living(db, now), visibility).where('id', '=', id).executeTakeFirst()
+    ? await whereVisible(selectLive(db, now), visibility).where('id', '=', id).executeTakeFirst()
     : undefined;
-  if (!row || (await standing(db, [row], now)).length === 0) throw DelegationErrors.DELEGATION_NOT_FOUND();
+  if (!row || (await effectiveDelegations(db, [row], now)).length === 0) throw DelegationErrors.DELEGATION_NOT_FOUND();
   return row;
 }
 

@@ -7,6 +7,7 @@ import { CallFacts } from './call-facts.ts';
 import { compileAgent } from './compile.ts';
 import { decisionCases } from './decide.cases.ts';
 import { countersOf, decide } from './decide.ts';
+import { explain, type TracedEntry } from './explain.ts';
 import { PatternIndex, patternProblem } from './pattern.ts';
 import type { Permission } from './schema.ts';
 
@@ -44,6 +45,38 @@ describe('the decision table, as a pure function', () => {
     }
     const decision = decide(agent, { action, resource, now: NOW, call: new CallFacts(null, undefined) }, world);
     expect(decision.allowed || decision.reason).toBe(want);
+  });
+});
+
+describe('the bound on steps', () => {
+  it('refuses a call whose chain comes after 20,000 entries that grant nothing', () => {
+    const read: Permission = { resource: 'db:*', actions: ['read'] };
+    const agents = new Map([
+      ['agt_root', compileAgent({ ...row([read]), id: 'agt_root' })],
+      ['agt_idle', compileAgent({ ...row([]), id: 'agt_idle' })],
+    ]);
+    const world = {
+      used: () => 0,
+      agent: (id: string) => agents.get(id) as NonNullable<ReturnType<typeof agents.get>>,
+      approved: () => false,
+    };
+    const received = (from_agent: string, entries: number) => ({
+      id: `dlg_${from_agent}`,
+      from_agent,
+      to_agent: 'agt_1',
+      permissions: JSON.stringify(Array.from({ length: entries }, () => read)),
+      ends_at: null,
+      max_depth: 3,
+    });
+    const decision = (idle: number) => {
+      const agent = compileAgent(row([]), [received('agt_idle', idle), received('agt_root', 1)]);
+      const ask = { action: 'read', resource: 'db:x', now: NOW, call: new CallFacts(null, undefined) };
+      const decided = decide(agent, ask, world);
+      const { outcome } = explain(agent, ask, world, decided).entries.at(-1) as TracedEntry;
+      return [decided.allowed || decided.reason, outcome];
+    };
+    expect(decision(19_000)).toEqual([true, 'allowed']);
+    expect(decision(20_000)).toEqual(['NO_PERMISSION', 'source-does-not-hold']);
   });
 });
 

@@ -1,5 +1,6 @@
 import { clockHour, HOUR_MS } from '../../kernel/clock.ts';
 import { agentStatus } from '../agents/agent-state.ts';
+import { type AgentLookup, type BrokenLink, CHAIN_START, ChainWalk } from './chains.ts';
 import type { CompiledAgent, CompiledEntry } from './compile.ts';
 import { type Circumstances, unmetCondition } from './conditions.ts';
 
@@ -37,7 +38,7 @@ export interface Ask extends Circumstances {
  * What a decision may look at apart from the agent and the question. For what is not in memory it returns the answer that
  * allows least; its maker notes that the decision then has to be made again.
  */
-export interface World {
+export interface World extends AgentLookup {
   /** Calls already allowed in an hour, by counter. */
   used(key: string, hour: number): number;
   /** An agent further up a chain. */
@@ -76,26 +77,7 @@ export function decide(agent: CompiledAgent, ask: Ask, world: World): Decision {
   const status = agentStatus(agent, ask.now);
   ask.call.begin();
   if (status !== 'active') return { allowed: false, reason: status === 'revoked' ? 'AGENT_REVOKED' : 'AGENT_EXPIRED' };
-  return new Search(ask, world).from(agent, ASKED_ABOUT.below, ASKED_ABOUT.maxDepth);
-}
-
-/** Where on a chain an agent is looked at. */
-export interface Place {
-  /** Links between it and the agent asked about. */
-  readonly below: number;
-  /** Least maxDepth of these links: the chain may not become longer. */
-  readonly maxDepth: number;
-}
-export const ASKED_ABOUT: Place = { below: 0, maxDepth: Number.POSITIVE_INFINITY };
-
-/** Whether one entry of the agent allows by itself, for `explain`. */
-export function tryEntry(
-  entry: CompiledEntry,
-  place: Place,
-  ask: Ask,
-  world: World,
-): Decision | 'delegation-expired' | 'depth-exceeded' | 'source-does-not-hold' {
-  return new Search(ask, world).through(entry, place.below, place.maxDepth);
+  return new DecisionWalk(ask, world).at(agent, CHAIN_START.depth, CHAIN_START.maxDepth);
 }
 
 /** Counters of the chain that allowed, to take one call from each. */
@@ -141,74 +123,60 @@ const byPosition = (a: CompiledEntry, b: CompiledEntry): number => a.position - 
 export const acts = (entry: CompiledEntry, action: string): boolean =>
   entry.actions === undefined || entry.actions.has(action);
 
-/** Steps after which what was found of an agent is remembered, so that a dense graph costs no more than its size. */
-const STEPS_BEFORE_MEMORY = 64;
+/**
+ * Entries that one decision looks at, of the agent and of all agents above it, until it counts what is left as not held: a dense
+ * graph must not hold up the other decisions. Four times what an agent receives at most by default (`maxReceivedPermissions`).
+ */
+const MAX_STEPS = 20_000;
 
-/** The way from an agent up to a root that still holds the permission itself. Delegations never form a cycle. */
-class Search {
-  readonly #ask: Ask;
-  readonly #world: World;
-  readonly #hour: number;
-  #steps = 0;
-  #memory: Map<string, Decision> | undefined;
+/** The search for a chain that allows, up to a root that holds the permission itself. */
+export class DecisionWalk extends ChainWalk<Decision, World> {
+  declare private readonly ask: Ask;
 
   constructor(ask: Ask, world: World) {
-    this.#ask = ask;
-    this.#world = world;
-    this.#hour = clockHour(ask.now);
+    super(ask.now, world, MAX_STEPS);
+    this.ask = ask;
   }
 
-  /** @param below and maxDepth are those of {@link Place}. */
-  from(agent: CompiledAgent, below: number, maxDepth: number): Decision {
-    const { action, resource } = this.#ask;
-    const key = ++this.#steps > STEPS_BEFORE_MEMORY ? `${agent.id} ${below} ${maxDepth}` : undefined;
-    const known = key && this.#memory?.get(key);
-    if (known) return known;
+  protected evaluate(agent: CompiledAgent, depth: number, maxDepth: number): Decision {
+    const { action, resource } = this.ask;
     let best: Decision = NO_PERMISSION;
     for (const entry of matching(agent, resource)) {
-      if (!acts(entry, action)) continue;
-      const found = this.through(entry, below, maxDepth);
-      if (typeof found === 'string') continue;
-      if (found.allowed) {
-        best = found;
-        break;
+      if (!acts(entry, action)) {
+        this.step();
+        continue;
       }
+      const found = this.tryEntry(entry, depth, maxDepth);
+      if (typeof found === 'string') continue;
+      if (found.allowed) return found;
       if (MOST_ACTIONABLE.indexOf(found.reason) < MOST_ACTIONABLE.indexOf(best.reason)) best = found;
-    }
-    if (key) {
-      this.#memory ??= new Map();
-      this.#memory.set(key, best);
     }
     return best;
   }
 
-  through(
-    entry: CompiledEntry,
-    below: number,
-    maxDepth: number,
-  ): Decision | 'delegation-expired' | 'depth-exceeded' | 'source-does-not-hold' {
-    const { link } = entry;
-    const { now } = this.#ask;
+  /** Whether one entry allows by itself. `depth` and `maxDepth` are the position of the agent that holds it. */
+  tryEntry(entry: CompiledEntry, depth: number, maxDepth: number): Decision | BrokenLink {
+    if (!this.step()) return 'source-does-not-hold';
     let above: Decision | undefined;
-    if (link) {
-      if (link.endsAt !== null && now >= link.endsAt) return 'delegation-expired';
-      const least = Math.min(maxDepth, link.maxDepth);
-      if (below + 1 > least) return 'depth-exceeded';
-      const source = this.#world.agent(link.fromAgent);
-      if (agentStatus(source, now) !== 'active') return 'source-does-not-hold';
-      above = this.from(source, below + 1, least);
-      if (!above.allowed && above.reason === 'NO_PERMISSION') return 'source-does-not-hold';
+    if (entry.link) {
+      const source = this.through(entry.link, depth, maxDepth);
+      if (typeof source === 'string') return source;
+      if (!source.allowed && source.reason === 'NO_PERMISSION') return 'source-does-not-hold';
+      above = source;
     }
-    // Every link must hold; of those that do not, conditions are named before caps, which are taken last.
-    const unmet = entry.conditions && unmetCondition(entry.conditions, this.#ask);
+    // Every link must hold. Of those that do not, conditions are named before caps, which are taken last.
+    const unmet = entry.conditions && unmetCondition(entry.conditions, this.ask);
     if (unmet) return { allowed: false, reason: unmet };
     if (above && !above.allowed && above.reason !== 'RATE_LIMITED' && above.reason !== 'APPROVAL_REQUIRED')
       return above;
-    if (entry.requiresApproval && !this.#world.approved()) return APPROVAL_REQUIRED;
+    if (entry.requiresApproval && !this.world.approved()) return APPROVAL_REQUIRED;
     if (above && !above.allowed && above.reason === 'APPROVAL_REQUIRED') return above;
     const { cap } = entry;
-    if (cap && this.#world.used(cap.counterKey, this.#hour) >= cap.limit)
-      return { allowed: false, reason: 'RATE_LIMITED', limit: cap.limit, resetAt: (this.#hour + 1) * HOUR_MS };
+    if (cap) {
+      const hour = clockHour(this.ask.now);
+      if (this.world.used(cap.counterKey, hour) >= cap.limit)
+        return { allowed: false, reason: 'RATE_LIMITED', limit: cap.limit, resetAt: (hour + 1) * HOUR_MS };
+    }
     return above && !above.allowed ? above : { allowed: true, entry, above };
   }
 }

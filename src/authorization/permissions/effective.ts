@@ -1,4 +1,5 @@
-import { agentStatus } from '../agents/agent-state.ts';
+import { isActive } from '../agents/agent-state.ts';
+import { type AgentLookup, CHAIN_START, ChainWalk } from './chains.ts';
 import type { CompiledAgent, Link } from './compile.ts';
 import { type Conjunction, conjunction } from './conjunction.ts';
 import { intersectPatterns } from './pattern.ts';
@@ -27,8 +28,10 @@ export function effectivePermissions(
   now: number,
   lookup: (id: string) => CompiledAgent,
 ): EffectivePermission[] {
+  if (!isActive(agent, now)) return [];
   const out: EffectivePermission[] = [];
-  for (const { resource, actions, asks, chain } of new Holdings(now, lookup).of(agent, 0, Number.POSITIVE_INFINITY)) {
+  const walk = new HoldingsWalk(now, { agent: lookup });
+  for (const { resource, actions, asks, chain } of walk.at(agent, CHAIN_START.depth, CHAIN_START.maxDepth)) {
     const { constraints, further } = asks;
     const more = { ...(constraints ? { constraints } : {}), ...(further ? { furtherConstraints: [...further] } : {}) };
     out.push({
@@ -48,48 +51,34 @@ interface Held {
   readonly chain: string[];
 }
 
-/** What agents hold, each found once for its place in a chain: a dense graph costs what it is large, not what it has of ways. */
-class Holdings {
-  readonly #now: number;
-  readonly #lookup: (id: string) => CompiledAgent;
-  readonly #memory = new Map<string, Held[]>();
-  #steps = 0;
-
-  constructor(now: number, lookup: (id: string) => CompiledAgent) {
-    this.#now = now;
-    this.#lookup = lookup;
+class HoldingsWalk extends ChainWalk<readonly Held[]> {
+  constructor(now: number, agents: AgentLookup) {
+    super(now, agents, MAX_STEPS);
   }
 
-  of(agent: CompiledAgent, below: number, maxDepth: number): Held[] {
-    const key = `${agent.id} ${below} ${maxDepth}`;
-    let out = this.#memory.get(key);
-    if (out) return out;
-    out = [];
-    this.#memory.set(key, out);
-    if (agentStatus(agent, this.#now) !== 'active') return out;
-    const most = below === 0 ? MAX_LISTED : MAX_FOLLOWED;
+  protected evaluate(agent: CompiledAgent, depth: number, maxDepth: number): readonly Held[] {
+    const most = depth === 0 ? MAX_LISTED : MAX_FOLLOWED;
+    const out: Held[] = [];
     for (const { permission, link } of agent.entries) {
-      const found = link
-        ? this.#through(permission, link, below + 1, Math.min(maxDepth, link.maxDepth))
-        : [ownHolding(permission)];
-      for (const held of found) {
-        if (out.length === most) return out;
-        out.push(held);
-      }
+      if (!link) out.push(ownHolding(permission));
+      else this.#receive(permission, link, depth, maxDepth, out, most);
+      if (out.length >= most) break;
     }
     return out;
   }
 
-  *#through(permission: Permission, link: Link, below: number, maxDepth: number): Generator<Held> {
-    if (below > maxDepth || (link.endsAt !== null && this.#now >= link.endsAt)) return;
-    for (const from of this.of(this.#lookup(link.fromAgent), below, maxDepth)) {
-      if (++this.#steps > MAX_STEPS) return;
+  /** Appends the intersection of a received permission with each that the source holds. */
+  #receive(permission: Permission, link: Link, depth: number, maxDepth: number, out: Held[], most: number): void {
+    const held = this.through(link, depth, maxDepth);
+    if (typeof held === 'string') return;
+    for (const from of held) {
+      if (out.length >= most || !this.step()) return;
       const resource = intersectPatterns(permission.resource, from.resource);
       const actions = intersectActions(permission.actions, from.actions);
       if (resource === undefined || actions.length === 0) continue;
       const asks = conjunction(permission.constraints, from.asks);
-      this.#steps += permission.constraints?.ipAllowlist?.length ?? 0;
-      if (asks) yield { resource, actions, asks, chain: [...from.chain, link.delegationId] };
+      this.step(permission.constraints?.ipAllowlist?.length ?? 0);
+      if (asks) out.push({ resource, actions, asks, chain: [...from.chain, link.delegationId] });
     }
   }
 }

@@ -1,7 +1,8 @@
 import { clockHour } from '../../kernel/clock.ts';
 import { type AgentStatus, agentStatus } from '../agents/agent-state.ts';
-import type { CompiledAgent, CompiledEntry } from './compile.ts';
-import { ASKED_ABOUT, type Ask, acts, type Decision, matching, type Place, tryEntry, type World } from './decide.ts';
+import { CHAIN_START, type ChainPosition, positionAbove } from './chains.ts';
+import type { CompiledAgent, CompiledEntry, Link } from './compile.ts';
+import { type Ask, acts, type Decision, DecisionWalk, matching, type World } from './decide.ts';
 import type { Permission } from './schema.ts';
 
 export const ENTRY_OUTCOMES = [
@@ -90,6 +91,10 @@ class Tracing {
   readonly #agent: CompiledAgent;
   readonly #ask: Ask;
   readonly #world: World;
+  /** Follows the agent's own entries in the order of the decision, so that it has the same steps left at each. */
+  readonly #walk: DecisionWalk;
+  /** Follows entries of agents above, to show them. */
+  readonly #walkAbove: DecisionWalk;
   /** Entries of agents above that are still shown. */
   #left = MAX_SHOWN;
   #omitted = 0;
@@ -98,6 +103,8 @@ class Tracing {
     this.#agent = agent;
     this.#ask = ask;
     this.#world = world;
+    this.#walk = new DecisionWalk(ask, world);
+    this.#walkAbove = new DecisionWalk(ask, world);
   }
 
   of(decision: Decision): Trace {
@@ -110,8 +117,11 @@ class Tracing {
       const { permission, position } = entry;
       const outcome = ((): EntryOutcome => {
         if (!reaching.has(entry)) return 'resource-not-matched';
-        if (!acts(entry, this.#ask.action)) return 'action-not-matched';
-        return status === 'active' ? this.#tried(entry, ASKED_ABOUT, satisfied) : 'agent-not-active';
+        if (!acts(entry, this.#ask.action)) {
+          this.#walk.step();
+          return 'action-not-matched';
+        }
+        return status === 'active' ? this.#try(entry, CHAIN_START, satisfied) : 'agent-not-active';
       })();
       if (outcome === 'allowed') satisfied = true;
       const score = decision.allowed ? 0 : closeness(permission, this.#ask, outcome);
@@ -120,7 +130,7 @@ class Tracing {
           outcome === 'resource-not-matched' ? 'resource' : outcome === 'action-not-matched' ? 'action' : outcome;
         nearest = { index: position, resource: permission.resource, actions: permission.actions, lacks, score };
       }
-      if (matched(outcome) || entries.length < MAX_SHOWN) entries.push(this.#traced(entry, ASKED_ABOUT, outcome));
+      if (matched(outcome) || entries.length < MAX_SHOWN) entries.push(this.#traced(entry, CHAIN_START, outcome));
       else this.#omitted++;
     }
     const trace = { agentStatus: status, entries, omitted: this.#omitted };
@@ -130,14 +140,16 @@ class Tracing {
   }
 
   /** @param satisfied an entry before this one allows. */
-  #tried(entry: CompiledEntry, place: Place, satisfied: boolean): EntryOutcome {
+  #try(entry: CompiledEntry, { depth, maxDepth }: ChainPosition, satisfied: boolean): EntryOutcome {
     if (satisfied) return 'not-needed';
-    const found = tryEntry(entry, place, this.#ask, this.#world);
+    const walk = depth === 0 ? this.#walk : this.#walkAbove;
+    const found = walk.tryEntry(entry, depth, maxDepth);
     if (typeof found === 'string') return found;
     return found.allowed ? 'allowed' : OUTCOME_OF_REASON[found.reason];
   }
 
-  #traced({ permission, cap, link, position }: CompiledEntry, place: Place, outcome: EntryOutcome): TracedEntry {
+  #traced(entry: CompiledEntry, at: ChainPosition, outcome: EntryOutcome): TracedEntry {
+    const { permission, cap, link, position } = entry;
     return {
       index: position,
       resource: permission.resource,
@@ -148,7 +160,7 @@ class Tracing {
             type: 'delegation',
             delegationId: link.delegationId,
             fromAgent: link.fromAgent,
-            ...this.#above(link, place, outcome),
+            ...this.#above(link, at, outcome),
           }
         : { type: 'own' },
       outcome,
@@ -159,11 +171,7 @@ class Tracing {
   }
 
   /** What the source of a delegation holds for this call; nothing where the chain was not followed up. */
-  #above(
-    link: NonNullable<CompiledEntry['link']>,
-    place: Place,
-    outcome: EntryOutcome,
-  ): Pick<TracedLink, 'fromStatus' | 'entries'> {
+  #above(link: Link, position: ChainPosition, outcome: EntryOutcome): Pick<TracedLink, 'fromStatus' | 'entries'> {
     if (
       !matched(outcome) ||
       outcome === 'not-needed' ||
@@ -177,7 +185,7 @@ class Tracing {
     const fromStatus = agentStatus(source, this.#ask.now);
     const entries: TracedEntry[] = [];
     if (fromStatus !== 'active') return { fromStatus, entries };
-    const higher = { below: place.below + 1, maxDepth: Math.min(place.maxDepth, link.maxDepth) };
+    const above = positionAbove(position, link);
     let satisfied = false;
     for (const entry of matching(source, this.#ask.resource)) {
       if (!acts(entry, this.#ask.action)) continue;
@@ -186,9 +194,9 @@ class Tracing {
         continue;
       }
       this.#left--;
-      const found = this.#tried(entry, higher, satisfied);
+      const found = this.#try(entry, above, satisfied);
       if (found === 'allowed') satisfied = true;
-      entries.push(this.#traced(entry, higher, found));
+      entries.push(this.#traced(entry, above, found));
     }
     return { fromStatus, entries };
   }

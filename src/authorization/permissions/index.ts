@@ -5,9 +5,10 @@ import { permissionRoutes } from './routes.ts';
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
 export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
-export { hasEnded, isLivingDelegation } from './chains.ts';
+export { isLiveDelegation, liveDelegations } from './chains.ts';
 export type { CompiledAgent } from './compile.ts';
 export { REASONS, type Reason } from './decide.ts';
+export { type DelegationSources, findDelegationSources, MAX_SOURCE_STEPS } from './delegation-sources.ts';
 export { effectivePermissions } from './effective.ts';
 export { PolicyErrors } from './errors.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
@@ -18,7 +19,6 @@ export { askOf, PolicyCache, readChains } from './policy.ts';
 export { assertPolicyWeight } from './policy-weight.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, CallContext, DecisionTrace, mayCheck } from './routes.ts';
 export { Constraints, Permission, PermissionSource, Permissions } from './schema.ts';
-export { MAX_SUPPLY_STEPS, type Supply, supplyOf } from './supply.ts';
 
 export const permissions = defineModule({
   name: 'permissions',
