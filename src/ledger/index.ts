@@ -1,3 +1,4 @@
+export { changedFields } from './changed-fields.ts';
 export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './decision.ts';
 export type { AuditRecord, NewEvent } from './entry.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';

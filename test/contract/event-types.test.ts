@@ -45,6 +45,21 @@ const PAYLOADS: Record<EventType, Json> = {
     ipAddress: text,
   },
   'budget.exceeded': { agentId, budgetId: id('bdg'), metric: 'cost', limit: 1, used: 1.5, window: 'day' },
+  'budget.created': { agentId, budgetId: id('bdg') },
+  'budget.updated': { agentId, budgetId: id('bdg') },
+  'budget.deleted': { agentId, budgetId: id('bdg') },
+  'client.created': { clientId: text, name: 'Test client', origin: 'self' },
+  'client.deleted': { clientId: text },
+  'invite.created': { inviteId: id('inv'), role: 'user' },
+  'invite.revoked': { inviteId: id('inv'), reason: 'revoked' },
+  'mcp.created': { serverId: id('mcp'), name: text },
+  'mcp.updated': { serverId: id('mcp'), name: text },
+  'mcp.deleted': { serverId: id('mcp'), name: text },
+  'tenant.created': { tenantId: id('tnt'), name: text },
+  'token.created': { tokenId: id('tok'), userId: text, name: text },
+  'token.revoked': { tokenId: id('tok'), userId: text, reason: 'revoked' },
+  'user.created': { userId: text, role: 'user' },
+  'user.deleted': { userId: text },
   'cost.recorded': { costId: id('cst'), agentId, amount: 1.5, currency: 'USD', tokens: 7, auditId: id('aud') },
   'delegation.created': {
     delegationId: id('dlg'),
@@ -66,6 +81,11 @@ const PAYLOADS: Record<EventType, Json> = {
   'grant.revoked': { grantId: id('grt'), clientId: text, agentId, reason: 'revoked' },
   'user.updated': { userId: text, changed: ['name'] },
 };
+
+/** What administration does is about nobody, or about somebody else than those who watch below. */
+const ADMINISTRATION: ReadonlySet<string> = new Set(
+  Object.keys(EVENT_TYPES).filter((type) => /^(client|invite|mcp|tenant)\.|^user\.(created|deleted)$/.test(type)),
+);
 
 interface Person extends TestUser {
   readonly main: TestAgent;
@@ -123,6 +143,12 @@ async function everything(someone: Person): Promise<void> {
     permissions: [{ resource: 'db:x', actions: ['read'] }],
   });
   await ok('DELETE', `/delegations/${delegation.id}`, someone);
+  const budget = await ok('POST', '/budgets', someone, { agentId: main.id, metric: 'calls', limit: 9, window: 'day' });
+  await ok('PATCH', `/budgets/${budget.id}`, someone, { limit: 10 });
+  await ok('DELETE', `/budgets/${budget.id}`, someone);
+  const apiToken = await ok('POST', '/api-tokens', someone, { name: 'ci' });
+  await ok('DELETE', `/api-tokens/${apiToken.id}`, someone);
+  await administration();
   await ok('POST', '/budgets', someone, { agentId: main.id, metric: 'cost', limit: 1, window: 'day' });
   await ok('POST', '/costs', someone, { agentId: main.id, amount: 1.5, tokens: 7, auditId });
   const client = await register(t);
@@ -131,6 +157,21 @@ async function everything(someone: Person): Promise<void> {
   await ok('DELETE', `/oauth/grants/${grant.id}`, someone);
   // Asking for anomalies has the detector look.
   expect((await ok('GET', '/anomalies', someone)).length).toBe(1);
+}
+
+let runs = 0;
+async function administration(): Promise<void> {
+  const run = ++runs;
+  await ok('POST', '/tenants', admin, { name: `tenant ${run}` });
+  const invite = await ok('POST', '/invites', admin, { email: `invited-${run}@example.com` });
+  await ok('DELETE', `/invites/${invite.id}`, admin);
+  const server = await ok('POST', '/mcp/servers', admin, { name: `server ${run}`, endpoint: 'https://mcp.example/x' });
+  await ok('PATCH', `/mcp/servers/${server.id}`, admin, { tools: ['a'] });
+  await ok('DELETE', `/mcp/servers/${server.id}`, admin);
+  const client = await register(t);
+  await ok('DELETE', `/oauth/clients/${client.client_id}`, admin);
+  const { id } = await signUp(t);
+  await ok('DELETE', `/users/${id}`, admin);
 }
 
 interface Row {
@@ -192,12 +233,25 @@ describe('every type of event', () => {
     const all = (live['owner'] as Stream).seen;
     await (live['owner'] as Stream).until(() => all.some((e) => e.event === 'anomaly.detected'));
     const listed: Json[] = await ok('GET', '/events?limit=1000', owner);
-    for (const type of Object.keys(EVENT_TYPES) as EventType[]) {
+    for (const type of ADMINISTRATION) {
+      const events = (live['admin'] as Stream).seen.filter((e) => e.event === type);
+      expect(events.length, type).toBeGreaterThan(0);
+      for (const { data: record } of events) {
+        expect(record.data, type).toEqual(PAYLOADS[type as EventType]);
+        expect(record.actor, type).toEqual(
+          expect.objectContaining({ kind: text, id: type === 'client.created' ? null : text }),
+        );
+        expect(record, type).toHaveProperty(/created$/.test(type) ? 'after' : 'before');
+      }
+    }
+    for (const type of (Object.keys(EVENT_TYPES) as EventType[]).filter((name) => !ADMINISTRATION.has(name))) {
       const events = all.filter((e) => e.event === type);
       expect(events.length, type).toBeGreaterThan(0);
       for (const { id, data: record } of events) {
         expect(record.data, type).toEqual(PAYLOADS[type]);
-        const about = /^(auth|user)\./.test(type) ? {} : { agentId: record.data.agentId ?? record.data.fromAgent };
+        const about = /^(auth|token|user)\./.test(type)
+          ? {}
+          : { agentId: record.data.agentId ?? record.data.fromAgent };
         const { actor, before, after, ...rest } = record;
         expect(rest).toEqual({ id, type, timestamp: time, data: record.data, ...about, userId: owner.id });
         expect(actor, type).toEqual(type === 'audit' ? undefined : expect.objectContaining({ kind: text }));
@@ -248,7 +302,7 @@ describe('of every type of event, everybody is shown what is theirs, all of it, 
     const mine = rows.filter(MAY[name] as (row: Row) => boolean).map((row) => row.id);
     if (name === 'owner' || name === 'stranger')
       expect(new Set(rows.filter((row) => mine.includes(row.id)).map((row) => row.type))).toEqual(
-        new Set(Object.keys(EVENT_TYPES)),
+        new Set(Object.keys(EVENT_TYPES).filter((type) => !ADMINISTRATION.has(type))),
       );
     const as = tokenOf[name] as string;
     const stream = live[name] as Stream;

@@ -1,6 +1,7 @@
 import type { Caller } from '../../access/caller.ts';
 import { assertNotItself, findChangeable } from '../../authorization/agents/index.ts';
 import { newId } from '../../kernel/ids.ts';
+import { changedFields, type NewEvent } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { BudgetRow, Db } from '../../storage/index.ts';
 import { CostErrors } from './errors.ts';
@@ -40,6 +41,7 @@ export async function createBudget(platform: Platform, caller: Caller, input: Cr
     };
     await db.insertInto('budgets').values(row).execute();
     change.invalidate();
+    change.emit({ ...budgetEvent('budget.created', row), after: settingsOf(row) });
     return toBudget(row, now);
   });
 }
@@ -99,6 +101,7 @@ export async function updateBudget(
     const { id: _, ...set } = changed;
     await db.updateTable('budgets').set(set).where('id', '=', id).execute();
     change.invalidate();
+    change.emit({ ...budgetEvent('budget.updated', row), ...changedFields(settingsOf(row), settingsOf(changed)) });
     return toBudget(changed, now);
   });
 }
@@ -110,5 +113,22 @@ export async function deleteBudget(platform: Platform, caller: Caller, id: strin
     assertNotItself(caller.principal, row.agent_id);
     await change.db.deleteFrom('budgets').where('id', '=', row.id).execute();
     change.invalidate();
+    change.emit({ ...budgetEvent('budget.deleted', row), before: settingsOf(row) });
   });
 }
+
+/** What was set, without what has been used of it. */
+const settingsOf = (row: BudgetRow) => ({
+  metric: row.metric,
+  currency: row.currency,
+  limit: row.limit_value,
+  window: row.window_kind,
+  onExceed: row.on_exceed,
+});
+
+const budgetEvent = (type: 'budget.created' | 'budget.updated' | 'budget.deleted', row: BudgetRow): NewEvent => ({
+  type,
+  agentId: row.agent_id,
+  userId: row.user_id,
+  data: { budgetId: row.id, agentId: row.agent_id },
+});

@@ -1,4 +1,5 @@
 import type { Caller } from '../../access/caller.ts';
+import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
 import { assertPolicyWeight } from '../permissions/policy-weight.ts';
@@ -48,7 +49,13 @@ export async function updateAgent(platform: Platform, caller: Caller, id: string
       .where('id', '=', id)
       .execute();
     const fields = changed.map((column) => (column === 'expires_at' ? 'expiresAt' : column));
-    change.emit({ type: 'agent.updated', agentId: id, userId: row.owner_id, data: { agentId: id, changed: fields } });
+    change.emit({
+      type: 'agent.updated',
+      agentId: id,
+      userId: row.owner_id,
+      data: { agentId: id, changed: fields },
+      ...changedFields(toAgent(row, now), toAgent(after, now)),
+    });
     return toAgent(after, now);
   });
 }

@@ -1,5 +1,6 @@
 import type { Changer } from '../../access/caller.ts';
 import { newId } from '../../kernel/ids.ts';
+import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, McpServerRow } from '../../storage/index.ts';
 import { McpErrors } from './errors.ts';
@@ -42,7 +43,11 @@ export async function registerServer(
     if (there) await db.updateTable('mcp_servers').set(row).where('id', '=', row.id).execute();
     else await db.insertInto('mcp_servers').values(row).execute();
     change.invalidate();
-    return toServer(row);
+    const server = toServer(row);
+    const data = { serverId: row.id, name: row.name };
+    if (there) change.emit({ type: 'mcp.updated', data, ...changedFields(toServer(there), server) });
+    else change.emit({ type: 'mcp.created', data, after: { ...server } });
+    return server;
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Changer } from '../../access/caller.ts';
+import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { McpServerRow } from '../../storage/index.ts';
 import { McpErrors } from './errors.ts';
@@ -33,7 +34,10 @@ export async function updateServer(
     after.updated_at = now;
     await db.updateTable('mcp_servers').set(after).where('id', '=', id).execute();
     change.invalidate();
-    return toServer(after);
+    const server = toServer(after);
+    const data = { serverId: id, name: after.name };
+    change.emit({ type: 'mcp.updated', data, ...changedFields(toServer(row), server) });
+    return server;
   });
 }
 
@@ -41,8 +45,10 @@ export async function updateServer(
 export async function removeServer(platform: Platform, caller: Changer, id: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
-    await findServer(change.db, id);
+    const row = await findServer(change.db, id);
     await change.db.deleteFrom('mcp_servers').where('id', '=', id).execute();
     change.invalidate();
+    const data = { serverId: id, name: row.name };
+    change.emit({ type: 'mcp.deleted', data, before: { ...toServer(row) } });
   });
 }

@@ -5,7 +5,7 @@ import type { OAuthClientRow } from '../../storage/index.ts';
 import { revokeUnusedAgents } from '../consent/consent-agent.ts';
 import { deleteExpiredForms } from '../consent/consent-form.ts';
 import { endGrants } from '../consent/grants.ts';
-import { getClientRow } from './client.ts';
+import { getClientRow, toRegistration } from './client.ts';
 import { isDocumentId } from './metadata-document.ts';
 
 /** Returns a page of clients, newest first. */
@@ -34,12 +34,17 @@ export async function deleteClient(platform: Platform, caller: Changer, id: stri
           .where('revoked_at', 'is', null)
           .executeTakeFirst()
       : undefined;
-    if (!granted) await getClientRow(db, id);
+    const row = granted ? undefined : await getClientRow(db, id);
     await endGrants(change, 'client_id', [id], 'client-deleted');
     await revokeUnusedAgents(change, id, 'client-deleted');
     for (const table of ['oauth_consents', 'oauth_codes', 'oauth_client_agents'] as const)
       await db.deleteFrom(table).where('client_id', '=', id).execute();
     await db.deleteFrom('oauth_clients').where('id', '=', id).execute();
+    change.emit({
+      type: 'client.deleted',
+      data: { clientId: id },
+      ...(row ? { before: toRegistration(row) } : {}),
+    });
   });
 }
 

@@ -162,6 +162,11 @@ export async function registerClient(platform: Platform, caller: Changer, value:
       last_used_at: null,
     };
     await change.db.insertInto('oauth_clients').values(client).execute();
+    change.emit({
+      type: 'client.created',
+      data: { clientId: client.id, name: client.name, origin },
+      after: toRegistration(client),
+    });
     if (origin === 'self') await deleteOldestUnused(change, platform.config.mcp.unusedClients);
     return client;
   });

@@ -47,7 +47,14 @@ export async function createApiToken(
       expires_at: expiresAt,
     };
     await db.insertInto('api_tokens').values(row).execute();
-    return { ...toApiToken(row), token };
+    const made = toApiToken(row);
+    change.emit({
+      type: 'token.created',
+      userId: row.user_id,
+      data: { tokenId: row.id, userId: row.user_id, name: row.name },
+      after: { ...made },
+    });
+    return { ...made, token };
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Changer } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
+import { toApiToken } from './api-token.ts';
 import { ApiTokenErrors } from './errors.ts';
 
 /** Ends an API token at once, on every instance. 404 API_TOKEN_NOT_FOUND for what is out of reach as for what does not exist. */
@@ -9,8 +10,14 @@ export async function revokeApiToken(platform: Platform, caller: Changer, id: st
     const visibility = await caller.reauthorize(change.db);
     let query = change.db.deleteFrom('api_tokens').where('id', '=', id);
     if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
-    const { numDeletedRows } = await query.executeTakeFirstOrThrow();
-    if (numDeletedRows === 0n) throw ApiTokenErrors.API_TOKEN_NOT_FOUND();
+    const row = await query.returningAll().executeTakeFirst();
+    if (!row) throw ApiTokenErrors.API_TOKEN_NOT_FOUND();
     change.invalidate();
+    change.emit({
+      type: 'token.revoked',
+      userId: row.user_id,
+      data: { tokenId: id, userId: row.user_id, reason: 'revoked' },
+      before: { ...toApiToken(row) },
+    });
   });
 }

@@ -2,7 +2,7 @@ import type { Changer } from '../../access/caller.ts';
 import { DAY_MS, isoTime } from '../../kernel/clock.ts';
 import { isId, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
-import type { Change } from '../../ledger/index.ts';
+import type { Change, NewEvent } from '../../ledger/index.ts';
 import { brandOf, type Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, InviteRow } from '../../storage/index.ts';
@@ -60,6 +60,12 @@ export async function createInvite(
       .where((eb) => eb.or([eb('email_key', '=', invite.email_key), eb('expires_at', '<=', now)]))
       .execute();
     await db.insertInto('invites').values(invite).execute();
+    change.emit({
+      type: 'invite.created',
+      userId: invite.invited_by,
+      data: { inviteId: invite.id, role: invite.role },
+      after: { ...toInvite(invite) },
+    });
     return invite;
   });
   const url = linkTo(platform, '/account/sign-up', { invite: token, email: row.email });
@@ -84,15 +90,24 @@ export async function deleteInvite(platform: Platform, caller: Changer, id: stri
   await platform.ledger.change(caller.actor, async (change) => {
     const { db } = change;
     await caller.reauthorize(db);
-    const { numDeletedRows } = await db.deleteFrom('invites').where('id', '=', id).executeTakeFirstOrThrow();
-    if (numDeletedRows === 0n) throw UserErrors.INVITE_NOT_FOUND();
+    const row = await db.deleteFrom('invites').where('id', '=', id).returningAll().executeTakeFirst();
+    if (!row) throw UserErrors.INVITE_NOT_FOUND();
+    change.emit(inviteRevoked(row, 'revoked'));
   });
 }
 
 /** Ends the invitations that a user made. */
-export async function endInvitesBy({ db }: Change, userId: string): Promise<void> {
-  await db.deleteFrom('invites').where('invited_by', '=', userId).execute();
+export async function endInvitesBy(change: Change, userId: string): Promise<void> {
+  const rows = await change.db.deleteFrom('invites').where('invited_by', '=', userId).returningAll().execute();
+  for (const row of rows) change.emit(inviteRevoked(row, 'inviter-ended'));
 }
+
+const inviteRevoked = (row: InviteRow, reason: string): NewEvent => ({
+  type: 'invite.revoked',
+  userId: row.invited_by,
+  data: { inviteId: row.id, reason },
+  before: { ...toInvite(row) },
+});
 
 /**
  * Accepts an invitation: of many at once exactly one gets it. 403 INVITE_INVALID unless it is for this address, and made by

@@ -52,9 +52,11 @@ const alive = async (t: TestService, session: SignedIn): Promise<boolean> =>
   (await t.call('GET', '/auth/session', { as: session })).status === 200;
 const capped = (multiSession: ConfigInput['multiSession'], o: TestOptions = {}) =>
   createTestService({ ...o, config: { multiSession } });
-/** Events about one person, oldest first. */
+/** Events of one person's sign-ins, oldest first. */
 const told = async (t: TestService, userId: string) =>
-  (await eventsOf(t)).filter((e) => e.userId === userId).map(({ type, data }) => ({ type, ...data }));
+  (await eventsOf(t))
+    .filter((e) => e.userId === userId && e.type.startsWith('auth.'))
+    .map(({ type, data }) => ({ type, ...data }));
 
 let t: TestService;
 let ada: TestUser;

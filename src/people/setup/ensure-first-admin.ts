@@ -36,10 +36,11 @@ export async function ensureFirstAdmin(platform: Platform): Promise<FirstAdmin> 
     throw new ConfigError([`admin.password: ${error.message}`]);
   });
   const passwordHash = await hashPassword(password);
-  return platform.ledger.change(SYSTEM, async ({ db, now }) => {
+  return platform.ledger.change(SYSTEM, async (change) => {
+    const { db } = change;
     const meanwhile = await existing(db);
     if (meanwhile) return meanwhile;
-    await insertUser(db, now, { email, role: 'admin', passwordHash, emailVerified: true });
+    await insertUser(change, { email, role: 'admin', passwordHash, emailVerified: true });
     await db.deleteFrom('setup_links').execute();
     return { kind: 'created', email };
   });

@@ -67,7 +67,7 @@ export async function completeSetup(
       .executeTakeFirstOrThrow();
     if (numDeletedRows !== 1n) throw UserErrors.SETUP_LINK_INVALID({ reason: 'link-unknown' });
     await db.deleteFrom('setup_links').execute();
-    const row = await insertUser(db, now, {
+    const row = await insertUser(change, {
       email: input.email,
       name: input.name,
       role: 'admin',

@@ -48,7 +48,7 @@ export async function signUp(
     const invite = inviteToken === undefined ? undefined : await takeInvite(change, inviteToken, email);
     const row = invite
       ? await acceptInvite(platform, change, invite, user, device.ip)
-      : await insertUser(change.db, change.now, { ...user, role: 'user' });
+      : await insertUser(change, { ...user, role: 'user' });
     return { ...(await startSession(platform, change, row, 'sign-up', true, device)), advice };
   });
 }
@@ -63,7 +63,7 @@ async function acceptInvite(
 ): Promise<UserRow> {
   const known = await findUserByEmail(change.db, user.email);
   if (!known || known.email_verified === 1)
-    return insertUser(change.db, change.now, { ...user, role, tenantId: tenant_id, emailVerified: true });
+    return insertUser(change, { ...user, role, tenantId: tenant_id, emailVerified: true });
   const { passwordHash, name = null } = user;
   const before = await proveAddress(platform, change, known, { ip, chosen: { passwordHash, name } });
   const after: UserRow = { ...before, role: known.role === 'admin' ? 'admin' : role, tenant_id };
@@ -125,6 +125,6 @@ async function contest({ db }: Change, { id }: UserRow): Promise<void> {
 }
 
 const makeUnverified = (change: Change, user: Wanted): Promise<UserRow> =>
-  insertUser(change.db, change.now, { ...user, role: 'user' });
+  insertUser(change, { ...user, role: 'user' });
 
 const isEmailInUse = (error: unknown): boolean => (error as { code?: unknown }).code === UserErrors.EMAIL_IN_USE.code;

@@ -19,7 +19,9 @@ export async function createTenant(platform: Platform, caller: Changer, input: C
     }
     const row: TenantRow = { id, name: input.name, slug, created_at: now };
     await db.insertInto('tenants').values(row).execute();
-    return toTenant(row);
+    const tenant = toTenant(row);
+    change.emit({ type: 'tenant.created', data: { tenantId: id, name: row.name }, after: { ...tenant } });
+    return tenant;
   });
 }
 

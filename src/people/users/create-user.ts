@@ -15,7 +15,7 @@ export async function createUser(
 ): Promise<User> {
   await assertPasswordAllowed(platform, password, { action: 'create', userId: null, email });
   const passwordHash = await hashPassword(password);
-  return platform.ledger.change(actor, async ({ db, now }) =>
-    toUser(await insertUser(db, now, { email, name, role, passwordHash, emailVerified })),
+  return platform.ledger.change(actor, async (change) =>
+    toUser(await insertUser(change, { email, name, role, passwordHash, emailVerified })),
   );
 }

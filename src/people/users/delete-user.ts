@@ -2,7 +2,7 @@ import type { Changer } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
 import { endInvitesBy } from '../invites/invites.ts';
 import { endSessions } from '../sessions/index.ts';
-import { assertAnotherAdmin, requireUser } from './store.ts';
+import { assertAnotherAdmin, requireUser, toUser } from './store.ts';
 
 /**
  * Deletes a user; for administrators. In one change the sessions, API tokens and invitations of theirs end and the agents are
@@ -42,5 +42,7 @@ export async function deleteUser(platform: Platform, caller: Changer, id: string
         data: { agentId: agent.id, reason: 'owner-deleted' },
       });
     await db.deleteFrom('users').where('id', '=', id).execute();
+    const { id: _, createdAt, updatedAt, ...before } = toUser(user);
+    change.emit({ type: 'user.deleted', userId: id, data: { userId: id }, before });
   });
 }

@@ -2,6 +2,7 @@ import type { Owners } from '../../access/owners.ts';
 import type { UserPrincipal } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
+import type { Change } from '../../ledger/index.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
 import { emailKey } from './email.ts';
 import { UserErrors } from './errors.ts';
@@ -29,7 +30,8 @@ export interface NewUser {
 }
 
 /** 422 EMAIL_IN_USE when the address is taken, however it is spelt. At most one of many at once gets it. */
-export async function insertUser(db: Db, now: number, user: NewUser): Promise<UserRow> {
+export async function insertUser(change: Change, user: NewUser): Promise<UserRow> {
+  const { db, now } = change;
   const row: UserRow = {
     id: newId('user', now),
     email: user.email,
@@ -49,6 +51,10 @@ export async function insertUser(db: Db, now: number, user: NewUser): Promise<Us
     .onConflict((oc) => oc.column('email_key').doNothing())
     .executeTakeFirstOrThrow();
   if (numInsertedOrUpdatedRows === 0n) throw UserErrors.EMAIL_IN_USE({ details: { path: 'email' } });
+  // Who makes an account without a credential makes their own.
+  if (change.actor.id === null) change.actAs({ ...change.actor, id: row.id });
+  const { id, createdAt: _, updatedAt: __, ...after } = toUser(row);
+  change.emit({ type: 'user.created', userId: id, data: { userId: id, role: row.role }, after });
   return row;
 }
 

@@ -1,5 +1,5 @@
 import type { Changer } from '../../access/caller.ts';
-import type { Change } from '../../ledger/index.ts';
+import { type Change, changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
 import { endInvitesBy } from '../invites/invites.ts';
@@ -58,5 +58,8 @@ export async function writeUser(change: Change, before: UserRow, after: UserRow)
     ...(after.role === before.role ? [] : ['role']),
     ...(movesTenant ? ['tenantId'] : []),
   ];
-  if (changed.length > 0) change.emit({ type: 'user.updated', userId: id, data: { userId: id, changed } });
+  if (changed.length > 0) {
+    const fields = changedFields(toUser(before), toUser(after));
+    change.emit({ type: 'user.updated', userId: id, data: { userId: id, changed }, ...fields });
+  }
 }
