@@ -19,10 +19,10 @@ beforeAll(async () => {
   person = await signUp(t);
 });
 
-it('goes from registration to a token, to our API, and on by refreshing', async () => {
+it('registers a client, gets a token, calls the API and refreshes the token', async () => {
   const client = await register(t);
-  const asked = ask(client, { scope: 'mcp:read agents:read' });
-  const r = await exchange(t, asked, await code(t, person, asked));
+  const request = ask(client, { scope: 'mcp:read agents:read' });
+  const r = await exchange(t, request, await code(t, person, request));
   expect(r.status, r.text).toBe(200);
   expect(claimsOf(r.body.access_token)).toMatchObject({
     iss: 'http://localhost:3000',

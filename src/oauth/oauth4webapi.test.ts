@@ -6,7 +6,7 @@ import { createTestService, type TestService } from '../../test/support/service.
 const ISSUER = new URL('http://localhost:3000');
 const CALLBACK = 'https://app.example/callback';
 
-/** A library that we did not write takes every step, and judges every answer. */
+/** An independent client library performs every step and validates every response. */
 let t: TestService;
 let person: Person;
 let as: oauth.AuthorizationServer;
@@ -16,7 +16,7 @@ const toUs = {
 } as const;
 
 beforeAll(async () => {
-  // It judges the times of tokens by the clock of this machine.
+  // The library compares token times with the clock of this machine.
   t = await createTestService({ lasting: true, config: { mcp: { signing: 'EdDSA' } } });
   t.clock.set(new Date().toISOString());
   person = await signUp(t);
@@ -35,7 +35,7 @@ async function registered(metadata: Record<string, oauth.JsonValue> = {}): Promi
   return (await oauth.processDynamicClientRegistrationResponse(response)) as oauth.Client;
 }
 
-/** The person allows it in their browser; gives what comes back to the client, validated. */
+/** Consents as the person, and returns the validated authorization response. */
 async function authorized(
   client: oauth.Client,
   verifier: string,
@@ -76,7 +76,7 @@ it.each(Object.keys(METHODS))(
     );
     expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'mcp:read agents:read', expires_in: 3600 });
 
-    // The resource's side, by the published keys.
+    // Verifies the token as a resource server does, with the published keys.
     const claims = await oauth.validateJwtAccessToken(
       as,
       new Request('http://localhost:3000/agents', { headers: { authorization: `Bearer ${tokens.access_token}` } }),
@@ -126,7 +126,7 @@ it.each(Object.keys(METHODS))(
   },
 );
 
-it('[RFC 6749 5.2] its errors are understood: wrong verifier, used refresh token, denied consent', async () => {
+it('[RFC 6749 5.2] the library understands errors: wrong verifier, used refresh token, denied consent', async () => {
   const client = await registered({ token_endpoint_auth_method: 'none' });
   const verifier = oauth.generateRandomCodeVerifier();
   const wrong = await oauth.authorizationCodeGrantRequest(
@@ -154,7 +154,7 @@ it('[RFC 6749 5.2] its errors are understood: wrong verifier, used refresh token
   );
 });
 
-it('[RFC 6749 4.4; RFC 8693 2] a service agent gets a token, and passes some of it on', async () => {
+it('[RFC 6749 4.4; RFC 8693 2] a service agent gets a token, and exchanges it for a narrower one', async () => {
   const alice = await t.user();
   const service = await t.agent(alice, {
     type: 'service',

@@ -244,7 +244,10 @@ const introspection = atEveryPath((path, mount) =>
     mount,
     summary: 'Introspect a token',
     description:
-      'RFC 7662. Administrators (Bearer) may ask about every token; clients that have a secret, and agents with their id and token as such, about those of their own grants and of the resources for which an administrator registered them. What is not a live token, or not theirs, is exactly {"active":false}.',
+      'RFC 7662. Administrators (Bearer) may introspect every token. Clients that have a secret may introspect ' +
+      'tokens of their own grants and of the resources for which an administrator registered them; agents authenticate ' +
+      'as clients with their id and agent token. For any other token, and for one that is not valid, the response is ' +
+      'exactly {"active":false}.',
     access: 'public',
     rateLimit: 'introspection',
     form: 'only',

@@ -26,7 +26,7 @@ const CALLBACK = 'https://app.example/callback';
 let t: TestService;
 let person: Person;
 let client: Json;
-/** Registered by an administrator: errors of its requests are answered by redirect. */
+/** Registered by an administrator, so errors of its requests are redirected. */
 let vouched: Json;
 beforeAll(async () => {
   t = await createTestService({ lasting: true });
@@ -59,7 +59,7 @@ describe('GET /oauth/authorize', () => {
     },
   );
 
-  it('leads whoever is not signed in to the sign-in page and back', async () => {
+  it('redirects to the sign-in page and back without a session', async () => {
     const path = authorizePath(ask(client));
     const r = await t.call('GET', path);
     expect(r.status).toBe(303);
@@ -68,7 +68,7 @@ describe('GET /oauth/authorize', () => {
     expect(to.searchParams.get('returnTo')).toBe(path);
   });
 
-  it('is of use to people only: 403 for an agent, 401 for a bad token', async () => {
+  it('returns 403 for an agent and 401 for an invalid token', async () => {
     const agent = await t.agent(await t.user());
     expect((await opened(t, authorizePath(ask(client)), { as: agent })).status).toBe(403);
     expect((await opened(t, authorizePath(ask(client)), { as: 'lgs_bad' })).status).toBe(401);
@@ -97,7 +97,7 @@ describe('GET /oauth/authorize', () => {
     expect(r.headers.get('content-type')).toMatch(/^text\/html/);
   });
 
-  it('answers programs in the form of OAuth errors', async () => {
+  it('returns an OAuth error as JSON if the client does not accept HTML', async () => {
     const r = await opened(t, authorizePath(ask(client, { redirect_uri: 'https://evil.example/' })), { as: person });
     expect([r.status, r.body]).toEqual([
       400,
@@ -105,9 +105,9 @@ describe('GET /oauth/authorize', () => {
     ]);
   });
 
-  it.each(['client_id', 'redirect_uri'])('[RFC 6749 3.1] redirects nowhere when %s comes twice', async (name) => {
-    const asked = ask(client);
-    const r = await opened(t, `${authorizePath(asked)}&${name}=${encodeURIComponent(asked.query[name] ?? '')}`, {
+  it.each(['client_id', 'redirect_uri'])('[RFC 6749 3.1] does not redirect if %s is repeated', async (name) => {
+    const request = ask(client);
+    const r = await opened(t, `${authorizePath(request)}&${name}=${encodeURIComponent(request.query[name] ?? '')}`, {
       as: person,
     });
     expect([r.status, r.headers.has('location')]).toEqual([400, false]);
@@ -160,10 +160,10 @@ describe('GET /oauth/authorize', () => {
     expect([r.status, locationOf(r).searchParams.get('error')]).toEqual([302, error]);
   });
 
-  it('[MCP 2026-07-28 authorization] a client asks for more than it registered, as after a challenge; one that an administrator bound does not', async () => {
+  it('[MCP 2026-07-28 authorization] a client may request more scopes than it registered itself, but not more than an administrator registered', async () => {
     const scope = 'mcp:read openid';
-    const errorOf = async (of: Json, asked: string | undefined) => {
-      const r = await opened(t, authorizePath(ask(of, { scope: asked })), { as: await signUp(t) });
+    const errorOf = async (of: Json, request: string | undefined) => {
+      const r = await opened(t, authorizePath(ask(of, { scope: request })), { as: await signUp(t) });
       return r.status === 200
         ? [...r.text.matchAll(/name="scope:([^"]+)"/g)].map((m) => m[1])
         : locationOf(r).searchParams.get('error');
@@ -179,7 +179,7 @@ describe('GET /oauth/authorize', () => {
     expect(await errorOf(bound, 'mcp:read mcp:execute')).toBe('invalid_scope');
   });
 
-  it('[RFC 6749 3.1] a parameter without a value is as if it were not there', async () => {
+  it('[RFC 6749 3.1] a parameter without a value counts as omitted', async () => {
     for (const name of [
       'resource',
       'prompt',
@@ -204,27 +204,27 @@ describe('GET /oauth/authorize', () => {
     expect((await get({ client_id: '' })).status).toBe(400);
   });
 
-  it('[OIDC Core 3.1.2.1] answers prompt=none without asking anybody', async () => {
+  it('[OIDC Core 3.1.2.1] answers prompt=none without showing a page', async () => {
     expect(locationOf(await getVouched({ prompt: 'none' })).searchParams.get('error')).toBe('consent_required');
     expect(locationOf(await opened(t, authorizePath(ask(vouched, { prompt: 'none' })))).searchParams.get('error')).toBe(
       'login_required',
     );
   });
 
-  it('[RFC 6749 3.1] ignores parameters it does not know, and takes a registered query along', async () => {
+  it('[RFC 6749 3.1] ignores unknown parameters, and keeps the query of the registered URI', async () => {
     const own = await register(t, { redirect_uris: ['https://app.example/callback?tenant=1'] });
     const r = await consent(t, person, ask(own, { nonce: 'x', display: 'popup', response_mode: 'query' }));
     expect(r.status).toBe(303);
     expect(locationOf(r).search).toMatch(/^\?tenant=1&code=/);
   });
 
-  it('[RFC 6749 3.1.2.3] may leave out the only redirect URI, here and with the code', async () => {
-    const asked = ask(client, { redirect_uri: undefined });
+  it('[RFC 6749 3.1.2.3] a client with one redirect URI may omit it, here and at the token endpoint', async () => {
+    const request = ask(client, { redirect_uri: undefined });
     const first = await form(t, '/oauth/token', {
       grant_type: 'authorization_code',
-      code: await code(t, person, asked),
+      code: await code(t, person, request),
       client_id: client.client_id,
-      code_verifier: asked.verifier,
+      code_verifier: request.verifier,
     });
     expect(first.status, first.text).toBe(200);
     const two = await register(t, { redirect_uris: [CALLBACK, 'https://app.example/other'] });
@@ -252,12 +252,12 @@ describe('redirect URIs on loopback', () => {
     'http://[::1]:1/callback',
     'http://127.0.0.1:1024/',
   ])('[RFC 8252 7.3] on loopback the port may differ: %s is registered', async (uri) => {
-    const asked = ask(native, { redirect_uri: uri });
-    const r = await consent(t, person, asked);
+    const request = ask(native, { redirect_uri: uri });
+    const r = await consent(t, person, request);
     expect(r.status, r.text).toBe(303);
     expect(r.headers.get('location')?.startsWith(`${uri}?code=`)).toBe(true);
     const codeOf = new URLSearchParams((r.headers.get('location') ?? '').split('?')[1]).get('code') ?? '';
-    expect((await exchange(t, asked, codeOf)).status).toBe(200);
+    expect((await exchange(t, request, codeOf)).status).toBe(200);
   });
 
   it.each([
@@ -284,7 +284,7 @@ describe('redirect URIs on loopback', () => {
 });
 
 describe('the consent page', () => {
-  it('has a sentence and a choice for each scope, the agent that will act, and two buttons of the same kind', async () => {
+  it('has a sentence and a checkbox for each scope, the agent that will act, and two buttons of the same kind', async () => {
     const { text } = await get({ scope: 'mcp:read mcp:execute agents:read' }, await signUp(t));
     expect(text.match(/type="checkbox"/g)).toHaveLength(3);
     expect(text).toContain('name="scope:agents:read"');
@@ -294,7 +294,7 @@ describe('the consent page', () => {
     expect(buttons[0]).toBe(buttons[1]);
   });
 
-  it('[RFC 9700 4.16] the consent page cannot be framed, loads nothing, runs nothing and is not kept', async () => {
+  it('[RFC 9700 4.16] the consent page cannot be framed or cached, and loads and runs nothing', async () => {
     const r = await get({}, await signUp(t));
     const csp = r.headers.get('content-security-policy') ?? '';
     expect(csp).toContain("default-src 'none'");
@@ -307,14 +307,14 @@ describe('the consent page', () => {
     expect(r.text).not.toMatch(/<script|<img|<link|src=/i);
   });
 
-  it('[ASVS 5.0 1.2.1] shows what a client calls itself as text', async () => {
+  it('[ASVS 5.0 1.2.1] escapes the name of a client', async () => {
     const evil = await register(t, { client_name: '<script>alert(1)</script>"><img src=x>' });
     const r = await opened(t, authorizePath(ask(evil, { state: '"><script>alert(2)</script>' })), { as: person });
     expect(r.text).not.toMatch(/<script|<img/);
     expect(r.text).toContain('&lt;script&gt;');
   });
 
-  it('[MCP 2026-07-28 security] warns of a client that nobody vouches for, and names this computer', async () => {
+  it('[MCP 2026-07-28 security] warns of a self-registered client, and shows a loopback redirect as this computer', async () => {
     const native = await register(t, { redirect_uris: ['http://127.0.0.1/callback'] });
     const { text } = await opened(t, authorizePath(ask(native, { redirect_uri: 'http://127.0.0.1:4711/callback' })), {
       as: person,
@@ -330,10 +330,10 @@ describe('the consent page', () => {
     expect((await opened(t, authorizePath(ask(vouched)), { as: person })).text).not.toMatch(/class="[^"]*warning/);
   });
 
-  it('denies by redirect, and stores nothing', async () => {
+  it('redirects a denial, and stores no consent', async () => {
     const someone = await signUp(t);
-    const asked = ask(client);
-    const r = await consent(t, someone, asked, { decision: 'deny' });
+    const request = ask(client);
+    const r = await consent(t, someone, request, { decision: 'deny' });
     expect(r.status).toBe(303);
     expect(Object.fromEntries(locationOf(r).searchParams)).toEqual({
       error: 'access_denied',
@@ -341,10 +341,10 @@ describe('the consent page', () => {
       iss: ISSUER,
     });
     expect((await t.call('GET', '/agents', { as: someone })).body).toEqual([]);
-    expect((await opened(t, authorizePath(asked), { as: someone })).status).toBe(200);
+    expect((await opened(t, authorizePath(request), { as: someone })).status).toBe(200);
   });
 
-  it('[RFC 9700 4.12; RFC 9207 2] consent is answered by 303, with code, state and iss', async () => {
+  it('[RFC 9700 4.12; RFC 9207 2] consent returns 303 with code, state and iss', async () => {
     const r = await consent(t, await signUp(t), ask(client));
     expect(r.status).toBe(303);
     expect(Object.fromEntries(locationOf(r).searchParams)).toEqual({
@@ -356,24 +356,24 @@ describe('the consent page', () => {
     expect(r.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('[ASVS 5.0 10.4.11] consent grants what stayed ticked, nothing more, and at least one', async () => {
+  it('[ASVS 5.0 10.4.11] consent grants exactly the ticked scopes, and requires at least one', async () => {
     const someone = await signUp(t);
     const authorization = { authorization: `Bearer ${someone.token}` };
-    const asked = ask(client, { scope: 'mcp:read mcp:execute agents:write' });
-    const consentToken = consentTokenOf(await opened(t, authorizePath(asked), { as: someone }));
+    const request = ask(client, { scope: 'mcp:read mcp:execute agents:write' });
+    const consentToken = consentTokenOf(await opened(t, authorizePath(request), { as: someone }));
     const typed = { agent: 'new', decision: 'allow', consentToken };
-    const none = await form(t, consentPath(asked), typed, authorization);
+    const none = await form(t, consentPath(request), typed, authorization);
     expect(none.status).toBe(400);
     const r = await form(
       t,
-      consentPath(asked),
+      consentPath(request),
       { ...typed, consentToken: consentTokenOf(none), 'scope:mcp:read': 'on', 'scope:audit:read': 'on' },
       authorization,
     );
-    expect((await exchange(t, asked, locationOf(r).searchParams.get('code') ?? '')).body.scope).toBe('mcp:read');
+    expect((await exchange(t, request, locationOf(r).searchParams.get('code') ?? '')).body.scope).toBe('mcp:read');
   });
 
-  it('binds person and client to one agent, made at the first consent and offered at the next', async () => {
+  it('creates an agent for person and client at the first consent and offers it at the next', async () => {
     const someone = await signUp(t);
     const one = await tokens(t, someone, client);
     const again = await tokens(t, someone, client, { scope: 'mcp:read' });
@@ -391,15 +391,15 @@ describe('the consent page', () => {
     ]);
   });
 
-  it('lets the person choose one of their agents of type delegated, and nobody else’s', async () => {
+  it('lets the person choose one of their own agents of type delegated', async () => {
     const someone = await signUp(t);
     const make = async (type: string, owner: Person) =>
       (await t.call('POST', '/agents', { as: owner, body: { ownerId: owner.id, name: 'mine', type } })).body;
     const mine = await make('delegated', someone);
-    const asked = ask(client);
-    const r = await consent(t, someone, asked, { agent: mine.id });
+    const request = ask(client);
+    const r = await consent(t, someone, request, { agent: mine.id });
     expect(
-      claimsOf((await exchange(t, asked, locationOf(r).searchParams.get('code') ?? '')).body.access_token).sub,
+      claimsOf((await exchange(t, request, locationOf(r).searchParams.get('code') ?? '')).body.access_token).sub,
     ).toBe(mine.id);
     for (const wrong of [(await make('service', someone)).id, (await make('delegated', person)).id, 'agt_x', '']) {
       expect((await consent(t, someone, ask(client, { scope: 'mcp:execute' }), { agent: wrong })).status, wrong).toBe(
@@ -409,8 +409,8 @@ describe('the consent page', () => {
   });
 });
 
-describe('what a scope permits', () => {
-  it('is as configured, on the tools of the server that is asked for', async () => {
+describe('permissions of a scope', () => {
+  it('are those of mcp.scopeActions, on the tools of the requested server', async () => {
     const one = await createTestService({
       config: {
         mcp: { extraScopes: ['tools:admin'], scopeActions: ['mcp:read=read', 'mcp:read=list', 'tools:admin=*'] },
@@ -436,11 +436,11 @@ describe('what a scope permits', () => {
   });
 });
 
-describe('consent that is remembered', () => {
+describe('a remembered consent', () => {
   const asks = async (someone: Person, of: Json, query: Record<string, string | undefined> = {}) =>
     (await opened(t, authorizePath(ask(of, query)), { as: someone })).status === 200;
 
-  it('holds for the same client, redirect URI, resource and scopes, and for nothing else', async () => {
+  it('applies to the same client, redirect URI, resource and scopes only', async () => {
     const someone = await signUp(t);
     const two = await register(t, { redirect_uris: [CALLBACK, 'https://app.example/other'] });
     await code(t, someone, ask(two));
@@ -474,7 +474,7 @@ describe('consent that is remembered', () => {
     ]);
   });
 
-  it('leaves the agent what its owner has made of it; only an answer on the page adds to it', async () => {
+  it('does not change the permissions of the agent; only a submitted page adds to them', async () => {
     const someone = await signUp(t);
     const own = await register(t);
     const { sub } = claimsOf((await tokens(t, someone, own)).access_token);
@@ -510,7 +510,7 @@ describe('POST /oauth/authorize/consent', () => {
   };
   const fields = { 'scope:mcp:read': 'on', agent: 'new', decision: 'allow' };
 
-  it('takes the form of its own page, with the cookie', async () => {
+  it('accepts the form of the built-in page with the session cookie', async () => {
     const browser = await signedIn();
     const post = async (headers: Record<string, string> = {}) => {
       const path = consentPath(ask(client, { prompt: 'consent' }));
@@ -543,7 +543,7 @@ describe('POST /oauth/authorize/consent', () => {
     expect([r.status, r.headers.has('location')]).toEqual([403, false]);
   });
 
-  it('leads to the sign-in page without a session, and judges the request again', async () => {
+  it('redirects to the sign-in page without a session, and validates the request again', async () => {
     const nobody = new FormClient(t);
     const r = await nobody.post(consentPath(ask(client)), fields);
     expect(r.status).toBe(303);
@@ -559,23 +559,23 @@ describe('POST /oauth/authorize/consent', () => {
     ).toBe('invalid_request');
   });
 
-  it('takes a form only: 415', async () => {
+  it('returns 415 for anything but a form', async () => {
     expect((await t.call('POST', consentPath(ask(client)), { as: person, body: fields })).status).toBe(415);
   });
 });
 
-describe('pages of the operator’s own', () => {
-  it('sends people to mcp.loginPage and mcp.consentPage, which ask and decide by an API', async () => {
+describe('custom pages', () => {
+  it('redirects to mcp.loginPage and mcp.consentPage, which decide through the API', async () => {
     const own = await createTestService({
       config: { mcp: { loginPage: 'https://login.example/start?app=1', consentPage: '/my-consent' } },
     });
     const app = await register(own);
     const someone = await signUp(own);
-    const asked = ask(app);
-    const login = locationOf(await own.call('GET', authorizePath(asked)));
+    const request = ask(app);
+    const login = locationOf(await own.call('GET', authorizePath(request)));
     expect(login.origin + login.pathname).toBe('https://login.example/start');
-    expect(login.searchParams.get('returnTo')).toBe(`${ISSUER}${authorizePath(asked)}`);
-    const page = await own.call('GET', authorizePath(asked), { as: someone });
+    expect(login.searchParams.get('returnTo')).toBe(`${ISSUER}${authorizePath(request)}`);
+    const page = await own.call('GET', authorizePath(request), { as: someone });
     expect(page.status).toBe(302);
     const query = (page.headers.get('location') ?? '').replace(/^\/my-consent\?/, '');
     const details = await own.call('GET', `/oauth/consent?${query}`, { as: someone });
@@ -600,7 +600,7 @@ describe('pages of the operator’s own', () => {
     expect((await decide({ decision: 'allow', agent: 'agt_x' })).status).toBe(400);
     expect((await decide({ decision: 'deny' })).body.redirectTo).toMatch(/error=access_denied/);
     const { redirectTo } = (await decide({ decision: 'allow', scopes: ['mcp:read'] })).body;
-    const r = await exchange(own, asked, new URL(redirectTo).searchParams.get('code') ?? '');
+    const r = await exchange(own, request, new URL(redirectTo).searchParams.get('code') ?? '');
     expect(r.body.scope).toBe('mcp:read');
     expect((await own.call('GET', `/oauth/consent?${query}&scope=x`, { as: someone })).body).toMatchObject({
       redirectTo: expect.stringContaining('error=invalid_request'),

@@ -28,7 +28,7 @@ beforeAll(async () => {
   client = await register(t);
 });
 
-/** The address that a page of ours offers, and that it did not send the browser there. */
+/** Returns the link of an error page, and checks that the response is not a redirect. */
 function offered(r: Answered): URL {
   expect([r.status, r.headers.has('location')], r.text).toEqual([400, false]);
   expect(r.headers.get('content-type')).toMatch(/^text\/html/);
@@ -38,7 +38,7 @@ function offered(r: Answered): URL {
 }
 
 describe.each(FAULTS)('a faulty request: %s', (_what, query, error) => {
-  it('[RFC 9700 4.11.2] of a client that registered itself stays on a page with its host and a link', async () => {
+  it('[RFC 9700 4.11.2] of a self-registered client is shown on a page with its host and a link', async () => {
     for (const as of [undefined, await signUp(t)]) {
       const to = offered(await opened(t, authorizePath(ask(client, query)), as ? { as } : {}));
       expect(to.searchParams.get('error')).toContain(error);
@@ -49,13 +49,13 @@ describe.each(FAULTS)('a faulty request: %s', (_what, query, error) => {
     }
   });
 
-  it('[RFC 9700 4.11.2] is answered by redirect where an administrator registered the client', async () => {
+  it('[RFC 9700 4.11.2] is redirected if an administrator registered the client', async () => {
     const r = await opened(t, authorizePath(ask(await registerVouched(t), query)));
     expect([r.status, locationOf(r).host]).toEqual([302, 'app.example']);
     expect(locationOf(r).searchParams.get('error')).toContain(error);
   });
 
-  it('is answered by redirect on loopback', async () => {
+  it('is redirected on loopback', async () => {
     const native = await register(t, { redirect_uris: ['http://127.0.0.1/callback'] });
     const r = await opened(t, authorizePath(ask(native, { redirect_uri: 'http://127.0.0.1:4711/callback', ...query })));
     expect([r.status, locationOf(r).host]).toEqual([302, '127.0.0.1:4711']);
@@ -65,7 +65,7 @@ describe.each(FAULTS)('a faulty request: %s', (_what, query, error) => {
 describe('after a consent', () => {
   const refusal = (as: Person) => opened(t, authorizePath(ask(client, { scope: 'everything' })), { as });
 
-  it('[RFC 9700 4.11.2] the same person is redirected with an error, until they end the access', async () => {
+  it('[RFC 9700 4.11.2] an error is redirected for the same person until they end the access', async () => {
     const someone = await signUp(t);
     await consent(t, someone, ask(client));
     expect((await refusal(someone)).status).toBe(302);
@@ -79,19 +79,19 @@ describe('after a consent', () => {
     offered(await refusal(someone));
   });
 
-  it('a person who denies has seen the host, and is redirected', async () => {
+  it('a denial is redirected, since the page has shown the host', async () => {
     const r = await consent(t, await signUp(t), ask(client), { decision: 'deny' });
     expect([r.status, locationOf(r).searchParams.get('error')]).toEqual([303, 'access_denied']);
   });
 });
 
-it('[RFC 9700 4.11.2] the form of a faulty request stays on a page too', async () => {
+it('[RFC 9700 4.11.2] the form of a faulty request is answered by a page too', async () => {
   const someone = await signUp(t);
   const path = consentPath(ask(client, { scope: 'everything' }));
   offered(await form(t, path, { decision: 'deny' }, { authorization: `Bearer ${someone.token}` }));
 });
 
-it('the page shows what a client calls itself as text, and a scheme of its own as where it leads', async () => {
+it('the page escapes the name of a client, and shows a custom scheme as the destination', async () => {
   const own = await register(t, { client_name: '<script>x</script>', redirect_uris: ['cursor://app/callback'] });
   const { text } = await opened(t, authorizePath(ask(own, { scope: 'everything', state: '"><b>' })));
   expect(text).toContain('&lt;script&gt;');
@@ -100,7 +100,7 @@ it('the page shows what a client calls itself as text, and a scheme of its own a
   expect(text).toMatch(/href="cursor:\/\/app\/callback\?error=/);
 });
 
-describe('a request without an address to answer to', () => {
+describe('a request without a usable redirect URI', () => {
   const page = (path: string, lang = 'en') =>
     t.call('GET', path, { headers: { accept: 'text/html', 'accept-language': lang } });
 

@@ -19,10 +19,10 @@ import { createTestService, type Json, type TestService } from '../../../test/su
 let host: Server;
 let origin: string;
 let answer: RequestListener;
-let asked: string[];
+let requestedPaths: string[];
 beforeAll(async () => {
   host = createServer((req, res) => {
-    asked.push(req.url ?? '');
+    requestedPaths.push(req.url ?? '');
     answer(req, res);
   });
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
@@ -49,7 +49,7 @@ const publish = (
 ): void => {
   answer = (_req, res) => void res.writeHead(status, headers).end(body);
 };
-/** An id of its own for each test: what was read is kept. */
+/** A different id for each test, since documents are cached. */
 const newClient = (more: Json = {}): Json => ({
   client_id: `${origin}/clients/${++count}`,
   client_name: 'Documented',
@@ -60,14 +60,14 @@ const publishOf = (client: Json, more: Json = {}, headers: Record<string, string
   publish(JSON.stringify({ ...client, ...more }), 200, { 'content-type': 'application/json', ...headers });
 const open = (client: Json, query: Record<string, string> = {}) =>
   opened(t, authorizePath(ask(client, query)), { as: person });
-// Each test has a minute of its own: how often a host is asked in one is limited.
+// Each test has its own minute, since fetches of one host in a minute are limited.
 beforeEach(() => {
-  asked = [];
+  requestedPaths = [];
   t.clock.advance(60_000);
 });
 
 describe('a client ID metadata document', () => {
-  it('[CIMD 3 and 5] a document describes a client at authorize, token, refresh and revoke alike', async () => {
+  it('[CIMD 3 and 5] a document describes a client at authorize, token, refresh and revoke', async () => {
     const client = newClient();
     publishOf(client);
     const request = ask(client);
@@ -85,10 +85,10 @@ describe('a client ID metadata document', () => {
       (await form(t, '/oauth/revoke', { token: next.body.refresh_token, client_id: client.client_id })).status,
     ).toBe(200);
     expect((await t.legate.mcp.validateToken(next.body.access_token)).valid).toBe(false);
-    expect(asked).toHaveLength(1);
+    expect(requestedPaths).toHaveLength(1);
   });
 
-  it('[MCP 2026-07-28 client registration] fits Claude Code: portless loopback addresses, a port at random', async () => {
+  it('[MCP 2026-07-28 client registration] works for Claude Code: loopback URIs without a port, and a random port', async () => {
     const client = newClient({
       redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'],
       token_endpoint_auth_method: 'none',
@@ -129,24 +129,21 @@ describe('a client ID metadata document', () => {
             : res.writeHead(302, { location: `${c.client_id}/there` }).end());
       },
     ],
-  ])(
-    '[CIMD 4 and 6] a document is refused when it %s, and asked for again the next time',
-    async (_what, publishBad) => {
-      const client = newClient();
-      publishBad(client);
-      const r = await open(client);
-      expect([r.status, r.headers.has('location')], r.text).toEqual([400, false]);
-      const token = await form(t, '/oauth/token', {
-        grant_type: 'refresh_token',
-        refresh_token: 'x',
-        client_id: client.client_id,
-      });
-      expect([token.status, token.body.error]).toEqual([401, 'invalid_client']);
-      expect(asked.some((path) => path.endsWith('/there'))).toBe(false);
-      publishOf(client);
-      expect((await open(client)).status).toBe(200);
-    },
-  );
+  ])('[CIMD 4 and 6] a document is refused if it %s, and fetched again the next time', async (_what, publishBad) => {
+    const client = newClient();
+    publishBad(client);
+    const r = await open(client);
+    expect([r.status, r.headers.has('location')], r.text).toEqual([400, false]);
+    const token = await form(t, '/oauth/token', {
+      grant_type: 'refresh_token',
+      refresh_token: 'x',
+      client_id: client.client_id,
+    });
+    expect([token.status, token.body.error]).toEqual([401, 'invalid_client']);
+    expect(requestedPaths.some((path) => path.endsWith('/there'))).toBe(false);
+    publishOf(client);
+    expect((await open(client)).status).toBe(200);
+  });
 
   it.each<[string, () => void]>([
     ['fails', () => publish('', 500)],
@@ -179,7 +176,7 @@ describe('a client ID metadata document', () => {
     },
   );
 
-  it('an administrator ends a client that has no row of its own, with all that people granted it', async () => {
+  it('an administrator deletes a client that has no row, with all its grants', async () => {
     const client = newClient();
     publishOf(client);
     const request = ask(client);
@@ -197,7 +194,7 @@ describe('a client ID metadata document', () => {
     ).toBe(404);
   });
 
-  it('[CIMD 6] a document is given a few seconds', async () => {
+  it('[CIMD 6] a fetch times out after a few seconds', async () => {
     answer = () => {};
     const client = newClient();
     const started = Date.now();
@@ -205,7 +202,7 @@ describe('a client ID metadata document', () => {
     expect(Date.now() - started).toBeLessThan(6000);
   });
 
-  it('[CIMD 4.4] a document is kept as long as it says, between a minute and a day', async () => {
+  it('[CIMD 4.4] a document is cached as long as its headers say, between a minute and a day', async () => {
     for (const [cacheControl, keptMs] of [
       ['no-store', 60_000],
       ['max-age=0', 60_000],
@@ -215,29 +212,29 @@ describe('a client ID metadata document', () => {
     ] as const) {
       const client = newClient();
       publishOf(client, {}, { 'cache-control': cacheControl });
-      asked = [];
+      requestedPaths = [];
       await open(client);
       t.clock.advance(keptMs - 1);
       await open(client);
-      expect(asked, cacheControl).toHaveLength(1);
+      expect(requestedPaths, cacheControl).toHaveLength(1);
       t.clock.advance(1);
       await open(client);
-      expect(asked, cacheControl).toHaveLength(2);
+      expect(requestedPaths, cacheControl).toHaveLength(2);
     }
   });
 
-  it('[CIMD 6] a document is fetched once for many requests at the same time', async () => {
+  it('[CIMD 6] concurrent requests fetch a document once', async () => {
     const client = newClient();
     publishOf(client);
     const all = await Promise.all(Array.from({ length: 20 }, () => open(client)));
     expect(all.map((r) => r.status)).toEqual(Array.from({ length: 20 }, () => 200));
-    expect(asked).toHaveLength(1);
+    expect(requestedPaths).toHaveLength(1);
   });
 
-  it('[CIMD 6] one host is not asked without end', async () => {
+  it('[CIMD 6] fetches from one host are limited', async () => {
     publish('', 404);
     await Promise.all(Array.from({ length: 60 }, () => open(newClient())));
-    expect(asked.length).toBeLessThanOrEqual(30);
+    expect(requestedPaths.length).toBeLessThanOrEqual(30);
   });
 
   it.each([
@@ -254,7 +251,7 @@ describe('a client ID metadata document', () => {
     const client = newClient({ client_id: make() });
     publishOf(client);
     expect((await open(client)).status).toBe(400);
-    expect(asked).toEqual([]);
+    expect(requestedPaths).toEqual([]);
   });
 });
 
@@ -286,11 +283,11 @@ describe('without mcp.allowPrivateNetworks', () => {
     publishOf(client);
     const r = await own.call('GET', authorizePath(ask(client)));
     expect([r.status, r.headers.has('location')]).toEqual([400, false]);
-    expect(asked).toEqual([]);
+    expect(requestedPaths).toEqual([]);
   });
 });
 
-it('mcp.clientMetadataDocuments false: such clients are unknown, and it is not advertised', async () => {
+it('mcp.clientMetadataDocuments false: such clients are unknown, and the metadata say so', async () => {
   const own = await createTestService({
     config: { mcp: { clientMetadataDocuments: false, allowPrivateNetworks: true } },
   });
@@ -300,5 +297,5 @@ it('mcp.clientMetadataDocuments false: such clients are unknown, and it is not a
   expect(
     (await own.call('GET', '/.well-known/oauth-authorization-server')).body.client_id_metadata_document_supported,
   ).toBe(false);
-  expect(asked).toEqual([]);
+  expect(requestedPaths).toEqual([]);
 });

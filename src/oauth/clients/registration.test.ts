@@ -13,7 +13,7 @@ beforeAll(async () => {
 const post = (body: unknown, path = '/oauth/register', more: Json = {}) => t.call('POST', path, { body, ...more });
 
 describe('POST /oauth/register', () => {
-  it.each(PATHS)('201 at %s: an id and a secret for the least that a client can say', async (path) => {
+  it.each(PATHS)('returns 201 at %s, with an id and a secret, for the minimal metadata', async (path) => {
     const r = await post({ redirect_uris: [CALLBACK], client_name: 'Least' }, path);
     expect(r.status).toBe(201);
     expect(r.body).toMatchObject({
@@ -27,7 +27,7 @@ describe('POST /oauth/register', () => {
     expect(r.headers.get('access-control-allow-origin')).toBe('*');
   });
 
-  it('[RFC 7591 3.2.1] a registration echoes what it accepted, with when it was issued, and 0 for a secret that does not expire', async () => {
+  it('[RFC 7591 3.2.1] a registration returns the accepted metadata, its time, and 0 for a secret that does not expire', async () => {
     const metadata = {
       redirect_uris: [CALLBACK, 'cursor://anysphere.cursor-mcp/oauth/callback', 'http://localhost/callback'],
       client_name: 'Everything',
@@ -48,14 +48,14 @@ describe('POST /oauth/register', () => {
     expect(body).not.toHaveProperty('unknown_member');
   });
 
-  it('[RFC 7591 2] gives no secret to a client of method none', async () => {
+  it('[RFC 7591 2] a client of method none gets no secret', async () => {
     const { body } = await post({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' });
     expect(body.token_endpoint_auth_method).toBe('none');
     expect(body).not.toHaveProperty('client_secret');
     expect(body).not.toHaveProperty('client_secret_expires_at');
   });
 
-  it('[RFC 7591 2] a client gets the grant types that it names, and refresh tokens too if it names none', async () => {
+  it('[RFC 7591 2] a client gets the grant types that it names, and by default refresh_token too', async () => {
     const both = ['authorization_code', 'refresh_token'];
     for (const [named, granted] of [
       [undefined, both],
@@ -166,14 +166,14 @@ describe('POST /oauth/register', () => {
     expect(r.body).toEqual({ error: expect.stringMatching(/^[a-z_]+$/), error_description: expect.any(String) });
   });
 
-  it('[RFC 9700 4.15] a client never chooses its id', async () => {
+  it('[RFC 9700 4.15] a client cannot choose its id', async () => {
     const alice = await t.user();
     const agent = await t.agent(alice);
     const { body } = await post({ redirect_uris: [CALLBACK], client_id: agent.id, client_name: agent.id });
     expect(body.client_id).toMatch(/^cli_/);
   });
 
-  it('[ASVS 5.0 10.4.7] registration has a limit for each address', async () => {
+  it('[ASVS 5.0 10.4.7] registration is rate-limited by address', async () => {
     const own = await createTestService({ config: { rateLimit: {} } });
     const statuses = await Promise.all(
       Array.from(
@@ -188,7 +188,7 @@ describe('POST /oauth/register', () => {
     ).toBe(201);
   });
 
-  it('[ASVS 5.0 10.4.7] a client that registered itself and was never used is forgotten, the others are kept', async () => {
+  it('[ASVS 5.0 10.4.7] a self-registered client that was never used is deleted, other clients are kept', async () => {
     const own = await createTestService();
     const unused = await register(own);
     const used = await register(own);
@@ -206,11 +206,11 @@ describe('POST /oauth/register', () => {
   });
 });
 
-describe('registrations of strangers', () => {
+describe('self-registered clients', () => {
   const idsOf = async (own: TestService) =>
     (await own.call('GET', '/oauth/clients?limit=100', { as: await own.admin() })).body.map((c: Json) => c.client_id);
 
-  it('[ASVS 5.0 10.4.7] of the clients that were never used the newest are kept, and every other client', async () => {
+  it('[ASVS 5.0 10.4.7] the newest unused ones are kept, and every other client', async () => {
     const own = await createTestService({ config: { mcp: { unusedClients: 3 } } });
     const made = (
       await own.call('POST', '/oauth/clients', { as: await own.admin(), body: { redirect_uris: [CALLBACK] } })
@@ -236,7 +236,7 @@ describe('registrations of strangers', () => {
 });
 
 describe('mcp.registration', () => {
-  it('[RFC 7591 3] registration by token takes the initial access token, or an admin, and refuses others', async () => {
+  it('[RFC 7591 3] registration by token accepts the initial access token or an admin, and refuses others', async () => {
     const registrationToken = 'an initial access token';
     const own = await createTestService({ config: { mcp: { registration: 'token', registrationToken } } });
     const body = { redirect_uris: [CALLBACK] };
@@ -252,7 +252,7 @@ describe('mcp.registration', () => {
     );
   });
 
-  it('closed: refuses everybody, and is not advertised; an admin makes clients', async () => {
+  it('closed: refuses everyone and is not in the metadata; admins create clients', async () => {
     const own = await createTestService({ config: { mcp: { registration: 'closed' } } });
     const r = await own.call('POST', '/oauth/register', { body: { redirect_uris: [CALLBACK] } });
     expect([r.status, r.body.error]).toEqual([403, 'access_denied']);
@@ -266,7 +266,7 @@ describe('mcp.registration', () => {
 });
 
 describe('/oauth/clients', () => {
-  it('is for administrators: made, listed, read and deleted, the secret shown once', async () => {
+  it('lets administrators create, list, read and delete clients, and shows the secret once', async () => {
     const admin = await t.admin();
     const made = await t.call('POST', '/oauth/clients', {
       as: admin,
@@ -293,7 +293,7 @@ describe('/oauth/clients', () => {
     expect((await t.call('DELETE', path, { as: admin })).status).toBe(404);
   });
 
-  it('404 for what is no id, 400 for bad metadata, 401 and 403 for others', async () => {
+  it('returns 404 for an unknown id, 400 for invalid metadata, 401 and 403 for other callers', async () => {
     const admin = await t.admin();
     for (const id of ['cli_x', 'usr_1', '%00', 'x'.repeat(3000)])
       expect((await t.call('GET', `/oauth/clients/${id}`, { as: admin })).status, id).toBe(404);

@@ -28,44 +28,44 @@ async function signedIn(of = t): Promise<FormClient & { token: string }> {
   browser.cookies.set(`${of.database.name}_session`, someone.token);
   return Object.assign(browser, { token: someone.token });
 }
-const fieldsOf = async (browser: FormClient, asked: Asked): Promise<Record<string, string>> => ({
+const fieldsOf = async (browser: FormClient, request: Asked): Promise<Record<string, string>> => ({
   'scope:mcp:read': 'on',
   agent: 'new',
   decision: 'allow',
-  consentToken: consentTokenOf(await browser.get(consentPath(asked))),
+  consentToken: consentTokenOf(await browser.get(consentPath(request))),
 });
 const codeOf = (r: Answered): string | null => locationOf(r).searchParams.get('code');
 const grantsOf = async (of: TestService, as: string) => (await of.call('GET', '/oauth/grants', { as })).body;
 
 describe('a consent form', () => {
-  it('sent twelve times at once has one answer: one code, one agent, one grant', async () => {
+  it('sent twelve times at once creates one code, one agent and one grant', async () => {
     const browser = await signedIn();
-    const asked = ask(client);
-    const fields = await fieldsOf(browser, asked);
-    const answers = await Promise.all(Array.from({ length: 12 }, () => browser.post(consentPath(asked), fields)));
+    const request = ask(client);
+    const fields = await fieldsOf(browser, request);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => browser.post(consentPath(request), fields)));
     expect(new Set(answers.map((r) => r.status))).toEqual(new Set([303]));
     const codes = new Set(answers.map(codeOf));
     expect([codes.size, [...codes][0]]).toEqual([1, expect.stringMatching(/^lga_/)]);
     expect((await t.call('GET', '/agents', { as: browser.token })).body).toHaveLength(1);
-    expect((await exchange(t, asked, [...codes][0] ?? '')).status).toBe(200);
+    expect((await exchange(t, request, [...codes][0] ?? '')).status).toBe(200);
     expect(await grantsOf(t, browser.token)).toHaveLength(1);
   });
 
-  it('sent again has the answer it had before, whatever it says then; a denial stays one', async () => {
+  it('sent again has the first response, whatever it contains then; a denial stays one', async () => {
     const browser = await signedIn();
     for (const [first, second] of [
       ['allow', 'deny'],
       ['deny', 'allow'],
     ] as const) {
-      const asked = ask(client, { prompt: 'consent' });
-      const fields = await fieldsOf(browser, asked);
-      const one = await browser.post(consentPath(asked), { ...fields, decision: first });
-      const two = await browser.post(consentPath(asked), { ...fields, decision: second });
+      const request = ask(client, { prompt: 'consent' });
+      const fields = await fieldsOf(browser, request);
+      const one = await browser.post(consentPath(request), { ...fields, decision: first });
+      const two = await browser.post(consentPath(request), { ...fields, decision: second });
       expect(two.headers.get('location')).toBe(one.headers.get('location'));
     }
   });
 
-  it('is answered no more once its code was exchanged or has expired: 409, with a way on', async () => {
+  it('returns 409 with a link once its code was exchanged or has expired', async () => {
     const own = await createTestService();
     const app = await register(own);
     const browser = await signedIn(own);
@@ -96,17 +96,17 @@ describe('a consent form', () => {
 
   it('stores no code in the clear', async () => {
     const browser = await signedIn();
-    const asked = ask(client);
-    const code = codeOf(await browser.post(consentPath(asked), await fieldsOf(browser, asked))) ?? '';
+    const request = ask(client);
+    const code = codeOf(await browser.post(consentPath(request), await fieldsOf(browser, request))) ?? '';
     const rows = await t.legate.platform.database.read.selectFrom('oauth_consent_answers').selectAll().execute();
     expect(code).toMatch(/^lga_/);
     expect(JSON.stringify(rows)).not.toContain(code);
   });
 
-  it('[ASVS 5.0 10.7.1] is refused without its value, or with that of another session or request', async () => {
+  it('[ASVS 5.0 10.7.1] is refused without its token, or with the token of another session or request', async () => {
     const browser = await signedIn();
-    const asked = ask(client);
-    const fields = await fieldsOf(browser, asked);
+    const request = ask(client);
+    const fields = await fieldsOf(browser, request);
     const own = fields['consentToken'] ?? '';
     const sameBrowserAgain = await t.call('POST', '/api-tokens', { as: browser.token, body: { name: 'another' } });
     const foreign = [
@@ -115,41 +115,41 @@ describe('a consent form', () => {
       'x.y.z.u',
       `${own}x`,
       own.replace(/^./, (c) => (c === 'A' ? 'B' : 'A')),
-      (await fieldsOf(await signedIn(), asked))['consentToken'] ?? '',
+      (await fieldsOf(await signedIn(), request))['consentToken'] ?? '',
       (await fieldsOf(browser, ask(client)))['consentToken'] ?? '',
-      (await fieldsOf(browser, { ...asked, query: { ...asked.query, scope: 'mcp:read' } }))['consentToken'] ?? '',
-      (await fieldsOf(browser, { ...asked, query: { ...asked.query, state: 'other' } }))['consentToken'] ?? '',
-      consentTokenOf(await opened(t, authorizePath(asked), { as: sameBrowserAgain.body.token })),
+      (await fieldsOf(browser, { ...request, query: { ...request.query, scope: 'mcp:read' } }))['consentToken'] ?? '',
+      (await fieldsOf(browser, { ...request, query: { ...request.query, state: 'other' } }))['consentToken'] ?? '',
+      consentTokenOf(await opened(t, authorizePath(request), { as: sameBrowserAgain.body.token })),
     ];
     expect(foreign.slice(5).every((token) => token.length > 40)).toBe(true);
     for (const consentToken of foreign) {
       for (const decision of ['allow', 'deny']) {
-        const r = await browser.post(consentPath(asked), { ...fields, decision, consentToken });
+        const r = await browser.post(consentPath(request), { ...fields, decision, consentToken });
         expect([r.status, r.headers.has('location')], consentToken).toEqual([403, false]);
         expect(r.text).toContain('class="button');
       }
     }
     const { consentToken: _, ...without } = fields;
-    expect((await browser.post(consentPath(asked), without)).status).toBe(403);
+    expect((await browser.post(consentPath(request), without)).status).toBe(403);
     expect((await t.call('GET', '/agents', { as: browser.token })).body).toEqual([]);
-    expect((await browser.post(consentPath(asked), fields)).status).toBe(303);
+    expect((await browser.post(consentPath(request), fields)).status).toBe(303);
   });
 
-  it('can be answered for an hour', async () => {
+  it('can be submitted for an hour', async () => {
     const own = await createTestService();
     const browser = await signedIn(own);
-    const asked = ask(await register(own));
-    const fields = await fieldsOf(browser, asked);
+    const request = ask(await register(own));
+    const fields = await fieldsOf(browser, request);
     own.clock.advance(3600_000);
-    const late = await browser.post(consentPath(asked), fields);
+    const late = await browser.post(consentPath(request), fields);
     expect(late.status).toBe(403);
-    expect(late.text).toContain(`href="${consentPath(asked).replaceAll('&', '&amp;')}"`);
-    const next = await fieldsOf(browser, asked);
+    expect(late.text).toContain(`href="${consentPath(request).replaceAll('&', '&amp;')}"`);
+    const next = await fieldsOf(browser, request);
     own.clock.advance(3600_000 - 1);
-    expect((await browser.post(consentPath(asked), next)).status).toBe(303);
+    expect((await browser.post(consentPath(request), next)).status).toBe(303);
   });
 
-  it('whose agent could not be made is still to be answered', async () => {
+  it('can be submitted again if its agent could not be created', async () => {
     const own = await createTestService({ config: { agents: { maxPerOwner: 1 } } });
     const browser = await signedIn(own);
     const user = (await own.call('GET', '/auth/session', { as: browser.token })).body.user;
@@ -157,26 +157,26 @@ describe('a consent form', () => {
       as: browser.token,
       body: { ownerId: user.id, name: 'one', type: 'service' },
     });
-    const asked = ask(await register(own));
-    const fields = await fieldsOf(browser, asked);
-    expect((await browser.post(consentPath(asked), fields)).status).toBe(400);
+    const request = ask(await register(own));
+    const fields = await fieldsOf(browser, request);
+    expect((await browser.post(consentPath(request), fields)).status).toBe(400);
     await own.call('DELETE', `/agents/${made.body.id}`, { as: browser.token });
-    expect((await browser.post(consentPath(asked), fields)).status).toBe(303);
+    expect((await browser.post(consentPath(request), fields)).status).toBe(303);
   });
 });
 
 describe('POST /oauth/consent', () => {
-  const queryOf = (asked: Asked): string => consentPath(asked).split('?')[1] ?? '';
-  const details = async (asked: Asked, as: string): Promise<Json> =>
-    (await t.call('GET', `/oauth/consent?${queryOf(asked)}`, { as })).body;
+  const queryOf = (request: Asked): string => consentPath(request).split('?')[1] ?? '';
+  const details = async (request: Asked, as: string): Promise<Json> =>
+    (await t.call('GET', `/oauth/consent?${queryOf(request)}`, { as })).body;
 
-  it('has one answer for a value, at once and again; none without one or with that of another', async () => {
+  it('accepts a token once, repeats its response, and refuses a missing token or that of another session', async () => {
     const { token } = await signUp(t);
-    const asked = ask(client, { scope: 'mcp:read agents:write' });
-    const got = await details(asked, token);
+    const request = ask(client, { scope: 'mcp:read agents:write' });
+    const got = await details(request, token);
     expect(got['scopes'].map((s: Json) => s['sensitive'])).toEqual([false, true]);
     const decide = (body: Json, as = token) =>
-      t.call('POST', `/oauth/consent?${queryOf(asked)}`, { as, body: { decision: 'allow', ...body } });
+      t.call('POST', `/oauth/consent?${queryOf(request)}`, { as, body: { decision: 'allow', ...body } });
     expect((await decide({})).body.error.code).toBe('VALIDATION_FAILED');
     const other = await signUp(t);
     for (const [consentToken, as] of [
@@ -188,12 +188,12 @@ describe('POST /oauth/consent', () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => decide({ consentToken: got['consentToken'] })));
     expect(new Set(answers.map((r) => r.body.redirectTo)).size).toBe(1);
     const code = new URL(answers[0]?.body.redirectTo).searchParams.get('code') ?? '';
-    expect((await exchange(t, asked, code)).body.scope).toBe('mcp:read agents:write');
+    expect((await exchange(t, request, code)).body.scope).toBe('mcp:read agents:write');
     expect((await decide({ consentToken: got['consentToken'] })).body.error.code).toBe('CONSENT_ALREADY_GIVEN');
     expect((await t.call('GET', '/agents', { as: token })).body).toHaveLength(1);
   });
 
-  it('[ASVS 5.0 10.7.1] consent by cookie is taken from this origin and that of mcp.consentPage, not from others that are trusted', async () => {
+  it('[ASVS 5.0 10.7.1] consent by cookie is accepted from this origin and that of mcp.consentPage, not from other trusted origins', async () => {
     const trustedOrigins = ['https://console.example', 'https://login.example'];
     const own = await createTestService({
       config: { http: { trustedOrigins }, mcp: { consentPage: 'https://login.example/consent' } },

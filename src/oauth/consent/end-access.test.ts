@@ -34,9 +34,9 @@ const subOf = (got: Json): string => claimsOf(got['access_token']).sub;
 const isAsked = async (as: Person, of: Json, query: Record<string, string> = {}): Promise<boolean> =>
   (await opened(t, authorizePath(ask(of, query)), { as })).status === 200;
 const chosen = async (as: Person, of: Json, agent: string): Promise<Json> => {
-  const asked = ask(of, { prompt: 'consent' });
-  const r = await consent(t, as, asked, { agent });
-  return (await exchange(t, asked, locationOf(r).searchParams.get('code') ?? '')).body;
+  const request = ask(of, { prompt: 'consent' });
+  const r = await consent(t, as, request, { agent });
+  return (await exchange(t, request, locationOf(r).searchParams.get('code') ?? '')).body;
 };
 const makeAgent = async (owner: Person): Promise<string> =>
   (await t.call('POST', '/agents', { as: owner, body: { ownerId: owner.id, name: 'mine', type: 'delegated' } })).body
@@ -59,7 +59,7 @@ describe('ending access', () => {
     ],
   ];
 
-  it.each(ways)('%s revokes the agent that the consent made, in the same change', async (_way, end) => {
+  it.each(ways)('%s revokes the agent that the consent created, in the same change', async (_way, end) => {
     const someone = await signUp(t);
     const app = await register(t);
     const got = await tokens(t, someone, app);
@@ -71,7 +71,7 @@ describe('ending access', () => {
     expect(agent?.data['reason']).toBe(grant?.data['reason']);
   });
 
-  it.each(ways)('%s leaves an agent that the person chose and had before', async (_way, end) => {
+  it.each(ways)('%s keeps an agent that the person chose', async (_way, end) => {
     const someone = await signUp(t);
     const app = await register(t);
     const mine = await makeAgent(someone);
@@ -82,7 +82,7 @@ describe('ending access', () => {
     expect(await statusOf(someone, mine)).toBe('active');
   });
 
-  it('does not believe what an agent’s metadata say of who made it', async () => {
+  it('ignores what the metadata of an agent say about who created it', async () => {
     const someone = await signUp(t);
     const app = await register(t);
     const mine = await makeAgent(someone);
@@ -92,17 +92,17 @@ describe('ending access', () => {
     expect(await statusOf(someone, mine)).toBe('active');
   });
 
-  it('leaves the agent of another person whose application has not come for its tokens yet', async () => {
+  it('keeps the agent of another person whose code has not been exchanged yet', async () => {
     const [someone, other] = [await signUp(t), await signUp(t)];
     const app = await register(t);
-    const asked = ask(app);
-    const pending = await code(t, other, asked);
+    const request = ask(app);
+    const pending = await code(t, other, request);
     await tokens(t, someone, app);
     await t.call('DELETE', `/oauth/grants/${(await grantsOf(someone))[0]?.['id']}`, { as: someone });
-    expect((await exchange(t, asked, pending)).status).toBe(200);
+    expect((await exchange(t, request, pending)).status).toBe(200);
   });
 
-  it('leaves the agent while another application acts as it', async () => {
+  it('keeps the agent while another application acts as it', async () => {
     const someone = await signUp(t);
     const [first, second] = [await register(t), await register(t)];
     const got = await tokens(t, someone, first);
@@ -118,7 +118,7 @@ describe('ending access', () => {
 });
 
 describe('two grants of one person and client', () => {
-  it('for two resources: ending one asks again for that one, and the other goes on, agent and consent with it', async () => {
+  it('for two resources: ending one requires a new consent for it, and keeps the other with agent and consent', async () => {
     const someone = await signUp(t);
     const app = await register(t);
     const own = await tokens(t, someone, app);
@@ -133,7 +133,7 @@ describe('two grants of one person and client', () => {
     expect(await statusOf(someone, subOf(own))).toBe('revoked');
   });
 
-  it('for one resource: ending one asks again, and the other keeps its tokens and its agent', async () => {
+  it('for one resource: ending one requires a new consent, and the other keeps its tokens and agent', async () => {
     const someone = await signUp(t);
     const app = await register(t);
     const [one, two] = [await tokens(t, someone, app), await tokens(t, someone, app)];
@@ -143,20 +143,20 @@ describe('two grants of one person and client', () => {
     expect([await isAsked(someone, app), await statusOf(someone, subOf(one))]).toEqual([true, 'active']);
   });
 
-  it('remembers nothing that the person cannot see: a consent whose code was never exchanged goes as well', async () => {
+  it('also deletes a consent whose code was never exchanged, which the person cannot see', async () => {
     const someone = await signUp(t);
     const app = await register(t);
     await tokens(t, someone, app);
-    const asked = ask(app, { resource: NOTES });
-    const pending = await code(t, someone, asked);
+    const request = ask(app, { resource: NOTES });
+    const pending = await code(t, someone, request);
     await t.call('DELETE', `/oauth/grants/${(await grantsOf(someone))[0]?.['id']}`, { as: someone });
     expect(await isAsked(someone, app, { resource: NOTES })).toBe(true);
-    expect((await exchange(t, asked, pending)).body.error).toBe('invalid_grant');
+    expect((await exchange(t, request, pending)).body.error).toBe('invalid_grant');
   });
 });
 
 describe('the agent of a consent', () => {
-  it('is used again by default, also where the application never came for its tokens, by the page and by the API', async () => {
+  it('is the default of the next consent, by page and API, even if the code was never exchanged', async () => {
     const someone = await signUp(t);
     const app = await register(t);
     await code(t, someone, ask(app));

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 
 describe('GET /.well-known/oauth-authorization-server', () => {
-  it('[RFC 8414 2] names issuer, endpoints and what they support', async () => {
+  it('[RFC 8414 2] lists issuer, endpoints and supported features', async () => {
     const r = await t.call('GET', WELL_KNOWN);
     const at = 'http://localhost:3000/api/legate/oauth';
     expect(r.status).toBe(200);
@@ -29,11 +29,11 @@ describe('GET /.well-known/oauth-authorization-server', () => {
     expect(r.body).not.toHaveProperty('jwks_uri');
   });
 
-  it('[RFC 7636 6.2; MCP 2026-07-28 authorization] says that PKCE is S256 alone', async () => {
+  it('[RFC 7636 6.2; MCP 2026-07-28 authorization] supports PKCE with S256 only', async () => {
     expect((await t.call('GET', WELL_KNOWN)).body.code_challenge_methods_supported).toEqual(['S256']);
   });
 
-  it('[RFC 8414 2; MCP 2026-07-28 client registration] says that clients may do without a secret, that metadata documents are read, and lists offline_access', async () => {
+  it('[RFC 8414 2; MCP 2026-07-28 client registration] supports public clients, metadata documents and offline_access', async () => {
     const { body } = await t.call('GET', WELL_KNOWN);
     expect(body.token_endpoint_auth_methods_supported).toEqual(
       expect.arrayContaining(['none', 'client_secret_basic', 'client_secret_post']),
@@ -44,11 +44,11 @@ describe('GET /.well-known/oauth-authorization-server', () => {
     );
   });
 
-  it('[RFC 9207 3] says that answers carry iss', async () => {
+  it('[RFC 9207 3] announces iss in authorization responses', async () => {
     expect((await t.call('GET', WELL_KNOWN)).body.authorization_response_iss_parameter_supported).toBe(true);
   });
 
-  it('[RFC 8414 3; MCP 2026-07-28 security] is readable from every origin, without credentials', async () => {
+  it('[RFC 8414 3; MCP 2026-07-28 security] allows every origin, without credentials', async () => {
     const r = await t.call('GET', WELL_KNOWN, { headers: { origin: 'https://inspector.example' } });
     expect(r.headers.get('access-control-allow-origin')).toBe('*');
     expect(r.headers.has('access-control-allow-credentials')).toBe(false);
@@ -73,7 +73,7 @@ describe('GET /.well-known/oauth-authorization-server', () => {
   });
 });
 
-it('the issuer has no slash at its end, although the base URL was given with one', async () => {
+it('removes the trailing slash of the base URL from the issuer', async () => {
   const own = await createTestService({ config: { baseUrl: 'https://id.example/' } });
   const { body } = await own.call('GET', WELL_KNOWN);
   expect([body.issuer, body.token_endpoint]).toEqual([
@@ -86,7 +86,7 @@ it('the issuer has no slash at its end, although the base URL was given with one
 describe('an issuer with a path', () => {
   const issuer = 'https://auth.example/legate';
 
-  it('[RFC 8414 3.1] has its metadata where the path is put in, byte for byte its own name', async () => {
+  it('[RFC 8414 3.1] serves the metadata under the issuer path, with the issuer byte for byte', async () => {
     const own = await createTestService({ config: { mcp: { issuer } } });
     const r = await own.call('GET', `${WELL_KNOWN}/legate`);
     expect(r.status).toBe(200);
@@ -98,17 +98,17 @@ describe('an issuer with a path', () => {
     ]);
   });
 
-  it('is refused with a slash at its end, which clients would compare', async () => {
+  it('is refused with a trailing slash, since clients compare issuers as strings', async () => {
     await expect(createTestService({ config: { mcp: { issuer: 'https://auth.example/' } } })).rejects.toThrow(
       /mcp.issuer/,
     );
   });
 });
 
-describe('CORS beside it', () => {
+describe('CORS', () => {
   const endpoints = ['/oauth', '/mcp', '/api/legate/oauth', '/api/legate/mcp'];
 
-  it('[RFC 9700 2.6] opens token, revoke and register to pages of any origin, never authorize, consent or introspect', async () => {
+  it('[RFC 9700 2.6] allows any origin at token, revoke and register, and none at authorize, consent and introspect', async () => {
     for (const prefix of endpoints) {
       for (const name of ['token', 'revoke', 'register'])
         expect(

@@ -23,7 +23,7 @@ beforeAll(async () => {
     config: { mcp: { signingSecret: 'the same secret for all instances' } },
   });
   instances = [t];
-  // SQLite belongs to one process; of PostgreSQL a second instance takes its share of the calls.
+  // SQLite allows one process. On PostgreSQL a second instance handles half of the calls.
   if (dialect === 'postgres')
     instances.push(
       await createTestService({
@@ -42,10 +42,10 @@ const validAnywhere = async (token: string): Promise<boolean> =>
   (await Promise.all(instances.map(async (t) => (await t.legate.mcp.validateToken(token)).valid))).includes(true);
 
 describe(`${AT_ONCE} calls at once`, () => {
-  it('[RFC 6749 4.1.2; RFC 9700 4.5] one code gives one answer, and no token that outlives its second use', async () => {
-    const asked = ask(client);
-    const value = await code(first(), person, asked);
-    const answers = await atOnce((t) => exchange(t, asked, value));
+  it('[RFC 6749 4.1.2; RFC 9700 4.5] one code is exchanged once, and no token outlives its second use', async () => {
+    const request = ask(client);
+    const value = await code(first(), person, request);
+    const answers = await atOnce((t) => exchange(t, request, value));
     const [good, ...more] = answers.filter((r) => r.status === 200);
     expect(more).toEqual([]);
     expect(answers.filter((r) => r.body.error === 'invalid_grant')).toHaveLength(AT_ONCE - 1);
@@ -53,7 +53,7 @@ describe(`${AT_ONCE} calls at once`, () => {
     expect((await refreshWith(first(), client, good.body.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('[RFC 9700 4.14.2] one refresh token has at most one successor, and never two living families', async () => {
+  it('[RFC 9700 4.14.2] one refresh token has at most one successor, and never two live families', async () => {
     const { refresh_token } = await tokens(first(), person, client);
     const answers = await atOnce((t) => refreshWith(t, client, refresh_token));
     const good = answers.filter((r) => r.status === 200);
@@ -62,7 +62,7 @@ describe(`${AT_ONCE} calls at once`, () => {
     expect((await refreshWith(first(), client, good[0].body.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('revoking the agent and refreshing: no token is good afterwards', async () => {
+  it('no token is valid after the agent was revoked during refreshes', async () => {
     const { access_token, refresh_token } = await tokens(first(), person, client);
     const end = first().call('DELETE', `/agents/${claimsOf(access_token).sub}`, { as: person });
     const r = await refreshWith(instances.at(-1) as TestService, client, refresh_token);
@@ -72,7 +72,7 @@ describe(`${AT_ONCE} calls at once`, () => {
   });
 });
 
-it('[RFC 9700 4.14.2] within the grace, parallel refreshes get one and the same successor', async () => {
+it('[RFC 9700 4.14.2] within the grace period, parallel refreshes get the same successor', async () => {
   const t = await createTestService({ config: { mcp: { reuseGraceSeconds: 10 } } });
   const app = await register(t);
   const { refresh_token } = await tokens(t, await signUp(t), app);

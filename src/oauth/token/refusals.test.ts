@@ -13,15 +13,15 @@ beforeEach(() => logged.splice(0));
 const reasons = (): Json[] =>
   logged.flatMap(({ message, reason, clientId }) => (message === 'refused' ? [[reason, clientId]] : []));
 
-it('each refused code and refresh token has one answer and, in the log, its own reason with the client', async () => {
+it('every refused code and refresh token has the same response, and its own reason and client in the log', async () => {
   const [client, other, person] = [await register(t), await register(t), await signUp(t)];
-  const asked = ask(client);
-  const value = await code(t, person, asked);
+  const request = ask(client);
+  const value = await code(t, person, request);
   const answers = [
-    await exchange(t, asked, 'lga_x'),
-    await exchange(t, { ...asked, client: other }, value),
-    await exchange(t, asked, value, { code_verifier: 'x'.repeat(43) }),
-    await exchange(t, asked, value),
+    await exchange(t, request, 'lga_x'),
+    await exchange(t, { ...request, client: other }, value),
+    await exchange(t, request, value, { code_verifier: 'x'.repeat(43) }),
+    await exchange(t, request, value),
   ];
   expect(new Set(answers.map((r) => `${r.status} ${r.text}`)).size).toBe(1);
   const got = await tokens(t, person, client);
@@ -44,7 +44,7 @@ it('each refused code and refresh token has one answer and, in the log, its own 
   for (const secret of [value, first]) expect(JSON.stringify(logged)).not.toContain(secret);
 });
 
-it('so has each client that did not prove itself', async () => {
+it('every failed client authentication has the same response, and its own reason in the log', async () => {
   const client = await register(t, { token_endpoint_auth_method: 'client_secret_post' });
   const fields = { grant_type: 'refresh_token', refresh_token: 'x' };
   const id = client.client_id;

@@ -36,20 +36,20 @@ const codeFields = async (
   of: Json = client,
   more: Record<string, string | undefined> = {},
 ): Promise<Record<string, string>> => {
-  const asked = ask(of, more);
+  const request = ask(of, more);
   return {
     grant_type: 'authorization_code',
-    code: await code(t, person, asked),
+    code: await code(t, person, request),
     client_id: of.client_id,
-    redirect_uri: asked.query['redirect_uri'] ?? '',
-    code_verifier: asked.verifier,
+    redirect_uri: request.query['redirect_uri'] ?? '',
+    code_verifier: request.verifier,
   };
 };
 const without = (fields: Record<string, string>, name: string): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
 
 describe('POST /oauth/token, grant_type=authorization_code', () => {
-  it.each(PATHS)('[RFC 6749 5.1] answers a code with a token response that is not to be kept, at %s', async (path) => {
+  it.each(PATHS)('[RFC 6749 5.1] answers a code with a token response that must not be cached, at %s', async (path) => {
     const r = await form(t, path, await codeFields());
     expect(r.status, r.text).toBe(200);
     expect(r.body).toEqual({
@@ -119,13 +119,13 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
       expect((await form(t, '/oauth/token', { ...fields, [name]: '' })).status).toBeGreaterThanOrEqual(400);
       const r = await form(t, '/oauth/token', fields);
       expect(r.status, r.text).toBe(200);
-      // Used codes, too: what is incomplete does not end the grant.
+      // Also for used codes: an incomplete request does not end the grant.
       await form(t, '/oauth/token', without(fields, name));
       expect((await refreshWith(t, client, r.body.refresh_token)).status).toBe(200);
     },
   );
 
-  it('[RFC 6749 4.1.3] another client does not learn from a missing redirect URI that a code exists', async () => {
+  it('[RFC 6749 4.1.3] a missing redirect URI does not reveal to another client that a code exists', async () => {
     const other = await register(t);
     const r = await form(
       t,
@@ -135,7 +135,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     expect([r.status, r.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  it('[RFC 7636 4.6] burns the code on a wrong verifier', async () => {
+  it('[RFC 7636 4.6] a wrong verifier uses up the code', async () => {
     const fields = await codeFields();
     expect((await form(t, '/oauth/token', { ...fields, code_verifier: 'x'.repeat(43) })).body.error).toBe(
       'invalid_grant',
@@ -143,7 +143,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     expect((await form(t, '/oauth/token', fields)).body.error).toBe('invalid_grant');
   });
 
-  it('[RFC 6749 4.1.2; RFC 9700 4.5] ends all tokens of a code that comes twice', async () => {
+  it('[RFC 6749 4.1.2; RFC 9700 4.5] a second use of a code ends all its tokens', async () => {
     const fields = await codeFields();
     const first = (await form(t, '/oauth/token', fields)).body;
     expect((await t.legate.mcp.validateToken(first.access_token)).valid).toBe(true);
@@ -152,7 +152,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     expect((await refreshWith(t, client, first.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('[RFC 6749 4.1.3] a code is for the client that asked: another one learns and ends nothing', async () => {
+  it('[RFC 6749 4.1.3] another client cannot use a code, and ends nothing by trying', async () => {
     const fields = await codeFields();
     const other = await register(t);
     expect((await form(t, '/oauth/token', { ...fields, client_id: other.client_id })).body.error).toBe('invalid_grant');
@@ -168,14 +168,14 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
       [59_999, 200],
       [60_000, 400],
     ] as const) {
-      const asked = ask(app);
-      const value = await code(own, someone, asked);
+      const request = ask(app);
+      const value = await code(own, someone, request);
       own.clock.advance(ms);
-      expect((await exchange(own, asked, value)).status).toBe(status);
+      expect((await exchange(own, request, value)).status).toBe(status);
     }
   });
 
-  it('gives no refresh token that lasts beyond what is configured, and expires_in as the token says', async () => {
+  it('limits the refresh token to the configured lifetime, and returns the expires_in of the token', async () => {
     const own = await createTestService({ config: { mcp: { accessTokenTtl: 60, refreshTokenTtl: 120 } } });
     const app = await register(own);
     const got = await tokens(own, await signUp(own), app);
@@ -251,7 +251,7 @@ describe('the client of a token request', () => {
     );
   });
 
-  it('[RFC 6749 5.2] a client that is not known, or not named, is 401 invalid_client, for the SDK to register anew', async () => {
+  it('[RFC 6749 5.2] an unknown or missing client is 401 invalid_client, so that the SDK registers again', async () => {
     for (const client_id of ['cli_00000000000000000000000000', 'cli_\u0000', 'agt_00000000000000000000000000', '']) {
       const r = await form(t, '/oauth/token', { grant_type: 'refresh_token', refresh_token: 'x', client_id });
       expect([r.status, r.body.error], client_id).toEqual([401, 'invalid_client']);
@@ -294,7 +294,7 @@ describe('the client of a token request', () => {
       expect(r.body.error_description).toBe('The content type must be application/x-www-form-urlencoded.');
   });
 
-  it('[RFC 6749 3.2] the token endpoint is not asked by GET', async () => {
+  it('[RFC 6749 3.2] the token endpoint does not accept GET', async () => {
     const r = await t.call('GET', '/oauth/token?grant_type=refresh_token');
     expect([r.status, r.headers.get('allow'), r.headers.get('cache-control')]).toEqual([
       405,
@@ -304,7 +304,7 @@ describe('the client of a token request', () => {
     expect(r.body).toEqual({ error: 'invalid_request', error_description: expect.any(String) });
   });
 
-  it('has one limit for all paths, with the body of the specification', async () => {
+  it('has one rate limit for all its paths, with the body of the specification', async () => {
     const own = await createTestService({ config: { rateLimit: {}, http: { basePath: '/api/legate' } } });
     const statuses = [];
     for (let i = 0; i < 25; i++)
@@ -317,7 +317,7 @@ describe('the client of a token request', () => {
 });
 
 describe('grant_type=refresh_token', () => {
-  it('[OAuth 2.1 4.3.1] refreshing rotates: a new token each time, the same scope without one asked for', async () => {
+  it('[OAuth 2.1 4.3.1] refreshing rotates the token, and keeps the scope if none is requested', async () => {
     const first = await tokens(t, person, client);
     const second = await refreshWith(t, client, first.refresh_token);
     expect(second.status).toBe(200);
@@ -333,7 +333,7 @@ describe('grant_type=refresh_token', () => {
     expect((await refreshWith(t, client, second.body.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 9700 4.14.2; ASVS 5.0 10.4.5] ends the whole grant when an old refresh token comes again, two generations later too', async () => {
+  it('[RFC 9700 4.14.2; ASVS 5.0 10.4.5] reusing an old refresh token ends the grant, two generations later too', async () => {
     const first = await tokens(t, person, client);
     const second = (await refreshWith(t, client, first.refresh_token)).body;
     const third = (await refreshWith(t, client, second.refresh_token)).body;
@@ -354,7 +354,7 @@ describe('grant_type=refresh_token', () => {
     expect((await refreshWith(t, client, narrow.body.refresh_token)).body.scope).toBe('mcp:read mcp:execute');
   });
 
-  it('[RFC 6749 6 and 10.4] a refresh token is for its client: another one is refused, and ends nothing', async () => {
+  it('[RFC 6749 6 and 10.4] another client cannot use a refresh token, and ends nothing by trying', async () => {
     const first = await tokens(t, person, client);
     const other = await register(t);
     expect((await refreshWith(t, other, first.refresh_token)).body.error).toBe('invalid_grant');
@@ -363,7 +363,7 @@ describe('grant_type=refresh_token', () => {
     expect((await t.legate.mcp.validateToken(first.access_token)).valid).toBe(true);
   });
 
-  it('[RFC 6749 5.2] whatever is presented as a refresh token and is none is 400 invalid_grant', async () => {
+  it('[RFC 6749 5.2] any other text as a refresh token is 400 invalid_grant', async () => {
     const own = await tokens(t, person, client);
     const agent = await t.agent(await t.user());
     for (const other of [
@@ -400,7 +400,7 @@ describe('grant_type=refresh_token', () => {
     expect([r.status, r.body.error]).toEqual([400, error]);
   });
 
-  it('is asked for a secret by a client that registered for one', async () => {
+  it('requires the secret of a client that registered for one', async () => {
     const confidential = await register(t, { token_endpoint_auth_method: 'client_secret_post' });
     const first = (
       await form(t, '/oauth/token', { ...(await codeFields(confidential)), client_secret: confidential.client_secret })
@@ -411,7 +411,7 @@ describe('grant_type=refresh_token', () => {
     ).toBe(200);
   });
 
-  it('lasts 86,400 s from each use, and no longer than mcp.grantMaxAge in all', async () => {
+  it('is valid for 86,400 s from each use, and at most for mcp.grantMaxAge in total', async () => {
     const own = await createTestService({ config: { mcp: { grantMaxAge: 100_000 } } });
     const app = await register(own);
     const first = await tokens(own, await signUp(own), app);
@@ -424,7 +424,7 @@ describe('grant_type=refresh_token', () => {
 });
 
 describe('mcp.reuseGraceSeconds', () => {
-  it('[RFC 9700 4.14.2] a configured grace gives the same successor once more to the same client, of one generation, for so long', async () => {
+  it('[RFC 9700 4.14.2] within the grace period the same client gets the same successor again, of one generation only', async () => {
     const own = await createTestService({ config: { mcp: { reuseGraceSeconds: 30 } } });
     const app = await register(own);
     const someone = await signUp(own);
@@ -460,7 +460,7 @@ describe('the resource of a token', () => {
     );
   });
 
-  it('[RFC 8707 3; RFC 9700 4.9] a token for one server is nothing at another, nor at our own API', async () => {
+  it('[RFC 8707 3; RFC 9700 4.9] a token for one server is refused by another and by the REST API', async () => {
     const { access_token } = await tokens(t, person, client, { resource: NOTES, scope: 'mcp:read agents:read' });
     expect((await t.legate.mcp.validateToken(access_token, { audience: NOTES })).valid).toBe(true);
     expect((await t.legate.mcp.validateToken(access_token, { audience: 'https://mail.example/mcp' })).valid).toBe(
@@ -472,7 +472,7 @@ describe('the resource of a token', () => {
     expect(r.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/);
   });
 
-  it('a token for a server makes an agent that may use that server alone', async () => {
+  it('a token for a server creates an agent that may use that server only', async () => {
     const someone = await signUp(t);
     const { access_token } = await tokens(t, someone, client, { resource: NOTES, scope: 'mcp:execute' });
     const agent = (await t.call('GET', `/agents/${claimsOf(access_token).sub}`, { as: someone })).body;
@@ -480,8 +480,8 @@ describe('the resource of a token', () => {
   });
 });
 
-describe('an access token at our own API', () => {
-  it('[RFC 6750 3.1] an access token opens what its scopes name, of what the person owns: 403 insufficient_scope beyond', async () => {
+describe('an access token at the REST API', () => {
+  it('[RFC 6750 3.1] an access token gives access to what its scopes name and the person owns, else 403 insufficient_scope', async () => {
     const someone = await signUp(t);
     const { access_token } = await tokens(t, someone, client, { scope: 'agents:read' });
     expect((await t.call('GET', '/agents', { as: access_token })).status).toBe(200);
@@ -505,7 +505,7 @@ describe('an access token at our own API', () => {
       expect((await t.call(method, path, { as: access_token })).status, path).toBe(403);
   });
 
-  it('validateToken gives what specification 2.9 names, and checks scopes', async () => {
+  it('validateToken returns the fields of specification 2.9, and checks scopes', async () => {
     const { access_token } = await tokens(t, person, client);
     expect(await t.legate.mcp.validateToken(access_token, { scopes: ['mcp:read'] })).toEqual({
       valid: true,

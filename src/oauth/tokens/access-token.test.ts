@@ -27,7 +27,7 @@ beforeAll(async () => {
   header = headerOf(good);
   claims = claimsOf(good);
 });
-/** Signed with the real key: what is refused then is refused for what it says. */
+/** Signs with the real key, so that a refusal is due to header or claims. */
 const signed = (h: unknown, c: unknown): string => {
   const input = `${part(h)}.${part(c)}`;
   return `${input}.${hmac(input)}`;
@@ -35,7 +35,7 @@ const signed = (h: unknown, c: unknown): string => {
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
 describe('an access token', () => {
-  it('[RFC 7515 3; RFC 7518 3.2] an access token is HS256 with the configured secret: another library verifies it', async () => {
+  it('[RFC 7515 3; RFC 7518 3.2] another library verifies an HS256 access token with the configured secret', async () => {
     expect(signed(header, claims)).toBe(good);
     const { payload } = await jwtVerify(good, new TextEncoder().encode(SECRET), {
       algorithms: ['HS256'],
@@ -140,13 +140,13 @@ describe('an access token', () => {
     expect((await t.call('GET', '/agents', { as: good })).status).toBe(200);
   });
 
-  it('[RFC 8725 3.11] a token of another kind is none: agent, session and API tokens are not valid as such', async () => {
+  it('[RFC 8725 3.11] agent, session and API tokens are not valid as access tokens', async () => {
     const user = await t.user();
     for (const token of [(await t.agent(user)).token, person.token, user.token])
       expect((await t.legate.mcp.validateToken(token)).valid).toBe(false);
   });
 
-  it('[RFC 9700 4.3.2] an access token is not taken from the query', async () => {
+  it('[RFC 9700 4.3.2] an access token in the query is ignored', async () => {
     expect((await t.call('GET', `/agents?access_token=${good}`)).status).toBe(401);
   });
 });
@@ -155,7 +155,7 @@ describe.each(['EdDSA', 'ES256'] as const)('mcp.signing %s', (alg) => {
   const serviceWith = (more: Json = {}) =>
     createTestService({ config: { mcp: { signing: alg, signingSecret: SECRET, ...more } } });
 
-  it('[RFC 7517 5; RFC 8414 2] publishes its keys at jwks_uri, by which others verify', async () => {
+  it('[RFC 7517 5; RFC 8414 2] publishes keys at jwks_uri with which others can verify', async () => {
     const own = await serviceWith();
     const { access_token } = await tokens(own, await signUp(own), await register(own), { scope: 'agents:read' });
     const { jwks_uri } = (await own.call('GET', '/.well-known/oauth-authorization-server')).body;
@@ -176,7 +176,7 @@ describe.each(['EdDSA', 'ES256'] as const)('mcp.signing %s', (alg) => {
     expect((await own.call('GET', '/agents', { as: access_token })).status).toBe(200);
   });
 
-  it('[RFC 8725 2.1 and 3.1] never takes a token signed with the public key as HS256, nor with its secret', async () => {
+  it('[RFC 8725 2.1 and 3.1] refuses a token signed as HS256 with the public key or the secret', async () => {
     const own = await serviceWith();
     const { access_token } = await tokens(own, await signUp(own), await register(own));
     const { keys } = (await own.call('GET', '/oauth/jwks')).body;

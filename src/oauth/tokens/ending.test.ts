@@ -33,7 +33,7 @@ const basic = (of: Json) => ({ authorization: `Basic ${btoa(`${of.client_id}:${o
 const isValid = async (token: string): Promise<boolean> => (await t.legate.mcp.validateToken(token)).valid;
 const isActive = async (token: string): Promise<boolean> =>
   (await form(t, '/oauth/introspect', { token }, { authorization: `Bearer ${admin.token}` })).body.active;
-/** Nothing of a grant is good anywhere any more. */
+/** Checks that no token of a grant is accepted anywhere. */
 const expectEnded = async (of: Json, got: Json): Promise<void> => {
   expect(await isValid(got.access_token)).toBe(false);
   expect(await isActive(got.access_token)).toBe(false);
@@ -44,7 +44,7 @@ const expectEnded = async (of: Json, got: Json): Promise<void> => {
 };
 
 describe('POST /oauth/revoke', () => {
-  it.each(PREFIXES)('[RFC 7009 2.1] a refresh token takes its grant with it, at %s/revoke', async (prefix) => {
+  it.each(PREFIXES)('[RFC 7009 2.1] revoking a refresh token ends its grant, at %s/revoke', async (prefix) => {
     const got = await tokens(t, person, client, { scope: 'agents:read' });
     const r = await form(t, `${prefix}/revoke`, { token: got.refresh_token, client_id: client.client_id });
     expect([r.status, r.text, r.headers.get('content-type')]).toEqual([200, '{}', 'application/json; charset=utf-8']);
@@ -53,7 +53,7 @@ describe('POST /oauth/revoke', () => {
     await expectEnded(client, got);
   });
 
-  it('[RFC 7009 2] an access token ends alone, at once, and the grant goes on', async () => {
+  it('[RFC 7009 2] revoking an access token ends it at once, and keeps the grant', async () => {
     const got = await tokens(t, person, client, { scope: 'agents:read' });
     const other = (await refreshWith(t, client, got.refresh_token)).body;
     const r = await form(t, '/oauth/revoke', {
@@ -68,7 +68,7 @@ describe('POST /oauth/revoke', () => {
     expect((await refreshWith(t, client, other.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 7009 2.2] 200 for tokens that are unknown, another client’s or of another kind, and nothing happens', async () => {
+  it('[RFC 7009 2.2] returns 200 and changes nothing for tokens that are unknown, of another client or of another kind', async () => {
     const got = await tokens(t, person, client);
     const other = await register(t);
     for (const token of [got.access_token, got.refresh_token, 'x', 'a.b.c', 'lgr_x', '\u0000'])
@@ -80,7 +80,7 @@ describe('POST /oauth/revoke', () => {
     expect((await refreshWith(t, client, got.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 7009 2.1] 400 without a token, 401 for a client that is unknown or did not prove itself', async () => {
+  it('[RFC 7009 2.1] returns 400 without a token, 401 for a client that is unknown or not authenticated', async () => {
     const confidential = await register(t, { token_endpoint_auth_method: 'client_secret_basic' });
     expect((await form(t, '/oauth/revoke', { client_id: client.client_id })).body.error).toBe('invalid_request');
     for (const client_id of ['cli_x', confidential.client_id]) {
@@ -114,7 +114,7 @@ describe('POST /oauth/introspect', () => {
     },
   );
 
-  it('[RFC 7662 2.2] is exactly {"active":false} for everything else', async () => {
+  it('[RFC 7662 2.2] returns exactly {"active":false} for any other token', async () => {
     const got = await tokens(t, person, client);
     const session = person.token;
     const agent = await t.agent(await t.user());
@@ -141,7 +141,7 @@ describe('POST /oauth/introspect', () => {
     });
   });
 
-  it('[RFC 7662 4] a client learns of tokens of its own grants, and of a resource that it stands for, and of no other', async () => {
+  it('[RFC 7662 4] a client may introspect tokens of its own grants and of its resources, and no others', async () => {
     const endpoint = 'https://resource.example/mcp';
     await t.call('POST', '/mcp/servers', { as: admin, body: { name: 'resource', endpoint } });
     const made = (more: Json) =>
@@ -151,7 +151,7 @@ describe('POST /oauth/introspect', () => {
     const someone = await signUp(t);
     const theirs = await tokens(t, someone, client, { resource: endpoint, prompt: 'consent' });
     const ours = await tokens(t, someone, client, { prompt: 'consent' });
-    // A client that registers itself stands for nothing, whatever it says.
+    // `resources` of a self-registered client are ignored.
     const stranger = await register(t, { resources: [endpoint] });
     expect(stranger).not.toHaveProperty('resources');
     const agent = await t.agent(await t.user());
@@ -173,7 +173,7 @@ describe('POST /oauth/introspect', () => {
     expect((await made({})).status).toBe(400);
   });
 
-  it('has a limit for all its paths', async () => {
+  it('has one rate limit for all its paths', async () => {
     const limits = { endpoints: { introspection: { limit: 3, window: 60 } } };
     const own = await createTestService({ config: { rateLimit: limits } });
     const statuses = [];
@@ -181,7 +181,7 @@ describe('POST /oauth/introspect', () => {
     expect(statuses).toEqual([401, 401, 401, 429]);
   });
 
-  it('[RFC 7662 2.2] a refresh token that cannot be used is not active: of an agent that has expired, for a server that is gone', async () => {
+  it('[RFC 7662 2.2] a refresh token is inactive if its agent has expired or its server was removed', async () => {
     const someone = await signUp(t);
     const active = async (token: string) => (await form(t, '/oauth/introspect', { token }, basic(client))).body.active;
     const first = await tokens(t, someone, client);
@@ -205,7 +205,7 @@ describe('POST /oauth/introspect', () => {
     expect((await refreshWith(t, client, second.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 7662 2.2; RFC 7009 2.2] a token of any length is none, and an empty parameter is as if it were not there', async () => {
+  it('[RFC 7662 2.2; RFC 7009 2.2] a long unknown token is inactive, and an empty parameter counts as omitted', async () => {
     const open = await register(t, { token_endpoint_auth_method: 'none' });
     const token = 'x'.repeat(50_000);
     expect((await form(t, '/oauth/introspect', { token }, basic(client))).body).toEqual({ active: false });
@@ -216,7 +216,7 @@ describe('POST /oauth/introspect', () => {
     );
   });
 
-  it('[RFC 7662 2.1] refuses who does not prove to be a client with a secret or an admin', async () => {
+  it('[RFC 7662 2.1] refuses callers that are neither an authenticated confidential client nor an admin', async () => {
     const open = await register(t, { token_endpoint_auth_method: 'none' });
     const fields = { token: 'x' };
     const anonymous = await form(t, '/oauth/introspect', fields);
@@ -238,7 +238,7 @@ describe('POST /oauth/introspect', () => {
 });
 
 describe('/oauth/grants', () => {
-  it('shows people their own and admins all, with what was granted to whom', async () => {
+  it('lists the grants of the person, and all grants for an admin', async () => {
     const someone = await signUp(t);
     const app = await register(t, { client_name: 'Listed' });
     const got = await tokens(t, someone, app);
@@ -266,19 +266,19 @@ describe('/oauth/grants', () => {
     expect((await t.call('GET', '/oauth/grants')).status).toBe(401);
   });
 
-  it('ends one: its tokens, its consent and a code that is on its way; 404 for what is another’s', async () => {
+  it('ends a grant with its tokens, consent and unused code; returns 404 for a grant of another person', async () => {
     const someone = await signUp(t);
     const app = await register(t);
     const got = await tokens(t, someone, app, { scope: 'agents:read' });
-    const asked = ask(app, { scope: 'agents:read' });
-    const pending = await code(t, someone, asked).catch(() => '');
+    const request = ask(app, { scope: 'agents:read' });
+    const pending = await code(t, someone, request).catch(() => '');
     const [grant] = (await t.call('GET', '/oauth/grants', { as: someone })).body;
     expect((await t.call('DELETE', `/oauth/grants/${grant.id}`, { as: person })).status).toBe(404);
     expect((await t.call('DELETE', `/oauth/grants/${grant.id}`)).status).toBe(401);
     expect((await t.call('DELETE', `/oauth/grants/${grant.id}`, { as: someone })).status).toBe(204);
     await expectEnded(app, got);
-    expect((await exchange(t, asked, pending)).body.error).toBe('invalid_grant');
-    expect((await opened(t, authorizePath(asked), { as: someone })).status).toBe(200);
+    expect((await exchange(t, request, pending)).body.error).toBe('invalid_grant');
+    expect((await opened(t, authorizePath(request), { as: someone })).status).toBe(200);
     for (const id of [grant.id, 'grt_x', '%00'])
       expect((await t.call('DELETE', `/oauth/grants/${id}`, { as: someone })).status).toBe(404);
   });
@@ -311,7 +311,7 @@ describe('what ends a grant', () => {
     expect(await consents.execute()).toEqual([]);
   });
 
-  it('its agent expires, for as long as it is expired', async () => {
+  it('its agent expires, as long as it is expired', async () => {
     const own = await createTestService();
     const someone = await signUp(own);
     const app = await register(own);
@@ -326,13 +326,13 @@ describe('what ends a grant', () => {
     expect((await refreshWith(own, app, got.refresh_token)).status).toBe(200);
   });
 
-  it('leaves no way to exchange a code that was on its way when the agent was revoked', async () => {
+  it('refuses a code that was issued before the agent was revoked', async () => {
     const someone = await signUp(t);
     const { sub } = claimsOf((await tokens(t, someone, client)).access_token);
-    const asked = ask(client);
-    const pending = await code(t, someone, asked);
+    const request = ask(client);
+    const pending = await code(t, someone, request);
     await t.call('DELETE', `/agents/${sub}`, { as: someone });
-    const r = await exchange(t, asked, pending);
+    const r = await exchange(t, request, pending);
     expect([r.status, r.body]).toEqual([
       400,
       { error: 'invalid_grant', error_description: 'The agent of this grant is not active.' },
@@ -346,7 +346,7 @@ describe('what ends a grant', () => {
     expect(await isValid(got.access_token)).toBe(true);
   });
 
-  it('is told by events, in the change itself', async () => {
+  it('emits events in the same change', async () => {
     const someone = await signUp(t);
     const got = await tokens(t, someone, client);
     const agentId = claimsOf(got.access_token).sub;
@@ -366,7 +366,7 @@ describe('what ends a grant', () => {
 });
 
 describe('the page of connected applications', () => {
-  it('lists them and ends one by its button; another person sees none of it', async () => {
+  it('lists and ends the applications of this person only', async () => {
     const someone = await signUp(t);
     const app = await register(t, { client_name: '<b>App</b>' });
     const got = await tokens(t, someone, app, { scope: 'agents:read' });

@@ -3,7 +3,7 @@ import { createTestService, type TestAgent, type TestService, type TestUser } fr
 
 const ENDPOINT = 'http://localhost:3000/notes';
 
-/** Two instances on one database; a token is verified, and so remembered, on both. */
+/** Two instances on one database, on both of which a token is verified and so cached. */
 let one: TestService;
 let two: TestService;
 let owner: TestUser;
@@ -15,7 +15,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 async function isValid(): Promise<[boolean, boolean]> {
   const validity = async (t: TestService): Promise<boolean> =>
     (await t.legate.mcp.validateToken(token, { audience: ENDPOINT })).valid;
-  // Other instances run in event loops of their own.
+  // In production, each instance has its own event loop.
   await turn();
   return [await validity(one), await validity(two)];
 }
@@ -41,7 +41,7 @@ beforeEach(async () => {
   for (let i = 0; i < 3; i++) expect(await isValid()).toEqual([true, true]);
 });
 
-describe('a token that is remembered ends on every instance with', () => {
+describe('a cached token ends on every instance with', () => {
   const ends: Record<string, () => Promise<unknown> | unknown> = {
     'its agent': () => one.call('DELETE', `/agents/${agent.id}`, { as: owner }),
     'a new token of its agent': () => one.call('POST', `/agents/${agent.id}/rotate`, { as: owner }),
@@ -73,8 +73,8 @@ describe('a token that is remembered ends on every instance with', () => {
   });
 });
 
-describe('a token that is remembered', () => {
-  it('is good through changes that do not concern it', async () => {
+describe('a cached token', () => {
+  it('stays valid through unrelated changes', async () => {
     await one.agent(owner);
     await one.call('PATCH', `/agents/${agent.id}`, {
       as: owner,
@@ -83,7 +83,7 @@ describe('a token that is remembered', () => {
     expect(await isValid()).toEqual([true, true]);
   });
 
-  it('opens nothing with another signature or other claims', async () => {
+  it('does not validate another signature or other claims', async () => {
     const [header, payload, signature] = token.split('.') as [string, string, string];
     const other = Buffer.from(
       JSON.stringify({ ...JSON.parse(Buffer.from(payload, 'base64url').toString()), scope: 'agents:write' }),

@@ -31,7 +31,7 @@ const valid = async (token: string, audience?: string) =>
   (await t.legate.mcp.validateToken(token, audience === undefined ? {} : { audience })).valid;
 
 describe('grant_type=client_credentials', () => {
-  it('[RFC 6749 4.4; MCP ext-auth client credentials] gives a service agent a token for itself, and no refresh token', async () => {
+  it('[RFC 6749 4.4; MCP ext-auth client credentials] a service agent gets a token for itself, without a refresh token', async () => {
     const agent = await service();
     for (const r of [
       await ask(agent),
@@ -78,7 +78,7 @@ describe('grant_type=client_credentials', () => {
     expect([r.status, r.body.error], r.text).toEqual([status, error]);
   });
 
-  it('is for agents of type service, while they are active', async () => {
+  it('is allowed for active agents of type service only', async () => {
     const autonomous = await t.agent(alice);
     expect((await ask(autonomous)).body.error).toBe('unauthorized_client');
     const agent = await service();
@@ -88,7 +88,7 @@ describe('grant_type=client_credentials', () => {
     expect((await ask(agent)).status).toBe(401);
   });
 
-  it('ends when the agent token is rotated', async () => {
+  it('ends its grants when the agent token is rotated', async () => {
     const agent = await service();
     const { access_token } = (await ask(agent)).body;
     const { token } = (await t.call('POST', `/agents/${agent.id}/rotate`, { as: alice })).body;
@@ -97,7 +97,7 @@ describe('grant_type=client_credentials', () => {
     expect((await ask({ id: agent.id, token })).status).toBe(200);
   });
 
-  it('[RFC 7009 2.1; RFC 7662 2.1] a service agent revokes and looks at its tokens itself', async () => {
+  it('[RFC 7009 2.1; RFC 7662 2.1] a service agent revokes and introspects its own tokens', async () => {
     const agent = await service();
     const other = await service();
     const { access_token } = (await ask(agent)).body;
@@ -113,7 +113,7 @@ describe('grant_type=client_credentials', () => {
 });
 
 describe('client_credentials of a registered client', () => {
-  it('[RFC 6749 5.2] is 400 unauthorized_client once it has proved itself, and 401 invalid_client before', async () => {
+  it('[RFC 6749 5.2] is 400 unauthorized_client if it is authenticated, and 401 invalid_client if not', async () => {
     const fields = { grant_type: 'client_credentials' };
     const none = await register(t, { token_endpoint_auth_method: 'none' });
     for (const [id, secret, status, error] of [
@@ -157,7 +157,7 @@ describe('token exchange', () => {
       headers,
     );
 
-  it('[RFC 8693 2.2.1 and 4.1] an exchange keeps the subject, names the actor, and has a delegation behind it', async () => {
+  it('[RFC 8693 2.2.1 and 4.1] an exchange keeps the subject, names the actor, and creates a delegation', async () => {
     const actor = await actorOf();
     const r = await exchange({ actor_token: actor.token, actor_token_type: AGENT_TOKEN_TYPE, scope: 'mcp:read' });
     expect(r.status, r.text).toBe(200);
@@ -190,7 +190,7 @@ describe('token exchange', () => {
     ).toBe(false);
   });
 
-  it('[RFC 8693 4.1] an exchange nests the actors of a chain, and never gives more than there was', async () => {
+  it('[RFC 8693 4.1] an exchange nests the actors of a chain, and never adds scopes', async () => {
     const [b, c] = [await actorOf(), await actorOf()];
     const first = (await exchange({ actor_token: b.token, scope: 'mcp:read' })).body;
     const second = await exchange({ subject_token: first.access_token, actor_token: c.token });
@@ -240,7 +240,7 @@ describe('token exchange', () => {
     expect([r.status, r.body.error], r.text).toEqual([400, error]);
   });
 
-  it('refuses a client that names itself and does not prove it', async () => {
+  it('refuses a client that names itself without authenticating', async () => {
     const actor = await actorOf();
     expect((await exchange({ actor_token: actor.token, client_id: 'cli_x' })).status).toBe(401);
     expect((await exchange({ actor_token: actor.token }, basic(client.client_id, 'x'))).status).toBe(401);
@@ -278,7 +278,7 @@ describe('token exchange', () => {
     }
   });
 
-  it('a guarded server has calls decided for the actor, by the delegation, and the audit names it', async () => {
+  it('a guarded server decides calls for the actor, by the delegation, and the audit names it', async () => {
     const source = await tokens(t, someone, client, { prompt: 'consent', resource: NOTES });
     const actor = await actorOf();
     const got = (await exchange({ subject_token: source.access_token, actor_token: actor.token, scope: 'mcp:execute' }))
@@ -308,8 +308,8 @@ describe('token exchange', () => {
     });
   });
 
-  describe('with an exchanged token at our own API', () => {
-    /** What the actor, which holds no permission itself, may do with `scope` of a token of `scope`s and `authorize`. */
+  describe('with an exchanged token at the REST API', () => {
+    /** The decision for an actor without own permissions, with an exchanged token of these scopes and `authorize`. */
     const exchanged = async (scope: string, owner: { id: string; token: string } = someone) => {
       const source = await tokens(t, someone, client, { prompt: 'consent', scope: 'mcp:read mcp:execute authorize' });
       const actor = await actorOf(owner);
@@ -333,7 +333,7 @@ describe('token exchange', () => {
         expect(entry).toMatchObject({ agentId: actor.id, result: 'allowed', delegationIds: [delegation.id] });
     });
 
-    it('[RFC 8693 4.1] the scopes and the delegation narrow it, whatever the subject may do', async () => {
+    it('[RFC 8693 4.1] scopes and delegation limit it, whatever the subject may do', async () => {
       const { actor, subjectId, token } = await exchanged('mcp:read authorize');
       expect((await t.authorize(someone.token, question('execute', { agentId: subjectId }))).body.allowed).toBe(true);
       expect((await t.authorize(token, question('read'))).body.allowed).toBe(true);
@@ -344,7 +344,7 @@ describe('token exchange', () => {
       expect((await newest(1))[0]).toMatchObject({ agentId: actor.id, action: 'execute', result: 'denied' });
     });
 
-    it('without the scope authorize it asks nothing', async () => {
+    it('returns 403 without the scope authorize', async () => {
       expect((await t.authorize((await exchanged('mcp:execute')).token, question('execute'))).status).toBe(403);
     });
   });
