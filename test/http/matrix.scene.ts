@@ -3,26 +3,27 @@ import { newDelivery } from '../../src/activity/webhooks/dispatcher.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { createSession } from '../../src/people/sessions/index.ts';
 import type { TestAgent, TestService, TestUser } from '../support/service.ts';
+import type { Statuses } from './matrix.cases.ts';
 
-/** Everybody who may call, in the order of the columns. */
-export const CALLERS = [
-  'nobody',
-  'a credential that proves nothing',
-  'a credential in another scheme',
-  'the token of a revoked agent',
-  'an expired API token',
-  'an expired session',
-  'another user',
-  'the owner',
-  'the owner by cookie',
-  "the owner's token narrowed to what is needed",
-  "the owner's token narrowed to something else",
-  'the agent itself',
-  'another agent of the owner',
-  'a gateway agent of the owner',
-  "a stranger's agent",
-  'an admin',
-] as const;
+/** Every kind of caller, with the field of a row that has its status. */
+export const CALLERS = {
+  nobody: 'nobody',
+  'a credential that proves nothing': 'endedCredential',
+  'a credential in another scheme': 'endedCredential',
+  'the token of a revoked agent': 'endedCredential',
+  'an expired API token': 'endedCredential',
+  'an expired session': 'endedCredential',
+  'another user': 'anotherUser',
+  'the owner': 'owner',
+  'the owner by cookie': 'ownerByCookie',
+  "the owner's token narrowed to what is needed": 'narrowed',
+  "the owner's token narrowed to something else": 'narrowedToOther',
+  'the agent itself': 'agentItself',
+  'another agent of the owner': 'otherAgent',
+  'a gateway agent of the owner': 'gatewayAgent',
+  "a stranger's agent": 'strangersAgent',
+  'an admin': 'admin',
+} as const satisfies Record<string, keyof Statuses>;
 
 export interface Scene {
   readonly t: TestService;
