@@ -4,6 +4,7 @@ import type { OwnResource, Principal } from './access/principal.ts';
 import type { PolicyCache } from './authorization/permissions/policy.ts';
 import type { Config } from './config.ts';
 import type { EndpointLimits } from './http/rate-limit/index.ts';
+import type { RefusalEvents } from './http/refusal-events.ts';
 import type { RequestMetrics } from './http/request-metrics.ts';
 import type { Call, Route, RouteDeclaration } from './http/route.ts';
 import type { BackgroundTasks } from './kernel/background-tasks.ts';
@@ -76,6 +77,8 @@ export interface Platform {
   readonly breach: BreachCheck;
   /** Failed sign-ins of unknown addresses, links and codes. */
   readonly strangerAttempts: StrangerAttempts;
+  /** Requests that were answered with 403 or 429. */
+  readonly refusalEvents: RefusalEvents;
   /** The embedder's own rule for new passwords. */
   readonly validatePassword: ValidatePassword | undefined;
   /** Further keys whose values are redacted before storage (`audit.redact`), normalised. */

@@ -18,6 +18,7 @@ import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { describeApi } from './http/openapi.ts';
 import { Pipeline } from './http/pipeline.ts';
 import { EndpointLimits, steadyClock } from './http/rate-limit/index.ts';
+import { RefusalEvents } from './http/refusal-events.ts';
 import { RequestMetrics } from './http/request-metrics.ts';
 import { nodeSource } from './http/sources/node.ts';
 import { BackgroundTasks } from './kernel/background-tasks.ts';
@@ -261,6 +262,7 @@ export async function createLegate(
     redactedKeys: redactedKeys(values.audit.redact),
     counts,
     strangerAttempts: new StrangerAttempts(),
+    refusalEvents: new RefusalEvents(),
     gauges: modules.flatMap((m) => m.gauges ?? []),
     describeApi: () => (description ??= JSON.stringify(describeApi(mounted, platform))),
   };

@@ -103,6 +103,12 @@ export class Pipeline {
     } catch (error) {
       const thrown = await this.#overruled(route, call, error);
       answer = renderFailure(this.#platform, route, source, call.requestId, thrown);
+      this.#platform.refusalEvents.record(this.#platform, thrown, {
+        principal: call.seen,
+        method: source.method,
+        route: metrics.route,
+        ip: call.ip,
+      });
     }
     return this.#send(metrics, source, call, answer, extra);
   }

@@ -11,6 +11,8 @@ export const EVENT_TYPES = {
   'auth.signin': 'A person signed in.',
   'auth.signout': 'A person signed out.',
   'auth.failed': 'An attempt to sign in failed.',
+  'auth.denied': 'A request was answered with 403: its credential does not allow it.',
+  'auth.limited': 'A request was answered with 429: too many requests or wrong attempts.',
   'budget.exceeded': 'An agent exceeded its budget.',
   'cost.recorded': 'A cost was attributed to an agent.',
   'delegation.created': 'A delegation chain was created.',

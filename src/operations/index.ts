@@ -6,4 +6,6 @@ export const system = defineModule({
   name: 'system',
   description: 'Health, metrics, and the description of this API.',
   routes: systemRoutes,
+  upkeep: async (platform) => platform.refusalEvents.flush(platform),
+  stop: async (platform) => platform.refusalEvents.flush(platform, true),
 });

@@ -41,9 +41,11 @@ const PAYLOADS: Record<EventType, Json> = {
     userId: text,
     emailHash: expect.stringMatching(/^[0-9a-f]{64}$/),
     method: 'password',
-    reason: 'INVALID_EMAIL_OR_PASSWORD',
+    reason: expect.stringMatching(/^INVALID_(EMAIL_OR_)?PASSWORD$/),
     ipAddress: text,
   },
+  'auth.denied': { code: 'FORBIDDEN', method: 'GET', route: '/metrics', ip: text, count: 1 },
+  'auth.limited': { code: 'TOO_MANY_TRIES', method: 'POST', route: '/totp/enable', ip: text, count: 1 },
   'budget.exceeded': { agentId, budgetId: id('bdg'), metric: 'cost', limit: 1, used: 1.5, window: 'day' },
   'budget.created': { agentId, budgetId: id('bdg') },
   'budget.updated': { agentId, budgetId: id('bdg') },
@@ -129,6 +131,9 @@ async function everything(someone: Person): Promise<void> {
   await t.call('POST', '/sign-in', { body: { email, password: 'wrong' } });
   const { token } = (await t.call('POST', '/sign-in', { body: { email, password } })).body;
   await ok('POST', '/sign-out', { token });
+  for (let i = 0; i < 11; i++) await t.call('POST', '/totp/enable', { as: someone, body: { password: 'wrong' } });
+  await t.call('GET', '/metrics', { as: someone });
+  await t.legate.platform.background.idle();
   const spare = await t.agent(someone, { name: 'später\u2028' });
   await ok('PATCH', `/agents/${spare.id}`, someone, { name: 'spare' });
   await ok('POST', `/agents/${spare.id}/rotate`, someone);
