@@ -50,6 +50,7 @@ const authorizeGet = atEveryPath((path, mount) =>
       'registered the client and the person has not allowed it anything yet, an error is shown on a page with a link ' +
       'to the client (RFC 9700, section 4.11.2).',
     access: 'public',
+    rateLimit: 'authorization',
     page: true,
     responses: { 302: null, 400: HTML },
     errorBody: oauthErrorBody,
@@ -68,6 +69,7 @@ const consentGet = atEveryPath((path, mount) =>
     summary: 'Consent page',
     description: 'The query is the one of the authorization request, which redirects here.',
     access: 'public',
+    rateLimit: 'authorization',
     page: true,
     responses: { 200: HTML, 302: null, 400: HTML },
     errorBody: oauthErrorBody,
@@ -87,6 +89,7 @@ const consentPost = atEveryPath((path, mount) =>
     mount,
     summary: 'Submit the consent page',
     access: 'public',
+    rateLimit: 'authorization',
     page: true,
     form: 'only',
     body: AnyFields,
@@ -205,6 +208,7 @@ const revoke = atEveryPath((path, mount) =>
       'RFC 7009. Revoking a refresh token ends its whole grant. An authenticated client always gets 200 with an ' +
       'empty object, also for an unknown token.',
     access: 'public',
+    rateLimit: 'revocation',
     crossOrigin: true,
     form: 'only',
     body: TokenParameters.meta({ id: 'RevocationRequest' }),

@@ -1,3 +1,4 @@
+import { Resolver } from 'node:dns/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -6,14 +7,21 @@ import { createTestService, type Json, type TestService, type TestUser } from '.
 import { SPECIAL_USE_V4, SPECIAL_USE_V6 } from '../../operations/outbound/special-use.ts';
 
 /** What names resolve to, one answer after the other; the last one stays. */
-const names = vi.hoisted(() => ({ answers: [] as string[][], asked: [] as string[] }));
-vi.mock('node:dns/promises', () => ({
-  lookup: async (name: string) => {
+const names = { answers: [] as string[][], asked: [] as string[] };
+let answer: string[] = [];
+const doubles = [
+  vi.spyOn(Resolver.prototype, 'resolve4').mockImplementation((async (name: string) => {
     names.asked.push(name);
-    const answer = names.answers.length > 1 ? names.answers.shift() : names.answers[0];
-    return (answer ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-  },
-}));
+    answer = (names.answers.length > 1 ? names.answers.shift() : names.answers[0]) ?? [];
+    return answer.filter((address) => !address.includes(':'));
+  }) as never),
+  vi
+    .spyOn(Resolver.prototype, 'resolve6')
+    .mockImplementation((async () => answer.filter((address) => address.includes(':'))) as never),
+];
+afterAll(() => {
+  for (const double of doubles) double.mockRestore();
+});
 
 let t: TestService;
 let lax: TestService;

@@ -1,7 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { LegateError } from '../../kernel/errors.ts';
-import { createGuardedFetch, type GuardedFetch, GuardedFetchError } from '../../operations/outbound/index.ts';
+import {
+  createGuardedFetch,
+  type GuardedFetch,
+  GuardedFetchError,
+  registrableDomain,
+} from '../../operations/outbound/index.ts';
 import type { Platform } from '../../platform.ts';
 import { OAuthErrors } from '../errors.ts';
 import { scopeNames } from '../scope.ts';
@@ -24,8 +29,9 @@ const ITS_FAULT: ReadonlySet<string> = new Set<GuardedFetchError['problem']>([
   'body_too_large',
   'encoding_refused',
 ]);
-/** Fetches of documents of one host within a minute. */
+/** Fetches of documents within a minute: of one host, and of all hosts below one registered domain. */
 const PER_HOST = 30;
+const PER_DOMAIN = 60;
 
 interface Kept {
   readonly client: Client;
@@ -105,7 +111,8 @@ export async function documentClient(platform: Platform, id: string): Promise<Cl
 
 async function readAgain(platform: Platform, documents: Documents, id: string, url: URL, now: number): Promise<Client> {
   try {
-    assertMayFetch(documents, url.host, now);
+    assertMayFetch(documents, url.host, PER_HOST, now);
+    assertMayFetch(documents, `*.${registrableDomain(url.hostname)}`, PER_DOMAIN, now);
     return await read(platform, documents, id, url);
   } catch (error) {
     const kept = documents.kept.get(id);
@@ -115,11 +122,11 @@ async function readAgain(platform: Platform, documents: Documents, id: string, u
   }
 }
 
-function assertMayFetch({ byHost }: Documents, host: string, now: number): void {
+function assertMayFetch({ byHost }: Documents, host: string, limit: number, now: number): void {
   const minute = Math.floor(now / MIN_AGE_MS);
   const seen = byHost.get(host);
   const fetches = seen?.minute === minute ? seen.fetches + 1 : 1;
-  if (fetches > PER_HOST) throw unreachable('Metadata documents of this host are asked for too often.');
+  if (fetches > limit) throw unreachable('Metadata documents of this host are asked for too often.');
   byHost.set(host, { minute, fetches });
 }
 

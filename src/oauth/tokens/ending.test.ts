@@ -181,6 +181,18 @@ describe('POST /oauth/introspect', () => {
     expect(statuses).toEqual([401, 401, 401, 429]);
   });
 
+  it('revocation and authorization have one too', async () => {
+    const limits = { endpoints: { revocation: { limit: 3, window: 60 }, authorization: { limit: 3, window: 60 } } };
+    const own = await createTestService({ config: { rateLimit: limits } });
+    const [revoked, asked] = [[] as number[], [] as number[]];
+    for (const prefix of PREFIXES) {
+      revoked.push((await form(own, `${prefix}/revoke`, { token: 'x', client_id: 'x' })).status);
+      asked.push((await own.call('GET', `${prefix}/authorize?client_id=x`)).status);
+    }
+    expect([revoked.at(-1), asked.at(-1)]).toEqual([429, 429]);
+    expect([...revoked.slice(0, 3), ...asked.slice(0, 3)]).not.toContain(429);
+  });
+
   it('[RFC 7662 2.2] a refresh token is inactive if its agent has expired or its server was removed', async () => {
     const someone = await signUp(t);
     const active = async (token: string) => (await form(t, '/oauth/introspect', { token }, basic(client))).body.active;

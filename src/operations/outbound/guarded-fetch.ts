@@ -1,9 +1,9 @@
-import { lookup } from 'node:dns/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction, connect as netConnect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
 import { whyNotPublic } from './public-address.ts';
+import { nameResolver } from './resolve-name.ts';
 
 export type GuardedFetchProblem =
   | 'url_refused'
@@ -76,7 +76,9 @@ const MAX_ADDRESSES = 16;
  * Rejects with {@link GuardedFetchError} alone.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
-  const { allowPrivateNetworks = false, resolve = resolveAll, connect = connectTo } = options;
+  const { allowPrivateNetworks = false, connect = connectTo } = options;
+  // Names that need a search domain are names of a private network.
+  const { resolve = nameResolver({ searchDomains: allowPrivateNetworks }) } = options;
   return async (address, request = {}) => {
     const url = parseUrl(address, allowPrivateNetworks);
     const limit = timeLimit(request.timeoutMs ?? TIMEOUT_MS);
@@ -123,9 +125,6 @@ async function named(
     throw new GuardedFetchError('name_not_resolved', `${hostname} has ${addresses.length} addresses`);
   return addresses;
 }
-
-const resolveAll = async (hostname: string): Promise<string[]> =>
-  (await lookup(hostname, { all: true, verbatim: true })).map(({ address }) => address);
 
 /** To whichever of the checked addresses answers first. The name itself goes into the certificate check and nowhere else. */
 function connectTo({ hostname, port, secure, addresses }: Target): Duplex {

@@ -6,3 +6,4 @@ export {
   type GuardedRequest,
 } from './guarded-fetch.ts';
 export { whyNotPublic } from './public-address.ts';
+export { registrableDomain } from './registrable-domain.ts';
