@@ -16,6 +16,7 @@ export type {
   Reason,
 } from './authorization/permissions/index.ts';
 export type { ConfigInput } from './config.ts';
+export { honoLegate, type Mountable } from './http/mount.ts';
 export {
   createRateLimiter,
   type RateLimiter,

@@ -15,6 +15,7 @@ import { type DelegationsApi, delegationsApi } from './authorization/delegations
 import { type DecisionsApi, decisionsApi, mayUseOwnResource, PolicyCache } from './authorization/permissions/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
+import { pathMatcher } from './http/mount.ts';
 import { describeApi } from './http/openapi.ts';
 import { Pipeline } from './http/pipeline.ts';
 import { EndpointLimits, steadyClock } from './http/rate-limit/index.ts';
@@ -106,6 +107,8 @@ export interface LegateApi extends DecisionsApi {
 export interface Legate extends LegateApi {
   /** The whole HTTP surface. */
   readonly fetch: Fetch;
+  /** Whether there is an endpoint at a path; what is not goes to the application. */
+  readonly handles: (pathname: string) => boolean;
   /** Takes the hottest routes straight from node:http; false when the request is for `fetch`. */
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
   /** The same functions for one of the application's users, whom events then name beside `application`. No rights are checked. */
@@ -308,6 +311,7 @@ export async function createLegate(
 
   return {
     fetch,
+    handles: pathMatcher(mounted),
     hot: nodeSource(platform, mounted, authenticator, pipeline),
     ...apiOf(application()),
     as: ({ userId }) => apiOf(application(parseWith(text(128), userId))),

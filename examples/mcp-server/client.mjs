@@ -7,6 +7,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 
 const [url = 'http://localhost:4000/notes', tool = 'whoami', args = '{}'] = process.argv.slice(2);
 
+/** The person said no, or the authorization server did. */
+class Refused extends Error {}
+
 const callback = createServer();
 await new Promise((resolve) => callback.listen(0, '127.0.0.1', resolve));
 const redirectUrl = `http://127.0.0.1:${callback.address().port}/callback`;
@@ -15,7 +18,7 @@ const code = new Promise((resolve, reject) => {
     const { searchParams } = new URL(request.url, redirectUrl);
     response.end('Done: back to the terminal.');
     if (searchParams.has('code')) resolve(searchParams.get('code'));
-    else reject(new Error(`${searchParams.get('error')}: ${searchParams.get('error_description') ?? ''}`));
+    else reject(new Refused(searchParams.get('error_description') ?? searchParams.get('error')));
   });
 });
 code.catch(() => {});
@@ -61,6 +64,10 @@ try {
   const { content } = await client.callTool({ name: tool, arguments: JSON.parse(args) });
   console.log(content.map((part) => part.text).join('\n'));
   await client.close();
+} catch (error) {
+  if (!(error instanceof Refused)) throw error;
+  console.error(`Access was not given: ${error.message}`);
+  process.exitCode = 1;
 } finally {
   callback.close();
   callback.closeAllConnections();

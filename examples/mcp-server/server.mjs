@@ -44,7 +44,7 @@ const server = await legate.mcp.registerServer({
   tools: ['search', 'add', 'whoami'],
   rateLimit: { rpm: 60 },
 });
-app.use(honoMcp({ legate, server }));
+app.use(honoMcp({ legate, server, allowedOrigins: [base] }));
 app.all('*', (c, next) =>
   c.req.path === '/notes' ? next() : legate.fetch(c.req.raw, { remoteAddress: c.env.incoming.socket.remoteAddress }),
 );

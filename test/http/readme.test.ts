@@ -1,11 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it, vi } from 'vitest';
+import { examine } from '../../src/cli/doctor/examine.ts';
 import { listen } from '../../src/http/node.ts';
 import { freePort } from '../support/process.ts';
 import { createTestService } from '../support/service.ts';
+import { WebPerson } from '../support/web-person.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** What stands between the two marks of a name, by copy and paste. */
@@ -90,4 +93,54 @@ it("the README's stream and its webhook: a decision arrives at both, and what is
   );
   expect(received()).toMatch(/^audit \{/);
   await server.stop(100);
+});
+
+/** Runs a program of the README in this process, at a port of its own. */
+async function runBlock(name: string): Promise<string> {
+  const port = await freePort();
+  const file = join(import.meta.dirname, `readme-${name}-${port}.mjs`);
+  writeFileSync(file, block(name).replaceAll('4000', String(port)));
+  vi.stubEnv('LEGATE_DATA_DIR', join(tmpdir(), `legate-readme-${port}`));
+  try {
+    await import(/* @vite-ignore */ file);
+  } finally {
+    vi.unstubAllEnvs();
+    rmSync(file);
+  }
+  return `http://localhost:${port}`;
+}
+
+it("the README's application, by copy and paste: Legate answers at its paths, the application at its own", async () => {
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+  const base = await runBlock('embed');
+  expect(log.mock.calls).toContainEqual(['release bot may read: true']);
+  log.mockRestore();
+  const status = async (path: string): Promise<number> => (await fetch(base + path, { redirect: 'manual' })).status;
+  expect(await (await fetch(base)).text()).toBe('the application itself');
+  expect([
+    await status('/legate/agents'),
+    await status('/api/legate/oauth/authorize'),
+    await status('/.well-known/oauth-authorization-server'),
+    await status('/mcp'),
+    await status('/elsewhere'),
+  ]).toEqual([401, 400, 200, 404, 404]);
+});
+
+it("the README's guarded server, by copy and paste: from 401 to a call", async () => {
+  const base = await runBlock('guard');
+  const refused = await fetch(`${base}/mcp`, { method: 'POST' });
+  expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+    401,
+    expect.stringContaining(`resource_metadata="${base}/.well-known/oauth-protected-resource/mcp"`),
+  ]);
+  const person = new WebPerson();
+  await person.signUp(base);
+  const reports = await examine({
+    server: `${base}/mcp`,
+    redirectUri: 'http://127.0.0.1:7777/callback',
+    login: async (address) => (await person.decide(address)).searchParams,
+    say: () => {},
+  });
+  expect(reports.map(({ step, outcome }) => [step, outcome])).toContainEqual(['call', 'fine']);
+  expect(reports.filter(({ outcome }) => outcome !== 'fine')).toEqual([]);
 });

@@ -1,0 +1,44 @@
+import type { Fetch, MountedRoute } from './app.ts';
+
+/** Whether there is an endpoint at a path, whatever its method. */
+export function pathMatcher(mounted: readonly Pick<MountedRoute, 'path'>[]): (pathname: string) => boolean {
+  const fixed = new Set<string>();
+  const patterns: RegExp[] = [];
+  for (const path of new Set(mounted.map((m) => m.path)))
+    if (/[:*]/.test(path)) patterns.push(patternOf(path));
+    else fixed.add(path);
+  return (pathname) => fixed.has(pathname) || patterns.some((pattern) => pattern.test(pathname));
+}
+
+/** Paths in Hono's notation: `:name`, `:name{expression}`, and `*` at the end. */
+const patternOf = (path: string): RegExp =>
+  new RegExp(
+    `^${path.replace(/:\w+(\{[^/]*\})?|\*|[^:*]+/g, (part) =>
+      part.startsWith(':') ? '.+' : part === '*' ? '.*' : part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'),
+    )}$`,
+  );
+
+/** The part of a service that is mounted in an application. */
+export interface Mountable {
+  readonly fetch: Fetch;
+  /** Whether there is an endpoint at a path. */
+  readonly handles: (pathname: string) => boolean;
+}
+
+/** The part of Hono's context that is used. */
+interface HonoContext {
+  readonly req: { readonly raw: Request };
+  readonly env: unknown;
+}
+
+/** Middleware for Hono: answers at the paths of the service, and passes every other one on to the application. */
+export const honoLegate =
+  (legate: Mountable) =>
+  async (c: HonoContext, next: () => Promise<void>): Promise<Response | undefined> => {
+    if (!legate.handles(new URL(c.req.raw.url).pathname)) {
+      await next();
+      return undefined;
+    }
+    const { incoming } = (c.env ?? {}) as { incoming?: { socket?: { remoteAddress?: string } } };
+    return legate.fetch(c.req.raw, { remoteAddress: incoming?.socket?.remoteAddress });
+  };
