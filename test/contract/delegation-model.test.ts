@@ -22,11 +22,11 @@ const HISTORIES = dialect === 'postgres' ? 300 : 1000;
 interface World {
   readonly t: TestService;
   readonly users: Readonly<Record<'alice' | 'bob' | 'carol' | 'admin', TestUser>>;
-  /** What happened over all histories, to see that they are worth something. */
+  /** Counts of what happened over all histories, to check that they cover enough. */
   readonly seen: Map<string, number>;
 }
 
-/** One history on the service and on the model, which must agree after every step. */
+/** Runs one history on the service and on the model, which must agree after every step. */
 class Run {
   readonly #w: World;
   readonly #h: History;
@@ -38,7 +38,7 @@ class Run {
   constructor(w: World, h: History) {
     this.#w = w;
     this.#h = h;
-    // Every history has hours of its own: ten past ten, on the next day.
+    // Each history starts at ten past ten on the next day, so histories do not share clock hours.
     w.t.clock.set(`${isoTime(w.t.clock.now() + 24 * 60 * MINUTE).slice(0, 10)}T10:10:00.000Z`);
     this.#model = new Model(w.t.clock.now());
   }
@@ -77,7 +77,7 @@ class Run {
     await this.#compareHoldings();
   }
 
-  /** What an agent is said to hold is what it is asked about: listed and decided by the same rules, constraints aside. */
+  /** Checks that listed permissions match decisions, constraints aside. */
   async #compareHoldings(): Promise<void> {
     for (const agent of this.#model.agents) {
       const held = await this.#w.t.legate.agents.permissions(agent.id);
@@ -268,7 +268,7 @@ class Run {
     const { users } = this.#w;
     if (as === 'admin') return { token: users.admin.token, caller: 'admin' };
     const agent = as === 'source' ? from : as === 'target' ? to : undefined;
-    // An agent that may write the service's own delegations acts for its owner.
+    // An agent with write access to delegations acts for its owner.
     const gateway = agent?.permissions.some(
       (p) =>
         !p.constraints &&
@@ -305,7 +305,7 @@ class Run {
     return Number(row?.seq ?? 0);
   }
 
-  /** Exactly these were told since the last look, in whatever order. */
+  /** Checks that exactly these events were emitted since the last check, in any order. */
   async #events(wanted: { type: string; agentId: string; data: object }[]): Promise<void> {
     const rows = await this.#w.t.legate.platform.database.read
       .selectFrom('stream_events')
@@ -321,7 +321,7 @@ class Run {
     this.#agree('events', told.sort(), wanted.map((e) => JSON.stringify(e)).sort());
   }
 
-  /** Every decision, with its reason, and every list of active delegations. */
+  /** Compares every decision with its reason, and every list of active delegations. */
   async #compare(lists = true): Promise<void> {
     const { legate } = this.#w.t;
     const asked = this.#model.agents.flatMap((agent) => this.#h.questions.map((ask) => ({ agent, ask })));
@@ -397,7 +397,7 @@ const RARE = [
 ] as const;
 
 describe('random histories of delegation', () => {
-  it(`${HISTORIES} of them: after every step each decision, list, code and event is the model's`, async () => {
+  it(`${HISTORIES} histories: after every step, decisions, lists, codes and events equal those of the model`, async () => {
     const t = await createTestService({ config: { agents: { maxPerOwner: 1_000_000 } } });
     const tenantId = await t.tenant();
     const users = {
@@ -417,7 +417,7 @@ describe('random histories of delegation', () => {
         markInterruptAsFailure: true,
       },
     );
-    // Histories in which nothing happens would prove nothing.
+    // The comparison is only meaningful if the histories cover these cases.
     expect(COMMON.filter((what) => (w.seen.get(what) ?? 0) < HISTORIES / 20)).toEqual([]);
     expect(RARE.filter((what) => !w.seen.has(what))).toEqual([]);
   }, 600_000);

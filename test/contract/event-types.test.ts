@@ -11,7 +11,7 @@ const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const agentId = id('agt');
 const approval = { approvalId: id('apr'), agentId, action: 'pay', resource: 'bank:transfer' };
 
-/** Contract 13: the fields of each type, no more and no fewer. */
+/** Contract 13: the exact fields of each event type. */
 const PAYLOADS: Record<EventType, Json> = {
   audit: expect.objectContaining({
     id: id('aud'),
@@ -102,7 +102,7 @@ let stranger: Person;
 let colleague: TestUser;
 let admin: TestUser;
 let adminsAgent: TestAgent;
-/** What each principal received on a stream that was open all the time. */
+/** Events that each principal received on a stream that stayed open. */
 const live: Record<string, Stream> = {};
 const tokenOf: Record<string, string> = {};
 let since = '';
@@ -123,7 +123,7 @@ const ok = async (method: string, path: string, as: { token: string }, body?: ob
   return r.body;
 };
 
-/** Makes everything happen once that there is a type of event for. */
+/** Triggers every type of event once. */
 async function everything(someone: Person): Promise<void> {
   const { main, other, email } = someone;
   await ok('PATCH', `/users/${someone.id}`, admin, { name: 'Ada' });
@@ -160,7 +160,7 @@ async function everything(someone: Person): Promise<void> {
   await tokens(t, someone, client);
   const [grant] = await ok('GET', '/oauth/grants', someone);
   await ok('DELETE', `/oauth/grants/${grant.id}`, someone);
-  // Asking for anomalies has the detector look.
+  // Listing anomalies runs the detector.
   expect((await ok('GET', '/anomalies', someone)).length).toBe(1);
 }
 
@@ -185,7 +185,7 @@ interface Row {
   readonly agent_id: string | null;
   readonly user_id: string | null;
 }
-/** What was committed, in its order: the database itself. */
+/** The committed events in order, read from the database. */
 const committed = async (): Promise<Row[]> => {
   const rows = await t.legate.platform.database.read
     .selectFrom('stream_events')
@@ -206,7 +206,7 @@ beforeAll(async () => {
   colleague = await t.user({ tenantId });
   await ok('PATCH', `/users/${owner.id}`, admin, { tenantId });
   const grant = await tokens(t, owner, await register(t), { scope: 'events:read' });
-  // Everything from here on has a later time.
+  // Everything from here on has a later timestamp.
   t.clock.advance(1000);
   since = new Date(t.clock.now()).toISOString();
   Object.assign(tokenOf, {
@@ -229,12 +229,12 @@ beforeAll(async () => {
   await everything(stranger);
   await t.call('POST', '/sign-in', { body: { email: 'nobody@example.com', password: 'x' } });
   await t.authorize(adminsAgent, { action: 'read', resource: 'x' });
-  // What is not theirs would have come by the time somebody has all.
+  // By the time one principal has all events, events wrongly sent to others would have arrived too.
   await (live['admin'] as Stream).events((await committed()).length);
 });
 
 describe('every type of event', () => {
-  it('happens, with the fields it is to have, in the same record on the stream and in the list', async () => {
+  it('is emitted with its exact fields, identical on the stream and in the list', async () => {
     const all = (live['owner'] as Stream).seen;
     await (live['owner'] as Stream).until(() => all.some((e) => e.event === 'anomaly.detected'));
     const listed: Json[] = await ok('GET', '/events?limit=1000', owner);
@@ -268,7 +268,7 @@ describe('every type of event', () => {
     expect(Object.keys(PAYLOADS).sort()).toEqual(Object.keys(EVENT_TYPES).sort());
   });
 
-  it('auth.failed of an address that is nobody is shown to administrators alone', async () => {
+  it('shows auth.failed for an unknown email address to administrators only', async () => {
     const failed = (live['admin'] as Stream).seen.filter((e) => e.event === 'auth.failed').at(-1);
     const emailHash = createHash('sha256').update('nobody@example.com').digest('hex');
     expect(failed?.data).toEqual({
@@ -283,7 +283,7 @@ describe('every type of event', () => {
   });
 });
 
-describe('of every type of event, everybody is shown what is theirs, all of it, and nothing else', () => {
+describe('every principal sees exactly its own events of every type', () => {
   const ofAgent = (agent: () => TestAgent) => (row: Row) => row.agent_id === agent().id;
   const ofUser = (user: () => TestUser) => (row: Row) => row.user_id === user().id;
   const MAY: Record<string, (row: Row) => boolean> = {
@@ -317,7 +317,7 @@ describe('of every type of event, everybody is shown what is theirs, all of it, 
     await replayed.events(mine.length);
     const listed = await t.call('GET', `/events?limit=1000&since=${since}`, { as });
     expect(listed.body.map((e: Json) => e.id)).toEqual([...mine].reverse());
-    // The answer to the list came over the same service later than the replay would have.
+    // The list was answered after the replay would have been.
     expect(replayed.seen.map((e) => e.id)).toEqual(mine);
     await replayed.close();
   });

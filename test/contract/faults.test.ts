@@ -23,7 +23,7 @@ async function world(databaseUrl?: string): Promise<World> {
 }
 const ask = ({ t, agent }: World) => t.authorize(agent, { action: 'read', resource: 'db:x' });
 
-/** What an answer must be while nothing can be recorded. */
+/** The only acceptable responses while nothing can be recorded. */
 async function refusesEverything(w: World): Promise<void> {
   const r = await ask(w);
   expect([r.status, r.body.allowed]).toEqual([503, undefined]);
@@ -52,7 +52,7 @@ async function recovers(w: World, allowedBefore: number): Promise<void> {
 }
 
 const onSqlite = (): void => {
-  it('503 and never an allow while the disk is full; recovers by itself', async () => {
+  it('503 while the disk is full, nothing is allowed; recovers by itself', async () => {
     const w = await world();
     for (let i = 0; i < 3; i++) expect((await ask(w)).body.allowed).toBe(true);
     const { database } = w.t.legate.platform;
@@ -76,14 +76,14 @@ const onSqlite = (): void => {
     await recovers(w, 3);
   });
 
-  it('503 while it is read-only; recovers by itself', async () => {
+  it('503 while the file is read-only; recovers by itself', async () => {
     const w = await world();
     expect((await ask(w)).body.allowed).toBe(true);
     const { database } = w.t.legate.platform;
     if (database.dialect !== 'sqlite') throw new Error('this is a test for SQLite');
     database.writer.exec('pragma query_only = on');
     await refusesEverything(w);
-    // What is known can still be read.
+    // Reads still work.
     for (const path of ['/audit', '/anomalies', '/costs/summary', '/budgets', '/webhooks', '/events'])
       expect([path, (await w.t.call('GET', path, { as: w.owner })).status]).toEqual([path, 200]);
     database.writer.exec('pragma query_only = off');
@@ -112,7 +112,7 @@ const onPostgres = (): void => {
   });
   afterAll(() => server.remove());
 
-  it('503 and never an allow while it is stopped, under load; recovers by itself', async () => {
+  it('503 under load while the server is stopped, nothing is allowed; recovers by itself', async () => {
     const w = await world(server.url);
     const answers: { status: number; allowed: unknown; id: unknown }[] = [];
     let stop = false;
@@ -145,7 +145,7 @@ const onPostgres = (): void => {
     for (const a of answers) if (a.status === 200) expect(ids.has(a.id as string)).toBe(true);
   });
 
-  it('loses nothing when connections are cut again and again', async () => {
+  it('loses nothing while connections are cut repeatedly', async () => {
     const w = await world(server.url);
     const killer = new pg.Client(server.url);
     await killer.connect();
@@ -185,7 +185,7 @@ const onPostgres = (): void => {
     expect(counter.used).toBeLessThanOrEqual(1000);
   });
 
-  it('503 within bounded time while somebody holds the head row; recovers by itself', async () => {
+  it('503 within bounded time while another session locks the head row; recovers by itself', async () => {
     const w = await world(server.url);
     expect((await ask(w)).body.allowed).toBe(true);
     const holder = new pg.Client(server.url);
@@ -205,7 +205,7 @@ const onPostgres = (): void => {
     await recovers(w, 1);
   });
 
-  it('an instance that starts waits for another that is migrating, longer than a decision would', async () => {
+  it("a starting instance waits for another's migration, longer than a decision would wait", async () => {
     const w = await world(server.url);
     const holder = new pg.Client(server.url);
     await holder.connect();
@@ -217,7 +217,7 @@ const onPostgres = (): void => {
     expect((await (await starting).call('GET', '/health/ready')).status).toBe(200);
   });
 
-  it('503 within bounded time while sessions of the server stand still, in a decision or in a change; recovers by itself', {
+  it('503 within bounded time while server sessions are frozen, in a decision or a change; recovers by itself', {
     timeout: 120_000,
   }, async () => {
     const w = await world(server.url);
@@ -228,7 +228,7 @@ const onPostgres = (): void => {
     await holder.connect();
     let allowed = 1;
     for (const call of [() => ask(w), create]) {
-      // With the head row held, the call under test has its session waiting in the middle of a transaction when it is frozen.
+      // The head row is locked, so the session of the call waits inside its transaction when it is frozen.
       await holder.query(`begin; select * from ${w.t.legate.platform.database.prefix}head for update`);
       const answer = call();
       let frozen: number[] = [];
@@ -259,5 +259,5 @@ const onPostgres = (): void => {
   });
 };
 
-if (dialect === 'sqlite') describe('SQLite that cannot write', onSqlite);
-else describe('PostgreSQL that is gone', onPostgres);
+if (dialect === 'sqlite') describe('SQLite without write access', onSqlite);
+else describe('PostgreSQL that is unavailable', onPostgres);

@@ -63,7 +63,7 @@ const rows = (t: TestService) =>
   t.legate.platform.database.read.selectFrom('stream_events').selectAll().orderBy('seq').execute();
 
 describe('the ledger', () => {
-  it('gives every decision and every change a place in one gapless sequence', async () => {
+  it('assigns decisions and changes one sequence without gaps', async () => {
     const t = await createTestService();
     const id = await putAgent(t, [{ resource: 'db:*', actions: ['read'] }]);
     const answers = await Promise.all(
@@ -89,7 +89,7 @@ describe('the ledger', () => {
     expect(t.legate.platform.ledger.stats.batches).toBeLessThan(10);
   });
 
-  it('never lets times run backwards along the sequence', async () => {
+  it('never decreases timestamps along the sequence', async () => {
     const t = await createTestService();
     const id = await putAgent(t, [{ resource: '*', actions: ['*'] }]);
     await ask(t, { agentId: id, action: 'read', resource: 'a' });
@@ -100,7 +100,7 @@ describe('the ledger', () => {
     expect(times).toEqual([...times].sort((a, b) => a - b));
   });
 
-  it('rolls a change back whole, with its events, when it fails', async () => {
+  it('rolls back a failed change completely, including its events', async () => {
     const t = await createTestService();
     await expect(
       t.legate.platform.ledger.change(SYSTEM, async (change) => {
@@ -118,7 +118,7 @@ describe('the ledger', () => {
 });
 
 describe('a listener that throws', () => {
-  it('neither turns what is committed into an error nor keeps it from the other listeners', async () => {
+  it('does not fail the committed call and does not stop the other listeners', async () => {
     const t = await createTestService();
     const { ledger } = t.legate.platform;
     const heard: string[] = [];
@@ -145,7 +145,7 @@ describe('a listener that throws', () => {
 });
 
 describe('two instances on one database', () => {
-  it('a revocation answered by one is known to the very next decision of the other', async () => {
+  it('a revocation on one applies to the next decision of the other', async () => {
     const a = await createTestService();
     const b = await createTestService({ sameDatabaseAs: a });
     const id = await putAgent(a, [{ resource: '*', actions: ['*'] }]);
@@ -158,7 +158,7 @@ describe('two instances on one database', () => {
     });
   });
 
-  it('no allow is answered after a revocation was answered, under load', async () => {
+  it('nothing is allowed after the response to a revocation, under load', async () => {
     const a = await createTestService();
     const b = await createTestService({ sameDatabaseAs: a });
     for (let round = 0; round < 10; round++) {
@@ -186,7 +186,7 @@ describe('two instances on one database', () => {
     }
   });
 
-  it('a cap of 20 under 200 parallel calls spread over both allows exactly 20', async () => {
+  it('a limit of 20 allows exactly 20 of 200 parallel calls spread over both', async () => {
     const a = await createTestService();
     const b = await createTestService({ sameDatabaseAs: a });
     for (let round = 0; round < 3; round++) {

@@ -16,23 +16,26 @@ import {
   RecordCost,
   UpdateBudget,
 } from './schema.ts';
-import { findBudget, findBudgets, findCosts, toBudget, toCost } from './store.ts';
+import { findBudgets, findCosts, getBudget, toBudget, toCost } from './store.ts';
 import { summariseCosts } from './summarise-costs.ts';
 
 const MAX = 1000;
 
-/** `legate.costs`: the endpoints under /costs as functions, with the power of an admin. What is refused is thrown as {@link LegateError}. */
+/**
+ * `legate.costs`: the endpoints under /costs as functions, with an admin's rights. Errors are thrown as {@link
+ * LegateError}.
+ */
 export interface CostsApi {
   record(input: z.input<typeof RecordCost>): Promise<Cost>;
-  /** The newest thousand that fit. */
+  /** Returns the newest thousand matches. */
   list(filter?: InProcess<z.input<typeof CostFilter>>): Promise<Cost[]>;
   summary(filter?: InProcess<z.input<typeof CostFilter>>): Promise<CostSummary>;
 }
 
-/** `legate.budgets`: the same for /budgets. */
+/** `legate.budgets`: the endpoints under /budgets, likewise. */
 export interface BudgetsApi {
   create(input: z.input<typeof CreateBudget>): Promise<Budget>;
-  /** The newest thousand that fit. */
+  /** Returns the newest thousand matches. */
   list(filter?: z.input<typeof BudgetFilter>): Promise<Budget[]>;
   get(id: string): Promise<Budget>;
   update(id: string, input: z.input<typeof UpdateBudget>): Promise<Budget>;
@@ -55,7 +58,7 @@ export const budgetsApi = (platform: Platform, actor: Actor): BudgetsApi => ({
     const rows = await findBudgets(platform.database.read, all, parseWith(BudgetFilter, filter), page);
     return rows.map((row) => toBudget(row, platform.clock.now()));
   },
-  get: async (id) => toBudget(await findBudget(platform.database.read, all, id), platform.clock.now()),
+  get: async (id) => toBudget(await getBudget(platform.database.read, all, id), platform.clock.now()),
   update: async (id, input) => updateBudget(platform, applicationCaller(actor), id, parseWith(UpdateBudget, input)),
   delete: (id) => deleteBudget(platform, applicationCaller(actor), id),
 });

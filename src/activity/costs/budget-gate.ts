@@ -4,7 +4,7 @@ import type { Gate, GatedCall, GateResult } from '../../platform.ts';
 import type { BudgetRow, Db } from '../../storage/index.ts';
 import { add, budgetExceeded, type Usage, usageAt, windowEnd } from './usage.ts';
 
-/** A budget as it stands within a batch: what its calls take is written once, after all of them. */
+/** A budget within a batch. Its usage is written once, after all calls of the batch. */
 interface Account {
   readonly row: BudgetRow;
   readonly usage: { -readonly [K in keyof Usage]: Usage[K] };
@@ -12,12 +12,12 @@ interface Account {
 }
 
 /**
- * Budgets in the decision (contract 14): calls and tokens of allowed decisions are taken from the agent's budgets under the
- * ledger's lock, and a budget with `deny` refuses what would go beyond it. One of tokens or cost that is used up refuses
- * every call; one that is not refuses a call whose stated `tokensCost` does not fit any more.
+ * Applies budgets to decisions (contract 14): the calls and tokens of allowed decisions count under the ledger's lock,
+ * and a budget with `deny` refuses what would exceed it. A used-up budget of tokens or cost refuses every call;
+ * otherwise a call is refused only if its stated `tokensCost` does not fit.
  */
 export class BudgetGate implements Gate {
-  /** Agents that have, or once had, a budget; true up to the epoch. */
+  /** Agents that have or had a budget, as of the epoch. */
   readonly #agents = new Set<string>();
   #epoch = -1;
 
@@ -26,7 +26,7 @@ export class BudgetGate implements Gate {
   }
 
   check(context: BatchContext, call: GatedCall): GateResult | Lacking | undefined {
-    if (this.#epoch !== context.epoch) return { lacks: [{ load: (db) => this.#learn(db, context.epoch) }] };
+    if (this.#epoch !== context.epoch) return { lacks: [{ load: (db) => this.#loadAgents(db, context.epoch) }] };
     if (!this.#agents.has(call.agentId)) return undefined;
     const batch = batchOf(context);
     const accounts = batch.accounts.get(call.agentId);
@@ -36,25 +36,25 @@ export class BudgetGate implements Gate {
     }
     for (const account of accounts)
       if (account.row.on_exceed === 'deny' && !fits(account, call)) return refuse(account, context.now);
-    const taking = accounts.filter((a) => amountOf(a.row, call) > 0);
-    if (taking.length === 0) return undefined;
-    const passed = taking.filter(
+    const charged = accounts.filter((a) => amountOf(a.row, call) > 0);
+    if (charged.length === 0) return undefined;
+    const exceeded = charged.filter(
       (a) => a.usage.exceeded === 0 && add(a.usage.used, amountOf(a.row, call)) > a.row.limit_value,
     );
     return {
       commit: () => {
-        for (const account of taking) {
+        for (const account of charged) {
           account.usage.used = add(account.usage.used, amountOf(account.row, call));
           account.dirty = true;
         }
-        for (const account of passed) account.usage.exceeded = 1;
+        for (const account of exceeded) account.usage.exceeded = 1;
       },
-      write: (db) => save(db, taking),
-      events: passed.map((a) => budgetExceeded(a.row, add(a.usage.used, amountOf(a.row, call)))),
+      write: (db) => save(db, charged),
+      events: exceeded.map((a) => budgetExceeded(a.row, add(a.usage.used, amountOf(a.row, call)))),
     };
   }
 
-  async #learn(db: Db, epoch: number): Promise<void> {
+  async #loadAgents(db: Db, epoch: number): Promise<void> {
     const rows = await db
       .selectFrom('budgets')
       .select('agent_id')
@@ -66,13 +66,13 @@ export class BudgetGate implements Gate {
   }
 }
 
-/** Budgets of the agents of a batch: those that are asked about in it are read together. */
+/** The budgets of a batch. Those of all its agents are read together. */
 interface BatchBudgets {
   readonly wanted: Set<string>;
   readonly accounts: Map<string, readonly Account[]>;
 }
 const SHARED_KEY = 'budgets';
-/** Agents whose budgets are read at once. */
+/** Agents whose budgets are read in one query. */
 const AGENTS_AT_ONCE = 200;
 
 function batchOf({ shared }: BatchContext): BatchBudgets {
@@ -89,7 +89,7 @@ async function readAccounts(db: Db, { wanted, accounts }: BatchBudgets, now: num
     const rows = await db.selectFrom('budgets').selectAll().where('agent_id', 'in', agentIds).orderBy('id').execute();
     const byAgent = new Map<string, Account[]>(agentIds.map((id) => [id, []]));
     for (const row of rows) byAgent.get(row.agent_id)?.push({ row, usage: { ...usageAt(row, now) }, dirty: false });
-    for (const [id, found] of byAgent) if (!accounts.has(id)) accounts.set(id, found);
+    for (const [id, budgets] of byAgent) if (!accounts.has(id)) accounts.set(id, budgets);
   }
   wanted.clear();
 }
@@ -101,7 +101,7 @@ function amountOf(row: BudgetRow, call: GatedCall): number {
     case 'tokens':
       return call.tokensCost ?? 0;
     case 'cost':
-      // What a call costs is known only when it is recorded, at POST /costs.
+      // The cost of a call is known only when it is recorded with POST /costs.
       return 0;
   }
 }

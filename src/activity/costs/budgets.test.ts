@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/service.ts';
 
 let t: TestService;
-/** On PostgreSQL another instance on the same database: its calls take from the same budgets. */
+/** On PostgreSQL, a second instance on the same database shares the budgets. */
 let second: TestService;
 let owner: TestUser;
 beforeAll(async () => {
@@ -31,7 +31,10 @@ const budgetOf = async (agent: TestAgent, body: Json): Promise<string> => {
 const used = async (id: string): Promise<number> => (await t.call('GET', `/budgets/${id}`, { as: owner })).body.used;
 const call = (agent: TestAgent, more: Json = {}, on = t) =>
   on.authorize(agent, { action: 'call', resource: 'llm:x', ...more });
-/** That many calls at the same time, on both instances; how many were allowed, and that the others were refused for the budget. */
+/**
+ * That many calls at the same time, on both instances; how many were allowed, and that the others were refused for the
+ * budget.
+ */
 async function race(n: number, agent: TestAgent, more: Json = {}): Promise<number> {
   const answers = await Promise.all(Array.from({ length: n }, (_, i) => call(agent, more, i % 2 ? t : second)));
   const reasons = new Set(answers.map((a) => a.body.reason));
@@ -39,7 +42,7 @@ async function race(n: number, agent: TestAgent, more: Json = {}): Promise<numbe
   expect([...reasons].filter((r) => r !== 'BUDGET_EXCEEDED')).toEqual([]);
   return answers.filter((a) => a.body.allowed).length;
 }
-/** What was told of a budget: limit and used. */
+/** Limit and usage in the budget.exceeded events of a budget. */
 const told = async (budget: string): Promise<[number, number][]> => {
   const rows = await t.legate.platform.database.read
     .selectFrom('stream_events')
@@ -54,14 +57,14 @@ const told = async (budget: string): Promise<[number, number][]> => {
 };
 
 describe('200 calls at the same time', () => {
-  it('calls: exactly the limit passes, and it is told once', async () => {
+  it('calls: allows exactly the limit and reports it once', async () => {
     const agent = await agentOf();
     const id = await budgetOf(agent, { metric: 'calls', limit: 50 });
     expect(await race(200, agent)).toBe(50);
     expect([await used(id), await told(id)]).toEqual([50, [[50, 50]]]);
   });
 
-  it('tokens: as many as fit', async () => {
+  it('tokens: allows as many calls as fit', async () => {
     const agent = await agentOf();
     const id = await budgetOf(agent, { metric: 'tokens', limit: 100 });
     expect(await race(200, agent, { tokensCost: 3 })).toBe(33);
@@ -70,7 +73,7 @@ describe('200 calls at the same time', () => {
     expect([await used(id), (await told(id)).length]).toEqual([100, 1]);
   });
 
-  it('cost: every bill counts, and from the limit on nothing is allowed', async () => {
+  it('cost: counts every cost and allows nothing from the limit on', async () => {
     const agent = await agentOf();
     const id = await budgetOf(agent, { metric: 'cost', limit: 9.95 });
     const bills = Array.from({ length: 200 }, (_, i) =>
@@ -80,11 +83,11 @@ describe('200 calls at the same time', () => {
     expect(answers.every((a) => a.status === 201)).toBe(true);
     expect(await race(20, agent)).toBe(0);
     expect(await used(id)).toBe(10);
-    // With the bill that went beyond, or with a call that came when nothing was left.
+    // Reported with the cost that exceeded the limit, or with a call after it was used up.
     expect([[[9.95, 9.95]], [[9.95, 10]]]).toContainEqual(await told(id));
   });
 
-  it('through a chain: of the budget of the agent that calls, and not of the one that has passed its permission on', async () => {
+  it("through a chain: counts against the calling agent's budget only", async () => {
     const [source, delegate] = [await agentOf(), await t.agent(owner)];
     const passed = {
       fromAgent: source.id,
@@ -101,7 +104,7 @@ describe('200 calls at the same time', () => {
     expect([delegated, direct, await used(its), await used(others)]).toEqual([20, 5, 20, 5]);
   });
 
-  it('of two budgets the one with less left refuses, and what it refuses is not taken from the other', async () => {
+  it('with two budgets, the tighter one refuses, and the other does not count the refused call', async () => {
     const agent = await agentOf();
     const [hour, day] = [
       await budgetOf(agent, { metric: 'calls', limit: 10 }),
@@ -118,7 +121,7 @@ describe('200 calls at the same time', () => {
 });
 
 describe('budgets of one agent', () => {
-  it('201 twenty times and 422 from then on, of 30 at the same time; another agent has room, and a removed one makes room', async () => {
+  it('201 for twenty and 422 for the rest of 30 parallel requests; per agent, and again after a deletion', async () => {
     const [agent, other] = [await agentOf(), await agentOf()];
     const make = (of: TestAgent, on = t) =>
       on.call('POST', '/budgets', {
@@ -162,7 +165,7 @@ describe('a budget over time', () => {
     },
   );
 
-  it('after a restart it goes on where it was, and what was told is not told again', async () => {
+  it('keeps its usage after a restart and does not report twice', async () => {
     const agent = await agentOf();
     const id = await budgetOf(agent, { metric: 'calls', limit: 4 });
     const quiet = await budgetOf(agent, { metric: 'calls', limit: 2, onExceed: 'notify' });
@@ -177,7 +180,7 @@ describe('a budget over time', () => {
     expect([await told(id), await told(quiet)]).toEqual([[[4, 4]], [[2, 3]]]);
   });
 
-  it('another limit counts from the next call on, and is told once as well', async () => {
+  it('applies a new limit from the next call on, and reports it once', async () => {
     const agent = await agentOf();
     const id = await budgetOf(agent, { metric: 'calls', limit: 10 });
     const limit = (to: number) => t.call('PATCH', `/budgets/${id}`, { as: owner, body: { limit: to } });
@@ -198,7 +201,7 @@ describe('a budget over time', () => {
     expect((await told(id)).length).toBe(3);
   });
 
-  it('another window begins with what was recorded in it, and not with nothing', async () => {
+  it('starts a new window with the costs already recorded in it', async () => {
     const agent = await agentOf();
     const bill = (amount: number) =>
       t.call('POST', '/costs', { as: owner, body: { agentId: agent.id, amount, tokens: 100 } });
@@ -225,7 +228,7 @@ describe('a budget over time', () => {
     expect((await call(agent)).body.reason).toBe('BUDGET_EXCEEDED');
   });
 
-  it('one that is removed refuses nothing any more, whichever instance is asked', async () => {
+  it('refuses nothing after its deletion, on either instance', async () => {
     const agent = await agentOf();
     const id = await budgetOf(agent, { metric: 'calls', limit: 0 });
     expect(await race(4, agent)).toBe(0);

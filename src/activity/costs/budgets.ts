@@ -6,14 +6,14 @@ import type { Platform } from '../../platform.ts';
 import type { BudgetRow, Db } from '../../storage/index.ts';
 import { CostErrors } from './errors.ts';
 import type { Budget, CreateBudget, UpdateBudget } from './schema.ts';
-import { costsThat, findBudget, toBudget, total } from './store.ts';
+import { costsMatching, getBudget, toBudget, total } from './store.ts';
 import { add, usageAt, windowStart } from './usage.ts';
 
 const MAX_BUDGETS_PER_AGENT = 20;
 
 /**
- * Sets a limit on an agent. Costs that were recorded in the present window count from the start; calls, and tokens stated
- * with decisions, count from now on. 404 AGENT_NOT_FOUND; 409 AGENT_REVOKED; 422 BUDGET_LIMIT_EXCEEDED.
+ * Creates a budget for an agent. Costs already recorded in the current window count; calls, and tokens stated with
+ * decisions, count from now on. Throws 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED and 422 BUDGET_LIMIT_EXCEEDED.
  */
 export async function createBudget(platform: Platform, caller: Caller, input: CreateBudget): Promise<Budget> {
   return platform.ledger.change(caller.actor, async (change) => {
@@ -46,7 +46,10 @@ export async function createBudget(platform: Platform, caller: Caller, input: Cr
   });
 }
 
-/** Each decision about the agent reads all its budgets under the ledger's lock. The change that asks holds that lock too. */
+/**
+ * Each decision on the agent reads all its budgets under the ledger's lock, so their number is limited. The calling
+ * change holds that lock.
+ */
 async function assertRoomForBudget(db: Db, agentId: string): Promise<void> {
   const { n } = await db
     .selectFrom('budgets')
@@ -57,21 +60,27 @@ async function assertRoomForBudget(db: Db, agentId: string): Promise<void> {
     throw CostErrors.BUDGET_LIMIT_EXCEEDED({ details: { limit: MAX_BUDGETS_PER_AGENT } });
 }
 
-/** What the costs recorded since then take from such a budget. Calls, and tokens that were stated with decisions alone, are not known any more. */
+/**
+ * Returns what the costs recorded since then use of such a budget. Calls, and tokens stated only with decisions, are
+ * not recorded and count as zero.
+ */
 async function spentSince(
   db: Db,
   { agent_id, metric, currency }: Pick<BudgetRow, 'agent_id' | 'metric' | 'currency'>,
   since: number,
 ): Promise<number> {
   if (metric === 'calls') return 0;
-  const costs = costsThat(db, { kind: 'all' }, { agentId: agent_id, since });
+  const costs = costsMatching(db, { kind: 'all' }, { agentId: agent_id, since });
   const { spent } = await (currency === null ? costs : costs.where('currency', '=', currency))
     .select(total(metric === 'tokens' ? 'tokens' : 'amount').as('spent'))
     .executeTakeFirstOrThrow();
   return add(spent ?? 0, 0);
 }
 
-/** With another window it begins anew, as one that is made now. Another limit may be exceeded, and told, once more. 403 FORBIDDEN for a budget of the agent that asks; 404 BUDGET_NOT_FOUND. */
+/**
+ * Changes a budget. A new window starts like that of a new budget. A new limit can be exceeded, and reported, once
+ * more. Throws 403 FORBIDDEN for a budget of the calling agent, and 404 BUDGET_NOT_FOUND.
+ */
 export async function updateBudget(
   platform: Platform,
   caller: Caller,
@@ -80,7 +89,7 @@ export async function updateBudget(
 ): Promise<Budget> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    const row = await findBudget(db, await caller.reauthorize(db), id);
+    const row = await getBudget(db, await caller.reauthorize(db), id);
     assertNotItself(caller.principal, row.agent_id);
     const limit = input.limit ?? row.limit_value;
     const window = input.window ?? row.window_kind;
@@ -106,10 +115,10 @@ export async function updateBudget(
   });
 }
 
-/** 403 FORBIDDEN for a budget of the agent that asks; 404 BUDGET_NOT_FOUND. */
+/** Throws 403 FORBIDDEN for a budget of the calling agent, and 404 BUDGET_NOT_FOUND. */
 export async function deleteBudget(platform: Platform, caller: Caller, id: string): Promise<void> {
   return platform.ledger.change(caller.actor, async (change) => {
-    const row = await findBudget(change.db, await caller.reauthorize(change.db), id);
+    const row = await getBudget(change.db, await caller.reauthorize(change.db), id);
     assertNotItself(caller.principal, row.agent_id);
     await change.db.deleteFrom('budgets').where('id', '=', row.id).execute();
     change.invalidate();

@@ -40,7 +40,7 @@ const events = async (type: string, agent: TestAgent): Promise<Json[]> => {
 };
 
 describe('POST /costs', () => {
-  it('201: the cost as it is kept, told as cost.recorded', async () => {
+  it('201 with the stored cost; emits cost.recorded', async () => {
     const agent = await agentOf(owner);
     const { auditId } = (await call(agent)).body;
     const r = await record(owner, {
@@ -67,7 +67,7 @@ describe('POST /costs', () => {
     ]);
   });
 
-  it('201: an agent records its own cost; a bill may come after its end', async () => {
+  it("201 for an agent's own cost, also after the agent has ended", async () => {
     const agent = await agentOf(owner);
     expect((await record(agent, { agentId: agent.id, amount: 1 })).body).toMatchObject({
       currency: 'USD',
@@ -92,7 +92,7 @@ describe('POST /costs', () => {
     expect(r.body.error.details.issues.map((i: Json) => i.path)).toContain(path);
   });
 
-  it("404: somebody else's agent, and 422: somebody else's decision", async () => {
+  it('404 for an agent of another owner, 422 for a decision of another agent', async () => {
     const [mine, other] = [await agentOf(owner), await agentOf(stranger)];
     expect((await record(owner, { agentId: other.id, amount: 1 })).body.error.code).toBe('AGENT_NOT_FOUND');
     expect((await record(mine, { agentId: other.id, amount: 1 })).status).toBe(404);
@@ -105,7 +105,7 @@ describe('POST /costs', () => {
 });
 
 describe('GET /costs and GET /costs/summary', () => {
-  it('200: what is theirs, newest first, by filter and page', async () => {
+  it("200 with the caller's costs, newest first, with filters and pages", async () => {
     const [user, agent] = await (async () => {
       const user = await t.user();
       return [user, await agentOf(user)] as const;
@@ -140,7 +140,7 @@ describe('GET /costs and GET /costs/summary', () => {
       agents: [],
     });
     expect((await t.call('GET', '/costs/summary', { as: admin })).body.count).toBeGreaterThanOrEqual(4);
-    // An agent sees its own alone, whatever it asks for.
+    // An agent sees only its own costs, whatever the filter.
     const [other, reader] = [
       await agentOf(user),
       await t.agent(user, { permissions: [{ resource: 'legate:costs', actions: ['read'] }] }),
@@ -160,7 +160,7 @@ describe('GET /costs and GET /costs/summary', () => {
 });
 
 describe('budgets', () => {
-  it('201, 200, 204: made, read, changed, removed by the owner alone', async () => {
+  it('201, 200, 204: only the owner creates, reads, changes and deletes', async () => {
     const agent = await agentOf(owner);
     const budget = await budgetOf(agent, { metric: 'cost', limit: 10 });
     expect(budget).toEqual({
@@ -197,7 +197,7 @@ describe('budgets', () => {
     expect((await t.call('DELETE', path, { as: owner })).status).toBe(404);
   });
 
-  it('400, 404, 409: what is no budget, no agent of theirs, a revoked agent', async () => {
+  it('400 for an invalid budget, 404 for an agent of another owner, 409 for a revoked agent', async () => {
     const [agent, other] = [await agentOf(owner), await agentOf(stranger)];
     const post = (body: Json) =>
       t.call('POST', '/budgets', {
@@ -217,7 +217,7 @@ describe('budgets', () => {
     expect((await post({})).body.error.code).toBe('AGENT_REVOKED');
   });
 
-  it('notify: told once a window and limit, and nothing is refused', async () => {
+  it('notify: reports once per window and limit, and refuses nothing', async () => {
     const agent = await agentOf(owner);
     await record(owner, { agentId: agent.id, amount: 6 });
     const { id } = await budgetOf(agent, { metric: 'cost', limit: 10 });
@@ -245,7 +245,7 @@ describe('budgets', () => {
     ]);
   });
 
-  it('deny: a cost budget that is used up refuses, until its window ends', async () => {
+  it('deny: a used-up cost budget refuses until its window ends', async () => {
     const agent = await agentOf(owner);
     const { id } = await budgetOf(agent, { metric: 'cost', limit: 1, window: 'month', onExceed: 'deny' });
     expect((await call(agent)).body.allowed).toBe(true);
@@ -272,7 +272,7 @@ describe('budgets', () => {
     expect((await call(agent)).body.allowed).toBe(true);
   });
 
-  it('deny: a call whose stated tokens do not fit is refused, and a smaller one is not; a recorded cost counts only what the decision did not', async () => {
+  it('deny: refuses a call whose tokens do not fit; a cost counts only tokens that its decision did not', async () => {
     const agent = await agentOf(owner);
     const { id } = await budgetOf(agent, { metric: 'tokens', limit: 100, onExceed: 'deny' });
     const used = async (): Promise<number> => (await t.call('GET', `/budgets/${id}`, { as: owner })).body.used;
@@ -288,7 +288,7 @@ describe('budgets', () => {
     expect((await call(agent)).body.reason).toBe('BUDGET_EXCEEDED');
   });
 
-  it('several costs of one decision count together, and for a budget that was made after it all of them', async () => {
+  it('counts several costs of one decision together; a newer budget counts all of them', async () => {
     const agent = await agentOf(owner);
     const { id } = await budgetOf(agent, { metric: 'tokens', limit: 1000 });
     const used = async (budget: string): Promise<number> =>

@@ -10,14 +10,15 @@ import { toCost, total } from './store.ts';
 import { add, budgetExceeded, usageAt } from './usage.ts';
 
 /**
- * Attributes a cost to an agent, whatever its status: the bill may come after the end. Emits `cost.recorded`, and
- * `budget.exceeded` for each budget that it takes over its limit. 404 AGENT_NOT_FOUND; 422 AUDIT_ENTRY_UNKNOWN.
+ * Attributes a cost to an agent of any status, since a bill may arrive after the agent has ended. Emits
+ * `cost.recorded`, and `budget.exceeded` for each budget that the cost takes over its limit. Throws 404 AGENT_NOT_FOUND
+ * and 422 AUDIT_ENTRY_UNKNOWN.
  */
 export async function recordCost(platform: Platform, caller: Changer, input: RecordCost): Promise<Cost> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const agent = await findAgent(db, await caller.reauthorize(db), input.agentId);
-    const decision = input.auditId === undefined ? undefined : await findDecision(change, agent.id, input.auditId);
+    const decision = input.auditId === undefined ? undefined : await getDecision(change, agent.id, input.auditId);
     const row: CostRow = {
       id: newId('cost', now),
       agent_id: agent.id,
@@ -43,12 +44,12 @@ export async function recordCost(platform: Platform, caller: Changer, input: Rec
         ...(row.audit_id === null ? {} : { auditId: row.audit_id }),
       },
     });
-    await takeFromBudgets(change, row, decision);
+    await chargeBudgets(change, row, decision);
     return toCost(row);
   });
 }
 
-/** A decision that costs belong to: the tokens that it has counted itself, and those that costs have stated for it before. */
+/** A decision that caused costs, with the tokens that it counted itself and those that earlier costs stated for it. */
 interface Decision {
   readonly at: number;
   readonly counted: number;
@@ -56,7 +57,7 @@ interface Decision {
 }
 
 /** Throws 422 AUDIT_ENTRY_UNKNOWN. */
-async function findDecision({ db }: Change, agentId: string, auditId: string): Promise<Decision> {
+async function getDecision({ db }: Change, agentId: string, auditId: string): Promise<Decision> {
   const entry = isId('audit', auditId)
     ? await db
         .selectFrom('stream_events')
@@ -77,14 +78,17 @@ async function findDecision({ db }: Change, agentId: string, auditId: string): P
   };
 }
 
-/** Tokens that go beyond what the decision has counted in this budget, if it has: one that was made later knows nothing of it. */
+/**
+ * Returns the tokens that exceed what the decision already counted in this budget. A budget created after the decision
+ * has counted none of them.
+ */
 function tokensFor(budget: BudgetRow, tokens: number, decision: Decision | undefined): number {
   if (!decision || decision.at < budget.created_at) return tokens;
   const beyond = (stated: number): number => Math.max(0, stated - decision.counted);
   return beyond(decision.stated + tokens) - beyond(decision.stated);
 }
 
-async function takeFromBudgets(change: Change, cost: CostRow, decision: Decision | undefined): Promise<void> {
+async function chargeBudgets(change: Change, cost: CostRow, decision: Decision | undefined): Promise<void> {
   const { db, now } = change;
   const budgets = await db
     .selectFrom('budgets')

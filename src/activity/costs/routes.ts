@@ -16,7 +16,7 @@ import {
   RecordCost,
   UpdateBudget,
 } from './schema.ts';
-import { findBudget, findBudgets, findCosts, toBudget, toCost } from './store.ts';
+import { findBudgets, findCosts, getBudget, toBudget, toCost } from './store.ts';
 import { summariseCosts } from './summarise-costs.ts';
 
 const CostsRead = { resource: 'legate:costs', action: 'read', self: true } as const;
@@ -27,13 +27,13 @@ const idParams = z.object({ id: z.string() });
 const { AUDIT_ENTRY_UNKNOWN, BUDGET_LIMIT_EXCEEDED, BUDGET_NOT_FOUND } = CostErrors;
 const { AGENT_NOT_FOUND } = AgentErrors;
 
-/** Contract 14. */
+/** The endpoints of contract 14. */
 export const costRoutes = [
   defineRoute({
     method: 'POST',
     path: '/costs',
     summary: 'Attribute a cost to an agent',
-    description: 'Tokens that the decision named by auditId has counted already are not counted again.',
+    description: 'Tokens that the decision in `auditId` has already counted are not counted again.',
     access: CostsWrite,
     body: RecordCost,
     responses: { 201: Cost },
@@ -45,7 +45,7 @@ export const costRoutes = [
     path: '/costs',
     summary: 'List costs',
     description:
-      'Newest first; `since` is inclusive, `until` exclusive. A Link header with rel="next" leads to the next page.',
+      'Newest first. `since` is inclusive, `until` exclusive. A Link header with rel="next" points to the next page.',
     access: CostsRead,
     query: ListCosts,
     responses: { 200: z.array(Cost) },
@@ -64,7 +64,7 @@ export const costRoutes = [
   defineRoute({
     method: 'GET',
     path: '/costs/summary',
-    summary: 'What was spent, altogether and by agent',
+    summary: 'Sum costs in total and per agent',
     access: CostsRead,
     query: CostFilter,
     responses: { 200: CostSummary },
@@ -76,8 +76,8 @@ export const costRoutes = [
   defineRoute({
     method: 'POST',
     path: '/budgets',
-    summary: 'Limit what an agent may use in a window',
-    description: 'notify: budget.exceeded is told once a window. deny: decisions answer BUDGET_EXCEEDED as well.',
+    summary: "Limit an agent's usage per window",
+    description: 'notify: emits budget.exceeded once per window. deny: also refuses calls with BUDGET_EXCEEDED.',
     access: BudgetsWrite,
     body: CreateBudget,
     responses: { 201: Budget },
@@ -88,7 +88,7 @@ export const costRoutes = [
     method: 'GET',
     path: '/budgets',
     summary: 'List budgets',
-    description: 'Newest first. A Link header with rel="next" leads to the next page.',
+    description: 'Newest first. A Link header with rel="next" points to the next page.',
     access: BudgetsRead,
     query: ListBudgets,
     responses: { 200: z.array(Budget) },
@@ -108,21 +108,21 @@ export const costRoutes = [
   defineRoute({
     method: 'GET',
     path: '/budgets/:id',
-    summary: 'Read a budget and what is used of it',
+    summary: 'Get a budget and its usage',
     access: BudgetsRead,
     params: idParams,
     responses: { 200: Budget },
     errors: [BUDGET_NOT_FOUND],
     handle: async (call, platform) => ({
       status: 200,
-      body: toBudget(await findBudget(platform.database.read, call.visibility, call.params.id), platform.clock.now()),
+      body: toBudget(await getBudget(platform.database.read, call.visibility, call.params.id), platform.clock.now()),
     }),
   }),
   defineRoute({
     method: 'PATCH',
     path: '/budgets/:id',
     summary: 'Change a budget',
-    description: 'With another window it begins anew, as one that is made now: with the costs recorded in that window.',
+    description: 'A new window starts like that of a new budget: with the costs recorded in it so far.',
     access: BudgetsWrite,
     params: idParams,
     body: UpdateBudget,
@@ -136,7 +136,7 @@ export const costRoutes = [
   defineRoute({
     method: 'DELETE',
     path: '/budgets/:id',
-    summary: 'Remove a budget',
+    summary: 'Delete a budget',
     access: BudgetsWrite,
     params: idParams,
     responses: { 204: null },

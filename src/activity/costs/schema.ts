@@ -8,7 +8,7 @@ const MAX_METADATA_BYTES = 16 * 1024;
 const MAX_AMOUNT = 1e12;
 const MAX_TOKENS = 1e15;
 
-const Currency = z.string().regex(/^[A-Z]{3}$/, 'must be a currency code of ISO 4217, such as USD');
+const Currency = z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 currency code, such as USD');
 const AgentId = text(64);
 
 /** Contract 14. */
@@ -20,7 +20,7 @@ export const RecordCost = z
     tokens: wholeNumber(0, MAX_TOKENS).optional(),
     auditId: text(64)
       .optional()
-      .meta({ description: 'The decision that the cost belongs to: an audit entry of the same agent.' }),
+      .meta({ description: 'The decision that caused the cost: an audit entry of the same agent.' }),
     metadata: jsonObject(MAX_METADATA_BYTES).optional(),
   })
   .meta({ id: 'RecordCostRequest' });
@@ -51,16 +51,16 @@ export const ListCosts = PageQuery.extend(CostFilter.shape);
 
 const Total = z.object({ currency: z.string(), amount: z.number() });
 const Sum = z.object({
-  count: z.number().meta({ description: 'Costs recorded.' }),
+  count: z.number().meta({ description: 'Number of recorded costs.' }),
   tokens: z.number(),
   totals: z.array(Total),
 });
 
-/** What was spent, by agent and by currency: amounts of different currencies are never added. */
+/** Sums by agent and currency. Amounts of different currencies are never added. */
 export const CostSummary = Sum.extend({
   agents: z
     .array(Sum.extend({ agentId: z.string(), name: z.string() }))
-    .meta({ description: 'The hundred with the highest number of costs, by agent.' }),
+    .meta({ description: 'Sums per agent, for the hundred agents with the most costs.' }),
 }).meta({ id: 'CostSummary' });
 export type CostSummary = z.output<typeof CostSummary>;
 
@@ -78,12 +78,12 @@ export const CreateBudget = z
     window: Window,
     onExceed: OnExceed.default('notify'),
     currency: Currency.optional().meta({
-      description: 'Of metric cost: only costs in this currency count. USD unless given.',
+      description: 'Only for metric cost: counts costs in this currency only. USD by default.',
     }),
   })
   .refine((b) => b.currency === undefined || b.metric === 'cost', {
     path: ['currency'],
-    message: 'belongs to budgets of metric cost only',
+    message: 'is allowed for metric cost only',
   })
   .meta({ id: 'CreateBudgetRequest' });
 export type CreateBudget = z.output<typeof CreateBudget>;
@@ -103,8 +103,8 @@ export const Budget = z
     limit: z.number(),
     window: Window,
     onExceed: OnExceed,
-    used: z.number().meta({ description: 'In the present window.' }),
-    resetsAt: isoTimestamp.meta({ description: 'End of the present window.' }),
+    used: z.number().meta({ description: 'Usage in the current window.' }),
+    resetsAt: isoTimestamp.meta({ description: 'End of the current window.' }),
     createdAt: isoTimestamp,
     updatedAt: isoTimestamp,
   })

@@ -13,22 +13,25 @@ interface Page {
   readonly limit: number;
 }
 
-export function costsThat(db: Db, visibility: ListVisibility, { agentId, since, until }: CostFilter) {
+export function costsMatching(db: Db, visibility: ListVisibility, { agentId, since, until }: CostFilter) {
   let query = db.selectFrom('costs').where(whereVisible(visibility));
   if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
-  // An id has its time in it, and the indexes end with the id.
+  // Ids contain their time, and the indexes end with the id.
   if (since !== undefined) query = query.where('created_at', '>=', since).where('id', '>=', firstIdFrom('cost', since));
   if (until !== undefined) query = query.where('created_at', '<', until).where('id', '<', firstIdFrom('cost', until));
   return query;
 }
 
-/** The decimal sum of a column: a number of any size on both databases, where a sum of integers may overflow and one of binary fractions drifts. */
+/**
+ * The decimal sum of a column, exact on both databases. A sum of integers may overflow, and a sum of binary fractions
+ * drifts.
+ */
 export const total = (column: 'amount' | 'tokens') =>
   sql<number | null>`sum(cast(${sql.ref(column)} as numeric) * 1.0)`;
 
 /** Newest first. */
 export async function findCosts(db: Db, visibility: Visibility, filter: CostFilter, page: Page): Promise<CostRow[]> {
-  let query = costsThat(db, await restrictTo(db, visibility, filter), filter).selectAll();
+  let query = costsMatching(db, await restrictTo(db, visibility, filter), filter).selectAll();
   if (page.after !== undefined) query = query.where('id', '<', page.after);
   return query.orderBy('id', 'desc').limit(page.limit).execute();
 }
@@ -50,7 +53,7 @@ export async function findBudgets(
 }
 
 /** Throws 404 BUDGET_NOT_FOUND. */
-export async function findBudget(db: Db, visibility: Visibility, id: string): Promise<BudgetRow> {
+export async function getBudget(db: Db, visibility: Visibility, id: string): Promise<BudgetRow> {
   const row = isId('budget', id)
     ? await db.selectFrom('budgets').selectAll().where(whereVisible(visibility)).where('id', '=', id).executeTakeFirst()
     : undefined;

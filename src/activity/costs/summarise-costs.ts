@@ -3,13 +3,13 @@ import { restrictTo } from '../../access/where-visible.ts';
 import type { Platform } from '../../platform.ts';
 import type { Database, Db } from '../../storage/index.ts';
 import type { CostFilter, CostSummary } from './schema.ts';
-import { costsThat, total } from './store.ts';
+import { costsMatching, total } from './store.ts';
 import { add } from './usage.ts';
 
 const MAX_AGENTS = 100;
 
 type Sum = { count: number; tokens: number; totals: { currency: string; amount: number }[] };
-const nothing = (): Sum => ({ count: 0, tokens: 0, totals: [] });
+const emptySum = (): Sum => ({ count: 0, tokens: 0, totals: [] });
 
 interface Row {
   readonly agent_id: string;
@@ -21,9 +21,9 @@ interface Row {
 }
 
 /** Sums by agent and currency. */
-const sumsOf = (db: Db, costs: ReturnType<typeof costsThat>): Promise<Row[]> =>
+const sumsOf = (db: Db, costs: ReturnType<typeof costsMatching>): Promise<Row[]> =>
   db
-    .selectFrom(costs.select(['id', 'agent_id', 'currency', 'tokens', 'amount']).as('some'))
+    .selectFrom(costs.select(['id', 'agent_id', 'currency', 'tokens', 'amount']).as('matching'))
     .groupBy(['agent_id', 'currency'])
     .select((eb) => [
       'agent_id',
@@ -35,7 +35,7 @@ const sumsOf = (db: Db, costs: ReturnType<typeof costsThat>): Promise<Row[]> =>
     ])
     .execute();
 
-/** Costs added up before others have their turn: on SQLite decisions wait meanwhile. */
+/** Costs summed in one query. On SQLite, decisions wait for it. */
 const SLICE = 5000;
 
 async function* sums(
@@ -43,11 +43,11 @@ async function* sums(
   visibility: ListVisibility,
   filter: CostFilter,
 ): AsyncGenerator<Row[]> {
-  if (dialect === 'postgres') return yield await sumsOf(read, costsThat(read, visibility, filter));
+  if (dialect === 'postgres') return yield await sumsOf(read, costsMatching(read, visibility, filter));
   for (let after = ''; ; ) {
     const rows = await sumsOf(
       read,
-      costsThat(read, visibility, filter).where('id', '>', after).orderBy('id').limit(SLICE),
+      costsMatching(read, visibility, filter).where('id', '>', after).orderBy('id').limit(SLICE),
     );
     yield rows;
     if (rows.reduce((n, r) => n + Number(r.count), 0) < SLICE) return;
@@ -56,18 +56,18 @@ async function* sums(
   }
 }
 
-/** What was spent in the time asked about, altogether and by agent; amounts of different currencies are never added. */
+/** Sums the matching costs, in total and per agent. Amounts of different currencies are never added. */
 export async function summariseCosts(
   platform: Platform,
   visibility: Visibility,
   filter: CostFilter,
 ): Promise<CostSummary> {
   const db = platform.database.read;
-  const all = nothing();
+  const all = emptySum();
   const byAgent = new Map<string, Sum>();
   for await (const rows of sums(platform.database, await restrictTo(db, visibility, filter), filter)) {
     for (const row of rows) {
-      const one = byAgent.get(row.agent_id) ?? nothing();
+      const one = byAgent.get(row.agent_id) ?? emptySum();
       byAgent.set(row.agent_id, one);
       for (const sum of [all, one]) addTo(sum, row);
     }

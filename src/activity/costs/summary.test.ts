@@ -35,7 +35,7 @@ beforeAll(async () => {
 const START = Date.parse('2030-01-01T00:00:00.000Z');
 const amountOf = (micros: number | bigint): number => Number(`${micros}e-6`);
 
-/** Costs as POST /costs keeps them. */
+/** Costs as POST /costs stores them. */
 async function keep(costs: readonly Cost[]): Promise<void> {
   const db = t.legate.platform.database.write;
   await db.deleteFrom('costs').execute();
@@ -57,7 +57,7 @@ async function keep(costs: readonly Cost[]): Promise<void> {
       .execute();
 }
 
-/** The same sums, in whole numbers of any size. */
+/** The same sums as integers of any size. */
 function sumOf(costs: readonly Cost[]): Json {
   const totals = new Map<string, bigint>();
   for (const { currency, micros } of costs) totals.set(currency, (totals.get(currency) ?? 0n) + BigInt(micros));
@@ -98,7 +98,7 @@ const cost = fc.record({
 });
 
 describe('GET /costs/summary', () => {
-  it('adds as on paper: by agent and currency, whatever the filter', async () => {
+  it('adds exactly, by agent and currency, with any filter', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(cost, { minLength: 1, maxLength: 200 }),
@@ -121,7 +121,7 @@ describe('GET /costs/summary', () => {
     );
   });
 
-  it('asks for any time there is', async () => {
+  it('accepts any time range', async () => {
     const costs = [{ agent: 0, micros: 1, currency: 'USD', tokens: 1, at: START }];
     await keep(costs);
     for (const [query, found] of [
@@ -135,7 +135,7 @@ describe('GET /costs/summary', () => {
       expect([query, await summary(`?${query}`)]).toEqual([query, expected(found)]);
   });
 
-  it('does not drift over many, nor with large amounts', async () => {
+  it('does not drift with many or large amounts', async () => {
     const costs = Array.from(
       { length: 12_000 },
       (_, i): Cost => ({ agent: 0, micros: i % 2 ? 100_000 : 700_001, currency: 'USD', tokens: 3, at: START }),
@@ -148,7 +148,7 @@ describe('GET /costs/summary', () => {
     expect(await summary()).toEqual(expected(costs));
   });
 
-  it('as many tokens as may be recorded are a sum, not an error', async () => {
+  it('sums the maximum number of tokens without an error', async () => {
     const costs = Array.from(
       { length: 9_300 },
       (): Cost => ({ agent: 2, micros: 0, currency: 'USD', tokens: 1e15, at: t.clock.now() }),
@@ -163,7 +163,7 @@ describe('GET /costs/summary', () => {
   });
 });
 
-it('what budgets add up one by one is the decimal sum', () => {
+it('budgets add up to the exact decimal sum', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(10_000_000), { maxLength: 300 }), (micros) => {
       const sum = micros.reduce((n, each) => add(n, amountOf(each)), 0);

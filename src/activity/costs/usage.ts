@@ -17,7 +17,7 @@ export function windowStart(kind: WindowKind, now: number): number {
   }
 }
 
-/** End of that window, in ms. */
+/** End of the clock hour, day or month (UTC) that contains `now`, in ms. */
 export function windowEnd(kind: WindowKind, now: number): number {
   const t = new Date(now);
   switch (kind) {
@@ -30,7 +30,7 @@ export function windowEnd(kind: WindowKind, now: number): number {
   }
 }
 
-/** What a budget has used of the window that contains `now`: what it used of an earlier one does not count. */
+/** Usage of a budget in the window that contains `now`. Usage of earlier windows does not count. */
 export type Usage = Pick<BudgetRow, 'used' | 'window_start' | 'exceeded'>;
 export function usageAt(row: BudgetRow, now: number): Usage {
   const start = windowStart(row.window_kind, now);
@@ -39,7 +39,7 @@ export function usageAt(row: BudgetRow, now: number): Usage {
     : { used: 0, window_start: start, exceeded: 0 };
 }
 
-/** The decimal sum of two amounts, to 15 significant digits: adding them in binary alone leaves dust behind those. */
+/** Adds two amounts in decimal, to 15 significant digits. Plain binary addition leaves rounding errors. */
 export const add = (a: number, b: number): number => {
   const sum = a + b;
   return Number.isSafeInteger(sum) ? sum : Number(sum.toPrecision(15));

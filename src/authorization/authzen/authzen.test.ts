@@ -41,7 +41,7 @@ const evaluation = (id: string, name = 'read', more: Json = {}): Json => ({
 });
 
 describe('POST /access/v1/evaluation', () => {
-  it('[AuthZEN 6] 200: the decision of POST /authorize, recorded like any other', async () => {
+  it('[AuthZEN 6] 200 with the decision of POST /authorize, recorded like any other', async () => {
     const yes = await post('evaluation', evaluation('1'), owner, { 'x-request-id': 'my request' });
     expect(yes.status).toBe(200);
     expect(yes.body).toEqual({ decision: true, context: { auditId: expect.stringMatching(/^aud_/) } });
@@ -59,7 +59,7 @@ describe('POST /access/v1/evaluation', () => {
     });
   });
 
-  it('[AuthZEN 5] 200: action.properties are the arguments, context holds address and user agent, unknown members are ignored', async () => {
+  it('[AuthZEN 5] 200: uses action.properties as arguments and ip and userAgent of context; ignores unknown members', async () => {
     const ask = (path: string) =>
       post('evaluation', {
         subject: { type: 'agent', id: agent.id, properties: { department: 'x' } },
@@ -95,7 +95,7 @@ describe('POST /access/v1/evaluation', () => {
     expect([r.status, r.body.decision]).toEqual([200, true]);
     const entry = (await t.call('GET', `/audit/${r.body.context.auditId}`, { as: owner })).body;
     expect([entry.ip, entry.userAgent]).toEqual([null, null]);
-    // An address that cannot be read is on no list.
+    // An invalid address is on no allow-list.
     const local = { resource: { type: 'net', id: '1' }, context };
     expect((await post('evaluation', evaluation('1', 'read', local))).body).toMatchObject({
       decision: false,
@@ -107,7 +107,7 @@ describe('POST /access/v1/evaluation', () => {
     expect([found.status, found.body.results]).toEqual([200, [{ name: 'read' }, { name: 'write' }]]);
   });
 
-  it('200 false: a subject that is unknown, of another type, or not the caller’s', async () => {
+  it('200 false for a subject that is unknown, of another type, or not the caller’s', async () => {
     const none = { decision: false, context: { reason: 'SUBJECT_NOT_FOUND' } };
     expect((await post('evaluation', evaluation('1'), stranger)).body).toEqual(none);
     for (const subject of [
@@ -131,7 +131,7 @@ describe('POST /access/v1/evaluation', () => {
     expect((await post('evaluation', evaluation('1', 'read', more))).status).toBe(400);
   });
 
-  it('[AuthZEN 10] 400, 401, 403: the request id comes back with errors too', async () => {
+  it('[AuthZEN 10] 400, 401, 403 return the request id too', async () => {
     const echo = async (body: unknown, as?: { token: string } | string): Promise<[number, string | null]> => {
       const r = await t.call('POST', '/access/v1/evaluation', {
         ...(as ? { as } : {}),
@@ -145,7 +145,7 @@ describe('POST /access/v1/evaluation', () => {
     expect(await echo(evaluation('1'), await t.apiToken(owner.id, ['audit:read']))).toEqual([403, 'again']);
   });
 
-  it('[AuthZEN 10] 400: another media type, broken JSON; 401: nobody; 403: a token for something else', async () => {
+  it('[AuthZEN 10] 400 for another media type or invalid JSON, 401 without a credential, 403 for a token without the right', async () => {
     const raw = (text: string, type: string) =>
       t.call('POST', '/access/v1/evaluation', { as: owner, raw: text, headers: { 'content-type': type } });
     expect((await raw(JSON.stringify(evaluation('1')), 'text/plain')).status).toBe(400);
@@ -170,14 +170,14 @@ describe('POST /access/v1/evaluations', () => {
     return r.body.evaluations.map((e: Json) => e.decision);
   };
 
-  it('[AuthZEN 7] 200: defaults from the top, in order, by each of the three semantics', async () => {
+  it('[AuthZEN 7] 200: applies top-level defaults, in order, with each of the three semantics', async () => {
     expect(await decisions(undefined, ['1', '2', '3'])).toEqual([true, false, true]);
     expect(await decisions('execute_all', ['2', '1'])).toEqual([false, true]);
     expect(await decisions('deny_on_first_deny', ['1', '2', '3'])).toEqual([true, false]);
     expect(await decisions('permit_on_first_permit', ['2', '1', '3'])).toEqual([false, true]);
   });
 
-  it('200: what is not evaluated is not recorded', async () => {
+  it('200: does not record what it does not evaluate', async () => {
     const count = async (): Promise<number> =>
       (await t.call('GET', `/audit?agentId=${agent.id}&limit=1000`, { as: owner })).body.length;
     const before = await count();
@@ -185,7 +185,7 @@ describe('POST /access/v1/evaluations', () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it('[AuthZEN 7] 200: an item overrides what stands above; one that is not valid is a denial that says so; without items it is one evaluation', async () => {
+  it('[AuthZEN 7] 200: items override defaults; an invalid item is a denial with an error; no items mean one evaluation', async () => {
     const r = await post('evaluations', {
       ...evaluation('2'),
       evaluations: [
@@ -219,7 +219,7 @@ describe('POST /access/v1/evaluations', () => {
     expect((await post('evaluations', { ...evaluation('1'), evaluations: [] })).body).toMatchObject({ decision: true });
   });
 
-  it('400: an unknown semantic, too many items, items that are no list', async () => {
+  it('400 for an unknown semantic, too many items, or items that are not a list', async () => {
     const bad = async (more: Json): Promise<number> =>
       (await post('evaluations', { ...evaluation('1'), ...more })).status;
     expect(await bad({ evaluations: [{}], options: { evaluations_semantic: 'best_effort' } })).toBe(400);
@@ -229,7 +229,7 @@ describe('POST /access/v1/evaluations', () => {
 });
 
 describe('POST /access/v1/search/*', () => {
-  it('[AuthZEN 8] 200: subjects, resources and actions that hold now; nothing is recorded', async () => {
+  it('[AuthZEN 8] 200: returns what is allowed now and records nothing', async () => {
     const admin = await t.admin();
     await t.call('POST', '/mcp/servers', {
       as: admin,
@@ -273,7 +273,7 @@ describe('POST /access/v1/search/*', () => {
     expect(await count()).toBe(before);
   });
 
-  it('[AuthZEN 8] 400: what is missing', async () => {
+  it('[AuthZEN 8] 400 names missing members', async () => {
     for (const path of ['search/subject', 'search/resource', 'search/action'])
       expect((await post(path, {})).status).toBe(400);
     for (const path of ['search/subject', 'search/resource', 'search/action']) {
@@ -286,7 +286,7 @@ describe('POST /access/v1/search/*', () => {
   });
 });
 
-it('[AuthZEN 9] GET /.well-known/authzen-configuration names every endpoint, for everybody', async () => {
+it('[AuthZEN 9] GET /.well-known/authzen-configuration lists every endpoint without a credential', async () => {
   const r = await t.call('GET', '/.well-known/authzen-configuration');
   const at = (path: string): string => `http://localhost:3000/access/v1/${path}`;
   expect(r.body).toEqual({

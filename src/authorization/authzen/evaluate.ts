@@ -6,15 +6,18 @@ import { AgentErrors } from '../agents/index.ts';
 import { type Asker, AuthorizeBody, authorize, CallContext } from '../permissions/index.ts';
 import { type Decision, Evaluation, type Evaluations } from './schema.ts';
 
-/** The only type of subject that there is. */
+/** The only supported type of subject. */
 export const SUBJECT_TYPE = 'agent';
 
-const inForm = <T>(schema: z.ZodType<T>, value: unknown): T | undefined => schema.safeParse(value).data;
+const parseOptional = <T>(schema: z.ZodType<T>, value: unknown): T | undefined => schema.safeParse(value).data;
 
-/** The question of POST /authorize that an evaluation is: resource `type:id`, arguments from the action. Throws 400. */
+/**
+ * Converts an evaluation into a question of POST /authorize: the resource becomes `type:id`, the arguments come from
+ * the action. Throws 400.
+ */
 export function questionOf({ subject, action, resource, context }: Evaluation) {
-  const ip = inForm(CallContext.shape.ip, context?.['ip']);
-  const userAgent = inForm(CallContext.shape.userAgent, context?.['userAgent']);
+  const ip = parseOptional(CallContext.shape.ip, context?.['ip']);
+  const userAgent = parseOptional(CallContext.shape.userAgent, context?.['userAgent']);
   return parseWith(AuthorizeBody, {
     agentId: subject.id.slice(0, 64),
     action: action.name,
@@ -27,8 +30,8 @@ export function questionOf({ subject, action, resource, context }: Evaluation) {
 }
 
 /**
- * One access evaluation (section 6): decided, counted and recorded like any other decision. A subject that is unknown, or that the
- * caller cannot see, is no error here: the decision is false.
+ * Evaluates one access request (section 6): decided, counted and recorded like any other decision. A subject that is
+ * unknown or not visible to the caller is not an error: the decision is false.
  */
 export async function evaluate(platform: Platform, asker: Asker, evaluation: Evaluation): Promise<Decision> {
   const question = questionOf(evaluation);
@@ -53,10 +56,10 @@ export async function evaluate(platform: Platform, asker: Asker, evaluation: Eva
 const unknownSubject = (): Decision => ({ decision: false, context: { reason: 'SUBJECT_NOT_FOUND' } });
 
 /**
- * Access evaluations (section 7). Each item takes what it does not state from the top: a whole
- * member, or the type or id that its own subject or resource lacks. With `execute_all` all are evaluated; the other two stop at
- * the first denial, or permit, and answer what was evaluated until then. An item that is not valid counts as a denial and says so;
- * without items the body is one evaluation.
+ * Evaluates several access requests (section 7). An item inherits each missing member from the top level, and each
+ * missing type or id of its own subject or resource. `execute_all` evaluates all items; the other semantics stop at the
+ * first denial or permit and return the results so far. An invalid item counts as a denial that names the error.
+ * Without items, the body is one evaluation.
  */
 export async function evaluateAll(
   platform: Platform,

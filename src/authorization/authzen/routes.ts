@@ -47,7 +47,7 @@ export const authzenRoutes = [
     path: 'evaluation',
     summary: 'Decide one access evaluation',
     description:
-      'Recorded like every decision. Subject `{type:"agent", id}`; the resource is `type:id`; action.properties are the arguments.',
+      'Recorded like every decision. Subject: `{type:"agent", id}`. Resource: `type:id`. Arguments: `action.properties`.',
     body: Evaluation,
     answer: Decision,
     work: (call, platform) => evaluate(platform, askerOf(call), call.body),
@@ -61,23 +61,23 @@ export const authzenRoutes = [
   }),
   post({
     path: 'search/subject',
-    summary: 'Which agents may do this',
+    summary: 'Search for agents that may do this',
     body: SubjectSearch,
     answer: SubjectsFound,
     work: (call, platform) => searchSubjects(platform, askerOf(call), call.visibility, call.body),
   }),
   post({
     path: 'search/resource',
-    summary: 'Which resources an agent may act on',
+    summary: 'Search for resources that an agent may act on',
     description:
-      'Of those known by name: tools of registered MCP servers, and resources that its permissions name without a wildcard.',
+      'Searches resources known by name: tools of registered MCP servers, and resources in permissions without a wildcard.',
     body: ResourceSearch,
     answer: ResourcesFound,
     work: (call, platform) => searchResources(platform, askerOf(call), call.body),
   }),
   post({
     path: 'search/action',
-    summary: 'What an agent may do with a resource',
+    summary: 'Search for actions that an agent may perform on a resource',
     body: ActionSearch,
     answer: ActionsFound,
     work: (call, platform) => searchActions(platform, askerOf(call), call.body),

@@ -6,20 +6,20 @@ const MAX_EVALUATIONS = 100;
 const MAX_PAGE = 1000;
 export const DEFAULT_PAGE = 100;
 
-/** Free-form, and looked at only for what is named. */
+/** Free-form. Only the members named in the contract are used. */
 const Properties = jsonObject(AUTHORIZE_BODY_LIMIT).optional();
 
 /** AuthZEN Authorization API 1.0, section 5. Unknown members are ignored. */
 const Subject = z.object({ type: text(128), id: text(256), properties: Properties });
 const Resource = z.object({ type: text(256), id: text(512), properties: Properties });
 const Action = z.object({ name: text(128), properties: Properties });
-/** The context belongs to the caller: a member that does not have the form in which it is used counts as absent. */
+/** The caller defines the context, so a member in an unexpected format counts as absent. */
 const Context = z.looseObject({
   ip: z
     .unknown()
     .optional()
-    .meta({ description: 'An IPv4 or IPv6 address from which the subject calls; anything else is ignored.' }),
-  userAgent: z.unknown().optional().meta({ description: 'A text; anything else is ignored.' }),
+    .meta({ description: 'IPv4 or IPv6 address from which the subject calls. Any other value is ignored.' }),
+  userAgent: z.unknown().optional().meta({ description: 'A string. Any other value is ignored.' }),
 });
 
 export const Evaluation = z
@@ -27,7 +27,10 @@ export const Evaluation = z
   .meta({ id: 'AuthZenEvaluation' });
 export type Evaluation = z.output<typeof Evaluation>;
 
-/** Section 7: defaults at the top, overridden member by member in each item. An item is looked at when its turn comes. */
+/**
+ * Section 7: defaults at the top level, overridden per member by each item. Items are validated one by one during
+ * evaluation.
+ */
 export const Evaluations = z
   .object({
     subject: z.unknown().optional(),
@@ -46,7 +49,7 @@ export const Evaluations = z
   .meta({ id: 'AuthZenEvaluations' });
 export type Evaluations = z.output<typeof Evaluations>;
 
-/** A limit beyond ours is ours; 0 leaves it to us. */
+/** Limits above the maximum are reduced to it; 0 selects the default. */
 const Page = z
   .object({
     token: z.string().max(1024).optional(),
@@ -57,12 +60,12 @@ const Page = z
       .optional(),
   })
   .optional();
-const Sought = { properties: Properties };
+const SearchTarget = { properties: Properties };
 
-/** Section 8: the id of what is searched for is ignored. */
+/** Section 8. The id of the searched entity is ignored. */
 export const SubjectSearch = z
   .object({
-    subject: z.object({ type: text(128), ...Sought }),
+    subject: z.object({ type: text(128), ...SearchTarget }),
     action: Action,
     resource: Resource,
     context: Context.optional(),
@@ -73,7 +76,7 @@ export const ResourceSearch = z
   .object({
     subject: Subject,
     action: Action,
-    resource: z.object({ type: text(256), ...Sought }),
+    resource: z.object({ type: text(256), ...SearchTarget }),
     context: Context.optional(),
     page: Page,
   })
@@ -88,18 +91,22 @@ export const Decision = z
     context: z
       .looseObject({ auditId: z.string().optional(), reason: z.string().optional() })
       .optional()
-      .meta({ description: 'auditId: the audit entry. reason: the code of a refusal.' }),
+      .meta({ description: 'auditId: id of the audit entry. reason: code of a refusal.' }),
   })
   .meta({ id: 'AuthZenDecision' });
 export type Decision = z.output<typeof Decision>;
 
 export const Decisions = z.object({ evaluations: z.array(Decision) }).meta({ id: 'AuthZenDecisions' });
 
-const found = <T extends z.ZodType>(item: T) =>
+const searchResponse = <T extends z.ZodType>(item: T) =>
   z.object({ results: z.array(item), page: z.object({ next_token: z.string(), count: z.int() }) });
-export const SubjectsFound = found(z.object({ type: z.string(), id: z.string() })).meta({ id: 'AuthZenSubjects' });
-export const ResourcesFound = found(z.object({ type: z.string(), id: z.string() })).meta({ id: 'AuthZenResources' });
-export const ActionsFound = found(z.object({ name: z.string() })).meta({ id: 'AuthZenActions' });
+export const SubjectsFound = searchResponse(z.object({ type: z.string(), id: z.string() })).meta({
+  id: 'AuthZenSubjects',
+});
+export const ResourcesFound = searchResponse(z.object({ type: z.string(), id: z.string() })).meta({
+  id: 'AuthZenResources',
+});
+export const ActionsFound = searchResponse(z.object({ name: z.string() })).meta({ id: 'AuthZenActions' });
 
 /** Section 9. */
 export const Configuration = z

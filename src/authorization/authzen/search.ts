@@ -20,18 +20,19 @@ interface Found<T> {
   readonly page: { readonly next_token: string; readonly count: number };
 }
 
-const unknownToken = (): LegateError => validationFailed([{ path: 'page.token', message: 'is not a token of ours' }]);
+const unknownToken = (): LegateError =>
+  validationFailed([{ path: 'page.token', message: 'is not a token that this service issued' }]);
 
-const whole = <T>(results: T[]): Found<T> => ({ results, page: { next_token: '', count: results.length } });
+const singlePage = <T>(results: T[]): Found<T> => ({ results, page: { next_token: '', count: results.length } });
 
-/** Which of the caller's agents may do this now (section 8.4). Nothing is counted or recorded. */
+/** Returns the visible agents that may do this now (section 8.4). Nothing is counted or recorded. */
 export async function searchSubjects(
   platform: Platform,
   asker: Asker,
   visibility: Visibility,
   body: z.output<typeof SubjectSearch>,
 ): Promise<Found<{ type: string; id: string }>> {
-  if (body.subject.type !== SUBJECT_TYPE) return whole([]);
+  if (body.subject.type !== SUBJECT_TYPE) return singlePage([]);
   const {
     action,
     resource,
@@ -57,8 +58,8 @@ export async function searchSubjects(
 }
 
 /**
- * Which resources of a type the agent may act on (section 8.5), of those that are known by name: the tools of registered MCP servers, and
- * the resources that its permissions name without a wildcard.
+ * Returns the resources of a type that the agent may act on (section 8.5), among those known by name: the tools of
+ * registered MCP servers, and resources that its permissions name without a wildcard.
  */
 export async function searchResources(
   platform: Platform,
@@ -67,7 +68,7 @@ export async function searchResources(
 ): Promise<Found<{ type: string; id: string }>> {
   const prefix = `${body.resource.type}:`;
   const held = await permissionsOf(platform, asker, body.subject);
-  if (!held) return whole([]);
+  if (!held) return singlePage([]);
   const named = new Set(
     [
       ...held.map((p) => p.resource).filter((r) => !r.includes('*')),
@@ -78,21 +79,24 @@ export async function searchResources(
   return page(platform, asker, all, body.page, (resource) => ({ ...body, resource }));
 }
 
-/** What the agent may do with the resource (section 8.6). An agent that may do anything has the action `*` among the results. */
+/**
+ * Returns the actions that the agent may perform on the resource (section 8.6). The results include `*` if it may
+ * perform any action.
+ */
 export async function searchActions(
   platform: Platform,
   asker: Asker,
   body: z.output<typeof ActionSearch>,
 ): Promise<Found<{ name: string }>> {
   const held = await permissionsOf(platform, asker, body.subject);
-  if (!held) return whole([]);
+  if (!held) return singlePage([]);
   const resource = `${body.resource.type}:${body.resource.id}`;
   const names = new Set(held.filter((p) => patternMatches(p.resource, resource)).flatMap((p) => p.actions));
   const all = [...names].sort().map((name) => ({ name }));
   return page(platform, asker, all, body.page, (action) => ({ ...body, action }));
 }
 
-/** What the agent holds; undefined for one that is unknown, or that the caller cannot see. */
+/** Returns the agent's effective permissions, or undefined if it is unknown or not visible to the caller. */
 async function permissionsOf(platform: Platform, asker: Asker, subject: Evaluation['subject']) {
   if (subject.type !== SUBJECT_TYPE || !(await isVisible(platform, asker, subject.id))) return undefined;
   const agents = await readChains(platform.database.read, subject.id);
@@ -112,17 +116,17 @@ async function isVisible(platform: Platform, asker: Asker, agentId: string): Pro
   }
 }
 
-/** Those of the candidates for which the decision is true at this moment, a page of them. */
+/** Returns one page of the candidates for which the decision is true now. */
 async function page<T>(
   platform: Platform,
   asker: Asker,
   candidates: readonly T[],
-  asked: { token?: string | undefined; limit?: number | undefined } | undefined,
+  pageRequest: { token?: string | undefined; limit?: number | undefined } | undefined,
   toEvaluation: (candidate: T) => Evaluation,
 ): Promise<Found<T>> {
-  const from = asked?.token ? Number(asked.token) : 0;
+  const from = pageRequest?.token ? Number(pageRequest.token) : 0;
   if (!(Number.isSafeInteger(from) && from >= 0)) throw unknownToken();
-  const limit = asked?.limit ?? DEFAULT_PAGE;
+  const limit = pageRequest?.limit ?? DEFAULT_PAGE;
   const results: T[] = [];
   let at = from;
   for (; at < candidates.length && results.length === 0; at += limit) {

@@ -7,9 +7,9 @@ import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db, DelegationRow } from '../../storage/index.ts';
 import { AgentErrors, agentStatus, assertMayGrant, assertNotItself } from '../agents/index.ts';
 import {
-  askOf,
   assertPolicyWeight,
   type DelegationSources,
+  evaluateWithAgents,
   findDelegationSources,
   liveDelegations,
   MAX_SOURCE_STEPS,
@@ -152,7 +152,7 @@ function suppliesOf(
   maxDepth: number,
   now: number,
 ): Promise<DelegationSources[]> {
-  return askOf(db, [from], (lookup) => {
+  return evaluateWithAgents(db, [from], (lookup) => {
     const steps = { left: MAX_SOURCE_STEPS };
     return input.permissions.map((permission, i) => {
       const supply = findDelegationSources(lookup(input.fromAgent), permission, now, maxDepth, lookup, steps);

@@ -17,7 +17,7 @@ const asker = {
   startedAt: 0,
 };
 
-/** A further instance of the service in this process, whose memory has room for about so many bytes of agents. */
+/** Starts another instance in this process whose agent cache holds about this many bytes. */
 function withCache(t: TestService, maxBytes: number): Platform {
   const { platform } = t.legate;
   const policy = new PolicyCache(t.clock, maxBytes);
@@ -49,8 +49,8 @@ const delegate = async (t: TestService, owner: TestUser, from: TestAgent, to: Te
   expect(made.status, made.text).toBe(201);
 };
 
-describe('an agent that is larger than the memory for agents', () => {
-  it('is decided like any other, alone and together with others, its own permissions and received ones', async () => {
+describe('an agent that is larger than the agent cache', () => {
+  it('is decided like any other, alone and in a batch, with own and received permissions', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const [a, b, c] = [
@@ -82,7 +82,7 @@ describe('an agent that is larger than the memory for agents', () => {
 });
 
 describe('conditions on the arguments', () => {
-  it('are evaluated while the question waits for the ledger, and only looked up under its lock', async () => {
+  it("are evaluated before the ledger's lock and only looked up under it", async () => {
     const t = await createTestService();
     const owner = await t.user();
     const constraints = { allowedArgPatterns: ['/data/**', '/tmp/*'] };
@@ -94,7 +94,7 @@ describe('conditions on the arguments', () => {
     });
     const agent = await t.agent(owner);
     await delegate(t, owner, root, agent, 'fs:x');
-    // The first batch of an instance reads everything again.
+    // The first batch of an instance reloads everything.
     await t.authorize(await t.agent(owner), { action: 'read', resource: 'fs:x' });
     const matches = vi.spyOn(Glob.prototype, 'matches');
     const asked = (id: string, length: number): AuthorizeInput => ({
@@ -126,7 +126,7 @@ describe('conditions on the arguments', () => {
     matches.mockRestore();
   });
 
-  it('are those of the policy at the moment of the decision, whatever was evaluated before', async () => {
+  it('are those of the policy at the time of the decision, whatever was evaluated earlier', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const may = (pattern: string) => [
@@ -140,7 +140,7 @@ describe('conditions on the arguments', () => {
       ...Array.from({ length: 20 }, () => t.authorize(agent, question)),
     ]);
     expect(changed.status).toBe(200);
-    // Once one is refused, all later ones are.
+    // After the first refusal, all later calls are refused.
     const entries = (await t.call('GET', '/audit', { as: owner })).body;
     const results = entries.map((e: { result: string }) => e.result).reverse();
     expect(results.lastIndexOf('allowed')).toBeLessThan([...results, 'denied'].indexOf('denied'));

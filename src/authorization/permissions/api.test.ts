@@ -34,7 +34,7 @@ describe('legate.authorize', () => {
     ]);
   });
 
-  it('believes the address that the application states', async () => {
+  it('uses the address that the application states', async () => {
     const t = await createTestService();
     const agent = await cappedAgent(t);
     await t.legate.authorize({
@@ -59,7 +59,7 @@ describe('legate.authorize', () => {
     });
   });
 
-  it('throws 400 VALIDATION_FAILED for what HTTP would refuse', async () => {
+  it('throws 400 VALIDATION_FAILED for input that HTTP would refuse', async () => {
     const t = await createTestService();
     const bad: unknown[] = [
       {},
@@ -76,7 +76,7 @@ describe('legate.authorize', () => {
 });
 
 describe('legate.check', () => {
-  it('gives the text as reason and the code as code', async () => {
+  it('returns the text in reason and the code in code', async () => {
     const t = await createTestService();
     const agent = await cappedAgent(t);
     const question = { agentId: agent.id, action: 'read', resource: 'mcp:github:list_issues' };
@@ -94,7 +94,7 @@ describe('legate.check', () => {
     });
   });
 
-  it('counts together with authorize', async () => {
+  it('shares its counts with authorize', async () => {
     const t = await createTestService();
     const agent = await cappedAgent(t);
     const question = { agentId: agent.id, action: 'read', resource: 'mcp:github:list_issues' };
@@ -102,7 +102,7 @@ describe('legate.check', () => {
     expect(await t.legate.authorize(question)).toMatchObject({ allowed: false, reason: 'RATE_LIMITED' });
   });
 
-  it('writes nothing when it is a dry run', async () => {
+  it('records nothing for a dry run', async () => {
     const t = await createTestService();
     const agent = await cappedAgent(t);
     const question = { agentId: agent.id, action: 'read', resource: 'mcp:github:list_issues' };

@@ -5,22 +5,28 @@ import { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from
 import { REASONS, type Reason } from './decide.ts';
 import { AuthorizeBody, assertAgentNamed } from './routes.ts';
 
-/** A question of the embedding application: the agent is always named. */
+/** A question of the embedding application, which always names the agent. */
 export type Question = AuthorizeInput & { readonly agentId: string };
 
-/** As {@link AuthorizeAnswer}, but `reason` is the text for people and `code` what programs compare (contract 6). */
+/**
+ * Like {@link AuthorizeAnswer}, but `reason` is the text for people and `code` the value that programs compare
+ * (contract 6).
+ */
 export interface CheckAnswer extends Omit<AuthorizeAnswer, 'reason'> {
-  /** `Rate limit exceeded`; present when not allowed. */
+  /** Such as `Rate limit exceeded`. Present if not allowed. */
   readonly reason?: string;
-  /** `RATE_LIMITED`; present when not allowed. */
+  /** Such as `RATE_LIMITED`. Present if not allowed. */
   readonly code?: Reason;
 }
 
-/** Decisions as functions, with the power of an admin: the embedding application may ask about every agent. */
+/** Decisions as functions, with an admin's rights: the embedding application may ask about every agent. */
 export interface DecisionsApi {
-  /** POST /authorize. Resolves after the record is durable. Throws 400, 404 AGENT_NOT_FOUND, 503 AUDIT_UNAVAILABLE as {@link LegateError}. */
+  /**
+   * POST /authorize. Resolves after the record is durable. Throws 400, 404 AGENT_NOT_FOUND and 503 AUDIT_UNAVAILABLE as
+   * {@link LegateError}.
+   */
   authorize(question: Question): Promise<AuthorizeAnswer>;
-  /** The permission check: the same decision, recorded and counted the same way, with a reason to show. */
+  /** Makes the same decision, recorded and counted in the same way, with a reason to display. */
   check(question: Question): Promise<CheckAnswer>;
 }
 

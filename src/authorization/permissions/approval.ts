@@ -5,13 +5,13 @@ import { redact } from '../../kernel/redact.ts';
 import type { AuditRecord, NewEvent } from '../../ledger/index.ts';
 import type { ApprovalRow, Db } from '../../storage/index.ts';
 
-/** What a batch knows of the approval of one exact call. Changed as candidates of the batch ask for it or use it. */
+/** The approval of one exact call, as one batch sees it. Decisions of the batch that request or use it change it. */
 export interface ApprovalState {
   id: string;
   status: 'none' | 'pending' | 'approved';
 }
 
-/** What an approval is bound to: agent, action, resource and the exact arguments, whatever the order of their keys. */
+/** Digest that binds an approval to agent, action, resource and exact arguments, independent of the order of keys. */
 export function callDigest(
   agentId: string,
   call: { action: string; resource: string; arguments?: Record<string, unknown> | undefined },
@@ -29,7 +29,10 @@ function canonical(value: unknown): unknown {
   );
 }
 
-/** What became of a waiting call, beside its use, in the words of the audit log. No decision has one of these reasons, and so no agent can write one. */
+/**
+ * How the outcome of a waiting call appears in the audit log. No decision has one of these reasons, so no agent can
+ * write such an entry.
+ */
 export const APPROVAL_STEPS = {
   approved: { action: 'approve', reason: 'APPROVAL_GRANTED' },
   denied: { action: 'deny', reason: 'APPROVAL_DENIED' },
@@ -40,14 +43,17 @@ export type ApprovalStep = keyof typeof APPROVAL_STEPS;
 export const APPROVAL_STEP_REASONS: readonly string[] = Object.values(APPROVAL_STEPS).map(({ reason }) => reason);
 const STEP_RESOURCE = 'legate:approvals:';
 
-/** An entry of the audit log that is no call of the agent. */
+/** Whether an audit entry is a step of an approval and not a call of the agent. */
 export const isApprovalStep = (reason: string | null): boolean =>
   reason !== null && APPROVAL_STEP_REASONS.includes(reason);
 
-/** The approval that an entry for which {@link isApprovalStep} holds is about. */
+/** Id of the approval of an entry for which {@link isApprovalStep} is true. */
 export const approvalOfStep = (resource: string): string => resource.slice(STEP_RESOURCE.length);
 
-/** The audit entry of a step, under the agent whose call waits. It tells nothing of where the person is: the agent may read it. */
+/**
+ * Returns the audit entry of a step, attributed to the agent whose call waits. It omits the person's address, since the
+ * agent may read it.
+ */
 export function approvalStep(
   row: ApprovalRow,
   step: ApprovalStep,
@@ -75,7 +81,7 @@ export function approvalStep(
   };
 }
 
-/** How many calls of an agent wait for a person; shared by the candidates of a batch, which add to it. */
+/** Number of an agent's calls that wait for a person. Decisions of a batch share and increment it. */
 export interface WaitingCalls {
   count: number;
 }
@@ -91,7 +97,7 @@ export async function readWaitingCalls(db: Db, agentId: string, now: number): Pr
   return { count: Number(count) };
 }
 
-/** The newest approval of the call that is still worth something. */
+/** Returns the newest valid approval of the call. */
 export async function readApproval(db: Db, digest: string, now: number): Promise<ApprovalState> {
   const row = await db
     .selectFrom('approvals')
@@ -135,7 +141,7 @@ export const insertApproval =
     await db.insertInto('approvals').values(row).execute();
   };
 
-/** Works once: the state is taken back for the rest of the batch, the row for good. */
+/** Uses an approval once: clears its state for the rest of the batch, and marks its row as used. */
 export function useApproval(state: ApprovalState, now: number): (db: Db) => Promise<void> {
   const { id } = state;
   state.status = 'none';
@@ -146,7 +152,7 @@ export function useApproval(state: ApprovalState, now: number): (db: Db) => Prom
       .where('id', '=', id)
       .where('status', '=', 'approved')
       .executeTakeFirst();
-    if (numUpdatedRows !== 1n) throw new Error(`The approval ${id} was not there to be used.`);
+    if (numUpdatedRows !== 1n) throw new Error(`The approval ${id} is no longer approved.`);
   };
 }
 

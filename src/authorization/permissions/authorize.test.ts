@@ -27,7 +27,7 @@ const records = (t: TestService) =>
     .execute();
 
 describe('POST /authorize', () => {
-  it('200 allowed and denied, each with its one entry on record', async () => {
+  it('200 for an allowed and a denied call, each with exactly one audit entry', async () => {
     const { t, agent } = await world();
     const yes = await t.authorize(agent, { action: 'read', resource: 'db:x' });
     const no = await t.authorize(agent, { action: 'write', resource: 'db:x' });
@@ -42,7 +42,7 @@ describe('POST /authorize', () => {
     ]);
   });
 
-  it('200 for a revoked or expired agent when others ask, with an entry; for itself its token is no credential any more', async () => {
+  it('200 with a refusal for a revoked or expired agent; 401 for its own token', async () => {
     const { t, owner, agent } = await world();
     await t.call('PATCH', `/agents/${agent.id}`, { as: owner, body: { expiresAt: '2030-01-15T11:00:00.000Z' } });
     const ask = (as: { token: string }) => t.authorize(as, { agentId: agent.id, action: 'read', resource: 'db:x' });
@@ -65,7 +65,7 @@ describe('POST /authorize', () => {
     expect((await records(t)).map((r) => r.reason)).toEqual([null, null, 'AGENT_EXPIRED', 'AGENT_REVOKED']);
   });
 
-  it('200 RATE_LIMITED says when to come back, and the counter begins anew at the top of the clock hour', async () => {
+  it('200 RATE_LIMITED with the time of reset; the counter restarts with the next clock hour', async () => {
     const { t, agent } = await world([capped(2)]);
     const ask = async () => (await t.authorize(agent, { action: 'read', resource: 'mcp:gh:x' })).body;
     t.clock.set('2030-01-15T10:59:30.500Z');
@@ -85,7 +85,7 @@ describe('POST /authorize', () => {
     expect([(await ask()).allowed, (await ask()).allowed, (await ask()).allowed]).toEqual([true, true, false]);
   });
 
-  it('200 counts by entry, not by concrete resource; only what is allowed counts; two entries share nothing', async () => {
+  it('200: counts allowed calls per entry, not per resource; entries do not share counts', async () => {
     const { t, agent } = await world([capped(3), capped(2, 'mcp:gh:*', ['write']), capped(1, 'mcp:slack:*')]);
     const ask = async (action: string, resource: string) => {
       const { body } = await t.authorize(agent, { action, resource });
@@ -106,7 +106,7 @@ describe('POST /authorize', () => {
     expect([await ask('read', 'mcp:slack:a'), await ask('read', 'mcp:slack:a')]).toEqual([true, 'RATE_LIMITED']);
   });
 
-  it('200 by its own permissions and count for each of two agents that were given the same', async () => {
+  it('200: two agents with equal permissions have separate counts', async () => {
     const { t, owner } = await world([]);
     for (const constraints of [undefined, { maxCallsPerHour: 1 }]) {
       const permissions = [{ resource: 'twin:*', actions: ['read'], ...(constraints && { constraints }) }];
@@ -119,7 +119,7 @@ describe('POST /authorize', () => {
     }
   });
 
-  it('200 keeps the count through edits of the limit and of other entries, and through a restart', async () => {
+  it('200: the count survives changes of the limit and of other entries, and a restart', async () => {
     const { t, owner, agent } = await world([capped(2)]);
     const ask = async (on: TestService = t) =>
       (await on.authorize(agent, { action: 'read', resource: 'mcp:gh:x' })).body.allowed;
@@ -135,7 +135,7 @@ describe('POST /authorize', () => {
     expect([await ask(again), await ask(again), await ask()]).toEqual([true, false, false]);
   });
 
-  it('200 exactly the cap under 200 parallel calls', async () => {
+  it('200: allows exactly the limit of 200 parallel calls', async () => {
     const { t, agent } = await world([capped(20)]);
     for (let hour = 0; hour < 3; hour++) {
       const answers = await Promise.all(
@@ -148,7 +148,7 @@ describe('POST /authorize', () => {
     expect(await records(t)).toHaveLength(600);
   });
 
-  it('200 for a dry run: the same answer, nothing counted, nothing written, no auditId', async () => {
+  it('200 for a dry run: the same answer, without count, record or auditId', async () => {
     const { t, agent } = await world([capped(1)]);
     const ask = { action: 'read', resource: 'mcp:gh:x' };
     for (let i = 0; i < 3; i++)
@@ -165,7 +165,7 @@ describe('POST /authorize', () => {
     ]);
   });
 
-  it('404 for an unknown agent and for one of others, 401 without a credential, without a record', async () => {
+  it('404 for an unknown agent and an agent of another owner, 401 without a credential; nothing is recorded', async () => {
     const { t, owner, agent } = await world();
     const stranger = await t.user();
     const body = { agentId: agent.id, action: 'read', resource: 'db:x' };
@@ -178,7 +178,7 @@ describe('POST /authorize', () => {
     expect(await records(t)).toEqual([]);
   });
 
-  it('200 for a gateway agent about the agents of its owner only', async () => {
+  it('200 for a gateway agent that asks about agents of its owner, and about no others', async () => {
     const { t, owner, agent } = await world();
     const gateway = await t.agent(owner, { permissions: [{ resource: 'legate:authorize', actions: ['check'] }] });
     const capped = await t.agent(owner, {
@@ -194,7 +194,7 @@ describe('POST /authorize', () => {
   });
 
   it.each(['*', '*:*', '*:authorize'])(
-    '%s opens nothing of the service itself: legate has to be named',
+    '%s opens no endpoint of the service, because the pattern must name legate',
     async (resource) => {
       const { t, owner, agent } = await world();
       const body = { action: 'read', resource: 'legate:audit' };
@@ -209,14 +209,14 @@ describe('POST /authorize', () => {
         if (status === 200) for (const { agentId, id } of body) expect(agentId ?? id).toBe(everything.id);
         else expect([path, status]).toEqual([path, 403]);
       }
-      // The name is still a resource like any other: a decision about it grants no power.
+      // A decision about the resource name itself is allowed; it grants no access to the service.
       expect((await t.authorize(everything, body)).body.allowed).toBe(resource !== '*:authorize');
     },
   );
 });
 
 describe('POST /authorize/batch', () => {
-  it('200 with answers in order, an invisible agent as an error in its place, each recorded once', async () => {
+  it('200 with results in order and an error for an invisible agent; each decision is recorded once', async () => {
     const { t, owner, agent } = await world([{ resource: 'db:*', actions: ['read'] }, capped(1)]);
     const ask = (action: string, resource: string, agentId = agent.id) => ({ agentId, action, resource });
     const r = await t.call('POST', '/authorize/batch', {
@@ -246,7 +246,7 @@ describe('POST /authorize/batch', () => {
     );
   });
 
-  it('400 for none, more than a hundred, or a malformed one, named by its place; nothing is decided then', async () => {
+  it('400 for an empty list, more than a hundred questions, or an invalid one, which it names; decides nothing', async () => {
     const { t, owner, agent } = await world();
     const ask = { agentId: agent.id, action: 'read', resource: 'db:1' };
     for (const [requests, path] of [

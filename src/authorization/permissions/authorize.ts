@@ -5,18 +5,20 @@ import type { Asker, AuthorizeAnswer, AuthorizeInput } from './question.ts';
 export type { Asker, AuthorizeAnswer, AuthorizeInput } from './question.ts';
 
 /**
- * One decision: decided under the ledger's lock on policy that is current there, counted, recorded, and only then answered.
- * Unknown or invisible agent: 404 AGENT_NOT_FOUND, without a record.
+ * Decides one question under the ledger's lock on the current policy, counts and records the decision, and only then
+ * returns the answer. An agent that is unknown or not visible to the caller is 404 AGENT_NOT_FOUND and leaves no
+ * record.
  *
- * `by` is told the chain of what is allowed, from the root to the agent: none when the agent holds it itself.
+ * @param onAllowed receives the chain of delegations of an allowed call, from the root to the agent. It is empty if the
+ * agent holds the permission itself.
  */
 export function authorize(
   platform: Platform,
   asker: Asker,
   input: AuthorizeInput,
-  by?: (delegationIds: readonly string[]) => void,
+  onAllowed?: (delegationIds: readonly string[]) => void,
 ): Promise<AuthorizeAnswer> {
-  const question = new PendingQuestion(platform, asker, input, by);
+  const question = new PendingQuestion(platform, asker, input, onAllowed);
   const evaluating = question.evaluateAhead();
   return evaluating ? evaluating.then(() => platform.ledger.decide(question)) : platform.ledger.decide(question);
 }

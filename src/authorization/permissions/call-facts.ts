@@ -3,34 +3,34 @@ import { type AddressRange, isInRanges } from '../../kernel/address-range.ts';
 import { type Glob, type GlobText, globText } from './glob.ts';
 
 /**
- * Most work that the argument patterns of one question may cost, as characters of the arguments times machine words of the
- * patterns: some 10 ms. Enough for 64 KB of arguments and 64 patterns of up to 31 characters.
+ * Maximum work of the argument patterns of one question, in characters of the arguments times machine words of the
+ * patterns; about 10 ms. Enough for 64 KB of arguments and 64 patterns of up to 31 characters.
  */
 export const MAX_ARGUMENT_STEPS = 4_194_304;
 
-/** What beginning a match costs, in characters: many short texts are work too. */
+/** Fixed cost of starting a match, in characters: many short texts add up too. */
 const CHARS_PER_FORM = 16;
 
 const HEAVY_CHARS = 4096;
 
-/** An argument name that is nothing but a name, and so is not held against the patterns. */
+/** An argument name that is a plain identifier and so is not matched against the patterns. */
 const PLAIN_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const isPlainName = (key: string): boolean => PLAIN_NAME.test(key) && !key.includes('..');
 
 /**
- * What a question says of the call: its arguments and where it comes from. Conditions on these depend on nothing else, so
- * each list of patterns or addresses is held against them once, however often a decision asks, and may be before the
- * question waits for the ledger.
+ * The facts of a call that a question states: its arguments and its address. Conditions on these depend on nothing
+ * else, so each list of patterns or addresses is matched once per question, possibly before the question waits for the
+ * ledger.
  */
 export class CallFacts {
-  /** Address of the agent's call, when it is known. */
+  /** Address of the agent's call, if known. */
   readonly ip: string | null;
   readonly #arguments: Record<string, unknown> | undefined;
   #texts: readonly GlobText[] | undefined;
   #chars = 0;
   #matched: Map<readonly unknown[], boolean> | undefined;
-  /** Lists of patterns that the current pass has asked for, and the steps that they cost. */
-  #asked: Set<readonly Glob[]> | undefined;
+  /** Lists of patterns matched in the current pass, and their cost in steps. */
+  #charged: Set<readonly Glob[]> | undefined;
   #steps = 0;
 
   constructor(ip: string | null, args: Record<string, unknown> | undefined) {
@@ -38,21 +38,21 @@ export class CallFacts {
     this.#arguments = args;
   }
 
-  /** Its arguments are so large that holding patterns against them takes noticeable time. */
+  /** Whether the arguments are so large that matching patterns takes noticeable time. */
   get isHeavy(): boolean {
     if (this.#arguments === undefined) return false;
     this.#texts ??= this.#collect();
     return this.#chars > HEAVY_CHARS;
   }
 
-  /** A decision begins: what it may cost is counted from here, so its answer does not depend on what was looked at before. */
+  /** Starts a decision: resets its budget of steps, so that the answer does not depend on what was evaluated before. */
   begin(): void {
     if (this.#steps === 0) return;
     this.#steps = 0;
-    this.#asked?.clear();
+    this.#charged?.clear();
   }
 
-  /** An unknown address is on no list. */
+  /** Whether the call comes from one of the ranges. An unknown address is in no range. */
   isFrom(ranges: readonly AddressRange[]): boolean {
     const { ip } = this;
     if (ip === null) return false;
@@ -60,17 +60,17 @@ export class CallFacts {
   }
 
   /**
-   * Every string anywhere in the arguments, in nested objects and arrays too, must match one of the patterns, and so must
-   * every key that is not a plain name. False beyond {@link MAX_ARGUMENT_STEPS}.
+   * Whether every string in the arguments, at any depth, matches one of the patterns, and every key that is not a plain
+   * name does too. Returns false beyond {@link MAX_ARGUMENT_STEPS}.
    */
   argumentsMatch(patterns: readonly Glob[]): boolean {
     const texts = (this.#texts ??= this.#collect());
-    this.#asked ??= new Set();
-    if (!this.#asked.has(patterns)) {
-      this.#asked.add(patterns);
+    this.#charged ??= new Set();
+    if (!this.#charged.has(patterns)) {
+      this.#charged.add(patterns);
       let words = 0;
       for (const glob of patterns) words += glob.words;
-      // At least one, so that a pass that asked for anything is told from a fresh one.
+      // At least one step, which distinguishes a pass that matched anything from a fresh one.
       this.#steps += 1 + this.#chars * words;
     }
     if (this.#steps > MAX_ARGUMENT_STEPS) return false;
@@ -79,12 +79,12 @@ export class CallFacts {
 
   #once(list: readonly unknown[], compare: () => boolean): boolean {
     this.#matched ??= new Map();
-    let found = this.#matched.get(list);
-    if (found === undefined) {
-      found = compare();
-      this.#matched.set(list, found);
+    let matched = this.#matched.get(list);
+    if (matched === undefined) {
+      matched = compare();
+      this.#matched.set(list, matched);
     }
-    return found;
+    return matched;
   }
 
   #collect(): readonly GlobText[] {

@@ -45,12 +45,13 @@ export interface AgentLookup {
 const VISITS_BEFORE_MEMO = 64;
 
 /**
- * The walk up the delegation chains of an agent, and the only place that knows when a link holds: its delegation is neither
- * revoked nor expired, the chain is no longer than the least `maxDepth` on it, and the source agent is active. Subclasses fold
- * over the entries of each agent. Revoked delegations never get this far: agents are compiled without them.
+ * The walk up the delegation chains of an agent, and the only place that knows when a link holds: its delegation is
+ * neither revoked nor expired, the chain is no longer than the least `maxDepth` on it, and the source agent is active.
+ * Subclasses fold over the entries of each agent. Revoked delegations never get this far: agents are compiled without
+ * them.
  *
- * Results are memoised per agent and position, so the cost is linear in the graph and not in the number of its paths. Delegations
- * form no cycle, and `maxDepth` bounds the recursion.
+ * Results are memoised per agent and position, so the cost is linear in the graph and not in the number of its paths.
+ * Delegations form no cycle, and `maxDepth` bounds the recursion.
  */
 export abstract class ChainWalk<Result, World extends AgentLookup = AgentLookup> {
   // Declared only, and set by the constructor: field initialisers are a further call, a fifth of the time of a simple decision.
@@ -75,7 +76,10 @@ export abstract class ChainWalk<Result, World extends AgentLookup = AgentLookup>
   /** The fold: the result for an active agent from its entries, with {@link through} for those that it received. */
   protected abstract evaluate(agent: CompiledAgent, depth: number, maxDepth: number): Result;
 
-  /** Takes steps from the walk's budget. Returns false if it is used up: what is not reached yet then counts as not held. */
+  /**
+   * Takes steps from the walk's budget. Returns false if it is used up: what is not reached yet then counts as not
+   * held.
+   */
   step(count = 1): boolean {
     this.budget -= count;
     return this.budget >= 0;
@@ -99,7 +103,10 @@ export abstract class ChainWalk<Result, World extends AgentLookup = AgentLookup>
     return result as Result;
   }
 
-  /** The result for the source of a link, or why the link does not hold. `depth` and `maxDepth` are those of the receiver. */
+  /**
+   * The result for the source of a link, or why the link does not hold. `depth` and `maxDepth` are those of the
+   * receiver.
+   */
   protected through(link: Link, depth: number, maxDepth: number): Result | BrokenLink {
     if (hasEnded(link.endsAt, this.now)) return 'delegation-expired';
     const least = Math.min(maxDepth, link.maxDepth);

@@ -6,37 +6,37 @@ import { bytesOfConditions, type Conditions, compileConditions } from './conditi
 import { PatternIndex } from './pattern.ts';
 import type { Permission } from './schema.ts';
 
-/** Memory of all shared sets together. */
+/** Memory of all shared entry sets together. */
 const MAX_SHARED_BYTES = 48 * 1024 * 1024;
 
-/** The delegation through which an entry came. */
+/** The delegation through which an entry was received. */
 export interface Link {
   readonly delegationId: string;
   readonly fromAgent: string;
-  /** Its own expiry, or the end of the last delegation that it was made from. */
+  /** Its own expiry, or the end of the last delegation from which it was made. */
   readonly endsAt: number | null;
-  /** Greatest depth that any delegation of the chain may have. */
+  /** Maximum depth that any delegation of the chain allows. */
   readonly maxDepth: number;
 }
 
-/** One permission entry, ready to be decided by. */
+/** One permission entry, compiled for decisions. */
 export interface CompiledEntry {
-  /** Place among the agent's entries: earlier ones are tried first, own ones before received ones. */
+  /** Position among the agent's entries. Entries are tried in this order, own ones before received ones. */
   readonly position: number;
   readonly permission: Permission;
   /** undefined: any action. */
   readonly actions: ReadonlySet<string> | undefined;
-  /** Cap and the counter it is taken from. */
+  /** Limit on calls per hour, and the key of its counter. */
   readonly cap: { readonly limit: number; readonly counterKey: string } | undefined;
-  /** Constraints other than the cap. */
+  /** Constraints other than the limit on calls. */
   readonly conditions: Conditions | undefined;
-  /** Allows only a call to which a person has agreed. */
+  /** Allows only calls that a person has approved. */
   readonly requiresApproval: boolean;
-  /** undefined: the agent's own permission. Otherwise it holds only while the source holds it too. */
+  /** undefined: the agent's own permission. A received entry holds only while its source holds it too. */
   readonly link: Link | undefined;
 }
 
-/** An agent as decisions see it: built once per change, never modified. */
+/** An agent as decisions see it. Built once per change and never modified. */
 export interface CompiledAgent extends AgentState {
   readonly id: string;
   readonly ownerId: string;
@@ -46,20 +46,20 @@ export interface CompiledAgent extends AgentState {
   readonly index: PatternIndex<CompiledEntry>;
   /** Agents that delegate to this one. */
   readonly sources: readonly string[];
-  /** Some entry has a cap: without one no counter is ever asked for. */
+  /** Whether some entry has a limit on calls. If not, no counter is needed. */
   readonly capped: boolean;
-  /** Some entry has a condition on the call's address or arguments. */
+  /** Whether some entry has a condition on the call's address or arguments. */
   readonly conditional: boolean;
-  /** Epoch of the agent's own last change. */
+  /** Epoch of the last change of the agent itself. */
   readonly epoch: number;
-  /** Memory that it holds, about; what it shares with others is counted in full. */
+  /** Approximate memory. What it shares with other agents is counted in full. */
   readonly bytes: number;
 }
 
 /**
- * Compiles the entries of one holder. A counter belongs to holder (agent or delegation), resource, actions and the ordinal
- * among entries equal in these: so the count stays when a limit is changed or other entries come and go, and two entries
- * never share one.
+ * Compiles the entries of one holder. The key of a counter derives from holder (agent or delegation), resource,
+ * actions, and the ordinal among entries with the same resource and actions. So a count survives changes of the limit
+ * and of other entries, and two entries never share a counter.
  */
 function compileEntries(
   holderId: string,
@@ -89,7 +89,7 @@ function compileEntries(
   });
 }
 
-/** Entries ready to be looked up. */
+/** Compiled entries with their index. */
 interface EntrySet {
   readonly entries: readonly CompiledEntry[];
   readonly index: PatternIndex<CompiledEntry>;
@@ -98,7 +98,7 @@ interface EntrySet {
   readonly bytes: number;
 }
 
-/** Measured: an entry with one short action, and what each further one and the text of its pattern add. */
+/** Measured sizes: an entry with one short action, each further action, and an agent. */
 const ENTRY_BYTES = 420;
 const ACTION_BYTES = 55;
 const AGENT_BYTES = 500;
@@ -125,8 +125,8 @@ function entrySet(entries: readonly CompiledEntry[]): EntrySet {
 }
 
 /**
- * Sets of permissions by their text: agents of one kind have the same ones, and share what is compiled of them. Only sets
- * without a cap, since a counter belongs to its holder.
+ * Compiled entry sets by the JSON of their permissions. Agents with the same permissions share them. Only sets without
+ * limits on calls, since a counter belongs to its holder.
  */
 export class SharedEntries {
   readonly #byText = new LRUCache<string, EntrySet>({
@@ -151,7 +151,7 @@ function ownEntries(row: AgentRow, shared: SharedEntries | undefined): EntrySet 
   return set;
 }
 
-/** What is compiled of a delegation. */
+/** The columns of a delegation that are compiled. */
 export type Received = Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'permissions' | 'ends_at' | 'max_depth'>;
 
 function withReceived(own: EntrySet, inbound: readonly Received[]): EntrySet {
@@ -165,7 +165,7 @@ function withReceived(own: EntrySet, inbound: readonly Received[]): EntrySet {
   return entrySet(entries);
 }
 
-/** @param inbound live delegations to the agent, in the order of their creation. */
+/** @param inbound active delegations to the agent, in order of creation */
 export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], shared?: SharedEntries): CompiledAgent {
   const { entries, index, capped, conditional, bytes } = withReceived(ownEntries(row, shared), inbound);
   return {
@@ -185,7 +185,7 @@ export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], s
   };
 }
 
-/** Stands for an agent that is not read yet. */
+/** Placeholder for an agent that has not been read yet. */
 export const UNREAD: CompiledAgent = {
   ...entrySet([]),
   id: '',

@@ -52,7 +52,7 @@ describe('globs', () => {
     expect(compileGlob(glob)(text)).toBe(want);
   });
 
-  it('agree with a model that tries every way', () => {
+  it('agree with a reference model that tries every path', () => {
     const model = (g: string, t: string): boolean => {
       if (g === '') return t === '';
       if (g.startsWith('**')) return model(g.slice(g[2] === '*' ? 1 : 2), t) || (t !== '' && model(g, t.slice(1)));
@@ -72,14 +72,14 @@ describe('globs', () => {
     );
   });
 
-  it('cost linear time, whatever the pattern: a backtracking matcher would not end', () => {
+  it('match in linear time, where a backtracking matcher would not finish', () => {
     const hostile = compileGlob(`${'**a'.repeat(80)}b`);
     const text = 'a'.repeat(65_000);
     expect(hostile(text)).toBe(false);
     expect(compileGlob(`${'*a'.repeat(100)}`)(text)).toBe(true);
   });
 
-  it('longer than one machine word', () => {
+  it('match with patterns longer than one machine word', () => {
     const long = 'x'.repeat(200);
     expect(compileGlob(`${long}*`)(`${long}yz`)).toBe(true);
     expect(compileGlob(`${long}*`)(`${long.slice(1)}yz`)).toBe(false);
@@ -107,7 +107,7 @@ describe('time windows', () => {
     [{ start: '22:00', end: '06:00', days: ['mon'] }, '2030-01-15T23:00:00.000Z', false],
     [{ start: '09:00', end: '17:00', timeZone: 'America/New_York' }, '2030-01-15T13:59:00.000Z', false],
     [{ start: '09:00', end: '17:00', timeZone: 'America/New_York' }, '2030-01-15T14:00:00.000Z', true],
-    // The same wall clock an hour earlier in UTC once daylight saving has begun.
+    // The same wall clock is an hour earlier in UTC during daylight saving time.
     [{ start: '09:00', end: '17:00', timeZone: 'America/New_York' }, '2030-07-15T13:00:00.000Z', true],
     [{ start: '00:00', end: '01:00', timeZone: 'Asia/Kolkata', days: ['wed'] }, '2030-01-15T18:45:00.000Z', true],
   ] as const)('%j at %s: %j', (window, iso, want) => {
@@ -120,7 +120,7 @@ describe('time windows', () => {
 });
 
 describe('addresses', () => {
-  it('are strictly written', () => {
+  it('are accepted in strict notation only', () => {
     for (const good of [
       '192.0.2.1',
       '192.0.2.0/24',
@@ -158,7 +158,7 @@ describe('POST /authorize with conditions', () => {
   };
   const ask = { action: 'read', resource: 'fs:x' };
 
-  it("when the agent asks, its connection's address counts and context.ip is not believed", async () => {
+  it('uses the address of the connection, not context.ip, if the agent itself asks', async () => {
     const { t, owner, agent } = await agentWith({ ipAllowlist: ['192.0.2.0/24', '2001:db8::/32'] });
     const from = async (ip: string, as: { token: string }, body: object) =>
       (await t.call('POST', '/authorize', { as, ip, body: { ...ask, ...body } })).body;
@@ -175,7 +175,7 @@ describe('POST /authorize with conditions', () => {
     );
   });
 
-  it('every string anywhere in the arguments must match', async () => {
+  it('requires every string in the arguments to match, at any depth', async () => {
     const { t, agent } = await agentWith({ allowedArgPatterns: ['/data/**', 'utf8'] });
     const reason = async (args: unknown) => {
       const { body } = await t.call('POST', '/authorize', {
@@ -194,7 +194,7 @@ describe('POST /authorize with conditions', () => {
     expect(await reason({ path: { toString: '/etc' } })).toBe('ARGUMENTS_NOT_ALLOWED');
   });
 
-  it('every key that is not a plain name must match too', async () => {
+  it('requires every key that is not a plain name to match', async () => {
     const { t, agent } = await agentWith({ allowedArgPatterns: ['/data/**', 'two words'] });
     const reason = async (args: unknown) => {
       const { body } = await t.authorize(agent, { ...ask, arguments: args as object });
@@ -220,7 +220,7 @@ describe('POST /authorize with conditions', () => {
     expect(await reason({ path: '/data/%2e%2e/etc/passwd' })).toBe('ARGUMENTS_NOT_ALLOWED');
   });
 
-  it('a refused condition takes nothing from the cap', async () => {
+  it('does not count a call that a condition refuses', async () => {
     const { t, agent } = await agentWith({ allowedArgPatterns: ['ok'], maxCallsPerHour: 1 });
     for (let i = 0; i < 3; i++)
       expect((await t.authorize(agent, { ...ask, arguments: { a: 'no' } })).body.reason).toBe('ARGUMENTS_NOT_ALLOWED');
@@ -228,7 +228,7 @@ describe('POST /authorize with conditions', () => {
     expect((await t.authorize(agent, { ...ask, arguments: { a: 'ok' } })).body.reason).toBe('RATE_LIMITED');
   });
 
-  it('another matching entry may still allow', async () => {
+  it('allows if another matching entry does', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const agent = await t.agent(owner, {
@@ -240,7 +240,7 @@ describe('POST /authorize with conditions', () => {
     expect((await t.authorize(agent, ask)).body.allowed).toBe(true);
   });
 
-  it('400 names malformed constraints', async () => {
+  it('400 names invalid constraints', async () => {
     const t = await createTestService();
     const owner = await t.user();
     for (const [constraints, path] of [

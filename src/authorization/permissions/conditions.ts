@@ -4,20 +4,20 @@ import { Glob } from './glob.ts';
 import type { Permission } from './schema.ts';
 import { compileTimeWindow, type TimeWindow } from './time-window.ts';
 
-/** What the conditions of an entry are held against. */
+/** The facts that the conditions of an entry are checked against. */
 export interface Circumstances {
   readonly now: number;
   readonly call: CallFacts;
 }
 
-/** Constraints other than the cap, ready to be checked. */
+/** Compiled constraints other than the limit on calls. */
 export interface Conditions {
   readonly timeWindow: TimeWindow | undefined;
   readonly addresses: readonly AddressRange[] | undefined;
   readonly argPatterns: readonly Glob[] | undefined;
 }
 
-/** undefined: nothing but the cap has to be checked. */
+/** Returns undefined if only the limit on calls has to be checked. */
 export function compileConditions(constraints: NonNullable<Permission['constraints']>): Conditions | undefined {
   const { timeWindow, ipAllowlist, allowedArgPatterns } = constraints;
   if (!timeWindow && !ipAllowlist && !allowedArgPatterns) return undefined;
@@ -28,10 +28,10 @@ export function compileConditions(constraints: NonNullable<Permission['constrain
   };
 }
 
-/** Memory of one parsed address range, about: measured with many of them. */
+/** Approximate memory of one parsed address range, measured over many. */
 const RANGE_BYTES = 320;
 
-/** Memory that compiled conditions hold, about. Time zones are shared by all. */
+/** Approximate memory of compiled conditions. Time zones are shared by all and not included. */
 export function bytesOfConditions(c: Conditions): number {
   let bytes = 200 + (c.addresses?.length ?? 0) * RANGE_BYTES;
   for (const glob of c.argPatterns ?? []) bytes += glob.bytes;
@@ -40,7 +40,7 @@ export function bytesOfConditions(c: Conditions): number {
 
 export type UnmetCondition = 'IP_NOT_ALLOWED' | 'ARGUMENTS_NOT_ALLOWED' | 'OUTSIDE_TIME_WINDOW';
 
-/** The first condition that does not hold. */
+/** Returns the first condition that does not hold. */
 export function unmetCondition(c: Conditions, at: Circumstances): UnmetCondition | undefined {
   if (c.addresses && !at.call.isFrom(c.addresses)) return 'IP_NOT_ALLOWED';
   if (c.argPatterns && !at.call.argumentsMatch(c.argPatterns)) return 'ARGUMENTS_NOT_ALLOWED';

@@ -1,7 +1,9 @@
 import type { Reason } from './decide.ts';
 import type { Permission } from './schema.ts';
 
-/** One row of the decision table: a sentence, the agent, the question, the wanted answer and the wanted audit entry's result. */
+/**
+ * One row of the decision table: title, agent, question, and the expected answer and audit result.
+ */
 export interface DecisionCase {
   readonly name: string;
   readonly permissions: readonly Permission[];
@@ -9,7 +11,7 @@ export interface DecisionCase {
   readonly resource: string;
   /** true, or the reason of the refusal. */
   readonly want: true | Reason;
-  /** How often the question was allowed before in this clock hour. */
+  /** Number of calls allowed earlier in this clock hour. */
   readonly after?: number;
 }
 
@@ -59,64 +61,64 @@ export const decisionCases: readonly DecisionCase[] = [
       want: matches || 'NO_PERMISSION',
     }),
   ),
-  { name: 'an agent without permissions may do nothing', permissions: [], resource: 'a', want: 'NO_PERMISSION' },
-  { name: 'actions match exactly', permissions: [read('a')], action: 'rea', resource: 'a', want: 'NO_PERMISSION' },
+  { name: 'denies an agent without permissions', permissions: [], resource: 'a', want: 'NO_PERMISSION' },
+  { name: 'matches actions exactly', permissions: [read('a')], action: 'rea', resource: 'a', want: 'NO_PERMISSION' },
   {
-    name: 'actions are case-sensitive',
+    name: 'matches actions case-sensitively',
     permissions: [read('a')],
     action: 'READ',
     resource: 'a',
     want: 'NO_PERMISSION',
   },
   {
-    name: 'the action * means any',
+    name: 'treats the action * as any action',
     permissions: [{ resource: 'a', actions: ['*'] }],
     action: 'delete',
     resource: 'a',
     want: true,
   },
   {
-    name: 'asking for the action * needs an entry with *',
+    name: 'requires an entry with * for the action *',
     permissions: [read('a')],
     action: '*',
     resource: 'a',
     want: 'NO_PERMISSION',
   },
   {
-    name: 'any entry may allow, not only the first that matches',
+    name: 'allows by any matching entry, not only the first',
     permissions: [{ resource: 'mcp:*', actions: ['list'] }, read('mcp:gh:*')],
     resource: 'mcp:gh:x',
     want: true,
   },
   {
-    name: 'a cap of 0 never allows',
+    name: 'never allows with a limit of 0',
     permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 0 } }],
     resource: 'a',
     want: 'RATE_LIMITED',
   },
   {
-    name: 'a cap allows up to its number',
+    name: 'allows calls up to the limit',
     permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 3 } }],
     resource: 'a',
     after: 2,
     want: true,
   },
   {
-    name: 'a cap refuses beyond its number',
+    name: 'refuses calls beyond the limit',
     permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 3 } }],
     resource: 'a',
     after: 3,
     want: 'RATE_LIMITED',
   },
   {
-    name: 'a full entry is passed over for one with room',
+    name: 'skips an entry at its limit for one below its limit',
     permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 1 } }, read('*')],
     resource: 'a',
     after: 5,
     want: true,
   },
   {
-    name: 'two caps on the same resource and action add up',
+    name: 'adds up the limits of two entries for the same resource and action',
     permissions: [
       { ...read('a'), constraints: { maxCallsPerHour: 1 } },
       { ...read('a'), constraints: { maxCallsPerHour: 2 } },
@@ -126,7 +128,7 @@ export const decisionCases: readonly DecisionCase[] = [
     want: true,
   },
   {
-    name: 'and end together',
+    name: 'refuses when both of these entries are at their limit',
     permissions: [
       { ...read('a'), constraints: { maxCallsPerHour: 1 } },
       { ...read('a'), constraints: { maxCallsPerHour: 2 } },
@@ -136,7 +138,7 @@ export const decisionCases: readonly DecisionCase[] = [
     want: 'RATE_LIMITED',
   },
   {
-    name: 'a full cap is more actionable than a missing permission',
+    name: 'prefers RATE_LIMITED to NO_PERMISSION',
     permissions: [{ ...read('a'), constraints: { maxCallsPerHour: 0 } }, read('b')],
     resource: 'a',
     want: 'RATE_LIMITED',

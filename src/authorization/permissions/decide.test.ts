@@ -81,7 +81,7 @@ describe('the bound on steps', () => {
 });
 
 describe('the decision table, over HTTP with its audit entries', () => {
-  it('gives the same answers and records each', async () => {
+  it('returns the same answers and records each decision', async () => {
     const t = await createTestService();
     const owner = await t.user();
     for (const { name, permissions, action = 'read', resource, want, after = 0 } of decisionCases) {
@@ -116,7 +116,7 @@ describe('patterns', () => {
     .map((s) => s.join(':'));
   const resource = fc.array(segment, { minLength: 1, maxLength: 6 }).map((s) => s.join(':'));
 
-  /** Contract 6 in its own words, with wildcards that stand for no empty segment. */
+  /** A literal implementation of contract 6, in which wildcards match no empty segment. */
   const model = (p: string, r: string): boolean => {
     if (p === '*') return true;
     const ps = p.split(':');
@@ -129,7 +129,7 @@ describe('patterns', () => {
     return ps.length === rs.length && ps.every(fits);
   };
 
-  it('an index over many patterns finds exactly those that match one by one', () => {
+  it('an index over many patterns finds exactly the patterns that match individually', () => {
     fc.assert(
       fc.property(fc.array(pattern, { maxLength: 30 }), resource, (patterns, r) => {
         const index = new PatternIndex<number>();
@@ -142,7 +142,7 @@ describe('patterns', () => {
     );
   });
 
-  it('are refused when a * stands inside a segment, or a segment is empty', () => {
+  it('are refused if a * is part of a segment, or if a segment is empty', () => {
     for (const bad of ['git*', 'mcp:git*', 'a:**', 'a::b', ':a', 'a:', ''])
       expect(patternProblem(bad), bad).toBeTypeOf('string');
     for (const good of ['*', 'a', 'a:*', '*:a', 'a:*:b', '*:*']) expect(patternProblem(good), good).toBeUndefined();
@@ -165,13 +165,13 @@ describe('counters of entries', () => {
     constraints: { maxCallsPerHour },
   });
 
-  it('stay the same when the limit, the order of actions or other entries change', () => {
+  it('do not change with the limit, the order of actions or other entries', () => {
     const [before] = keys([capped('a:*', ['read', 'write'], 5)]);
     expect(keys([capped('a:*', ['write', 'read'], 50)])[0]).toBe(before);
     expect(keys([capped('b', ['read'], 1), capped('a:*', ['read', 'write'], 5)])[1]).toBe(before);
   });
 
-  it('differ for every entry, even for two that are equal', () => {
+  it('differ for every entry, even for equal ones', () => {
     const all = keys([
       capped('a', ['read'], 5),
       capped('a', ['read'], 5),
@@ -181,7 +181,7 @@ describe('counters of entries', () => {
     expect(new Set(all).size).toBe(4);
   });
 
-  it('an hour is a clock hour in UTC', () => {
+  it('use clock hours in UTC', () => {
     expect(clockHour(Date.parse('2030-01-15T10:59:59.999Z')) + 1).toBe(
       clockHour(Date.parse('2030-01-15T11:00:00.000Z')),
     );

@@ -4,21 +4,27 @@ import { type AgentLookup, type BrokenLink, CHAIN_START, ChainWalk } from './cha
 import type { CompiledAgent, CompiledEntry } from './compile.ts';
 import { type Circumstances, unmetCondition } from './conditions.ts';
 
-/** Why not. The code is what `POST /authorize` answers; the text is what the in-process check answers (specification 2.4, 8.2). */
+/**
+ * Reasons of a refusal. POST /authorize returns the code; the in-process check returns the text (specification 2.4,
+ * 8.2).
+ */
 export const REASONS = {
   AGENT_REVOKED: 'Agent is revoked',
   AGENT_EXPIRED: 'Agent has expired',
   NO_PERMISSION: 'No permission allows this action on this resource',
-  APPROVAL_REQUIRED: 'A person has to approve this call',
+  APPROVAL_REQUIRED: 'This call requires the approval of a person',
   RATE_LIMITED: 'Rate limit exceeded',
   BUDGET_EXCEEDED: 'Budget exceeded',
   OUTSIDE_TIME_WINDOW: 'Outside the permitted time window',
-  IP_NOT_ALLOWED: 'The address is not on the allow-list',
+  IP_NOT_ALLOWED: 'The IP address is not on the allow-list',
   ARGUMENTS_NOT_ALLOWED: 'The arguments are not permitted',
 } as const;
 export type Reason = keyof typeof REASONS;
 
-/** When several entries match and none allows, the reason that the agent can do most about is given. */
+/**
+ * In order of preference: if several entries match and none allows, the reason that the agent can best act on is
+ * returned.
+ */
 const MOST_ACTIONABLE: readonly Reason[] = [
   'APPROVAL_REQUIRED',
   'RATE_LIMITED',
@@ -29,21 +35,21 @@ const MOST_ACTIONABLE: readonly Reason[] = [
   'NO_PERMISSION',
 ];
 
-export interface Ask extends Circumstances {
+export interface DecisionRequest extends Circumstances {
   readonly action: string;
   readonly resource: string;
 }
 
 /**
- * What a decision may look at apart from the agent and the question. For what is not in memory it returns the answer that
- * allows least; its maker notes that the decision then has to be made again.
+ * The state that a decision depends on, apart from the agent and the request. For state that is not in memory it
+ * returns the value that allows least, and its implementation records that the decision must be repeated.
  */
-export interface World extends AgentLookup {
-  /** Calls already allowed in an hour, by counter. */
+export interface DecisionState extends AgentLookup {
+  /** Calls allowed so far in an hour, by counter. */
   used(key: string, hour: number): number;
   /** An agent further up a chain. */
   agent(id: string): CompiledAgent;
-  /** Has a person agreed to exactly this call? */
+  /** Whether a person has approved exactly this call. */
   approved(): boolean;
 }
 
@@ -52,14 +58,14 @@ export interface Refusal {
   readonly reason: Reason;
   readonly limit?: number;
   readonly resetAt?: number;
-  /** The gate's own limit that refused what permissions allow. */
+  /** The budget or MCP server whose limit refused a call that permissions allow. */
   readonly by?: string;
 }
 export interface Permit {
   readonly allowed: true;
-  /** The entry that holds. */
+  /** The entry that allows. */
   readonly entry: CompiledEntry;
-  /** When the entry was received: what its source holds it by, and so on up to the root's own permission. */
+  /** For a received entry: how its source holds the permission, and so on up to the root's own entry. */
   readonly above: Permit | undefined;
 }
 export type Decision = Permit | Refusal;
@@ -69,18 +75,18 @@ const NO_PERMISSION: Refusal = { allowed: false, reason: 'NO_PERMISSION' };
 const NONE: readonly string[] = [];
 
 /**
- * The decision (contract 6 and 7): a pure function of the agents, the question, the time and the counters. All matching
- * entries are tried in order; the first whose constraints all hold, on every link up to the root, allows; caps come last.
- * Nothing is counted here.
+ * Makes the decision (contract 6 and 7), a pure function of agents, request, time and counters. Tries all matching
+ * entries in order; the first whose constraints all hold, on every link up to the root, allows. Limits on calls are
+ * checked last. Counts nothing.
  */
-export function decide(agent: CompiledAgent, ask: Ask, world: World): Decision {
+export function decide(agent: CompiledAgent, ask: DecisionRequest, world: DecisionState): Decision {
   const status = agentStatus(agent, ask.now);
   ask.call.begin();
   if (status !== 'active') return { allowed: false, reason: status === 'revoked' ? 'AGENT_REVOKED' : 'AGENT_EXPIRED' };
   return new DecisionWalk(ask, world).at(agent, CHAIN_START.depth, CHAIN_START.maxDepth);
 }
 
-/** Counters of the chain that allowed, to take one call from each. */
+/** Returns the counters of the chain that allowed. Each counts one call. */
 export function countersOf(permit: Permit): readonly string[] {
   let keys: string[] | undefined;
   for (let at: Permit | undefined = permit; at; at = at.above) {
@@ -93,13 +99,13 @@ export function countersOf(permit: Permit): readonly string[] {
   return keys ?? NONE;
 }
 
-/** Whether the chain that allowed did so by a person's approval. */
+/** Whether the chain that allowed needed a person's approval. */
 export function neededApproval(permit: Permit): boolean {
   for (let at: Permit | undefined = permit; at; at = at.above) if (at.entry.requiresApproval) return true;
   return false;
 }
 
-/** The delegations of the chain that allowed, from the root to the agent. */
+/** Returns the delegations of the chain that allowed, from the root to the agent. */
 export function delegationsOf(permit: Permit): readonly string[] {
   if (!permit.above) return NONE;
   const ids: string[] = [];
@@ -107,7 +113,10 @@ export function delegationsOf(permit: Permit): readonly string[] {
   return ids.reverse();
 }
 
-/** Counters of the agent's own inbox that a decision on this question may ask for: to load those of a whole batch at once. */
+/**
+ * Returns the counters of the agent's entries that this decision may need, so that a batch can load all of them at
+ * once.
+ */
 export function counterKeys(agent: CompiledAgent, action: string, resource: string): readonly string[] {
   if (!agent.capped) return NONE;
   const keys: string[] = [];
@@ -115,7 +124,7 @@ export function counterKeys(agent: CompiledAgent, action: string, resource: stri
   return keys;
 }
 
-/** Entries that match the resource, in order; their actions are still to be looked at. */
+/** Returns the entries that match the resource, in order. The caller still has to check their actions. */
 export const matching = (agent: CompiledAgent, resource: string): readonly CompiledEntry[] =>
   agent.index.match(resource, byPosition);
 
@@ -124,16 +133,17 @@ export const acts = (entry: CompiledEntry, action: string): boolean =>
   entry.actions === undefined || entry.actions.has(action);
 
 /**
- * Entries that one decision looks at, of the agent and of all agents above it, until it counts what is left as not held: a dense
- * graph must not hold up the other decisions. Four times what an agent receives at most by default (`maxReceivedPermissions`).
+ * Entries that one decision looks at, of the agent and of all agents above it, until it counts what is left as not
+ * held: a dense graph must not hold up the other decisions. Four times what an agent receives at most by default
+ * (`maxReceivedPermissions`).
  */
 const MAX_STEPS = 20_000;
 
 /** The search for a chain that allows, up to a root that holds the permission itself. */
-export class DecisionWalk extends ChainWalk<Decision, World> {
-  declare private readonly ask: Ask;
+export class DecisionWalk extends ChainWalk<Decision, DecisionState> {
+  declare private readonly ask: DecisionRequest;
 
-  constructor(ask: Ask, world: World) {
+  constructor(ask: DecisionRequest, world: DecisionState) {
     super(ask.now, world, MAX_STEPS);
     this.ask = ask;
   }

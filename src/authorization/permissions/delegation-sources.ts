@@ -17,8 +17,8 @@ export interface DelegationSources {
 }
 
 /**
- * Received entries that one request may follow: each action of each permission is followed up all its chains, while decisions
- * wait. Shared by all permissions of the request.
+ * Received entries that one request may follow: each action of each permission is followed up all its chains, while
+ * decisions wait. Shared by all permissions of the request.
  */
 export interface StepBudget {
   left: number;
@@ -26,8 +26,8 @@ export interface StepBudget {
 export const MAX_SOURCE_STEPS = 1_000_000;
 
 /**
- * Returns undefined if the agent does not hold all of the permission. An entry counts if it covers the whole pattern, action by
- * action. Throws 400 VALIDATION_FAILED if the step budget is used up.
+ * Returns undefined if the agent does not hold all of the permission. An entry counts if it covers the whole pattern,
+ * action by action. Throws 400 VALIDATION_FAILED if the step budget is used up.
  */
 export function findDelegationSources(
   agent: CompiledAgent,

@@ -1,17 +1,17 @@
 import { isActive } from '../agents/agent-state.ts';
 import { type AgentLookup, CHAIN_START, ChainWalk } from './chains.ts';
 import type { CompiledAgent, Link } from './compile.ts';
-import { type Conjunction, conjunction } from './conjunction.ts';
+import { type MergedConstraints, mergeConstraints } from './merge-constraints.ts';
 import { intersectPatterns } from './pattern.ts';
 import type { Permission, PermissionSource } from './schema.ts';
 
-/** What an agent can do now, and by which chain. */
+/** A permission that an agent holds now, and the chain through which it holds it. */
 export interface EffectivePermission {
   readonly resource: string;
   readonly actions: string[];
-  /** Of a chain: those of all its links together. */
+  /** For a chain: the combined constraints of all its links. */
   readonly constraints?: NonNullable<Permission['constraints']>;
-  /** What has to hold as well, where one set of constraints cannot say it all. */
+  /** Constraints that must hold as well, if one set cannot express all of them. */
   readonly furtherConstraints?: NonNullable<Permission['constraints']>[];
   readonly source: PermissionSource;
 }
@@ -22,7 +22,7 @@ const MAX_FOLLOWED = 2000;
 /** Most pairs of permissions that are compared on the way. */
 const MAX_STEPS = 1_000_000;
 
-/** Own permissions, and the intersection of what every link of each chain holds. Nothing for an agent that is not active. */
+/** Returns the agent's own permissions and the intersection of each chain's links. Empty if the agent is not active. */
 export function effectivePermissions(
   agent: CompiledAgent,
   now: number,
@@ -47,7 +47,7 @@ export function effectivePermissions(
 interface Held {
   readonly resource: string;
   readonly actions: string[];
-  readonly asks: Conjunction;
+  readonly asks: MergedConstraints;
   readonly chain: string[];
 }
 
@@ -76,7 +76,7 @@ class HoldingsWalk extends ChainWalk<readonly Held[]> {
       const resource = intersectPatterns(permission.resource, from.resource);
       const actions = intersectActions(permission.actions, from.actions);
       if (resource === undefined || actions.length === 0) continue;
-      const asks = conjunction(permission.constraints, from.asks);
+      const asks = mergeConstraints(permission.constraints, from.asks);
       this.step(permission.constraints?.ipAllowlist?.length ?? 0);
       if (asks) out.push({ resource, actions, asks, chain: [...from.chain, link.delegationId] });
     }

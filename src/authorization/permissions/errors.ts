@@ -1,5 +1,5 @@
 import { defineErrors } from '../../kernel/errors.ts';
 
 export const PolicyErrors = defineErrors({
-  POLICY_TOO_LARGE: [422, 'These permissions together are more than one agent or delegation may have.'],
+  POLICY_TOO_LARGE: [422, 'The permissions exceed a limit for one agent or delegation. `details` names the limit.'],
 });

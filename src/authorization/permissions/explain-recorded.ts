@@ -2,20 +2,20 @@ import type { Platform } from '../../platform.ts';
 import type { Db, StreamEventRow } from '../../storage/index.ts';
 import { approvalOfStep, isApprovalStep } from './approval.ts';
 import { CallFacts } from './call-facts.ts';
-import { decide, type World } from './decide.ts';
+import { type DecisionState, decide } from './decide.ts';
 import { explain, type Trace, type TracedEntry } from './explain.ts';
 import { readChains } from './policy.ts';
 
 export interface RecordedTrace {
   readonly trace: Trace;
-  /** The agent, or one above it in its chains, was changed after the decision: the trace shows the policy as it is now. */
+  /** The agent, or an agent above it in its chains, changed after the decision. The trace shows the current policy. */
   readonly policyChanged: boolean;
 }
 
 /**
- * Why a recorded decision came out as it did: the question is asked again for the moment of its record, of the policy as it
- * is now, without counting anything. Conditions see the recorded arguments, in which secrets are redacted. The entry of a step of an
- * approval is explained by the call that waited. undefined: the agent is gone.
+ * Explains a recorded decision: evaluates the question for the time of its record on the current policy, without
+ * counting anything. Conditions see the recorded arguments, in which secrets are redacted. For a step of an approval,
+ * explains the call that waited. Returns undefined if the agent has been deleted.
  */
 export async function explainRecorded(
   platform: Platform,
@@ -29,7 +29,7 @@ export async function explainRecorded(
   const agents = await readChains(db, agentId);
   const agent = agents.get(agentId);
   if (!agent) return undefined;
-  const ask = {
+  const request = {
     action: row.action ?? '',
     resource: row.resource ?? '',
     now: row.timestamp,
@@ -38,13 +38,13 @@ export async function explainRecorded(
       row.parameters === null ? undefined : (JSON.parse(row.parameters) as Record<string, unknown>),
     ),
   };
-  const world: World = {
-    // What the counters stood at is known only as far as the answer tells.
+  const state: DecisionState = {
+    // The result is all that is known of the counters at that time.
     used: () => (row.result === 'rate_limited' ? Number.MAX_SAFE_INTEGER : 0),
     agent: (id) => agents.get(id) as NonNullable<typeof agent>,
     approved: () => row.result === 'allowed',
   };
-  const { entries, ...trace } = explain(agent, ask, world, decide(agent, ask, world));
+  const { entries, ...trace } = explain(agent, request, state, decide(agent, request, state));
   const ids = [...agents.keys()];
   const changedAgent = await db
     .selectFrom('agents')
@@ -73,7 +73,7 @@ const waitingCall = (db: Db, approvalId: string) =>
     .where('id', '=', approvalId)
     .executeTakeFirstOrThrow();
 
-/** What a counter stood at then is not known. */
+/** Removes `used`, since the counters at that time are not known. */
 function withoutUse({ used: _, ...entry }: TracedEntry): TracedEntry {
   const { source } = entry;
   return source.type === 'own' || !source.entries

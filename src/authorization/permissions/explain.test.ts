@@ -17,7 +17,7 @@ const setup = async () => {
 };
 
 describe('POST /authorize with explain', () => {
-  it('shows each entry, why it missed, and the limit', async () => {
+  it('shows each entry with the reason why it did not allow, and the limit', async () => {
     const { ask } = await setup();
     expect((await ask('list', 'mcp:x:list')).trace.entries.map((e: { outcome: string }) => e.outcome)).toEqual([
       'resource-not-matched',
@@ -52,7 +52,7 @@ describe('POST /authorize with explain', () => {
     expect((await ask('read', 'mcp:gh:x')).trace.nearest).toBeUndefined();
   });
 
-  it('shows the chain of a received entry, and that its source no longer holds it', async () => {
+  it('shows the chain of a received entry, and that its source no longer holds the permission', async () => {
     const { t, owner, agent } = await setup();
     const child = await t.agent(owner);
     const d = await t.call('POST', '/delegations', {
@@ -71,7 +71,7 @@ describe('POST /authorize with explain', () => {
 });
 
 describe('GET /audit/:id/explain', () => {
-  it('200 with the same trace for a recorded decision, and whether the policy changed since', async () => {
+  it('200 with the same trace for a recorded decision, and whether the policy has changed since', async () => {
     const { t, owner, agent, ask } = await setup();
     const asked = await ask('write', 'mcp:gh:x');
     const explain = (as: { token: string }, id = asked.auditId) => t.call('GET', `/audit/${id}/explain`, { as });

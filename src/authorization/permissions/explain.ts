@@ -2,7 +2,7 @@ import { clockHour } from '../../kernel/clock.ts';
 import { type AgentStatus, agentStatus } from '../agents/agent-state.ts';
 import { CHAIN_START, type ChainPosition, positionAbove } from './chains.ts';
 import type { CompiledAgent, CompiledEntry, Link } from './compile.ts';
-import { type Ask, acts, type Decision, DecisionWalk, matching, type World } from './decide.ts';
+import { acts, type Decision, type DecisionRequest, type DecisionState, DecisionWalk, matching } from './decide.ts';
 import type { Permission } from './schema.ts';
 
 export const ENTRY_OUTCOMES = [
@@ -35,15 +35,18 @@ const OUTCOME_OF_REASON = {
   AGENT_EXPIRED: 'agent-not-active',
 } as const;
 
-/** Each entry looked at, in order, and why it did or did not allow. */
+/** Every entry examined, in order, and why it did or did not allow. */
 export interface Trace {
   readonly agentStatus: AgentStatus;
   readonly entries: readonly TracedEntry[];
-  /** Left out: entries beyond the first hundred that did not match, and beyond the first hundred of agents above. */
+  /**
+   * Number of entries left out: beyond the first hundred that did not match, and beyond the first hundred of agents
+   * above.
+   */
   readonly omitted: number;
-  /** The limit beside permissions that refused the call: a budget or an MCP server. Then an entry did allow. */
+  /** The budget or MCP server whose limit refused the call, although an entry allowed it. */
   readonly refusedBy?: string;
-  /** Of a refusal: the entry that came closest, and what it lacks. */
+  /** For a refusal: the entry that came closest, and what it lacks. */
   readonly nearest?: Nearest;
 }
 
@@ -51,7 +54,7 @@ export interface Nearest {
   readonly index: number;
   readonly resource: string;
   readonly actions: readonly string[];
-  /** `resource`: the pattern does not reach it; `action`: not among its actions; otherwise the outcome of the entry. */
+  /** `resource`: the pattern does not match; `action`: the action is not listed; otherwise the outcome of the entry. */
   readonly lacks: 'resource' | 'action' | EntryOutcome;
 }
 
@@ -62,25 +65,28 @@ export interface TracedEntry {
   readonly constraints?: Permission['constraints'];
   readonly source: { readonly type: 'own' } | TracedLink;
   readonly outcome: EntryOutcome;
-  /** Calls allowed in this hour under the entry's own cap, before this decision. */
+  /** Calls allowed in this hour under the entry's own limit, before this decision. */
   readonly used?: number;
   readonly limit?: number;
 }
 
-/** The delegation that an entry came by and, where it was followed up, what its source holds of that action on that resource. */
+/**
+ * The delegation through which an entry was received and, if the chain was followed, the matching entries of its
+ * source.
+ */
 export interface TracedLink {
   readonly type: 'delegation';
   readonly delegationId: string;
   readonly fromAgent: string;
-  /** With `entries`: only of a source that belongs to the owner of the agent asked about. */
+  /** Present, like `entries`, only if the source has the same owner as the agent. */
   readonly fromStatus?: AgentStatus;
   readonly entries?: readonly TracedEntry[];
 }
 
 const MAX_SHOWN = 100;
 
-/** The same decision with every entry shown, and the chains behind them. Costs a walk over all entries, so only when asked for. */
-export function explain(agent: CompiledAgent, ask: Ask, world: World, decision: Decision): Trace {
+/** Repeats a decision and shows every entry with its chains. Walks all entries, so it runs only on request. */
+export function explain(agent: CompiledAgent, ask: DecisionRequest, world: DecisionState, decision: Decision): Trace {
   return new Tracing(agent, ask, world).of(decision);
 }
 
@@ -89,17 +95,17 @@ const matched = (outcome: EntryOutcome): boolean =>
 
 class Tracing {
   readonly #agent: CompiledAgent;
-  readonly #ask: Ask;
-  readonly #world: World;
+  readonly #ask: DecisionRequest;
+  readonly #world: DecisionState;
   /** Follows the agent's own entries in the order of the decision, so that it has the same steps left at each. */
   readonly #walk: DecisionWalk;
   /** Follows entries of agents above, to show them. */
   readonly #walkAbove: DecisionWalk;
-  /** Entries of agents above that are still shown. */
+  /** Number of entries of agents above that may still be shown. */
   #left = MAX_SHOWN;
   #omitted = 0;
 
-  constructor(agent: CompiledAgent, ask: Ask, world: World) {
+  constructor(agent: CompiledAgent, ask: DecisionRequest, world: DecisionState) {
     this.#agent = agent;
     this.#ask = ask;
     this.#world = world;
@@ -170,7 +176,7 @@ class Tracing {
     };
   }
 
-  /** What the source of a delegation holds for this call; nothing where the chain was not followed up. */
+  /** Shows the matching entries of a delegation's source. Returns nothing if the chain was not followed. */
   #above(link: Link, position: ChainPosition, outcome: EntryOutcome): Pick<TracedLink, 'fromStatus' | 'entries'> {
     if (
       !matched(outcome) ||
@@ -204,8 +210,11 @@ class Tracing {
 
 const MATCHED = 1000;
 
-/** How close an entry came to allowing: what matched and failed a condition before what lacked the action, before what shares the beginning of the resource. */
-function closeness(permission: Permission, ask: Ask, outcome: EntryOutcome): number {
+/**
+ * Ranks how close an entry came to allowing: an unmet condition first, then a missing action, then a resource with the
+ * same start.
+ */
+function closeness(permission: Permission, ask: DecisionRequest, outcome: EntryOutcome): number {
   if (outcome === 'action-not-matched') return MATCHED;
   if (outcome !== 'resource-not-matched') return 2 * MATCHED;
   const pattern = permission.resource.split(':');

@@ -6,11 +6,11 @@ import { AgentErrors } from '../agents/errors.ts';
 import { type Asker, type AuthorizeInput, authorize } from './authorize.ts';
 import type { PermissionSource } from './schema.ts';
 
-/** Agents that are asked about in one piece, and at most for one page. */
+/** Agents decided in one slice, and at most for one page. */
 const SLICE = 250;
-const MAX_LOOKED_AT = 5000;
+const MAX_EXAMINED = 5000;
 
-type Question = Pick<AuthorizeInput, 'action' | 'resource' | 'arguments' | 'context'>;
+type SubjectQuestion = Pick<AuthorizeInput, 'action' | 'resource' | 'arguments' | 'context'>;
 
 interface Subject {
   readonly id: string;
@@ -19,25 +19,25 @@ interface Subject {
 }
 
 export interface SubjectFound extends Subject {
-  /** What allowed it. */
+  /** How the agent holds the permission. */
   readonly via: PermissionSource;
 }
 
 /**
- * Which agents within reach may do this at this moment: each is decided as a dry run, so caps, conditions, budgets and chains all
- * count, and nothing is recorded. In the order of creation. A page ends early when 5,000 agents were looked at: `next` then leads on,
- * though it holds fewer than `limit`.
+ * Returns the visible agents that may do this now. Each is decided as a dry run, so limits, conditions, budgets and
+ * chains apply, and nothing is recorded. In order of creation. A page ends early after 5,000 agents: it then has a
+ * `next`, even with fewer than `limit` agents.
  */
 export async function findSubjects(
   platform: Platform,
   asker: Asker,
   visibility: Visibility,
-  question: Question,
+  question: SubjectQuestion,
   page: { limit: number; after: string | undefined },
 ): Promise<{ agents: SubjectFound[]; next: string | undefined }> {
   const found: SubjectFound[] = [];
   let after = page.after;
-  for (let looked = 0; looked < MAX_LOOKED_AT; looked += SLICE) {
+  for (let examined = 0; examined < MAX_EXAMINED; examined += SLICE) {
     const slice = await activeAgents(platform, visibility, after, SLICE);
     const chains: (readonly string[] | undefined)[] = [];
     const ask = ({ id }: Subject, i: number) =>
@@ -61,7 +61,7 @@ export async function findSubjects(
   return { agents: found, next: after };
 }
 
-/** An agent that ended, or was moved out of reach, since it was listed. */
+/** Skips an agent that ended, or became invisible to the caller, after it was listed. */
 function ignoreGone(error: unknown): undefined {
   if (error instanceof LegateError && error.code === AgentErrors.AGENT_NOT_FOUND.code) return undefined;
   throw error;

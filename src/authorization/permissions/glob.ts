@@ -1,19 +1,19 @@
-/** Longest glob, which bounds the work per character. */
+/** Maximum length of a glob. It bounds the work per character. */
 export const MAX_GLOB_CHARS = 256;
 
 const SLASH = 0x2f;
 const WORD = 32;
 
-/** A text as globs are held against it: as it came and, when it hides dots or slashes by percent-encoding, decoded as well. */
+/** A text prepared for matching: as received and, if it contains percent-encoded dots or slashes, decoded as well. */
 export interface GlobText {
   readonly forms: readonly string[];
-  /** One of the forms has a segment `..`. */
+  /** Whether one of the forms has a `..` segment. */
   readonly climbs: boolean;
-  /** Characters of all forms. */
+  /** Total length of all forms. */
   readonly chars: number;
 }
 
-/** `%2e`, `%2f`, `%5c`, however often the percent sign was encoded again. */
+/** `%2e`, `%2f` and `%5c`, with the percent sign encoded any number of times. */
 const HIDDEN = /%(?:25)*(2e|2f|5c)/gi;
 const SHOWN: Readonly<Record<string, string>> = { '2e': '.', '2f': '/', '5c': '\\' };
 
@@ -30,20 +30,22 @@ export function globText(text: string): GlobText {
 }
 
 /**
- * A compiled glob: `*` matches within a path segment (no `/`), `**` across segments, everything else itself.
- * A wildcard never stands for a `..` segment: `/data/**` does not let `/data/../etc` through, nor `/data/%2e%2e/etc`.
+ * A compiled glob. `*` matches within a path segment (no `/`), `**` across segments, everything else itself. A wildcard
+ * never matches a `..` segment: `/data/**` matches neither `/data/../etc` nor `/data/%2e%2e/etc`.
  *
- * The match runs all positions of the pattern in parallel as bits (shift-and), so its time is linear in the text whatever
- * the pattern; there is no backtracking to be made slow. Compiling is linear in the pattern.
+ * The match tracks all positions of the pattern in parallel as bits (shift-and), so its time is linear in the text for
+ * every pattern. It never backtracks. Compiling is linear in the pattern.
  */
 export class Glob {
-  /** Machine words that one character of a text costs. */
+  /** Machine words processed per character of a text. */
   readonly words: number;
   readonly #positions: number;
-  /** The characters before the first wildcard; all of them when there is none. */
+  /** The characters before the first wildcard, or all if there is none. */
   readonly #prefix: string;
   readonly #isLiteral: boolean;
-  /** Where in `#masks` the words of a character begin. Bit p of them: the character leads from position p to p + 1. */
+  /**
+   * Index in `#masks` of the words of each character. Bit p means that the character leads from position p to p + 1.
+   */
   readonly #offsets = new Map<number, number>();
   readonly #masks: Uint32Array;
   readonly #stayAny: Uint32Array;
@@ -76,12 +78,12 @@ export class Glob {
     this.#climbs = hasDotDotSegment(glob);
   }
 
-  /** Memory that it holds, about. */
+  /** Approximate memory of the compiled glob. */
   get bytes(): number {
     return 700 + this.#masks.byteLength + 40 * this.#offsets.size;
   }
 
-  /** Every form of the text has to match. */
+  /** Whether every form of the text matches. */
   matches(text: GlobText): boolean {
     if (text.climbs && !this.#climbs) return false;
     for (const form of text.forms) {
@@ -117,7 +119,7 @@ export class Glob {
     return ((now[this.#positions >>> 5] as number) & (1 << (this.#positions & 31))) !== 0;
   }
 
-  /** The same for a pattern that fits one machine word, as most do: a third of the time. */
+  /** Handles patterns that fit one machine word, as most do, in a third of the time. */
   #runShort(text: string): boolean {
     const masks = this.#masks;
     const any = this.#stayAny[0] as number;
@@ -138,7 +140,7 @@ function setBit(words: Uint32Array, offset: number, position: number): void {
   words[w] = ((words[w] as number) | (1 << (position & 31))) >>> 0;
 }
 
-/** A segment `..`, with either kind of slash. */
+/** Whether a text has a `..` segment, with either kind of slash. */
 export function hasDotDotSegment(text: string): boolean {
   let at = text.indexOf('..');
   while (at !== -1) {

@@ -2,6 +2,16 @@ import { defineModule } from '../../platform.ts';
 import { PolicyErrors } from './errors.ts';
 import { permissionRoutes } from './routes.ts';
 
+/**
+ * Decides what an agent may do (contract 6), and records each decision.
+ *
+ * Guarantees: a decision uses the newest committed policy of every agent on its chain; it is durable before it is
+ * answered; limits on calls hold exactly under concurrency; the cost of a decision is bounded, whatever the policy.
+ *
+ * `decide.ts` is the pure function, `pending-question.ts` its way through the ledger, `compile.ts` and `policy.ts` the
+ * policy in memory. Agents, delegations and approvals are created in the neighbouring folders; budgets and rate limits
+ * of MCP servers join as gates (`Platform.gates`).
+ */
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
 export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
@@ -15,7 +25,7 @@ export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
 export { findSubjects } from './find-subjects.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { intersectPatterns, patternMatches } from './pattern.ts';
-export { askOf, PolicyCache, readChains } from './policy.ts';
+export { evaluateWithAgents, PolicyCache, readChains } from './policy.ts';
 export { assertPolicyWeight } from './policy-weight.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, CallContext, DecisionTrace, mayCheck } from './routes.ts';
 export { Constraints, Permission, PermissionSource, Permissions } from './schema.ts';

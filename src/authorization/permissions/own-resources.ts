@@ -2,9 +2,9 @@ import type { OwnResource } from '../../access/principal.ts';
 import type { CompiledAgent } from './compile.ts';
 
 /**
- * May the agent act within what its owner owns (contract 4)? Only own entries without constraints count: what is capped,
- * conditional or delegated is a permission for decisions, not a power over the service. The pattern must name the service
- * literally, so that `*` never opens the audit log or the webhooks of the owner.
+ * Whether the agent may act on what its owner owns (contract 4). Only the agent's own entries without constraints
+ * count: a limited, conditional or delegated permission is for decisions and opens no endpoint of the service. The
+ * pattern must name the service literally, so that `*` never opens the owner's audit log or webhooks.
  */
 export function mayUseOwnResource(
   agent: CompiledAgent,

@@ -14,13 +14,16 @@ function lists(segments: readonly string[], longest: number): string[] {
 }
 
 const PATTERNS = lists(['a', 'b', '*'], 3);
-/** `z` stands for all the names that no pattern has; one segment more than the patterns tells an open end from a closed one. */
+/**
+ * `z` stands for all the names that no pattern has; one segment more than the patterns tells an open end from a closed
+ * one.
+ */
 const RESOURCES = lists(['a', 'b', 'z', ''], 4);
 const matchedBy = new Map(PATTERNS.map((p) => [p, RESOURCES.filter((r) => matches(p, r))]));
 const of = (pattern: string): string[] => matchedBy.get(pattern) ?? RESOURCES.filter((r) => matches(pattern, r));
 
 describe('patterns, every pair of them up to three segments', () => {
-  it('the index finds exactly those that match', () => {
+  it('the index finds exactly the patterns that match', () => {
     const index = new PatternIndex<string>();
     for (const p of PATTERNS) index.add(p, p);
     for (const r of RESOURCES) {
@@ -28,7 +31,7 @@ describe('patterns, every pair of them up to three segments', () => {
     }
   });
 
-  it('one covers another when it matches all that the other matches, and only then', () => {
+  it('one covers another if and only if it matches everything that the other matches', () => {
     const wrong = PATTERNS.flatMap((outer) =>
       PATTERNS.filter((inner) => {
         const all = new Set(of(outer));
@@ -38,7 +41,7 @@ describe('patterns, every pair of them up to three segments', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('the intersection of two matches what both match, no more and no less', () => {
+  it('the intersection of two matches exactly what both match', () => {
     const wrong = PATTERNS.flatMap((x) =>
       PATTERNS.filter((y) => {
         const both = new Set(of(y));

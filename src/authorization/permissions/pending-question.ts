@@ -22,7 +22,15 @@ import {
 } from './approval.ts';
 import { CallFacts } from './call-facts.ts';
 import { type CompiledAgent, UNREAD } from './compile.ts';
-import { counterKeys, countersOf, type Decision, decide, delegationsOf, neededApproval, type World } from './decide.ts';
+import {
+  counterKeys,
+  countersOf,
+  type Decision,
+  type DecisionState,
+  decide,
+  delegationsOf,
+  neededApproval,
+} from './decide.ts';
 import { explain } from './explain.ts';
 import { mayUseOwnResource } from './own-resources.ts';
 import { type Asker, type AuthorizeAnswer, type AuthorizeInput, answerOf } from './question.ts';
@@ -31,35 +39,35 @@ const waitingKey = (agentId: string): string => `waiting ${agentId}`;
 
 const NO_PARAMETERS = '{}';
 const NO_RESULTS: readonly GateResult[] = [];
-/** Longest chain of delegations that is followed before the question waits for the ledger. */
+/** Maximum length of a chain of delegations that is followed before the question waits for the ledger. */
 const MAX_ROUNDS_AHEAD = 32;
 
 type Recorded = Outcome<AuthorizeAnswer> & { readonly record: AuditRecord };
 
-/** One question on its way through the ledger. */
+/** One question, from arrival to its decision in a batch. */
 export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   readonly #platform: Platform;
   readonly #input: AuthorizeInput;
   readonly #asker: Asker;
   readonly #agentId: string;
-  readonly #by: ((delegationIds: readonly string[]) => void) | undefined;
+  readonly #onAllowed: ((delegationIds: readonly string[]) => void) | undefined;
   #principal: Principal | null;
   #principalEpoch: number;
   #digest: string | undefined;
   #call: CallFacts;
-  /** Arguments as they are recorded. */
+  /** The arguments as recorded. */
   readonly #parameters: string;
 
   constructor(
     platform: Platform,
     asker: Asker,
     input: AuthorizeInput,
-    by: ((delegationIds: readonly string[]) => void) | undefined,
+    onAllowed: ((delegationIds: readonly string[]) => void) | undefined,
   ) {
     this.#platform = platform;
     this.#asker = asker;
     this.#input = input;
-    this.#by = by;
+    this.#onAllowed = onAllowed;
     this.#principal = asker.principal;
     this.#principalEpoch = asker.epoch;
     this.#agentId = input.agentId ?? actingAgent(asker.principal) ?? '';
@@ -71,19 +79,20 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   }
 
   /**
-   * Conditions on the call's address and arguments depend on the question alone, and may be costly: they are evaluated here,
-   * before the question waits for the ledger, so that under its lock their results are only looked up. Caps count as full,
-   * approvals as missing, so nothing is left out that the decision may look at. What changes until then is evaluated there.
+   * Evaluates conditions on the call's address and arguments, which depend on the question alone and can be costly,
+   * before the question waits for the ledger. Under its lock the results are only looked up. Limits count as reached
+   * and approvals as missing, so that everything the decision may examine is covered. Whatever changes until then is
+   * evaluated under the lock.
    */
   evaluateAhead(): Promise<void> | undefined {
     const { policy } = this.#platform;
     const agent = policy.peek(this.#agentId);
     const withArguments = this.#input.arguments !== undefined;
     if (agent ? !agent.conditional && (agent.sources.length === 0 || !withArguments) : !withArguments) return undefined;
-    if (this.#call.isHeavy) return policy.nextTurn().then(() => this.#loadAndEvaluate());
+    if (this.#call.isHeavy) return policy.nextTick().then(() => this.#loadAndEvaluate());
     if (!agent) return this.#loadAndEvaluate();
     const missing = new Set<string>();
-    if (this.#mayAskNow(agent)) this.#tryOut(agent, missing);
+    if (this.#mayAskNow(agent)) this.#dryEvaluate(agent, missing);
     return missing.size === 0 ? undefined : this.#loadAndEvaluate();
   }
 
@@ -95,16 +104,16 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
         const agent = await policy.load(database.read, this.#agentId);
         const missing = new Set<string>();
         if (!agent || !this.#mayAskNow(agent)) return;
-        this.#tryOut(agent, missing);
+        this.#dryEvaluate(agent, missing);
         if (missing.size === 0) return;
         await policy.loadAll(database.read, [...missing]);
       }
     } catch {
-      // What cannot be read now is read, or its failure answered, under the lock.
+      // What cannot be read now is read under the lock, or fails there.
     }
   }
 
-  #tryOut(agent: CompiledAgent, missing: Set<string>): void {
+  #dryEvaluate(agent: CompiledAgent, missing: Set<string>): void {
     const { policy, clock } = this.#platform;
     const { action, resource } = this.#input;
     decide(
@@ -156,7 +165,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
       const ip = this.#ip();
       if (ip !== this.#call.ip) this.#call = new CallFacts(ip, this.#input.arguments);
     }
-    // What cannot be the id of an agent is never sent to the database: an error there would fail every other decision too.
+    // A text that cannot be an agent's id must not reach the database: an error there would fail the whole batch.
     if (!isId('agent', this.#agentId) || !(await policy.load(db, this.#agentId))) throw AgentErrors.AGENT_NOT_FOUND();
     this.#wantCounters(context);
   }
@@ -176,13 +185,13 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     if (!agent) throw AgentErrors.AGENT_NOT_FOUND();
     this.#assertMayAsk(agent, context.now);
 
-    const ask = { action: input.action, resource: input.resource, now: context.now, call: this.#call };
+    const request = { action: input.action, resource: input.resource, now: context.now, call: this.#call };
     let lacks: Need[] | undefined;
     const lack = (need: Need): void => {
       lacks ??= [];
       lacks.push(need);
     };
-    const world: World = {
+    const state: DecisionState = {
       used: (key, hour) => {
         const used = context.counters.used(key, hour);
         if (used === undefined) lack({ counters: [key] });
@@ -199,24 +208,24 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
         return approval?.status === 'approved';
       },
     };
-    const permitted = decide(agent, ask, world);
+    const permitted = decide(agent, request, state);
     if (lacks) return { lacks };
     const gated = this.#checkGates(context, agent, permitted);
     if ('lacks' in gated) return gated;
     const { decision, results } = gated;
     const trace = input.explain
       ? {
-          ...explain(agent, ask, world, permitted),
+          ...explain(agent, request, state, permitted),
           ...(!decision.allowed && decision.by ? { refusedBy: decision.by } : {}),
         }
       : undefined;
     if (lacks) return { lacks };
     const chain = decision.allowed ? delegationsOf(decision) : [];
-    if (decision.allowed) this.#by?.(chain);
+    if (decision.allowed) this.#onAllowed?.(chain);
     if (input.dryRun) return { answer: answerOf(decision, undefined, context.now, trace) };
 
     const approval = decision.allowed && neededApproval(decision) ? this.#approval(context) : undefined;
-    // Nothing throws from here on: what is counted is counted once.
+    // Nothing throws from here on, so each call is counted once.
     if (decision.allowed) {
       for (const key of countersOf(decision)) context.counters.take(key, clockHour(context.now));
     }
@@ -252,10 +261,10 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   ): Recorded {
     if (used) return { ...outcome, write: useApproval(used, context.now) };
     if (decision.allowed || decision.reason !== 'APPROVAL_REQUIRED') return outcome;
-    return this.#askForApproval(context, agent, outcome.record, outcome.answer);
+    return this.#requestApproval(context, agent, outcome.record, outcome.answer);
   }
 
-  /** What permissions allow must also pass every gate; the first that refuses decides. */
+  /** An allowed call must also pass every gate. The first gate that refuses decides. */
   #checkGates(
     context: BatchContext,
     agent: CompiledAgent,
@@ -278,7 +287,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
       if (!result) continue;
       if ('lacks' in result) return result;
       const { refusal } = result;
-      // What earlier gates would have counted or told is dropped with the call.
+      // The refusal also discards what earlier gates would have counted or emitted.
       if (refusal) return { decision: { allowed: false, ...refusal }, results: [result] };
       results ??= [];
       results.push(result);
@@ -286,7 +295,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     return { decision: permitted, results: results ?? NO_RESULTS };
   }
 
-  /** A person's approval of exactly this call; read once a batch, under its lock. undefined: it is not read yet. */
+  /** The approval of exactly this call, read once per batch. Returns undefined if it has not been read yet. */
   #approval(context: BatchContext): ApprovalState | undefined {
     this.#digest ??= callDigest(this.#agentId, this.#input);
     return context.shared.get(this.#digest) as ApprovalState | undefined;
@@ -301,11 +310,16 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   }
 
   /**
-   * An identical call waits for the same approval; otherwise a new one is asked for, unless as many calls of the agent wait as may:
-   * then the refusal names no approval.
+   * Reuses the pending approval of an identical call, or requests a new one. If the maximum number of the agent's calls
+   * is waiting already, requests none, and the refusal names no approval.
    */
-  #askForApproval(context: BatchContext, agent: CompiledAgent, record: AuditRecord, answer: AuthorizeAnswer): Recorded {
-    // A decision that needs an approval has asked for it.
+  #requestApproval(
+    context: BatchContext,
+    agent: CompiledAgent,
+    record: AuditRecord,
+    answer: AuthorizeAnswer,
+  ): Recorded {
+    // The decision has already loaded the approval.
     const state = this.#approval(context) as ApprovalState;
     if (state.status === 'pending') return { answer: { ...answer, approvalId: state.id }, record };
     const waiting = context.shared.get(waitingKey(agent.id)) as WaitingCalls;
@@ -328,13 +342,13 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     if (!policy.peek(id)) throw new Error(`The agent ${id} of a delegation does not exist.`);
   }
 
-  /** Whoever asks is the one who asked for an approval, or exceeded a budget. */
+  /** The caller, who is the actor of a requested approval and of an exceeded budget. */
   #actor(): Actor {
     const ip = this.#platform.config.multiSession.trackIp ? this.#asker.ip : null;
     return this.#principal === null ? application() : actorOf(this.#principal, ip);
   }
 
-  /** May the asker, as it is now, ask about this agent? Throws 401, 403 or 404. */
+  /** Checks whether the caller may ask about this agent now. Throws 401, 403 or 404. */
   #assertMayAsk(agent: CompiledAgent, now: number): void {
     const p = this.#principal;
     if (p === null) return;
@@ -362,7 +376,10 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     }
   }
 
-  /** The agent itself asks, so it calls from where it asks. Otherwise its owner or a gateway states where the call comes from. */
+  /**
+   * Whether the agent itself asks, so that it calls from the address of the request. Otherwise its owner or a gateway
+   * states the address.
+   */
   get #asksAboutItself(): boolean {
     return actingAgent(this.#principal) === this.#agentId;
   }
@@ -377,14 +394,14 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   }
 }
 
-/** JSON of ids that we made, which have nothing to escape: a third of the time. */
+/** JSON of ids generated here, which need no escaping. A third of the time of JSON.stringify. */
 function jsonOfIds([first, ...others]: readonly string[]): string {
   let json = `["${first}`;
   for (const id of others) json += `","${id}`;
   return `${json}"]`;
 }
 
-/** What the gates write and tell commits with the record. */
+/** Adds the writes and events of the gates to those of the decision. */
 function withGateResults(outcome: Recorded, results: readonly GateResult[]): Recorded {
   const writes = [outcome.write, ...results.map((r) => r.write)].filter((w) => w !== undefined);
   const events = [...(outcome.events ?? []), ...results.flatMap((r) => r.events ?? [])];

@@ -3,13 +3,13 @@ import type { AuthorizeBody } from './routes.ts';
 const MAX_CHARS: Readonly<Record<string, number>> = { agentId: 64, action: 128, resource: 512 };
 
 /**
- * The common form of a question, recognised without the schema, which costs as much as the decision: short texts, and
- * arguments that are not nested. undefined: the schema has to judge. Whatever is recognised here the schema accepts
- * unchanged; a property test holds the two together.
+ * Recognises the common form of a question without the schema, which costs as much as the decision: short texts, and
+ * arguments without nesting. Returns undefined if the schema has to decide. The schema accepts everything recognised
+ * here unchanged; a property test compares the two.
  * @param json the text that `value` was parsed from, within the limit of the body
  */
 export function parseSimpleAuthorize(json: string, value: unknown): AuthorizeBody | undefined {
-  // Texts written without escapes hold neither NUL nor unpaired surrogates.
+  // Text without escapes contains neither NUL nor unpaired surrogates.
   if (json.includes('\\') || !isObject(value)) return undefined;
   for (const key in value) {
     const item = value[key];

@@ -39,7 +39,7 @@ const damaged = fc
   .tuple(question, fc.array(fc.tuple(key, anything), { maxLength: 2 }))
   .map(([whole, more]) => ({ ...whole, ...Object.fromEntries(more) }));
 
-test('whatever is recognised the schema accepts unchanged', () => {
+test('the schema accepts unchanged whatever is recognised', () => {
   let recognised = 0;
   fc.assert(
     fc.property(fc.oneof(question, damaged, anything), (value) => {
@@ -52,7 +52,7 @@ test('whatever is recognised the schema accepts unchanged', () => {
     }),
     { numRuns: 20_000 },
   );
-  // Had it recognised nothing, it would have proved nothing.
+  // The property is only meaningful if some values are recognised.
   expect(recognised).toBeGreaterThan(1000);
 });
 
@@ -72,7 +72,7 @@ test.each([
   expect(parseSimpleAuthorize(json, JSON.parse(json))).toBeUndefined();
 });
 
-test('the usual question is recognised', () => {
+test('recognises the usual question', () => {
   const json =
     '{"agentId":"agt_1","action":"read","resource":"mcp:github:list_issues","arguments":{"repo":"octo/hello","page":1,"draft":false,"label":null}}';
   expect(parseSimpleAuthorize(json, JSON.parse(json))).toEqual(JSON.parse(json));

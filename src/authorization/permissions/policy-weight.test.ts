@@ -36,7 +36,7 @@ const BEYOND: [bound: string, found: number, permissions: Json[]][] = [
 
 const body = (permissions: Json[]): Json => ({ ownerId: owner.id, name: 'a', type: 'service', permissions });
 
-describe('what one policy may weigh', () => {
+describe('the size of one policy', () => {
   it.each(WITHIN)('201: %s', async (_, permissions) => {
     expect((await t.call('POST', '/agents', { as: owner, body: body(permissions) })).status).toBe(201);
   });
@@ -68,10 +68,10 @@ describe('what one policy may weigh', () => {
   );
 });
 
-describe('what the arguments of one question may cost', () => {
+describe('the cost of the arguments of one question', () => {
   const wide = patterns(50, 32).map((p) => `${p}**`);
 
-  it('ARGUMENTS_NOT_ALLOWED beyond the bound, though they match; allowed with fewer arguments or another entry', async () => {
+  it('ARGUMENTS_NOT_ALLOWED beyond the bound; allowed with fewer arguments or through another entry', async () => {
     const agent = await t.agent(owner, {
       permissions: [
         { resource: 'fs:*', actions: ['read'], constraints: { allowedArgPatterns: [...wide.slice(1), '/data/**'] } },
@@ -88,7 +88,7 @@ describe('what the arguments of one question may cost', () => {
     expect(await ask(30_000, 'fs:x')).toBe(true);
   });
 
-  it('the same answer whatever was asked before, in a batch too, and explain agrees with it', async () => {
+  it('the answer does not depend on earlier questions, also in a batch, and explain agrees', async () => {
     const permissions = Array.from({ length: 5 }, (_, i) => ({
       resource: `fs:${i === 4 ? '*' : 'x'}`,
       actions: ['read'],

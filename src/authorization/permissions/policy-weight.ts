@@ -1,7 +1,7 @@
 import { PolicyErrors } from './errors.ts';
 import type { Permission } from './schema.ts';
 
-/** What all permissions of one agent, or of one delegation, may hold together. */
+/** Limits on all permissions of one agent or one delegation together. */
 const BOUNDS = {
   /** Patterns in `allowedArgPatterns`. */
   argumentPatterns: 256,
@@ -12,8 +12,8 @@ const BOUNDS = {
 type Bound = keyof typeof BOUNDS;
 
 /**
- * Each decision may have to look at every entry of an agent, and memory holds it whole: so what a policy weighs is bounded
- * beyond the form of its single entries. Throws 422 POLICY_TOO_LARGE with the bound in the details.
+ * Limits the total size of a policy, since a decision may have to examine every entry of an agent, and memory holds
+ * them all. Throws 422 POLICY_TOO_LARGE with the exceeded bound in the details.
  */
 export function assertPolicyWeight(permissions: readonly Permission[]): void {
   const found: Record<Bound, number> = { argumentPatterns: 0, argumentPatternBytes: 0, addressRanges: 0 };

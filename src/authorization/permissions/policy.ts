@@ -4,32 +4,36 @@ import { type Clock, HOUR_MS } from '../../kernel/clock.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 import { type CompiledAgent, compileAgent, type Received, SharedEntries, UNREAD } from './compile.ts';
 
-/** Memory of all agents that are held. */
+/** Memory of all cached agents. */
 const MAX_CACHED_BYTES = 256 * 1024 * 1024;
-/** So long an expired delegation is still known, for `explain` to say so; then it is dropped, lest an agent that receives many grow without end. */
+/**
+ * An expired delegation stays in memory this long, so that `explain` can show it. Then it is dropped, so that an agent
+ * that receives many does not grow forever.
+ */
 const KEPT_AFTER_END_MS = HOUR_MS;
-/** Rows read at once. */
+/** Agents read in one query. */
 const PAGE = 200;
-/** Ids read at once. */
+/** Ids read in one query. */
 const ID_PAGE = 5000;
 
 /**
- * Agents with their compiled permissions, in memory, true up to `epoch`. The ledger refreshes it under the head row's lock
- * whenever the epoch has moved, so a decision never stands on anything older than the newest committed change.
+ * Agents with their compiled permissions in memory, current up to `epoch`. The ledger refreshes the cache under the
+ * head row's lock whenever the epoch has advanced, so a decision never uses anything older than the newest committed
+ * change.
  */
 export class PolicyCache {
   readonly #clock: Clock;
   #epoch = 0;
-  /** Moves when a refresh begins and when it ends. */
+  /** Increases when a refresh begins and when it ends. */
   #generation = 0;
   readonly #byToken = new Map<string, string>();
   readonly #shared = new SharedEntries();
   readonly #agents: LRUCache<string, CompiledAgent>;
-  #lastTurn: Promise<void> = Promise.resolve();
-  /** During a batch: agents for which the cache has no room. */
+  #lastTick: Promise<void> = Promise.resolve();
+  /** During a batch: agents that do not fit into the cache. */
   #held: Map<string, CompiledAgent> | undefined;
 
-  /** @param maxBytes memory of all agents that are held between batches */
+  /** @param maxBytes memory of all agents that stay cached between batches */
   constructor(clock: Clock, maxBytes = MAX_CACHED_BYTES) {
     this.#agents = new LRUCache<string, CompiledAgent>({
       maxSize: maxBytes,
@@ -42,7 +46,10 @@ export class PolicyCache {
     this.#clock = clock;
   }
 
-  /** A batch begins: until `release`, what is read or driven out stays in memory, so an agent of any size can be decided. */
+  /**
+   * Starts a batch: until `release`, agents that were read or evicted stay in memory, so an agent of any size can be
+   * decided.
+   */
   hold(): void {
     this.#held = new Map();
   }
@@ -51,17 +58,19 @@ export class PolicyCache {
     this.#held = undefined;
   }
 
-  /** Resolves at a later turn of the event loop, one caller at each, so that heavy questions let others go between them. */
-  nextTurn(): Promise<void> {
-    this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
-    return this.#lastTurn;
+  /**
+   * Resolves in a later event-loop tick, for one caller per tick, so that other work runs between expensive questions.
+   */
+  nextTick(): Promise<void> {
+    this.#lastTick = this.#lastTick.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return this.#lastTick;
   }
 
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** The agent when it is in memory. */
+  /** Returns the agent if it is in memory. */
   peek(agentId: string): CompiledAgent | undefined {
     return this.#agents.get(agentId) ?? this.#held?.get(agentId);
   }
@@ -72,7 +81,7 @@ export class PolicyCache {
     return agent?.tokenHash === tokenHash ? agent : undefined;
   }
 
-  /** Reads an agent unless it is in memory. undefined: there is none. */
+  /** Returns the agent, reading it if it is not in memory. Returns undefined if it does not exist. */
   async load(db: Db, agentId: string): Promise<CompiledAgent | undefined> {
     return (
       this.peek(agentId) ??
@@ -80,7 +89,7 @@ export class PolicyCache {
     );
   }
 
-  /** Reads those that are not in memory. */
+  /** Reads the agents that are not in memory. */
   async loadAll(db: Db, agentIds: readonly string[]): Promise<void> {
     const missing = agentIds.filter((id) => !this.#agents.has(id) && !this.#held?.has(id));
     for (const ids of chunk(missing, PAGE)) {
@@ -96,8 +105,8 @@ export class PolicyCache {
   }
 
   /**
-   * The agent with its own permissions as the database has them at this moment, for use outside the ledger's turn, where what
-   * is in memory may be behind the newest change. Received permissions may be missing. undefined: there is none.
+   * Returns the agent with its own permissions as currently committed, for use outside a batch, where the cache may be
+   * older than the newest change. Received permissions may be missing. Returns undefined if it does not exist.
    */
   async current(db: Db, agentId: string): Promise<CompiledAgent | undefined> {
     const held = this.#agents.get(agentId);
@@ -118,7 +127,8 @@ export class PolicyCache {
         rows.map((r) => r.id),
         this.#clock.now() - KEPT_AFTER_END_MS,
       );
-      // Had a refresh begun or ended meanwhile, it could have passed over these agents, and the rows be older than the epoch.
+      // A refresh in the meantime may have missed these agents, and the rows may be older than the epoch. Read them
+      // again.
       if (this.#generation === before) return rows.map((row) => this.#put(row, inbound.get(row.id)));
     }
   }
@@ -133,13 +143,13 @@ export class PolicyCache {
     return agent;
   }
 
-  /** Reads again what changed after the known epoch. Called by the ledger under the head row's lock. */
+  /** Reloads what changed after the known epoch. Called by the ledger under the head row's lock. */
   async refresh(db: Db, epoch: number): Promise<void> {
     this.#generation++;
     this.#held?.clear();
-    // On any failure the known epoch stays behind, and the next batch tries again.
+    // If this fails, the epoch does not advance, and the next batch tries again.
     const held = new Set<string>();
-    // Of the time before the first refresh nothing is known: what is held is cheaper to read again than all changes there ever were.
+    // Before the first refresh, reloading the cached agents is cheaper than reading all changes ever made.
     if (this.#epoch === 0) this.#agents.clear();
     else await this.#changed(db, held);
     for (const ids of chunk([...held], PAGE)) {
@@ -155,7 +165,7 @@ export class PolicyCache {
     this.#generation++;
   }
 
-  /** Adds those in memory that have changed, or have received or lost something, since the known epoch. */
+  /** Adds the cached agents that have changed, or have received or lost a delegation, since the known epoch. */
   async #changed(db: Db, held: Set<string>): Promise<void> {
     for await (const { id } of changedAgents(db, this.#epoch)) if (this.#agents.has(id)) held.add(id);
     for await (const { to_agent } of changedDelegations(db, this.#epoch))
@@ -164,8 +174,8 @@ export class PolicyCache {
 }
 
 /**
- * An agent and all that stand above it in its chains, as the database has them at this moment: for answers outside the
- * ledger's turn. Empty: there is no such agent.
+ * Reads an agent and all agents above it in its chains as currently committed, for use outside a batch. Returns an
+ * empty map if the agent does not exist.
  */
 export async function readChains(db: Db, agentId: string): Promise<Map<string, CompiledAgent>> {
   const agents = new Map<string, CompiledAgent>();
@@ -182,16 +192,15 @@ export async function readChains(db: Db, agentId: string): Promise<Map<string, C
 }
 
 /**
- * Answers a question about agents as the database has them at this moment, of which no more are read than it looks up. It is
- * asked again, from the beginning, as long as it looks up others than those whose rows are given; until then those it lacks look
- * revoked.
+ * Evaluates a question on agents as currently committed, reading only the agents that it looks up. The question runs
+ * again from the start until it looks up no agent that has not been read; until then, unread agents appear revoked.
  */
-export async function askOf<T>(
+export async function evaluateWithAgents<T>(
   db: Db,
-  given: readonly AgentRow[],
+  initialRows: readonly AgentRow[],
   question: (lookup: (id: string) => CompiledAgent) => T,
 ): Promise<T> {
-  const agents = new Map((await compileAll(db, given)).map((agent) => [agent.id, agent]));
+  const agents = new Map((await compileAll(db, initialRows)).map((agent) => [agent.id, agent]));
   for (;;) {
     const missing = new Set<string>();
     const lookup = (id: string): CompiledAgent => {
@@ -226,7 +235,10 @@ async function compileAll(db: Db, rows: readonly AgentRow[]): Promise<CompiledAg
   return rows.map((row) => compileAgent(row, inbound.get(row.id)));
 }
 
-/** Delegations by receiving agent, oldest first, without those that were revoked or ended before `since`. The others are left to the clock of each decision. */
+/**
+ * Returns delegations by receiving agent, oldest first, without revoked ones and those that ended before `since`. Each
+ * decision checks the end of the others itself.
+ */
 async function inboundOf(db: Db, agentIds: readonly string[], since = 0): Promise<Map<string, Received[]>> {
   const byAgent = new Map<string, Received[]>();
   if (agentIds.length === 0) return byAgent;

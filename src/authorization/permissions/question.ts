@@ -5,14 +5,14 @@ import type { Decision, Reason } from './decide.ts';
 import type { Trace } from './explain.ts';
 
 export interface AuthorizeInput {
-  /** May be left out by an agent asking about itself. */
+  /** An agent that asks about itself may omit it. */
   readonly agentId?: string | undefined;
   readonly action: string;
   readonly resource: string;
   readonly arguments?: Record<string, unknown> | undefined;
   readonly context?: { readonly ip?: string | undefined; readonly userAgent?: string | undefined } | undefined;
   readonly explain?: boolean | undefined;
-  /** Same answer; nothing is counted, nothing is recorded, there is no auditId. */
+  /** Returns the same answer, but counts and records nothing, so there is no auditId. */
   readonly dryRun?: boolean | undefined;
   readonly tokensCost?: number | undefined;
 }
@@ -27,23 +27,23 @@ export interface AuthorizeAnswer {
   readonly limit?: number;
   readonly remaining?: number;
   readonly resetAt?: string;
-  /** With APPROVAL_REQUIRED: what a person has to approve. */
+  /** With APPROVAL_REQUIRED: the approval that a person has to decide on. */
   readonly approvalId?: string;
   readonly trace?: Trace;
 }
 
-/** Who asks. */
+/** The caller who asks the question. */
 export interface Asker {
   /** null: the embedding application itself, which may ask about every agent. */
   readonly principal: Principal | null;
-  /** Epoch up to which the principal is known to be good; -1: not known. */
+  /** Epoch up to which the principal is known to be valid; -1 if unknown. */
   readonly epoch: number;
-  /** Proves the same credential again. Throws 401 when it is none any more. */
+  /** Authenticates the same credential again. Throws 401 if it is no longer valid. */
   readonly reauthenticate: (db: Db) => Promise<Principal>;
   /** Address of the connection. */
   readonly ip: string | null;
   readonly userAgent: string | null;
-  /** performance.now() at arrival. */
+  /** performance.now() when the request arrived. */
   readonly startedAt: number;
 }
 

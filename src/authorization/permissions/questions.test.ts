@@ -29,7 +29,7 @@ describe('POST /agents/:id/permissions/filter', () => {
   const filter = (resources: string[], more: Json = {}, as: { token: string } | string = owner) =>
     t.call('POST', `/agents/${agent.id}/permissions/filter`, { as, body: { resources, action: 'execute', ...more } });
 
-  it('200: those it may call, in the order asked, through chains too; what approval or another hour lifts is among them', async () => {
+  it('200: resources it may call, in order, including those that need approval or a later hour', async () => {
     await t.authorize(agent, { action: 'execute', resource: 'mcp:capped:x' });
     const r = await filter([
       'mcp:slack:post',
@@ -59,7 +59,7 @@ describe('POST /agents/:id/permissions/filter', () => {
     expect(byChild.body).toEqual({ resources: ['mcp:github:list'] });
   });
 
-  it('200: nothing is recorded, counted or asked for; 1,000 at once', async () => {
+  it('200 for 1,000 resources; records, counts and requests nothing', async () => {
     const before = (await t.call('GET', '/audit?limit=1000', { as: owner })).body.length;
     const many = Array.from({ length: 1000 }, (_, i) => `mcp:${i % 2 ? 'github' : 'slack'}:tool${i}`);
     expect((await filter(many)).body.resources).toEqual(many.filter((_, i) => i % 2));
@@ -67,7 +67,7 @@ describe('POST /agents/:id/permissions/filter', () => {
     expect((await t.call('GET', '/approvals', { as: owner })).body).toEqual([]);
   });
 
-  it('400, 404: too many, no action, an agent that is not theirs', async () => {
+  it('400 for too many resources or no action, 404 for an agent of another owner', async () => {
     expect((await filter(Array.from({ length: 1001 }, () => 'a'))).body.error.details.issues).toMatchObject([
       { path: 'resources' },
     ]);
@@ -79,7 +79,7 @@ describe('POST /agents/:id/permissions/filter', () => {
 });
 
 describe('GET /permissions/subjects', () => {
-  it('200: who may do it now, of those the caller owns, page by page', async () => {
+  it("200: the caller's agents that may do it now, in pages", async () => {
     const user = await t.user();
     const holders: string[] = [];
     for (let i = 0; i < 5; i++) {

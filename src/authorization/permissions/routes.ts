@@ -12,10 +12,10 @@ import { findSubjects } from './find-subjects.ts';
 import { parseSimpleAuthorize } from './plain-question.ts';
 import { Action, PermissionSource, Resource } from './schema.ts';
 
-/** Body of /authorize, and so of what `arguments` may hold. */
+/** Maximum size of the body of /authorize, which also limits `arguments`. */
 export const AUTHORIZE_BODY_LIMIT = 65_536;
 
-/** Where the agent's call comes from, as its owner or a gateway states it. */
+/** Where the agent's call comes from, as stated by its owner or a gateway. */
 export const CallContext = z.strictObject({
   ip: text(64)
     .refine((ip) => parseIp(ip) !== undefined, { message: 'must be an IPv4 or IPv6 address' })
@@ -25,7 +25,7 @@ export const CallContext = z.strictObject({
 
 export const AuthorizeBody = z
   .strictObject({
-    agentId: text(64).optional().meta({ description: 'May be left out by an agent asking about itself.' }),
+    agentId: text(64).optional().meta({ description: 'Optional for an agent that asks about itself.' }),
     action: Action,
     resource: Resource,
     arguments: jsonObject(AUTHORIZE_BODY_LIMIT).optional(),
@@ -57,7 +57,7 @@ const TracedEntry = z
           .optional()
           .meta({
             description:
-              'What the source holds of this action on this resource, where the chain was followed up; of an agent of the same owner only.',
+              'Matching entries of the source, if the chain was followed. Only if the source has the same owner.',
           }),
       }),
     ]),
@@ -75,7 +75,7 @@ export const DecisionTrace = z
     refusedBy: z
       .string()
       .optional()
-      .meta({ description: 'The budget or MCP server whose limit refused what an entry allows.' }),
+      .meta({ description: 'The budget or MCP server whose limit refused the call, although an entry allows it.' }),
     nearest: z
       .object({
         index: z.number(),
@@ -84,18 +84,18 @@ export const DecisionTrace = z
         lacks: z.enum(['resource', 'action', ...ENTRY_OUTCOMES]),
       })
       .optional()
-      .meta({ description: 'Of a refusal: the entry that came closest, and what it lacks.' }),
+      .meta({ description: 'For a refusal: the entry that came closest, and what it lacks.' }),
   })
   .meta({ id: 'DecisionTrace' });
 
 export const AuthorizeDecision = z
   .object({
     allowed: z.boolean(),
-    auditId: z.string().optional().meta({ description: 'The audit entry; absent for a dry run.' }),
+    auditId: z.string().optional().meta({ description: 'Id of the audit entry. Absent for a dry run.' }),
     reason: z
       .enum(Object.keys(REASONS) as [keyof typeof REASONS, ...(keyof typeof REASONS)[]])
       .optional()
-      .meta({ description: 'Present when not allowed.' }),
+      .meta({ description: 'Why the call is not allowed.' }),
     retryAfter: z.int().optional().meta({ description: 'Seconds; with RATE_LIMITED.' }),
     limit: z.int().optional(),
     remaining: z.int().optional(),
@@ -119,20 +119,20 @@ export const askerOf = (
   startedAt: call.startedAt,
 });
 
-/** Only an agent can leave its id out. */
+/** Throws 400 VALIDATION_FAILED unless the agent is named or asks about itself. */
 export function assertAgentNamed(
   kind: string | undefined,
   body: { agentId?: string | undefined },
   path = 'agentId',
 ): void {
   if (body.agentId === undefined && kind !== 'agent' && kind !== 'accessToken')
-    throw validationFailed([{ path, message: 'is required unless an agent asks about itself' }]);
+    throw validationFailed([{ path, message: 'is required, unless an agent asks about itself' }]);
 }
 
-/** The right to ask for decisions: people, access tokens with the scope, and agents about themselves. */
+/** The right to request decisions: for people, for access tokens with the scope, and for agents about themselves. */
 export const mayCheck = { scope: 'authorize', resource: 'legate:authorize', action: 'check', self: true } as const;
 
-/** The common answers hold nothing that JSON would escape. */
+/** The common answers contain nothing that JSON would have to escape. */
 function writeAnswer(answer: AuthorizeAnswer): string {
   if (answer.allowed && answer.auditId !== undefined && answer.trace === undefined)
     return `{"allowed":true,"auditId":"${answer.auditId}"}`;
@@ -140,12 +140,15 @@ function writeAnswer(answer: AuthorizeAnswer): string {
 }
 
 const MAX_FILTERED = 1000;
-/** A refusal that ends, or that a person or other arguments can lift: the agent may call, though not in every way or at every moment. */
-const CAN_BE_LIFTED: ReadonlySet<string> = new Set(['APPROVAL_REQUIRED', 'ARGUMENTS_NOT_ALLOWED', 'RATE_LIMITED']);
+/**
+ * Refusals that end by themselves or that a person or other arguments can lift. The agent may call the tool, though not
+ * in every way or at every time.
+ */
+const TEMPORARY_REASONS: ReadonlySet<string> = new Set(['APPROVAL_REQUIRED', 'ARGUMENTS_NOT_ALLOWED', 'RATE_LIMITED']);
 
-/** A cap of 0 never allows, in no other hour either. */
+/** A limit of 0 never allows a call. */
 const mayCall = ({ allowed, reason, limit }: AuthorizeAnswer): boolean =>
-  allowed || (reason !== undefined && CAN_BE_LIFTED.has(reason) && limit !== 0);
+  allowed || (reason !== undefined && TEMPORARY_REASONS.has(reason) && limit !== 0);
 
 const FilterBody = z
   .strictObject({
@@ -167,7 +170,7 @@ export const permissionRoutes = [
     method: 'POST',
     path: '/authorize',
     summary: 'Decide whether an agent may perform an action on a resource',
-    description: 'The decision is recorded durably before it is answered. A denial is status 200.',
+    description: 'The decision is recorded durably before the response is sent. A denial has status 200.',
     access: mayCheck,
     fastPath: true,
     provedByLedger: true,
@@ -187,7 +190,8 @@ export const permissionRoutes = [
     path: '/authorize/batch',
     summary: 'Decide up to 100 questions',
     description:
-      'Each is decided and recorded like a call of its own, in order. An invisible agent is an error in its place.',
+      'Each question is decided and recorded in order, like a single call. ' +
+      'An agent that is not visible to the caller is an error in its result.',
     access: mayCheck,
     body: z.strictObject({ requests: z.array(AuthorizeBody).min(1).max(100) }),
     responses: { 200: z.object({ results: z.array(BatchResult) }) },
@@ -211,19 +215,22 @@ export const permissionRoutes = [
   defineRoute({
     method: 'POST',
     path: '/agents/:id/permissions/filter',
-    summary: 'Of these resources, those on which an agent may perform an action',
+    summary: 'Filter resources by what an agent may do',
     description:
-      'For the tools of an MCP server: which of them to show. Nothing is counted or recorded. What an agent may do only with approval, with other arguments, or again when its hour is over, is among them.',
+      'For the tool list of an MCP server: returns the resources on which the agent may perform the action. ' +
+      'Nothing is counted or recorded. Includes resources that need approval, other arguments or a later hour.',
     access: mayCheck,
     params: z.object({ id: z.string() }),
     body: FilterBody,
-    responses: { 200: z.object({ resources: z.array(z.string()).meta({ description: 'In the order asked.' }) }) },
+    responses: {
+      200: z.object({ resources: z.array(z.string()).meta({ description: 'In the order of the request.' }) }),
+    },
     errors: [AgentErrors.AGENT_NOT_FOUND],
     handle: async (call, platform) => {
       const { resources, action, context } = call.body;
       const asker = askerOf(call);
       const question = { agentId: call.params.id, action, context, dryRun: true };
-      // An agent that cannot be seen is 404, whatever is asked about it.
+      // An agent that is not visible is 404, even without resources.
       if (resources.length === 0) await authorize(platform, asker, { ...question, resource: 'none' });
       const answers = await Promise.all(
         resources.map((resource) => authorize(platform, asker, { ...question, resource })),
@@ -234,9 +241,11 @@ export const permissionRoutes = [
   defineRoute({
     method: 'GET',
     path: '/permissions/subjects',
-    summary: 'Which agents may perform an action on a resource',
+    summary: 'List the agents that may perform an action on a resource',
     description:
-      'At this moment, among those that the caller owns, and by which chain; caps, conditions and budgets considered. Nothing is counted or recorded. A Link header with rel="next" leads to the next page, which may hold fewer than `limit`.',
+      "The caller's agents that may do so now, with the chain of delegations. Limits, conditions and budgets apply. " +
+      'Nothing is counted or recorded. A Link header with rel="next" points to the next page; ' +
+      'a page may have fewer than `limit` agents.',
     access: mayCheck,
     query: SubjectsQuery,
     responses: {

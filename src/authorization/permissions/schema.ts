@@ -11,12 +11,12 @@ const MAX_ACTION_CHARS = 128;
 const MAX_ACTIONS = 100;
 export const MAX_PERMISSIONS = 1000;
 
-/** Constraints of a permission entry (contract 6). An unknown key is refused, so that a misspelt one never goes unnoticed. */
+/** Constraints of a permission (contract 6). Unknown keys are refused, so that a misspelt one is noticed. */
 export const Constraints = z
   .strictObject({
     maxCallsPerHour: wholeNumber(0, 1_000_000_000)
       .optional()
-      .meta({ description: 'Calls allowed in each clock hour (UTC) under this entry. 0 never allows.' }),
+      .meta({ description: 'Maximum calls per clock hour (UTC) under this entry. 0 allows none.' }),
     timeWindow: TimeWindowSchema.optional(),
     ipAllowlist: z
       .array(
@@ -29,9 +29,9 @@ export const Constraints = z
       .max(100)
       .optional()
       .meta({ description: 'Addresses or CIDR ranges from which the agent may call.' }),
-    requireApproval: z.boolean().optional().meta({ description: 'A person has to approve each call.' }),
+    requireApproval: z.boolean().optional().meta({ description: 'Each call requires the approval of a person.' }),
     allowedArgPatterns: z.array(text(MAX_GLOB_CHARS)).min(1).max(50).optional().meta({
-      description: 'Globs (* within a path segment, ** across); every string in the arguments must match one.',
+      description: 'Globs (* within a path segment, ** across). Every string in the arguments must match one of them.',
     }),
   })
   .meta({ id: 'Constraints' });
@@ -43,7 +43,8 @@ export const ResourcePattern = text(MAX_RESOURCE_CHARS)
   })
   .meta({
     description:
-      'Segments separated by ":"; "*" as the last one matches one or more, in the middle exactly one, alone everything.',
+      'Segments separated by ":". A final "*" matches one or more segments, "*" in the middle exactly one, ' +
+      '"*" alone every resource.',
     examples: ['mcp:github:*'],
   });
 
@@ -62,7 +63,7 @@ export type Permission = z.output<typeof Permission>;
 
 export const Permissions = z.array(Permission).max(MAX_PERMISSIONS, `must have at most ${MAX_PERMISSIONS} entries`);
 
-/** Where an agent has a permission from (contract 6). */
+/** How an agent holds a permission (contract 6). */
 export const PermissionSource = z.union([
   z.object({ type: z.literal('own') }),
   z.object({

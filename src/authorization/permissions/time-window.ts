@@ -7,7 +7,7 @@ const LONG_DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'frid
 
 const clockTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be HH:MM between 00:00 and 23:59');
 
-/** 0 is Sunday; undefined: not a day. */
+/** Returns the day's number (0 is Sunday), or undefined if the text is not a day. */
 function dayNumber(day: string | number): number | undefined {
   if (typeof day === 'number') return day;
   const name = day.toLowerCase();
@@ -15,7 +15,10 @@ function dayNumber(day: string | number): number | undefined {
   return i === -1 ? undefined : i;
 }
 
-/** Contract 6, `timeWindow`: from start up to, not including, end; over midnight when end is not after start. */
+/**
+ * `timeWindow` of contract 6: `start` inclusive, `end` exclusive. If `end` is not after `start`, the window passes
+ * midnight.
+ */
 export const TimeWindowSchema = z
   .strictObject({
     start: clockTime,
@@ -25,7 +28,7 @@ export const TimeWindowSchema = z
       .max(64)
       .refine((name) => zoneOf(name) !== undefined, 'must be a time zone of the IANA database')
       .optional()
-      .meta({ description: 'IANA time zone, UTC unless given.' }),
+      .meta({ description: 'IANA time zone. UTC by default.' }),
     days: z
       .array(
         z.union([
@@ -38,7 +41,7 @@ export const TimeWindowSchema = z
       .optional()
       .meta({
         description:
-          'Days on which the window begins, as names ("mon", "Monday") or numbers (0 is Sunday); every day unless given.',
+          'Days on which the window begins, as names ("mon", "Monday") or numbers (0 is Sunday). Every day by default.',
       }),
   })
   .meta({ id: 'TimeWindow' });
@@ -54,7 +57,7 @@ function utcTime(now: number): LocalTime {
   return { day: new Date(now).getUTCDay(), minute };
 }
 
-/** By the wall clock of the zone, so a window keeps its hours when daylight saving begins or ends. */
+/** Uses the wall clock of the zone, so a window keeps its hours when daylight saving time begins or ends. */
 export function compileTimeWindow({ start, end, timeZone, days }: TimeWindowInput): TimeWindow {
   const from = minutes(start);
   const to = minutes(end);

@@ -7,16 +7,19 @@ export interface LocalTime {
   readonly minute: number;
 }
 
-/** The wall clock of a time zone. */
+/** Returns the wall-clock time of a time zone. */
 export type Zone = (now: number) => LocalTime;
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 
-/** More than the IANA database has names. A formatter holds some 40 KB. */
+/** More than the number of IANA names. A formatter takes about 40 KB. */
 const MAX_ZONES = 700;
 const zones = new LRUCache<string, Zone>({ max: MAX_ZONES });
 
-/** One formatter for each zone, shared by all permissions that name it. undefined: the IANA database has no such zone. */
+/**
+ * Returns the clock of a time zone, shared by all permissions that name it. Returns undefined if the IANA database has
+ * no such zone.
+ */
 export function zoneOf(name: string): Zone | undefined {
   const key = name.toLowerCase();
   let zone = zones.get(key);
@@ -28,7 +31,7 @@ export function zoneOf(name: string): Zone | undefined {
 }
 
 function createZone(name: string): Zone | undefined {
-  // Newer versions of Node also take offsets such as "+05:30", which are not zones.
+  // Newer versions of Node also accept offsets such as "+05:30", which are not zones.
   if (!/^[a-z]/i.test(name)) return undefined;
   let format: Intl.DateTimeFormat;
   try {
@@ -42,7 +45,8 @@ function createZone(name: string): Zone | undefined {
   } catch {
     return undefined;
   }
-  // Formatting costs microseconds; all decisions of a minute share the result. No zone has an offset in seconds today.
+  // Formatting takes microseconds, so all decisions of a minute share the result. No zone has an offset in seconds
+  // today.
   let known: { readonly sinceEpoch: number; readonly time: LocalTime } | undefined;
   return (now) => {
     const sinceEpoch = Math.floor(now / MINUTE_MS);

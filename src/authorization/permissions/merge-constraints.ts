@@ -3,19 +3,22 @@ import type { Permission } from './schema.ts';
 
 type Constraints = NonNullable<Permission['constraints']>;
 
-/** What the links of a chain ask together. */
-export interface Conjunction {
-  /** All of it, as far as one set of constraints can say it. */
+/** The combined constraints of all links of a chain. */
+export interface MergedConstraints {
+  /** What one set of constraints can express. */
   readonly constraints?: Constraints;
-  /** What has to hold as well: time windows and argument patterns of links further up. */
+  /** Constraints that must hold as well: time windows and argument patterns of links further up. */
   readonly further?: readonly Constraints[];
 }
 
-const MOST_RANGES = 100;
+const MAX_RANGES = 100;
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** Both at once. undefined: no address is on both lists, so nothing is ever allowed. */
-export function conjunction(near: Constraints | undefined, far: Conjunction): Conjunction | undefined {
+/**
+ * Combines the constraints of one link with those of the links above it. Returns undefined if no address is on both
+ * lists, so that nothing is ever allowed.
+ */
+export function mergeConstraints(near: Constraints | undefined, far: MergedConstraints): MergedConstraints | undefined {
   const above = far.constraints;
   if (!near || !above) return { ...far, ...(near ? { constraints: near } : {}) };
   const caps = [near.maxCallsPerHour, above.maxCallsPerHour].filter((cap) => cap !== undefined);
@@ -24,14 +27,14 @@ export function conjunction(near: Constraints | undefined, far: Conjunction): Co
   const left: Constraints = {};
   for (const key of ['timeWindow', 'allowedArgPatterns'] as const)
     if (near[key] && above[key] && !same(near[key], above[key])) Object.assign(left, { [key]: above[key] });
-  if (addresses && addresses.length > MOST_RANGES) left.ipAllowlist = above.ipAllowlist;
+  if (addresses && addresses.length > MAX_RANGES) left.ipAllowlist = above.ipAllowlist;
   const further = [...(far.further ?? []), ...(Object.keys(left).length > 0 ? [left] : [])];
   return {
     constraints: {
       ...above,
       ...near,
       ...(caps.length > 0 ? { maxCallsPerHour: Math.min(...caps) } : {}),
-      ...(addresses && addresses.length <= MOST_RANGES ? { ipAllowlist: addresses } : {}),
+      ...(addresses && addresses.length <= MAX_RANGES ? { ipAllowlist: addresses } : {}),
       ...(above.requireApproval ? { requireApproval: true } : {}),
     },
     ...(further.length > 0 ? { further } : {}),
