@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { FormClient } from '../../../test/support/browser-like.ts';
 import { eventsOf } from '../../../test/support/events.ts';
 import {
   ask,
@@ -374,40 +373,5 @@ describe('what ends a grant', () => {
       userId: someone.id,
       data: { grantId: expect.stringMatching(/^grt_/), clientId: client.client_id, agentId, reason: 'agent-revoked' },
     });
-  });
-});
-
-describe('the page of connected applications', () => {
-  it('lists and ends the applications of this person only', async () => {
-    const someone = await signUp(t);
-    const app = await register(t, { client_name: '<b>App</b>' });
-    const got = await tokens(t, someone, app, { scope: 'agents:read' });
-    const browser = new FormClient(t);
-    browser.cookies.set(`${t.database.name}_session`, someone.token);
-    const page = await browser.get('/account/apps');
-    expect(page.status).toBe(200);
-    expect(page.text).toContain('&lt;b&gt;App&lt;/b&gt;');
-    const id = /name="grant" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
-    const other = new FormClient(t);
-    other.cookies.set(`${t.database.name}_session`, person.token);
-    expect((await other.get('/account/apps')).text).not.toContain(id);
-    expect((await other.post('/account/apps', { grant: id })).status).toBe(404);
-    expect(
-      (
-        await browser.post(
-          '/account/apps',
-          { grant: id },
-          { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
-        )
-      ).status,
-    ).toBe(403);
-    expect(await isValid(got.access_token)).toBe(true);
-    const ended = await browser.post('/account/apps', { grant: id });
-    expect([ended.status, ended.headers.get('location')]).toEqual([
-      303,
-      expect.stringContaining('/account/apps?ended=1'),
-    ]);
-    await expectEnded(app, got);
-    expect((await new FormClient(t).get('/account/apps')).headers.get('location')).toContain('sign-in');
   });
 });

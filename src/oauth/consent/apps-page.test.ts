@@ -1,0 +1,47 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { FormClient } from '../../../test/support/browser-like.ts';
+import { refreshWith, register, signUp, tokens } from '../../../test/support/oauth.ts';
+import { createTestService, type TestService } from '../../../test/support/service.ts';
+
+let t: TestService;
+beforeAll(async () => {
+  t = await createTestService({ lasting: true });
+});
+const isValid = async (token: string): Promise<boolean> => (await t.legate.mcp.validateToken(token)).valid;
+
+describe('the page of connected applications', () => {
+  it('lists and ends the applications of this person only', async () => {
+    const someone = await signUp(t);
+    const app = await register(t, { client_name: '<b>App</b>' });
+    const got = await tokens(t, someone, app, { scope: 'agents:read' });
+    const browser = new FormClient(t);
+    browser.cookies.set(`${t.database.name}_session`, someone.token);
+    const page = await browser.get('/account/apps');
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('&lt;b&gt;App&lt;/b&gt;');
+    const id = /name="grant" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+    const other = new FormClient(t);
+    other.cookies.set(`${t.database.name}_session`, (await signUp(t)).token);
+    expect((await other.get('/account/apps')).text).not.toContain(id);
+    expect((await other.post('/account/apps', { grant: id })).status).toBe(404);
+    expect(
+      (
+        await browser.post(
+          '/account/apps',
+          { grant: id },
+          { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+        )
+      ).status,
+    ).toBe(403);
+    expect(await isValid(got.access_token)).toBe(true);
+    const ended = await browser.post('/account/apps', { grant: id });
+    expect([ended.status, ended.headers.get('location')]).toEqual([
+      303,
+      expect.stringContaining('/account/apps?ended=1'),
+    ]);
+    expect(await isValid(got.access_token)).toBe(false);
+    expect((await t.call('GET', '/agents', { as: got.access_token })).status).toBe(401);
+    expect((await refreshWith(t, app, got.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await new FormClient(t).get('/account/apps')).headers.get('location')).toContain('sign-in');
+  });
+});

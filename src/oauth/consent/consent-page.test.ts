@@ -1,0 +1,251 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  ask,
+  authorizePath,
+  claimsOf,
+  code,
+  consent,
+  consentPath,
+  consentTokenOf,
+  exchange,
+  form,
+  locationOf,
+  opened,
+  type Person,
+  register,
+  signUp,
+  tokens,
+} from '../../../test/support/oauth.ts';
+import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
+
+const ISSUER = 'http://localhost:3000';
+const CALLBACK = 'https://app.example/callback';
+
+let t: TestService;
+let person: Person;
+let client: Json;
+beforeAll(async () => {
+  t = await createTestService({ lasting: true });
+  person = await signUp(t);
+  client = await register(t);
+});
+const get = (query: Record<string, string | undefined>, as: Person | undefined = person, prefix?: string) =>
+  opened(t, authorizePath(ask(client, query), prefix), { as });
+
+describe('the consent page', () => {
+  it('has a sentence and a checkbox for each scope, the agent that will act, and two buttons of the same kind', async () => {
+    const { text } = await get({ scope: 'mcp:read mcp:execute agents:read' }, await signUp(t));
+    expect(text.match(/type="checkbox"/g)).toHaveLength(3);
+    expect(text).toContain('name="scope:agents:read"');
+    expect(text).toMatch(/name="agent" value="new" checked/);
+    const buttons = [...text.matchAll(/<button[^>]*>/g)].map((m) => m[0].replace(/value="[^"]*"/, ''));
+    expect(buttons).toHaveLength(2);
+    expect(buttons[0]).toBe(buttons[1]);
+  });
+
+  it('[RFC 9700 4.16] the consent page cannot be framed or cached, and loads and runs nothing', async () => {
+    const r = await get({}, await signUp(t));
+    const csp = r.headers.get('content-security-policy') ?? '';
+    expect(csp).toContain("default-src 'none'");
+    expect(csp).toContain("frame-ancestors 'none'");
+    expect(csp).not.toContain('unsafe-');
+    expect(csp).toContain("form-action 'self' https://app.example");
+    expect(r.headers.get('x-frame-options')).toBe('DENY');
+    expect(r.headers.get('cache-control')).toBe('no-store');
+    expect(r.headers.get('referrer-policy')).toMatch(/^(no-referrer|same-origin)$/);
+    expect(r.text).not.toMatch(/<script|<img|<link|src=/i);
+  });
+
+  it('[ASVS 5.0 1.2.1] escapes the name of a client', async () => {
+    const evil = await register(t, { client_name: '<script>alert(1)</script>"><img src=x>' });
+    const r = await opened(t, authorizePath(ask(evil, { state: '"><script>alert(2)</script>' })), { as: person });
+    expect(r.text).not.toMatch(/<script|<img/);
+    expect(r.text).toContain('&lt;script&gt;');
+  });
+
+  it('[MCP 2026-07-28 security] warns of a self-registered client, and shows a loopback redirect as this computer', async () => {
+    const native = await register(t, { redirect_uris: ['http://127.0.0.1/callback'] });
+    const { text } = await opened(t, authorizePath(ask(native, { redirect_uri: 'http://127.0.0.1:4711/callback' })), {
+      as: person,
+    });
+    expect(text).toContain('<strong>127.0.0.1:4711</strong> (');
+    expect(text).toMatch(/class="[^"]*warning/);
+    const vouched = (
+      await t.call('POST', '/oauth/clients', {
+        as: await t.admin(),
+        body: { redirect_uris: [CALLBACK], client_name: 'Vouched' },
+      })
+    ).body;
+    expect((await opened(t, authorizePath(ask(vouched)), { as: person })).text).not.toMatch(/class="[^"]*warning/);
+  });
+
+  it('redirects a denial, and stores no consent', async () => {
+    const someone = await signUp(t);
+    const request = ask(client);
+    const r = await consent(t, someone, request, { decision: 'deny' });
+    expect(r.status).toBe(303);
+    expect(Object.fromEntries(locationOf(r).searchParams)).toEqual({
+      error: 'access_denied',
+      state: 'the state',
+      iss: ISSUER,
+    });
+    expect((await t.call('GET', '/agents', { as: someone })).body).toEqual([]);
+    expect((await opened(t, authorizePath(request), { as: someone })).status).toBe(200);
+  });
+
+  it('[RFC 9700 4.12; RFC 9207 2] consent returns 303 with code, state and iss', async () => {
+    const r = await consent(t, await signUp(t), ask(client));
+    expect(r.status).toBe(303);
+    expect(Object.fromEntries(locationOf(r).searchParams)).toEqual({
+      code: expect.stringMatching(/^lga_/),
+      state: 'the state',
+      iss: ISSUER,
+    });
+    expect(r.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(r.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('[ASVS 5.0 10.4.11] consent grants exactly the ticked scopes, and requires at least one', async () => {
+    const someone = await signUp(t);
+    const authorization = { authorization: `Bearer ${someone.token}` };
+    const request = ask(client, { scope: 'mcp:read mcp:execute agents:write' });
+    const consentToken = consentTokenOf(await opened(t, authorizePath(request), { as: someone }));
+    const typed = { agent: 'new', decision: 'allow', consentToken };
+    const none = await form(t, consentPath(request), typed, authorization);
+    expect(none.status).toBe(400);
+    const r = await form(
+      t,
+      consentPath(request),
+      { ...typed, consentToken: consentTokenOf(none), 'scope:mcp:read': 'on', 'scope:audit:read': 'on' },
+      authorization,
+    );
+    expect((await exchange(t, request, locationOf(r).searchParams.get('code') ?? '')).body.scope).toBe('mcp:read');
+  });
+
+  it('creates an agent for person and client at the first consent and offers it at the next', async () => {
+    const someone = await signUp(t);
+    const one = await tokens(t, someone, client);
+    const again = await tokens(t, someone, client, { scope: 'mcp:read' });
+    const { sub } = claimsOf(one.access_token);
+    expect(claimsOf(again.access_token).sub).toBe(sub);
+    const agents = (await t.call('GET', '/agents', { as: someone })).body;
+    expect(agents).toMatchObject([
+      {
+        id: sub,
+        ownerId: someone.id,
+        type: 'delegated',
+        name: 'Test client',
+        permissions: [{ resource: 'mcp:*', actions: ['read', 'execute'] }],
+      },
+    ]);
+  });
+
+  it('lets the person choose one of their own agents of type delegated', async () => {
+    const someone = await signUp(t);
+    const make = async (type: string, owner: Person) =>
+      (await t.call('POST', '/agents', { as: owner, body: { ownerId: owner.id, name: 'mine', type } })).body;
+    const mine = await make('delegated', someone);
+    const request = ask(client);
+    const r = await consent(t, someone, request, { agent: mine.id });
+    expect(
+      claimsOf((await exchange(t, request, locationOf(r).searchParams.get('code') ?? '')).body.access_token).sub,
+    ).toBe(mine.id);
+    for (const wrong of [(await make('service', someone)).id, (await make('delegated', person)).id, 'agt_x', '']) {
+      expect((await consent(t, someone, ask(client, { scope: 'mcp:execute' }), { agent: wrong })).status, wrong).toBe(
+        400,
+      );
+    }
+  });
+});
+
+describe('permissions of a scope', () => {
+  it('are those of mcp.scopeActions, on the tools of the requested server', async () => {
+    const one = await createTestService({
+      config: {
+        mcp: { extraScopes: ['tools:admin'], scopeActions: ['mcp:read=read', 'mcp:read=list', 'tools:admin=*'] },
+      },
+    });
+    await one.call('POST', '/mcp/servers', {
+      as: await one.admin(),
+      body: { name: 'notes', endpoint: 'https://notes.example/mcp' },
+    });
+    const someone = await signUp(one);
+    const given = async (scope: string, more: Record<string, string> = {}) => {
+      const { sub } = claimsOf((await tokens(one, someone, await register(one), { scope, ...more })).access_token);
+      return (await one.call('GET', `/agents/${sub}`, { as: someone })).body.permissions;
+    };
+    expect(await given('mcp:read mcp:execute', { resource: 'https://notes.example/mcp' })).toEqual([
+      { resource: 'mcp:notes:*', actions: ['read', 'list'] },
+    ]);
+    expect(await given('tools:admin')).toEqual([{ resource: 'mcp:*', actions: ['*'] }]);
+    expect(await given('mcp:execute')).toEqual([]);
+    await expect(createTestService({ config: { mcp: { scopeActions: ['mcp:read'] } } })).rejects.toThrow(
+      /mcp\.scopeActions.*must be a scope, an equals sign and an action/,
+    );
+  });
+});
+
+describe('a remembered consent', () => {
+  const asks = async (someone: Person, of: Json, query: Record<string, string | undefined> = {}) =>
+    (await opened(t, authorizePath(ask(of, query)), { as: someone })).status === 200;
+
+  it('applies to the same client, redirect URI, resource and scopes only', async () => {
+    const someone = await signUp(t);
+    const two = await register(t, { redirect_uris: [CALLBACK, 'https://app.example/other'] });
+    await code(t, someone, ask(two));
+    expect(await asks(someone, two)).toBe(false);
+    expect(await asks(someone, two, { scope: 'mcp:execute mcp:read' })).toBe(false);
+    expect(await asks(someone, two, { scope: 'mcp:read' })).toBe(true);
+    expect(await asks(someone, two, { scope: 'mcp:read mcp:execute agents:read' })).toBe(true);
+    expect(await asks(someone, two, { redirect_uri: 'https://app.example/other' })).toBe(true);
+    expect(await asks(someone, two, { prompt: 'consent' })).toBe(true);
+    expect(await asks(someone, await register(t))).toBe(true);
+    expect(await asks(await signUp(t), two)).toBe(true);
+  });
+
+  it('[RFC 8252 8.6; MCP 2026-07-28 security] consent is never remembered for a client on the person’s own machine', async () => {
+    const someone = await signUp(t);
+    const uris = ['https://vscode.dev/redirect', 'http://127.0.0.1:33418/', 'cursor://anysphere/callback'];
+    const mixed = await register(t, { redirect_uris: uris });
+    for (const uri of uris) await consent(t, someone, ask(mixed, { redirect_uri: uri }));
+    expect(await Promise.all(uris.map((uri) => asks(someone, mixed, { redirect_uri: uri })))).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    const vouched = (await t.call('POST', '/oauth/clients', { as: await t.admin(), body: { redirect_uris: uris } }))
+      .body;
+    for (const uri of uris) await consent(t, someone, ask(vouched, { redirect_uri: uri }));
+    expect(await Promise.all(uris.map((uri) => asks(someone, vouched, { redirect_uri: uri })))).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('does not change the permissions of the agent; only a submitted page adds to them', async () => {
+    const someone = await signUp(t);
+    const own = await register(t);
+    const { sub } = claimsOf((await tokens(t, someone, own)).access_token);
+    const held = async () => (await t.call('GET', `/agents/${sub}`, { as: someone })).body.permissions;
+    for (const permissions of [[{ resource: 'mcp:github:*', actions: ['read'] }], []]) {
+      await t.call('PATCH', `/agents/${sub}`, { as: someone, body: { permissions } });
+      for (const query of [{}, { prompt: 'none' }]) {
+        const r = await opened(t, authorizePath(ask(own, query)), { as: someone });
+        expect([r.status, locationOf(r).searchParams.has('code')], r.text).toEqual([302, true]);
+      }
+      expect(await held()).toEqual(permissions);
+    }
+    await consent(t, someone, ask(own, { prompt: 'consent' }), { agent: sub });
+    expect(await held()).toEqual([{ resource: 'mcp:*', actions: ['read', 'execute'] }]);
+  });
+
+  it('ends with its agent', async () => {
+    const someone = await signUp(t);
+    const own = await register(t);
+    const { sub } = claimsOf((await tokens(t, someone, own)).access_token);
+    expect(await asks(someone, own)).toBe(false);
+    await t.call('DELETE', `/agents/${sub}`, { as: someone });
+    expect(await asks(someone, own)).toBe(true);
+  });
+});
