@@ -1,3 +1,4 @@
+import type { SlotHolder } from '../kernel/slots.ts';
 import { CommonErrors } from '../kernel/errors.ts';
 
 /** Who is calling now, whatever proved it. */
@@ -106,3 +107,17 @@ export type Access =
       /** An agent without that permission may call for itself. */
       readonly self: boolean;
     };
+
+/** Who a principal counts as where concurrent work is shared out. Administrators have no share: undefined. */
+export function slotHolderOf(principal: Principal): SlotHolder | undefined {
+  switch (principal.kind) {
+    case 'anonymous':
+      return undefined;
+    case 'user':
+      return principal.role === 'admin' ? undefined : { principal: principal.userId, owner: principal.userId };
+    case 'agent':
+      return { principal: principal.agentId, owner: principal.ownerId };
+    case 'accessToken':
+      return { principal: principal.agentId, owner: principal.userId };
+  }
+}

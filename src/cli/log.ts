@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type pino from 'pino';
 import type { Config } from '../config.ts';
 import { redact } from '../kernel/redact.ts';
+import { SECRET_PREFIXES } from '../kernel/secrets.ts';
 import type { Mail } from '../operations/mail/index.ts';
 import type { Log } from '../platform.ts';
 
@@ -12,7 +13,7 @@ const NO_MORE_KEYS: ReadonlySet<string> = new Set();
 
 /** Secrets inside longer texts: our tokens, Authorization values, tokens in addresses, passwords in database URLs. */
 const IN_TEXT: readonly [RegExp, string][] = [
-  [/\blg[a-z]_[A-Za-z0-9_-]{20,}/g, '[REDACTED]'],
+  [new RegExp(`\\b(?:${Object.values(SECRET_PREFIXES).join('|')})_[A-Za-z0-9_-]{20,}`, 'g'), '[REDACTED]'],
   [/\b(bearer|basic) +[A-Za-z0-9._~+/=-]{8,}/gi, '$1 [REDACTED]'],
   [/([?&](?:token|ticket|code|access_token|refresh_token|client_secret|password)=)[^&\s"'\\]+/gi, '$1[REDACTED]'],
   [/([a-z][a-z0-9+.-]*:\/\/[^\s:@/"]*):[^\s@/"]+@/gi, '$1:[REDACTED]@'],

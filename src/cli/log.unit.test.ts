@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newSecret } from '../kernel/secrets.ts';
+import { newSecret, SECRET_PREFIXES, type SecretKind } from '../kernel/secrets.ts';
 import { createLog, printMail } from './log.ts';
 
 /** What a call writes. */
@@ -45,6 +45,11 @@ describe('createLog', () => {
     ['a cookie', 'legate_session=abc', (log, s) => log.info({ headers: { cookie: s } }, 'x')],
     ['a password', 'correct horse', (log, s) => log.info({ body: { email: 'a@example.com', password: s } }, 'x')],
     ['a nested token', 'abc123', (log, s) => log.info({ a: [{ accessToken: s }] }, 'x')],
+    ...(Object.keys(SECRET_PREFIXES) as SecretKind[]).map((kind): (typeof secrets)[number] => [
+      `a secret of the kind ${kind} in a message`,
+      newSecret(kind),
+      (log, s) => log.info({}, `failed for ${s}.`),
+    ]),
     ['our token as a value', newSecret('agentToken'), (log, s) => log.info({ value: s }, 'x')],
     ['our token in the message', newSecret('apiToken'), (log, s) => log.info({}, `failed for ${s}.`)],
     [

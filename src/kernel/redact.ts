@@ -1,3 +1,5 @@
+import { SECRET_PREFIXES } from './secrets.ts';
+
 export const REDACTED = '[REDACTED]';
 
 const SECRET_KEYS = [
@@ -19,14 +21,9 @@ const SECRET_KEYS = [
 ];
 /** Short names are compared whole, so that `shipping` is not a `pin`. */
 const WHOLE = new Set(['otp', 'pin', 'cvv']);
-/** Beginnings that only secrets have: ours, and those of well-known issuers. */
+/** Prefixes that only secrets have: every kind that Legate issues, and those of well-known issuers. */
 const SECRET_STARTS = [
-  'lgt_',
-  'lgk_',
-  'lgs_',
-  'lgu_',
-  'lgo_',
-  'lgd_',
+  ...Object.values(SECRET_PREFIXES).map((prefix) => `${prefix}_`),
   'sk-',
   'sk_live_',
   'sk_test_',

@@ -13,6 +13,7 @@ import {
 } from '../../../test/support/service.ts';
 import { listen } from '../../http/node.ts';
 import { newId } from '../../kernel/ids.ts';
+import { newSecret, SECRET_PREFIXES, type SecretKind } from '../../kernel/secrets.ts';
 
 interface World {
   t: TestService;
@@ -123,6 +124,22 @@ describe('GET /audit', () => {
       token: '[REDACTED]',
     });
     expect(text).not.toContain(secret);
+  });
+
+  it('redacts every kind of secret that Legate issues, as a value and inside a text', async () => {
+    const w = await world();
+    const kinds = Object.keys(SECRET_PREFIXES) as SecretKind[];
+    const secrets = kinds.map((kind) => newSecret(kind));
+    const given = Object.fromEntries(kinds.map((kind, i) => [`${kind}Value`, secrets[i]]));
+    await w.t.authorize(w.a, {
+      action: 'read',
+      resource: 'db:x',
+      arguments: { list: secrets, given, text: `use ${secrets.join(' or ')}` },
+    });
+    const { text, body } = await list(w, '');
+    expect(body[0].parameters.list).toEqual(secrets.map(() => '[REDACTED]'));
+    expect(body[0].parameters.text).toBe(`use ${secrets.map(() => '[REDACTED]').join(' or ')}`);
+    for (const secret of secrets) expect(text).not.toContain(secret);
   });
 
   it('200 with texts that nothing is found in redacted in linear time', async () => {

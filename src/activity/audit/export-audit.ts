@@ -1,5 +1,6 @@
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import { type SlotHolder, SlotShares } from '../../kernel/slots.ts';
 import type { Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { CSV_HEADER, toCsvLine, toJsonText } from './entry.ts';
@@ -7,10 +8,43 @@ import { AuditErrors } from './errors.ts';
 import { whereVisible } from './query.ts';
 import type { AuditFilter, ExportFormat } from './schema.ts';
 
-/** Exports that run at the same time in one instance. */
-const MAX_EXPORTS = 4;
-const running = new WeakMap<Platform, number>();
-/** A reader that takes nothing for so long has gone, or holds the place of somebody who reads. */
+/** Exports that run at the same time in one instance, those that administrators keep, and what one caller may hold. */
+const MAX_EXPORTS = 6;
+const MAX_EXPORTS_OF_ADMINISTRATORS = 1;
+/** One for each format. */
+const MAX_EXPORTS_OF_A_PRINCIPAL = 3;
+const MAX_EXPORTS_OF_AN_OWNER = 4;
+
+interface Running {
+  count: number;
+  readonly shares: SlotShares;
+}
+const running = new WeakMap<Platform, Running>();
+
+function runningOf(platform: Platform): Running {
+  let own = running.get(platform);
+  if (!own) {
+    own = { count: 0, shares: new SlotShares(MAX_EXPORTS_OF_A_PRINCIPAL, MAX_EXPORTS_OF_AN_OWNER) };
+    running.set(platform, own);
+  }
+  return own;
+}
+
+/** Takes a slot for an export and returns what gives it back. Administrators have no holder. 503 TOO_MANY_EXPORTS. */
+function takeSlot(platform: Platform, holder: SlotHolder | undefined): () => void {
+  const own = runningOf(platform);
+  const free = MAX_EXPORTS - (holder ? MAX_EXPORTS_OF_ADMINISTRATORS : 0) - own.count;
+  if (free <= 0 || (holder && !own.shares.hasRoomFor(holder)))
+    throw AuditErrors.TOO_MANY_EXPORTS({ headers: { 'retry-after': '10' } });
+  own.count++;
+  if (holder) own.shares.add(holder);
+  return () => {
+    own.count--;
+    if (holder) own.shares.delete(holder);
+  };
+}
+
+/** A reader that takes nothing for this long loses its slot. */
 const STALLED_MS = 60_000;
 
 interface Format {
@@ -61,19 +95,18 @@ export function exportAudit(
   visibility: Visibility,
   filter: AuditFilter,
   format: ExportFormat,
+  holder?: SlotHolder,
 ): Response {
-  const others = running.get(platform) ?? 0;
-  if (others >= MAX_EXPORTS) throw AuditErrors.TOO_MANY_EXPORTS({ headers: { 'retry-after': '10' } });
+  const release = takeSlot(platform, holder);
   const { mediaType, head, rows: render, tail } = FORMATS[format];
   const slices = slicesOf(platform, visibility, filter);
   const encoder = new TextEncoder();
   let first = true;
   let open = true;
   let stalled: NodeJS.Timeout | undefined;
-  running.set(platform, others + 1);
   const end = (): void => {
     clearTimeout(stalled);
-    if (open) running.set(platform, (running.get(platform) ?? 1) - 1);
+    if (open) release();
     open = false;
   };
   const breakOff = (controller: ReadableStreamDefaultController, error: unknown): void => {

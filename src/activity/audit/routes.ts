@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { slotHolderOf } from '../../access/principal.ts';
 import { nextPage } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
 import { AuditErrors } from './errors.ts';
@@ -40,7 +41,7 @@ export const auditRoutes = [
     errors: [AuditErrors.TOO_MANY_EXPORTS],
     handle: (call, platform) => {
       const { format, ...filter } = call.query;
-      return exportAudit(platform, call.visibility, filter, format);
+      return exportAudit(platform, call.visibility, filter, format, slotHolderOf(call.principal));
     },
   }),
   defineRoute({

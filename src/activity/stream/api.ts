@@ -7,7 +7,7 @@ import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { listEvents } from './list-events.ts';
 import { EmittedEvent, ListEvents, type StreamEvent } from './schema.ts';
-import { acceptsStream, closeStreams, streamsOf } from './stream.ts';
+import { acceptsStream, slotsOf } from './stream.ts';
 
 const MAX_REPLAY = 1000;
 
@@ -15,17 +15,23 @@ const MAX_REPLAY = 1000;
 export interface EventsApi {
   /** Answers a request for the stream; null for what is none: another path, another method, another Accept (specification 4.7). */
   handleRequest(request: Request): Promise<Response | null>;
-  /** Records an event and pushes it to the streams that may see it: those of `userId`, which is the owner of `agentId` when it is left out, of the agent, and of administrators. */
+  /**
+   * Records an event and pushes it to the streams of `userId` (by default the owner of `agentId`), of the agent and of
+   * administrators. Takes a record of specification 2.7 too and ignores its `id` and `timestamp`: the ledger assigns both.
+   * Throws 400 VALIDATION_FAILED, also for the type `audit`, which only decisions create.
+   */
   emit(event: {
     readonly type: Exclude<EventType, 'audit'>;
     readonly data: Record<string, unknown>;
     readonly agentId?: string;
     readonly userId?: string;
+    readonly id?: string;
+    readonly timestamp?: string | Date;
   }): Promise<void>;
   /** Events from `since` on, at most 1,000, newest first (specification 6.2.2). */
   replay(since: Date | string, types?: readonly EventType[]): Promise<StreamEvent[]>;
   connectionCount(): number;
-  /** Ends every stream and opens none any more. */
+  /** Ends every stream and opens no more. */
   close(): void;
 }
 
@@ -63,7 +69,7 @@ export function eventsApi(platform: Platform, actor: Actor, fetch: (request: Req
       });
       return (await listEvents(platform, { kind: 'all' }, query)).events;
     },
-    connectionCount: () => streamsOf(platform).taken,
-    close: () => closeStreams(platform),
+    connectionCount: () => slotsOf(platform).size,
+    close: () => slotsOf(platform).close(),
   };
 }

@@ -116,6 +116,12 @@ export class StreamConnection implements Listener {
     this.#outlet?.end();
   }
 
+  /** Ends the stream in favour of another caller. */
+  displace(error: { code: string; message: string }): void {
+    if (this.#blockedSince === undefined && this.#outlet) this.close(error);
+    else this.#breakOff();
+  }
+
   /** What waits would never be taken: an orderly end behind it would keep the connection, and its bytes, for as long as the reader likes. */
   #breakOff(): void {
     if (this.#closed) return;

@@ -2,7 +2,7 @@ import { defineModule } from '../../platform.ts';
 import { EventErrors } from './errors.ts';
 import { forgetOldEvents } from './retention.ts';
 import { eventRoutes } from './routes.ts';
-import { closeStreams, streamsOf } from './stream.ts';
+import { slotsOf } from './stream.ts';
 
 export { type EventsApi, eventsApi } from './api.ts';
 export { eventId, toJson } from './record.ts';
@@ -10,7 +10,7 @@ export type { StreamEvent } from './schema.ts';
 
 export const events = defineModule({
   name: 'events',
-  description: 'What happens, as it happens: a stream to follow, and pages to look back.',
+  description: 'Events: a stream of them as they happen, and pages of earlier ones.',
   routes: eventRoutes,
   errors: EventErrors,
   upkeep: forgetOldEvents,
@@ -18,8 +18,8 @@ export const events = defineModule({
     {
       name: 'event_streams',
       help: 'Event streams that are open at this process.',
-      read: (platform) => streamsOf(platform).taken,
+      read: (platform) => slotsOf(platform).size,
     },
   ],
-  stop: async (platform) => closeStreams(platform),
+  stop: async (platform) => slotsOf(platform).close(),
 });

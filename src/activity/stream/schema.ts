@@ -79,14 +79,22 @@ export const Ticket = z.object({ ticket: z.string(), expiresAt: isoTimestamp }).
 
 const MAX_DATA_BYTES = 1024 * 1024;
 
-/** What an application emits itself (specification 6.2.6). Decisions make audit entries; nobody else does. */
+/**
+ * An event that the application emits (specification 6.2.6). A record of specification 2.7 fits: its `id` and `timestamp`
+ * are ignored, since the ledger assigns both. Type `audit` is refused, since only decisions create audit entries.
+ */
 export const EmittedEvent = z.strictObject({
   type: z.custom<Exclude<EventType, 'audit'>>(
     (name) => typeof name === 'string' && name !== 'audit' && Object.hasOwn(EVENT_TYPES, name),
     {
-      error: ({ input }) => `${String(input)} is not a type of event that can be emitted`,
+      error: ({ input }) =>
+        input === 'audit'
+          ? 'must not be audit: only decisions create audit entries'
+          : `must be a type of event; ${String(input)} is none`,
     },
   ),
+  id: z.unknown().optional(),
+  timestamp: z.unknown().optional(),
   data: jsonObject(MAX_DATA_BYTES),
   agentId: text(64).optional(),
   userId: text(128).optional(),

@@ -8,6 +8,7 @@ import {
   type TestUser,
 } from '../../../test/support/service.ts';
 import { openStream, type Stream } from '../../../test/support/stream.ts';
+import { newSecret } from '../../kernel/secrets.ts';
 
 let t: TestService;
 let owner: TestUser;
@@ -387,6 +388,24 @@ describe('a stream of somebody whom the application signed in', () => {
   });
 });
 
+describe('GET /api/legate/events/stream?ticket=', () => {
+  it('opens no write transaction for a text that is not a ticket', async () => {
+    const one = await own({});
+    const { ledger } = one.legate.platform;
+    const change = ledger.change.bind(ledger);
+    let changes = 0;
+    ledger.change = ((...args: Parameters<typeof change>) => {
+      changes++;
+      return change(...args);
+    }) as typeof ledger.change;
+    for (const ticket of ['x', `lge_${'a'.repeat(49)}`, newSecret('agentToken')])
+      expect((await open({ query: { ticket } }, one)).seen[0]?.data.code).toBe('UNAUTHORIZED');
+    expect(changes).toBe(0);
+    expect((await open({ query: { ticket: newSecret('streamTicket') } }, one)).seen[0]?.data.code).toBe('UNAUTHORIZED');
+    expect(changes).toBe(1);
+  });
+});
+
 describe('GET /events, and in process', () => {
   it('200: newest first, by filter and page, what is theirs', async () => {
     const user = await t.user();
@@ -422,6 +441,9 @@ describe('GET /events, and in process', () => {
     ]);
     expect(await one.legate.events.replay(since, ['audit'])).toEqual([]);
     await expect(one.legate.events.emit({ type: 'no.such' as never, data: {} })).rejects.toThrow('no.such');
+    await expect(one.legate.events.emit({ type: 'audit' as never, data: {} })).rejects.toMatchObject({
+      details: { issues: [{ path: 'type', message: 'must not be audit: only decisions create audit entries' }] },
+    });
     const agent = await one.agent(user);
     await one.legate.events.emit({ type: 'cost.recorded', agentId: agent.id, data: { of: 'the agent' } });
     await stream.until(() => stream.seen.some((s) => s.data.data.of === 'the agent'));
@@ -445,6 +467,21 @@ describe('GET /events, and in process', () => {
     one.legate.events.close();
     await stream.end();
     expect((await open({ as: user }, one)).status).toBe(503);
+  });
+
+  it('emit takes a record as it stands on the stream, and assigns id and timestamp itself', async () => {
+    const one = await own({});
+    const user = await one.user();
+    await one.legate.events.emit({ type: 'cost.recorded', userId: user.id, data: { n: 1 } });
+    const [record] = await one.legate.events.replay(new Date(0), ['cost.recorded']);
+    one.clock.advance(60_000);
+    const { id, type, timestamp, data, userId } = record as NonNullable<typeof record>;
+    await one.legate.events.emit({ id, type: type as 'cost.recorded', timestamp, data, userId: userId as string });
+    const [second, first] = await one.legate.events.replay(new Date(0), ['cost.recorded']);
+    expect(first).toEqual(record);
+    expect(second).toMatchObject({ type, data, userId });
+    expect(second?.id).not.toBe(id);
+    expect(new Date(second?.timestamp as string).getTime() - new Date(timestamp).getTime()).toBe(60_000);
   });
 
   it('validateToken of the application says who listens', async () => {

@@ -7,7 +7,8 @@ import { EventErrors } from './errors.ts';
 import { hubOf } from './hub.ts';
 import { forgottenUpTo } from './retention.ts';
 import type { StreamQuery } from './schema.ts';
-import { subscriberOf } from './subscriber.ts';
+import { type StreamSlot, StreamSlots } from './slots.ts';
+import { type Subscriber, subscriberOf } from './subscriber.ts';
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -17,30 +18,16 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 } as const;
 
-/** Streams of one service. */
-interface Streams {
-  readonly open: Set<StreamConnection>;
-  /** Open ones and those that are being opened. */
-  taken: number;
-  closed: boolean;
-}
+const slots = new WeakMap<Platform, StreamSlots>();
 
-const all = new WeakMap<Platform, Streams>();
-
-export function streamsOf(platform: Platform): Streams {
-  let streams = all.get(platform);
-  if (!streams) {
-    streams = { open: new Set(), taken: 0, closed: false };
-    all.set(platform, streams);
+/** The connections of one service. */
+export function slotsOf(platform: Platform): StreamSlots {
+  let own = slots.get(platform);
+  if (!own) {
+    own = new StreamSlots(platform.config.events.maxConnections);
+    slots.set(platform, own);
   }
-  return streams;
-}
-
-/** Ends every stream, so that clients connect again elsewhere, and opens none any more. */
-export function closeStreams(platform: Platform): void {
-  const streams = streamsOf(platform);
-  streams.closed = true;
-  for (const connection of [...streams.open]) connection.close();
+  return own;
 }
 
 export function acceptsStream(request: Request): boolean {
@@ -55,53 +42,60 @@ const tooMany = (): Response =>
   });
 
 /**
- * Opens a stream (specification 4.7 and 6.2, contract 13). A place is taken before anything is waited for, so exactly
- * `events.maxConnections` get in. Who proves nothing gets one `error` event with status 200, as specified.
+ * Opens a stream (specification 4.7 and 6.2, contract 13). A connection is reserved before anything is awaited, so exactly
+ * `events.maxConnections` are open. Only when all are in use and a caller exceeds its share does it matter who asks. A caller
+ * whose credential is refused gets one `error` event with status 200, as specified.
  */
 export async function openStream(
   platform: Platform,
   call: Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request' | 'authenticateAs'>,
 ): Promise<Response> {
   if (!acceptsStream(call.request)) throw EventErrors.NOT_ACCEPTABLE();
-  const streams = streamsOf(platform);
-  const { maxConnections, heartbeatIntervalMs, eventTypes } = platform.config.events;
-  if (streams.closed || streams.taken >= maxConnections) return tooMany();
-  streams.taken++;
-  let connection: StreamConnection | undefined;
-  const release = (): void => {
-    streams.taken--;
-    if (connection) streams.open.delete(connection);
-  };
+  const streams = slotsOf(platform);
+  let slot = streams.reserve();
+  if (!slot && (streams.closed || !streams.mayDisplace)) return tooMany();
   try {
     const subscriber = await subscriberOf(platform, call);
-    const { after, gap } = await cursorOf(platform, call);
-    const wanted = call.query.types;
-    connection = new StreamConnection({
-      hub: hubOf(platform),
-      after,
-      types: new Set(wanted ? eventTypes.filter((type) => wanted.includes(type)) : eventTypes),
-      visibility: subscriber.visibility,
-      heartbeatMs: heartbeatIntervalMs,
-      expiresAt: subscriber.expiresAt,
-      now: () => platform.clock.now(),
-      prove: subscriber.prove,
-      notice: gap
-        ? { code: 'REPLAY_GAP', message: 'Events before the oldest one kept are gone: the replay begins there.' }
-        : undefined,
-      onClose: release,
-    });
-    streams.open.add(connection);
-    // What ended while the stream was being opened is noticed now.
-    connection.doubt();
-    return new Response(connection.body, { status: 200, headers: HEADERS });
+    if (slot) streams.assign(slot, subscriber.holder);
+    else slot = streams.claim(subscriber.holder);
+    if (!slot) return tooMany();
+    return await connect(platform, call, subscriber, slot);
   } catch (error) {
-    if (!connection) release();
+    if (slot && !slot.connection) streams.release(slot);
     if (!(error instanceof LegateError) || (error.status !== 401 && error.status !== 403)) throw error;
     return new Response(errorEvent(error.status === 401 ? 'UNAUTHORIZED' : error.code, error.message), {
       status: 200,
       headers: HEADERS,
     });
   }
+}
+
+async function connect(
+  platform: Platform,
+  call: Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request'>,
+  subscriber: Subscriber,
+  slot: StreamSlot,
+): Promise<Response> {
+  const { heartbeatIntervalMs, eventTypes } = platform.config.events;
+  const { after, gap } = await cursorOf(platform, call);
+  const wanted = call.query.types;
+  slot.connection = new StreamConnection({
+    hub: hubOf(platform),
+    after,
+    types: new Set(wanted ? eventTypes.filter((type) => wanted.includes(type)) : eventTypes),
+    visibility: subscriber.visibility,
+    heartbeatMs: heartbeatIntervalMs,
+    expiresAt: subscriber.expiresAt,
+    now: () => platform.clock.now(),
+    prove: subscriber.prove,
+    notice: gap
+      ? { code: 'REPLAY_GAP', message: 'Events before the oldest one kept are gone: the replay begins there.' }
+      : undefined,
+    onClose: () => slotsOf(platform).release(slot),
+  });
+  // What ended while the stream was being opened is noticed now.
+  slot.connection.doubt();
+  return new Response(slot.connection.body, { status: 200, headers: HEADERS });
 }
 
 /** Where a stream begins: behind the event of Last-Event-ID, at `since`, or at the end of the ledger. */

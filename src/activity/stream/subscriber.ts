@@ -1,7 +1,8 @@
-import type { Visibility } from '../../access/principal.ts';
+import { slotHolderOf, type Visibility } from '../../access/principal.ts';
 import type { Call } from '../../http/route.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { CommonErrors, invalidCredential } from '../../kernel/errors.ts';
+import type { SlotHolder } from '../../kernel/slots.ts';
 import { findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { StreamQuery } from './schema.ts';
@@ -14,6 +15,8 @@ const EXTERNAL_MS = HOUR_MS;
 
 /** Who listens, how far they see, and how that is proved again. */
 export interface Subscriber {
+  /** Whose share of the connections it counts against. undefined: nobody's. */
+  readonly holder: SlotHolder | undefined;
   readonly visibility: Visibility;
   readonly expiresAt: number | null;
   readonly prove: () => Promise<Visibility>;
@@ -29,7 +32,7 @@ export async function subscriberOf(
   platform: Platform,
   { query, request, authenticateAs }: Asking,
 ): Promise<Subscriber> {
-  if (!platform.config.events.requireAuth) return { visibility: ALL, expiresAt: null, prove: async () => ALL };
+  if (!platform.config.events.requireAuth) return { holder: undefined, visibility: ALL, expiresAt: null, prove: async () => ALL };
   const proved = async (credential?: string): Promise<Subscriber> => {
     const { principal, visibility, reauthorize } = await authenticateAs(mayFollow, credential);
     if (principal.kind === 'user' && principal.via === 'external') {
@@ -39,9 +42,10 @@ export async function subscriberOf(
         if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
         return (await authenticateAs(mayFollow)).visibility;
       };
-      return { visibility, expiresAt, prove };
+      return { holder: slotHolderOf(principal), visibility, expiresAt, prove };
     }
     return {
+      holder: slotHolderOf(principal),
       visibility,
       expiresAt: 'expiresAt' in principal ? principal.expiresAt : null,
       prove: () => reauthorize(platform.database.read),
@@ -59,16 +63,23 @@ export async function subscriberOf(
       if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
       return visibility;
     };
-    return { visibility, expiresAt, prove };
+    return { holder: slotHolderOf(user), visibility, expiresAt, prove };
   }
   const token = query.token ?? /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim();
   const own = token === undefined ? undefined : await byOwnFunction(platform, token);
   if (own) return own;
-  const subscriber = await proved(query.token);
-  return subscriber;
+  return proved(query.token);
 }
 
 const ALL: Visibility = { kind: 'all' };
+
+const holderOfView = (visibility: Visibility): SlotHolder | undefined =>
+  visibility.kind === 'all'
+    ? undefined
+    : {
+        principal: visibility.kind === 'agent' ? visibility.agentId : visibility.userId,
+        owner: visibility.userId,
+      };
 
 /** `events.validateToken` of the application: a user id or an agent id, or null. */
 async function byOwnFunction(platform: Platform, token: string): Promise<Subscriber | undefined> {
@@ -90,5 +101,5 @@ async function byOwnFunction(platform: Platform, token: string): Promise<Subscri
     if (!again) throw CommonErrors.UNAUTHORIZED();
     return again;
   };
-  return { visibility: first, expiresAt: null, prove };
+  return { holder: holderOfView(first), visibility: first, expiresAt: null, prove };
 }

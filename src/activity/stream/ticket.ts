@@ -4,7 +4,7 @@ import { readCookie, sessionCookieName } from '../../access/session-cookie.ts';
 import type { Call } from '../../http/route.ts';
 import { isoTime, MINUTE_MS } from '../../kernel/clock.ts';
 import { seal, unseal } from '../../kernel/encryption.ts';
-import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 
 const PURPOSE = 'stream ticket';
@@ -44,8 +44,12 @@ export async function createTicket(
   return { ticket, expiresAt: isoTime(expiresAt) };
 }
 
-/** Takes a ticket, by one atomic statement: of many at once one gets it. undefined: it is none, was used, or has expired. */
+/**
+ * Uses up a ticket in one atomic statement, so that only one of several concurrent requests gets it. Returns undefined if it
+ * is unknown, used or expired. A text that is not a ticket at all causes no write transaction.
+ */
 export async function takeTicket(platform: Platform, ticket: string): Promise<TicketHolder | undefined> {
+  if (secretKind(ticket) !== 'streamTicket') return undefined;
   const tokenHash = secretHash(ticket);
   const row = await platform.ledger.change(UNKNOWN, ({ db }) =>
     db.deleteFrom('stream_tickets').where('token_hash', '=', tokenHash).returningAll().executeTakeFirst(),

@@ -1,0 +1,86 @@
+import { type SlotHolder, SlotShares } from '../../kernel/slots.ts';
+import type { StreamConnection } from './connection.ts';
+
+/** Up to here one principal may hold every connection: small caps are not shared out. */
+const LEAST_SHARE = 10;
+
+const DISPLACED = {
+  code: 'TOO_MANY_CONNECTIONS',
+  message: 'All connections are in use, and this caller holds more than its share. Close streams that are not needed.',
+} as const;
+
+/** One of the connections that `events.maxConnections` allows. */
+export interface StreamSlot {
+  /** undefined: an administrator, or nobody in particular. Such a slot is never taken away. */
+  holder: SlotHolder | undefined;
+  connection: StreamConnection | undefined;
+}
+
+/**
+ * The connections of one service. As long as some are free, everybody gets one. When all are in use, a caller within its share
+ * (half of them for a principal, three quarters for an owner, at least 10) takes one from a caller above its share.
+ */
+export class StreamSlots {
+  readonly #max: number;
+  readonly #shares: SlotShares;
+  readonly #slots = new Set<StreamSlot>();
+  closed = false;
+
+  constructor(max: number) {
+    this.#max = max;
+    this.#shares = new SlotShares(
+      Math.max(LEAST_SHARE, Math.floor(max / 2)),
+      Math.max(LEAST_SHARE, Math.floor((max * 3) / 4)),
+    );
+  }
+
+  /** Connections that are open or being opened. */
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  /** Whether a full service may still let a caller in, depending on who it is. */
+  get mayDisplace(): boolean {
+    return this.#shares.exceeded;
+  }
+
+  /** Takes a free connection before the caller is known. Returns undefined if there is none. */
+  reserve(): StreamSlot | undefined {
+    if (this.closed || this.#slots.size >= this.#max) return undefined;
+    const slot: StreamSlot = { holder: undefined, connection: undefined };
+    this.#slots.add(slot);
+    return slot;
+  }
+
+  /** Takes a connection, if need be from a caller above its share. Returns undefined if there is none. */
+  claim(holder: SlotHolder | undefined): StreamSlot | undefined {
+    if (this.#slots.size >= this.#max && (!holder || this.#shares.hasRoomFor(holder))) this.#displace();
+    const slot = this.reserve();
+    if (slot) this.assign(slot, holder);
+    return slot;
+  }
+
+  /** Counts a reserved connection for its caller. */
+  assign(slot: StreamSlot, holder: SlotHolder | undefined): void {
+    slot.holder = holder;
+    if (holder) this.#shares.add(holder);
+  }
+
+  release(slot: StreamSlot): void {
+    if (this.#slots.delete(slot) && slot.holder) this.#shares.delete(slot.holder);
+  }
+
+  /** Ends every stream, so that clients connect again elsewhere, and opens no more. */
+  close(): void {
+    this.closed = true;
+    for (const { connection } of [...this.#slots]) connection?.close();
+  }
+
+  /** Ends the newest stream of a caller above its share. */
+  #displace(): void {
+    let newest: StreamConnection | undefined;
+    for (const { holder, connection } of this.#slots)
+      if (holder && connection && this.#shares.isExceededBy(holder)) newest = connection;
+    newest?.displace(DISPLACED);
+  }
+}
