@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { agents } from '../../src/authorization/agents/index.ts';
+import { eventsOf } from '../support/events.ts';
 import { ask, code, exchange, type Person, register, signUp } from '../support/oauth.ts';
 import { type Answered, createTestService, type Json, type TestAgent, type TestService } from '../support/service.ts';
 
@@ -161,5 +163,74 @@ describe('agents of a narrowed credential', () => {
     const status = async (a: Json) => (await t.call('GET', `/agents/${a.id}`, { as: person })).body.status;
     expect(await Promise.all(made.map(status))).toEqual(['revoked', 'revoked', 'active', 'active']);
     expect((await t.call('GET', '/agents', { as: first.token })).status).toBe(401);
+  });
+
+  it('are revoked by upkeep once their grant has expired, and only then', async () => {
+    const s = await createTestService();
+    const owner = await signUp(s);
+    const client = await register(s);
+    const asked = ask(client, { scope: 'agents:write' });
+    const { access_token } = (await exchange(s, asked, await code(s, owner, asked))).body;
+    const body = { ownerId: owner.id, name: 'n', type: 'service', permissions: [] };
+    const { id, token } = (await s.call('POST', '/agents', { as: access_token, body })).body;
+    const kept = await s.agent(owner);
+    const { database, clock } = s.legate.platform;
+    const { expires_at } = await database.read
+      .selectFrom('oauth_grants')
+      .select('expires_at')
+      .executeTakeFirstOrThrow();
+    const statuses = async (): Promise<string[]> => {
+      await agents.upkeep?.(s.legate.platform);
+      return Promise.all([id, kept.id].map(async (a) => (await s.legate.agents.get(a)).status));
+    };
+    s.clock.advance(Number(expires_at) - clock.now() - 1);
+    expect(await statuses()).toEqual(['active', 'active']);
+    s.clock.advance(1);
+    expect(await statuses()).toEqual(['revoked', 'active']);
+    expect((await s.call('GET', `/agents/${id}`, { as: token })).status).toBe(401);
+    expect(await statuses()).toEqual(['revoked', 'active']);
+    const revoked = (await eventsOf(s, id)).filter((e) => e.type === 'agent.revoked');
+    expect(revoked.map((e) => e.data)).toEqual([{ agentId: id, reason: 'grant-ended' }]);
+  });
+});
+
+describe('an agent that manages what concerns itself', () => {
+  it('makes and changes webhooks only while it may read events', async () => {
+    const webhooks = own('webhooks', 'read', 'write');
+    const agent = await t.agent(person, { permissions: [webhooks] });
+    const hook = (as: string) =>
+      t.call('POST', '/webhooks', { as, body: { url: 'https://example.com/hook', types: ['agent.created'] } });
+    const refused = await hook(agent.token);
+    expect([refused.status, refused.body.error.code]).toEqual([403, 'FORBIDDEN']);
+    expect((await t.call('GET', '/webhooks', { as: person })).body).toEqual([]);
+
+    await patch(person.token, agent.id, { permissions: [webhooks, own('events', 'read')] });
+    const made = await hook(agent.token);
+    expect(made.status, made.text).toBe(201);
+    const change = () =>
+      t.call('PATCH', `/webhooks/${made.body.id}`, { as: agent.token, body: { types: ['agent.revoked'] } });
+    expect(outcome(await change())).toBe(200);
+
+    await patch(person.token, agent.id, { permissions: [webhooks] });
+    expect(outcome(await change())).toBe('FORBIDDEN');
+    expect(outcome(await hook(agent.token))).toBe('FORBIDDEN');
+    expect((await t.call('DELETE', `/webhooks/${made.body.id}`, { as: person })).status).toBe(204);
+  });
+
+  it("neither raises nor removes its own budgets, but those of its owner's other agents", async () => {
+    const budgets = own('budgets', 'read', 'write');
+    const [agent, other] = [await t.agent(person, { permissions: [budgets] }), await t.agent(person)];
+    const budget = async (agentId: string) => {
+      const body = { agentId, metric: 'calls', window: 'day', limit: 5, onExceed: 'deny' };
+      const made = await t.call('POST', '/budgets', { as: person, body });
+      expect(made.status, made.text).toBe(201);
+      return made.body.id as string;
+    };
+    const [mine, theirs] = [await budget(agent.id), await budget(other.id)];
+    const change = (id: string) => t.call('PATCH', `/budgets/${id}`, { as: agent.token, body: { limit: 1000 } });
+    const remove = (id: string) => t.call('DELETE', `/budgets/${id}`, { as: agent.token });
+    expect([outcome(await change(mine)), outcome(await remove(mine))]).toEqual(['FORBIDDEN', 'FORBIDDEN']);
+    expect((await t.call('GET', `/budgets/${mine}`, { as: person })).body).toMatchObject({ limit: 5 });
+    expect([outcome(await change(theirs)), outcome(await remove(theirs))]).toEqual([200, 204]);
   });
 });
