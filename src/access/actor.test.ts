@@ -79,8 +79,8 @@ describe('the actor of an event', () => {
     await t.authorize(agent, { action: 'pay', resource: 'bank' });
     expect((await newestOf(t, 'approval.requested')).actor).toMatchObject({ kind: 'agent', id: agent.id });
     t.clock.advance(301_000);
-    const { lapseApprovals } = await import('../authorization/approvals/lapse-approvals.ts');
-    await lapseApprovals(t.legate.platform);
+    const { expireApprovals } = await import('../authorization/approvals/expire-approvals.ts');
+    await expireApprovals(t.legate.platform);
     expect((await newestOf(t, 'approval.resolved')).actor).toEqual({ kind: 'system', id: 'system' });
   });
 

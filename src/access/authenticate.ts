@@ -17,17 +17,16 @@ export interface ExternalUser {
   tenantId?: string | null | undefined;
 }
 
-/** A principal, and what is needed to prove it again. */
+/** A principal, and the means to authenticate it again. */
 export interface Proof {
   readonly principal: Principal;
-  /** Epoch up to which it is known to hold; -1 when that is not known. */
+  /** Epoch up to which it is known to be valid; -1 if unknown. */
   readonly epoch: number;
   readonly reauthenticate: (db: Db) => Promise<Principal>;
-  /** The credential came in a cookie, so the browser may have sent it unasked. */
+  /** The credential came in a cookie, so a browser may have sent it for another site. */
   readonly byCookie: boolean;
 }
 
-/** Longest credential that is looked at. */
 const MAX_CREDENTIAL_CHARS = 16_384;
 
 interface CachedUser {
@@ -35,20 +34,20 @@ interface CachedUser {
   readonly epoch: number;
   readonly provedAt: number;
 }
-/** Time alone changes some credentials: a session that is used expires later. */
+/** Some credentials change with time alone: a session expires later when it is used. */
 const PROVE_AGAIN_MS = 30 * SECOND_MS;
 const MAX_CACHED = 20_000;
 
-/** What a credential's header was made into. */
+/** A parsed credential header. */
 interface KnownHeader {
   readonly header: string;
   readonly token: string;
-  /** undefined: no secret of ours, by its checksum too. */
+  /** undefined: not a secret of this service, or its checksum is wrong. */
   readonly kind: CredentialKind | undefined;
   readonly tokenHash: string;
 }
 
-/** Turns whatever a request carries into a principal. Knows no kind of credential by name: modules declare theirs. */
+/** Turns the credential of a request into a principal. Modules declare the kinds of credentials. */
 export class Authenticator {
   readonly #platform: Platform;
   readonly #credentials: ReadonlyMap<CredentialKind, Credential>;
@@ -65,7 +64,7 @@ export class Authenticator {
     this.cookieName = sessionCookieName(platform.baseUrl, platform.config.service.name);
   }
 
-  /** Throws 401 when a credential is present that proves nothing. */
+  /** Throws 401 for an invalid credential. Without a credential the principal is anonymous. */
   async authenticate(request: Request): Promise<Proof> {
     const header = request.headers.get('authorization');
     if (header !== null && this.isOurs(header)) return this.#bySecret(bearerToken(header), false);
@@ -82,23 +81,24 @@ export class Authenticator {
       };
     }
     const principal = externalPrincipal(external);
-    // What proved the user may be a cookie of the application. Browsers name the origin of every change, so only they are held to it.
+    // The application may have used a cookie of its own. Browsers send Origin with every change, so only they are
+    // checked.
     const byCookie =
       header === null && request.headers.has('origin') && request.headers.get('sec-fetch-site') !== 'same-origin';
     return { principal, epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => principal, byCookie };
   }
 
-  /** By a credential that came another way than in the Authorization header. Throws 401. */
+  /** Authenticates by a secret that came outside the Authorization header. Throws 401. */
   bySecret(secret: string): Promise<Proof> {
     return this.#bySecret(secret, false);
   }
 
-  /** False: this Authorization header is for the embedder's own sign-in to judge. */
+  /** Returns false if the embedder's own sign-in has to judge this Authorization header. */
   isOurs(header: string): boolean {
     return this.#hook === undefined || (isBearer(header) && this.#kindByLooks(bearerToken(header)) !== undefined);
   }
 
-  /** Enough to pick who verifies. */
+  /** Picks the credential kind that verifies this token; the token may still be invalid. */
   #kindByLooks(token: string): CredentialKind | undefined {
     return secretKindByPrefix(token) ?? this.#recognised(token);
   }
@@ -109,9 +109,9 @@ export class Authenticator {
   }
 
   /**
-   * The hot path's way: from memory when possible. What it gives may be older than the newest change; the ledger proves it
-   * again under its lock before anything is decided on it. A connection mostly sends the same header again: what it was
-   * hashed to is kept as long as the `connection`.
+   * For the hot path: answers from memory if possible. The result may be older than the newest change; the ledger
+   * authenticates again under its lock before it decides. A connection mostly repeats its header, so the hash is cached
+   * per `connection`.
    */
   cachedBearer(header: string, connection: object): Proof | Promise<Proof> {
     const { policy } = this.#platform;
@@ -147,15 +147,18 @@ export class Authenticator {
     return this.#byKnown(known, false);
   }
 
-  /** Whether {@link provenOn} can judge this request: it has a Bearer token or a session cookie that are not for the embedder's sign-in. */
+  /**
+   * Whether {@link provenOn} accepts this request: its Bearer token or session cookie is not for the embedder's own
+   * sign-in.
+   */
   canProve(authorization: string | undefined, cookies: string | undefined): boolean {
     if (authorization !== undefined) return this.isOurs(authorization);
     return cookies !== undefined && readCookie(cookies, this.cookieName) !== undefined;
   }
 
   /**
-   * Proves the Bearer token or session cookie of a request on `connection`, from the database as {@link authenticate} does, without
-   * a Request. Only for requests that {@link canProve} accepts. Throws 401.
+   * Authenticates the Bearer token or session cookie of a request on `connection` against the database, as {@link
+   * authenticate} does, but without a Request. Only for requests that {@link canProve} accepts. Throws 401.
    */
   provenOn(connection: object, authorization: string | undefined, cookies = ''): Promise<Proof> {
     if (authorization !== undefined) return this.#byKnown(this.#known(authorization, connection, bearerToken), false);
@@ -218,7 +221,7 @@ function bearerToken(header: string): string {
   return header.slice(7).trim();
 }
 
-/** Throws (500, with the reason in the log) when the embedder's function gives what is no user. */
+/** Throws (500, with the reason in the log) if the embedder's function returns an invalid user. */
 function externalPrincipal({ userId, role, tenantId }: ExternalUser): Principal {
   if (!text(128).safeParse(userId).success)
     throw new Error('authenticate gave a userId that is not a text of 1 to 128 characters');

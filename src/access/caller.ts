@@ -2,7 +2,7 @@ import type { Db } from '../storage/index.ts';
 import type { Actor } from './actor.ts';
 import { ANONYMOUS, type Principal, type Visibility } from './principal.ts';
 
-/** Who calls a use case, and how far they see. A `Call` of a route is one. */
+/** The caller of a use case and how far it sees. A `Call` of a route is a Caller. */
 export interface Caller {
   readonly visibility: Visibility;
   /** Proves credential and right again under the lock of a change. Throws 401 or 403. */

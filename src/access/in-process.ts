@@ -1,9 +1,12 @@
 type Times = 'expiresAt' | 'since' | 'until';
 
-/** Input of an endpoint as an application in process gives it: a time may be a Date. */
+/** Input of an endpoint called in process, where a time may be a Date. */
 export type InProcess<T> = { [K in keyof T]: K extends Times ? T[K] | Date : T[K] };
 
-/** The same as it would come over HTTP. What is not an object is for the schema to refuse, and so is a Date that is none. */
+/**
+ * Converts the input to what HTTP would carry. Anything but an object, and an invalid Date, is left for the schema to
+ * refuse.
+ */
 export function asOverHttp(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
   return Object.fromEntries(

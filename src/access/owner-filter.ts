@@ -1,6 +1,9 @@
 import { text } from '../kernel/json.ts';
 
-/** What belongs to one owner, or to the owners of one tenant (contract 4). For an admin; to others it leaves all or nothing. */
+/**
+ * Restricts a list to one owner or one tenant (contract 4). Meant for admins: for others the list stays as it is or is
+ * empty.
+ */
 export const OwnerFilter = {
   ownerId: text(128).optional(),
   tenantId: text(128).optional(),

@@ -1,6 +1,6 @@
 import type { Db, UserRow } from '../storage/index.ts';
 
-/** The people who own agents, as the areas outside `people` know them. `people/users` implements it. */
+/** Access to the owners of agents for areas outside `people`. `people/users` implements it. */
 export interface Owners {
   find(db: Db, userId: string): Promise<UserRow | undefined>;
   /** Adds the bare record of a user of the embedding application, if there is none yet. */

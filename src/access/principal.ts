@@ -1,7 +1,7 @@
-import type { SlotHolder } from '../kernel/slots.ts';
 import { CommonErrors } from '../kernel/errors.ts';
+import type { SlotHolder } from '../kernel/slots.ts';
 
-/** Who is calling now, whatever proved it. */
+/** The caller, independent of the credential that proved it. */
 export type Principal =
   | { readonly kind: 'anonymous' }
   | {
@@ -13,10 +13,10 @@ export type Principal =
       readonly via: 'session' | 'apiToken' | 'external';
       /** Session or API token id. */
       readonly credentialId: string | null;
-      /** An API token may be narrowed; undefined is the whole power of the user. */
+      /** Scopes of a narrowed API token; undefined: all rights of the user. */
       readonly scopes: ReadonlySet<string> | undefined;
       readonly expiresAt: number | null;
-      /** The person has to set up a second factor first (`users.requireSecondFactor`). */
+      /** The user has to set up a second factor first (`users.requireSecondFactor`). */
       readonly secondFactorDue?: boolean;
     }
   | {
@@ -30,7 +30,9 @@ export type Principal =
       /** An access token of our authorization server: an agent acting for a user within scopes. */
       readonly kind: 'accessToken';
       readonly agentId: string;
-      /** The agent that acts for `agentId` with an exchanged token (RFC 8693, section 4.1); null for every other token. */
+      /**
+       * The agent that acts for `agentId` with an exchanged token (RFC 8693, section 4.1); null for every other token.
+       */
       readonly actorId: string | null;
       readonly userId: string;
       readonly clientId: string;
@@ -41,19 +43,21 @@ export type Principal =
 
 export type UserPrincipal = Extract<Principal, { kind: 'user' }>;
 
-/** For routes that let nobody but `user` or `admin` in. Throws 403. */
+/** For routes with access `user` or `admin`. Throws 403. */
 export function asUser(principal: Principal): UserPrincipal {
   if (principal.kind !== 'user') throw CommonErrors.FORBIDDEN();
   return principal;
 }
 
-/** The agent for which decisions are made when the caller names none: the actor of an exchanged token, not its subject. */
+/**
+ * The agent that decisions are about if the caller names none. For an exchanged token it is the actor, not the subject.
+ */
 export function actingAgent(principal: Principal | null): string | undefined {
   if (principal?.kind === 'agent') return principal.agentId;
   return principal?.kind === 'accessToken' ? (principal.actorId ?? principal.agentId) : undefined;
 }
 
-/** Less than the whole power of a person: an agent token, an access token, or an API token with scopes. */
+/** Has less than all rights of a person: an agent token, an access token, or an API token with scopes. */
 export const isNarrowed = (principal: Principal): boolean =>
   principal.kind === 'agent' ||
   principal.kind === 'accessToken' ||
@@ -62,21 +66,21 @@ export const isNarrowed = (principal: Principal): boolean =>
 export const ANONYMOUS: Principal = { kind: 'anonymous' };
 
 /**
- * How far a principal sees on a route: everything, what one user owns, or one agent only. Every query of a store takes
- * a reach, so that what is out of reach is as if it did not exist.
+ * How far a principal sees on a route: everything, what one user owns, or one agent. Every query of a store takes a
+ * visibility, so that rows out of reach look as if they did not exist.
  */
 export type Visibility =
   | { readonly kind: 'all' }
   | { readonly kind: 'owner'; readonly userId: string }
   | { readonly kind: 'agent'; readonly agentId: string; readonly userId: string };
 
-/** How far a list goes: a reach, or what of it the list was asked for. */
+/** The visibility of a list, restricted by its filter. */
 export type ListVisibility =
   | Visibility
   | { readonly kind: 'tenant'; readonly tenantId: string }
   | { readonly kind: 'nothing' };
 
-/** The service's own resources, for which an agent can hold permissions. */
+/** Resources of the service itself, for which an agent can hold permissions. */
 export type OwnResource =
   | 'legate:agents'
   | 'legate:audit'
@@ -93,18 +97,18 @@ export type OwnResource =
 export type Access =
   /** Anyone, with or without a credential. */
   | 'public'
-  /** A person or their unscoped API token: what is about themselves. */
+  /** A person, or their API token without scopes: for what concerns themselves. */
   | 'user'
-  /** As `user`, and also somebody who has to set up a second factor first: for what that takes, and for signing out. */
+  /** As `user`, and also a person who has yet to set up a second factor: for that set-up and for signing out. */
   | 'enrolling'
   | 'admin'
   | {
-      /** The scope that an access token or a narrowed API token needs; none: those are refused. */
+      /** The scope that an access token or a narrowed API token needs. Without one, these are refused. */
       readonly scope?: string;
       /** The own resource and action for which an agent may hold a permission. */
       readonly resource: OwnResource;
       readonly action: 'read' | 'write' | 'check';
-      /** An agent without that permission may call for itself. */
+      /** Whether an agent without that permission may call for itself. */
       readonly self: boolean;
     };
 

@@ -5,7 +5,10 @@ import type { Access, Principal, Visibility } from './principal.ts';
 
 const ALL: Visibility = { kind: 'all' };
 
-/** How far this principal sees on a route that declares `who` (contract 4). Throws 401 without a credential, 403 without the right. */
+/**
+ * Returns how far a principal sees on a route that declares the access `who` (contract 4). Throws 401 without a
+ * credential and 403 without the right.
+ */
 export async function visibilityOf(
   platform: Platform,
   principal: Principal,

@@ -5,7 +5,7 @@ import type { ListVisibility, Visibility } from './principal.ts';
 
 const eb = expressionBuilder<Tables, 'costs'>();
 
-/** Which rows are within reach, of a table whose rows are about an agent (`agent_id`) and have its owner beside it (`user_id`). */
+/** The condition for visible rows, in tables whose rows name an agent (`agent_id`) and its owner (`user_id`). */
 export function whereVisible(visibility: ListVisibility): Expression<SqlBool> {
   switch (visibility.kind) {
     case 'all':
@@ -25,7 +25,7 @@ export function whereVisible(visibility: ListVisibility): Expression<SqlBool> {
 export const ownersOf = (tenantId: string) =>
   eb.selectFrom('users').select('users.id').where('users.tenant_id', '=', tenantId);
 
-/** What of a reach belongs to the owner or the tenant that is asked for. */
+/** Restricts a visibility to the owner or tenant of the filter. */
 export async function restrictTo(
   db: Db,
   visibility: Visibility,

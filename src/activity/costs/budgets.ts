@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/caller.ts';
-import { assertNotItself, findChangeable } from '../../authorization/agents/index.ts';
+import { assertNotItself, getChangeableAgent } from '../../authorization/agents/index.ts';
 import { newId } from '../../kernel/ids.ts';
 import { changedFields, type NewEvent } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -18,7 +18,7 @@ const MAX_BUDGETS_PER_AGENT = 20;
 export async function createBudget(platform: Platform, caller: Caller, input: CreateBudget): Promise<Budget> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    const agent = await findChangeable(db, await caller.reauthorize(db), input.agentId);
+    const agent = await getChangeableAgent(db, await caller.reauthorize(db), input.agentId);
     await assertRoomForBudget(db, agent.id);
     const start = windowStart(input.window, now);
     const currency = input.metric === 'cost' ? (input.currency ?? 'USD') : null;

@@ -1,5 +1,5 @@
 import type { Changer } from '../../access/caller.ts';
-import { findAgent } from '../../authorization/agents/index.ts';
+import { getAgentRow } from '../../authorization/agents/index.ts';
 import { isId, newId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -17,7 +17,7 @@ import { add, budgetExceeded, usageAt } from './usage.ts';
 export async function recordCost(platform: Platform, caller: Changer, input: RecordCost): Promise<Cost> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    const agent = await findAgent(db, await caller.reauthorize(db), input.agentId);
+    const agent = await getAgentRow(db, await caller.reauthorize(db), input.agentId);
     const decision = input.auditId === undefined ? undefined : await getDecision(change, agent.id, input.auditId);
     const row: CostRow = {
       id: newId('cost', now),

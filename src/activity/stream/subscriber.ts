@@ -32,7 +32,8 @@ export async function subscriberOf(
   platform: Platform,
   { query, request, authenticateAs }: Asking,
 ): Promise<Subscriber> {
-  if (!platform.config.events.requireAuth) return { holder: undefined, visibility: ALL, expiresAt: null, prove: async () => ALL };
+  if (!platform.config.events.requireAuth)
+    return { holder: undefined, visibility: ALL, expiresAt: null, prove: async () => ALL };
   const proved = async (credential?: string): Promise<Subscriber> => {
     const { principal, visibility, reauthorize } = await authenticateAs(mayFollow, credential);
     if (principal.kind === 'user' && principal.via === 'external') {

@@ -19,15 +19,18 @@ import {
 } from './schema.ts';
 import { updateAgent } from './update-agent.ts';
 
-/** `legate.agents`: the endpoints under /agents as functions, with the power of an admin. They take and give the same shapes, and throw {@link LegateError}. */
+/**
+ * `legate.agents`: the endpoints under /agents as functions, with the rights of an admin. They take and return the same
+ * shapes, and throw {@link LegateError}.
+ */
 export interface AgentsApi {
   create(input: InProcess<z.input<typeof CreateAgent>>): Promise<AgentWithToken>;
-  /** Every agent that fits, oldest first; not cut into pages. */
+  /** All agents that match the filter, oldest first, without pages. */
   list(filter?: z.input<typeof AgentFilter>): Promise<Agent[]>;
   get(id: string): Promise<Agent>;
   permissions(id: string): Promise<EffectivePermission[]>;
   update(id: string, input: InProcess<z.input<typeof UpdateAgent>>): Promise<Agent>;
-  /** `reason` goes into the event; `revoked` when not given. */
+  /** `reason` goes into the event; the default is `revoked`. */
   revoke(id: string, reason?: string): Promise<void>;
   rotate(id: string): Promise<AgentWithToken>;
 }

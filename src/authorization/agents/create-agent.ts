@@ -15,8 +15,8 @@ import { assertInFuture, assertRoomForAgent } from './store.ts';
 
 /**
  * Registers an agent and issues its token, which is shown here and never again. Emits `agent.created`.
- * 403 FORBIDDEN for an owner out of the caller's reach, INSUFFICIENT_PERMISSIONS beyond a narrowed credential; 422 OWNER_NOT_FOUND,
- * EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, AGENT_LIMIT_EXCEEDED.
+ * 403 FORBIDDEN for an owner out of the caller's reach, INSUFFICIENT_PERMISSIONS beyond a narrowed credential;
+ * 422 OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, AGENT_LIMIT_EXCEEDED.
  */
 export async function createAgent(platform: Platform, caller: Caller, input: CreateAgent): Promise<AgentWithToken> {
   const token = newSecret('agentToken');
@@ -33,8 +33,8 @@ export async function createAgent(platform: Platform, caller: Caller, input: Cre
 }
 
 /**
- * Registers an agent of a known user within a change; nobody learns its token. Emits `agent.created`. 422 OWNER_NOT_FOUND,
- * EXPIRES_AT_IN_PAST, AGENT_LIMIT_EXCEEDED.
+ * Registers an agent of a known user within a change and discards its token. Emits `agent.created`. 422
+ * OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, AGENT_LIMIT_EXCEEDED.
  */
 export async function insertAgent(platform: Platform, change: Change, input: CreateAgent): Promise<AgentRow> {
   const owner = await platform.owners.find(change.db, input.ownerId);
@@ -68,7 +68,7 @@ async function insert(
     metadata: JSON.stringify(input.metadata ?? {}),
     created_at: now,
     updated_at: now,
-    // Nobody can hold anything old about a new agent, so nothing is invalidated and the epoch stays what it is.
+    // No cache holds a new agent, so nothing needs to be invalidated and the epoch stays.
     policy_epoch: change.epoch - 1,
     ...maker,
   };
@@ -83,8 +83,9 @@ async function insert(
 }
 
 /**
- * The owner's tenant. A user whom the embedder's own sign-in proved is known by that, and so is one whom an admin names while
- * `users.allowExternalOwners` is on: both become a bare record without credentials (contract 4).
+ * Returns the tenant of the owner. Adds a bare record without credentials (contract 4) for a user whom the embedder's
+ * own sign-in proved, and for one whom an admin names while `users.allowExternalOwners` is on. Throws 422
+ * OWNER_NOT_FOUND.
  */
 async function takeOwner(
   platform: Platform,

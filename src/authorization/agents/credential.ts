@@ -2,7 +2,7 @@ import type { Credential } from '../../platform.ts';
 import { isActive } from './agent-state.ts';
 
 /**
- * The agent token. That of a revoked or expired agent is no credential any more (contract 5). Read from the database and
+ * The agent token. Revoked and expired agents have no valid credential (contract 5). Read from the database and
  * not from the policy in memory, which is only known to be current inside the ledger's turn.
  */
 export const agentToken: Credential = {

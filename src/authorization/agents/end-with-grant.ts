@@ -6,10 +6,12 @@ import type { Db } from '../../storage/index.ts';
 import { revokeAgents } from './revoke-agent.ts';
 
 const REASON = 'grant-ended';
-/** Revoked in one change, which decisions wait for. */
+/** Agents per change, since decisions wait for each change. */
 const AT_ONCE = 100;
 
-/** What was registered through a grant ends with it: otherwise an application would keep agents that outlive its access. */
+/**
+ * Revokes the agents that were registered through these grants, so that no application keeps agents beyond its access.
+ */
 export async function endAgentsOfGrants(change: Change, grantIds: readonly string[]): Promise<void> {
   for (const some of chunk(grantIds)) {
     const rows = await change.db
@@ -26,7 +28,7 @@ export async function endAgentsOfGrants(change: Change, grantIds: readonly strin
   }
 }
 
-/** A grant that expires tells of it by no event, and is forgotten after a while. */
+/** Upkeep: a grant that expires emits no event, and its row is removed later. */
 export async function endAgentsOfExpiredGrants({ clock, database, ledger }: Platform): Promise<void> {
   const left = (db: Db, now: number) =>
     db

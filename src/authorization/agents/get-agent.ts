@@ -3,21 +3,21 @@ import type { Platform } from '../../platform.ts';
 import { effectivePermissions, readChains } from '../permissions/index.ts';
 import { toAgent } from './agent.ts';
 import type { Agent, EffectivePermission } from './schema.ts';
-import { findAgent } from './store.ts';
+import { getAgentRow } from './store.ts';
 
-/** 404 AGENT_NOT_FOUND for what is not the caller's to see. */
+/** 404 AGENT_NOT_FOUND if the caller may not see the agent. */
 export async function getAgent(platform: Platform, caller: Caller, id: string): Promise<Agent> {
-  return toAgent(await findAgent(platform.database.read, caller.visibility, id), platform.clock.now());
+  return toAgent(await getAgentRow(platform.database.read, caller.visibility, id), platform.clock.now());
 }
 
-/** What the agent may do at this moment and by which chain, so nothing once it is revoked or expired. 404 AGENT_NOT_FOUND. */
+/** What the agent may do now and by which chain: nothing for a revoked or expired agent. 404 AGENT_NOT_FOUND. */
 export async function getEffectivePermissions(
   platform: Platform,
   caller: Caller,
   id: string,
 ): Promise<EffectivePermission[]> {
   const db = platform.database.read;
-  await findAgent(db, caller.visibility, id);
+  await getAgentRow(db, caller.visibility, id);
   const agents = await readChains(db, id);
   const agent = agents.get(id);
   return agent

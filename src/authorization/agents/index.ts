@@ -1,3 +1,13 @@
+/**
+ * Agents: the identities of software agents, with their owner, their permissions, their token and their lifetime.
+ *
+ * Guarantees: a token is shown once and stored as a hash; revocation is final and takes effect with the next decision;
+ * an agent is expired by the clock, from `expiresAt` on, without a job that says so; a narrowed credential
+ * (narrowed.ts) never creates an agent that can do more than itself; agents of an application end with its grant.
+ *
+ * Elsewhere: what an agent may do is decided in ../permissions, what it received is in ../delegations, its owner in
+ * people/users.
+ */
 import { defineModule } from '../../platform.ts';
 import { agentToken } from './credential.ts';
 import { endAgentsOfExpiredGrants, endAgentsOfGrants } from './end-with-grant.ts';
@@ -12,7 +22,7 @@ export { AgentErrors } from './errors.ts';
 export { assertMayGrant, assertNotItself } from './narrowed.ts';
 export { revokeAgents } from './revoke-agent.ts';
 export type { Agent, AgentWithToken, EffectivePermission } from './schema.ts';
-export { findAgent, findAgents, findChangeable } from './store.ts';
+export { findAgents, getAgentRow, getChangeableAgent } from './store.ts';
 
 export const agents = defineModule({
   name: 'agents',
@@ -27,7 +37,7 @@ export const agents = defineModule({
         change,
         events.map(({ data }) => String(data['grantId'])),
       ),
-    // Whoever set the account up before its address was verified may hold the tokens of its agents.
+    // Someone who set the account up before its address was verified may hold the tokens of its agents.
     'user.updated': async (change, events) => {
       for (const { userId, data } of events)
         if (userId !== undefined && data['reason'] === 'address-proved') await endAgentTokens(change, userId);

@@ -8,7 +8,7 @@ import { findAgents } from './store.ts';
 
 export interface AgentPage {
   readonly agents: Agent[];
-  /** Where the next page begins; undefined at the end. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
 }
 

@@ -7,11 +7,12 @@ import { permissionsOf } from './agent.ts';
 import { AgentErrors } from './errors.ts';
 
 /**
- * What a narrowed credential may not do (docs/decisions/0030): it makes, changes and rotates nothing that can do more than itself, and
- * not the agent that it acts as. A person with their whole power, and the application in process, pass all of these.
+ * Limits of a narrowed credential (docs/decisions/0030): it must not create, change or rotate an agent that can do more
+ * than itself, nor change the agent that it acts as. A person with all their rights, and the application in process,
+ * pass all checks.
  */
 
-/** What a scope opens of the service's own resources. */
+/** The own resource and action that a scope grants. */
 const OPENED_BY_SCOPE: Readonly<Record<string, readonly [OwnResource, action: string]>> = {
   'agents:read': ['legate:agents', 'read'],
   'agents:write': ['legate:agents', 'write'],
@@ -24,10 +25,10 @@ const OPENED_BY_SCOPE: Readonly<Record<string, readonly [OwnResource, action: st
 
 type Holds = (resource: string, action: string) => boolean;
 
-/** Permissions on the service itself, and those that are bound to no namespace: the ones that are held back. */
+/** Permissions on the service itself, or not bound to a namespace. Only these are checked. */
 const isFarReaching = ({ resource }: Permission): boolean => /^(legate|\*)(:|$)/.test(resource);
 
-/** Which far-reaching permissions the credential has itself. */
+/** Returns a test for the far-reaching permissions that the credential has itself. */
 async function heldBy(platform: Platform, db: Db, principal: Principal): Promise<Holds> {
   if (principal.kind !== 'agent') {
     const scopes = principal.kind === 'anonymous' ? undefined : principal.scopes;
@@ -38,7 +39,10 @@ async function heldBy(platform: Platform, db: Db, principal: Principal): Promise
   return (resource, action) => agent !== undefined && holdsItself(agent, resource, action);
 }
 
-/** As `mayUseOwnResource`: own entries without constraints, and power over the service only by patterns that name it. */
+/**
+ * As in `mayUseOwnResource`, only own entries without constraints count, and for the service only patterns that name
+ * it.
+ */
 const holdsItself = (agent: CompiledAgent, resource: string, action: string): boolean =>
   agent.index
     .match(resource)
@@ -53,7 +57,7 @@ const holdsItself = (agent: CompiledAgent, resource: string, action: string): bo
 const isBeyond = (holds: Holds, permission: Permission): boolean =>
   isFarReaching(permission) && !permission.actions.every((action) => holds(permission.resource, action));
 
-/** Throws 403 INSUFFICIENT_PERMISSIONS for permissions that a narrowed credential may not hand out. */
+/** Throws 403 INSUFFICIENT_PERMISSIONS for permissions that a narrowed credential may not grant. */
 export async function assertMayGrant(
   platform: Platform,
   db: Db,
@@ -66,12 +70,12 @@ export async function assertMayGrant(
   const refused = permissions[at];
   if (refused)
     throw AgentErrors.INSUFFICIENT_PERMISSIONS({
-      message: 'The credential may not hand out this permission: it reaches further than the credential itself.',
+      message: 'The credential may not grant this permission, because it does not hold it itself.',
       details: { path: `permissions.${at}`, resource: refused.resource, actions: refused.actions },
     });
 }
 
-/** With an exchanged token these are two: the actor and the subject. */
+/** An exchanged token acts as two agents: the actor and the subject. */
 const actsAs = (principal: Principal, agentId: string): boolean =>
   (principal.kind === 'agent' && principal.agentId === agentId) ||
   (principal.kind === 'accessToken' && (principal.agentId === agentId || principal.actorId === agentId));
@@ -83,8 +87,8 @@ export function assertNotItself(principal: Principal, agentId: string): void {
 }
 
 /**
- * Throws 403 FORBIDDEN for the agent that a narrowed credential acts as, and 403 INSUFFICIENT_PERMISSIONS for one that holds more than
- * the credential may hand out, itself or by delegation.
+ * Throws 403 FORBIDDEN for the agent that a narrowed credential acts as, and 403 INSUFFICIENT_PERMISSIONS for an agent
+ * that holds more than the credential may grant, itself or by delegation.
  */
 export async function assertMayChange(
   platform: Platform,
@@ -109,8 +113,8 @@ export async function assertMayChange(
 }
 
 /**
- * Throws 403 INSUFFICIENT_PERMISSIONS when a narrowed credential takes constraints off an agent: each constrained entry has to stay, or
- * to become narrower, and no new entry may open what it guards.
+ * Throws 403 INSUFFICIENT_PERMISSIONS if a narrowed credential removes constraints from an agent: each constrained
+ * entry has to stay or become narrower, and no new entry may allow what it restricts.
  */
 export function assertKeepsConstraints(
   principal: Principal,
@@ -124,7 +128,7 @@ export function assertKeepsConstraints(
     const loosened = overlapping.some((p) => !keeps(p, guarded) && !before.some((b) => isSame(b, p)));
     if (loosened || !overlapping.some((p) => keeps(p, guarded)))
       throw AgentErrors.INSUFFICIENT_PERMISSIONS({
-        message: 'The credential may not take constraints off an agent.',
+        message: 'The credential may not remove constraints from an agent.',
         details: { resource: guarded.resource, actions: guarded.actions },
       });
   }
@@ -136,7 +140,7 @@ const overlaps = (a: Permission, b: Permission): boolean =>
   intersectPatterns(a.resource, b.resource) !== undefined &&
   (a.actions.includes('*') || b.actions.includes('*') || a.actions.some((action) => b.actions.includes(action)));
 
-/** Whether an entry has every constraint of another, a cap at most as high. */
+/** Whether an entry has every constraint of another, with a cap no higher. */
 function keeps({ constraints: kept }: Permission, { constraints }: Permission): boolean {
   const { maxCallsPerHour, ...others } = constraints ?? {};
   if (maxCallsPerHour !== undefined && !((kept?.maxCallsPerHour ?? Number.POSITIVE_INFINITY) <= maxCallsPerHour))

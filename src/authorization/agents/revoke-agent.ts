@@ -2,20 +2,20 @@ import type { Caller } from '../../access/caller.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import { findAgent } from './store.ts';
+import { getAgentRow } from './store.ts';
 
 /**
- * Revokes for good: the token is no credential any more and every later decision is refused. Emits `agent.revoked`; revoking
- * again does nothing. 404 AGENT_NOT_FOUND.
+ * Revokes an agent permanently: its token stops working and every later decision is refused. Emits `agent.revoked`.
+ * Revoking again does nothing. 404 AGENT_NOT_FOUND.
  */
 export async function revokeAgent(platform: Platform, caller: Caller, id: string, reason = 'revoked'): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
-    await findAgent(change.db, await caller.reauthorize(change.db), id);
+    await getAgentRow(change.db, await caller.reauthorize(change.db), id);
     await revokeAgents(change, [id], reason);
   });
 }
 
-/** Revokes those of these agents that are not revoked yet, within a change. Emits `agent.revoked` for each. */
+/** Within a change: revokes the agents that are not revoked yet. Emits `agent.revoked` for each. */
 export async function revokeAgents(change: Change, ids: readonly string[], reason: string): Promise<void> {
   for (const some of chunk(ids)) {
     const revoked = await change.db

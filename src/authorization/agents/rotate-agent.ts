@@ -6,17 +6,18 @@ import type { AgentRow } from '../../storage/index.ts';
 import { toAgent } from './agent.ts';
 import { assertMayChange } from './narrowed.ts';
 import type { AgentWithToken } from './schema.ts';
-import { findChangeable } from './store.ts';
+import { getChangeableAgent } from './store.ts';
 
 /**
- * Issues a new token, shown here and never again; the one before ends in the same commit. Emits `agent.rotated`.
- * An expired agent may be rotated and stays expired. 403 INSUFFICIENT_PERMISSIONS or FORBIDDEN to narrowed credentials, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED.
+ * Issues a new token, shown only in this answer, and ends the previous one in the same commit. Emits `agent.rotated`.
+ * An expired agent may be rotated and stays expired.
+ * 403 INSUFFICIENT_PERMISSIONS or FORBIDDEN to narrowed credentials, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED.
  */
 export async function rotateAgent(platform: Platform, caller: Caller, id: string): Promise<AgentWithToken> {
   const token = newSecret('agentToken');
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    const row = await findChangeable(db, await caller.reauthorize(db), id);
+    const row = await getChangeableAgent(db, await caller.reauthorize(db), id);
     await assertMayChange(platform, db, caller.principal, row, now);
     const after: AgentRow = { ...row, token_hash: secretHash(token), updated_at: now, policy_epoch: change.epoch };
     change.invalidate();
@@ -30,7 +31,7 @@ export async function rotateAgent(platform: Platform, caller: Caller, id: string
   });
 }
 
-/** Ends the tokens of a user's agents; the agents stay, and get new tokens when their owner rotates them. */
+/** Ends the tokens of all agents of a user. The agents stay, and get new tokens when their owner rotates them. */
 export async function endAgentTokens(change: Change, ownerId: string): Promise<void> {
   const { db, now } = change;
   const rows = await db

@@ -14,7 +14,7 @@ import { updateAgent } from './update-agent.ts';
 const mayRead = { scope: 'agents:read', resource: 'legate:agents', action: 'read', self: true } as const;
 const mayWrite = { scope: 'agents:write', resource: 'legate:agents', action: 'write', self: false } as const;
 
-/** Not narrowed: an id that cannot be one is 404 like any other that is not there. */
+/** Any text: a malformed id is 404 like an unknown one. */
 const idParams = z.object({ id: z.string() });
 
 const {
@@ -50,7 +50,8 @@ export const agentRoutes = [
     path: '/agents',
     summary: 'List agents',
     description:
-      'Those of the caller, oldest first; of everyone for an admin. A Link header with rel="next" leads to the next page.',
+      'The agents of the caller, or all agents for an admin, oldest first. ' +
+      'A Link header with rel="next" leads to the next page.',
     access: mayRead,
     query: ListAgents,
     responses: { 200: z.array(Agent) },
@@ -110,7 +111,7 @@ export const agentRoutes = [
     method: 'POST',
     path: '/agents/:id/rotate',
     summary: 'Issue a new agent token',
-    description: 'The token before is no credential from then on.',
+    description: 'The previous token stops working at once.',
     access: mayWrite,
     params: idParams,
     responses: { 200: AgentWithToken },

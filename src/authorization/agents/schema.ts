@@ -6,7 +6,7 @@ import { Constraints, Permission, PermissionSource, Permissions } from '../permi
 
 const MAX_NAME_CHARS = 200;
 const MAX_METADATA_BYTES = 16 * 1024;
-/** Ids of external users are theirs to choose. */
+/** The embedding application chooses the ids of its users. */
 const MAX_OWNER_ID_CHARS = 128;
 
 export const AgentType = z.enum(['autonomous', 'delegated', 'service']);
@@ -15,7 +15,7 @@ export const AgentStatusName = z.enum(['active', 'revoked', 'expired']);
 const Name = text(MAX_NAME_CHARS);
 const Metadata = jsonObject(MAX_METADATA_BYTES).meta({ description: 'Free-form, at most 16 KB of JSON.' });
 
-/** Specification 2.1, as every answer but those of create and rotate shows it. */
+/** Specification 2.1: an agent in every answer except those of create and rotate. */
 export const Agent = z
   .object({
     id: z.string(),
@@ -78,7 +78,7 @@ export type AgentFilter = z.output<typeof AgentFilter>;
 export const ListAgents = PageQuery.extend(AgentFilter.shape);
 export type ListAgents = z.output<typeof ListAgents>;
 
-/** What the agent may do now, and where it has it from (contract 6). */
+/** A permission that the agent has now, and its source (contract 6). */
 export const EffectivePermission = Permission.extend({
   furtherConstraints: z
     .array(Constraints)
@@ -88,5 +88,5 @@ export const EffectivePermission = Permission.extend({
 }).meta({ id: 'EffectivePermission' });
 export type EffectivePermission = z.output<typeof EffectivePermission>;
 
-/** What is not of the form of an agent id is the id of no agent, and is never sent to the database. */
+/** Malformed ids are never sent to the database. */
 export const isAgentId = (id: string): boolean => isId('agent', id);

@@ -17,28 +17,28 @@ const visible = (db: Db, visibility: Visibility) => {
   }
 };
 
-/** Throws 404 AGENT_NOT_FOUND for what is out of reach as for what does not exist. */
-export async function findAgent(db: Db, visibility: Visibility, id: string): Promise<AgentRow> {
+/** Throws 404 AGENT_NOT_FOUND, the same for an agent out of reach as for one that does not exist. */
+export async function getAgentRow(db: Db, visibility: Visibility, id: string): Promise<AgentRow> {
   const row = isAgentId(id) ? await visible(db, visibility).where('id', '=', id).executeTakeFirst() : undefined;
   if (!row) throw AgentErrors.AGENT_NOT_FOUND();
   return row;
 }
 
-/** For a change: throws 409 AGENT_REVOKED as well. */
-export async function findChangeable(db: Db, visibility: Visibility, id: string): Promise<AgentRow> {
-  const row = await findAgent(db, visibility, id);
+/** The agent to change. Throws 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED. */
+export async function getChangeableAgent(db: Db, visibility: Visibility, id: string): Promise<AgentRow> {
+  const row = await getAgentRow(db, visibility, id);
   if (row.revoked_at !== null) throw AgentErrors.AGENT_REVOKED();
   return row;
 }
 
 export interface Page {
   readonly filter: AgentFilter;
-  /** Id of the last agent of the page before. */
+  /** Id of the last agent on the previous page. */
   readonly after: string | undefined;
   readonly limit: number;
 }
 
-/** In the order of creation: ids begin with the time. */
+/** In order of creation, since ids begin with the time. */
 export function findAgents(db: Db, visibility: Visibility, page: Page, now: number): Promise<AgentRow[]> {
   const { status, type, tenantId, ownerId } = page.filter;
   let query = visible(db, visibility);
@@ -50,7 +50,10 @@ export function findAgents(db: Db, visibility: Visibility, page: Page, now: numb
   return query.orderBy('id').limit(page.limit).execute();
 }
 
-/** Throws 422 AGENT_LIMIT_EXCEEDED unless one more active agent fits. Exact inside a change: changes come one after the other. */
+/**
+ * Throws 422 AGENT_LIMIT_EXCEEDED if the owner has no room for one more active agent. Exact, since changes are
+ * serialised.
+ */
 export async function assertRoomForAgent(platform: Platform, db: Db, ownerId: string, now: number): Promise<void> {
   const limit = platform.config.agents.maxPerOwner;
   const { active } = await db
@@ -62,7 +65,7 @@ export async function assertRoomForAgent(platform: Platform, db: Db, ownerId: st
   if (active >= limit) throw AgentErrors.AGENT_LIMIT_EXCEEDED({ details: { limit } });
 }
 
-/** Throws 422 EXPIRES_AT_IN_PAST unless the time is still to come: an agent is expired at that very instant. */
+/** Throws 422 EXPIRES_AT_IN_PAST unless the time is in the future: from `expiresAt` on, an agent is expired. */
 export function assertInFuture(expiresAt: number | null, now: number): void {
   if (expiresAt !== null && expiresAt <= now) throw AgentErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });
 }

@@ -7,18 +7,18 @@ import { permissionsOf, toAgent } from './agent.ts';
 import { isActive } from './agent-state.ts';
 import { assertKeepsConstraints, assertMayChange, assertMayGrant } from './narrowed.ts';
 import type { Agent, UpdateAgent } from './schema.ts';
-import { assertInFuture, assertRoomForAgent, findChangeable } from './store.ts';
+import { assertInFuture, assertRoomForAgent, getChangeableAgent } from './store.ts';
 
 /**
- * Changes what is given and leaves the rest. What is already so is no change: no event, and `updatedAt` stays.
- * Emits `agent.updated` with the names of the changed fields. 403 INSUFFICIENT_PERMISSIONS or FORBIDDEN to narrowed credentials, 404
- * AGENT_NOT_FOUND, 409 AGENT_REVOKED, 422 EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE,
- * and 422 AGENT_LIMIT_EXCEEDED when a later expiry would revive one agent too many.
+ * Changes the given fields. If no value differs, nothing happens: no event, and `updatedAt` stays. Emits
+ * `agent.updated` with the names of the changed fields. 403 INSUFFICIENT_PERMISSIONS or FORBIDDEN to narrowed
+ * credentials, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED, 422 EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, and 422
+ * AGENT_LIMIT_EXCEEDED when a later expiry would revive one agent too many.
  */
 export async function updateAgent(platform: Platform, caller: Caller, id: string, input: UpdateAgent): Promise<Agent> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    const row = await findChangeable(db, await caller.reauthorize(db), id);
+    const row = await getChangeableAgent(db, await caller.reauthorize(db), id);
     await assertMayChange(platform, db, caller.principal, row, now);
     if (input.permissions) {
       await assertMayGrant(platform, db, caller.principal, input.permissions);

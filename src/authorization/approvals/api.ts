@@ -5,13 +5,16 @@ import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { resolveApproval } from './resolve-approval.ts';
 import { type Approval, ApprovalFilter, Resolution } from './schema.ts';
-import { findApproval, findApprovals, toApproval } from './store.ts';
+import { findApprovals, getApproval, toApproval } from './store.ts';
 
 const MAX = 1000;
 
-/** `legate.approvals`: the endpoints under /approvals as functions, with the power of an admin. What is refused is thrown as {@link LegateError}. */
+/**
+ * `legate.approvals`: the endpoints under /approvals as functions, with the rights of an admin. They throw {@link
+ * LegateError}.
+ */
 export interface ApprovalsApi {
-  /** The newest thousand that fit. */
+  /** The newest 1,000 that match the filter. */
   list(filter?: z.input<typeof ApprovalFilter>): Promise<Approval[]>;
   get(id: string): Promise<Approval>;
   approve(id: string, input?: z.input<typeof Resolution>): Promise<Approval>;
@@ -33,7 +36,7 @@ export function approvalsApi(platform: Platform, actor: Actor): ApprovalsApi {
         await findApprovals(db, all, parseWith(ApprovalFilter, filter), { after: undefined, limit: MAX }, now)
       ).map((row) => toApproval(row, now));
     },
-    get: async (id) => toApproval(await findApproval(db, all, id), platform.clock.now()),
+    get: async (id) => toApproval(await getApproval(db, all, id), platform.clock.now()),
     approve: resolve('approved'),
     deny: resolve('denied'),
   };

@@ -18,7 +18,7 @@ import type { Call, Platform } from '../../platform.ts';
 import { ApprovalErrors } from './errors.ts';
 import { resolveApproval } from './resolve-approval.ts';
 import type { Approval } from './schema.ts';
-import { findApproval, toApproval } from './store.ts';
+import { getApproval, toApproval } from './store.ts';
 
 export const APPROVAL_PAGE = '/account/approvals/:id';
 
@@ -28,7 +28,7 @@ type PageCall = Call<{ id: string }, unknown, unknown>;
 
 /** GET: one call that waits, or waited, with everything that would be done (contract 19). */
 export async function approvalPage(platform: Platform, call: PageCall): Promise<Response> {
-  const row = await findApproval(platform.database.read, call.visibility, call.params.id);
+  const row = await getApproval(platform.database.read, call.visibility, call.params.id);
   return show(platform, call, toApproval(row, platform.clock.now()));
 }
 
@@ -43,7 +43,7 @@ export async function approvalForm(
     await resolveApproval(platform, call, id, status, undefined);
   } catch (error) {
     if (!(error instanceof LegateError) || error.code !== ApprovalErrors.APPROVAL_NOT_PENDING.code) throw error;
-    const row = await findApproval(platform.database.read, call.visibility, id);
+    const row = await getApproval(platform.database.read, call.visibility, id);
     return show(platform, call, toApproval(row, platform.clock.now()), 409);
   }
   return seeOther(addressOf(platform, id));

@@ -107,7 +107,7 @@ describe('a decision that requires approval', () => {
     expect(new Set(used.filter((a) => !a.allowed).map((a) => a.approvalId)).size).toBe(1);
   });
 
-  it('lapses after approvals.ttl, waiting or given', async () => {
+  it('expires after approvals.ttl, whether pending or approved', async () => {
     const w = await world();
     const first = await request(w);
     w.t.clock.advance(299_999);
@@ -124,7 +124,7 @@ describe('a decision that requires approval', () => {
     expect((await request(w)).reason).toBe('APPROVAL_REQUIRED');
   });
 
-  it('a dry run neither asks nor uses', async () => {
+  it('a dry run neither requests nor uses an approval', async () => {
     const w = await world();
     expect(await request(w, { ...ask, dryRun: true })).toEqual({ allowed: false, reason: 'APPROVAL_REQUIRED' });
     expect((await w.t.call('GET', '/approvals', { as: w.owner })).body).toEqual([]);
@@ -162,7 +162,7 @@ describe('a decision that requires approval', () => {
 });
 
 describe('onApprovalRequested', () => {
-  it('is told once of each waiting call, after it is recorded; what it throws harms nothing', async () => {
+  it('is called once for each pending call, after it is recorded; its errors do no harm', async () => {
     const told: { id: string; status: string }[] = [];
     const t = await createTestService({
       onApprovalRequested: async (approval) => {
@@ -295,7 +295,7 @@ describe('the audit log of an approval', () => {
     expect(totalAuditEntries).toBe((await entries(w)).length);
   });
 
-  it('tells once that one has lapsed, waiting or given, whichever of two instances looks first', async () => {
+  it('records an expired approval once, by whichever of two instances comes first', async () => {
     const w = await world();
     // Two processes may share a SQLite file; two services in one process may not write it at once.
     const other = dialect === 'postgres' ? await createTestService({ sameDatabaseAs: w.t }) : w.t;
@@ -326,7 +326,7 @@ describe('the audit log of an approval', () => {
     expect((await request(w, { ...ask, resource: 'bank:b' })).reason).toBe('APPROVAL_REQUIRED');
   });
 
-  it('lapses more than one change holds', async () => {
+  it('expires more approvals than fit in one change', async () => {
     const w = await world();
     await Promise.all(Array.from({ length: 130 }, (_, i) => request(w, { ...ask, resource: `bank:${i}` })));
     w.t.clock.advance(300_000);
@@ -381,7 +381,7 @@ describe('GET /approvals and GET /approvals/:id', () => {
 });
 
 describe('approvals.maxWaitingPerAgent', () => {
-  it('bounds the calls of an agent that wait, exactly, also at once; identical ones share theirs, and room comes back', async () => {
+  it('limits waiting calls of an agent exactly, under parallel calls; identical calls share one', async () => {
     const t = await createTestService({ config: { approvals: { maxWaitingPerAgent: 3 } } });
     const owner = await t.user();
     const permissions = [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } }];

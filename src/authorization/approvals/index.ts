@@ -1,6 +1,15 @@
+/**
+ * Approvals: calls that a person has to agree to before they are allowed (contract 6, `requireApproval`).
+ *
+ * Guarantees: an approval is bound to one agent, action, resource and the exact arguments, and is used once; it expires
+ * by the clock after `approvals.ttl`; only a person resolves it; every step has an audit entry and an event.
+ *
+ * Elsewhere: ../permissions/approval.ts requests and uses approvals within decisions; this module lists, resolves and
+ * expires them.
+ */
 import { defineModule } from '../../platform.ts';
 import { ApprovalErrors } from './errors.ts';
-import { lapseApprovals } from './lapse-approvals.ts';
+import { expireApprovals } from './expire-approvals.ts';
 import { approvalRoutes } from './routes.ts';
 
 export { type ApprovalsApi, approvalsApi } from './api.ts';
@@ -12,5 +21,5 @@ export const approvals = defineModule({
   description: 'Calls to which a person has to agree.',
   routes: approvalRoutes,
   errors: ApprovalErrors,
-  upkeep: lapseApprovals,
+  upkeep: expireApprovals,
 });

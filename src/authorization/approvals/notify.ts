@@ -1,13 +1,13 @@
 import type { Platform } from '../../platform.ts';
 import type { Approval } from './schema.ts';
-import { findApproval, toApproval } from './store.ts';
+import { getApproval, toApproval } from './store.ts';
 
-/** Calls `notify` with each approval that this instance was asked for, after the request is durable. */
+/** Calls `notify` for each approval requested at this instance, after the request is durable. */
 export function notifyOfApprovals(platform: Platform, notify: (approval: Approval) => Promise<void> | void): void {
   platform.ledger.onCommit(({ events }) => {
     for (const { type, data } of events) {
       if (type !== 'approval.requested') continue;
-      findApproval(platform.database.read, { kind: 'all' }, data['approvalId'] as string)
+      getApproval(platform.database.read, { kind: 'all' }, data['approvalId'] as string)
         .then((row) => notify(toApproval(row, platform.clock.now())))
         .catch((error: unknown) => platform.log.error({ err: error }, 'onApprovalRequested failed'));
     }

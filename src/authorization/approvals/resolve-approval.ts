@@ -2,13 +2,14 @@ import type { Caller } from '../../access/caller.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Platform } from '../../platform.ts';
 import { ApprovalErrors } from './errors.ts';
+import { recordResolution } from './record-resolution.ts';
 import type { Approval } from './schema.ts';
-import { settle } from './settle.ts';
-import { findApproval, toApproval } from './store.ts';
+import { getApproval, toApproval } from './store.ts';
 
 /**
- * A person approves or denies a waiting call. Approved, it may be made once, as it is, within `approvals.ttl` seconds. Emits
- * `approval.resolved`, with an audit entry that names the person. 404 APPROVAL_NOT_FOUND; 409 APPROVAL_NOT_PENDING.
+ * A person approves or denies a waiting call. An approved call may be made once, unchanged, within `approvals.ttl`
+ * seconds. Emits `approval.resolved`, with an audit entry that names the person. 404 APPROVAL_NOT_FOUND; 409
+ * APPROVAL_NOT_PENDING.
  */
 export async function resolveApproval(
   platform: Platform,
@@ -19,7 +20,7 @@ export async function resolveApproval(
 ): Promise<Approval> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    const row = await findApproval(db, await caller.reauthorize(db), id);
+    const row = await getApproval(db, await caller.reauthorize(db), id);
     if (row.status !== 'pending' || now >= row.expires_at) throw ApprovalErrors.APPROVAL_NOT_PENDING();
     const resolved = {
       ...row,
@@ -28,6 +29,6 @@ export async function resolveApproval(
       note: note ?? null,
       expires_at: status === 'approved' ? now + platform.config.approvals.ttl * SECOND_MS : row.expires_at,
     };
-    return toApproval(await settle(platform, change, resolved, status), now);
+    return toApproval(await recordResolution(platform, change, resolved, status), now);
   });
 }

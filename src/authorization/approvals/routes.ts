@@ -5,7 +5,7 @@ import { APPROVAL_PAGE, ApprovalForm, approvalForm, approvalPage } from './appro
 import { ApprovalErrors } from './errors.ts';
 import { resolveApproval } from './resolve-approval.ts';
 import { Approval, ListApprovals, Resolution } from './schema.ts';
-import { findApproval, findApprovals, toApproval } from './store.ts';
+import { findApprovals, getApproval, toApproval } from './store.ts';
 
 const mayRead = { resource: 'legate:approvals', action: 'read', self: true } as const;
 const HTML = { mediaTypes: ['text/html'] } as const;
@@ -17,7 +17,7 @@ const resolution = (verb: 'approve' | 'deny', status: 'approved' | 'denied', sum
     method: 'POST',
     path: `/approvals/:id/${verb}`,
     summary,
-    description: 'For a person: the owner of the agent, or an admin. No agent approves anything.',
+    description: 'For the owner of the agent and for admins. Agents cannot approve.',
     access: 'user',
     params: idParams,
     body: Resolution,
@@ -67,7 +67,7 @@ export const approvalRoutes = [
     handle: async (call, platform) => ({
       status: 200,
       body: toApproval(
-        await findApproval(platform.database.read, call.visibility, call.params.id),
+        await getApproval(platform.database.read, call.visibility, call.params.id),
         platform.clock.now(),
       ),
     }),
@@ -90,7 +90,7 @@ export const approvalRoutes = [
     method: 'POST',
     path: APPROVAL_PAGE,
     summary: 'The form of the page of one approval',
-    description: 'Approves or denies. 409 with the page when that was decided before, or when it has lapsed.',
+    description: 'Approves or denies. 409 with the page if the approval was decided before or has expired.',
     access: 'user',
     page: true,
     params: idParams,

@@ -14,10 +14,10 @@ export const Approval = z
     action: z.string(),
     resource: z.string(),
     arguments: storedObject.meta({
-      description: 'Secret-looking values are redacted; the approval is bound to the exact ones.',
+      description: 'Values that look like secrets are redacted; the approval is bound to the exact values.',
     }),
     status: ApprovalStatus,
-    auditId: z.string().meta({ description: 'Audit entry of the decision that asked.' }),
+    auditId: z.string().meta({ description: 'Audit entry of the decision that requested the approval.' }),
     createdAt: isoTimestamp,
     expiresAt: isoTimestamp,
     resolvedAt: isoTimestamp.nullable(),

@@ -7,12 +7,12 @@ import type { ApprovalRow, Db, Tables } from '../../storage/index.ts';
 import { ApprovalErrors } from './errors.ts';
 import type { Approval, ApprovalFilter, ApprovalStatus } from './schema.ts';
 
-/** Lapsed from the very moment on, whether or not upkeep has told of it. */
+/** Expired by the clock, whether or not upkeep has recorded it. */
 const statusOf = (row: ApprovalRow, now: number): ApprovalStatus =>
   (row.status === 'pending' || row.status === 'approved') && now >= row.expires_at ? 'expired' : row.status;
 
-/** Of what waits, or was given and not used. */
-export const lapsed = (eb: ExpressionBuilder<Tables, 'approvals'>, now: number) =>
+/** Pending, or approved and unused, and past its time. */
+export const isPastExpiry = (eb: ExpressionBuilder<Tables, 'approvals'>, now: number) =>
   eb.and([eb('status', 'in', ['pending', 'approved']), eb('expires_at', '<=', now)]);
 
 /** Newest first. */
@@ -28,7 +28,8 @@ export async function findApprovals(
     .selectAll()
     .where(whereVisible(await restrictTo(db, visibility, filter)));
   if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
-  if (filter.status === 'expired') query = query.where((eb) => eb.or([eb('status', '=', 'expired'), lapsed(eb, now)]));
+  if (filter.status === 'expired')
+    query = query.where((eb) => eb.or([eb('status', '=', 'expired'), isPastExpiry(eb, now)]));
   else if (filter.status === 'pending' || filter.status === 'approved')
     query = query.where('status', '=', filter.status).where('expires_at', '>', now);
   else if (filter.status !== undefined) query = query.where('status', '=', filter.status);
@@ -37,7 +38,7 @@ export async function findApprovals(
 }
 
 /** Throws 404 APPROVAL_NOT_FOUND. */
-export async function findApproval(db: Db, visibility: Visibility, id: string): Promise<ApprovalRow> {
+export async function getApproval(db: Db, visibility: Visibility, id: string): Promise<ApprovalRow> {
   const row = isId('approval', id)
     ? await db
         .selectFrom('approvals')

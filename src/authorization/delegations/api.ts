@@ -8,17 +8,20 @@ import type { Platform } from '../../platform.ts';
 import { createDelegation } from './create-delegation.ts';
 import { revokeDelegation } from './revoke-delegation.ts';
 import { CreateDelegation, type Delegation, DelegationFilter } from './schema.ts';
-import { findDelegation, findDelegations, toDelegation } from './store.ts';
+import { findDelegations, getDelegation, toDelegation } from './store.ts';
 
 const PAGE = 1000;
 
-/** `legate.delegations`: the endpoints under /delegations as functions, with the power of an admin. They take and give the same shapes, and throw {@link LegateError}. */
+/**
+ * `legate.delegations`: the endpoints under /delegations as functions, with the rights of an admin. They take and
+ * return the same shapes, and throw {@link LegateError}.
+ */
 export interface DelegationsApi {
   create(input: InProcess<z.input<typeof CreateDelegation>>): Promise<Delegation>;
-  /** Every active one that fits, oldest first; not cut into pages. */
+  /** All active delegations that match the filter, oldest first, without pages. */
   list(filter?: z.input<typeof DelegationFilter>): Promise<Delegation[]>;
   get(id: string): Promise<Delegation>;
-  /** With all that descend from it. */
+  /** Ends it together with all delegations that descend from it. */
   revoke(id: string): Promise<void>;
 }
 
@@ -42,7 +45,7 @@ export function delegationsApi(platform: Platform, actor: Actor): DelegationsApi
       } while (after !== undefined);
       return found;
     },
-    get: async (id) => toDelegation(await findDelegation(platform.database.read, all, id, platform.clock.now())),
+    get: async (id) => toDelegation(await getDelegation(platform.database.read, all, id, platform.clock.now())),
     revoke: (id) => revokeDelegation(platform, caller, id),
   };
 }

@@ -44,7 +44,7 @@ async function cast(count: number, permissions: object[] = db()) {
 }
 
 describe('POST /authorize through a chain', () => {
-  it('200 RATE_LIMITED by a cap above: that cap, and when it begins anew; a dry run takes from none', async () => {
+  it('200 RATE_LIMITED with limit and reset of a cap further up; a dry run counts nothing', async () => {
     const { give, may, inMinutes } = await cast(3, db('db:*', { maxCallsPerHour: 2 }));
     await give(0, 1);
     await give(1, 2, { permissions: db('db:*', { maxCallsPerHour: 100 }) });
@@ -99,7 +99,7 @@ describe('POST /authorize through a chain', () => {
   });
 });
 
-describe('POST /authorize with explain, the chain behind an entry', () => {
+describe('POST /authorize with explain through a chain', () => {
   it('200: each link up to the root, and which of them does not hold', async () => {
     const { t, owner, agents, give, may, patch, inMinutes } = await cast(3, db('db:*', { maxCallsPerHour: 1 }));
     const chain = [await give(0, 1), await give(1, 2, { permissions: db('db:x') })];
@@ -160,7 +160,7 @@ describe('POST /authorize with explain, the chain behind an entry', () => {
     expect(await traced()).toEqual(['source-does-not-hold', 'expired']);
   });
 
-  it('200: a hundred entries of agents above at most, the others are counted', async () => {
+  it('200 with at most 100 entries of agents above; the others are counted', async () => {
     const { give, may, patch } = await cast(3, db());
     await give(0, 1);
     await patch(1, { permissions: Array.from({ length: 150 }, () => db('db:*', { maxCallsPerHour: 0 })[0]) });
@@ -191,7 +191,7 @@ describe('POST /authorize with explain, the chain behind an entry', () => {
 });
 
 describe('what has ended', () => {
-  it('never comes back: not when its source later holds the permission itself', async () => {
+  it('never comes back, not even when its source later holds the permission itself', async () => {
     const { t, give, may, listed, patch, inMinutes } = await cast(3);
     await give(0, 1, { expiresAt: inMinutes(10) });
     await give(1, 2);
@@ -214,7 +214,7 @@ describe('what has ended', () => {
     expect([await listed(1), await listed(2), (await may(3)).reason]).toEqual([[], [], 'NO_PERMISSION']);
   });
 
-  it('is not ended again: 204 for one that has expired, and nothing is told', async () => {
+  it('204 for revoking an expired delegation, without an event', async () => {
     const { t, owner, agents, give, inMinutes } = await cast(2);
     const id = await give(0, 1, { expiresAt: inMinutes(10) });
     t.clock.advance(LATER);
@@ -224,7 +224,7 @@ describe('what has ended', () => {
     expect((await eventsOf(t, agents[0]?.id)).filter((e) => e.type === 'delegation.revoked')).toEqual([]);
   });
 
-  it('is still explained for an hour, and then not looked at any more', async () => {
+  it('is explained for another hour, then ignored', async () => {
     const { t, give, may, inMinutes } = await cast(2);
     const seen = async () =>
       (await may(1, { explain: true, dryRun: true })).trace.entries.map((e: { outcome: string }) => e.outcome);
@@ -251,7 +251,7 @@ describe('what has ended', () => {
     ]);
   });
 
-  it('tells each end with its exact payload, and the reason of an agent revoked in the middle', async () => {
+  it('emits an event with exact payload and reason when an agent in the middle is revoked', async () => {
     const { t, owner, agents, give } = await cast(4);
     const ids = [await give(0, 1), await give(1, 2), await give(2, 3)];
     await t.call('DELETE', `/agents/${agents[1]?.id}`, { as: owner });
@@ -272,7 +272,7 @@ describe('what has ended', () => {
 });
 
 describe('GET /agents/:id/permissions through chains', () => {
-  it('200 with the constraints of all links, the least cap, and nothing of a chain that is too long or has ended', async () => {
+  it('200 with the constraints of all links and the least cap, without chains that are too long or ended', async () => {
     const { t, owner, agents, give, patch, inMinutes } = await cast(
       4,
       db('*', { maxCallsPerHour: 5, ipAllowlist: ['192.0.2.1'] }),
@@ -299,7 +299,7 @@ describe('GET /agents/:id/permissions through chains', () => {
 });
 
 describe('a dense graph: 9 layers of 20 agents, each delegating to all of the next', () => {
-  it('costs no more than it is large, whether it allows, refuses, is listed or passed on', async () => {
+  it('is decided, listed and delegated from within five seconds each', async () => {
     const [width, layers] = [20, 9];
     const { t, owner, agents, may, patch } = await cast(width * layers + 2, db('db:*', undefined, ['*']));
     const last = width * layers;

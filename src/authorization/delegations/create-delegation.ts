@@ -22,7 +22,8 @@ import { toDelegation } from './store.ts';
 
 /**
  * Delegates a subset of what one agent holds to another (specification 3.2, contract 7). Emits `delegation.created`.
- * 404 AGENT_NOT_FOUND; 403 INSUFFICIENT_PERMISSIONS, or FORBIDDEN to a narrowed credential for the agent it acts as; 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents, limits.
+ * 404 AGENT_NOT_FOUND; 403 INSUFFICIENT_PERMISSIONS, or FORBIDDEN to a narrowed credential for the agent it acts as;
+ * 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents, limits.
  */
 export async function createDelegation(
   platform: Platform,
@@ -102,7 +103,7 @@ async function selectAgents(db: Db, ids: readonly string[]): Promise<Map<string,
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Delegating from an agent is for its owner, an admin, or the agent itself. */
+/** Only its owner, an admin and the agent itself may delegate from an agent. Throws 404 AGENT_NOT_FOUND. */
 function sourceOf(visibility: Visibility, from: AgentRow | undefined): AgentRow {
   const may =
     from &&
@@ -112,7 +113,10 @@ function sourceOf(visibility: Visibility, from: AgentRow | undefined): AgentRow 
   return from;
 }
 
-/** The target is of the same owner or tenant. For whoever cannot see beyond these, any other does not exist. */
+/**
+ * The target must have the same owner or tenant. Throws 404 AGENT_NOT_FOUND otherwise, and 422 for callers who see all
+ * agents.
+ */
 function targetOf(visibility: Visibility, from: AgentRow, to: AgentRow | undefined): AgentRow {
   const near = to && (to.owner_id === from.owner_id || (to.tenant_id !== null && to.tenant_id === from.tenant_id));
   if (to && near) return to;
@@ -120,7 +124,7 @@ function targetOf(visibility: Visibility, from: AgentRow, to: AgentRow | undefin
   throw AgentErrors.AGENT_NOT_FOUND({ message: 'No such agent: toAgent.', details: { path: 'toAgent' } });
 }
 
-/** Does `ancestor` delegate to `agent`, directly or through others? */
+/** Whether `ancestor` delegates to `agent`, directly or through others. */
 async function isAncestor(db: Db, ancestor: string, agent: string, now: number): Promise<boolean> {
   const found = await db
     .withRecursive('up(id)', (cte) =>
@@ -144,7 +148,7 @@ async function isAncestor(db: Db, ancestor: string, agent: string, now: number):
   return found !== undefined;
 }
 
-/** Where each permission comes from. Throws 403 INSUFFICIENT_PERMISSIONS or 422 DELEGATION_DEPTH_EXCEEDED. */
+/** Finds the source of each permission. Throws 403 INSUFFICIENT_PERMISSIONS or 422 DELEGATION_DEPTH_EXCEEDED. */
 function suppliesOf(
   db: Db,
   from: AgentRow,
@@ -166,7 +170,7 @@ function suppliesOf(
   });
 }
 
-/** When the last of these ends; null: one of them has no end. */
+/** When the last of these delegations ends; null if one of them has no end. */
 async function lastEnd(db: Db, ids: readonly string[]): Promise<number | null> {
   const rows = await db.selectFrom('delegations').select('ends_at').where('id', 'in', ids).execute();
   return rows.reduce<number | null>((last, row) => latest(last, row.ends_at), 0);

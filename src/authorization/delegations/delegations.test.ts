@@ -171,7 +171,7 @@ describe('POST /delegations', () => {
     expect((await t.authorize(to, { action: 'read', resource: 'mcp:gh:x' })).body.allowed).toBe(false);
   });
 
-  it('is ended by the receiving side as well: its owner, the agent itself; with all that descends, each with its event', async () => {
+  it('can be revoked by the receiving agent and its owner, with its descendants and an event for each', async () => {
     const t = await createTestService();
     const tenantId = await t.tenant();
     const [x, y, z] = [await t.user({ tenantId }), await t.user({ tenantId }), await t.user({ tenantId })];
@@ -472,7 +472,7 @@ describe('DELETE /delegations/:id', () => {
     expect((await eventsOf(w.t)).filter((e) => e.type === 'delegation.revoked')).toHaveLength(3);
   });
 
-  it('a delegation with another living parent stays', async () => {
+  it('a delegation with another live parent stays', async () => {
     const w = await world();
     const ab = await delegate(w, w.a, w.b);
     await delegate(w, w.a, w.b);
@@ -482,7 +482,7 @@ describe('DELETE /delegations/:id', () => {
     expect((await w.t.call('GET', `/delegations/${bc.body.id}`, { as: w.owner })).status).toBe(200);
   });
 
-  it('404 for an unknown one, one of others, and what has no form of an id', async () => {
+  it('404 for an unknown delegation, one of other owners, and a malformed id', async () => {
     const w = await world();
     const { body } = await delegate(w, w.a, w.b);
     const stranger = await w.t.user();
@@ -500,7 +500,7 @@ describe('DELETE /delegations/:id', () => {
 });
 
 describe('GET /delegations', () => {
-  it('200 with the living ones of the caller, by filter and page', async () => {
+  it('200 with the live delegations of the caller, by filter and page', async () => {
     const w = await world();
     const ids = [];
     for (const [from, to] of [

@@ -1,3 +1,13 @@
+/**
+ * Delegations: one agent passes a subset of what it holds to another (specification 3.2, contract 7).
+ *
+ * Guarantees: a delegation grants nothing that its source does not hold at the moment of the decision; chains have no
+ * cycle and no more links than their least `maxDepth`; agents of different owners must share a tenant; revoking one
+ * ends its descendants in the same commit, each with an event; what an agent gives and receives is limited.
+ *
+ * Elsewhere: the rule for a link and the walk up a chain are in ../permissions/chains.ts; token exchange (oauth)
+ * creates delegations through this module.
+ */
 import { defineModule } from '../../platform.ts';
 import { DelegationErrors } from './errors.ts';
 import { endDelegationsAcrossOwners, endDelegationsOfAgent } from './revoke-delegation.ts';

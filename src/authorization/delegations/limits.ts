@@ -4,9 +4,9 @@ import { liveDelegations } from '../permissions/index.ts';
 import { DelegationErrors } from './errors.ts';
 
 /**
- * Throws 422 DELEGATION_LIMIT_EXCEEDED unless one more delegation with this many permission entries fits. What an agent receives is
- * read and searched at its decisions, so whoever may delegate to it must not be able to slow it down, nor to leave no room for its own
- * owner: agents of other owners fill half at most. Exact inside a change: changes come one after the other.
+ * Throws 422 DELEGATION_LIMIT_EXCEEDED if there is no room for a delegation with this many permission entries.
+ * Decisions read and search what an agent received, so other agents must not be able to slow it down, nor to use up the
+ * room of its own owner: agents of other owners fill at most half. Exact, since changes are serialised.
  */
 export async function assertRoomForDelegation(
   config: Platform['config']['delegations'],

@@ -12,9 +12,8 @@ import { DelegationErrors } from './errors.ts';
 export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked' | 'tenant-changed' | 'address-proved';
 
 /**
- * Ends a delegation at once, and with it all that descend from it; nothing else. For the giving and for the receiving side, so that
- * an agent need not keep what it never asked for. Each emits `delegation.revoked`. Revoking again does nothing. 404
- * DELEGATION_NOT_FOUND.
+ * Ends a delegation and all that descend from it, at once. Both sides may do so: an agent need not keep what it never
+ * asked for. Emits `delegation.revoked` for each. Revoking again does nothing. 404 DELEGATION_NOT_FOUND.
  */
 export async function revokeDelegation(platform: Platform, caller: Caller, id: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
@@ -39,7 +38,7 @@ function isParty(visibility: Visibility, row: DelegationRow): boolean {
   }
 }
 
-/** A revoked agent gives and receives nothing. */
+/** Ends all delegations from and to an agent that was revoked. */
 export async function endDelegationsOfAgent(change: Change, agentId: string): Promise<void> {
   const rows = await change.db
     .selectFrom('delegations')
@@ -55,7 +54,7 @@ export async function endDelegationsOfAgent(change: Change, agentId: string): Pr
   );
 }
 
-/** Ends what the agents of a user pass on to agents of others, and what they receive from them. */
+/** Ends the delegations between agents of a user and agents of other owners, in both directions. */
 export async function endDelegationsAcrossOwners(change: Change, userId: string, reason: EndReason): Promise<void> {
   const rows = await change.db
     .selectFrom('delegations')
@@ -72,7 +71,7 @@ export async function endDelegationsAcrossOwners(change: Change, userId: string,
   );
 }
 
-/** Ends these, then what descends from them, generation by generation. What has ended already stays as it is. */
+/** Ends these delegations, then their descendants, one generation at a time. Skips what has ended already. */
 export async function endDelegations(change: Change, ids: readonly string[], reason: EndReason): Promise<void> {
   let wave = [...ids];
   let shortened: string[] = [];
@@ -122,11 +121,11 @@ export async function endDelegations(change: Change, ids: readonly string[], rea
 interface Dependent {
   readonly id: string;
   readonly ends_at: number | null;
-  /** When it ends with the parents that it still has; 0: it has none. */
+  /** When it ends, given the parents that it still has; 0 if it has none. */
   readonly nowEnds: number | null;
 }
 
-/** The active ones that stand on these, unless their source held something itself. */
+/** Live delegations made from these, except those whose source held part of the permissions itself. */
 async function dependents(db: Db, parents: readonly string[], now: number): Promise<Dependent[]> {
   const found = new Map<string, Dependent>();
   for (const some of chunk(parents)) {

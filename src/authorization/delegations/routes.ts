@@ -7,7 +7,7 @@ import { createDelegation } from './create-delegation.ts';
 import { DelegationErrors } from './errors.ts';
 import { revokeDelegation } from './revoke-delegation.ts';
 import { CreateDelegation, Delegation, ListDelegations } from './schema.ts';
-import { findDelegation, findDelegations, toDelegation } from './store.ts';
+import { findDelegations, getDelegation, toDelegation } from './store.ts';
 
 const mayRead = { scope: 'delegations:read', resource: 'legate:delegations', action: 'read', self: true } as const;
 const mayWrite = { scope: 'delegations:write', resource: 'legate:delegations', action: 'write', self: true } as const;
@@ -21,8 +21,7 @@ export const delegationRoutes = [
     method: 'POST',
     path: '/delegations',
     summary: 'Delegate a subset of permissions from one agent to another',
-    description:
-      'Evaluated live: it grants, at each decision, what every link up to the root still holds at that moment.',
+    description: 'Evaluated live: each decision grants only what every link of the chain, up to its root, still holds.',
     access: mayWrite,
     body: CreateDelegation,
     responses: { 201: Delegation },
@@ -40,7 +39,8 @@ export const delegationRoutes = [
     path: '/delegations',
     summary: 'List active delegations',
     description:
-      'Those that a caller’s agent gives or receives, oldest first. A Link header with rel="next" leads to the next page.',
+      'Delegations that an agent of the caller gives or receives, oldest first. ' +
+      'A Link header with rel="next" leads to the next page.',
     access: mayRead,
     query: ListDelegations,
     responses: { 200: z.array(Delegation) },
@@ -65,7 +65,7 @@ export const delegationRoutes = [
     handle: async (call, platform) => ({
       status: 200,
       body: toDelegation(
-        await findDelegation(platform.database.read, call.visibility, call.params.id, platform.clock.now()),
+        await getDelegation(platform.database.read, call.visibility, call.params.id, platform.clock.now()),
       ),
     }),
   }),
@@ -73,7 +73,7 @@ export const delegationRoutes = [
     method: 'DELETE',
     path: '/delegations/:id',
     summary: 'Revoke a delegation and all that descend from it',
-    description: 'For the side that gives and for the side that receives: owner or agent of either, or an admin.',
+    description: 'Open to both sides, each with its owner and its agent, and to admins.',
     access: mayWrite,
     params: idParams,
     responses: { 204: null },

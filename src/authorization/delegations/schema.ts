@@ -11,12 +11,12 @@ const AgentId = text(64);
 export const MAX_MAX_DEPTH = 10;
 export const DEFAULT_MAX_DEPTH = 3;
 
-/** The same entry twice grants nothing more, and would count twice at every decision. */
+/** A repeated entry grants nothing more, and would be evaluated twice in every decision. */
 function refuseRepeats(permissions: readonly Permission[], ctx: z.RefinementCtx): void {
   const seen = new Set<string>();
   for (const [i, { resource, actions, constraints }] of permissions.entries()) {
     const entry = JSON.stringify([resource, [...new Set(actions)].sort(), constraints ?? null]);
-    if (seen.has(entry)) ctx.addIssue({ code: 'custom', path: [i], message: 'repeats an entry before it' });
+    if (seen.has(entry)) ctx.addIssue({ code: 'custom', path: [i], message: 'repeats an earlier entry' });
     seen.add(entry);
   }
 }
@@ -28,12 +28,14 @@ export const CreateDelegation = z
     toAgent: AgentId,
     permissions: Permissions.min(1).superRefine(refuseRepeats),
     expiresAt: isoInstant.nullable().optional().meta({
-      description: 'Without it, or null: until it is revoked, or ends with what it was made from.',
+      description: 'null or left out: active until it is revoked or the delegations that it was made from end.',
     }),
     maxDepth: wholeNumber(1, MAX_MAX_DEPTH)
       .optional()
       .meta({
-        description: `Greatest depth that any delegation of this chain may have; 1: may not be passed on. ${DEFAULT_MAX_DEPTH} unless given.`,
+        description:
+          'Greatest depth that any delegation of this chain may have; with 1 it cannot be delegated further. ' +
+          `The default is ${DEFAULT_MAX_DEPTH}.`,
       }),
   })
   .meta({ id: 'CreateDelegation' });
@@ -47,7 +49,7 @@ export const Delegation = z
     toAgent: z.string(),
     permissions: z.array(Permission),
     depth: z.int().meta({ description: 'Place in the chain: 1 for a direct delegation.' }),
-    expiresAt: isoTimestamp.nullable().meta({ description: 'null: it was made without an end of its own.' }),
+    expiresAt: isoTimestamp.nullable().meta({ description: 'null: it was created without an expiry of its own.' }),
     createdAt: isoTimestamp,
   })
   .meta({ id: 'Delegation' });

@@ -38,9 +38,9 @@ function whereVisible(query: ReturnType<typeof selectLive>, visibility: ListVisi
 type Node = Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'revoked_at' | 'ends_at' | 'self_supplied'>;
 
 /**
- * Returns those of some live delegations that take effect: both agents are active, and so are those of a delegation that this one was
- * made from, up to the root. An agent expires by the clock, and its owner may extend it: then what it delegated takes effect again, as
- * it does in decisions.
+ * Returns those of some live delegations that take effect: both agents are active, and so are those of a delegation
+ * that this one was made from, up to the root. An agent expires by the clock, and its owner may extend it: then what it
+ * delegated takes effect again, as in decisions.
  */
 async function effectiveDelegations<Row extends Node>(db: Db, rows: readonly Row[], now: number): Promise<Row[]> {
   const nodes = new Map<string, Node>(rows.map((row) => [row.id, row]));
@@ -96,7 +96,7 @@ async function activeAmong(db: Db, agentIds: ReadonlySet<string>, now: number): 
   return active;
 }
 
-/** Active delegations with an end within reach, oldest first. */
+/** Active delegations with at least one agent within reach, oldest first. */
 export async function findDelegations(
   db: Db,
   visibility: Visibility,
@@ -119,8 +119,8 @@ export async function findDelegations(
   }
 }
 
-/** An active one. Throws 404 DELEGATION_NOT_FOUND. */
-export async function findDelegation(db: Db, visibility: Visibility, id: string, now: number): Promise<DelegationRow> {
+/** Returns an active delegation. Throws 404 DELEGATION_NOT_FOUND. */
+export async function getDelegation(db: Db, visibility: Visibility, id: string, now: number): Promise<DelegationRow> {
   const row = isId('delegation', id)
     ? await whereVisible(selectLive(db, now), visibility).where('id', '=', id).executeTakeFirst()
     : undefined;

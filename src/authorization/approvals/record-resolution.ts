@@ -3,8 +3,8 @@ import type { Platform } from '../../platform.ts';
 import type { ApprovalRow } from '../../storage/index.ts';
 import { type ApprovalStep, approvalStep } from '../permissions/index.ts';
 
-/** Writes what became of an approval: the row, the audit entry and `approval.resolved`, in one change. */
-export async function settle(
+/** Records the new status of an approval in one change: the row, the audit entry and the event `approval.resolved`. */
+export async function recordResolution(
   platform: Platform,
   change: Change,
   row: ApprovalRow,
