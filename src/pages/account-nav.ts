@@ -3,21 +3,21 @@ import { attributes, type Html, html } from './html.ts';
 import { pathOf, type Site } from './site.ts';
 import type { Texts } from './texts/en.ts';
 
-/** Who is signed in, as pages of theirs show it. */
+/** The signed-in user, as pages show them. */
 export interface PagePerson {
   /** E-mail address, or the id of a user of the embedding application. */
   readonly name: string;
-  /** A session proves them, so that a page can end it. */
+  /** The user has a session, which a page can end. */
   readonly canSignOut: boolean;
 }
 
-/** Pages of a person, in the order of their navigation. Paths are below http.restPath. */
+/** The account pages in the order of their navigation. Paths are relative to http.restPath. */
 export const ACCOUNT_PAGES: readonly {
   readonly path: string;
-  /** In the navigation. */
+  /** Label in the navigation. */
   readonly label: (t: Texts) => string;
   readonly title: (t: Texts) => string;
-  /** What the page is for, on the page that lists them; the list itself has none. */
+  /** Purpose of the page, shown on the account page; that page itself has none. */
   readonly purpose?: (t: Texts) => string;
 }[] = [
   { path: '/account', label: (t) => t.account.label, title: (t) => t.account.title },
@@ -32,14 +32,14 @@ export const ACCOUNT_PAGES: readonly {
 
 const SIGN_OUT = '/account/sign-out';
 
-/** Name and sign-out, for the header. */
+/** Name and sign-out button in the header. */
 export const personInHeader = (site: Site, t: Texts, person: PagePerson): Html =>
   html`<div class="person"><span>${person.name}</span>${
     person.canSignOut &&
     form(pathOf(site, SIGN_OUT), html`<button class="plain" type="submit">${t.common.signOut}</button>`)
   }</div>`;
 
-/** Links to the pages of a person; `here` is the path of the one that is shown. */
+/** Navigation of the account pages; `here` is the path of the current one. */
 export const accountNav = (site: Site, t: Texts, here: string): Html =>
   html`<nav class="pages" aria-label="${t.account.title}"><ul>${ACCOUNT_PAGES.map(({ path, label }) => {
     const at = pathOf(site, path);

@@ -1,7 +1,7 @@
 import { attributes, type Html, html, type Value } from './html.ts';
 import type { Texts } from './texts/en.ts';
 
-/** What is wrong with a form, and with which of its fields. */
+/** A problem of a form, and the field concerned. */
 export interface Problem {
   readonly field?: string;
   readonly message: string;
@@ -11,22 +11,22 @@ export interface Field {
   readonly name: string;
   readonly label: string;
   readonly type?: 'text' | 'email' | 'password' | 'search' | 'url';
-  /** What was typed before. Never a password. */
+  /** The previous input. Never a password. */
   readonly value?: string | undefined;
   readonly hint?: string;
   readonly autocomplete?: string;
-  /** False: the label says that it may stay empty. */
+  /** False: the label says that the field is optional. */
   readonly required?: boolean;
   /** `numeric` for codes: the right keyboard on a telephone. */
   readonly inputmode?: 'numeric' | 'text';
   readonly maxlength?: number;
-  /** A code: in a typeface in which every character is told apart. */
+  /** A code: shown in a typeface with distinguishable characters. */
   readonly code?: boolean;
-  /** The one field that a page is there for. */
+  /** The main field of the page. */
   readonly autofocus?: boolean;
 }
 
-/** A text field with its label, hint, and what is wrong with it according to `problems`. */
+/** A text field with its label, hint and its error among `problems`. */
 export function field(t: Texts, f: Field, problems: readonly Problem[] = []): Html {
   const wrong = problems.find((problem) => problem.field === f.name)?.message;
   const described = [
@@ -65,17 +65,17 @@ export interface Choice {
   readonly disabled?: boolean;
 }
 
-/** A tick box; sends `name=on` (or its value) when ticked. Each needs a name of its own: a name that comes twice is refused. */
+/** A checkbox; sends `name=on` (or its value) if checked. Each needs a unique name: repeated names are refused. */
 export const checkbox = (c: Choice): Html => choice('checkbox', c, c.name);
 
-/** One of several: a group of radio buttons with a legend. */
+/** A group of radio buttons with a legend. */
 export const radios = (legend: Value, name: string, options: readonly Omit<Choice, 'name'>[]): Html =>
   group(
     legend,
     options.map((option, i) => choice('radio', { ...option, name }, `${name}-${i}`)),
   );
 
-/** Fields that belong together, under a legend. */
+/** A group of fields under a legend. */
 export const group = (legend: Value, ...content: Value[]): Html =>
   html`<fieldset><legend>${legend}</legend>${content}</fieldset>`;
 
@@ -92,34 +92,37 @@ export interface Button {
   readonly kind?: 'primary' | 'secondary' | 'danger';
   readonly name?: string;
   readonly value?: string;
-  /** What the button does when its label alone does not say to what ("End" -> "End Firefox on Linux"). Begins with the label (WCAG 2.5.3). */
+  /**
+   * Accessible name if the label alone is ambiguous ("End" -> "End Firefox on Linux"). Begins with the label (WCAG
+   * 2.5.3).
+   */
   readonly spoken?: string;
 }
 
 export const button = (b: Button): Html =>
   html`<button${attributes({ type: 'submit', class: b.kind === undefined || b.kind === 'primary' ? undefined : b.kind, name: b.name, value: b.value, 'aria-label': b.spoken })}>${b.label}</button>`;
 
-/** A link that looks like a button. `href` is a path of ours or a checked address. */
+/** A link that looks like a button. `href` is a path of this service or a checked address. */
 export const buttonLink = (label: string, href: string, kind: 'primary' | 'secondary' = 'secondary'): Html =>
   html`<a${attributes({ class: kind === 'primary' ? 'button' : 'button secondary', href })}>${label}</a>`;
 
-/** Between two ways to the same end. */
+/** Separator between two alternatives. */
 export const or = (t: Texts): Html => html`<p class="or"><span>${t.common.or}</span></p>`;
 
-/** Buttons side by side with equal width; below each other on a narrow screen. The first one is first in tab order. */
+/** Buttons side by side with equal width; stacked on a narrow screen. The first one is first in tab order. */
 export const actions = (...buttons: Html[]): Html => html`<div class="actions">${buttons}</div>`;
 
-/** The same, kept in sight at the bottom of a window that is high enough: for decisions on a long page. */
+/** The same, sticky at the bottom of a high enough window: for decisions on a long page. */
 export const stickyActions = (...buttons: Html[]): Html => html`<div class="actions sticky">${buttons}</div>`;
 
-/** A word that marks the text before it. */
+/** A label that marks the text before it. */
 export const badge = (kind: 'good' | 'warning', text: string): Html =>
   html`<span${attributes({ class: kind === 'good' ? 'badge' : `badge ${kind}` })}>${text}</span>`;
 
 /**
- * A form that posts to `action`: a path of ours, or the address of the page itself (`call.url`), query included. What is wrong is shown
- * by the page, in its own language, and not by the browser. Stated always: an address without it would keep the fragment to
- * which a line of the error summary led, and carry it over every redirect.
+ * A form that posts to `action`: a path of this service or the address of the page itself (`call.url`), query
+ * included. The server, not the browser, reports problems, in the language of the page. `action` is always present:
+ * without it the form would keep the fragment of a link in the error summary and carry it over every redirect.
  */
 export const form = (
   action: string | URL,
@@ -132,7 +135,9 @@ export const form = (
     ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
   )}${content}</form>`;
 
-/** What is wrong, at the top of the page, focused when the page opens; each line leads to its field. Nothing when nothing is wrong. */
+/**
+ * The problems at the top of the page, focused when the page opens; each links to its field. Empty without problems.
+ */
 export const errorSummary = (t: Texts, problems: readonly Problem[]): Html =>
   problems.length === 0
     ? html``
@@ -141,15 +146,15 @@ export const errorSummary = (t: Texts, problems: readonly Problem[]): Html =>
           html`<li>${at === undefined ? message : html`<a href="#${at}">${message}</a>`}</li>`,
       )}</ul></div>`;
 
-/** A paragraph that stands out. `good` and `error` are announced by screen readers. */
+/** A highlighted paragraph. Screen readers announce `good` and `error`. */
 export const notice = (kind: 'info' | 'good' | 'warning' | 'error', content: Value): Html =>
   html`<div${attributes({ class: kind === 'info' ? 'notice' : `notice ${kind}`, role: kind === 'good' ? 'status' : kind === 'error' ? 'alert' : undefined })}><p>${content}</p></div>`;
 
-/** One thing of a list: a heading, lines about it, and what can be done with it. */
+/** An item of a list: a heading, lines about it, and its actions. */
 export const card = (c: { title: Value; badge?: Value; lines: readonly Value[]; actions?: Html }): Html =>
   html`<h2>${c.title}${c.badge ? html` <span class="badge">${c.badge}</span>` : undefined}</h2>${c.lines.map((line) => html`<p class="quiet">${line}</p>`)}${c.actions}`;
 
-/** Things below each other, each usually a {@link card}. */
+/** A list of items, each usually a {@link card}. */
 export const list = (items: readonly Html[]): Html =>
   html`<ul class="cards">${items.map((item) => html`<li class="card">${item}</li>`)}</ul>`;
 
@@ -157,10 +162,10 @@ export const list = (items: readonly Html[]): Html =>
 export const details = (summary: Value, content: Value, open = false): Html =>
   html`<details${attributes({ open })}><summary>${summary}</summary>${content}</details>`;
 
-/** A thing of a list that leads somewhere: its name, and what is there. */
+/** An item of a list that links to a page: its name and purpose. */
 export const tile = (title: string, purpose: string, href: string): Html =>
   html`<a class="tile" href="${href}"><strong>${title}</strong><span>${purpose}</span></a>`;
 
-/** Names and values. */
+/** Pairs of names and values. */
 export const facts = (pairs: readonly (readonly [name: Value, value: Value])[]): Html =>
   html`<dl>${pairs.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;

@@ -2,11 +2,13 @@ import { CommonErrors } from '../kernel/errors.ts';
 import type { Site } from './site.ts';
 
 /**
- * Throws 403 FORBIDDEN when a browser sent this form from a page of another origin, trusted ones included: forms give authority, so
- * they come from our own pages. Needs no token and no cookie, so it protects the
- * forms of people who are not signed in (login CSRF) as well: every browser of today names with a form the site it comes from
- * (Sec-Fetch-Site, Fetch Metadata; on plain http, Origin, RFC 6454). What names neither is no browser, and has nobody's cookies.
- * `Origin: null`, sent under `Referrer-Policy: no-referrer` and by sandboxed frames, counts only with Sec-Fetch-Site.
+ * Throws 403 FORBIDDEN if a browser sent this form from a page of another origin, trusted origins included: only pages
+ * of this service may send forms that grant authority.
+ *
+ * Needs neither token nor cookie, so it also protects the forms of users who are not signed in (login CSRF): browsers
+ * send the originating site with a form (Sec-Fetch-Site, Fetch Metadata; on plain http, Origin, RFC 6454). A client
+ * that sends neither is not a browser and has nobody's cookies. `Origin: null`, sent under `Referrer-Policy:
+ * no-referrer` and by sandboxed frames, is accepted only with Sec-Fetch-Site.
  */
 export function assertOwnForm(site: Site, request: Request): void {
   const from = request.headers.get('sec-fetch-site');

@@ -6,18 +6,21 @@ import { page } from './page.ts';
 import { pathOf, type Site } from './site.ts';
 import type { Texts } from './texts/en.ts';
 
-/** What an error says to people, in their language; the English of its declaration where the catalogue has no text for its code. */
+/**
+ * Returns the text of an error in the user's language; the declared English message if the catalogue has none for its
+ * code.
+ */
 export const messageOf = (t: Texts, error: LegateError): string =>
   Object.hasOwn(t.codes, error.code) ? t.codes[error.code as keyof Texts['codes']] : error.message;
 
-/** A way on from an error. */
+/** A link to continue from an error. */
 export interface WayOn {
   readonly label: string;
-  /** Below http.restPath. */
+  /** Relative to http.restPath. */
   readonly path: string;
 }
 
-/** An error on a page of its own, with its status and headers, and a way on: to the start page unless stated. */
+/** Renders an error as a page, with its status and headers and a link to continue: to the start page by default. */
 export function errorPage(site: Site, request: Request, error: LegateError, wayOn?: WayOn): Response {
   const t = textsFor(request);
   const { title, text } = describe(t, error);

@@ -1,4 +1,4 @@
-/** A piece of HTML: text that was written here, with every value in it escaped. Made by {@link html} alone. */
+/** HTML from a template of this program whose values are escaped. Only {@link html} creates it. */
 export class Html {
   readonly #text: string;
   private constructor(text: string) {
@@ -7,13 +7,13 @@ export class Html {
   toString(): string {
     return this.#text;
   }
-  /** Only for `html` below and for text that is a constant of this program. */
+  /** Only for `html` below and for constants of this program. */
   static trusted(text: string): Html {
     return new Html(text);
   }
 }
 
-/** What may stand in a template: text is escaped, HTML stays, lists are joined; nothing comes of undefined, null and false. */
+/** Values of a template: text is escaped, HTML is inserted, lists are joined; undefined, null and false are omitted. */
 export type Value = string | number | Html | undefined | null | false | readonly Value[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -32,13 +32,13 @@ function render(value: Value): string {
 }
 
 /**
- * HTML whose values are escaped for text and for quoted attributes. An attribute must be quoted in the template; the scheme
- * of an address that comes from outside has to be checked before (`href`, `src`).
+ * Escapes all values for text and for quoted attributes. Attributes must be quoted in the template, and the scheme of
+ * an external address (`href`, `src`) must be checked before.
  */
 export const html = (parts: TemplateStringsArray, ...values: Value[]): Html =>
   Html.trusted(parts.reduce((out, part, i) => out + render(values[i - 1]) + part));
 
-/** ` name="value"` for each attribute that has a value; true gives the bare name. */
+/** Returns ` name="value"` for each attribute with a value; true is a boolean attribute. */
 export const attributes = (all: Readonly<Record<string, string | number | boolean | undefined>>): Html[] =>
   Object.entries(all).map(([name, value]) =>
     value === undefined || value === false ? html`` : value === true ? html` ${name}` : html` ${name}="${value}"`,

@@ -2,9 +2,9 @@
  * The design system of the server-rendered pages: no script, strict CSP, light and dark, 320 px wide, English and German.
  *
  * A page is a route with `page: true` (src/http/route.ts). Then
- *  - its errors are pages too, for whoever accepts HTML or sends a form;
- *  - 401, from `who: 'user'` or from `call.person()` on a public page, leads to the sign-in page and back;
- *  - a form is refused when a browser sent it from another site.
+ *  - its errors are pages too, for clients that accept HTML or send a form;
+ *  - 401, from `access: 'user'` or `call.requireUser()` on a public page, redirects to the sign-in page and back;
+ *  - a form is refused if a browser sent it from another site.
  *
  *     handle: (call, platform) => {
  *       const t = textsFor(call.request);

@@ -4,7 +4,7 @@ import { en, type Texts } from './texts/en.ts';
 
 const CATALOGUE = { en, de } as const satisfies Record<string, Texts>;
 export type Language = keyof typeof CATALOGUE;
-/** Every language there is, by its own name. */
+/** All languages, each with its own name. */
 export const LANGUAGES: readonly { readonly code: Language; readonly name: string }[] = Object.entries(CATALOGUE).map(
   ([code, { languageName }]) => ({
     code: code as Language,
@@ -15,12 +15,12 @@ export const LANGUAGES: readonly { readonly code: Language; readonly name: strin
 const isLanguage = (code: string | null | undefined): code is Language =>
   typeof code === 'string' && Object.hasOwn(CATALOGUE, code);
 
-/** Cookie that remembers a language that was chosen by hand. */
+/** Cookie with the language that the user chose. */
 export const LANGUAGE_COOKIE = 'lang';
 
 /**
- * Language of the answer: `?lang=`, else what was chosen before, else what an application asks for (`ui_locales`), else the best of
- * Accept-Language, else English.
+ * Returns the language of the answer: `?lang=`, else the language chosen before, else that requested by an application
+ * (`ui_locales`), else the best of Accept-Language, else English.
  */
 export function languageOf(request: Request): Language {
   const chosen = chosenLanguage(request);
@@ -29,15 +29,15 @@ export function languageOf(request: Request): Language {
   return isLanguage(kept) ? kept : (wishOf(request) ?? accepted(request.headers.get('accept-language')));
 }
 
-/** The language that `?lang=` asks for, when it is one that we have. */
+/** Returns the language of `?lang=` if it is available. */
 export function chosenLanguage(request: Request): Language | undefined {
   const asked = new URL(request.url).searchParams.get('lang');
   return isLanguage(asked) ? asked : undefined;
 }
 
 /**
- * The first language of `ui_locales` that we have (OpenID Connect Core 1.0, section 3.1.2.1): of an authorization request, also while
- * the person is on the way to it and the page carries it in `returnTo`.
+ * Returns the first available language of `ui_locales` (OpenID Connect Core 1.0, section 3.1.2.1): that of the
+ * authorization request itself or of the one in the page's `returnTo`.
  */
 function wishOf(request: Request): Language | undefined {
   const { searchParams } = new URL(request.url);
@@ -52,8 +52,8 @@ function wishOf(request: Request): Language | undefined {
 }
 
 /**
- * A time as people of the browser's region write it: 22 Nov 2026 in Britain, Nov 22, 2026 in America. The region counts where it is
- * one of the page's language.
+ * Formats a time for the browser's region: 22 Nov 2026 in Britain, Nov 22, 2026 in America. A region applies only if
+ * it is one of the page's language.
  */
 export function formatTime(request: Request, ms: number, style: 'date' | 'minute'): string {
   const written = new Intl.DateTimeFormat(regionOf(request), {
@@ -73,10 +73,10 @@ function regionOf(request: Request): string {
   return own ?? language;
 }
 
-/** The texts for whoever reads the answer to this request. */
+/** Returns the texts in the language of the answer. */
 export const textsFor = (request: Request): Texts => CATALOGUE[languageOf(request)];
 
-/** RFC 9110, section 12.5.4: by weight, then by order; `de-AT` is served in German (lookup, RFC 4647, section 3.4). */
+/** RFC 9110, section 12.5.4: by weight, then by order. `de-AT` selects German (lookup, RFC 4647, section 3.4). */
 function accepted(header: string | null): Language {
   let best: { code: Language; weight: number } = { code: 'en', weight: 0 };
   for (const range of (header ?? '').slice(0, 1000).split(',')) {

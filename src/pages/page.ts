@@ -5,35 +5,35 @@ import { pathOf, type Site } from './site.ts';
 import { STYLE, STYLE_SOURCE } from './style.ts';
 
 export interface Page {
-  /** What the page is about: heading and, with the name of the service, the title of the window. */
+  /** The heading and, with the name of the service, the window title. */
   readonly title: string;
   readonly body: Html;
-  /** 200 unless stated. */
+  /** 200 by default. */
   readonly status?: number;
-  /** There is an error summary: the title of the window says so first (WCAG 2.4.2). */
+  /** The page has an error summary; the window title starts with it (WCAG 2.4.2). */
   readonly failed?: boolean;
-  /** The address holds a secret: nothing of it is sent on as referrer. */
+  /** The address contains a secret, so no referrer is sent. */
   readonly secretAddress?: boolean;
   /**
-   * Addresses beside our own that a form of this page may lead to, redirects included: Chromium holds the redirect that follows a
-   * form to `form-action` as well. A consent page names the redirect_uri here.
+   * Addresses outside this service to which a form of this page may redirect: Chromium applies `form-action` to the
+   * redirect after a form too. A consent page lists the redirect_uri here.
    */
   readonly formTargets?: readonly string[];
   /** For lists and tables: 44rem instead of 27rem. */
   readonly wide?: boolean;
-  /** Who is signed in: named in the header, with the way out. */
+  /** The signed-in user, shown in the header with a sign-out button. */
   readonly person?: PagePerson | undefined;
-  /** A page of {@link ACCOUNT_PAGES}, with links to the others. */
+  /** One of {@link ACCOUNT_PAGES}, with links to the others. */
   readonly inAccount?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   /** Several Set-Cookie values. */
   readonly cookies?: readonly string[];
 }
 
-/** The mark of the service: a seal. */
+/** The logo of the service, a seal. */
 const MARK = html`<svg class="mark" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false"><circle cx="12" cy="12" r="11" fill="currentColor"/><path class="cut" d="M9 6.5v9.5h6.5" fill="none" stroke-width="2.5" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
-/** A page in the language of the request, with headers that let it do nothing but show itself and send its own forms. */
+/** Renders a page in the language of the request, with headers that allow only its own style and its own forms. */
 export function page(site: Site, request: Request, content: Page): Response {
   const t = textsFor(request);
   const language = languageOf(request);
@@ -57,7 +57,7 @@ ${content.body}
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
     'cross-origin-opener-policy': 'same-origin',
-    // Under no-referrer browsers send `Origin: null` with a form; where the address holds no secret they shall name themselves.
+    // Under no-referrer browsers send `Origin: null` with a form, so pages without a secret address allow the origin.
     'referrer-policy': content.secretAddress ? 'no-referrer' : 'same-origin',
     'content-security-policy': policy(content.formTargets ?? []),
     ...content.headers,
@@ -72,7 +72,7 @@ ${content.body}
   return new Response(document.toString(), { status: content.status ?? 200, headers });
 }
 
-/** After a form: the browser reads `to` with GET. */
+/** 303 after a form: the browser fetches `to` with GET. */
 export function seeOther(
   to: string,
   headers: Readonly<Record<string, string>> = {},
@@ -83,7 +83,7 @@ export function seeOther(
   return new Response(null, { status: 303, headers: all });
 }
 
-/** The name of the service as people read it. */
+/** Returns the display name of the service. */
 export const brandOf = ({ config }: Site): string =>
   config.service.name.charAt(0).toUpperCase() + config.service.name.slice(1);
 
@@ -97,8 +97,8 @@ const policy = (targets: readonly string[]): string =>
   `default-src 'none'; style-src ${STYLE_SOURCE}; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;
 
 /**
- * Narrowest source expression that covers an address: its origin, or its scheme where CSP knows no other (IPv6 literals, `app:/callback`,
- * and hosts with characters that would end the expression).
+ * Returns the narrowest source expression for an address: its origin, or its scheme if CSP supports no other (IPv6
+ * literals, `app:/callback`, and hosts with characters that would end the expression).
  */
 function sourceOf(address: string): string {
   const { protocol, origin, hostname } = new URL(address);

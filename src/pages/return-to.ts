@@ -1,13 +1,13 @@
 import { pathOf, type Site } from './site.ts';
 
-/** Paths of the pages that other parts lead to, below http.restPath. */
+/** Path of the sign-in page, relative to http.restPath. */
 const SIGN_IN = '/account/sign-in';
 
 const MAX_CHARS = 8192;
 
 /**
- * Where to go after signing in, when it is a path of this very origin; else undefined. Browsers read `\\` as `/` and skip tabs and
- * line breaks, so that is decided as they do: by resolving it (WHATWG URL).
+ * Returns the address after sign-in if it is a path of this origin, otherwise undefined. Resolved as browsers do
+ * (WHATWG URL), which treat `\\` as `/` and skip tabs and line breaks.
  */
 export function safeReturnTo(site: Site, value: string | null | undefined): string | undefined {
   if (!value?.startsWith('/') || value.length > MAX_CHARS) return undefined;
@@ -18,15 +18,16 @@ export function safeReturnTo(site: Site, value: string | null | undefined): stri
   return url.origin === origin && !path.startsWith('//') ? path : undefined;
 }
 
-/** The sign-in page, which leads back to where the person wanted to go. */
+/** Returns the path of the sign-in page with a `returnTo` to the current page. */
 export function signInLocation(site: Site, from: URL): string {
   const returnTo = safeReturnTo(site, from.pathname + from.search);
   return pathOf(site, SIGN_IN) + (returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`);
 }
 
 /**
- * Where a form may lead whose answer redirects to `address`, beyond our own pages: an authorization request that somebody had to
- * sign in for may lead straight on to its redirect_uri. Whether that is one of the client's is decided there.
+ * Returns the addresses outside this service to which a form may redirect if its answer redirects to `address`: an
+ * authorization request that needed a sign-in may redirect straight to its redirect_uri. The authorization endpoint
+ * checks that the redirect_uri belongs to the client.
  */
 export function targetsBehind(site: Site, address: string | undefined): string[] {
   if (address === undefined) return [];

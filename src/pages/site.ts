@@ -1,4 +1,4 @@
-/** What pages need to know about the service; a Platform is one. */
+/** What pages need of the service. A Platform is a Site. */
 export interface Site {
   /** Public address without a trailing slash. */
   readonly baseUrl: string;
@@ -8,5 +8,7 @@ export interface Site {
   };
 }
 
-/** A path of the REST mount: `/account/devices` -> `/legate/account/devices` where http.restPath is `/legate`. */
+/**
+ * Returns a path below the REST mount: `/account/devices` -> `/legate/account/devices` if http.restPath is `/legate`.
+ */
 export const pathOf = (site: Site, path: string): string => site.config.http.restPath.replace(/\/$/, '') + path;

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 
-/** The one style sheet of all pages. Colours have a contrast of 4.5:1 and more on their ground, in both schemes; targets are 44 px high. */
+/**
+ * The style sheet of all pages. Text has a contrast of at least 4.5:1 in both colour schemes; targets are 44 px high.
+ */
 export const STYLE = `:root{color-scheme:light dark;--ground:#f6f7f9;--card:#fff;--text:#191c20;--quiet:#545b66;--line:#d5d9e0;--edge:#757d8a;--accent:#0b57d0;--on-accent:#fff;--danger:#b3261e;--on-danger:#fff;--soft:#eef2fb;--soft-danger:#fdeceb;--soft-good:#e8f5ec;--good:#1b6b3a;--soft-warn:#fdf3dc;--warn:#7a5200}
 @media(prefers-color-scheme:dark){:root{--ground:#111316;--card:#1b1e23;--text:#e9ebee;--quiet:#a9b0bb;--line:#353a42;--edge:#858d99;--accent:#a8c7fa;--on-accent:#062e6f;--danger:#f2b8b5;--on-danger:#601410;--soft:#1f2838;--soft-danger:#3a1816;--soft-good:#14301f;--good:#8fd6a8;--soft-warn:#352808;--warn:#f2c96b}}
 *,*::before,*::after{box-sizing:border-box}

@@ -28,13 +28,13 @@ import {
 import { type AnyCall, PATHS, whoCalls } from './form.ts';
 import { signedOut } from './sign-in-page.ts';
 
-/** `id`: the session to end; without it all others. */
+/** `id` is the session to end; without it, all sessions except the current one end. */
 export const EndSessionForm = z.strictObject({ id: z.string().max(200).optional() }).meta({ id: 'EndSessionForm' });
 
 const currentOf = (principal: Principal): string | null =>
   principal.kind === 'user' && principal.via === 'session' ? principal.credentialId : null;
 
-/** GET: where the person is signed in, the session of this browser first. */
+/** GET: the user's sessions, that of this browser first. */
 export async function devicesPage(platform: Platform, call: AnyCall): Promise<Response> {
   const t = textsFor(call.request);
   const here = pathOf(platform, PATHS.devices);
@@ -81,13 +81,16 @@ function deviceCard(
   });
 }
 
-/** A User-Agent says what it likes: what is not known is said to be unknown, and not guessed. */
+/** Shows an unrecognised User-Agent as unknown. */
 function nameOf(t: Texts, device: Session['device']): string {
   const browser = device?.browser === undefined || device.browser === 'unknown' ? t.devices.unknown : device.browser;
   return device?.os === undefined || device.os === 'unknown' ? browser : t.devices.on(browser, device.os);
 }
 
-/** POST: ends one session, or all others. Ending this one signs out. What has ended already is as it should be. */
+/**
+ * POST: ends one session or all others. Ending the current one signs out. A session that has already ended is not an
+ * error.
+ */
 export async function endSessionForm(
   platform: Platform,
   call: AnyCall & { readonly body: z.output<typeof EndSessionForm> },

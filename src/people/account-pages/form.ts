@@ -25,11 +25,11 @@ export const PATHS = {
   magicLink: '/account/magic-link',
   forgotPassword: '/account/forgot-password',
   verifyEmail: '/account/verify-email',
-  /** Of the authorization server: what acts for the person. */
+  /** Served by the authorization server: applications that act for the user. */
   apps: '/account/apps',
 } as const;
 
-/** Does what a form asks for. What was wrong with it is shown on the page again; a program that sends JSON gets the error itself. */
+/** Runs the action of a form. Problems are shown on the page again; a client that sends JSON gets the error itself. */
 export async function answerForm(
   platform: Platform,
   { request, requestId }: AnyCall,
@@ -46,7 +46,7 @@ export async function answerForm(
   }
 }
 
-/** The person of the request. undefined: there is none, or something other than a person calls. */
+/** Returns the signed-in user; undefined if there is none or the caller is not a user. */
 export async function whoCalls(platform: Platform, call: AnyCall): Promise<PagePerson | undefined> {
   try {
     return await pagePerson(platform, (await call.requireUser()).principal);
@@ -56,21 +56,21 @@ export async function whoCalls(platform: Platform, call: AnyCall): Promise<PageP
   }
 }
 
-/** Where the person wanted to go, when that is a page of ours; their account otherwise. */
+/** Returns the page the user wanted (`returnTo`) if it is on this service, otherwise their account page. */
 export const destination = (platform: Platform, { url }: AnyCall): string =>
   safeReturnTo(platform, url.searchParams.get('returnTo')) ?? pathOf(platform, PATHS.home);
 
-/** A page of ours, with where the person wants to go carried along. */
+/** Returns the path of a page with the current `returnTo` added. */
 export function onward(platform: Platform, { url }: AnyCall, path: string): string {
   const returnTo = safeReturnTo(platform, url.searchParams.get('returnTo'));
   return pathOf(platform, path) + (returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`);
 }
 
-/** Where the form may lead beyond our own pages. */
+/** Returns the addresses outside this service to which the form may redirect. */
 export const formTargets = (platform: Platform, { url }: AnyCall): string[] =>
   targetsBehind(platform, safeReturnTo(platform, url.searchParams.get('returnTo')));
 
-/** The name of an application that waits for this sign-in, for the page to say so. */
+/** Returns the name of the application that waits for this sign-in. */
 export async function waiting(platform: Platform, call: AnyCall): Promise<Html | undefined> {
   const returnTo = safeReturnTo(platform, call.url.searchParams.get('returnTo'));
   const name = returnTo && (await platform.waitingFor(new URL(returnTo, platform.baseUrl)));

@@ -4,7 +4,7 @@ import type { Platform } from '../../platform.ts';
 import { findUser } from '../users/index.ts';
 import { type AnyCall, PATHS, whoCalls } from './form.ts';
 
-/** GET: where a person begins. Who is signed in, and what there is to look after. */
+/** GET: the user's start page, with links to the pages of their account. */
 export async function homePage(platform: Platform, call: AnyCall): Promise<Response> {
   const t = textsFor(call.request);
   const person = await whoCalls(platform, call);

@@ -3,6 +3,6 @@ import { accountRoutes } from './routes.ts';
 
 export const account = defineModule({
   name: 'account',
-  description: 'Pages for people: signing in and up, the second step, their devices.',
+  description: 'Pages for people: sign-in, sign-up, the second factor and their devices.',
   routes: accountRoutes,
 });

@@ -23,7 +23,7 @@ import { type AnyCall, answerForm, destination, onward, PATHS } from './form.ts'
 
 export const MailForm = z.strictObject({ email: z.string().max(4096) }).meta({ id: 'MailForm' });
 
-/** A page that has something mailed to an address that is typed there. */
+/** A page with a form for an address to which something is mailed. */
 export interface MailPage {
   readonly texts: (t: Texts) => {
     readonly title: string;
@@ -75,7 +75,7 @@ ${actions(button({ label: submit }))}`,
   });
 }
 
-/** POST: the same answer whether there is an account or not. */
+/** POST: the answer is the same whether or not there is an account. */
 export const mailForm = (
   kind: MailPage,
   platform: Platform,

@@ -36,12 +36,12 @@ const {
 } = UserErrors;
 const { SESSION_LIMIT_REACHED } = SessionErrors;
 
-/** The page that has something mailed, and its form. */
+/** The routes of a page that has something mailed. */
 const mailRoutes = (path: string, rateLimit: LimitedEndpoint, kind: MailPage, what: string) => [
   defineRoute({
     method: 'GET',
     path,
-    summary: `The page that mails ${what}`,
+    summary: `Page that mails ${what}`,
     access: 'public',
     page: true,
     responses: { 200: HTML },
@@ -50,8 +50,8 @@ const mailRoutes = (path: string, rateLimit: LimitedEndpoint, kind: MailPage, wh
   defineRoute({
     method: 'POST',
     path,
-    summary: `The form of the page that mails ${what}`,
-    description: 'The same answer whether there is an account or not.',
+    summary: `Form of the page that mails ${what}`,
+    description: 'The answer is the same whether or not there is an account.',
     access: 'public',
     page: true,
     rateLimit,
@@ -63,13 +63,15 @@ const mailRoutes = (path: string, rateLimit: LimitedEndpoint, kind: MailPage, wh
   }),
 ];
 
-/** The pages of people. What a form did well is answered with 303, what was wrong with it on the page again. */
+/**
+ * The pages for people. A successful form is answered with 303; a failed one shows the page again with the problems.
+ */
 export const accountRoutes = [
   defineRoute({
     method: 'GET',
     path: '/',
-    summary: 'The start page',
-    description: 'For people in a browser. What does not accept text/html gets 404.',
+    summary: 'Start page',
+    description: 'For browsers. A client that does not accept text/html gets 404.',
     access: 'public',
     page: true,
     responses: { 200: HTML },
@@ -79,7 +81,7 @@ export const accountRoutes = [
   defineRoute({
     method: 'GET',
     path: PATHS.home,
-    summary: 'The page of the caller’s account',
+    summary: 'Account page of the caller',
     access: 'user',
     page: true,
     responses: { 200: HTML },
@@ -91,8 +93,8 @@ export const accountRoutes = [
   defineRoute({
     method: 'GET',
     path: PATHS.signIn,
-    summary: 'The sign-in page',
-    description: '`returnTo`, a path of this origin, is where it leads.',
+    summary: 'Sign-in page',
+    description: 'After the sign-in the browser is redirected to `returnTo`, a path of this origin.',
     access: 'public',
     page: true,
     responses: { 200: HTML },
@@ -101,7 +103,7 @@ export const accountRoutes = [
   defineRoute({
     method: 'POST',
     path: PATHS.signIn,
-    summary: 'The form of the sign-in page',
+    summary: 'Form of the sign-in page',
     description: 'Shares its rate limit with POST /sign-in.',
     access: 'public',
     page: true,
@@ -121,7 +123,7 @@ export const accountRoutes = [
   defineRoute({
     method: 'GET',
     path: PATHS.signUp,
-    summary: 'The page that makes an account',
+    summary: 'Sign-up page',
     access: 'public',
     page: true,
     responses: { 200: HTML },
@@ -131,7 +133,7 @@ export const accountRoutes = [
   defineRoute({
     method: 'POST',
     path: PATHS.signUp,
-    summary: 'The form of the page that makes an account',
+    summary: 'Form of the sign-up page',
     description: 'Shares its rate limit with POST /sign-up.',
     access: 'public',
     page: true,
@@ -154,7 +156,7 @@ export const accountRoutes = [
   defineRoute({
     method: 'GET',
     path: PATHS.secondFactor,
-    summary: 'The page of the second step of a sign-in',
+    summary: 'Second-factor page',
     access: 'public',
     page: true,
     responses: { 200: HTML, 400: HTML },
@@ -163,7 +165,7 @@ export const accountRoutes = [
   defineRoute({
     method: 'POST',
     path: PATHS.secondFactor,
-    summary: 'The form of the second step of a sign-in',
+    summary: 'Form of the second-factor page',
     description: 'Shares its rate limit with POST /totp/verify.',
     access: 'public',
     page: true,
@@ -177,7 +179,7 @@ export const accountRoutes = [
   defineRoute({
     method: 'GET',
     path: PATHS.devices,
-    summary: 'The page of the devices on which the caller is signed in',
+    summary: 'Page of the devices on which the caller is signed in',
     access: 'user',
     page: true,
     responses: { 200: HTML },
@@ -186,7 +188,7 @@ export const accountRoutes = [
   defineRoute({
     method: 'POST',
     path: PATHS.devices,
-    summary: "End one of the caller's sessions, or all others",
+    summary: "End one of the caller's sessions or all others",
     access: 'user',
     page: true,
     body: EndSessionForm,

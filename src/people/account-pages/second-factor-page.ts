@@ -25,7 +25,9 @@ export const SecondFactorForm = z
   .strictObject({ code: z.string().max(100), trustDevice: z.string().max(10).optional() })
   .meta({ id: 'SecondFactorForm' });
 
-/** GET: the form for a code. The token of the first step is in a cookie; without it there is nothing to go on with. */
+/**
+ * GET: the form for a code. The token of the first step is in a cookie, without which the sign-in has to start again.
+ */
 export function secondFactorPage(platform: Platform, call: AnyCall, error?: LegateError): Response {
   const t = textsFor(call.request);
   if (!secondStepToken(platform, call.request)) {
@@ -52,7 +54,7 @@ ${actions(button({ label: t.secondFactor.submit }))}`,
   });
 }
 
-/** POST: takes a code of the app or a backup code, and leads on. */
+/** POST: accepts a code of the app or a backup code and completes the sign-in. */
 export const secondFactorForm = (
   platform: Platform,
   call: AnyCall & { readonly body: z.output<typeof SecondFactorForm> },

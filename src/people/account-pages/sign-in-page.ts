@@ -30,7 +30,7 @@ import {
 } from '../users/index.ts';
 import { type AnyCall, answerForm, destination, formTargets, onward, PATHS, waiting, whoCalls } from './form.ts';
 
-/** Loose on purpose: the page shows what is wrong, so values are looked at by the use case. */
+/** Deliberately loose: the use case checks the values, so that the page can show the problems. */
 export const SignInForm = z
   .strictObject({
     email: z.string().max(4096),
@@ -40,18 +40,18 @@ export const SignInForm = z
   .meta({ id: 'SignInForm' });
 type SignInForm = z.output<typeof SignInForm>;
 
-/** GET: the form. Whoever is signed in already may go on as that person. */
+/** GET: the form. A signed-in user can continue as they are. */
 export async function signInPage(platform: Platform, call: AnyCall): Promise<Response> {
   return render(platform, call, { already: (await whoCalls(platform, call))?.name });
 }
 
 interface Shown {
   readonly tried?: { readonly error: LegateError; readonly form: SignInForm };
-  /** Who is signed in. */
+  /** The signed-in user. */
   readonly already?: string | undefined;
 }
 
-/** The form, with what happened before (`?done=`) or what was wrong with the last try. */
+/** The form, with the previous outcome (`?done=`) or the problems of the last attempt. */
 async function render(platform: Platform, call: AnyCall, { tried, already }: Shown): Promise<Response> {
   const t = textsFor(call.request);
   const problems = tried ? formProblems(t, tried.error) : [];
@@ -87,7 +87,7 @@ ${actions(button({ label: t.signIn.submit }))}`,
   });
 }
 
-/** POST: signs in and leads on, to the second step where there is one. */
+/** POST: signs in and redirects, to the second step if there is one. */
 export const signInForm = (platform: Platform, call: AnyCall & { readonly body: SignInForm }): Promise<Response> =>
   answerForm(
     platform,
@@ -107,7 +107,10 @@ export const signInForm = (platform: Platform, call: AnyCall & { readonly body: 
     (error) => render(platform, call, { tried: { error, form: call.body } }),
   );
 
-/** After a first step that was right: on to where the person wanted to go, or to the second step, whose token waits in a cookie. */
+/**
+ * Redirects after a successful first step: to the page the user wanted, or to the second step, whose token is kept in
+ * a cookie.
+ */
 export function finish(platform: Platform, call: AnyCall, result: SignInResult): Response {
   if ('twoFactorRequired' in result) {
     return seeOther(onward(platform, call, PATHS.secondFactor), {}, [
@@ -117,6 +120,6 @@ export function finish(platform: Platform, call: AnyCall, result: SignInResult):
   return seeOther(destination(platform, call), startCookie(platform, result.token, result.rememberMe), result.cookies);
 }
 
-/** After signing out. */
+/** The redirect after signing out. */
 export const signedOut = (platform: Platform, headers: Readonly<Record<string, string>>): Response =>
   seeOther(`${pathOf(platform, PATHS.signIn)}?done=signed-out`, headers);

@@ -29,7 +29,10 @@ export const SignUpForm = z
   .meta({ id: 'SignUpForm' });
 type SignUpForm = z.output<typeof SignUpForm>;
 
-/** GET: the form; an invitation leads here with `?invite=` and `&email=`. 403 SIGN_UP_CLOSED where accounts are made by an administrator, INVITE_REQUIRED. */
+/**
+ * GET: the form. Invitation links open it with `?invite=` and `&email=`. 403 SIGN_UP_CLOSED if only administrators
+ * create accounts, INVITE_REQUIRED.
+ */
 export async function signUpPage(
   platform: Platform,
   call: AnyCall,
@@ -59,7 +62,7 @@ ${actions(button({ label: t.signUp.submit }))}`,
 
 const inviteIn = ({ url }: AnyCall): string | undefined => url.searchParams.get('invite') ?? undefined;
 
-/** The same for a new account and for an address that had one. */
+/** The same page for a new account and for an address that is already in use. */
 function checkMailPage(
   platform: Platform,
   call: AnyCall,
@@ -75,7 +78,7 @@ function checkMailPage(
   });
 }
 
-/** POST: makes the account, signs in and leads on. */
+/** POST: creates the account, signs in and redirects. */
 export const signUpForm = (platform: Platform, call: AnyCall & { readonly body: SignUpForm }): Promise<Response> =>
   answerForm(
     platform,

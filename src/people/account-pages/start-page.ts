@@ -3,7 +3,7 @@ import { actions, buttonLink, html, list, page, pathOf, textsFor, tile } from '.
 import type { Platform } from '../../platform.ts';
 import { type AnyCall, PATHS, whoCalls } from './form.ts';
 
-/** GET /: what this is, for people. Programs are answered as at every address that is no endpoint. 404 NOT_FOUND. */
+/** GET /: what this service is, for people. 404 NOT_FOUND for a client that does not accept text/html. */
 export async function startPage(platform: Platform, call: AnyCall): Promise<Response> {
   const { request } = call;
   if (!request.headers.get('accept')?.includes('text/html')) throw CommonErrors.NOT_FOUND();

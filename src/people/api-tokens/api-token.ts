@@ -3,7 +3,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { ApiTokenRow } from '../../storage/index.ts';
 import type { ApiToken } from './schema.ts';
 
-/** null: the whole power of the user. */
+/** Returns null for a token with all rights of its user. */
 export const storedScopes = (scopes: string | null): Scope[] | null =>
   scopes === null ? null : (JSON.parse(scopes) as Scope[]);
 

@@ -15,7 +15,7 @@ const PAGE = 1000;
 export interface ApiTokensApi {
   /** 404 USER_NOT_FOUND for an unknown user. */
   create(userId: string, input: InProcess<z.input<typeof CreateApiToken>>): Promise<ApiTokenWithSecret>;
-  /** All of a user's, oldest first; not cut into pages. */
+  /** Returns all tokens of a user, oldest first, without pages. */
   list(userId: string): Promise<ApiToken[]>;
   revoke(id: string): Promise<void>;
 }

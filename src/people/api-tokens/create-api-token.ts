@@ -10,16 +10,16 @@ import { toApiToken } from './api-token.ts';
 import { ApiTokenErrors } from './errors.ts';
 import type { ApiTokenWithSecret, CreateApiToken } from './schema.ts';
 
-/** A user by id (the command line), or as proved by a call. */
+/** The user for whom the token is created: by id (command line), or the authenticated user of a call. */
 type Maker = { readonly userId: string } | UserPrincipal;
 
-/** API tokens that a user can have. */
+/** Maximum number of API tokens of a user. */
 const MAX_PER_USER = 50;
 
 /**
- * Makes an API token, shown here and never again. It has the power of its user, narrowed to `scopes` when given, and one made
- * with an API token does not outlive that one. 403 FORBIDDEN, 404 USER_NOT_FOUND, 422 EXPIRES_AT_IN_PAST or
- * API_TOKEN_LIMIT_EXCEEDED.
+ * Creates an API token and returns it; it is never shown again. It has the rights of its user, narrowed to `scopes` if
+ * present. A token created with an API token expires no later than that one. 403 FORBIDDEN, 404 USER_NOT_FOUND, 422
+ * EXPIRES_AT_IN_PAST or API_TOKEN_LIMIT_EXCEEDED.
  */
 export async function createApiToken(
   platform: Platform,
@@ -58,7 +58,7 @@ export async function createApiToken(
   });
 }
 
-/** Exact, since changes come one after the other. Expired tokens give way to new ones. */
+/** Exact because changes are serialised. Deletes expired tokens to make room. */
 async function assertRoom(db: Db, userId: string, now: number): Promise<void> {
   const rows = await db.selectFrom('api_tokens').select('expires_at').where('user_id', '=', userId).execute();
   if (rows.length < MAX_PER_USER) return;
@@ -72,6 +72,6 @@ async function assertNotOutlived(db: Db, maker: UserPrincipal, expiresAt: number
   if (maker.via !== 'apiToken') return;
   if (maker.expiresAt !== null && (expiresAt === null || expiresAt > maker.expiresAt))
     throw CommonErrors.FORBIDDEN({
-      message: 'An API token that expires cannot make one that lives longer: give an expiresAt no later than its own.',
+      message: 'An API token cannot create one that expires later than itself. Set expiresAt to its own expiry or earlier.',
     });
 }

@@ -1,7 +1,10 @@
 import type { Credential } from '../../platform.ts';
 import { storedScopes } from './api-token.ts';
 
-/** The API token: the power of the user who made it, narrowed to its scopes if it has any (contract 4). Expired at that very instant. */
+/**
+ * An API token: the rights of the user who created it, narrowed to its scopes (contract, section 4). Invalid from the
+ * instant of `expiresAt` on.
+ */
 export const apiToken: Credential = {
   kind: 'apiToken',
   verify: async (_platform, db, tokenHash, now) => {

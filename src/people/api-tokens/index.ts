@@ -7,7 +7,7 @@ export { type ApiTokensApi, apiTokensApi } from './api.ts';
 
 export const apiTokens = defineModule({
   name: 'api-tokens',
-  description: 'Tokens with which a backend or a script acts for a user.',
+  description: 'Tokens that let a backend or a script act for a user.',
   routes: apiTokenRoutes,
   errors: ApiTokenErrors,
   credentials: [apiToken],

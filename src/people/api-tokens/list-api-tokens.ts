@@ -2,7 +2,10 @@ import type { Platform } from '../../platform.ts';
 import { toApiToken } from './api-token.ts';
 import type { ApiToken } from './schema.ts';
 
-/** A user's API tokens, oldest first, at most `limit`, behind the id `after`; expired ones too. Never the tokens themselves. */
+/**
+ * Returns up to `limit` API tokens of a user after the id `after`, oldest first, expired ones included, without the
+ * token values.
+ */
 export async function listApiTokens(
   platform: Platform,
   userId: string,

@@ -3,7 +3,7 @@ import type { Platform } from '../../platform.ts';
 import { toApiToken } from './api-token.ts';
 import { ApiTokenErrors } from './errors.ts';
 
-/** Ends an API token at once, on every instance. 404 API_TOKEN_NOT_FOUND for what is out of reach as for what does not exist. */
+/** Revokes an API token immediately, on every instance. 404 API_TOKEN_NOT_FOUND also for a token of another user. */
 export async function revokeApiToken(platform: Platform, caller: Changer, id: string): Promise<void> {
   if (!/^tok_[0-9a-z]{26}$/.test(id)) throw ApiTokenErrors.API_TOKEN_NOT_FOUND();
   await platform.ledger.change(caller.actor, async (change) => {

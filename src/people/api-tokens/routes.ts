@@ -9,14 +9,14 @@ import { listApiTokens } from './list-api-tokens.ts';
 import { revokeApiToken } from './revoke-api-token.ts';
 import { ApiToken, ApiTokenWithSecret, CreateApiToken } from './schema.ts';
 
-/** Contract, section 4. A narrowed token gets in nowhere here, so none can make one with more power than its own. */
+/** Contract, section 4. No scope opens these routes, so a narrowed token cannot create a token with more rights. */
 export const apiTokenRoutes = [
   defineRoute({
     method: 'POST',
     path: '/api-tokens',
-    summary: 'Make an API token',
+    summary: 'Create an API token',
     description:
-      'For the caller, who can have 50. The token is shown here and never again. One made with an API token that expires cannot live longer than that one.',
+      'Creates a token of the caller, who can have up to 50. The token is shown only in this answer. A token created with an API token expires no later than that one.',
     access: 'user',
     body: CreateApiToken,
     responses: { 201: ApiTokenWithSecret },
@@ -39,7 +39,7 @@ export const apiTokenRoutes = [
     method: 'GET',
     path: '/api-tokens',
     summary: "List the caller's API tokens",
-    description: 'Oldest first, without the tokens themselves. A Link header with rel="next" leads to the next page.',
+    description: 'Oldest first, without the token values. A Link header with rel="next" points to the next page.',
     access: 'user',
     query: PageQuery,
     responses: { 200: z.array(ApiToken) },
@@ -54,8 +54,8 @@ export const apiTokenRoutes = [
   defineRoute({
     method: 'DELETE',
     path: '/api-tokens/:id',
-    summary: 'End an API token',
-    description: "At once. An administrator may end anybody's.",
+    summary: 'Revoke an API token',
+    description: 'Takes effect immediately. An administrator can revoke any token.',
     access: 'user',
     params: z.object({ id: z.string() }),
     responses: { 204: null },

@@ -8,15 +8,15 @@ export const ApiToken = z
   .object({
     id: z.string(),
     name: z.string(),
-    scopes: Scopes.nullable().meta({ description: 'null: the whole power of the user.' }),
-    expiresAt: isoTimestamp.nullable().meta({ description: 'null: it does not expire.' }),
+    scopes: Scopes.nullable().meta({ description: 'null: all rights of the user.' }),
+    expiresAt: isoTimestamp.nullable().meta({ description: 'null: the token does not expire.' }),
     createdAt: isoTimestamp,
   })
   .meta({ id: 'ApiToken' });
 export type ApiToken = z.output<typeof ApiToken>;
 
 export const ApiTokenWithSecret = ApiToken.extend({
-  token: z.string().meta({ description: 'The API token itself. Shown once; only its hash is stored.' }),
+  token: z.string().meta({ description: 'The token value. Shown once; only its hash is stored.' }),
 }).meta({ id: 'ApiTokenWithSecret' });
 export type ApiTokenWithSecret = z.output<typeof ApiTokenWithSecret>;
 
@@ -27,7 +27,7 @@ export const CreateApiToken = z
       .refine((scopes) => new Set(scopes).size === scopes.length, { message: 'must not repeat a scope' })
       .nullable()
       .optional()
-      .meta({ description: 'Narrows the token. Without it, the token has the whole power of its user.' }),
+      .meta({ description: 'Narrows the token to these scopes. Without it, the token has all rights of its user.' }),
     expiresAt: isoInstant.nullable().optional(),
   })
   .meta({ id: 'CreateApiTokenRequest' });

@@ -13,9 +13,9 @@ export const inviteRoutes = [
   defineRoute({
     method: 'POST',
     path: '/invites',
-    summary: 'Invite somebody to make an account',
+    summary: 'Invite a person to create an account',
     description:
-      'The link is mailed where mail is set up, and shown once. It is good for 7 days and one sign-up with this address; inviting the address again replaces it.',
+      'The link is mailed if mail is configured, and shown once. It is valid for 7 days and one sign-up with this address. A new invitation of the same address replaces it.',
     access: 'admin',
     body: CreateInvite,
     responses: { 201: NewInvite },
@@ -34,7 +34,7 @@ export const inviteRoutes = [
     method: 'GET',
     path: '/invites',
     summary: 'List invitations that can still be accepted',
-    description: 'Oldest first. A Link header with rel="next" leads to the next page.',
+    description: 'Oldest first. A Link header with rel="next" points to the next page.',
     access: 'admin',
     query: PageQuery,
     responses: { 200: z.array(Invite) },

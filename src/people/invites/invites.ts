@@ -27,8 +27,9 @@ const toInvite = (row: InviteRow): Invite => ({
 });
 
 /**
- * Offers an account to an e-mail address; for administrators. The link is mailed where mail is set up, and given back once. A further
- * invitation of the same address replaces the one before. 409 INVITES_CLOSED, 422 EMAIL_IN_USE, TENANT_UNKNOWN.
+ * Creates an invitation for an e-mail address, mails its link if mail is configured, and returns the link once. For
+ * administrators. Replaces an earlier invitation of the same address. 409 INVITES_CLOSED, 422 EMAIL_IN_USE,
+ * TENANT_UNKNOWN.
  */
 export async function createInvite(
   platform: Platform,
@@ -74,7 +75,7 @@ export async function createInvite(
   return { ...toInvite(row), url };
 }
 
-/** Those that can still be accepted, oldest first. For administrators. */
+/** Returns the invitations that can still be accepted, oldest first. For administrators. */
 export async function listInvites(
   platform: Platform,
   page: { limit: number; after: string | undefined },
@@ -84,7 +85,7 @@ export async function listInvites(
   return (await query.orderBy('id').limit(page.limit).execute()).map(toInvite);
 }
 
-/** Withdraws an invitation. 404 INVITE_NOT_FOUND. For administrators. */
+/** Withdraws an invitation. For administrators. 404 INVITE_NOT_FOUND. */
 export async function deleteInvite(platform: Platform, caller: Changer, id: string): Promise<void> {
   if (!isId('invite', id)) throw UserErrors.INVITE_NOT_FOUND();
   await platform.ledger.change(caller.actor, async (change) => {
@@ -96,7 +97,7 @@ export async function deleteInvite(platform: Platform, caller: Changer, id: stri
   });
 }
 
-/** Ends the invitations that a user made. */
+/** Deletes the invitations that a user created. */
 export async function endInvitesBy(change: Change, userId: string): Promise<void> {
   const rows = await change.db.deleteFrom('invites').where('invited_by', '=', userId).returningAll().execute();
   for (const row of rows) change.emit(inviteRevoked(row, 'inviter-ended'));
@@ -110,8 +111,8 @@ const inviteRevoked = (row: InviteRow, reason: string): NewEvent => ({
 });
 
 /**
- * Accepts an invitation: of many at once exactly one gets it. 403 INVITE_INVALID unless it is for this address, and made by
- * somebody who may still invite.
+ * Consumes an invitation; of concurrent requests exactly one succeeds. 403 INVITE_INVALID unless it is for this
+ * address and its creator may still invite.
  */
 export async function takeInvite({ db, now }: Change, token: string, email: string): Promise<InviteRow> {
   const row =
@@ -129,8 +130,8 @@ export async function takeInvite({ db, now }: Change, token: string, email: stri
 }
 
 /**
- * An administrator of ours. Users of the embedding application have no password here and keep no role: what they may do was
- * settled by the application when they invited.
+ * True for administrators stored here, and for users of the embedding application: they have no password and no role
+ * here, and the application checked their role when they sent the invitation.
  */
 async function mayInvite(db: Db, userId: string): Promise<boolean> {
   const inviter = await findUser(db, userId);

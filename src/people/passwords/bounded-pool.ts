@@ -1,4 +1,7 @@
-/** Runs at most `width` tasks at a time, keeps at most `depth` waiting, and refuses further ones with what `refuse` makes. */
+/**
+ * Runs at most `width` tasks at a time and queues at most `depth`. Throws the error that `refuse` creates for further
+ * ones.
+ */
 export class BoundedPool {
   readonly #width: number;
   readonly #depth: number;
@@ -15,7 +18,7 @@ export class BoundedPool {
   async run<T>(task: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#width) {
       if (this.#waiting.length >= this.#depth) throw this.#refuse();
-      // Whoever finishes hands its place over, so `#running` stays as it is.
+      // A finished task hands its slot to the next one, so `#running` does not change.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#running++;
     try {

@@ -15,7 +15,7 @@ import {
 import type { Platform } from '../../platform.ts';
 import { formProblems } from '../sign-in/form-problems.ts';
 
-/** The form for a new password, with what was wrong with the last try. The token in it is what proves the sender. */
+/** The form for a new password, with the problems of the last attempt. Its hidden token authorises the sender. */
 export function resetFormPage(platform: Platform, request: Request, token: string, error?: LegateError): Response {
   const t = textsFor(request);
   const problems = error ? formProblems(t, error, 'newPassword') : [];
@@ -48,7 +48,7 @@ export function passwordChangedPage(
   });
 }
 
-/** A page with one button: what a link in a mail leads to, so that looking at the link does nothing (link scanners). */
+/** The page of a link in a mail: one button, so that a link scanner that opens the link changes nothing. */
 export function confirmPage(
   platform: Platform,
   request: Request,
@@ -64,7 +64,7 @@ export function confirmPage(
   });
 }
 
-/** What a link did, and the way on from there. */
+/** The page after a link was used, with a link to the next step. */
 export function donePage(
   platform: Platform,
   request: Request,

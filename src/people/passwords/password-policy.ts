@@ -6,7 +6,7 @@ import { isCommonPassword } from './common/is-common.ts';
 import { isMadeOf, wordsOfEmail } from './common/own-words.ts';
 import type { PasswordContext } from './password-rule.ts';
 
-/** What a new password can be refused for. */
+/** The errors for a new password. */
 export const passwordErrors = [
   UserErrors.PASSWORD_TOO_COMMON,
   UserErrors.PASSWORD_TOO_PERSONAL,
@@ -15,14 +15,14 @@ export const passwordErrors = [
   BreachErrors.PASSWORD_CHECK_UNAVAILABLE,
 ];
 
-/** Headers for the answer: what is to be said about a password that is accepted all the same. */
+/** Headers for the answer: a warning about an accepted password. */
 export type PasswordAdvice = Readonly<Record<string, string>>;
 
 /**
- * Whether a password may become somebody's, beyond its length: it is not among the most common ones nor made of what is known of the
- * account, it is in no known data breach (`breach.*`), and the embedder's rule (`users.validatePassword`) has nothing against it. Asked
- * before the password is hashed, and outside any change, since all this may take time.
- * 422 PASSWORD_TOO_COMMON, PASSWORD_TOO_PERSONAL, PASSWORD_BREACHED, PASSWORD_REJECTED; 503 PASSWORD_CHECK_UNAVAILABLE.
+ * Checks a new password beyond its length: it must not be one of the most common ones, nor made of what is known of
+ * the account, nor be in a known data breach (`breach.*`), and `users.validatePassword` must accept it. Runs before
+ * the password is hashed and outside any change, because it may take time. 422 PASSWORD_TOO_COMMON,
+ * PASSWORD_TOO_PERSONAL, PASSWORD_BREACHED, PASSWORD_REJECTED; 503 PASSWORD_CHECK_UNAVAILABLE.
  */
 export async function assertPasswordAllowed(
   platform: Platform,
@@ -33,7 +33,7 @@ export async function assertPasswordAllowed(
   await applyOwnRule(platform, password, context);
   const { enabled, mode, minBreachCount } = platform.config.breach;
   if (!enabled) return {};
-  // Passwords are stored in this form, so that is what is compared.
+  // The form in which passwords are hashed.
   const stored = password.normalize('NFKC');
   if (mode === 'enforce') {
     await platform.breach.enforce(stored);
@@ -43,12 +43,15 @@ export async function assertPasswordAllowed(
   if (count < minBreachCount) return {};
   platform.log.warn(
     { action: context.action, userId: context.userId },
-    'a password that is known from data breaches was accepted (breach.mode is warn)',
+    'accepted a password that appears in known data breaches (breach.mode is warn)',
   );
   return { 'legate-warning': `PASSWORD_BREACHED;count=${count}` };
 }
 
-/** 422 PASSWORD_TOO_COMMON or PASSWORD_TOO_PERSONAL for what a guess would try first (NIST SP 800-63B-4, section 3.1.1.2). */
+/**
+ * Throws 422 PASSWORD_TOO_COMMON or PASSWORD_TOO_PERSONAL for a password that attackers try first (NIST SP 800-63B-4,
+ * section 3.1.1.2).
+ */
 export async function assertNotGuessable(
   { config: { service } }: Platform,
   password: string,

@@ -14,7 +14,7 @@ import { passwordErrors } from './password-policy.ts';
 import { assertResetToken, forgotPassword, resetPassword } from './reset-password.ts';
 
 const { INVALID_PASSWORD, INVALID_TOKEN, MAIL_NOT_CONFIGURED, PASSWORD_CHECKS_BUSY, TOO_MANY_TRIES } = UserErrors;
-/** A link that is not good, with the way to a new one. */
+/** The page for an invalid link, with a link to request a new one. */
 const linkErrorPage = (platform: Platform, request: Request, error: LegateError): Response =>
   errorPage(platform, request, error, { label: textsFor(request).errors.newLink, path: '/account/forgot-password' });
 const HTML = { mediaTypes: ['text/html'] } as const;
@@ -25,8 +25,8 @@ export const passwordRoutes = [
   defineRoute({
     method: 'POST',
     path: '/password/change',
-    summary: 'Change one’s password',
-    description: 'Ends every other session of the person at once.',
+    summary: "Change the caller's password",
+    description: 'Ends all other sessions of the user immediately.',
     access: 'user',
     rateLimit: 'passwordCheck',
     body: ChangePassword,
@@ -43,7 +43,7 @@ export const passwordRoutes = [
     path: '/password/forgot',
     summary: 'Mail a link for setting a new password',
     description:
-      'The same answer whether there is an account or not. With callbackURL, on a trusted origin or one of users.resetPages, the link leads there, with its token as `token`.',
+      'The answer is the same whether or not there is an account. The link points to callbackURL, if present, with the query parameter `token`. callbackURL must be on a trusted origin or one of users.resetPages.',
     access: 'public',
     rateLimit: 'passwordForgot',
     body: AskForMail,
@@ -57,7 +57,7 @@ export const passwordRoutes = [
   defineRoute({
     method: 'GET',
     path: '/password/reset',
-    summary: 'The page behind the link: sets a new password',
+    summary: 'Page of a password reset link',
     access: 'public',
     page: true,
     query: LinkQuery,
@@ -78,7 +78,7 @@ export const passwordRoutes = [
     path: '/password/reset',
     summary: 'Set a new password with the token of a mail',
     description:
-      'Ends the sessions and API tokens of the person and the access of connected applications at once. A form is answered with a page, JSON with JSON.',
+      'Immediately ends the sessions and API tokens of the user and the access of connected applications. A form is answered with a page, JSON with JSON.',
     access: 'public',
     page: true,
     form: true,

@@ -1,15 +1,15 @@
 /** Whose password is being chosen, and when. */
 export interface PasswordContext {
   action: 'sign-up' | 'set-up' | 'create' | 'change' | 'reset';
-  /** null for an account that is being made. */
+  /** null for an account that is being created. */
   userId: string | null;
   email: string | null;
 }
 
 /**
- * The embedder's own rule for new passwords (specification 5.9). A text refuses the password and is shown to the person, `false`
- * refuses it without a reason. So does whatever is thrown: an error of ours (such as PASSWORD_BREACHED, thrown by
- * `legate.breach.enforce`) is answered as it is, of any other only the log learns more.
+ * The embedding application's rule for new passwords (specification, section 5.9). A text refuses the password and is
+ * shown to the user; `false` refuses it without a reason. A thrown {@link LegateError}, such as PASSWORD_BREACHED of
+ * `legate.breach.enforce`, is the answer; any other error refuses the password and is only logged.
  */
 export type ValidatePassword = (
   password: string,

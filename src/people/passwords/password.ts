@@ -6,25 +6,31 @@ import { BoundedPool } from './bounded-pool.ts';
 const MIN_CHARS = 8;
 const MAX_BYTES = 1024;
 
-/** argon2id with 19 MiB, two passes, one lane (contract 10; OWASP's first choice for servers). */
+/** argon2id with 19 MiB, two passes, one lane (contract, section 10; OWASP's first choice). */
 const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
-/** A hash of nothing anybody knows: checking against it costs what checking a real one costs. */
+/** A hash that matches no known password: a check against it costs as much as a real one. */
 export const DUMMY_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$bGVnYXRlLWR1bW15LXNsdA$1WbUuYHf7mOaNm5Nw5wqA2a7Q8vXrT0kYd3eHj9sZLE';
 
-/** A core stays with the event loop, so that decisions do not wait for passwords; at 5 ms each the longest wait is a few seconds. */
+/**
+ * One core remains for the event loop, so that decisions do not wait for passwords. At 5 ms each, the longest wait is
+ * a few seconds.
+ */
 const WIDTH = Math.max(1, Math.min(4, availableParallelism() - 1));
 const pool = new BoundedPool(WIDTH, 256, () => UserErrors.PASSWORD_CHECKS_BUSY({ headers: { 'retry-after': '1' } }));
 
-/** Different ways of typing the same characters are one password (NIST SP 800-63B-4, section 3.1.1.2). What counts is the length of this. */
+/**
+ * Different encodings of the same characters are one password (NIST SP 800-63B-4, section 3.1.1.2). The length limits
+ * apply to this form.
+ */
 const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFKC'), 'utf8');
 
-/** Passwords that were set under an older rule are shorter than a new one may be. */
+/** Passwords set under an older rule may be shorter than a new one. */
 const checkable = (password: string): boolean =>
   password !== '' && password.isWellFormed() && bytesOf(password).byteLength <= MAX_BYTES;
 
-/** A new password: any characters (code points) from 8 on, up to 1,024 bytes, used whole. */
+/** A new password: at least 8 characters (code points) of any kind, at most 1,024 bytes, used in full. */
 export const NewPassword = z
   .string()
   .superRefine((password, ctx) => {
@@ -40,17 +46,17 @@ export const NewPassword = z
   .meta({
     format: 'password',
     description:
-      'At least 8 characters and at most 1,024 bytes of UTF-8; 15 characters or more are recommended. Very common passwords, and those made of the address or the name of the service, are refused.',
+      'At least 8 characters and at most 1,024 bytes of UTF-8; 15 or more characters are recommended. Very common passwords, and passwords made of the address or the name of the service, are refused.',
   });
 
-/** PHC string of argon2id. 503 PASSWORD_CHECKS_BUSY when too many are waiting. */
+/** Returns the PHC string of argon2id. 503 PASSWORD_CHECKS_BUSY if too many are waiting. */
 export async function hashPassword(password: string): Promise<string> {
   return pool.run(async () => (await import('@node-rs/argon2')).hash(bytesOf(password), OPTIONS));
 }
 
 /**
- * Whether the password belongs to the hash. null, for a user who is unknown or has no password, is false after the same work.
- * 503 PASSWORD_CHECKS_BUSY when too many are waiting.
+ * Returns whether the password matches the hash. null (unknown user, or no password) is false after the same work. 503
+ * PASSWORD_CHECKS_BUSY if too many are waiting.
  */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
   const fits = checkable(password);

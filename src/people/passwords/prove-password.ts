@@ -19,15 +19,16 @@ import { verifyPassword } from './password.ts';
 
 export interface PersonCalling {
   readonly principal: UserPrincipal;
-  /** Proves credential and right again inside the change. */
+  /** Checks credential and rights again inside the change. */
   readonly reauthorize: (db: Db) => Promise<unknown>;
   readonly ip: string | null;
   readonly actor: Actor;
 }
 
 /**
- * A change that a person makes with the password in hand, beside their session: `work` receives their row as it is in the change.
- * 401 INVALID_PASSWORD, which is recorded as `auth.failed`; 429 TOO_MANY_TRIES after ten in a row from this session.
+ * Runs a change that needs the user's password in addition to their session. `work` receives the user's row as it is
+ * in the change. 401 INVALID_PASSWORD, which is recorded as `auth.failed`; 429 TOO_MANY_TRIES after ten failures in a
+ * row from this session.
  */
 export async function withPasswordCheck<T>(
   platform: Platform,

@@ -18,8 +18,8 @@ import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts
 const LIFETIME_MS = HOUR_MS;
 
 /**
- * Mails a link for setting a new password, to a page of ours or, with its token, to `callbackURL`. Says nothing, by text or time,
- * about whether there is an account. 503 MAIL_NOT_CONFIGURED.
+ * Mails a password reset link, to a page of this service or, with its token, to `callbackURL`. Neither text nor time
+ * of the answer reveals whether there is an account. 503 MAIL_NOT_CONFIGURED.
  */
 export async function forgotPassword(platform: Platform, input: AskForMail, language: Language): Promise<void> {
   const callbackUrl = checkResetPage(platform, input.callbackURL);
@@ -39,7 +39,7 @@ export async function forgotPassword(platform: Platform, input: AskForMail, lang
   });
 }
 
-/** 401 INVALID_TOKEN unless the link can still be used. Does not use it. */
+/** Throws 401 INVALID_TOKEN unless the link is valid. Does not consume it. */
 export async function assertResetToken(
   platform: Platform,
   token: string,
@@ -51,9 +51,9 @@ export async function assertResetToken(
 }
 
 /**
- * Sets a new password with the token of a mail, which proves the address as well. Sessions, API tokens, trusted devices, other
- * links and the access of connected applications end at once; a second factor stays. A password that is refused leaves the link as
- * it was. 401 INVALID_TOKEN.
+ * Sets a new password with the token of a mail, which also verifies the address. Sessions, API tokens, trusted
+ * devices, other links and the access of connected applications end immediately; a second factor remains. A refused
+ * password leaves the link valid. 401 INVALID_TOKEN.
  */
 export async function resetPassword(
   platform: Platform,
@@ -61,7 +61,7 @@ export async function resetPassword(
   proof: AddressProof,
   language: Language,
 ): Promise<PasswordAdvice> {
-  // Before any expensive work is done for somebody without a link.
+  // Checked first, so that a request without a valid link causes no expensive work.
   const { userId } = await assertResetToken(platform, input.token);
   const known = await findUser(platform.database.read, userId);
   const advice = await assertPasswordAllowed(platform, input.newPassword, {

@@ -4,12 +4,15 @@ import { listSessions } from './list-sessions.ts';
 import { assertUser, revokeSession, revokeSessions } from './revoke-sessions.ts';
 import type { Session } from './schema.ts';
 
-/** `legate.sessions`: the sessions of any user, with the power of an admin. They throw {@link LegateError} as the endpoints under /users/:id/sessions do. */
+/**
+ * `legate.sessions`: the sessions of any user, with the rights of an administrator. The functions throw {@link
+ * LegateError} as the endpoints under /users/:id/sessions do.
+ */
 export interface SessionsApi {
-  /** The live ones, newest first. `current` is false for all. */
+  /** Returns the active sessions, newest first. `current` is false for all. */
   list(userId: string): Promise<Session[]>;
   revoke(userId: string, sessionId: string): Promise<void>;
-  /** Gives how many ended. */
+  /** Returns the number of sessions that ended. */
   revokeAll(userId: string): Promise<number>;
 }
 

@@ -3,7 +3,10 @@ import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Platform } from '../../platform.ts';
 import { absoluteMs } from './lifetime.ts';
 
-/** Header that gives the browser its session. The cookie lives as long as a session can; when the session ends is decided here and not in the browser. */
+/**
+ * Returns the header that sets the session cookie. The cookie lives as long as a session can; the server, not the
+ * browser, decides when the session ends.
+ */
 export const startCookie = (platform: Platform, token: string, remember: boolean): { 'set-cookie': string } => ({
   'set-cookie': sessionCookie(
     platform.baseUrl,
@@ -13,7 +16,7 @@ export const startCookie = (platform: Platform, token: string, remember: boolean
   ),
 });
 
-/** Header that takes it away. */
+/** Returns the header that deletes the session cookie. */
 export const endCookie = ({ baseUrl, config }: Platform): { 'set-cookie': string } => ({
   'set-cookie': sessionCookie(baseUrl, config.service.name, '', 0),
 });

@@ -10,24 +10,25 @@ import { SessionErrors } from './errors.ts';
 import { absoluteMs, expiryAfterUse } from './lifetime.ts';
 import { nextUse } from './use-order.ts';
 
-/** Where a sign-in came from. */
+/** The client of a sign-in. */
 export interface Device {
   readonly ip: string | null;
   readonly userAgent: string | null;
 }
 
 export interface NewSession {
-  /** The session token: handed out once, stored as a hash. */
+  /** The session token. Returned once and stored as a hash. */
   readonly token: string;
   readonly session: SessionRow;
 }
 
 /**
- * A new session for a user, always with a token of its own, and its `auth.signin` event. `method`: what proved the person
- * (`password`, `magic-link`, `password+totp`). `authTime`: when it proved the
- * person by all their factors. Sweeps away what has expired of that user's sessions. Where the user has
- * `multiSession.maxSessions` already, the least recently used ends, or 429 SESSION_LIMIT_REACHED; exact, since changes come one
- * after the other on all instances.
+ * Creates a session with a token of its own and emits `auth.signin`. Deletes the user's expired sessions.
+ *
+ * If the user already has `multiSession.maxSessions`, the least recently used session ends, or 429
+ * SESSION_LIMIT_REACHED is thrown. Exact, because changes are serialised across all instances.
+ * @param method how the user authenticated: `password`, `magic-link`, `password+totp`
+ * @param authTime when the user authenticated with all their factors
  */
 export async function createSession(
   platform: Platform,

@@ -7,7 +7,7 @@ import { isSecondFactorDue } from './second-factor-due.ts';
 import { touchSession } from './touch-session.ts';
 import { keepsUseOrder } from './use-order.ts';
 
-/** What is known of the person with the session. */
+/** The fields of the user that are read with the session. */
 export type SignedInUser = Pick<
   UserRow,
   'id' | 'email' | 'name' | 'role' | 'email_verified' | 'two_factor_enabled' | 'tenant_id' | 'created_at' | 'updated_at'
@@ -18,13 +18,13 @@ interface Found
     Pick<UserRow, 'email' | 'name' | 'role' | 'email_verified' | 'two_factor_enabled' | 'tenant_id'> {
   readonly user_created_at: number;
   readonly user_updated_at: number;
-  /** 1: another session of the user was used since. */
+  /** 1 if another session of the user was used later. */
   readonly overtaken: number;
 }
 
 const found = new WeakMap<UserPrincipal, Found>();
 
-/** The session token, from the cookie or as Bearer: the whole power of its user until sign-out or expiry. */
+/** The session token, from the cookie or as a Bearer token: all rights of its user until sign-out or expiry. */
 export const sessionToken: Credential = {
   kind: 'sessionToken',
   everyUse: keepsUseOrder,
@@ -47,19 +47,21 @@ export const sessionToken: Credential = {
     return principal;
   },
   /**
-   * A use is written down once a minute, and whenever it changes which session was used last, where that decides who is evicted:
-   * then before the call goes on, so that no later sign-in, wherever it is, can miss it.
+   * Records a use once a minute, and whenever it changes which session was used last if that decides about eviction.
+   * In that case the write completes before the call proceeds, so that no later sign-in on any instance misses it.
    */
   used: (platform, principal, now) => {
     const row = principal.kind === 'user' ? found.get(principal) : undefined;
     if (row?.overtaken === 1) return touchSession(platform, row.id, true);
-    // Not waited for: whether this gets written down decides nothing for the call.
+    // Not awaited: the call does not depend on this write.
     if (row && now - row.last_used_at >= TOUCH_EVERY_MS) void touchSession(platform, row.id, false);
     return undefined;
   },
 };
 
-/** Session and person as they were when the principal was proved; undefined when no session proved it. */
+/**
+ * Returns the session and the user as read during authentication, or undefined if the principal did not use a session.
+ */
 export function signedIn(principal: UserPrincipal): { session: SessionRow; user: SignedInUser } | undefined {
   const row = found.get(principal);
   if (!row) return undefined;

@@ -14,16 +14,16 @@ export type EndReason =
 
 interface Ending {
   readonly reason: EndReason;
-  /** Of whoever ended it, where a request did. */
+  /** Client address of the request that ended the session, if there was one. */
   readonly ip?: string | null;
-  /** These alone; none: all of the user. */
+  /** Ids of the sessions to end; all sessions of the user if absent. */
   readonly only?: readonly string[];
   readonly except?: string | null;
 }
 
 /**
- * Ends sessions of a user at once, on every instance, each that was alive with its `auth.signout` event. Gives how many were alive:
- * of several at once, each session is counted by one.
+ * Ends sessions of a user immediately, on every instance, and emits `auth.signout` for each active one. Returns the
+ * number of active sessions that ended; concurrent calls count each session once.
  */
 export async function endSessions(
   { config }: Platform,

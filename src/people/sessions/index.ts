@@ -19,7 +19,7 @@ export { toSession } from './session.ts';
 
 export const sessions = defineModule({
   name: 'sessions',
-  description: 'Where people are signed in: a session is proved by a cookie, or by the same token as Bearer.',
+  description: 'Sessions of people, authenticated by a cookie or by the same token as a Bearer token.',
   routes: sessionRoutes,
   errors: SessionErrors,
   credentials: [sessionToken],

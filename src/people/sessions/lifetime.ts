@@ -3,12 +3,12 @@ import type { Platform } from '../../platform.ts';
 
 type Configured = Pick<Platform, 'config'>;
 
-/** Use is written down at most this often. */
+/** Minimum time between two recorded uses of a session. */
 export const TOUCH_EVERY_MS = MINUTE_MS;
 
-/** How long a session lives at most. */
+/** Returns the maximum lifetime of a session. */
 export const absoluteMs = ({ config }: Configured): number => config.multiSession.absoluteTtl * SECOND_MS;
 
-/** When a session that is used at `now` expires. */
+/** Returns the expiry of a session used at `now`. */
 export const expiryAfterUse = ({ config }: Configured, now: number, absoluteExpiresAt: number): number =>
   Math.min(now + config.multiSession.idleTtl * SECOND_MS, absoluteExpiresAt);

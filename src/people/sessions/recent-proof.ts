@@ -5,13 +5,13 @@ import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { SessionErrors } from './errors.ts';
 
-/** How long a proof by all factors is recent. */
+/** Time for which an authentication with all factors counts as recent. */
 const RECENT_MS = 15 * MINUTE_MS;
 
 /**
- * To be used in place of a call's `reauthorize` where a stolen session would gain lasting power. A person with a second factor needs a
- * recent proof by it: 403 REAUTHENTICATION_REQUIRED. An API token is a proof of its own, and a person without a second factor has no
- * further one.
+ * Replaces a call's `reauthorize` for actions through which a stolen session would gain lasting access. A user with a
+ * second factor must have used it recently: 403 REAUTHENTICATION_REQUIRED. API tokens pass, and so do users without a
+ * second factor, who have nothing more to prove.
  */
 export const withRecentProof =
   (

@@ -6,14 +6,17 @@ import { type EndReason, endSessions } from './end-sessions.ts';
 import { SessionErrors } from './errors.ts';
 
 interface Revoking {
-  /** Proves credential and right of the caller again inside the change. */
+  /** Checks credential and rights of the caller again inside the change. */
   readonly reauthorize?: (db: Db) => Promise<unknown>;
   readonly reason: EndReason;
   readonly ip: string | null;
   readonly actor: Actor;
 }
 
-/** Ends one session of a user at once, on every instance. 404 SESSION_NOT_FOUND for another's as for one that does not exist. */
+/**
+ * Ends one session of a user immediately, on every instance. 404 SESSION_NOT_FOUND, also for a session of another
+ * user.
+ */
 export async function revokeSession(
   platform: Platform,
   userId: string,
@@ -28,7 +31,7 @@ export async function revokeSession(
   });
 }
 
-/** Ends every session of a user but `except`, at once. Gives how many. */
+/** Ends all sessions of a user except `except` immediately. Returns the number of ended sessions. */
 export async function revokeSessions(
   platform: Platform,
   userId: string,
@@ -40,7 +43,7 @@ export async function revokeSessions(
   });
 }
 
-/** 404 USER_NOT_FOUND. The id may be one that an embedding application chose. */
+/** Throws 404 USER_NOT_FOUND if the user does not exist. The id may be one that an embedding application chose. */
 export async function assertUser(platform: Platform, userId: string): Promise<void> {
   const readable = userId.length <= 128 && userId.isWellFormed() && !userId.includes('\u0000');
   const row = readable

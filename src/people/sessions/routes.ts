@@ -6,7 +6,7 @@ import { listSessions } from './list-sessions.ts';
 import { assertUser, revokeSession, revokeSessions } from './revoke-sessions.ts';
 import { Revoked, SessionId, SessionList, UserAndSessionId, UserId } from './schema.ts';
 
-/** The session that proves the call; null when something else does, such as an API token. */
+/** Returns the session that the caller used; null for another credential, such as an API token. */
 const currentOf = (principal: Principal): string | null =>
   principal.kind === 'user' && principal.via === 'session' ? principal.credentialId : null;
 
@@ -17,8 +17,8 @@ export const sessionRoutes = [
   defineRoute({
     method: 'GET',
     path: '/auth/sessions',
-    summary: 'Where the caller is signed in',
-    description: 'Newest first; of more than 1,000 the newest.',
+    summary: "List the caller's sessions",
+    description: 'Newest first, at most 1,000.',
     access: 'user',
     responses: { 200: SessionList },
     handle: async ({ principal }, platform) => ({
@@ -30,7 +30,7 @@ export const sessionRoutes = [
     method: 'DELETE',
     path: '/auth/sessions/:id',
     summary: "End one of the caller's sessions",
-    description: 'At once, on every instance. The current one may be ended too: then the cookie is taken away as well.',
+    description: 'Takes effect immediately, on every instance. Ending the current session also deletes its cookie.',
     access: 'user',
     params: SessionId,
     responses: { 204: null },
@@ -43,8 +43,8 @@ export const sessionRoutes = [
   defineRoute({
     method: 'DELETE',
     path: '/auth/sessions',
-    summary: "End all of the caller's sessions but the current one",
-    description: 'A caller who is not proved by a session has no current one: then all end.',
+    summary: "End all of the caller's sessions except the current one",
+    description: 'For a caller who did not use a session, all sessions end.',
     access: 'user',
     responses: { 200: Revoked },
     handle: async ({ principal, reauthorize, ip, actor }, platform) => ({
@@ -63,7 +63,7 @@ export const sessionRoutes = [
   defineRoute({
     method: 'GET',
     path: '/users/:id/sessions',
-    summary: 'Where a user is signed in',
+    summary: 'List the sessions of a user',
     access: 'admin',
     params: UserId,
     responses: { 200: SessionList },

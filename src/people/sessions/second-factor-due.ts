@@ -1,7 +1,7 @@
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
 
-/** Whether `users.requireSecondFactor` applies to a person who has none. */
+/** Returns whether `users.requireSecondFactor` applies to a user who has no second factor. */
 export function isSecondFactorDue(
   { config }: Pick<Platform, 'config'>,
   { role, two_factor_enabled }: Pick<UserRow, 'role' | 'two_factor_enabled'>,

@@ -5,12 +5,12 @@ import { parseDevice } from './device.ts';
 import { expiryAfterUse, TOUCH_EVERY_MS } from './lifetime.ts';
 import type { Session } from './schema.ts';
 
-/** A session as it is shown to its person, or to an administrator. */
+/** Returns a session as its user or an administrator sees it. */
 export function toSession(platform: Platform, row: SessionRow, currentId: string | null): Session {
   const { config, clock } = platform;
   const now = clock.now();
   const current = row.id === currentId;
-  // When this very call counts as a use, its writing may still be under way.
+  // The write that records this call as a use may still be pending.
   const expiresAt =
     current && now - row.last_used_at >= TOUCH_EVERY_MS
       ? expiryAfterUse(platform, now, row.absolute_expires_at)

@@ -3,17 +3,17 @@ import type { Platform } from '../../platform.ts';
 import { expiryAfterUse, TOUCH_EVERY_MS } from './lifetime.ts';
 import { nextUse } from './use-order.ts';
 
-const underWay = new Map<string, Promise<void>>();
+const pending = new Map<string, Promise<void>>();
 
 /**
- * Writes down that a session was used and moves its expiry. `now`: even when it was written down within the last minute. Never
- * throws: at worst the session ends a little early.
+ * Records the use of a session and extends its expiry. Never throws: at worst the session ends a little early.
+ * @param now records the use even if one was recorded within the last minute
  */
 export function touchSession(platform: Platform, sessionId: string, now: boolean): Promise<void> {
-  const known = underWay.get(sessionId);
+  const known = pending.get(sessionId);
   if (known) return known;
-  const touching = touch(platform, sessionId, now).finally(() => underWay.delete(sessionId));
-  underWay.set(sessionId, touching);
+  const touching = touch(platform, sessionId, now).finally(() => pending.delete(sessionId));
+  pending.set(sessionId, touching);
   return touching;
 }
 
@@ -36,6 +36,6 @@ async function touch(platform: Platform, sessionId: string, always: boolean): Pr
         .execute();
     });
   } catch (error) {
-    platform.log.warn({ err: error, sessionId }, 'the use of a session could not be written down');
+    platform.log.warn({ err: error, sessionId }, 'the use of a session could not be recorded');
   }
 }

@@ -2,11 +2,13 @@ import { sql } from 'kysely';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 
-/** Whether it matters which of a user's sessions was used least recently: only then is each change of that order written down. */
+/**
+ * Returns whether the order of use decides which session is evicted. Only then is each change of that order recorded.
+ */
 export const keepsUseOrder = ({ config: { multiSession } }: Platform): boolean =>
   multiSession.maxSessions > 0 && multiSession.overflow === 'evict-oldest';
 
-/** A time of use that is later than every other of the user's sessions, within one millisecond too. */
+/** Returns a time of use later than that of every other session of the user, even within one millisecond. */
 export async function nextUse(db: Db, userId: string, now: number): Promise<number> {
   const { last } = await db
     .selectFrom('sessions')

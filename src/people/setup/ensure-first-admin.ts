@@ -8,14 +8,14 @@ import { insertUser } from '../users/store.ts';
 import { createSetupLink } from './setup-link.ts';
 
 export type FirstAdmin =
-  /** There are users already; none of them may be an administrator. */
+  /** Users exist; none of them need be an administrator. */
   | { readonly kind: 'exists'; readonly admin: boolean }
-  /** Made from `admin.email` and `admin.password`. */
+  /** Created from `admin.email` and `admin.password`. */
   | { readonly kind: 'created'; readonly email: string }
-  /** To be shown to whoever started the service. */
+  /** To be shown to the operator. */
   | { readonly kind: 'setupLink'; readonly url: string };
 
-/** Bare records of an embedding application's users do not count: none of them can sign in here. */
+/** Ignores the credential-less records of an embedding application's users: none of them can sign in here. */
 const hasUsers = async (db: Db): Promise<boolean> =>
   (await db.selectFrom('users').select('id').where('email_key', 'is not', null).limit(1).executeTakeFirst()) !==
   undefined;
@@ -26,7 +26,10 @@ async function existing(db: Db): Promise<FirstAdmin | undefined> {
   return { kind: 'exists', admin: admin !== undefined };
 }
 
-/** Called at start (contract 1). Several instances that start at once make one administrator. */
+/**
+ * Called at start (contract, section 1). Of several instances that start at the same time, one creates the
+ * administrator.
+ */
 export async function ensureFirstAdmin(platform: Platform): Promise<FirstAdmin> {
   const found = await existing(platform.database.read);
   if (found) return found;

@@ -13,7 +13,7 @@ import { insertUser } from '../users/store.ts';
 
 const LIFETIME_MS = 15 * MINUTE_MS;
 
-/** A one-use link, good for 15 minutes, that makes the first administrator. Only its hash is stored. */
+/** Creates a single-use link, valid for 15 minutes, that creates the first administrator. Only its hash is stored. */
 export async function createSetupLink(platform: Platform): Promise<string> {
   const token = newSecret('setupToken');
   await platform.ledger.change(SYSTEM, async ({ db, now }) => {
@@ -26,7 +26,7 @@ export async function createSetupLink(platform: Platform): Promise<string> {
   return `${platform.baseUrl}/setup?token=${token}`;
 }
 
-/** Throws 410 SETUP_LINK_INVALID unless the link can still be used. Does not use it. */
+/** Throws 410 SETUP_LINK_INVALID unless the link is valid. Does not consume it. */
 export async function assertSetupLink(
   platform: Platform,
   token: string,
@@ -42,15 +42,15 @@ export async function assertSetupLink(
 }
 
 /**
- * Uses a set-up link: makes the administrator and signs in. Of many at once exactly one gets it; all other links end with it.
- * 410 SETUP_LINK_INVALID; 422 EMAIL_IN_USE, after which the link can still be used.
+ * Consumes a set-up link, creates the administrator and signs them in. Of concurrent requests exactly one succeeds;
+ * all other set-up links end. 410 SETUP_LINK_INVALID; 422 EMAIL_IN_USE, which leaves the link valid.
  */
 export async function completeSetup(
   platform: Platform,
   input: SignUp & { token: string },
   device: Device,
 ): Promise<SignedInResult & { advice: PasswordAdvice }> {
-  // Before any expensive work is done for somebody without a link.
+  // Checked first, so that a request without a valid link causes no expensive work.
   await assertSetupLink(platform, input.token);
   const advice = await assertPasswordAllowed(platform, input.password, {
     action: 'set-up',

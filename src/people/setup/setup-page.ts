@@ -20,7 +20,7 @@ interface Tried {
   readonly email: string;
 }
 
-/** The form, with what was wrong with the last try. The token in it is what proves the sender. */
+/** The form, with the problems of the last attempt. Its hidden token authorises the sender. */
 export function setupFormPage(platform: Platform, request: Request, token: string, tried?: Tried): Response {
   const t = textsFor(request);
   const problems = tried ? formProblems(t, tried.error) : [];

@@ -14,13 +14,13 @@ import { setupDonePage, setupFormPage } from './setup-page.ts';
 const { EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, SETUP_LINK_INVALID } = UserErrors;
 const HTML = { mediaTypes: ['text/html'] } as const;
 
-/** The page behind the link that is printed at the first start (contract 1). */
+/** The page of the link that is printed at the first start (contract, section 1). */
 export const setupRoutes = [
   defineRoute({
     method: 'GET',
     path: '/setup',
     mount: 'root',
-    summary: 'The page that makes the first administrator',
+    summary: 'Page that creates the first administrator',
     access: 'public',
     page: true,
     query: z.object({ token: z.string().max(1024).default('') }),
@@ -40,8 +40,8 @@ export const setupRoutes = [
     method: 'POST',
     path: '/setup',
     mount: 'root',
-    summary: 'Make the first administrator and sign in',
-    description: 'Once. The token of the set-up link is the proof. A form is answered with a page, JSON with JSON.',
+    summary: 'Create the first administrator and sign in',
+    description: 'Works once, with the token of the set-up link. A form is answered with a page, JSON with JSON.',
     access: 'public',
     page: true,
     body: SetupForm,

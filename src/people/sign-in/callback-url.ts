@@ -6,14 +6,14 @@ const MAX_CHARS = 2048;
 const refused = (message: string): Error => validationFailed([{ path: 'callbackURL', message }]);
 
 /**
- * Where a link leads in the end: an address on the origin of the base URL or on one of `http.trustedOrigins`, or a path of our own.
- * Given back absolute. 400 VALIDATION_FAILED for anything else, decided on the address as browsers read it (WHATWG URL).
+ * Returns the absolute form of a callback address, which must be a path of this service or on its origin or one of
+ * `http.trustedOrigins`. 400 VALIDATION_FAILED for anything else, judged as browsers parse it (WHATWG URL).
  */
 export function checkCallbackUrl({ baseUrl, config }: Platform, value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   if (value.length > MAX_CHARS) throw refused(`must be at most ${MAX_CHARS} characters`);
   const base = new URL(baseUrl).origin;
-  // Browsers skip tabs and line breaks inside an address; nobody means them.
+  // Browsers skip tabs and line breaks inside an address; no legitimate address has them.
   if (/[\p{Cc}\s]/u.test(value) || !URL.canParse(value, base))
     throw refused('must be an http or https address, or a path that begins with /');
   const url = new URL(value, base);
@@ -27,8 +27,9 @@ export function checkCallbackUrl({ baseUrl, config }: Platform, value: string | 
 }
 
 /**
- * Where a link may lead that carries a token which sets a password: a page on one of `http.trustedOrigins`, or one of
- * `users.resetPages`. Any other path of our own origin was chosen by the asker and would be handed the token. 400 VALIDATION_FAILED.
+ * Like {@link checkCallbackUrl}, for a link that carries a password reset token: the address must be on one of
+ * `http.trustedOrigins` or be one of `users.resetPages`. On any other path of this origin, chosen by the requester,
+ * the token could leak. 400 VALIDATION_FAILED.
  */
 export function checkResetPage(platform: Platform, value: string | undefined): string | undefined {
   const address = checkCallbackUrl(platform, value);
@@ -39,11 +40,11 @@ export function checkResetPage(platform: Platform, value: string | undefined): s
   return address;
 }
 
-/** An address of ours, with a query. */
+/** Returns an address of this service with a query. */
 export const linkTo = ({ baseUrl, config }: Platform, path: string, query: Readonly<Record<string, string>>): string =>
   `${baseUrl}${config.http.restPath.replace(/\/$/, '')}${path}?${new URLSearchParams(query)}`;
 
-/** The address with a further value in its query. */
+/** Returns the address with a further query parameter. */
 export function withQuery(address: string, name: string, value: string): string {
   const url = new URL(address);
   url.searchParams.set(name, value);

@@ -11,23 +11,23 @@ import { createOneTimeToken } from './one-time-token.ts';
 import { SECOND_STEP_MS } from './second-step.ts';
 import { isTrustedDevice, readDeviceToken } from './trusted-device.ts';
 
-/** `auth_time` of a session whose person was not proved by all their factors. */
+/** `auth_time` of a session whose user has not authenticated with all factors. */
 const NEVER = 0;
 
-/** Where a sign-in comes from, and what its browser may already have proved. */
+/** The client of a sign-in, and what its browser can already prove. */
 export interface SignInDevice extends Device {
-  /** Value of the cookie that {@link trustDevice} set. */
+  /** Value of the cookie set by {@link trustDevice}. */
   readonly deviceToken?: string | undefined;
-  /** Of this browser, at a sign-in by mail: who is signed in already keeps what they set up. */
+  /** Session of this browser, for sign-ins by mail: a user who is signed in keeps what they set up. */
   readonly session?: RequestSession | undefined;
-  /** Value of the cookie of {@link knownDeviceCookie}. */
+  /** Value of the cookie set by {@link knownDeviceCookie}. */
   readonly knownDevice?: string | undefined;
 }
 
-/** How somebody signs in: in the event, and carried over to the second step. */
+/** The first step of a sign-in: recorded in the event, and kept for the second step. */
 export interface FirstStep {
   readonly method: 'sign-up' | 'setup' | 'password' | 'magic-link' | 'email-otp';
-  /** false: the browser forgets the cookie when it closes. */
+  /** false: the browser deletes the cookie when it closes. */
   readonly rememberMe: boolean;
 }
 
@@ -35,9 +35,9 @@ export interface SignedInResult {
   readonly token: string;
   readonly user: User;
   readonly rememberMe: boolean;
-  /** The session can do nothing but set up a second factor and sign out. */
+  /** The session can only set up a second factor and sign out. */
   readonly secondFactorDue: boolean;
-  /** Set-Cookie values by which this browser is known from now on. */
+  /** Set-Cookie values that mark this browser as known. */
   readonly cookies: readonly string[];
 }
 
@@ -49,7 +49,10 @@ export interface SecondFactorRequired {
 
 export type SignInResult = SignedInResult | SecondFactorRequired;
 
-/** A new session with its `auth.signin` in the same change, whatever proved the person. `method` as in the event: `password`, `password+totp`. */
+/**
+ * Creates a session and emits `auth.signin` in the same change.
+ * @param method as in the event: `password`, `password+totp`
+ */
 export async function startSession(
   platform: Platform,
   change: Change,
@@ -65,8 +68,8 @@ export async function startSession(
 }
 
 /**
- * What follows on a first step that was right: a session, or, where the person has a second factor and the browser is not
- * trusted, a token for the second step and no session yet.
+ * Completes a successful first step: returns a session or, if the user has a second factor and the browser is not
+ * trusted, a token for the second step.
  */
 export async function finishSignIn(
   platform: Platform,
@@ -80,11 +83,11 @@ export async function finishSignIn(
     const twoFactorToken = await createOneTimeToken(change, 'two-factor', row.id, SECOND_STEP_MS, { ...step });
     return { twoFactorRequired: true, twoFactorMethods: ['totp'], twoFactorToken };
   }
-  // The device stood in for the second factor: what asks for a recent proof asks for a code.
+  // The trusted device replaced the second factor, so actions that need a recent authentication ask for a code.
   return startSession(platform, change, row, step.method, step.rememberMe, device, NEVER);
 }
 
-/** What a request says about where a sign-in comes from. */
+/** Returns what a request reveals about the client of a sign-in. */
 export const signInDevice = (platform: Platform, call: Device & { readonly request: Request }): SignInDevice => ({
   ip: call.ip,
   userAgent: call.userAgent,
@@ -92,7 +95,7 @@ export const signInDevice = (platform: Platform, call: Device & { readonly reque
   knownDevice: readKnownDevice(platform, call.request),
 });
 
-/** 200, with the session as cookie when there is one already. */
+/** Answers 200, with the session cookie if the sign-in is complete. */
 export function answerSignIn(
   platform: Platform,
   result: SignInResult,

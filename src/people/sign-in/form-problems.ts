@@ -11,10 +11,13 @@ const ABOUT_PASSWORD: readonly string[] = [
   UserErrors.PASSWORD_TOO_PERSONAL.code,
 ];
 
-/** What an error means for the fields of a form, in the language of the page. `password` is the name of the field for a new password. */
+/**
+ * Maps an error to problems of form fields, in the language of the page.
+ * @param password name of the field for a new password
+ */
 export function formProblems(t: Texts, error: LegateError, password = 'password'): Problem[] {
   if (ABOUT_PASSWORD.includes(error.code)) {
-    // What the embedder's rule says is in whatever language it speaks.
+    // The message of users.validatePassword is shown as it is, in whatever language.
     const own =
       error.code === UserErrors.PASSWORD_REJECTED.code && error.message !== UserErrors.PASSWORD_REJECTED.message;
     return [{ field: password, message: own ? error.message : messageOf(t, error) }];

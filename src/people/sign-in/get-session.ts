@@ -6,7 +6,10 @@ import { signedIn, toSession } from '../sessions/index.ts';
 import type { SessionAndUser } from '../users/schema.ts';
 import { ensureExternalUser, findUser, requireUser, toUser } from '../users/store.ts';
 
-/** Who is calling, and the session that proves it. A user of the embedding application gets a bare record when it has none. */
+/**
+ * Returns the caller and their session, if they used one. Creates the record of a user of the embedding application if
+ * it is missing.
+ */
 export async function getSession(platform: Platform, principal: UserPrincipal): Promise<SessionAndUser> {
   const { read } = platform.database;
   if (principal.via === 'external') {
@@ -24,7 +27,7 @@ export async function getSession(platform: Platform, principal: UserPrincipal): 
   const known = signedIn(principal);
   if (known) return { session: toSession(platform, known.session, known.session.id), user: toUser(known.user) };
   const row = await findUser(read, principal.userId);
-  // Ended between the proof and now.
+  // The session ended after authentication.
   if (!row) throw invalidCredential('principal-ended');
   return { session: null, user: toUser(row) };
 }

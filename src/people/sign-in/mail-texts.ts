@@ -5,7 +5,7 @@ interface MailText {
   readonly text: string;
 }
 
-/** Every mail that people get, in each language of the pages. `brand` is the name of the service; times are said as they are set. */
+/** All mails, in each language of the pages. `brand` is the name of the service. */
 interface MailTexts {
   magicLink(brand: string, link: string): MailText;
   code(brand: string, code: string): MailText;

@@ -6,7 +6,7 @@ import type { Db, OneTimeTokenRow } from '../../storage/index.ts';
 
 export type Purpose = OneTimeTokenRow['purpose'];
 
-/** Time for which expired tokens stay in the table: the mails of the last hour are counted by them. */
+/** Expired tokens are kept this long, to count the mails of the last hour. */
 const KEPT_AFTER_EXPIRY_MS = HOUR_MS;
 
 /** Creates a token that can be used once, and deletes tokens of any user that expired more than an hour ago. */
@@ -79,7 +79,7 @@ export async function countCreatedSince(
   return Number(count);
 }
 
-/** The token if it can still be used. Does not use it. */
+/** Returns the token if it is valid, without consuming it. */
 export async function findOneTimeToken(
   db: Db,
   now: number,
@@ -96,7 +96,7 @@ export async function findOneTimeToken(
     .executeTakeFirst();
 }
 
-/** Uses a token: of many at once exactly one gets it. undefined: there is none to use. */
+/** Consumes a token; of concurrent requests exactly one succeeds. Returns undefined if there is no such token. */
 export async function takeOneTimeToken(
   { db, now }: Change,
   purpose: Purpose,
@@ -112,7 +112,7 @@ export async function takeOneTimeToken(
     .executeTakeFirst();
 }
 
-/** Ends every token of a person, or those for some purposes. */
+/** Deletes all tokens of a user, or those of some purposes. */
 export async function endOneTimeTokens({ db }: Change, userId: string, purposes?: readonly Purpose[]): Promise<void> {
   let query = db.deleteFrom('one_time_tokens').where('user_id', '=', userId);
   if (purposes) query = query.where('purpose', 'in', purposes);

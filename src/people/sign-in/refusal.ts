@@ -5,18 +5,18 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { emailKey } from '../users/email.ts';
 
-/** An attempt to sign in, or to prove oneself again. */
+/** An attempt to sign in or to authenticate again. */
 export interface Attempt {
   /** `password`, `magic-link`, `email-otp`, `totp` or `backup-code`. */
   readonly method: string;
-  /** As it was sent, where the attempt names one. */
+  /** As sent, if the attempt names an address. */
   readonly email?: string | null | undefined;
-  /** The person it was about, where known. */
+  /** The user concerned, if known. */
   readonly userId?: string | undefined;
   readonly ip: string | null;
 }
 
-/** What an attempt in {@link attempting} gives when it failed: the change commits, and then the error is thrown. */
+/** The result of a failed attempt in {@link withSignInAudit}: the change commits, then `error` is thrown. */
 export class Refusal {
   readonly error: LegateError;
   constructor(error: LegateError) {
@@ -24,13 +24,13 @@ export class Refusal {
   }
 }
 
-/** Who signs in does not learn whether an address is known; who reads the ledger can tell one address from another, and find a known one. */
+/** The hash lets a reader of the ledger recognise an address they know, and hides all others. */
 const emailHash = (email: string): string => hash('sha256', emailKey(email.toWellFormed()), 'hex');
 
 /**
- * Puts `auth.failed` into the ledger: the person sees it, an unknown address is not named, the client's only where
- * `multiSession.trackIp` allows. Of attempts on unknown targets one a minute is an event; the others are counted, and logged as every
- * refusal is.
+ * Emits `auth.failed`, which the user concerned can see. Unknown addresses appear only as a hash, the client address
+ * only with `multiSession.trackIp`. Failures with unknown targets become at most one event a minute; all are counted
+ * and logged.
  */
 export function refuse(
   platform: Platform,
@@ -57,7 +57,10 @@ export function refuse(
   return new Refusal(error);
 }
 
-/** A change that may also end in a {@link Refusal}: what it wrote and emitted is kept, and its error is thrown. */
+/**
+ * Runs a change that may return a {@link FailedAttempt}: its writes and events are committed, then the error is
+ * thrown.
+ */
 export async function attempting<T>(
   platform: Platform,
   work: (change: Change) => Promise<T | Refusal>,

@@ -38,18 +38,18 @@ export function assertMail(platform: Platform): void {
   if (!platform.mailer.available) throw UserErrors.MAIL_NOT_CONFIGURED();
 }
 
-/** Sign-ups with one address whose links are good at once. Each has a link of its own, so that nobody uses up those of others. */
+/** Valid links of sign-ups with one address. Each sign-up has its own link, so that nobody uses up those of others. */
 const MAX_SIGN_UPS = 100;
 
-/** What a sign-up chose: it becomes that of the account when its mail is opened first. */
+/** What a sign-up chose. It applies to the account if its mail is opened first. */
 export interface SignedUpAs {
   readonly name: string | null;
   readonly passwordHash: string;
 }
 
 /**
- * A link that verifies the person's address, and with it what the sign-up chose that it was sent for. Sent always, unless the address
- * is verified: where there are too many links, the newest replaces the oldest. Runs after the answer.
+ * Mails a link that verifies the user's address and confirms what the sign-up chose for which it is sent. Always sends
+ * unless the address is verified: the newest link replaces the oldest. Runs after the answer.
  */
 export async function sendVerification(
   platform: Platform,
@@ -77,7 +77,7 @@ export async function sendVerification(
   platform.mailer.send({ to: found.email, link, ...mailTexts(language).verifyEmail(brandOf(platform), link) });
 }
 
-/** Told to who has the address already, when it was signed up with again. */
+/** Tells the owner of an address that somebody signed up with it again. */
 export function sendAddressTaken(platform: Platform, { email }: UserRow, language: Language): void {
   if (email)
     platform.mailer.send({
@@ -87,18 +87,18 @@ export function sendAddressTaken(platform: Platform, { email }: UserRow, languag
 }
 
 /**
- * Where addresses have to be verified, the password of an account is that of the only sign-up with its address, until there is a
- * second one. Elsewhere a link that anybody can ask for says nothing about who chose the password.
+ * If addresses must be verified, an account has the password of the only sign-up with its address, until there is a
+ * second one. Otherwise a link that anybody can request says nothing about who chose the password.
  */
 const onlySignUpOf = ({ config }: Platform, { name, password_hash: passwordHash }: UserRow): SignedUpAs | undefined =>
   config.users.requireEmailVerification && passwordHash !== null ? { name, passwordHash } : undefined;
 
-/** Sent after a reset of a password: names what ended with it. */
+/** Tells a user that their password was reset, and what ended with it. */
 export function sendPasswordReset(platform: Platform, { email }: UserRow, language: Language): void {
   if (email) platform.mailer.send({ to: email, ...mailTexts(language).passwordReset(brandOf(platform)) });
 }
 
-/** Told after every change of a password, so that who did not make it learns of it. */
+/** Tells a user that their password was changed, in case it was not them. */
 export function sendPasswordChanged(platform: Platform, { email }: UserRow, language: Language): void {
   if (email) platform.mailer.send({ to: email, ...mailTexts(language).passwordChanged(brandOf(platform)) });
 }

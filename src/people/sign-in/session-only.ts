@@ -1,7 +1,7 @@
 import type { Principal } from '../../access/principal.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 
-/** The session that proves the call. 403 FORBIDDEN, with `message`, for any other credential. */
+/** Returns the session of the call. 403 FORBIDDEN, with `message`, for any other credential. */
 export function sessionIdOf(principal: Principal, message = 'This needs a session: sign in first.'): string {
   const sessionId = principal.kind === 'user' && principal.via === 'session' ? principal.credentialId : null;
   if (sessionId === null) throw CommonErrors.FORBIDDEN({ message });

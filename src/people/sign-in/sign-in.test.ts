@@ -82,7 +82,7 @@ describe('POST /sign-in', () => {
         const r = await t.call('POST', '/sign-in', { body });
         expect(r.status).toBe(401);
         expect(r.body).toEqual({
-          error: { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'The e-mail address or the password is not right.' },
+          error: { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'The e-mail address or the password is wrong.' },
         });
         expect(r.headers.get('set-cookie')).toBeNull();
       }

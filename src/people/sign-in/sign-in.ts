@@ -9,8 +9,9 @@ import { finishSignIn, type SignInDevice, type SignInResult } from './finish-sig
 import { attempting, refuse } from './refusal.ts';
 
 /**
- * Signs in with a password, always into a new session. 401 INVALID_EMAIL_OR_PASSWORD, after the same work, for whatever of the
- * two is wrong; 429 TOO_MANY_TRIES after ten failures in a row, whether there is such an account or not; 403 EMAIL_NOT_VERIFIED, for who knows the password, where addresses have to be verified.
+ * Signs in with a password and always starts a new session. 401 INVALID_EMAIL_OR_PASSWORD after the same work for a
+ * wrong address and a wrong password; 429 TOO_MANY_TRIES after ten failures in a row, with or without such an account;
+ * 403 EMAIL_NOT_VERIFIED for a correct password, if addresses must be verified.
  */
 export async function signIn(platform: Platform, input: SignIn, device: SignInDevice): Promise<SignInResult> {
   const found = await findUserByEmail(platform.database.read, input.email);
@@ -26,7 +27,7 @@ export async function signIn(platform: Platform, input: SignIn, device: SignInDe
   return attempting<SignInResult>(platform, async (change) => {
     const paused = await refusalWhilePaused(change.db, change.now, target);
     if (paused) return refuse(platform, change, attempt, paused);
-    // The password may have been changed, or the user deleted, while it was being checked.
+    // The password may have changed, or the user been deleted, during the check.
     const row = found && right ? await findUser(change.db, found.id) : undefined;
     if (!row || row.password_hash !== passwordHash || row.email_key !== found?.email_key) {
       await countFailure(change, target);

@@ -12,15 +12,15 @@ interface Caller {
   readonly actor: Actor;
 }
 
-/** Ends the session of this call at once, on every instance. 403 FORBIDDEN when no session proves the call: there is nothing to end. */
+/** Ends the session of the call immediately, on every instance. 403 FORBIDDEN if the caller used another credential. */
 export async function signOut(platform: Platform, { principal, reauthorize, ip, actor }: Caller): Promise<void> {
   const sessionId = sessionIdOf(
     principal,
-    'Only a session can sign out. An API token is ended by DELETE /api-tokens/:id.',
+    'Only a session can sign out. Revoke an API token with DELETE /api-tokens/:id.',
   );
   const { userId } = asUser(principal);
   await platform.ledger.change(actor, async (change) => {
-    // Of two sign-outs at once one signs out.
+    // Of concurrent sign-outs exactly one succeeds.
     await reauthorize(change.db);
     await endSessions(platform, change, userId, { reason: 'sign-out', ip, only: [sessionId] });
   });

@@ -17,14 +17,16 @@ import { type SignedInResult, startSession } from './finish-sign-in.ts';
 import { attempting, refuse } from './refusal.ts';
 import { assertMail, sendAddressTaken, sendVerification } from './send-mail.ts';
 
-/** The account may be there or may have been there before: what follows is in the mail. */
+/** Says nothing about whether the account is new; a mail explains the next step. */
 export interface SignUpPending {
   readonly status: true;
 }
 
 /**
- * Makes an account and signs it in. Where addresses have to be verified, nobody is signed in, a mail is sent, and the answer is the same,
- * in text and time, whether the address was free or not; who was invited has a verified address. 403 SIGN_UP_CLOSED,
+ * Creates an account and signs it in.
+ *
+ * If addresses must be verified, nobody is signed in, a mail is sent, and text and time of the answer are the same
+ * whether or not the address is in use. An invited person's address counts as verified. 403 SIGN_UP_CLOSED,
  * INVITE_REQUIRED or INVITE_INVALID; 422 EMAIL_IN_USE; 422 and 503 for a password as in password-policy.ts.
  */
 export async function signUp(
@@ -53,7 +55,10 @@ export async function signUp(
   });
 }
 
-/** The account of somebody who was invited. If others have made one with the address meanwhile, it becomes that of the invited person. */
+/**
+ * Creates the account of an invited person. An account that somebody else has created with the address meanwhile
+ * becomes theirs.
+ */
 async function acceptInvite(
   platform: Platform,
   change: Change,
@@ -77,7 +82,7 @@ interface Wanted {
   readonly passwordHash: string;
 }
 
-/** Both ways commit one change, and what differs happens after the answer: mail to whoever has the address. */
+/** Both cases commit one change and differ only after the answer, in the mail. */
 async function signUpQuietly(
   platform: Platform,
   user: Wanted,
@@ -114,7 +119,7 @@ async function signUpQuietly(
   return { status: true };
 }
 
-/** After a second sign-up with an address that is not verified, neither password counts until a mail is opened. */
+/** After a second sign-up with an unverified address, no password is valid until one of the mails is opened. */
 async function contest({ db }: Change, { id }: UserRow): Promise<void> {
   await db
     .updateTable('users')

@@ -1,13 +1,16 @@
 import { MINUTE_MS } from '../../kernel/clock.ts';
 
 /**
- * Counts failed sign-ins whose target does not exist: unknown addresses, links and codes. Anyone can make them without end, so of each
- * method one a minute becomes an event, with the number of those that were only counted before it.
+ * Counts failed sign-ins with an unknown address, link or code. Anybody can cause any number of them, so only one a
+ * minute of each method becomes an event, which carries the number of failures counted before it.
  */
 export class StrangerAttempts {
   readonly #byMethod = new Map<string, { recordedAt: number; counted: number }>();
 
-  /** The number counted since the last event, where this attempt becomes one; undefined: it was counted. */
+  /**
+   * Returns the number of failures counted since the last event if this one becomes an event; undefined if it is only
+   * counted.
+   */
   record(method: string, now: number): number | undefined {
     const last = this.#byMethod.get(method);
     if (last && now - last.recordedAt < MINUTE_MS) {

@@ -8,7 +8,7 @@ import type { Db } from '../../storage/index.ts';
 const LIFETIME_MS = 30 * DAY_MS;
 const NAME = 'trusted_device';
 
-/** From now on this browser needs no second factor for this person; returns the Set-Cookie value that makes it so. */
+/** Marks this browser as trusted: it needs no second factor for this user. Returns the Set-Cookie value. */
 export async function trustDevice({ baseUrl, config }: Platform, { db, now }: Change, userId: string): Promise<string> {
   const token = newSecret('deviceToken');
   await db.deleteFrom('trusted_devices').where('user_id', '=', userId).where('expires_at', '<=', now).execute();

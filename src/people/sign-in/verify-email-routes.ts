@@ -10,7 +10,7 @@ import { AskForMail, Done, LinkQuery, UseLink } from '../users/schema.ts';
 import { askForVerification, peekVerification, verifyEmail } from './verify-email.ts';
 
 const { INVALID_TOKEN, MAIL_NOT_CONFIGURED } = UserErrors;
-/** A link that is not good, with the way to a new one. */
+/** The page for an invalid link, with a link to request a new one. */
 const linkErrorPage = (platform: Platform, request: Request, error: LegateError): Response =>
   errorPage(platform, request, error, { label: textsFor(request).errors.newLink, path: '/account/verify-email' });
 const HTML = { mediaTypes: ['text/html'] } as const;
@@ -20,7 +20,7 @@ export const verifyEmailRoutes = [
     method: 'POST',
     path: '/verify-email/send',
     summary: 'Mail a link that verifies an e-mail address',
-    description: 'The same answer whether there is an account to verify or not. The link is good for 24 hours.',
+    description: 'The answer is the same whether or not there is an account to verify. The link is valid for 24 hours.',
     access: 'public',
     rateLimit: 'verifyEmail',
     body: AskForMail,
@@ -34,8 +34,8 @@ export const verifyEmailRoutes = [
   defineRoute({
     method: 'GET',
     path: '/verify-email',
-    summary: 'The page behind the link: asks for the confirmation',
-    description: 'Looking at it verifies nothing.',
+    summary: 'Confirmation page of a verification link',
+    description: 'Opening the page verifies nothing; its button does.',
     access: 'public',
     page: true,
     query: LinkQuery,
@@ -56,7 +56,7 @@ export const verifyEmailRoutes = [
     method: 'POST',
     path: '/verify-email',
     summary: 'Verify an e-mail address with the token of a mail',
-    description: 'A form is answered with a page, or 303 to callbackURL; JSON with JSON.',
+    description: 'A form is answered with a page or with 303 to callbackURL, JSON with JSON.',
     access: 'public',
     page: true,
     form: true,

@@ -9,7 +9,10 @@ import { checkCallbackUrl } from './callback-url.ts';
 import { findOneTimeToken, takeOneTimeToken } from './one-time-token.ts';
 import { assertMail, type SignedUpAs, sendVerification } from './send-mail.ts';
 
-/** Sends a further link. Says nothing, by text or time, about whether there is an account. 503 MAIL_NOT_CONFIGURED. */
+/**
+ * Mails a new verification link. Neither text nor time of the answer reveals whether there is an account. 503
+ * MAIL_NOT_CONFIGURED.
+ */
 export async function askForVerification(platform: Platform, input: AskForMail, language: Language): Promise<void> {
   const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
   assertMail(platform);
@@ -25,7 +28,7 @@ interface Carried {
 }
 const carriedBy = (data: string): Carried => JSON.parse(data) as Carried;
 
-/** What a link is about, without using it; undefined: it is not good (any more). */
+/** Returns the content of a valid link without consuming it; undefined if it is invalid. */
 export async function peekVerification(
   platform: Platform,
   token: string,
@@ -35,9 +38,9 @@ export async function peekVerification(
 }
 
 /**
- * Uses a link: the address is verified. If somebody else signed up with it before, the password that counts is that of the sign-up
- * whose mail was opened; what was set up on the account ends. Returns where the link leads in the end, and whether the account has a
- * password now. 401 INVALID_TOKEN.
+ * Consumes a link and marks the address as verified. If several people signed up with the address, the password of the
+ * sign-up whose mail was opened becomes valid, and what was set up on the account ends. Returns the address to
+ * redirect to, and whether the account now has a password. 401 INVALID_TOKEN.
  */
 export async function verifyEmail(
   platform: Platform,

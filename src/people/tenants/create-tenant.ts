@@ -6,7 +6,7 @@ import { TenantErrors } from './errors.ts';
 import { type CreateTenant, MAX_SLUG_CHARS, type Tenant } from './schema.ts';
 import { toTenant } from './store.ts';
 
-/** Makes a tenant. 422 SLUG_IN_USE for a given slug that is taken; one made from the name is made unique. */
+/** Creates a tenant. A slug derived from the name is made unique; a given slug that is in use is 422 SLUG_IN_USE. */
 export async function createTenant(platform: Platform, caller: Changer, input: CreateTenant): Promise<Tenant> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
@@ -28,7 +28,10 @@ export async function createTenant(platform: Platform, caller: Changer, input: C
 const isTaken = async (db: Db, slug: string): Promise<boolean> =>
   (await db.selectFrom('tenants').select('id').where('slug', '=', slug).executeTakeFirst()) !== undefined;
 
-/** `Große Firma, Inc.` -> `grosse-firma-inc` as far as letters have a plain form. */
+/**
+ * Derives a slug from a name: `Große Firma, Inc.` becomes `grosse-firma-inc`. Letters without an ASCII form are
+ * dropped.
+ */
 const slugOf = (name: string): string =>
   name
     .toLowerCase()

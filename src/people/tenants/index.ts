@@ -6,7 +6,7 @@ export { tenantExists } from './store.ts';
 
 export const tenants = defineModule({
   name: 'tenants',
-  description: 'Groups of users. A user may belong to one; an agent belongs to that of its owner.',
+  description: 'Groups of users. A user can belong to one tenant; an agent belongs to the tenant of its owner.',
   routes: tenantRoutes,
   errors: TenantErrors,
 });

@@ -10,7 +10,7 @@ export const tenantRoutes = [
   defineRoute({
     method: 'POST',
     path: '/tenants',
-    summary: 'Make a tenant',
+    summary: 'Create a tenant',
     access: 'admin',
     body: CreateTenant,
     responses: { 201: Tenant },
@@ -21,7 +21,7 @@ export const tenantRoutes = [
     method: 'GET',
     path: '/tenants',
     summary: 'List tenants',
-    description: 'Oldest first. A Link header with rel="next" leads to the next page.',
+    description: 'Oldest first. A Link header with rel="next" points to the next page.',
     access: 'admin',
     query: PageQuery,
     responses: { 200: z.array(Tenant) },
@@ -36,7 +36,7 @@ export const tenantRoutes = [
   defineRoute({
     method: 'GET',
     path: '/tenants/:id',
-    summary: 'Read a tenant',
+    summary: 'Get a tenant',
     access: 'admin',
     params: z.object({ id: z.string() }),
     responses: { 200: Tenant },

@@ -17,10 +17,10 @@ export const CreateTenant = z
       .max(MAX_SLUG_CHARS)
       .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case letters and digits, in parts joined by single hyphens')
       .optional()
-      .meta({ description: 'Unique. Made from the name when not given.', examples: ['acme'] }),
+      .meta({ description: 'Unique. Derived from the name if absent.', examples: ['acme'] }),
   })
   .meta({ id: 'CreateTenantRequest' });
 export type CreateTenant = z.output<typeof CreateTenant>;
 
-/** What is not of the form of a tenant id is the id of no tenant, and is never sent to the database. */
+/** Checked before any query: text in another form never reaches the database. */
 export const isTenantId = (id: string): boolean => /^tnt_[0-9a-z]{26}$/.test(id);

@@ -27,7 +27,7 @@ export async function getTenant(platform: Platform, id: string): Promise<Tenant>
   return toTenant(row);
 }
 
-/** Oldest first, at most `limit`, behind the id `after`. */
+/** Returns up to `limit` tenants after the id `after`, oldest first. */
 export async function listTenants(
   platform: Platform,
   page: { limit: number; after: string | undefined },

@@ -13,11 +13,14 @@ const CreateUser = SignUp.extend({ role: Role.optional(), emailVerified: z.boole
 const Filter = ListUsers.omit({ limit: true, cursor: true });
 const PAGE = 1000;
 
-/** `legate.users`: accounts as functions, with the power of an admin. They throw {@link LegateError} as the endpoints under /users do. */
+/**
+ * `legate.users`: the endpoints under /users as functions, with the rights of an administrator. They throw {@link
+ * LegateError} as the endpoints do.
+ */
 export interface UsersApi {
-  /** Makes an account, whatever `users.signUp` says. */
+  /** Creates an account, whatever the value of `users.signUp`. */
   create(input: z.input<typeof CreateUser>): Promise<User>;
-  /** Everyone who fits, ordered by id; not cut into pages. */
+  /** Returns all matching users, ordered by id, without pages. */
   list(filter?: z.input<typeof Filter>): Promise<User[]>;
   get(id: string): Promise<User>;
   update(id: string, input: z.input<typeof UpdateUser>): Promise<User>;

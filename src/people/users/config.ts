@@ -7,34 +7,34 @@ export const usersConfig = {
   signUp: option.oneOf(['open', 'invite', 'closed'], {
     default: (c) => (c.production ? 'closed' : 'open'),
     defaultText: 'open in development, closed in production',
-    description: 'Who may create an account: anyone, who was invited by an administrator, nobody.',
+    description: 'Who can create an account: anyone (open), people an administrator invited (invite), or nobody (closed).',
   }),
   requireEmailVerification: option.boolean({
     default: false,
     description:
-      'Nobody signs in with a password before the e-mail address is verified, and sign-up does not tell whether an address is taken. Needs mail.url in production.',
+      'Refuse password sign-ins until the e-mail address is verified. Sign-up then does not reveal whether an address is in use. Needs mail.url in production.',
   }),
   resetPages: option.list({
     default: [],
     item: z.string().regex(/^\/(?!\/)[^?#\\\s]*$/, 'must be a path that begins with /, without a query'),
     description:
-      'Paths on the origin of the base URL where an application has a page of its own for new passwords, to which POST /password/forgot may send its token (callbackURL).',
+      "Paths of an application's own password reset pages on the origin of the base URL. POST /password/forgot accepts them as callbackURL and sends its token there.",
   }),
   requireSecondFactor: option.oneOf(['none', 'admins', 'all'], {
     default: 'none',
     description:
-      'Who has to have a second factor. Their sessions can do nothing but set one up and sign out until they have; API tokens and users of the embedding application are not held to it.',
+      'Who must have a second factor. Without one, their sessions can only set one up and sign out. Does not apply to API tokens and to users of the embedding application.',
   }),
   allowExternalOwners: option.boolean({
     default: false,
-    description: 'An admin may name an ownerId that is not known yet; it becomes a bare user record.',
+    description: 'An administrator may use an ownerId that is not known yet; a user record without credentials is created for it.',
   }),
 } satisfies Section;
 
 export const adminConfig = {
   email: option.optionalString({
     schema: Email,
-    description: 'With admin.password: the first administrator, created when there is no user yet.',
+    description: 'E-mail address of the first administrator, who is created if there is no user yet. Needs admin.password.',
   }),
   password: option.optionalString({
     secret: true,

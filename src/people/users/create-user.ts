@@ -7,7 +7,10 @@ import { insertUser, toUser } from './store.ts';
 
 type NewAccount = SignUp & { role?: User['role'] | undefined; emailVerified?: boolean | undefined };
 
-/** Makes an account, whatever `users.signUp` says. 422 EMAIL_IN_USE; 422 and 503 for a password as in password-policy.ts. */
+/**
+ * Creates an account, whatever the value of `users.signUp`. 422 EMAIL_IN_USE; 422 and 503 for a password as in
+ * password-policy.ts.
+ */
 export async function createUser(
   platform: Platform,
   actor: Actor,

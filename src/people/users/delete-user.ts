@@ -5,8 +5,8 @@ import { endSessions } from '../sessions/index.ts';
 import { assertAnotherAdmin, requireUser, toUser } from './store.ts';
 
 /**
- * Deletes a user; for administrators. In one change the sessions, API tokens and invitations of theirs end and the agents are
- * revoked, each with its event; audit entries stay. 404 USER_NOT_FOUND, 409 LAST_ADMIN.
+ * Deletes a user, for administrators. The same change ends the user's sessions, API tokens and invitations and revokes
+ * their agents, with one event each. Audit entries remain. 404 USER_NOT_FOUND, 409 LAST_ADMIN.
  */
 export async function deleteUser(platform: Platform, caller: Changer, id: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {

@@ -18,15 +18,16 @@ function isEmail(address: string): boolean {
   );
 }
 
-/** An e-mail address, international ones included, without the blanks around it. */
+/** An e-mail address, trimmed. International addresses are allowed. */
 export const Email = text(MAX_EMAIL_CHARS)
   .transform((address) => address.trim().normalize('NFC'))
   .refine((address) => isEmail(address) && isEmail(address.normalize('NFKC')), { message: 'must be an e-mail address' })
   .meta({ format: 'email', examples: ['ada@example.com'] });
 
 /**
- * What two spellings of one address have in common: unique in the table of users. Case, full-width and other compatibility forms
- * and the two ways of writing an international domain make no difference; letters of different scripts that look alike do.
+ * Returns the comparison key of an address, which is unique in the table of users. Case, compatibility forms such as
+ * full-width letters, and the two spellings of an international domain are equal; look-alike letters of different
+ * scripts are not.
  */
 export function emailKey(address: string): string {
   const key = address.trim().normalize('NFKC').toLowerCase().normalize('NFKC');
@@ -36,5 +37,5 @@ export function emailKey(address: string): string {
   return `${key.slice(0, at)}@${domainToUnicode(domainToASCII(domain)) || domain}`;
 }
 
-/** For signing in: any text, since what is no address is nobody's. */
+/** For sign-in: any text, because an invalid address simply matches no account. */
 export const AnyEmail = z.string().max(1024).meta({ format: 'email' });

@@ -49,7 +49,7 @@ export { ensureExternalUser, findUser, findUserByEmail, owners, toUser } from '.
 
 export const users = defineModule({
   name: 'users',
-  description: 'People: accounts, signing in and out, the first administrator.',
+  description: 'People: accounts, sign-in and sign-out, and the first administrator.',
   routes: [...userRoutes, ...passwordRoutes, ...verifyEmailRoutes, ...inviteRoutes, ...setupRoutes],
   errors: UserErrors,
 });

@@ -2,7 +2,7 @@ import type { Platform } from '../../platform.ts';
 import type { User, UserFilter } from './schema.ts';
 import { findUsers, requireUser, toUser } from './store.ts';
 
-/** Ordered by id, at most `limit`, behind the id `after`. For administrators. */
+/** Returns up to `limit` users after the id `after`, ordered by id. For administrators. */
 export async function listUsers(
   platform: Platform,
   filter: UserFilter,
@@ -11,7 +11,7 @@ export async function listUsers(
   return (await findUsers(platform.database.read, filter, page)).map(toUser);
 }
 
-/** 404 USER_NOT_FOUND. For administrators. */
+/** Returns a user. For administrators. 404 USER_NOT_FOUND. */
 export async function getUser(platform: Platform, id: string): Promise<User> {
   return toUser(await requireUser(platform.database.read, id));
 }

@@ -5,22 +5,25 @@ import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
 import { actAsPerson, type EndReason, endSessions } from '../sessions/index.ts';
 
-/** The session that came with a request. It can prove its person again inside a change. */
+/** The session of a request. `reauthorize` checks it again inside a change. */
 export interface RequestSession {
   readonly userId: string;
   readonly reauthorize: (db: Db) => Promise<unknown>;
 }
 
-/** How somebody shows that an e-mail address is theirs. */
+/** The circumstances in which a user proved that an e-mail address is theirs. */
 export interface AddressProof {
   readonly ip: string | null;
-  /** Session of the browser that the proof comes from. */
+  /** Session of the browser that sends the proof. */
   readonly session?: RequestSession | undefined;
-  /** What was chosen by the sender of this very proof: at the sign-up whose mail was opened, or with the proof itself. */
+  /**
+   * The password and name chosen by the sender of this proof: at the sign-up whose mail was opened, or together with
+   * the proof.
+   */
   readonly chosen?: { readonly passwordHash: string; readonly name?: string | null } | undefined;
 }
 
-/** undefined: the request carries no session that holds. API tokens and other credentials do not count. */
+/** Returns undefined if the request has no valid session. API tokens and other credentials do not count. */
 export async function sessionOf(
   call: Pick<Call<unknown, unknown, unknown>, 'authenticateAs'>,
 ): Promise<RequestSession | undefined> {
@@ -36,11 +39,15 @@ export async function sessionOf(
 }
 
 /**
- * Marks the address of an account as verified: its owner has opened what was mailed to it. Anybody may have made the account and
- * set it up before, so the first proof ends everything from before it: password, sessions, API tokens, second factor, links and
- * codes, and by the reactions to `user.updated` agent tokens, grants, webhooks and delegations across owners. Two things stay:
- * what `proof.chosen` names, and everything when the proof comes from a browser that is signed in to this account, since then its
- * owner made it. Returns the row as it is then. Later proofs change nothing.
+ * Marks the address of an account as verified, because its owner opened a mail sent to it.
+ *
+ * Anybody may have created the account and set it up earlier, so the first proof ends everything that was created
+ * before: password, sessions, API tokens, second factor, links and codes, and, through the reactions to
+ * `user.updated`, agent tokens, grants, webhooks and delegations across owners. Two things remain: the values in
+ * `proof.chosen`, and everything if the browser that sends the proof is signed in to this account, because then its
+ * owner created it.
+ *
+ * Returns the updated row. Later proofs change nothing.
  */
 export async function proveAddress(
   platform: Platform,
@@ -86,8 +93,8 @@ export async function proveAddress(
 }
 
 /**
- * Ends what people and programs use to act as a user: sessions, trusted devices, API tokens, links that are out. Access that was
- * granted to applications ends by the reaction to the event.
+ * Ends the credentials of a user: sessions, trusted devices, API tokens and unused links. The access of applications
+ * ends in the reaction to the event.
  */
 export async function endCredentials(
   platform: Platform,

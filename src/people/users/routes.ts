@@ -46,11 +46,11 @@ export const userRoutes = [
   defineRoute({
     method: 'POST',
     path: '/sign-up',
-    summary: 'Make an account and sign in',
+    summary: 'Create an account and sign in',
     access: 'public',
     rateLimit: 'signUp',
     description:
-      'Where addresses have to be verified, the answer is {"status":true} whether the address is free or not, and a mail says how to go on.',
+      'If addresses must be verified, the answer is {"status":true} whether or not the address is in use, and a mail explains the next step.',
     body: SignUpRequest,
     responses: { 200: SignUpAnswer },
     errors: [
@@ -74,7 +74,7 @@ export const userRoutes = [
     path: '/sign-in',
     summary: 'Sign in with e-mail address and password',
     description:
-      'Always starts a new session. With a second factor there is none yet: POST /totp/verify follows, unless the browser is trusted.',
+      'Always starts a new session. A user with a second factor gets a twoFactorToken for POST /totp/verify instead, unless the browser is trusted.',
     access: 'public',
     rateLimit: 'signIn',
     body: SignIn,
@@ -104,7 +104,7 @@ export const userRoutes = [
     method: 'GET',
     path: '/auth/session',
     fastPath: true,
-    summary: 'Who is calling',
+    summary: 'Get the caller and their session',
     access: 'enrolling',
     responses: { 200: SessionAndUser },
     handle: async (call, platform) => ({ status: 200, body: await getSession(platform, asUser(call.principal)) }),
@@ -113,7 +113,7 @@ export const userRoutes = [
     method: 'GET',
     path: '/users',
     summary: 'List users',
-    description: 'Ordered by id. A Link header with rel="next" leads to the next page.',
+    description: 'Ordered by id. A Link header with rel="next" points to the next page.',
     access: 'admin',
     query: ListUsers,
     responses: { 200: z.array(User) },
@@ -128,7 +128,7 @@ export const userRoutes = [
   defineRoute({
     method: 'GET',
     path: '/users/:id',
-    summary: 'Read a user',
+    summary: 'Get a user',
     access: 'admin',
     params: idParams,
     responses: { 200: User },
@@ -140,7 +140,7 @@ export const userRoutes = [
     path: '/users/:id',
     summary: 'Change role, tenant or name of a user',
     description:
-      "Takes effect with the user's next call. The user's agents move to the new tenant with them, and delegations between them and agents of other owners end.",
+      "Takes effect with the user's next request. With the tenant, the user's agents move too, and their delegations from and to agents of other owners end.",
     access: 'admin',
     params: idParams,
     body: UpdateUser,
@@ -163,7 +163,7 @@ export const userRoutes = [
     method: 'DELETE',
     path: '/users/:id',
     summary: 'Delete a user',
-    description: 'Ends their sessions and API tokens and revokes their agents. Audit entries stay.',
+    description: "Ends the user's sessions and API tokens and revokes their agents. Audit entries remain.",
     access: 'admin',
     params: idParams,
     responses: { 204: null },

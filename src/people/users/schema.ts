@@ -8,9 +8,9 @@ import { AnyEmail, Email } from './email.ts';
 const Name = text(200);
 export const Role = z.enum(['user', 'admin']);
 
-/** Ids of external users are theirs to choose. */
+/** The embedding application chooses the ids of its users. */
 const UserId = text(128);
-/** What cannot be an id is the id of no user, and is never sent to the database. */
+/** Checked before any query: text that cannot be an id never reaches the database. */
 export const isUserId = (id: string): boolean => UserId.safeParse(id).success;
 
 /** Contract, section 10. */
@@ -20,7 +20,7 @@ export const User = z
     email: z
       .string()
       .nullable()
-      .meta({ description: 'null: a user of the embedding application, who does not sign in here.' }),
+      .meta({ description: 'null for a user of the embedding application, who does not sign in here.' }),
     name: z.string().nullable(),
     role: Role,
     emailVerified: z.boolean(),
@@ -40,21 +40,21 @@ const CallbackUrl = z
   .string()
   .max(16_384)
   .optional()
-  .meta({ format: 'uri-reference', description: 'Where the link of the mail leads in the end; on a trusted origin.' });
+  .meta({ format: 'uri-reference', description: 'Address to which the browser is redirected after the link was used. Must be on a trusted origin.' });
 
 export const SignUpRequest = SignUp.extend({
   inviteToken: Token.optional().meta({
-    description: 'From the link of an invitation; the address has to be the invited one.',
+    description: 'Token from the link of an invitation. The e-mail address must be the invited one.',
   }),
   callbackURL: CallbackUrl,
 }).meta({ id: 'SignUpRequest' });
 export type SignUpRequest = z.output<typeof SignUpRequest>;
 
-/** For endpoints that send a mail if there is somebody to send it to. */
+/** Body of the endpoints that send a mail if there is an account. */
 export const AskForMail = z.strictObject({ email: Email, callbackURL: CallbackUrl }).meta({ id: 'AskForMailRequest' });
 export type AskForMail = z.output<typeof AskForMail>;
 
-/** The same answer whatever there is. */
+/** The same answer in every case. */
 export const Done = z.object({ status: z.literal(true) }).meta({ id: 'Done' });
 
 export const UseLink = z.strictObject({ token: Token }).meta({ id: 'UseLinkRequest' });
@@ -63,7 +63,7 @@ export const LinkQuery = z.object({ token: Token.default('') });
 export const ChangePassword = z
   .strictObject({ currentPassword: z.string().max(16_384).meta({ format: 'password' }), newPassword: NewPassword })
   .meta({ id: 'ChangePasswordRequest' });
-/** Loose on purpose: the page's form shows what is wrong with the password. */
+/** Deliberately loose: the use case checks the password, so that the form can show the problem. */
 export const UseReset = z
   .strictObject({ token: Token, newPassword: z.string().max(16_384).meta({ format: 'password' }) })
   .meta({ id: 'ResetPasswordRequest' });
@@ -80,13 +80,13 @@ export const Invite = z
     email: z.string(),
     role: Role,
     tenantId: z.string().nullable(),
-    invitedBy: z.string().meta({ description: 'The administrator who invited.' }),
+    invitedBy: z.string().meta({ description: 'The administrator who sent the invitation.' }),
     createdAt: isoTimestamp,
     expiresAt: isoTimestamp,
   })
   .meta({ id: 'Invite' });
 export type Invite = z.output<typeof Invite>;
-/** With the link, which is shown only here. */
+/** Includes the link, which is shown only in this answer. */
 export const NewInvite = Invite.extend({ url: z.string() }).meta({ id: 'NewInvite' });
 
 export const SignIn = z
@@ -96,7 +96,7 @@ export const SignIn = z
     rememberMe: z
       .boolean()
       .default(true)
-      .meta({ description: 'false: the browser forgets the cookie when it closes.' }),
+      .meta({ description: 'false: the browser deletes the cookie when it closes.' }),
   })
   .meta({ id: 'SignInRequest' });
 export type SignIn = z.output<typeof SignIn>;
@@ -105,25 +105,25 @@ export const SignedIn = z
   .object({
     token: z
       .string()
-      .meta({ description: 'The session token, also set as cookie; as Bearer it is the same credential.' }),
+      .meta({ description: 'The session token, also set as a cookie. It works as a Bearer token too.' }),
     user: User,
     secondFactorSetupRequired: z.literal(true).optional().meta({
       description:
-        'users.requireSecondFactor applies to the person, who has none: this session can only set one up and sign out.',
+        'The user must set up a second factor (users.requireSecondFactor). Until then this session can only do that and sign out.',
     }),
   })
   .meta({ id: 'SignedIn' });
 
-/** The first step was right, and the second one follows: POST /totp/verify with this token and a code. */
+/** The first step succeeded. The second one is POST /totp/verify with this token and a code. */
 export const TwoFactorRequired = z
   .object({
     twoFactorRequired: z.literal(true),
     twoFactorMethods: z
       .array(z.enum(['totp']))
-      .meta({ description: 'What POST /totp/verify takes; a backup code can take the place of a code.' }),
+      .meta({ description: 'Methods that POST /totp/verify accepts. A backup code is always accepted too.' }),
     twoFactorToken: z
       .string()
-      .meta({ description: 'For POST /totp/verify: good for 10 minutes, 5 tries and one sign-in. No session yet.' }),
+      .meta({ description: 'For POST /totp/verify: valid for 10 minutes, 5 attempts and one sign-in. It is not a session token.' }),
   })
   .meta({ id: 'TwoFactorRequired' });
 
@@ -132,7 +132,7 @@ export const SignInAnswer = z.union([SignedIn, TwoFactorRequired]);
 
 export const SessionAndUser = z
   .object({
-    session: Session.nullable().meta({ description: 'null when something other than a session proves the caller.' }),
+    session: Session.nullable().meta({ description: 'null if the caller did not use a session.' }),
     user: User,
   })
   .meta({ id: 'SessionAndUser' });
@@ -141,7 +141,7 @@ export type SessionAndUser = z.output<typeof SessionAndUser>;
 export const ListUsers = PageQuery.extend({
   role: Role.optional(),
   tenantId: UserId.optional(),
-  email: text(1024).optional().meta({ description: 'Exactly this address, in any spelling of case.' }),
+  email: text(1024).optional().meta({ description: 'Exactly this address, ignoring case.' }),
 });
 export type UserFilter = Omit<z.output<typeof ListUsers>, 'limit' | 'cursor'>;
 
@@ -150,7 +150,7 @@ export const UpdateUser = z
   .meta({ id: 'UpdateUserRequest' });
 export type UpdateUser = z.output<typeof UpdateUser>;
 
-/** Loose on purpose: the page's form shows what is wrong, so values are looked at by the use case. */
+/** Deliberately loose: the use case checks the values, so that the form can show the problems. */
 export const SetupForm = z
   .strictObject({ token: z.string().max(1024), email: z.string().max(4096), password: z.string().max(16_384) })
   .meta({ id: 'SetupRequest' });

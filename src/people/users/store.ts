@@ -29,7 +29,10 @@ export interface NewUser {
   readonly emailVerified?: boolean;
 }
 
-/** 422 EMAIL_IN_USE when the address is taken, however it is spelt. At most one of many at once gets it. */
+/**
+ * Inserts a user. 422 EMAIL_IN_USE if the address is in use in any spelling; of concurrent inserts at most one
+ * succeeds.
+ */
 export async function insertUser(change: Change, user: NewUser): Promise<UserRow> {
   const { db, now } = change;
   const row: UserRow = {
@@ -59,8 +62,9 @@ export async function insertUser(change: Change, user: NewUser): Promise<UserRow
 }
 
 /**
- * The bare record, without credentials, of a user of the embedding application: there when it is needed to hang something on.
- * Its role is `user` whatever the application says now: what outlives the call (an API token) does not keep a borrowed role.
+ * Creates the record, without credentials, of a user of the embedding application if it is missing. Its role is always
+ * `user`: a credential that outlives the call, such as an API token, does not keep a role that the application granted
+ * for the call.
  */
 export async function ensureExternalUser(
   db: Db,
@@ -90,10 +94,10 @@ export async function findUser(db: Db, id: string): Promise<UserRow | undefined>
   return isUserId(id) ? db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst() : undefined;
 }
 
-/** The port by which other areas look up the owners of agents. */
+/** The port through which other areas look up the owners of agents. */
 export const owners: Owners = { find: findUser, ensureExternal: ensureExternalUser };
 
-/** 404 USER_NOT_FOUND. */
+/** Returns a user. Throws 404 USER_NOT_FOUND. */
 export async function requireUser(db: Db, id: string): Promise<UserRow> {
   const row = await findUser(db, id);
   if (!row) throw UserErrors.USER_NOT_FOUND();
@@ -106,7 +110,7 @@ export async function findUserByEmail(db: Db, email: string): Promise<UserRow | 
   return db.selectFrom('users').selectAll().where('email_key', '=', key).executeTakeFirst();
 }
 
-/** Ordered by id: for our own users, oldest first. */
+/** Returns users ordered by id, which is oldest first for users created here. */
 export function findUsers(
   db: Db,
   filter: UserFilter,
@@ -120,7 +124,7 @@ export function findUsers(
   return query.orderBy('id').limit(page.limit).execute();
 }
 
-/** Throws 409 LAST_ADMIN unless there is another administrator. Exact inside a change. */
+/** Throws 409 LAST_ADMIN unless another administrator exists. Exact inside a change. */
 export async function assertAnotherAdmin(db: Db, than: string): Promise<void> {
   const other = await db
     .selectFrom('users')

@@ -9,8 +9,8 @@ import type { UpdateUser, User } from './schema.ts';
 import { assertAnotherAdmin, requireUser, toUser } from './store.ts';
 
 /**
- * Changes role, tenant or name; for administrators. A role counts from the next call on, and with the role of an administrator
- * the invitations end that it made. 404 USER_NOT_FOUND, 409 LAST_ADMIN, 422 TENANT_UNKNOWN.
+ * Changes role, tenant or name, for administrators. A role takes effect with the next request. When an administrator
+ * loses the role, their open invitations end. 404 USER_NOT_FOUND, 409 LAST_ADMIN, 422 TENANT_UNKNOWN.
  */
 export async function updateUser(platform: Platform, caller: Changer, id: string, input: UpdateUser): Promise<User> {
   return platform.ledger.change(caller.actor, async (change) => {
@@ -34,8 +34,8 @@ export async function updateUser(platform: Platform, caller: Changer, id: string
 }
 
 /**
- * Writes role, tenant and name of a user. The user's agents move to a new tenant in the same change; other areas react to the
- * `user.updated` that it emits.
+ * Writes role, tenant and name of a user. The user's agents move to a new tenant in the same change; other areas react
+ * to the emitted `user.updated`.
  */
 export async function writeUser(change: Change, before: UserRow, after: UserRow): Promise<void> {
   const { db, now } = change;

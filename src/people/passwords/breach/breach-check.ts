@@ -14,16 +14,16 @@ export interface BreachCheckOptions {
   apiKey?: string | undefined;
   /** Milliseconds for a look-up, from connecting to the last byte. */
   timeout?: number | undefined;
-  /** A look-up that fails makes `enforce` refuse the password instead of letting it pass. */
+  /** Makes `enforce` refuse the password if the look-up fails, instead of letting it pass. */
   failClosed?: boolean | undefined;
-  /** `enforce` refuses a password that was seen this often. */
+  /** Number of occurrences from which `enforce` refuses a password. */
   minBreachCount?: number | undefined;
-  /** Service that answers `GET <baseUrl>/range/<5 characters>`. */
+  /** Base URL of a service that answers `GET <baseUrl>/range/<5 characters>`. */
   baseUrl?: string | undefined;
-  /** A file of lines `SHA1:count` sorted by hash, searched instead of asking a service. */
+  /** A file of `SHA1:count` lines sorted by hash, searched instead of asking a service. */
   offlineFile?: string | undefined;
   fetch?: typeof globalThis.fetch | undefined;
-  /** Told of each look-up that failed, with the reason; nothing about the password. */
+  /** Called for each failed look-up with the reason, which contains nothing about the password. */
   onUnavailable?: ((reason: string) => void) | undefined;
   /** Milliseconds since the epoch. */
   now?: (() => number) | undefined;
@@ -32,29 +32,31 @@ export interface BreachCheckOptions {
 /** Specification 2.11. */
 export interface BreachResult {
   breached: boolean;
-  /** How often the password was seen in data breaches. */
+  /** Number of times the password occurs in known data breaches. */
   count: number;
 }
 
 export interface BreachCheck {
-  /** Never throws, and never takes longer than `timeout`: a look-up that fails gives `{breached: false, count: 0}`. */
+  /** Never throws and never takes longer than `timeout`. A failed look-up returns `{breached: false, count: 0}`. */
   check(password: string): Promise<BreachResult>;
   /**
-   * Throws PASSWORD_BREACHED (422, `details.count`) for a password that was seen at least `minBreachCount` times, and
-   * PASSWORD_CHECK_UNAVAILABLE (503) when the look-up fails and `failClosed` is set.
+   * Throws PASSWORD_BREACHED (422, `details.count`) for a password with at least `minBreachCount` occurrences, and
+   * PASSWORD_CHECK_UNAVAILABLE (503) if the look-up fails and `failClosed` is set.
    */
   enforce(password: string): Promise<void>;
 }
 
 const CACHE = { bytes: 8 * 1024 * 1024, ttlMs: DAY_MS } as const;
-/** In an outage: so many look-ups fail, each after the timeout at most; the following are answered at once for so long. */
+/**
+ * In an outage, this many look-ups fail, each after at most the timeout. Then all fail immediately for the rest time.
+ */
 const FAILURES = 3;
 const REST_MS = 10 * SECOND_MS;
 
 /**
- * Looks passwords up among those of known data breaches. Of a password only the first 5 of 40 hex digits of its SHA-1 leave the
- * process, as `GET /range/<prefix>` with padding, so that neither the service nor whoever watches the line learns which was meant.
- * Ranges are kept for a day in at most 8 MB; several look-ups of one range are one request.
+ * Looks up passwords in known data breaches. Only the first 5 of 40 hex digits of a password's SHA-1 leave the
+ * process, as `GET /range/<prefix>` with padding, so that neither the service nor an eavesdropper learns the password.
+ * Ranges are cached for a day in at most 8 MB; concurrent look-ups of one range share one request.
  */
 export function createBreachCheck(options: BreachCheckOptions = {}): BreachCheck {
   const { timeout, minBreachCount, failClosed, baseUrl } = checked(options);
@@ -75,7 +77,7 @@ export function createBreachCheck(options: BreachCheckOptions = {}): BreachCheck
     breaker.run(async (signal) => {
       const text = await fetchRange({ baseUrl, apiKey, fetch, timeout }, prefix, signal);
       const range = parseRange(text);
-      if (range.known === '' && !range.whole) throw new Error('the answer is no list of hashes');
+      if (range.known === '' && !range.whole) throw new Error('the answer is not a list of hashes');
       ranges.set(prefix, range);
       return range;
     });
@@ -86,7 +88,7 @@ export function createBreachCheck(options: BreachCheckOptions = {}): BreachCheck
     return pending;
   };
 
-  /** undefined: nobody can tell. */
+  /** Returns undefined if the look-up fails. */
   const look = async (password: string): Promise<number | undefined> => {
     try {
       const hash = createHash('sha1').update(password, 'utf8').digest('hex').toUpperCase();
@@ -120,7 +122,9 @@ export function createBreachCheck(options: BreachCheckOptions = {}): BreachCheck
   };
 }
 
-/** The options with their defaults, held to the rules of the configuration. Throws TypeError naming the option. */
+/**
+ * Returns the options with their defaults, validated like the configuration. Throws a TypeError that names the option.
+ */
 function checked(options: BreachCheckOptions): {
   timeout: number;
   minBreachCount: number;
@@ -145,6 +149,6 @@ function report(listener: (reason: string) => void, reason: string): void {
   try {
     listener(reason);
   } catch {
-    // A listener that fails changes nothing about the password.
+    // A failing listener does not affect the result.
   }
 }

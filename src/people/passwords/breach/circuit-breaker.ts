@@ -1,16 +1,16 @@
 import { setMaxListeners } from 'node:events';
 
-/** What an outage may cost: the time of `failures` look-ups, and then one more each time `restMs` have passed. */
+/** Bounds the cost of an outage: `failures` look-ups, then one more every `restMs`. */
 export interface CircuitBreakerOptions {
   readonly restMs: number;
-  /** Failures in a row until it opens. */
+  /** Failures in a row that open it. */
   readonly failures: number;
   readonly now: () => number;
 }
 
 /**
- * Keeps calls away from a service that does not answer. While it is open, calls fail at once; when the rest is over one call goes
- * through as a probe, and its success closes it. Calls under way when it opens are told by `signal`, so that they wait no longer.
+ * Stops calls to a service that does not answer. While open, calls fail immediately; after `restMs` one call probes
+ * the service, and its success closes the breaker. Opening aborts pending calls through `signal`.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
@@ -27,7 +27,7 @@ export class CircuitBreaker {
     return this.#openUntil !== undefined;
   }
 
-  /** Runs the call, or gives undefined at once. A call that throws has failed. */
+  /** Runs the call, or returns undefined immediately while open. A call that throws counts as a failure. */
   async run<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     const probe = this.#openUntil !== undefined;
     if (probe) {
@@ -56,7 +56,7 @@ export class CircuitBreaker {
   }
 }
 
-/** Any number of calls may wait for one. */
+/** Any number of calls may listen to one signal. */
 function newAbort(): AbortController {
   const abort = new AbortController();
   setMaxListeners(0, abort.signal);

@@ -11,35 +11,35 @@ const address = z
 export const breachConfig = {
   enabled: option.boolean({
     default: false,
-    description: 'New passwords are looked up among those of known data breaches.',
+    description: 'Look up new passwords in known data breaches.',
   }),
   mode: option.oneOf(['enforce', 'warn'], {
     default: 'enforce',
     description:
-      'enforce: a breached password is refused. warn: it is accepted, and the answer says so in the header Legate-Warning.',
+      'enforce refuses a breached password. warn accepts it and adds the header Legate-Warning to the answer.',
   }),
   baseUrl: option.string({
     default: DEFAULT_BASE_URL,
     schema: address,
-    description: 'Service that answers GET /range/<5 characters>. Only those 5 characters of a SHA-1 are sent.',
+    description: 'Base URL of the service that answers GET /range/<5 characters>. Only these 5 characters of a SHA-1 are sent.',
   }),
   apiKey: option.optionalString({ secret: true, description: 'Sent as hibp-api-key.' }),
   timeout: option.integer({
     default: 3000,
     min: 1,
     max: 60_000,
-    description: 'Milliseconds for a look-up, from connecting to the last byte.',
+    description: 'Timeout of a look-up in milliseconds, from connecting to the last byte.',
   }),
   failClosed: option.boolean({
     default: false,
-    description: 'When the look-up fails, new passwords are refused (503) instead of accepted.',
+    description: 'Refuse new passwords (503) if the look-up fails, instead of accepting them.',
   }),
   minBreachCount: option.integer({
     default: 1,
     min: 1,
-    description: 'A password that was seen this often is refused.',
+    description: 'Number of occurrences from which a password is refused.',
   }),
   offlineFile: option.optionalString({
-    description: 'File of lines SHA1:count sorted by hash, searched instead of asking a service.',
+    description: 'File of SHA1:count lines sorted by hash, searched instead of asking a service.',
   }),
 } satisfies Section;

@@ -1,11 +1,11 @@
 import { packageVersion } from '../../../kernel/version.ts';
 
 export interface RangeService {
-  /** Without `/range` and without a slash at the end. */
+  /** Without `/range` and without a trailing slash. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly fetch: typeof globalThis.fetch;
-  /** Milliseconds for everything. */
+  /** Milliseconds for the whole request. */
   readonly timeout: number;
 }
 
@@ -13,8 +13,8 @@ export interface RangeService {
 const MAX_BYTES = 262_144;
 
 /**
- * The text of one range (k-anonymity: all that is sent of a password is 20 bits of its SHA-1). Throws for whatever is no answer:
- * another status than 200, a redirect (a captive portal would lead to a page), more bytes than a range has, no answer in time.
+ * Fetches one range (k-anonymity: only 20 bits of a password's SHA-1 are sent). Throws for a status other than 200, a
+ * redirect (a captive portal would lead to a page), an answer larger than a range, and a timeout.
  */
 export async function fetchRange(
   { baseUrl, apiKey, fetch, timeout }: RangeService,
@@ -23,7 +23,7 @@ export async function fetchRange(
 ): Promise<string> {
   const over = new AbortController();
   let giveUp: (why: Error) => void = () => {};
-  // Raced and not only aborted: a fetch that was passed in may not listen to its signal.
+  // Raced in addition to the abort: an injected fetch may ignore its signal.
   const late = new Promise<never>((_, reject) => {
     giveUp = (why) => {
       reject(why);

@@ -8,6 +8,6 @@ export { BreachErrors } from './errors.ts';
 export const breach = defineModule({
   name: 'breach',
   description:
-    'New passwords are compared with those of known data breaches, of which only 5 characters of a hash are sent.',
+    'Checks new passwords against known data breaches, sending only 5 characters of a hash.',
   errors: BreachErrors,
 });

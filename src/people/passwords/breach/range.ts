@@ -1,14 +1,17 @@
-/** What is known about all hashes that begin with one prefix. */
+/** The known hashes with one prefix. */
 export interface Range {
-  /** `\nSUFFIX:count` for each hash that was seen, upper case. */
+  /**
+   * `
+   * SUFFIX:count` for each hash, upper case.
+   */
   readonly known: string;
-  /** False: lines were there that are no hashes, so that a hash which is not found may still be known. */
+  /** False if some lines were not hashes, so that a missing hash may still be known. */
   readonly whole: boolean;
 }
 
 const LINE = /^([0-9a-f]{35}):(\d{1,15})$/i;
 
-/** Reads an answer to GET /range/<prefix>. Rows with count 0 are padding (`Add-Padding`) and left out. */
+/** Parses an answer to GET /range/<prefix>. Drops rows with count 0, which are padding (`Add-Padding`). */
 export function parseRange(text: string): Range {
   let known = '';
   let whole = true;
@@ -22,7 +25,7 @@ export function parseRange(text: string): Range {
   return { known, whole };
 }
 
-/** How often a hash was seen: the highest count where a range names it twice; undefined when the range cannot tell. */
+/** Returns the count of a hash, the highest if there are several; undefined if the range is incomplete. */
 export function countIn(range: Range, suffix: string): number | undefined {
   let count = 0;
   for (let at = range.known.indexOf(`\n${suffix}:`); at !== -1; at = range.known.indexOf(`\n${suffix}:`, at + 1))

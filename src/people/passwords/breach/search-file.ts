@@ -1,25 +1,25 @@
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** Longer than any line `SHA1:count`. */
+/** Longer than any `SHA1:count` line. */
 const LINE_BYTES = 128;
 const LINE = /^([0-9a-f]{40}):(\d{1,15})$/i;
 
 /**
- * How often a hash (40 hex digits, upper case) was seen according to a file of lines `SHA1:count` sorted by hash: a binary search
- * of about 36 small reads in a file of 40 GB, nothing of which stays in memory. Opened for each search, so that a file can be
- * replaced while the service runs. Throws when it cannot be read or has other lines.
+ * Returns the count of a hash (40 hex digits, upper case) in a file of `SHA1:count` lines sorted by hash. A binary
+ * search: about 36 small reads in a file of 40 GB, nothing kept in memory. Opens the file for each search, so that it
+ * can be replaced while the service runs. Throws if the file cannot be read or has other lines.
  */
 export async function searchFile(path: string, hash: string): Promise<number> {
   const file = await open(path, 'r');
   try {
-    // The line that is looked for, if it is there, begins at or after `low` and before `high`; `low` is the start of a line.
+    // The wanted line, if present, begins at or after `low` and before `high`; `low` is the start of a line.
     let low = 0;
     let high = (await file.stat()).size;
     while (low < high) {
       const middle = low + Math.floor((high - low) / 2);
       const line = (await lineAfter(file, low, middle, high)) ?? (await readLine(file, low));
       if (line.text === '') {
-        // Empty lines can only stand at the end.
+        // Empty lines occur only at the end.
         high = line.start;
         continue;
       }
@@ -56,7 +56,7 @@ async function readLine(file: FileHandle, start: number): Promise<Line> {
   };
 }
 
-/** The first line that begins after `middle` and before `high`; undefined when there is none. */
+/** Returns the first line that begins after `middle` and before `high`, if any. */
 async function lineAfter(file: FileHandle, low: number, middle: number, high: number): Promise<Line | undefined> {
   if (middle === low) return undefined;
   const { end } = await readLine(file, middle);

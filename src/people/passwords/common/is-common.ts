@@ -3,14 +3,14 @@ import { brotliDecompress } from 'node:zlib';
 
 let known: Promise<ReadonlySet<string>> | undefined;
 
-/** Read when the first password is chosen, so that a start does not wait for it. */
+/** Loaded when the first password is chosen, so that it does not delay the start. */
 async function read(): Promise<ReadonlySet<string>> {
   const { PACKED } = await import('./list.ts');
   const text = await promisify(brotliDecompress)(Buffer.from(PACKED, 'base64'));
   return new Set(text.toString('utf8').split('\n'));
 }
 
-/** Whether a password is one of the 10,000 most common ones, in any spelling of case. */
+/** Returns whether a password is one of the 10,000 most common ones, ignoring case. */
 export async function isCommonPassword(password: string): Promise<boolean> {
   return (await (known ??= read())).has(password.normalize('NFKC').toLowerCase());
 }

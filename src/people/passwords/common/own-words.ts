@@ -1,13 +1,13 @@
-/** Words shorter than this are in too many passwords by chance. */
+/** Shorter words occur in too many passwords by chance. */
 const MIN_WORD_CHARS = 3;
-/** What a password needs beyond the words, if that has no letter. */
+/** Characters that a password needs in addition to the words if they contain no letter. */
 const MIN_REST_CHARS = 8;
 
 const folded = (text: string): string => text.normalize('NFKC').toLowerCase();
 
 /**
- * Whether a password is little more than words that anybody tries first for this account: `words`, such as the service's name and
- * the person's address. `legate2030!` is, `legate rides a horse` is not.
+ * Returns whether a password consists mostly of `words`, such as the service's name and the user's address, which
+ * attackers try first. True for `legate2030!`, false for `legate rides a horse`.
  */
 export function isMadeOf(password: string, words: readonly string[]): boolean {
   const tried = words.map(folded).filter((word) => [...word].length >= MIN_WORD_CHARS);
@@ -17,7 +17,7 @@ export function isMadeOf(password: string, words: readonly string[]): boolean {
   return rest !== whole && !/\p{L}/u.test(rest) && [...rest].length < MIN_REST_CHARS;
 }
 
-/** The parts of an e-mail address that a guess would begin with. */
+/** Returns the parts of an e-mail address that a guess would start with. */
 export const wordsOfEmail = (email: string | null): string[] => {
   if (email === null) return [];
   const at = email.lastIndexOf('@');

@@ -8,28 +8,31 @@ import type { AttemptRow, Db } from '../../../storage/index.ts';
 import { emailKey } from '../../users/email.ts';
 import { UserErrors } from '../../users/errors.ts';
 
-/** After this many failures in a row comes a pause of 15 minutes, after as many again one twice as long, up to a day. */
+/** Failures in a row that lead to a pause of 15 minutes. Each further ten double the pause, up to a day. */
 const FAILURES_UNTIL_PAUSE = 10;
 const FIRST_PAUSE_MS = 15 * MINUTE_MS;
 const LONGEST_PAUSE_MS = 24 * HOUR_MS;
-/** The pauses before the longest: after the first ten failures, the second ten, and so on. */
+/** The pauses before the longest, after ten failures, twenty, and so on. */
 const PAUSES = Array.from(
   { length: Math.ceil(Math.log2(LONGEST_PAUSE_MS / FIRST_PAUSE_MS)) },
   (_, i) => FIRST_PAUSE_MS * 2 ** i,
 );
-/** When failures are forgotten that no person's account has to be kept safe from. */
+/** Time after which failures are deleted that do not protect an existing account. */
 const FORGOTTEN_AFTER_MS = 7 * DAY_MS;
 
-/** What is guessed, of whom, and from where. */
+/** What is guessed, of which account, and from which device. */
 export interface Target {
   readonly guessed: AttemptRow['guessed'];
-  /** A person's id, or, where no account has it, the address that was given: both are counted alike. */
+  /** The user's id, or the given address if there is no such account. Both are counted alike. */
   readonly account: { readonly userId: string } | { readonly email: string };
-  /** A session or a browser that the person signed in with before, which is counted by itself: strangers cannot lock it out. */
+  /**
+   * A session or browser in which the user signed in before. It has a count of its own, so that strangers cannot lock
+   * it.
+   */
   readonly device?: string | undefined;
 }
 
-/** Who is signed in guesses by their own count, whatever strangers do. */
+/** Returns the device of a signed-in caller, whose failures count separately from those of strangers. */
 export const deviceOfCall = ({ credentialId }: UserPrincipal): string | undefined =>
   credentialId === null ? undefined : `session ${credentialId}`;
 
@@ -42,8 +45,8 @@ const rowOf = ({ guessed, account, device }: Target): Pick<AttemptRow, 'guessed'
 });
 
 /**
- * The refusal while a target is paused: 429 TOO_MANY_TRIES. To be asked inside the change that would tell whether a guess was
- * right, so that of many at once no more than the permitted number learn it.
+ * Returns the error 429 TOO_MANY_TRIES while a target is paused. Must be called inside the change that compares the
+ * guess, so that of concurrent guesses no more than the permitted number are compared.
  */
 export async function refusalWhilePaused(db: Db, now: number, target: Target): Promise<LegateError | undefined> {
   const { guessed, account, device } = rowOf(target);
@@ -63,13 +66,13 @@ export async function refusalWhilePaused(db: Db, now: number, target: Target): P
   });
 }
 
-/** Throws 429 TOO_MANY_TRIES while a target is paused: spares the work of checking a guess that would not be looked at. */
+/** Throws 429 TOO_MANY_TRIES while a target is paused, before any expensive check of the guess. */
 export async function assertNotPaused(db: Db, now: number, target: Target): Promise<void> {
   const refusal = await refusalWhilePaused(db, now, target);
   if (refusal) throw refusal;
 }
 
-/** Counts a wrong guess and begins the pause that it leads to, in one statement. */
+/** Counts a wrong guess and starts the pause it leads to, in one statement. */
 export async function countFailure({ db, now }: Pick<Change, 'db' | 'now'>, target: Target): Promise<void> {
   await db
     .deleteFrom('attempts')
@@ -89,7 +92,7 @@ export async function countFailure({ db, now }: Pick<Change, 'db' | 'now'>, targ
     .execute();
 }
 
-/** When the pause ends that one more failure leads to; 0 when it leads to none. */
+/** The end of the pause that one more failure leads to; 0 for none. */
 const failuresBefore = sql.ref('attempts.failures');
 const pauseAfterOneMore = sql<number>`case
   when (${failuresBefore} + 1) % ${sql.lit(FAILURES_UNTIL_PAUSE)} <> 0 then 0
@@ -103,7 +106,7 @@ const pauseAfterOneMore = sql<number>`case
   else excluded.failed_at + ${sql.lit(LONGEST_PAUSE_MS)}
 end`;
 
-/** A right guess: the next wrong one is the first in a row. */
+/** Resets the count after a correct guess. */
 export async function forgetFailures({ db }: Pick<Change, 'db'>, target: Target): Promise<void> {
   const { guessed, account, device } = rowOf(target);
   await db
@@ -114,7 +117,7 @@ export async function forgetFailures({ db }: Pick<Change, 'db'>, target: Target)
     .execute();
 }
 
-/** What was guessed is another now: failures of every device are forgotten. */
+/** Resets the counts of all devices after the secret itself has changed. */
 export async function forgetAllFailures(
   { db }: Pick<Change, 'db'>,
   userId: string,

@@ -13,12 +13,13 @@ const MAX_CHARS = 500;
 
 type Person = Pick<UserRow, 'id' | 'password_hash'>;
 
-/** What is signed. A new password ends what was signed before. */
+/** The signed text. It includes the password hash, so a new password invalidates earlier cookies. */
 const claim = (id: string, { password_hash }: Person): string => `${id}\n${password_hash ?? ''}`;
 
 /**
- * Set-Cookie value by which a browser is known where the person has signed in. It proves nobody: it only keeps the failures of this
- * browser apart from those of strangers (OWASP, "Slow down online guessing attacks with device cookies").
+ * Returns the Set-Cookie value that marks a browser in which the user has signed in. It authenticates nobody: it only
+ * counts the failures of this browser separately from those of others (OWASP, "Slow down online guessing attacks with
+ * device cookies").
  */
 export function knownDeviceCookie({ baseUrl, config, clock, secrets }: Platform, person: Person): string {
   const id = `${clock.now().toString(36)}-${randomBytes(12).toString('base64url')}`;
@@ -29,7 +30,7 @@ export function knownDeviceCookie({ baseUrl, config, clock, secrets }: Platform,
 export const readKnownDevice = ({ baseUrl, config }: Platform, request: Request): string | undefined =>
   readCookie(request.headers.get('cookie'), serviceCookieName(baseUrl, config.service.name, NAME));
 
-/** The name of the browser that sent this cookie, if this very person has signed in there. */
+/** Returns the name of the browser that sent this cookie if this user has signed in there. */
 export function knownDeviceOf(
   { clock, secrets }: Platform,
   person: Person | undefined,

@@ -25,14 +25,15 @@ import type { VerifyCode } from './schema.ts';
 
 export const CODE_LIFETIME_MS = 5 * MINUTE_MS;
 const TRIES = 3;
-/** Codes that one mailbox is sent within an hour, whoever asks for them. */
+/** Codes that a mailbox is sent within an hour, from whatever addresses they are requested. */
 const MAX_CODES_AN_HOUR = 5;
 const PURPOSE = 'email code';
 
 /**
- * Mails a code of six digits, good once, for 5 minutes and three tries, to the account of an address, and returns the secret of this
- * request: with it the code is out of reach of everybody else's guesses. `earlier`, the secret of a request before, ends its code. At most
- * five codes an hour are sent to one mailbox. Says nothing, by text or time, about whether there is an account. 503 MAIL_NOT_CONFIGURED.
+ * Mails a six-digit code to the account of an address, valid once, for 5 minutes and three attempts. Returns the
+ * secret of this request: guesses without it take none of the three attempts. At most five codes an hour are sent to
+ * one mailbox. Neither text nor time of the answer reveals whether there is an account. 503 MAIL_NOT_CONFIGURED.
+ * @param earlier the secret of an earlier request, whose code ends
  */
 export async function sendEmailCode(
   platform: Platform,
@@ -56,7 +57,7 @@ export async function sendEmailCode(
     );
     if (!made) return;
     const taken = platform.mailer.send({ to: row.email, code, ...mailTexts(language).code(brandOf(platform), code) });
-    // A code that nobody is sent could only be guessed.
+    // A code that is never delivered could only be guessed.
     if (!taken)
       await platform.ledger.change(SYSTEM, async ({ db }) => {
         await db.deleteFrom('email_codes').where('request_hash', '=', requestHash).execute();
@@ -65,7 +66,7 @@ export async function sendEmailCode(
   return requestToken;
 }
 
-/** False: the mailbox was sent enough within the hour. */
+/** Returns false if the mailbox was sent enough codes within the hour. */
 async function makeCode(
   { db, now }: Change,
   userId: string,
@@ -105,10 +106,11 @@ async function makeCode(
 }
 
 /**
- * Signs in with a code: of many at once exactly one does, and of the wrong ones exactly three are compared. `requestToken` limits the guess
- * to the code of that request, whose tries no other guess takes; without one, or with one of no use here, the guess is compared with each
- * code of the mailbox that such guesses have tries left for. Ten wrong ones in a row, over whatever codes, lead to a pause: 429
- * TOO_MANY_TRIES. 401 INVALID_CODE for whatever is wrong, an unknown address included.
+ * Signs in with a code. Of concurrent requests exactly one succeeds, and exactly three wrong codes are compared. With
+ * a valid `requestToken` the guess is compared with the code of that request only, whose attempts no other guess
+ * takes. Otherwise it is compared with each code of the mailbox that has attempts left for such guesses. Ten failures
+ * in a row, over all codes, lead to a pause: 429 TOO_MANY_TRIES. 401 INVALID_CODE for any failure, an unknown address
+ * included.
  */
 export async function useEmailCode(
   platform: Platform,
@@ -157,7 +159,7 @@ export async function useEmailCode(
   });
 }
 
-/** Whether a request asked for a code of this mailbox, be it used or too old. */
+/** Returns whether a request was for a code of this mailbox, even if the code is used or expired. */
 async function hasCode(db: Db, userId: string, requestToken: string): Promise<boolean> {
   const row = await db
     .selectFrom('email_codes')
@@ -169,8 +171,9 @@ async function hasCode(db: Db, userId: string, requestToken: string): Promise<bo
 }
 
 /**
- * Takes the tries of one guess before anything is compared, and returns the hashes to compare it with: the one code of a request, or all
- * codes of the mailbox that have tries left for guesses without the secret of a request.
+ * Takes the attempts of one guess before anything is compared. Returns the hashes to compare it with: that of the
+ * request's code or, without a request's secret, those of all codes of the mailbox with attempts left for such
+ * guesses.
  */
 async function takeTries({ db, now }: Change, userId: string, requestToken: string | undefined): Promise<string[]> {
   const tries = requestToken === undefined ? 'open_tries_left' : 'tries_left';

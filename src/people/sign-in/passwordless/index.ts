@@ -5,6 +5,6 @@ export { sendMagicLink } from './magic-link.ts';
 
 export const passwordless = defineModule({
   name: 'passwordless',
-  description: 'Signing in by mail: links and codes.',
+  description: 'Sign-in by mail: links and codes.',
   routes: passwordlessRoutes,
 });

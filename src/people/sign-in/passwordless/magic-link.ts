@@ -26,8 +26,8 @@ const LIFETIME_MS = 5 * MINUTE_MS;
 const callbackOf = (data: string): string | undefined => (JSON.parse(data) as { callbackUrl?: string }).callbackUrl;
 
 /**
- * Mails a link that signs in, good once and for 5 minutes, to who has an account. Says nothing, by text or time, about whether there
- * is one. 503 MAIL_NOT_CONFIGURED.
+ * Mails a sign-in link, valid once and for 5 minutes, if there is an account. Neither text nor time of the answer
+ * reveals whether there is one. 503 MAIL_NOT_CONFIGURED.
  */
 export async function sendMagicLink(platform: Platform, input: AskForMail, language: Language): Promise<void> {
   const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
@@ -44,7 +44,7 @@ export async function sendMagicLink(platform: Platform, input: AskForMail, langu
   });
 }
 
-/** What a link is about, without using it; undefined: it is not good (any more). */
+/** Returns the content of a valid link without consuming it; undefined if it is invalid. */
 export async function peekMagicLink(
   platform: Platform,
   token: string,
@@ -53,7 +53,10 @@ export async function peekMagicLink(
   return found && { callbackUrl: callbackOf(found.data) };
 }
 
-/** Uses a link to sign in: of many at once exactly one does. Gives where the link leads in the end. 401 INVALID_TOKEN. */
+/**
+ * Consumes a link and signs in; of concurrent requests exactly one succeeds. Returns the address to redirect to. 401
+ * INVALID_TOKEN.
+ */
 export async function useMagicLink(
   platform: Platform,
   token: string,

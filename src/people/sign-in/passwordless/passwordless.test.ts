@@ -20,7 +20,7 @@ const shared = withMailbox({ config: { http: { trustedOrigins: ['https://app.exa
 const person = async (): Promise<Person> => signedUp(await shared());
 
 const INVALID_CODE = {
-  error: { code: 'INVALID_CODE', message: 'The code is not right, was used already, or came too late.' },
+  error: { code: 'INVALID_CODE', message: 'The code is wrong, already used, or expired.' },
 };
 const useLink = (p: Person, token: string) => p.t.call('POST', '/magic-link/verify', { body: { token } });
 const useCode = (p: Person, otp: string, email = p.email) =>

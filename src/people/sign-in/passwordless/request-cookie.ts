@@ -5,7 +5,6 @@ import { CODE_LIFETIME_MS } from './email-code.ts';
 
 const NAME = 'email_code';
 
-/** Set-Cookie value by which a browser is known as the one that asked for a code. */
 export const requestCookie = ({ baseUrl, config }: Platform, requestToken: string): string =>
   serviceCookie(baseUrl, config.service.name, NAME, requestToken, CODE_LIFETIME_MS / SECOND_MS);
 

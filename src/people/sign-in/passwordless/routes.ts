@@ -25,7 +25,7 @@ import { CodeSent, SendCode, VerifyCode } from './schema.ts';
 import { toSecondStep } from './second-step.ts';
 
 const { INVALID_CODE, INVALID_TOKEN, MAIL_NOT_CONFIGURED, TOO_MANY_TRIES } = UserErrors;
-/** A link that is not good, with the way to a new one. */
+/** The page for an invalid link, with a link to request a new one. */
 const linkErrorPage = (platform: Platform, request: Request, error: LegateError): Response =>
   errorPage(platform, request, error, { label: textsFor(request).errors.newLink, path: '/account/magic-link' });
 const HTML = { mediaTypes: ['text/html'] } as const;
@@ -43,7 +43,7 @@ export const passwordlessRoutes = [
     path: '/magic-link',
     summary: 'Mail a link that signs in',
     description:
-      'The same answer whether there is an account or not. The link is good once and for 5 minutes, and leads to callbackURL in the end.',
+      'The answer is the same whether or not there is an account. The link works once within 5 minutes and then redirects to callbackURL.',
     access: 'public',
     rateLimit: 'magicLink',
     body: AskForMail,
@@ -57,9 +57,9 @@ export const passwordlessRoutes = [
   defineRoute({
     method: 'GET',
     path: '/magic-link/verify',
-    summary: 'The page behind the link: one button',
+    summary: 'Confirmation page of a sign-in link',
     description:
-      'Looking at it signs nobody in and uses nothing up, so programs that look at every link in a mail do no harm.',
+      'Opening the page does not sign in or consume the link, so mail scanners that open every link do no harm.',
     access: 'public',
     page: true,
     query: LinkQuery,
@@ -81,7 +81,7 @@ export const passwordlessRoutes = [
     path: '/magic-link/verify',
     summary: 'Sign in with the token of a mail',
     description:
-      'JSON is answered with JSON; the form of the page with the session cookie and 303 to callbackURL, or a page.',
+      'JSON is answered with JSON. The form of the page is answered with the session cookie and 303 to callbackURL, or a page.',
     access: 'public',
     rateLimit: 'magicLinkVerify',
     page: true,
@@ -112,7 +112,7 @@ export const passwordlessRoutes = [
     path: '/email-otp',
     summary: 'Mail a code that signs in',
     description:
-      'The same answer whether there is an account or not. The code is good once, for 5 minutes and three tries; the one that this browser asked for before ends. A mailbox is sent at most five codes an hour. The requestToken binds the code to this request.',
+      'The answer is the same whether or not there is an account. The code works once, for 5 minutes and three attempts, and replaces the code that this browser requested before. A mailbox is sent at most five codes an hour. The requestToken binds the code to this request.',
     access: 'public',
     rateLimit: 'emailOtp',
     body: SendCode,
@@ -130,7 +130,7 @@ export const passwordlessRoutes = [
     path: '/email-otp/verify',
     summary: 'Sign in with the code of a mail',
     description:
-      'By the browser that asked for the code, or with its requestToken, the code is out of reach of the guesses of others. Ten wrong codes in a row, of whatever requests, are followed by a pause.',
+      'With the requestToken, or in the browser that requested the code, guesses of others take none of its attempts. Ten wrong codes in a row, across all requests, lead to a pause.',
     access: 'public',
     rateLimit: 'emailOtpVerify',
     body: VerifyCode,

@@ -19,12 +19,12 @@ export const VerifyCode = z
     otp: z.string().max(64).meta({ description: 'Six digits from the mail.' }),
     requestToken: z.string().max(1024).optional().meta({
       description:
-        'From the answer of POST /email-otp; a browser has it as a cookie. With it, guesses of others take no tries of this code.',
+        'From the answer of POST /email-otp; a browser has it as a cookie. With it, guesses of others take none of the attempts of this code.',
     }),
     rememberMe: z
       .boolean()
       .default(true)
-      .meta({ description: 'false: the browser forgets the cookie when it closes.' }),
+      .meta({ description: 'false: the browser deletes the cookie when it closes.' }),
   })
   .meta({ id: 'VerifyCodeRequest' });
 export type VerifyCode = z.output<typeof VerifyCode>;

@@ -5,7 +5,7 @@ import type { Platform } from '../../../platform.ts';
 
 const COUNT = 10;
 const CHARS = 10;
-/** Without what is mistaken for something else: 0 and o, 1 and l and i. Thirty-one letters and digits, ten of them: 49 bits. */
+/** Without look-alikes (0 and o; 1, l and i). Ten of 31 characters are 49 bits. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const PURPOSE = 'backup code';
 
@@ -15,14 +15,14 @@ function newCode(): string {
   let code = '';
   while (code.length < CHARS) {
     for (const byte of randomBytes(CHARS)) {
-      // 248 is the last multiple of 31: every letter is as likely as any other.
+      // 248 is the largest multiple of 31 in a byte, so every character is equally likely.
       if (byte < 248 && code.length < CHARS) code += ALPHABET[byte % ALPHABET.length];
     }
   }
   return `${code.slice(0, 5)}-${code.slice(5)}`;
 }
 
-/** Ten new codes in place of all that there were. */
+/** Replaces all backup codes with ten new ones. */
 export async function replaceBackupCodes(platform: Platform, { db }: Change, userId: string): Promise<string[]> {
   const codes = new Set<string>();
   while (codes.size < COUNT) codes.add(newCode());
@@ -37,7 +37,7 @@ export async function replaceBackupCodes(platform: Platform, { db }: Change, use
   return [...codes];
 }
 
-/** Uses a code up: of many at once exactly one gets it. False when there is no such code. */
+/** Consumes a code; of concurrent requests exactly one succeeds. Returns false if the code does not exist. */
 export async function takeBackupCode(
   platform: Platform,
   { db }: Change,

@@ -18,17 +18,18 @@ import { knownDeviceOf } from '../attempts/known-device.ts';
 import type { VerifyTotp } from './schema.ts';
 import { useCode } from './use-code.ts';
 
-/** Wrong codes that one sign-in survives. */
+/** Wrong codes after which a sign-in ends. */
 const MAX_FAILURES_OF_TOKEN = 5;
 
-/** A sign-in that is now complete. `deviceCookie`: Set-Cookie value of a device that is trusted from now on. */
+/** A completed sign-in. `deviceCookie` is the Set-Cookie value of a newly trusted device. */
 export interface SecondStepResult extends SignedInResult {
   readonly deviceCookie: string | undefined;
 }
 
 /**
- * The second step of a sign-in: with a code of the app or a backup code, each good once, however many try at once. 401 INVALID_CODE
- * for whatever is wrong, after five wrong codes for the whole sign-in; 429 TOO_MANY_TRIES after ten wrong codes in a row.
+ * The second step of a sign-in, with a code of the app or a backup code. Each code works once, also for concurrent
+ * requests. 401 INVALID_CODE for any failure, and for the whole sign-in after five wrong codes; 429 TOO_MANY_TRIES
+ * after ten wrong codes in a row.
  */
 export async function completeSignIn(
   platform: Platform,

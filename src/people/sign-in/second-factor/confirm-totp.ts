@@ -7,8 +7,8 @@ import type { VerifyTotp } from './schema.ts';
 import { useCode } from './use-code.ts';
 
 /**
- * A code from somebody who is signed in: the first one switches the second factor on, and each is a recent proof of the person.
- * 401 INVALID_CODE, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
+ * Checks a code of a signed-in user. The first correct one switches the second factor on; each one counts as a recent
+ * authentication. 401 INVALID_CODE, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
  */
 export async function confirmTotp(
   platform: Platform,
@@ -39,7 +39,7 @@ export async function confirmTotp(
       .execute();
     if (known.enabled_at !== null) return { user: toUser(row), deviceCookie };
     await db.updateTable('totp_secrets').set({ enabled_at: now }).where('user_id', '=', userId).execute();
-    // Where a second factor is required, the person may do everything from now on.
+    // If a second factor is required, all rights of the user apply from now on.
     change.invalidate();
     await db.updateTable('users').set({ two_factor_enabled: 1, updated_at: now }).where('id', '=', userId).execute();
     return { user: toUser({ ...row, two_factor_enabled: 1, updated_at: now }), deviceCookie };

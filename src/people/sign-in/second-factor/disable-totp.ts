@@ -6,8 +6,8 @@ import { endSecondFactor } from './store.ts';
 import { useCode } from './use-code.ts';
 
 /**
- * Switches the second factor off, with its backup codes and trusted devices: with the password and, when it is on, a code. 401
- * INVALID_PASSWORD, 401 INVALID_CODE, 429 TOO_MANY_TRIES. Off already: nothing to do.
+ * Switches the second factor off and deletes its backup codes and trusted devices. Needs the password and, while it is
+ * on, a code. Does nothing if it is off. 401 INVALID_PASSWORD, 401 INVALID_CODE, 429 TOO_MANY_TRIES.
  */
 export async function disableTotp(
   platform: Platform,

@@ -8,8 +8,9 @@ import { TOTP_PURPOSE } from './store.ts';
 import { newTotpSecret, totpUri } from './totp.ts';
 
 /**
- * Begins a second factor: secret and backup codes, shown once. It is on only after the first right code (`verifyTotp`); until
- * then, beginning again replaces both. 401 INVALID_PASSWORD, 409 TOTP_ALREADY_ENABLED.
+ * Creates the secret and the backup codes of a second factor, which are shown once. The first correct code ({@link
+ * confirmTotp}) switches it on; until then, a repeated call replaces both. 401 INVALID_PASSWORD, 409
+ * TOTP_ALREADY_ENABLED.
  */
 export async function enableTotp(platform: Platform, person: PersonCalling, password: string): Promise<TotpEnabling> {
   const secret = newTotpSecret();

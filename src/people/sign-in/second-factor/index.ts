@@ -7,7 +7,7 @@ export { SecondFactorErrors } from './errors.ts';
 
 export const secondFactor = defineModule({
   name: 'second-factor',
-  description: 'Second factors: authenticator apps (TOTP), backup codes, trusted devices.',
+  description: 'Second factors: authenticator apps (TOTP), backup codes and trusted devices.',
   routes: secondFactorRoutes,
   errors: SecondFactorErrors,
 });

@@ -3,7 +3,10 @@ import type { Platform } from '../../../platform.ts';
 import { findUser, UserErrors } from '../../users/index.ts';
 import { endSecondFactor } from './store.ts';
 
-/** For an administrator, when a person lost both the app and the backup codes: switches their second factor off. 404 USER_NOT_FOUND. */
+/**
+ * Switches off the second factor of a user who has lost both the app and the backup codes, for administrators. 404
+ * USER_NOT_FOUND.
+ */
 export async function resetTotp(platform: Platform, caller: Changer, userId: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);

@@ -15,7 +15,7 @@ import { DisableTotp, ProvePassword, TotpEnabling, VerifyTotp } from './schema.t
 const { INVALID_CODE, INVALID_PASSWORD, PASSWORD_CHECKS_BUSY, TOO_MANY_TRIES } = UserErrors;
 const { TOTP_ALREADY_ENABLED, TOTP_NOT_SET_UP } = SecondFactorErrors;
 
-/** The session token that proved the call. */
+/** Returns the session token of the call. */
 const tokenOf = ({ baseUrl, config }: Platform, { headers }: Request): string =>
   headers.get('authorization')?.slice(7).trim() ??
   readCookie(headers.get('cookie'), sessionCookieName(baseUrl, config.service.name)) ??
@@ -26,9 +26,9 @@ export const secondFactorRoutes = [
   defineRoute({
     method: 'POST',
     path: '/totp/enable',
-    summary: 'Begin a second factor',
+    summary: 'Set up a second factor',
     description:
-      'It is on after the first right code at POST /totp/verify. Until then, beginning again replaces secret and backup codes.',
+      'The first correct code at POST /totp/verify switches it on. Until then, a repeated call replaces the secret and the backup codes.',
     access: 'enrolling',
     rateLimit: 'passwordCheck',
     body: ProvePassword,
@@ -49,9 +49,9 @@ export const secondFactorRoutes = [
   defineRoute({
     method: 'POST',
     path: '/totp/verify',
-    summary: 'Send a code of the second factor',
+    summary: 'Verify a code of the second factor',
     description:
-      'With a twoFactorToken: the second step of a sign-in, which starts the session. Without: from somebody who is signed in, whose first right code switches the second factor on and each later one is a recent proof for what needs one; the answer has the token of this very session.',
+      'With a twoFactorToken, this is the second step of a sign-in and starts the session. Without one, it is for a signed-in user: the first correct code switches the second factor on, and each later one counts as a recent authentication. The answer then contains the token of the current session.',
     access: 'public',
     rateLimit: 'totpVerify',
     body: VerifyTotp,
@@ -91,7 +91,7 @@ export const secondFactorRoutes = [
     path: '/totp/disable',
     summary: 'Switch the second factor off',
     description:
-      'Asks for the password and for a code: of the app, or a backup code. With the second factor go its backup codes and trusted devices.',
+      'Needs the password and a code of the app or a backup code. Also deletes the backup codes and trusted devices.',
     access: 'user',
     rateLimit: 'passwordCheck',
     body: DisableTotp,
@@ -111,7 +111,7 @@ export const secondFactorRoutes = [
     method: 'DELETE',
     path: '/users/:id/second-factor',
     summary: 'Switch the second factor of a user off',
-    description: 'For who lost both the authenticator app and the backup codes.',
+    description: 'For a user who has lost both the authenticator app and the backup codes.',
     access: 'admin',
     params: z.object({ id: z.string() }),
     responses: { 204: null },

@@ -12,18 +12,18 @@ export const DisableTotp = z
       .min(1)
       .max(64)
       .optional()
-      .meta({ description: 'Of the app, or a backup code. Needed once the second factor is on.' }),
+      .meta({ description: 'Code of the app or backup code. Required once the second factor is on.' }),
   })
   .meta({ id: 'DisableTotpRequest' });
 export type DisableTotp = z.output<typeof DisableTotp>;
 
 export const TotpEnabling = z
   .object({
-    totpURI: z.string().meta({ description: 'otpauth:// address, to be shown as a QR code.' }),
-    secret: z.string().meta({ description: 'The same secret in Base32, for typing it in.' }),
+    totpURI: z.string().meta({ description: 'otpauth:// URI, to be shown as a QR code.' }),
+    secret: z.string().meta({ description: 'The same secret in Base32, for manual entry.' }),
     backupCodes: z
       .array(z.string())
-      .meta({ description: 'Ten codes, each good once in place of a code of the app. Shown only here.' }),
+      .meta({ description: 'Ten single-use codes that replace a code of the app. Shown only in this answer.' }),
   })
   .meta({ id: 'TotpEnabling' });
 export type TotpEnabling = z.output<typeof TotpEnabling>;
@@ -35,7 +35,7 @@ export const VerifyTotp = z
       .string()
       .max(1024)
       .optional()
-      .meta({ description: 'From the first step of the sign-in; without it the session of this call is meant.' }),
+      .meta({ description: 'From the first step of the sign-in. Without it, the code is for the session of this call.' }),
     trustDevice: z
       .boolean()
       .default(false)

@@ -61,7 +61,7 @@ const verify = (p: Person, body: object): Promise<Answered> => p.t.call('POST', 
 const failedEvents = async (p: Person) =>
   (await eventsOf(p.t)).filter((e) => e.type === 'auth.failed' && e.userId === p.id);
 const INVALID_CODE = {
-  error: { code: 'INVALID_CODE', message: 'The code is not right, was used already, or came too late.' },
+  error: { code: 'INVALID_CODE', message: 'The code is wrong, already used, or expired.' },
 };
 
 describe('POST /totp/enable', () => {

@@ -1,10 +1,10 @@
 import type { Change } from '../../../ledger/index.ts';
 import { endOneTimeTokens, endTrustedDevices } from '../../users/index.ts';
 
-/** What the secret is encrypted for. */
+/** Encryption purpose of the secret. */
 export const TOTP_PURPOSE = 'totp secret';
 
-/** Ends everything that belongs to a person's second factor, sign-ins that wait for it included. */
+/** Deletes everything that belongs to a user's second factor, including sign-ins that wait for it. */
 export async function endSecondFactor(change: Change, userId: string): Promise<void> {
   const { db, now } = change;
   change.invalidate();

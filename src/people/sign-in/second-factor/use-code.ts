@@ -13,13 +13,13 @@ const { INVALID_CODE } = UserErrors;
 export interface NotUsed {
   readonly method: 'totp' | 'backup-code';
   readonly error: LegateError;
-  /** Whether it was a guess, which the sign-in has to pay for. */
+  /** Whether the failure counts against the sign-in. */
   readonly counts: boolean;
 }
 
 /**
- * Uses a code up. Backup codes are good only where the second factor is on. Wrong codes in a row lead to a pause, for codes of the app and
- * for backup codes separately, and for `device`, if one is given, apart from all others.
+ * Consumes a code. Backup codes are valid only while the second factor is on. Failures in a row lead to a pause; codes
+ * of the app and backup codes count separately, and so does each `device`.
  */
 export async function useCode(
   platform: Platform,
@@ -38,7 +38,7 @@ export async function useCode(
     await forgetFailures(change, target);
     return method;
   }
-  // Sending a right code twice is not guessing.
+  // Sending a correct code twice is not a guess.
   if (outcome !== 'totp-code-reused') await countFailure(change, target);
   return { method, error: INVALID_CODE({ reason: outcome }), counts: outcome !== 'totp-code-reused' };
 }
@@ -50,7 +50,7 @@ async function useAppCode(platform: Platform, { db, now }: Change, userId: strin
   if (!row) return 'second-factor-not-set-up';
   const step = totpStep(unseal(platform.secrets().pepper, TOTP_PURPOSE, userId, row.secret), code, now);
   if (step === undefined) return 'totp-code-wrong';
-  // No code twice: the step moves on in the same statement that looks at it.
+  // Single use: one statement compares the time step and moves it on.
   const { numUpdatedRows } = await db
     .updateTable('totp_secrets')
     .set({ last_step: step })
