@@ -19,7 +19,7 @@ import type { BatchContext, EventType, Lacking, Ledger, LedgerReader, NewEvent, 
 import type { Mailer } from './operations/mail/index.ts';
 import type { BreachCheck } from './people/passwords/breach/breach-check.ts';
 import type { ValidatePassword } from './people/passwords/password-rule.ts';
-import type { StrangerAttempts } from './people/sign-in/stranger-attempts.ts';
+import type { UnknownTargetFailures } from './people/sign-in/unknown-target-failures.ts';
 import type { Database, Db } from './storage/index.ts';
 
 export interface Log {
@@ -76,7 +76,7 @@ export interface Platform {
   /** Whether a password is known from data breaches. */
   readonly breach: BreachCheck;
   /** Failed sign-ins of unknown addresses, links and codes. */
-  readonly strangerAttempts: StrangerAttempts;
+  readonly unknownTargetFailures: UnknownTargetFailures;
   /** Requests that were answered with 403 or 429. */
   readonly refusalEvents: RefusalEvents;
   /** The embedder's own rule for new passwords. */

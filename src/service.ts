@@ -39,7 +39,7 @@ import { type ApiTokensApi, apiTokensApi } from './people/api-tokens/index.ts';
 import { type BreachCheck, createBreachCheck } from './people/passwords/breach/index.ts';
 import type { ValidatePassword } from './people/passwords/password-rule.ts';
 import { type SessionsApi, sessionsApi } from './people/sessions/index.ts';
-import { StrangerAttempts } from './people/sign-in/stranger-attempts.ts';
+import { UnknownTargetFailures } from './people/sign-in/unknown-target-failures.ts';
 import { ensureFirstAdmin, type FirstAdmin, owners, type UsersApi, usersApi } from './people/users/index.ts';
 import type { Gate, Log, Platform } from './platform.ts';
 import { migrate, openDatabase } from './storage/index.ts';
@@ -264,7 +264,7 @@ export async function createLegate(
     validatePassword: validatePassword ?? options.validatePassword,
     redactedKeys: redactedKeys(values.audit.redact),
     counts,
-    strangerAttempts: new StrangerAttempts(),
+    unknownTargetFailures: new UnknownTargetFailures(),
     refusalEvents: new RefusalEvents(),
     gauges: modules.flatMap((m) => m.gauges ?? []),
     describeApi: () => (description ??= JSON.stringify(describeApi(mounted, platform))),

@@ -14,14 +14,14 @@ export const messageOf = (t: Texts, error: LegateError): string =>
   Object.hasOwn(t.codes, error.code) ? t.codes[error.code as keyof Texts['codes']] : error.message;
 
 /** A link to continue from an error. */
-export interface WayOn {
+export interface NextStep {
   readonly label: string;
   /** Relative to http.restPath. */
   readonly path: string;
 }
 
 /** Renders an error as a page, with its status and headers and a link to continue: to the start page by default. */
-export function errorPage(site: Site, request: Request, error: LegateError, wayOn?: WayOn): Response {
+export function errorPage(site: Site, request: Request, error: LegateError, wayOn?: NextStep): Response {
   const t = textsFor(request);
   const { title, text } = describe(t, error);
   const { label, path } = wayOn ?? { label: t.errors.toStart, path: '/' };

@@ -45,10 +45,10 @@ export {
   tile,
 } from './components.ts';
 export { assertOwnForm } from './cross-site.ts';
-export { errorPage, messageOf, type WayOn } from './error-page.ts';
+export { errorPage, messageOf, type NextStep } from './error-page.ts';
 export { type Html, html } from './html.ts';
 export { formatTime, type Language, languageOf, textsFor } from './language.ts';
 export { brandOf, page, seeOther } from './page.ts';
-export { safeReturnTo, signInLocation, targetsBehind } from './return-to.ts';
+export { redirectTargets, safeReturnTo, signInLocation } from './return-to.ts';
 export { pathOf, type Site } from './site.ts';
 export type { Texts } from './texts/en.ts';

@@ -29,7 +29,7 @@ export function signInLocation(site: Site, from: URL): string {
  * authorization request that needed a sign-in may redirect straight to its redirect_uri. The authorization endpoint
  * checks that the redirect_uri belongs to the client.
  */
-export function targetsBehind(site: Site, address: string | undefined): string[] {
+export function redirectTargets(site: Site, address: string | undefined): string[] {
   if (address === undefined) return [];
   const url = new URL(address, site.baseUrl);
   const next = url.searchParams.get('redirect_uri');

@@ -34,7 +34,8 @@ export const de: Texts = {
     internal: 'Bei uns ist etwas schiefgegangen',
     reference: (id) => `Wenn Sie das melden, geben Sie bitte diese Kennung an: ${id}`,
     otherSite:
-      'Dieses Formular kam von einer anderen Website; deshalb ist nichts geschehen. Öffnen Sie die Seite hier und senden Sie es noch einmal.',
+      'Dieses Formular kam von einer anderen Website; deshalb ist nichts geschehen. Öffnen Sie die Seite hier ' +
+      'und senden Sie es noch einmal.',
   },
   codes: {
     NOT_FOUND: 'Unter dieser Adresse gibt es keine Seite.',
@@ -57,10 +58,12 @@ export const de: Texts = {
     INVITE_INVALID: 'Diese Einladung ist nicht mehr gültig oder für eine andere E-Mail-Adresse bestimmt.',
     MAIL_NOT_CONFIGURED: 'Das ist nicht möglich, weil hier kein E-Mail-Versand eingerichtet ist.',
     SESSION_LIMIT_REACHED:
-      'Sie haben die Höchstzahl an Geräten erreicht, auf denen Sie angemeldet sein können. Melden Sie sich zuerst auf einem anderen ab.',
+      'Sie haben die Höchstzahl an Geräten erreicht, auf denen Sie angemeldet sein können. Melden Sie sich ' +
+      'zuerst auf einem anderen ab.',
     GRANT_NOT_FOUND: 'Diese Anwendung hat keinen Zugriff mehr.',
     SETUP_LINK_INVALID:
-      'Dieser Link ist nicht gültig: Er gilt 15 Minuten lang und nur einmal. Solange es noch kein Konto gibt, zeigt ein Neustart des Dienstes einen neuen.',
+      'Dieser Link ist nicht gültig: Er gilt 15 Minuten lang und nur einmal. Solange es noch kein Konto gibt, ' +
+      'zeigt ein Neustart des Dienstes einen neuen.',
     PASSWORD_BREACHED:
       'Dieses Passwort ist aus Datenlecks bekannt, andere können es also erraten. Wählen Sie ein anderes.',
     PASSWORD_TOO_COMMON: 'Dieses Passwort gehört zu den häufigsten und wird zuerst probiert. Wählen Sie ein anderes.',
@@ -68,7 +71,8 @@ export const de: Texts = {
       'Dieses Passwort besteht fast nur aus dem Namen des Dienstes oder Ihrer E-Mail-Adresse. Wählen Sie ein anderes.',
     PASSWORD_REJECTED: 'Dieses Passwort können Sie nicht verwenden. Wählen Sie ein anderes.',
     PASSWORD_CHECK_UNAVAILABLE:
-      'Das Passwort konnte nicht mit bekannten Datenlecks verglichen werden. Bitte versuchen Sie es gleich noch einmal.',
+      'Das Passwort konnte nicht mit bekannten Datenlecks verglichen werden. Bitte versuchen Sie es gleich noch ' +
+      'einmal.',
     INVALID_TOKEN: 'Dieser Link ist nicht gültig, wurde schon verwendet oder ist zu alt.',
     PASSWORD_CHECKS_BUSY: 'Im Moment melden sich zu viele Personen an. Bitte versuchen Sie es gleich noch einmal.',
   },
@@ -154,7 +158,8 @@ export const de: Texts = {
     devices: 'Sehen, wo Sie angemeldet sind, und fremde Geräte abmelden.',
     apps: 'Sehen, welche Anwendungen für Sie handeln, und ihren Zugriff beenden.',
     unverified:
-      'Ihre E-Mail-Adresse ist noch nicht bestätigt. Öffnen Sie den Link, den wir Ihnen senden, in diesem Browser: Anderswo geöffnet, setzt er Ihr Passwort zurück und beendet, was Sie bisher eingerichtet haben.',
+      'Ihre E-Mail-Adresse ist noch nicht bestätigt. Öffnen Sie den Link, den wir Ihnen senden, in diesem ' +
+      'Browser: Anderswo geöffnet, setzt er Ihr Passwort zurück und beendet, was Sie bisher eingerichtet haben.',
     verify: 'Link senden',
   },
   scopes: {
@@ -178,13 +183,16 @@ export const de: Texts = {
     sensitive: 'Weitreichend',
     meanings: {
       'agents:write':
-        'Die Anwendung kann in Ihrem Namen Agenten mit beliebigen Berechtigungen anlegen, deren Token erhalten und Ihre vorhandenen Agenten ändern, mit neuem Token versehen oder widerrufen. Agenten, die sie anlegt, werden widerrufen, sobald ihr Zugriff endet.',
+        'Die Anwendung kann in Ihrem Namen Agenten mit beliebigen Berechtigungen anlegen, deren Token erhalten ' +
+        'und Ihre vorhandenen Agenten ändern, mit neuem Token versehen oder widerrufen. Agenten, die sie ' +
+        'anlegt, werden widerrufen, sobald ihr Zugriff endet.',
       'delegations:write': 'Einer Ihrer Agenten kann dann, was bisher nur ein anderer konnte.',
     },
     sentTo: 'Danach weiter zu',
     thisComputer: 'ein Programm auf diesem Rechner',
     selfRegistered:
-      'Diese Anwendung hat sich selbst registriert, und niemand hat ihren Namen geprüft. Erlauben Sie den Zugriff nur, wenn Sie dies gerade selbst begonnen haben.',
+      'Diese Anwendung hat sich selbst registriert, und niemand hat ihren Namen geprüft. Erlauben Sie den ' +
+      'Zugriff nur, wenn Sie dies gerade selbst begonnen haben.',
     document: (host) => `Die Anwendung wird von ${host} beschrieben.`,
     resource: 'Zugriff auf',
     agents: 'Welcher Agent handelt',
@@ -218,14 +226,18 @@ export const de: Texts = {
     goOn: (host) => `Weiter zu ${host}`,
     unanswerable: 'Diese Anfrage lässt sich nicht beantworten',
     unanswerableText:
-      'Die Anwendung, die Sie hierher geschickt hat, hat einen Fehler gemacht. Gehen Sie zu ihr zurück und beginnen Sie von vorn.',
+      'Die Anwendung, die Sie hierher geschickt hat, hat einen Fehler gemacht. Gehen Sie zu ihr zurück und ' +
+      'beginnen Sie von vorn.',
     unknownClient:
-      'Die Anwendung, die Sie hierher geschickt hat, ist diesem Dienst nicht oder nicht mehr bekannt. Gehen Sie zu ihr zurück und verbinden Sie sie neu.',
+      'Die Anwendung, die Sie hierher geschickt hat, ist diesem Dienst nicht oder nicht mehr bekannt. Gehen Sie ' +
+      'zu ihr zurück und verbinden Sie sie neu.',
     unregisteredAddress:
-      'Die Anwendung möchte Sie an eine Adresse weiterleiten, die sie nicht registriert hat. Zu Ihrem Schutz geschieht das nicht.',
+      'Die Anwendung möchte Sie an eine Adresse weiterleiten, die sie nicht registriert hat. Zu Ihrem Schutz ' +
+      'geschieht das nicht.',
     expired: 'Bitte entscheiden Sie noch einmal',
     expiredText:
-      'Diese Seite war zu lange offen oder gehört zu einer anderen Anmeldung oder Anfrage; deshalb ist nichts geschehen.',
+      'Diese Seite war zu lange offen oder gehört zu einer anderen Anmeldung oder Anfrage; deshalb ist nichts ' +
+      'geschehen.',
     openAgain: 'Anfrage erneut öffnen',
     given: 'Diese Anfrage ist beantwortet',
     givenText: 'Ihre Antwort wurde bereits übermittelt. Um sie zu ändern, beginnen Sie in der Anwendung von vorn.',
@@ -307,7 +319,8 @@ export const de: Texts = {
     done: 'Ihre E-Mail-Adresse ist bestätigt',
     doneText: 'Vielen Dank.',
     noPassword:
-      'Was vorher in diesem Konto eingerichtet war, gilt nicht mehr, auch das Passwort nicht. Setzen Sie ein neues, oder melden Sie sich mit einem Link per E-Mail an.',
+      'Was vorher in diesem Konto eingerichtet war, gilt nicht mehr, auch das Passwort nicht. Setzen Sie ein ' +
+      'neues, oder melden Sie sich mit einem Link per E-Mail an.',
     setPassword: 'Passwort setzen',
   },
   passwordReset: {
@@ -316,6 +329,7 @@ export const de: Texts = {
     submit: 'Passwort setzen',
     done: 'Ihr Passwort ist geändert',
     doneText:
-      'Sie sind überall abgemeldet, Ihre API-Tokens gelten nicht mehr, und verbundene Anwendungen haben keinen Zugriff mehr. Melden Sie sich mit dem neuen Passwort an.',
+      'Sie sind überall abgemeldet, Ihre API-Tokens gelten nicht mehr, und verbundene Anwendungen haben keinen ' +
+      'Zugriff mehr. Melden Sie sich mit dem neuen Passwort an.',
   },
 };

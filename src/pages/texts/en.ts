@@ -55,7 +55,8 @@ export const en = {
       'You have reached the limit of devices that you can be signed in on. Sign out on another one first.',
     GRANT_NOT_FOUND: 'This application no longer has access.',
     SETUP_LINK_INVALID:
-      'This set-up link is not valid, was used, or is older than 15 minutes. A restart prints a new one while there is no user yet.',
+      'This set-up link is not valid, was used, or is older than 15 minutes. A restart prints a new one while ' +
+      'there is no user yet.',
     PASSWORD_BREACHED: 'This password is known from data breaches, so others can guess it. Choose another one.',
     PASSWORD_TOO_COMMON: 'This password is one of the most common ones, which are tried first. Choose another one.',
     PASSWORD_TOO_PERSONAL:
@@ -147,7 +148,8 @@ export const en = {
     devices: 'See where you are signed in, and sign out what you do not recognise.',
     apps: 'See which applications act for you, and end their access.',
     unverified:
-      'Your e-mail address is not verified. Open the link that we send you in this browser: opened elsewhere, it resets your password and ends what you set up so far.',
+      'Your e-mail address is not verified. Open the link that we send you in this browser: opened elsewhere, ' +
+      'it resets your password and ends what you set up so far.',
     verify: 'Send me the link',
   },
   scopes: {
@@ -172,13 +174,15 @@ export const en = {
     /** What a scope means for the person, where its sentence alone does not say it. */
     meanings: {
       'agents:write':
-        'The application can create agents in your name with any permission, get their tokens, and change, rotate or revoke the agents you have. Agents that it creates end with its access.',
+        'The application can create agents in your name with any permission, get their tokens, and change, ' +
+        'rotate or revoke the agents you have. Agents that it creates end with its access.',
       'delegations:write': 'One of your agents can then do what so far only another one could.',
     } as Readonly<Record<string, string>>,
     sentTo: 'Then sends you to',
     thisComputer: 'a program on this computer',
     selfRegistered:
-      'This application registered itself, and nobody has checked its name. Allow it only if you have just started this yourself.',
+      'This application registered itself, and nobody has checked its name. Allow it only if you have just ' +
+      'started this yourself.',
     document: (host: string) => `The application is described by ${host}.`,
     resource: 'Gives access to',
     agents: 'Which agent acts',
@@ -212,9 +216,11 @@ export const en = {
     unanswerable: 'This request cannot be answered',
     unanswerableText: 'The application that sent you here made a mistake. Go back to it and start again.',
     unknownClient:
-      'The application that sent you here is not known to this service, or not any longer. Go back to it and connect it anew.',
+      'The application that sent you here is not known to this service, or not any longer. Go back to it and ' +
+      'connect it anew.',
     unregisteredAddress:
-      'The application wants you to be sent to an address that it has not registered. To protect you, this is not done.',
+      'The application wants you to be sent to an address that it has not registered. To protect you, this is ' +
+      'not done.',
     expired: 'Please decide once more',
     expiredText:
       'This page was open for too long, or was made for another sign-in or another request, so nothing was done.',
@@ -297,7 +303,8 @@ export const en = {
     done: 'Your e-mail address is confirmed',
     doneText: 'Thank you.',
     noPassword:
-      'What was set up on this account before has ended, the password included. Set a new one, or sign in with a link by e-mail.',
+      'What was set up on this account before has ended, the password included. Set a new one, or sign in with ' +
+      'a link by e-mail.',
     setPassword: 'Set a password',
   },
   passwordReset: {
@@ -306,7 +313,8 @@ export const en = {
     submit: 'Set password',
     done: 'Your password is changed',
     doneText:
-      'You are signed out everywhere, your API tokens no longer work, and connected applications have lost their access. Sign in with the new password.',
+      'You are signed out everywhere, your API tokens no longer work, and connected applications have lost ' +
+      'their access. Sign in with the new password.',
   },
 };
 

@@ -25,7 +25,7 @@ import {
   type Session,
   SessionErrors,
 } from '../sessions/index.ts';
-import { type AnyCall, PATHS, whoCalls } from './form.ts';
+import { type AnyCall, findPagePerson, PATHS } from './form.ts';
 import { signedOut } from './sign-in-page.ts';
 
 /** `id` is the session to end; without it, all sessions except the current one end. */
@@ -44,7 +44,7 @@ export async function devicesPage(platform: Platform, call: AnyCall): Promise<Re
   return page(platform, call.request, {
     title: t.devices.title,
     wide: true,
-    person: await whoCalls(platform, call),
+    person: await findPagePerson(platform, call),
     inAccount: true,
     body: html`${done !== undefined && notice('good', done)}<p>${t.devices.intro}</p>
 ${sessions.length === 0 ? html`<p>${t.devices.none}</p>` : list(sessions.map((session) => deviceCard(call.request, here, session)))}

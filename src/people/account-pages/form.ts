@@ -5,8 +5,8 @@ import {
   notice,
   type PagePerson,
   pathOf,
+  redirectTargets,
   safeReturnTo,
-  targetsBehind,
   textsFor,
 } from '../../pages/index.ts';
 import type { Call, Platform } from '../../platform.ts';
@@ -47,7 +47,7 @@ export async function answerForm(
 }
 
 /** Returns the signed-in user; undefined if there is none or the caller is not a user. */
-export async function whoCalls(platform: Platform, call: AnyCall): Promise<PagePerson | undefined> {
+export async function findPagePerson(platform: Platform, call: AnyCall): Promise<PagePerson | undefined> {
   try {
     return await pagePerson(platform, (await call.requireUser()).principal);
   } catch (error) {
@@ -61,14 +61,14 @@ export const destination = (platform: Platform, { url }: AnyCall): string =>
   safeReturnTo(platform, url.searchParams.get('returnTo')) ?? pathOf(platform, PATHS.home);
 
 /** Returns the path of a page with the current `returnTo` added. */
-export function onward(platform: Platform, { url }: AnyCall, path: string): string {
+export function withReturnTo(platform: Platform, { url }: AnyCall, path: string): string {
   const returnTo = safeReturnTo(platform, url.searchParams.get('returnTo'));
   return pathOf(platform, path) + (returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`);
 }
 
 /** Returns the addresses outside this service to which the form may redirect. */
 export const formTargets = (platform: Platform, { url }: AnyCall): string[] =>
-  targetsBehind(platform, safeReturnTo(platform, url.searchParams.get('returnTo')));
+  redirectTargets(platform, safeReturnTo(platform, url.searchParams.get('returnTo')));
 
 /** Returns the name of the application that waits for this sign-in. */
 export async function waiting(platform: Platform, call: AnyCall): Promise<Html | undefined> {

@@ -2,12 +2,12 @@ import { asUser } from '../../access/principal.ts';
 import { ACCOUNT_PAGES, html, list, notice, page, pathOf, textsFor, tile } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { findUser } from '../users/index.ts';
-import { type AnyCall, PATHS, whoCalls } from './form.ts';
+import { type AnyCall, findPagePerson, PATHS } from './form.ts';
 
 /** GET: the user's start page, with links to the pages of their account. */
 export async function homePage(platform: Platform, call: AnyCall): Promise<Response> {
   const t = textsFor(call.request);
-  const person = await whoCalls(platform, call);
+  const person = await findPagePerson(platform, call);
   const user = await findUser(platform.database.read, asUser(call.principal).userId);
   const unverified = user?.email != null && user.email_verified === 0 && platform.mailer.available;
   return page(platform, call.request, {

@@ -18,8 +18,8 @@ import {
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { sendMagicLink } from '../sign-in/passwordless/index.ts';
-import { AskForMail, askForVerification, forgotPassword, formProblems, UserErrors } from '../users/index.ts';
-import { type AnyCall, answerForm, destination, onward, PATHS } from './form.ts';
+import { forgotPassword, formProblems, MailRequest, requestVerification, UserErrors } from '../users/index.ts';
+import { type AnyCall, answerForm, destination, PATHS, withReturnTo } from './form.ts';
 
 export const MailForm = z.strictObject({ email: z.string().max(4096) }).meta({ id: 'MailForm' });
 
@@ -34,8 +34,8 @@ export interface MailPage {
   readonly send: (platform: Platform, call: AnyCall, email: string, language: Language) => Promise<void>;
 }
 
-const ask = (email: string, callbackURL?: string): AskForMail =>
-  parseWith(AskForMail, { email, ...(callbackURL === undefined ? {} : { callbackURL }) });
+const ask = (email: string, callbackURL?: string): MailRequest =>
+  parseWith(MailRequest, { email, ...(callbackURL === undefined ? {} : { callbackURL }) });
 
 export const magicLinkPage: MailPage = {
   texts: (t) => t.askMagicLink,
@@ -49,7 +49,7 @@ export const forgotPasswordPage: MailPage = {
 
 export const verifyEmailPage: MailPage = {
   texts: (t) => t.askVerification,
-  send: (platform, _, email, language) => askForVerification(platform, ask(email), language),
+  send: (platform, _, email, language) => requestVerification(platform, ask(email), language),
 };
 
 /** GET: the form. */
@@ -71,7 +71,7 @@ export function mailPage(
       call.url,
       html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.email, autofocus: true }, problems)}
 ${actions(button({ label: submit }))}`,
-    )}<p><a href="${onward(platform, call, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
+    )}<p><a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
   });
 }
 
@@ -90,7 +90,7 @@ export const mailForm = (
       await kind.send(platform, call, email, languageOf(call.request));
       return page(platform, call.request, {
         title: t.signUp.checkMail,
-        body: html`${notice('good', kind.texts(t).sent(email))}${actions(buttonLink(t.common.backToSignIn, onward(platform, call, PATHS.signIn)))}`,
+        body: html`${notice('good', kind.texts(t).sent(email))}${actions(buttonLink(t.common.backToSignIn, withReturnTo(platform, call, PATHS.signIn)))}`,
       });
     },
     (error) => mailPage(kind, platform, call, { error, email: call.body.email }),

@@ -18,8 +18,8 @@ import {
 import type { Platform } from '../../platform.ts';
 import { startCookie } from '../sessions/index.ts';
 import { completeSignIn } from '../sign-in/second-factor/index.ts';
-import { endSecondStep, secondStepToken, signInDevice, UserErrors } from '../users/index.ts';
-import { type AnyCall, answerForm, destination, formTargets, onward, PATHS } from './form.ts';
+import { secondStepCookie, signInDevice, UserErrors } from '../users/index.ts';
+import { type AnyCall, answerForm, destination, formTargets, PATHS, withReturnTo } from './form.ts';
 
 export const SecondFactorForm = z
   .strictObject({ code: z.string().max(100), trustDevice: z.string().max(10).optional() })
@@ -30,11 +30,11 @@ export const SecondFactorForm = z
  */
 export function secondFactorPage(platform: Platform, call: AnyCall, error?: LegateError): Response {
   const t = textsFor(call.request);
-  if (!secondStepToken(platform, call.request)) {
+  if (!secondStepCookie.read(platform, call.request)) {
     return page(platform, call.request, {
       title: t.secondFactor.title,
       status: 400,
-      body: html`${notice('warning', t.secondFactor.gone)}${buttonLink(t.secondFactor.again, onward(platform, call, PATHS.signIn))}`,
+      body: html`${notice('warning', t.secondFactor.gone)}${buttonLink(t.secondFactor.again, withReturnTo(platform, call, PATHS.signIn))}`,
     });
   }
   const about = error?.code === UserErrors.INVALID_CODE.code ? { field: 'code' } : {};
@@ -50,7 +50,7 @@ export function secondFactorPage(platform: Platform, call: AnyCall, error?: Lega
       html`${field(t, { name: 'code', label: t.secondFactor.code, hint: t.secondFactor.hint, autocomplete: 'one-time-code', code: true, maxlength: 64, autofocus: true }, problems)}
 ${checkbox({ name: 'trustDevice', label: t.secondFactor.trust })}
 ${actions(button({ label: t.secondFactor.submit }))}`,
-    )}<p><a href="${onward(platform, call, PATHS.signIn)}">${t.secondFactor.again}</a></p>`,
+    )}<p><a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.secondFactor.again}</a></p>`,
   });
 }
 
@@ -63,7 +63,7 @@ export const secondFactorForm = (
     platform,
     call,
     async () => {
-      const twoFactorToken = secondStepToken(platform, call.request);
+      const twoFactorToken = secondStepCookie.read(platform, call.request);
       const code = call.body.code.replace(/\s/g, '');
       if (twoFactorToken === undefined || code === '') throw UserErrors.INVALID_CODE({ reason: 'second-step-unknown' });
       const { token, rememberMe, deviceCookie, cookies } = await completeSignIn(
@@ -72,7 +72,7 @@ export const secondFactorForm = (
         signInDevice(platform, call),
       );
       return seeOther(destination(platform, call), startCookie(platform, token, rememberMe), [
-        endSecondStep(platform),
+        secondStepCookie.clear(platform),
         ...cookies,
         ...(deviceCookie === undefined ? [] : [deviceCookie]),
       ]);

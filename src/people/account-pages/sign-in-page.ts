@@ -28,7 +28,16 @@ import {
   signInDevice,
   UserErrors,
 } from '../users/index.ts';
-import { type AnyCall, answerForm, destination, formTargets, onward, PATHS, waiting, whoCalls } from './form.ts';
+import {
+  type AnyCall,
+  answerForm,
+  destination,
+  findPagePerson,
+  formTargets,
+  PATHS,
+  waiting,
+  withReturnTo,
+} from './form.ts';
 
 /** Deliberately loose: the use case checks the values, so that the page can show the problems. */
 export const SignInForm = z
@@ -42,7 +51,7 @@ type SignInForm = z.output<typeof SignInForm>;
 
 /** GET: the form. A signed-in user can continue as they are. */
 export async function signInPage(platform: Platform, call: AnyCall): Promise<Response> {
-  return render(platform, call, { already: (await whoCalls(platform, call))?.name });
+  return render(platform, call, { already: (await findPagePerson(platform, call))?.name });
 }
 
 interface Shown {
@@ -77,12 +86,12 @@ ${actions(button({ label: t.signIn.submit }))}`,
       tried?.error.code === UserErrors.EMAIL_NOT_VERIFIED.code &&
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.verifyEmail)}">${t.signIn.verify}</a></p>`
-    }${platform.mailer.available && html`${or(t)}${buttonLink(t.signIn.link, onward(platform, call, PATHS.magicLink))}`}<div class="ways">${
+    }${platform.mailer.available && html`${or(t)}${buttonLink(t.signIn.link, withReturnTo(platform, call, PATHS.magicLink))}`}<div class="ways">${
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.forgotPassword)}">${t.signIn.forgot}</a></p>`
     }${
       platform.config.users.signUp === 'open' &&
-      html`<p>${t.signIn.noAccount} <a href="${onward(platform, call, PATHS.signUp)}">${t.signIn.signUp}</a></p>`
+      html`<p>${t.signIn.noAccount} <a href="${withReturnTo(platform, call, PATHS.signUp)}">${t.signIn.signUp}</a></p>`
     }</div>`,
   });
 }
@@ -113,8 +122,8 @@ export const signInForm = (platform: Platform, call: AnyCall & { readonly body: 
  */
 export function finish(platform: Platform, call: AnyCall, result: SignInResult): Response {
   if ('twoFactorRequired' in result) {
-    return seeOther(onward(platform, call, PATHS.secondFactor), {}, [
-      secondStepCookie(platform, result.twoFactorToken),
+    return seeOther(withReturnTo(platform, call, PATHS.secondFactor), {}, [
+      secondStepCookie.set(platform, result.twoFactorToken),
     ]);
   }
   return seeOther(destination(platform, call), startCookie(platform, result.token, result.rememberMe), result.cookies);

@@ -18,7 +18,7 @@ import {
 import type { Platform } from '../../platform.ts';
 import { startCookie } from '../sessions/index.ts';
 import { formProblems, SignUp, signUp, UserErrors } from '../users/index.ts';
-import { type AnyCall, answerForm, destination, formTargets, onward, PATHS, waiting } from './form.ts';
+import { type AnyCall, answerForm, destination, formTargets, PATHS, waiting, withReturnTo } from './form.ts';
 
 export const SignUpForm = z
   .strictObject({
@@ -56,7 +56,7 @@ export async function signUpPage(
 ${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email ?? call.url.searchParams.get('email') ?? undefined }, problems)}
 ${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}
 ${actions(button({ label: t.signUp.submit }))}`,
-    )}<p>${t.signUp.haveAccount} <a href="${onward(platform, call, PATHS.signIn)}">${t.signUp.signIn}</a></p>`,
+    )}<p>${t.signUp.haveAccount} <a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.signUp.signIn}</a></p>`,
   });
 }
 
@@ -74,7 +74,7 @@ function checkMailPage(
   return page(platform, request, {
     title: t.signUp.checkMail,
     headers,
-    body: html`${notice('good', t.signUp.checkMailText(email))}${actions(buttonLink(t.common.backToSignIn, onward(platform, call, PATHS.signIn)))}`,
+    body: html`${notice('good', t.signUp.checkMailText(email))}${actions(buttonLink(t.common.backToSignIn, withReturnTo(platform, call, PATHS.signIn)))}`,
   });
 }
 

@@ -1,14 +1,14 @@
 import { CommonErrors } from '../../kernel/errors.ts';
 import { actions, buttonLink, html, list, page, pathOf, textsFor, tile } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
-import { type AnyCall, PATHS, whoCalls } from './form.ts';
+import { type AnyCall, findPagePerson, PATHS } from './form.ts';
 
 /** GET /: what this service is, for people. 404 NOT_FOUND for a client that does not accept text/html. */
 export async function startPage(platform: Platform, call: AnyCall): Promise<Response> {
   const { request } = call;
   if (!request.headers.get('accept')?.includes('text/html')) throw CommonErrors.NOT_FOUND();
   const t = textsFor(request);
-  const person = await whoCalls(platform, call);
+  const person = await findPagePerson(platform, call);
   const to = (path: string): string => pathOf(platform, path);
   return page(platform, request, {
     title: t.start.title,

@@ -72,6 +72,8 @@ async function assertNotOutlived(db: Db, maker: UserPrincipal, expiresAt: number
   if (maker.via !== 'apiToken') return;
   if (maker.expiresAt !== null && (expiresAt === null || expiresAt > maker.expiresAt))
     throw CommonErrors.FORBIDDEN({
-      message: 'An API token cannot create one that expires later than itself. Set expiresAt to its own expiry or earlier.',
+      message:
+        'An API token cannot create one that expires later than itself. Set expiresAt to its own expiry or ' +
+        'earlier.',
     });
 }

@@ -16,7 +16,8 @@ export const apiTokenRoutes = [
     path: '/api-tokens',
     summary: 'Create an API token',
     description:
-      'Creates a token of the caller, who can have up to 50. The token is shown only in this answer. A token created with an API token expires no later than that one.',
+      'Creates a token of the caller, who can have up to 50. The token is shown only in this answer. A token ' +
+      'created with an API token expires no later than that one.',
     access: 'user',
     body: CreateApiToken,
     responses: { 201: ApiTokenWithSecret },

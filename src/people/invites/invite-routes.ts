@@ -15,7 +15,8 @@ export const inviteRoutes = [
     path: '/invites',
     summary: 'Invite a person to create an account',
     description:
-      'The link is mailed if mail is configured, and shown once. It is valid for 7 days and one sign-up with this address. A new invitation of the same address replaces it.',
+      'The link is mailed if mail is configured, and shown once. It is valid for 7 days and one sign-up with ' +
+      'this address. A new invitation of the same address replaces it.',
     access: 'admin',
     body: CreateInvite,
     responses: { 201: NewInvite },

@@ -98,7 +98,7 @@ export async function deleteInvite(platform: Platform, caller: Changer, id: stri
 }
 
 /** Deletes the invitations that a user created. */
-export async function endInvitesBy(change: Change, userId: string): Promise<void> {
+export async function revokeInvitesBy(change: Change, userId: string): Promise<void> {
   const rows = await change.db.deleteFrom('invites').where('invited_by', '=', userId).returningAll().execute();
   for (const row of rows) change.emit(inviteRevoked(row, 'inviter-ended'));
 }
@@ -114,7 +114,7 @@ const inviteRevoked = (row: InviteRow, reason: string): NewEvent => ({
  * Consumes an invitation; of concurrent requests exactly one succeeds. 403 INVITE_INVALID unless it is for this
  * address and its creator may still invite.
  */
-export async function takeInvite({ db, now }: Change, token: string, email: string): Promise<InviteRow> {
+export async function consumeInvite({ db, now }: Change, token: string, email: string): Promise<InviteRow> {
   const row =
     secretKind(token) === 'oneTimeToken'
       ? await db

@@ -1,15 +1,15 @@
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { endSessions } from '../sessions/index.ts';
-import { forgetAllFailures } from '../sign-in/attempts/attempts.ts';
-import { endOneTimeTokens } from '../sign-in/one-time-token.ts';
+import { resetAllFailures } from '../sign-in/attempts/attempts.ts';
+import { deleteOneTimeTokens } from '../sign-in/one-time-token.ts';
 import { sendPasswordChanged } from '../sign-in/send-mail.ts';
 import { sessionIdOf } from '../sign-in/session-only.ts';
 import { endTrustedDevices } from '../sign-in/trusted-device.ts';
 import { findUser } from '../users/store.ts';
 import { hashPassword } from './password.ts';
+import { type PersonCalling, withPasswordCheck } from './password-check.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
-import { type PersonCalling, withPasswordCheck } from './prove-password.ts';
 
 /**
  * Sets a new password with the old one in hand. Every other session of the person ends at once, and so do trusted devices, links that are
@@ -38,8 +38,8 @@ export async function changePassword(
       .execute();
     await endSessions(platform, change, user.id, { reason: 'password-changed', ip: person.ip, except: sessionId });
     await endTrustedDevices(change, user.id);
-    await forgetAllFailures(change, user.id, ['password']);
-    await endOneTimeTokens(change, user.id, ['two-factor', 'magic-link', 'password-reset']);
+    await resetAllFailures(change, user.id, ['password']);
+    await deleteOneTimeTokens(change, user.id, ['two-factor', 'magic-link', 'password-reset']);
     return user;
   });
   sendPasswordChanged(platform, row, language);

@@ -6,8 +6,8 @@ import { parseWith } from '../../kernel/json.ts';
 import { errorPage, languageOf, textsFor } from '../../pages/index.ts';
 import { defineRoute, type Platform } from '../../platform.ts';
 import { UserErrors } from '../users/errors.ts';
-import { sessionOf } from '../users/prove-address.ts';
-import { AskForMail, ChangePassword, Done, LinkQuery, ResetPassword, UseReset } from '../users/schema.ts';
+import { sessionOf } from '../users/mark-email-verified.ts';
+import { ChangePassword, Done, LinkQuery, MailRequest, ResetPassword, UseReset } from '../users/schema.ts';
 import { changePassword } from './change-password.ts';
 import { passwordChangedPage, resetFormPage } from './password-pages.ts';
 import { passwordErrors } from './password-policy.ts';
@@ -43,10 +43,11 @@ export const passwordRoutes = [
     path: '/password/forgot',
     summary: 'Mail a link for setting a new password',
     description:
-      'The answer is the same whether or not there is an account. The link points to callbackURL, if present, with the query parameter `token`. callbackURL must be on a trusted origin or one of users.resetPages.',
+      'The answer is the same whether or not there is an account. The link points to callbackURL, if present, ' +
+      'with the query parameter `token`. callbackURL must be on a trusted origin or one of users.resetPages.',
     access: 'public',
     rateLimit: 'passwordForgot',
-    body: AskForMail,
+    body: MailRequest,
     responses: { 200: Done },
     errors: [MAIL_NOT_CONFIGURED],
     handle: async (call, platform) => {
@@ -78,7 +79,8 @@ export const passwordRoutes = [
     path: '/password/reset',
     summary: 'Set a new password with the token of a mail',
     description:
-      'Immediately ends the sessions and API tokens of the user and the access of connected applications. A form is answered with a page, JSON with JSON.',
+      'Immediately ends the sessions and API tokens of the user and the access of connected applications. A ' +
+      'form is answered with a page, JSON with JSON.',
     access: 'public',
     page: true,
     form: true,

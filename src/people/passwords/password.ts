@@ -46,7 +46,8 @@ export const NewPassword = z
   .meta({
     format: 'password',
     description:
-      'At least 8 characters and at most 1,024 bytes of UTF-8; 15 or more characters are recommended. Very common passwords, and passwords made of the address or the name of the service, are refused.',
+      'At least 8 characters and at most 1,024 bytes of UTF-8; 15 or more characters are recommended. Very ' +
+      'common passwords, and passwords made of the address or the name of the service, are refused.',
   });
 
 /** Returns the PHC string of argon2id. 503 PASSWORD_CHECKS_BUSY if too many are waiting. */

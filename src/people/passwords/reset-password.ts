@@ -3,14 +3,14 @@ import { HOUR_MS } from '../../kernel/clock.ts';
 import { brandOf, type Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
-import { forgetAllFailures } from '../sign-in/attempts/attempts.ts';
+import { resetAllFailures } from '../sign-in/attempts/attempts.ts';
 import { checkResetPage, linkTo, withQuery } from '../sign-in/callback-url.ts';
 import { mailTexts } from '../sign-in/mail-texts.ts';
-import { findOneTimeToken, takeOneTimeToken } from '../sign-in/one-time-token.ts';
+import { consumeOneTimeToken, findOneTimeToken } from '../sign-in/one-time-token.ts';
 import { assertMail, createRequestedLink, sendPasswordReset } from '../sign-in/send-mail.ts';
 import { UserErrors } from '../users/errors.ts';
-import { type AddressProof, endCredentials, proveAddress } from '../users/prove-address.ts';
-import type { AskForMail } from '../users/schema.ts';
+import { type AddressProof, deleteCredentials, markEmailVerified } from '../users/mark-email-verified.ts';
+import type { MailRequest } from '../users/schema.ts';
 import { findUser, findUserByEmail } from '../users/store.ts';
 import { hashPassword } from './password.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
@@ -21,7 +21,7 @@ const LIFETIME_MS = HOUR_MS;
  * Mails a password reset link, to a page of this service or, with its token, to `callbackURL`. Neither text nor time
  * of the answer reveals whether there is an account. 503 MAIL_NOT_CONFIGURED.
  */
-export async function forgotPassword(platform: Platform, input: AskForMail, language: Language): Promise<void> {
+export async function forgotPassword(platform: Platform, input: MailRequest, language: Language): Promise<void> {
   const callbackUrl = checkResetPage(platform, input.callbackURL);
   assertMail(platform);
   const row = await findUserByEmail(platform.database.read, input.email);
@@ -71,21 +71,21 @@ export async function resetPassword(
   });
   const passwordHash = await hashPassword(input.newPassword);
   const row = await platform.ledger.change(UNKNOWN, async (change) => {
-    const used = await takeOneTimeToken(change, 'password-reset', input.token);
+    const used = await consumeOneTimeToken(change, 'password-reset', input.token);
     const user = used && (await findUser(change.db, used.user_id));
     if (!user) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
-    await proveAddress(platform, change, user, proof);
+    await markEmailVerified(platform, change, user, proof);
     await change.db
       .updateTable('users')
       .set({ password_hash: passwordHash, updated_at: change.now })
       .where('id', '=', user.id)
       .execute();
-    await endCredentials(platform, change, user.id, {
+    await deleteCredentials(platform, change, user.id, {
       reason: 'password-reset',
       ip: proof.ip,
       changed: ['password', 'credentials'],
     });
-    await forgetAllFailures(change, user.id, ['password']);
+    await resetAllFailures(change, user.id, ['password']);
     return user;
   });
   sendPasswordReset(platform, row, language);

@@ -5,7 +5,8 @@ export const SessionErrors = defineErrors({
   USER_NOT_FOUND: [404, 'No such user.'],
   REAUTHENTICATION_REQUIRED: [
     403,
-    'This action needs a second factor used within the last 15 minutes. Send a code to POST /totp/verify with this session, then repeat the request.',
+    'This action needs a second factor used within the last 15 minutes. Send a code to POST /totp/verify with ' +
+      'this session, then repeat the request.',
   ],
   SESSION_LIMIT_REACHED: [429, 'You have reached the limit of signed-in devices. Sign out on one of them first.'],
 });

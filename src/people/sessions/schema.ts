@@ -7,7 +7,10 @@ const DeviceInfo = z
     os: z.string(),
     type: z.string().meta({ description: 'desktop, mobile, tablet, tv, bot or unknown.' }),
   })
-  .meta({ id: 'Device', description: 'Derived from the User-Agent of the sign-in; `unknown` if it is not recognised.' });
+  .meta({
+    id: 'Device',
+    description: 'Derived from the User-Agent of the sign-in; `unknown` if it is not recognised.',
+  });
 export type DeviceInfo = z.output<typeof DeviceInfo>;
 
 /** Specification 2.6. */
@@ -20,7 +23,10 @@ export const Session = z
       description: 'multiSession.idleTtl after the last use, at most multiSession.absoluteTtl after sign-in.',
     }),
     device: DeviceInfo.optional().meta({ description: 'Only with multiSession.trackDevice.' }),
-    ipAddress: z.string().optional().meta({ description: 'Client address of the sign-in. Only with multiSession.trackIp.' }),
+    ipAddress: z
+      .string()
+      .optional()
+      .meta({ description: 'Client address of the sign-in. Only with multiSession.trackIp.' }),
   })
   .meta({ id: 'Session' });
 export type Session = z.output<typeof Session>;

@@ -3,7 +3,7 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
 import { createSession, type Device, isSecondFactorDue, startCookie } from '../sessions/index.ts';
-import type { RequestSession } from '../users/prove-address.ts';
+import type { RequestSession } from '../users/mark-email-verified.ts';
 import type { User } from '../users/schema.ts';
 import { toUser } from '../users/store.ts';
 import { knownDeviceCookie, knownDeviceOf, readKnownDevice } from './attempts/known-device.ts';

@@ -4,7 +4,7 @@ import { invalidCredential } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
 import { signedIn, toSession } from '../sessions/index.ts';
 import type { SessionAndUser } from '../users/schema.ts';
-import { ensureExternalUser, findUser, requireUser, toUser } from '../users/store.ts';
+import { ensureExternalUser, findUser, getUserRow, toUser } from '../users/store.ts';
 
 /**
  * Returns the caller and their session, if they used one. Creates the record of a user of the embedding application if
@@ -17,7 +17,7 @@ export async function getSession(platform: Platform, principal: UserPrincipal): 
       (await findUser(read, principal.userId)) ??
       (await platform.ledger.change(person(principal.userId, null), async ({ db, now }) => {
         await ensureExternalUser(db, now, principal);
-        return requireUser(db, principal.userId);
+        return getUserRow(db, principal.userId);
       }));
     return {
       session: null,

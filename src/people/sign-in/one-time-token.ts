@@ -97,7 +97,7 @@ export async function findOneTimeToken(
 }
 
 /** Consumes a token; of concurrent requests exactly one succeeds. Returns undefined if there is no such token. */
-export async function takeOneTimeToken(
+export async function consumeOneTimeToken(
   { db, now }: Change,
   purpose: Purpose,
   token: string,
@@ -113,7 +113,11 @@ export async function takeOneTimeToken(
 }
 
 /** Deletes all tokens of a user, or those of some purposes. */
-export async function endOneTimeTokens({ db }: Change, userId: string, purposes?: readonly Purpose[]): Promise<void> {
+export async function deleteOneTimeTokens(
+  { db }: Change,
+  userId: string,
+  purposes?: readonly Purpose[],
+): Promise<void> {
   let query = db.deleteFrom('one_time_tokens').where('user_id', '=', userId);
   if (purposes) query = query.where('purpose', 'in', purposes);
   await query.execute();

@@ -1,20 +1,26 @@
-import { readCookie, serviceCookie, serviceCookieName } from '../../access/session-cookie.ts';
-import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
+import { pathOf, safeReturnTo, seeOther } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
+import { browserCookie } from './browser-cookie.ts';
 
-/** Time that a person has for the second step of a sign-in. */
+/** Time that a user has for the second step of a sign-in. */
 export const SECOND_STEP_MS = 10 * MINUTE_MS;
 
-/** Cookie in which the token of a first step waits, where pages lead from one to the other. */
-const NAME = 'second_step';
+/** Keeps the token of the first step while pages lead to the second. */
+export const secondStepCookie = browserCookie('second_step', SECOND_STEP_MS);
 
-/** Set-Cookie value. */
-export const secondStepCookie = ({ baseUrl, config }: Platform, twoFactorToken: string): string =>
-  serviceCookie(baseUrl, config.service.name, NAME, twoFactorToken, SECOND_STEP_MS / SECOND_MS);
-
-export const secondStepToken = ({ baseUrl, config }: Platform, { headers }: Request): string | undefined =>
-  readCookie(headers.get('cookie'), serviceCookieName(baseUrl, config.service.name, NAME));
-
-/** Set-Cookie value that takes it away. */
-export const endSecondStep = ({ baseUrl, config }: Platform): string =>
-  serviceCookie(baseUrl, config.service.name, NAME, '', 0);
+/** Redirects to the second-factor page, and from there to `callbackUrl` if it is a page of this origin. */
+export function redirectToSecondStep(
+  platform: Platform,
+  twoFactorToken: string,
+  callbackUrl: string | undefined,
+): Response {
+  const url = callbackUrl === undefined ? undefined : new URL(callbackUrl);
+  const returnTo =
+    url?.origin === new URL(platform.baseUrl).origin
+      ? safeReturnTo(platform, url.pathname + url.search + url.hash)
+      : undefined;
+  const query = returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`;
+  const location = pathOf(platform, '/account/second-factor') + query;
+  return seeOther(location, {}, [secondStepCookie.set(platform, twoFactorToken)]);
+}

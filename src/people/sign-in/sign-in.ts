@@ -3,10 +3,10 @@ import { verifyPassword } from '../passwords/password.ts';
 import { UserErrors } from '../users/errors.ts';
 import type { SignIn } from '../users/schema.ts';
 import { findUser, findUserByEmail } from '../users/store.ts';
-import { assertNotPaused, countFailure, forgetFailures, refusalWhilePaused, type Target } from './attempts/attempts.ts';
+import { assertNotPaused, countFailure, findPauseError, resetFailures, type Target } from './attempts/attempts.ts';
 import { knownDeviceOf } from './attempts/known-device.ts';
 import { finishSignIn, type SignInDevice, type SignInResult } from './finish-sign-in.ts';
-import { attempting, refuse } from './refusal.ts';
+import { recordFailure, withSignInAudit } from './sign-in-audit.ts';
 
 /**
  * Signs in with a password and always starts a new session. 401 INVALID_EMAIL_OR_PASSWORD after the same work for a
@@ -24,19 +24,19 @@ export async function signIn(platform: Platform, input: SignIn, device: SignInDe
   const passwordHash = found?.password_hash ?? null;
   const right = await verifyPassword(passwordHash, input.password);
   const attempt = { method: 'password', email: input.email, userId: found?.id, ip: device.ip };
-  return attempting<SignInResult>(platform, async (change) => {
-    const paused = await refusalWhilePaused(change.db, change.now, target);
-    if (paused) return refuse(platform, change, attempt, paused);
+  return withSignInAudit<SignInResult>(platform, async (change) => {
+    const paused = await findPauseError(change.db, change.now, target);
+    if (paused) return recordFailure(platform, change, attempt, paused);
     // The password may have changed, or the user been deleted, during the check.
     const row = found && right ? await findUser(change.db, found.id) : undefined;
     if (!row || row.password_hash !== passwordHash || row.email_key !== found?.email_key) {
       await countFailure(change, target);
       const reason = !found ? 'email-unknown' : right ? 'password-changed-meanwhile' : 'password-wrong';
-      return refuse(platform, change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD({ reason }));
+      return recordFailure(platform, change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD({ reason }));
     }
-    await forgetFailures(change, target);
+    await resetFailures(change, target);
     if (platform.config.users.requireEmailVerification && row.email_verified !== 1)
-      return refuse(platform, change, attempt, UserErrors.EMAIL_NOT_VERIFIED({ reason: 'email-unverified' }));
+      return recordFailure(platform, change, attempt, UserErrors.EMAIL_NOT_VERIFIED({ reason: 'email-unverified' }));
     return finishSignIn(platform, change, row, { method: 'password', rememberMe: input.rememberMe }, device);
   });
 }

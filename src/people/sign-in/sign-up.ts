@@ -3,19 +3,19 @@ import type { Change } from '../../ledger/index.ts';
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { InviteRow, UserRow } from '../../storage/index.ts';
-import { takeInvite } from '../invites/invites.ts';
+import { consumeInvite } from '../invites/invites.ts';
 import { hashPassword } from '../passwords/password.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from '../passwords/password-policy.ts';
 import type { Device } from '../sessions/index.ts';
 import { UserErrors } from '../users/errors.ts';
-import { proveAddress } from '../users/prove-address.ts';
+import { markEmailVerified } from '../users/mark-email-verified.ts';
 import type { SignUpRequest } from '../users/schema.ts';
 import { findUserByEmail, insertUser } from '../users/store.ts';
 import { writeUser } from '../users/update-user.ts';
 import { checkCallbackUrl } from './callback-url.ts';
 import { type SignedInResult, startSession } from './finish-sign-in.ts';
-import { attempting, refuse } from './refusal.ts';
 import { assertMail, sendAddressTaken, sendVerification } from './send-mail.ts';
+import { recordFailure, withSignInAudit } from './sign-in-audit.ts';
 
 /** Says nothing about whether the account is new; a mail explains the next step. */
 export interface SignUpPending {
@@ -47,7 +47,7 @@ export async function signUp(
   const user = { email, name: input.name, passwordHash };
   if (quietly) return { ...(await signUpQuietly(platform, user, device, callbackUrl, language)), advice };
   return platform.ledger.change(UNKNOWN, async (change) => {
-    const invite = inviteToken === undefined ? undefined : await takeInvite(change, inviteToken, email);
+    const invite = inviteToken === undefined ? undefined : await consumeInvite(change, inviteToken, email);
     const row = invite
       ? await acceptInvite(platform, change, invite, user, device.ip)
       : await insertUser(change, { ...user, role: 'user' });
@@ -70,7 +70,7 @@ async function acceptInvite(
   if (!known || known.email_verified === 1)
     return insertUser(change, { ...user, role, tenantId: tenant_id, emailVerified: true });
   const { passwordHash, name = null } = user;
-  const before = await proveAddress(platform, change, known, { ip, chosen: { passwordHash, name } });
+  const before = await markEmailVerified(platform, change, known, { ip, chosen: { passwordHash, name } });
   const after: UserRow = { ...before, role: known.role === 'admin' ? 'admin' : role, tenant_id };
   await writeUser(change, before, after);
   return after;
@@ -91,11 +91,11 @@ async function signUpQuietly(
   language: Language,
 ): Promise<SignUpPending> {
   try {
-    await attempting<UserRow>(platform, async (change) => {
+    await withSignInAudit<UserRow>(platform, async (change) => {
       const owner = await findUserByEmail(change.db, user.email);
       if (owner) {
         await contest(change, owner);
-        return refuse(
+        return recordFailure(
           platform,
           change,
           { method: 'sign-up', email: user.email, userId: owner.id, ip: device.ip },

@@ -1,13 +1,13 @@
 import { isForm } from '../../http/media-type.ts';
 import { logRefusal } from '../../http/render-error.ts';
 import { LegateError } from '../../kernel/errors.ts';
-import { errorPage, languageOf, seeOther, targetsBehind, textsFor } from '../../pages/index.ts';
+import { errorPage, languageOf, redirectTargets, seeOther, textsFor } from '../../pages/index.ts';
 import { defineRoute, type Platform } from '../../platform.ts';
 import { confirmPage, donePage } from '../passwords/password-pages.ts';
 import { UserErrors } from '../users/errors.ts';
-import { sessionOf } from '../users/prove-address.ts';
-import { AskForMail, Done, LinkQuery, UseLink } from '../users/schema.ts';
-import { askForVerification, peekVerification, verifyEmail } from './verify-email.ts';
+import { sessionOf } from '../users/mark-email-verified.ts';
+import { Done, LinkQuery, MailRequest, UseLink } from '../users/schema.ts';
+import { findVerification, requestVerification, verifyEmail } from './verify-email.ts';
 
 const { INVALID_TOKEN, MAIL_NOT_CONFIGURED } = UserErrors;
 /** The page for an invalid link, with a link to request a new one. */
@@ -23,11 +23,11 @@ export const verifyEmailRoutes = [
     description: 'The answer is the same whether or not there is an account to verify. The link is valid for 24 hours.',
     access: 'public',
     rateLimit: 'verifyEmail',
-    body: AskForMail,
+    body: MailRequest,
     responses: { 200: Done },
     errors: [MAIL_NOT_CONFIGURED],
     handle: async (call, platform) => {
-      await askForVerification(platform, call.body, languageOf(call.request));
+      await requestVerification(platform, call.body, languageOf(call.request));
       return { status: 200, body: { status: true } };
     },
   }),
@@ -41,14 +41,14 @@ export const verifyEmailRoutes = [
     query: LinkQuery,
     responses: { 200: HTML, 401: HTML },
     handle: async ({ query: { token }, request }, platform) => {
-      const found = await peekVerification(platform, token);
+      const found = await findVerification(platform, token);
       if (!found) return linkErrorPage(platform, request, INVALID_TOKEN());
       return confirmPage(
         platform,
         request,
         textsFor(request).verifyEmail,
         token,
-        targetsBehind(platform, found.callbackUrl),
+        redirectTargets(platform, found.callbackUrl),
       );
     },
   }),

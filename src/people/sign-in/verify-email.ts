@@ -2,18 +2,18 @@ import { UNKNOWN } from '../../access/actor.ts';
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { UserErrors } from '../users/errors.ts';
-import { type AddressProof, proveAddress } from '../users/prove-address.ts';
-import type { AskForMail } from '../users/schema.ts';
+import { type AddressProof, markEmailVerified } from '../users/mark-email-verified.ts';
+import type { MailRequest } from '../users/schema.ts';
 import { findUser, findUserByEmail } from '../users/store.ts';
 import { checkCallbackUrl } from './callback-url.ts';
-import { findOneTimeToken, takeOneTimeToken } from './one-time-token.ts';
+import { consumeOneTimeToken, findOneTimeToken } from './one-time-token.ts';
 import { assertMail, type SignedUpAs, sendVerification } from './send-mail.ts';
 
 /**
  * Mails a new verification link. Neither text nor time of the answer reveals whether there is an account. 503
  * MAIL_NOT_CONFIGURED.
  */
-export async function askForVerification(platform: Platform, input: AskForMail, language: Language): Promise<void> {
+export async function requestVerification(platform: Platform, input: MailRequest, language: Language): Promise<void> {
   const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
   assertMail(platform);
   const row = await findUserByEmail(platform.database.read, input.email);
@@ -29,7 +29,7 @@ interface Carried {
 const carriedBy = (data: string): Carried => JSON.parse(data) as Carried;
 
 /** Returns the content of a valid link without consuming it; undefined if it is invalid. */
-export async function peekVerification(
+export async function findVerification(
   platform: Platform,
   token: string,
 ): Promise<{ callbackUrl: string | undefined } | undefined> {
@@ -48,11 +48,11 @@ export async function verifyEmail(
   proof: AddressProof,
 ): Promise<{ callbackUrl: string | undefined; hasPassword: boolean }> {
   return platform.ledger.change(UNKNOWN, async (change) => {
-    const used = await takeOneTimeToken(change, 'verify-email', token);
+    const used = await consumeOneTimeToken(change, 'verify-email', token);
     const row = used && (await findUser(change.db, used.user_id));
     if (!used || !row) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
     const { callbackUrl, signedUpAs } = carriedBy(used.data);
-    const after = await proveAddress(platform, change, row, { ...proof, chosen: signedUpAs });
+    const after = await markEmailVerified(platform, change, row, { ...proof, chosen: signedUpAs });
     return { callbackUrl, hasPassword: after.password_hash !== null };
   });
 }

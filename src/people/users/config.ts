@@ -7,34 +7,41 @@ export const usersConfig = {
   signUp: option.oneOf(['open', 'invite', 'closed'], {
     default: (c) => (c.production ? 'closed' : 'open'),
     defaultText: 'open in development, closed in production',
-    description: 'Who can create an account: anyone (open), people an administrator invited (invite), or nobody (closed).',
+    description:
+      'Who can create an account: anyone (open), people an administrator invited (invite), or nobody (closed).',
   }),
   requireEmailVerification: option.boolean({
     default: false,
     description:
-      'Refuse password sign-ins until the e-mail address is verified. Sign-up then does not reveal whether an address is in use. Needs mail.url in production.',
+      'Refuse password sign-ins until the e-mail address is verified. Sign-up then does not reveal whether an ' +
+      'address is in use. Needs mail.url in production.',
   }),
   resetPages: option.list({
     default: [],
     item: z.string().regex(/^\/(?!\/)[^?#\\\s]*$/, 'must be a path that begins with /, without a query'),
     description:
-      "Paths of an application's own password reset pages on the origin of the base URL. POST /password/forgot accepts them as callbackURL and sends its token there.",
+      "Paths of an application's own password reset pages on the origin of the base URL. POST /password/forgot " +
+      'accepts them as callbackURL and sends its token there.',
   }),
   requireSecondFactor: option.oneOf(['none', 'admins', 'all'], {
     default: 'none',
     description:
-      'Who must have a second factor. Without one, their sessions can only set one up and sign out. Does not apply to API tokens and to users of the embedding application.',
+      'Who must have a second factor. Without one, their sessions can only set one up and sign out. Does not ' +
+      'apply to API tokens and to users of the embedding application.',
   }),
   allowExternalOwners: option.boolean({
     default: false,
-    description: 'An administrator may use an ownerId that is not known yet; a user record without credentials is created for it.',
+    description:
+      'An administrator may use an ownerId that is not known yet; a user record without credentials is created ' +
+      'for it.',
   }),
 } satisfies Section;
 
 export const adminConfig = {
   email: option.optionalString({
     schema: Email,
-    description: 'E-mail address of the first administrator, who is created if there is no user yet. Needs admin.password.',
+    description:
+      'E-mail address of the first administrator, who is created if there is no user yet. Needs admin.password.',
   }),
   password: option.optionalString({
     secret: true,

@@ -1,8 +1,8 @@
 import type { Changer } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
-import { endInvitesBy } from '../invites/invites.ts';
+import { revokeInvitesBy } from '../invites/invites.ts';
 import { endSessions } from '../sessions/index.ts';
-import { assertAnotherAdmin, requireUser, toUser } from './store.ts';
+import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
 
 /**
  * Deletes a user, for administrators. The same change ends the user's sessions, API tokens and invitations and revokes
@@ -12,10 +12,10 @@ export async function deleteUser(platform: Platform, caller: Changer, id: string
   await platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
-    const user = await requireUser(db, id);
+    const user = await getUserRow(db, id);
     if (user.role === 'admin') await assertAnotherAdmin(db, id);
     change.invalidate();
-    await endInvitesBy(change, id);
+    await revokeInvitesBy(change, id);
     await endSessions(platform, change, id, { reason: 'user-deleted' });
     for (const table of [
       'api_tokens',

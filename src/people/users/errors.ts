@@ -5,10 +5,7 @@ export const UserErrors = defineErrors({
   INVALID_PASSWORD: [401, 'The password is wrong.'],
   INVALID_CODE: [401, 'The code is wrong, already used, or expired.'],
   INVALID_TOKEN: [401, 'This link is invalid, already used, or expired. Request a new one.'],
-  EMAIL_NOT_VERIFIED: [
-    403,
-    'The e-mail address must be verified first. POST /verify-email/send sends a new link.',
-  ],
+  EMAIL_NOT_VERIFIED: [403, 'The e-mail address must be verified first. POST /verify-email/send sends a new link.'],
   SIGN_UP_CLOSED: [403, 'Sign-up is closed. Ask an administrator for an account.'],
   INVITE_REQUIRED: [403, 'Sign-up needs an invitation. Use the link in the invitation mail.'],
   INVITE_INVALID: [
@@ -21,7 +18,8 @@ export const UserErrors = defineErrors({
   INVITES_CLOSED: [409, 'Sign-up is closed, so nobody could accept an invitation. Set users.signUp to invite.'],
   SETUP_LINK_INVALID: [
     410,
-    'This set-up link is invalid, already used, or older than 15 minutes. Restart the service to get a new one, as long as there is no user yet.',
+    'This set-up link is invalid, already used, or older than 15 minutes. Restart the service to get a new one, ' +
+      'as long as there is no user yet.',
   ],
   EMAIL_IN_USE: [422, 'An account with this e-mail address already exists.'],
   TENANT_UNKNOWN: [422, 'There is no tenant with this tenantId.'],

@@ -6,9 +6,9 @@ import { verifyEmailRoutes } from '../sign-in/verify-email-routes.ts';
 import { UserErrors } from './errors.ts';
 import { userRoutes } from './routes.ts';
 
+export { type PersonCalling, withPasswordCheck } from '../passwords/password-check.ts';
 export { confirmPage, donePage } from '../passwords/password-pages.ts';
 export { passwordErrors } from '../passwords/password-policy.ts';
-export { type PersonCalling, withPasswordCheck } from '../passwords/prove-password.ts';
 export { forgotPassword } from '../passwords/reset-password.ts';
 export { ensureFirstAdmin, type FirstAdmin } from '../setup/ensure-first-admin.ts';
 export { checkCallbackUrl, linkTo } from '../sign-in/callback-url.ts';
@@ -25,26 +25,26 @@ export {
 export { formProblems } from '../sign-in/form-problems.ts';
 export { mailTexts } from '../sign-in/mail-texts.ts';
 export {
+  consumeOneTimeToken,
   createOneTimeToken,
-  endOneTimeTokens,
+  deleteOneTimeTokens,
   findOneTimeToken,
-  takeOneTimeToken,
 } from '../sign-in/one-time-token.ts';
-export { attempting, refuse } from '../sign-in/refusal.ts';
-export { endSecondStep, secondStepCookie, secondStepToken } from '../sign-in/second-step.ts';
+export { redirectToSecondStep, secondStepCookie } from '../sign-in/second-step.ts';
 export { assertMail, createRequestedLink } from '../sign-in/send-mail.ts';
 export { sessionIdOf } from '../sign-in/session-only.ts';
 export { signIn } from '../sign-in/sign-in.ts';
+export { recordFailure, withSignInAudit } from '../sign-in/sign-in-audit.ts';
 export { signOut } from '../sign-in/sign-out.ts';
 export { signUp } from '../sign-in/sign-up.ts';
 export { endTrustedDevices, trustDevice } from '../sign-in/trusted-device.ts';
-export { askForVerification } from '../sign-in/verify-email.ts';
+export { requestVerification } from '../sign-in/verify-email.ts';
 export { type UsersApi, usersApi } from './api.ts';
 export { AnyEmail, Email } from './email.ts';
 export { UserErrors } from './errors.ts';
+export { deleteCredentials, markEmailVerified, sessionOf } from './mark-email-verified.ts';
 export { pagePerson } from './page-person.ts';
-export { endCredentials, proveAddress, sessionOf } from './prove-address.ts';
-export { AskForMail, Done, LinkQuery, SignedIn, SignIn, SignInAnswer, SignUp, UseLink, type User } from './schema.ts';
+export { Done, LinkQuery, MailRequest, SignedIn, SignIn, SignInAnswer, SignUp, UseLink, type User } from './schema.ts';
 export { ensureExternalUser, findUser, findUserByEmail, owners, toUser } from './store.ts';
 
 export const users = defineModule({

@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform.ts';
 import type { User, UserFilter } from './schema.ts';
-import { findUsers, requireUser, toUser } from './store.ts';
+import { findUsers, getUserRow, toUser } from './store.ts';
 
 /** Returns up to `limit` users after the id `after`, ordered by id. For administrators. */
 export async function listUsers(
@@ -13,5 +13,5 @@ export async function listUsers(
 
 /** Returns a user. For administrators. 404 USER_NOT_FOUND. */
 export async function getUser(platform: Platform, id: string): Promise<User> {
-  return toUser(await requireUser(platform.database.read, id));
+  return toUser(await getUserRow(platform.database.read, id));
 }

@@ -50,7 +50,8 @@ export const userRoutes = [
     access: 'public',
     rateLimit: 'signUp',
     description:
-      'If addresses must be verified, the answer is {"status":true} whether or not the address is in use, and a mail explains the next step.',
+      'If addresses must be verified, the answer is {"status":true} whether or not the address is in use, and a ' +
+      'mail explains the next step.',
     body: SignUpRequest,
     responses: { 200: SignUpAnswer },
     errors: [
@@ -74,7 +75,8 @@ export const userRoutes = [
     path: '/sign-in',
     summary: 'Sign in with e-mail address and password',
     description:
-      'Always starts a new session. A user with a second factor gets a twoFactorToken for POST /totp/verify instead, unless the browser is trusted.',
+      'Always starts a new session. A user with a second factor gets a twoFactorToken for POST /totp/verify ' +
+      'instead, unless the browser is trusted.',
     access: 'public',
     rateLimit: 'signIn',
     body: SignIn,
@@ -140,7 +142,8 @@ export const userRoutes = [
     path: '/users/:id',
     summary: 'Change role, tenant or name of a user',
     description:
-      "Takes effect with the user's next request. With the tenant, the user's agents move too, and their delegations from and to agents of other owners end.",
+      "Takes effect with the user's next request. With the tenant, the user's agents move too, and their " +
+      'delegations from and to agents of other owners end.',
     access: 'admin',
     params: idParams,
     body: UpdateUser,

@@ -40,7 +40,10 @@ const CallbackUrl = z
   .string()
   .max(16_384)
   .optional()
-  .meta({ format: 'uri-reference', description: 'Address to which the browser is redirected after the link was used. Must be on a trusted origin.' });
+  .meta({
+    format: 'uri-reference',
+    description: 'Address to which the browser is redirected after the link was used. Must be on a trusted origin.',
+  });
 
 export const SignUpRequest = SignUp.extend({
   inviteToken: Token.optional().meta({
@@ -51,8 +54,8 @@ export const SignUpRequest = SignUp.extend({
 export type SignUpRequest = z.output<typeof SignUpRequest>;
 
 /** Body of the endpoints that send a mail if there is an account. */
-export const AskForMail = z.strictObject({ email: Email, callbackURL: CallbackUrl }).meta({ id: 'AskForMailRequest' });
-export type AskForMail = z.output<typeof AskForMail>;
+export const MailRequest = z.strictObject({ email: Email, callbackURL: CallbackUrl }).meta({ id: 'AskForMailRequest' });
+export type MailRequest = z.output<typeof MailRequest>;
 
 /** The same answer in every case. */
 export const Done = z.object({ status: z.literal(true) }).meta({ id: 'Done' });
@@ -103,14 +106,16 @@ export type SignIn = z.output<typeof SignIn>;
 
 export const SignedIn = z
   .object({
-    token: z
-      .string()
-      .meta({ description: 'The session token, also set as a cookie. It works as a Bearer token too.' }),
+    token: z.string().meta({ description: 'The session token, also set as a cookie. It works as a Bearer token too.' }),
     user: User,
-    secondFactorSetupRequired: z.literal(true).optional().meta({
-      description:
-        'The user must set up a second factor (users.requireSecondFactor). Until then this session can only do that and sign out.',
-    }),
+    secondFactorSetupRequired: z
+      .literal(true)
+      .optional()
+      .meta({
+        description:
+          'The user must set up a second factor (users.requireSecondFactor). Until then this session can only do ' +
+          'that and sign out.',
+      }),
   })
   .meta({ id: 'SignedIn' });
 
@@ -123,7 +128,10 @@ export const TwoFactorRequired = z
       .meta({ description: 'Methods that POST /totp/verify accepts. A backup code is always accepted too.' }),
     twoFactorToken: z
       .string()
-      .meta({ description: 'For POST /totp/verify: valid for 10 minutes, 5 attempts and one sign-in. It is not a session token.' }),
+      .meta({
+        description:
+          'For POST /totp/verify: valid for 10 minutes, 5 attempts and one sign-in. It is not a session token.',
+      }),
   })
   .meta({ id: 'TwoFactorRequired' });
 

@@ -98,7 +98,7 @@ export async function findUser(db: Db, id: string): Promise<UserRow | undefined>
 export const owners: Owners = { find: findUser, ensureExternal: ensureExternalUser };
 
 /** Returns a user. Throws 404 USER_NOT_FOUND. */
-export async function requireUser(db: Db, id: string): Promise<UserRow> {
+export async function getUserRow(db: Db, id: string): Promise<UserRow> {
   const row = await findUser(db, id);
   if (!row) throw UserErrors.USER_NOT_FOUND();
   return row;

@@ -2,11 +2,11 @@ import type { Changer } from '../../access/caller.ts';
 import { type Change, changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
-import { endInvitesBy } from '../invites/invites.ts';
+import { revokeInvitesBy } from '../invites/invites.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { UserErrors } from './errors.ts';
 import type { UpdateUser, User } from './schema.ts';
-import { assertAnotherAdmin, requireUser, toUser } from './store.ts';
+import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
 
 /**
  * Changes role, tenant or name, for administrators. A role takes effect with the next request. When an administrator
@@ -16,7 +16,7 @@ export async function updateUser(platform: Platform, caller: Changer, id: string
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
-    const before = await requireUser(db, id);
+    const before = await getUserRow(db, id);
     const after: UserRow = { ...before, updated_at: now };
     if (input.name !== undefined) after.name = input.name;
     if (input.role !== undefined) after.role = input.role;
@@ -26,7 +26,7 @@ export async function updateUser(platform: Platform, caller: Changer, id: string
       throw UserErrors.TENANT_UNKNOWN({ details: { path: 'tenantId' } });
     if (before.role === 'admin' && after.role !== 'admin') {
       await assertAnotherAdmin(db, id);
-      await endInvitesBy(change, id);
+      await revokeInvitesBy(change, id);
     }
     await writeUser(change, before, after);
     return toUser(after);

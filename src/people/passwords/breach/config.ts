@@ -21,7 +21,8 @@ export const breachConfig = {
   baseUrl: option.string({
     default: DEFAULT_BASE_URL,
     schema: address,
-    description: 'Base URL of the service that answers GET /range/<5 characters>. Only these 5 characters of a SHA-1 are sent.',
+    description:
+      'Base URL of the service that answers GET /range/<5 characters>. Only these 5 characters of a SHA-1 are sent.',
   }),
   apiKey: option.optionalString({ secret: true, description: 'Sent as hibp-api-key.' }),
   timeout: option.integer({

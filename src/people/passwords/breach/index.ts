@@ -7,7 +7,6 @@ export { BreachErrors } from './errors.ts';
 
 export const breach = defineModule({
   name: 'breach',
-  description:
-    'Checks new passwords against known data breaches, sending only 5 characters of a hash.',
+  description: 'Checks new passwords against known data breaches, sending only 5 characters of a hash.',
   errors: BreachErrors,
 });

@@ -48,7 +48,7 @@ const rowOf = ({ guessed, account, device }: Target): Pick<AttemptRow, 'guessed'
  * Returns the error 429 TOO_MANY_TRIES while a target is paused. Must be called inside the change that compares the
  * guess, so that of concurrent guesses no more than the permitted number are compared.
  */
-export async function refusalWhilePaused(db: Db, now: number, target: Target): Promise<LegateError | undefined> {
+export async function findPauseError(db: Db, now: number, target: Target): Promise<LegateError | undefined> {
   const { guessed, account, device } = rowOf(target);
   const row = await db
     .selectFrom('attempts')
@@ -68,7 +68,7 @@ export async function refusalWhilePaused(db: Db, now: number, target: Target): P
 
 /** Throws 429 TOO_MANY_TRIES while a target is paused, before any expensive check of the guess. */
 export async function assertNotPaused(db: Db, now: number, target: Target): Promise<void> {
-  const refusal = await refusalWhilePaused(db, now, target);
+  const refusal = await findPauseError(db, now, target);
   if (refusal) throw refusal;
 }
 
@@ -107,7 +107,7 @@ const pauseAfterOneMore = sql<number>`case
 end`;
 
 /** Resets the count after a correct guess. */
-export async function forgetFailures({ db }: Pick<Change, 'db'>, target: Target): Promise<void> {
+export async function resetFailures({ db }: Pick<Change, 'db'>, target: Target): Promise<void> {
   const { guessed, account, device } = rowOf(target);
   await db
     .deleteFrom('attempts')
@@ -118,7 +118,7 @@ export async function forgetFailures({ db }: Pick<Change, 'db'>, target: Target)
 }
 
 /** Resets the counts of all devices after the secret itself has changed. */
-export async function forgetAllFailures(
+export async function resetAllFailures(
   { db }: Pick<Change, 'db'>,
   userId: string,
   guessed: readonly AttemptRow['guessed'][],

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { readCookie, serviceCookie, serviceCookieName } from '../../../access/session-cookie.ts';
-import { DAY_MS, SECOND_MS } from '../../../kernel/clock.ts';
+import { DAY_MS } from '../../../kernel/clock.ts';
 import { keyedHash, keyedHashes, type SealKey } from '../../../kernel/encryption.ts';
 import { secretsEqual } from '../../../kernel/secrets.ts';
 import type { Platform } from '../../../platform.ts';
 import type { UserRow } from '../../../storage/index.ts';
+import { browserCookie } from '../browser-cookie.ts';
 
-const NAME = 'known_device';
 const LIFETIME_MS = 180 * DAY_MS;
+const cookie = browserCookie('known_device', LIFETIME_MS);
 const PURPOSE = 'known device';
 const MAX_CHARS = 500;
 
@@ -21,23 +21,23 @@ const claim = (id: string, { password_hash }: Person): string => `${id}\n${passw
  * counts the failures of this browser separately from those of others (OWASP, "Slow down online guessing attacks with
  * device cookies").
  */
-export function knownDeviceCookie({ baseUrl, config, clock, secrets }: Platform, person: Person): string {
+export function knownDeviceCookie(platform: Platform, person: Person): string {
+  const { clock, secrets } = platform;
   const id = `${clock.now().toString(36)}-${randomBytes(12).toString('base64url')}`;
   const value = `${id}~${keyedHash(secrets().pepper[0] as SealKey, PURPOSE, person.id, claim(id, person))}`;
-  return serviceCookie(baseUrl, config.service.name, NAME, value, LIFETIME_MS / SECOND_MS);
+  return cookie.set(platform, value);
 }
 
-export const readKnownDevice = ({ baseUrl, config }: Platform, request: Request): string | undefined =>
-  readCookie(request.headers.get('cookie'), serviceCookieName(baseUrl, config.service.name, NAME));
+export const readKnownDevice = cookie.read;
 
 /** Returns the name of the browser that sent this cookie if this user has signed in there. */
 export function knownDeviceOf(
   { clock, secrets }: Platform,
   person: Person | undefined,
-  cookie: string | undefined,
+  value: string | undefined,
 ): string | undefined {
-  if (person === undefined || cookie === undefined || cookie.length > MAX_CHARS) return undefined;
-  const [id = '', signature = ''] = cookie.split('~');
+  if (person === undefined || value === undefined || value.length > MAX_CHARS) return undefined;
+  const [id = '', signature = ''] = value.split('~');
   const signedAt = Number.parseInt(id.split('-')[0] ?? '', 36);
   if (!(clock.now() - signedAt < LIFETIME_MS)) return undefined;
   const right = keyedHashes(secrets().pepper, PURPOSE, person.id, claim(id, person)).some((hash) =>

@@ -9,21 +9,24 @@ import type { Platform } from '../../../platform.ts';
 import type { Db } from '../../../storage/index.ts';
 import {
   assertMail,
-  attempting,
   findUserByEmail,
   finishSignIn,
   mailTexts,
-  proveAddress,
-  refuse,
+  markEmailVerified,
+  recordFailure,
   type SignInDevice,
   type SignInResult,
   UserErrors,
+  withSignInAudit,
 } from '../../users/index.ts';
-import { countFailure, forgetFailures, refusalWhilePaused, type Target } from '../attempts/attempts.ts';
+import { countFailure, findPauseError, resetFailures, type Target } from '../attempts/attempts.ts';
 import { knownDeviceOf } from '../attempts/known-device.ts';
+import { browserCookie } from '../browser-cookie.ts';
 import type { VerifyCode } from './schema.ts';
 
-export const CODE_LIFETIME_MS = 5 * MINUTE_MS;
+const CODE_LIFETIME_MS = 5 * MINUTE_MS;
+/** Identifies the browser that requested a code. */
+export const emailCodeCookie = browserCookie('email_code', CODE_LIFETIME_MS);
 const TRIES = 3;
 /** Codes that a mailbox is sent within an hour, from whatever addresses they are requested. */
 const MAX_CODES_AN_HOUR = 5;
@@ -119,7 +122,7 @@ export async function useEmailCode(
   device: SignInDevice,
 ): Promise<SignInResult> {
   const code = input.otp.replace(/\s/g, '');
-  return attempting<SignInResult>(platform, async (change) => {
+  return withSignInAudit<SignInResult>(platform, async (change) => {
     const { db } = change;
     const row = await findUserByEmail(db, input.email);
     const bound = row !== undefined && requestToken !== undefined && (await hasCode(db, row.id, requestToken));
@@ -129,21 +132,21 @@ export async function useEmailCode(
       account: row ? { userId: row.id } : { email: input.email },
       device: knownDeviceOf(platform, row, device.knownDevice),
     };
-    const paused = await refusalWhilePaused(db, change.now, target);
-    if (paused) return refuse(platform, change, attempt, paused);
-    const compared = row ? await takeTries(change, row.id, bound ? requestToken : undefined) : [];
+    const paused = await findPauseError(db, change.now, target);
+    if (paused) return recordFailure(platform, change, attempt, paused);
+    const compared = row ? await takeAttempts(change, row.id, bound ? requestToken : undefined) : [];
     const hashes = keyedHashes(platform.secrets().pepper, PURPOSE, row?.id ?? '', code);
     const right = compared.some((stored) => hashes.some((hash) => secretsEqual(hash, stored)));
     if (!row || !right) {
       await countFailure(change, target);
-      return refuse(
+      return recordFailure(
         platform,
         change,
         attempt,
         UserErrors.INVALID_CODE({ reason: row ? 'email-code-wrong' : 'email-unknown' }),
       );
     }
-    await forgetFailures(change, target);
+    await resetFailures(change, target);
     await db
       .updateTable('email_codes')
       .set({ tries_left: 0, open_tries_left: 0 })
@@ -152,7 +155,7 @@ export async function useEmailCode(
     return finishSignIn(
       platform,
       change,
-      await proveAddress(platform, change, row, device),
+      await markEmailVerified(platform, change, row, device),
       { method: 'email-otp', rememberMe: input.rememberMe },
       device,
     );
@@ -175,7 +178,7 @@ async function hasCode(db: Db, userId: string, requestToken: string): Promise<bo
  * request's code or, without a request's secret, those of all codes of the mailbox with attempts left for such
  * guesses.
  */
-async function takeTries({ db, now }: Change, userId: string, requestToken: string | undefined): Promise<string[]> {
+async function takeAttempts({ db, now }: Change, userId: string, requestToken: string | undefined): Promise<string[]> {
   const tries = requestToken === undefined ? 'open_tries_left' : 'tries_left';
   let query = db
     .updateTable('email_codes')

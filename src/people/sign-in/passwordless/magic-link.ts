@@ -3,23 +3,23 @@ import { MINUTE_MS } from '../../../kernel/clock.ts';
 import { brandOf, type Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
 import {
-  type AskForMail,
   assertMail,
-  attempting,
   checkCallbackUrl,
+  consumeOneTimeToken,
   createRequestedLink,
   findOneTimeToken,
   findUser,
   findUserByEmail,
   finishSignIn,
   linkTo,
+  type MailRequest,
   mailTexts,
-  proveAddress,
-  refuse,
+  markEmailVerified,
+  recordFailure,
   type SignInDevice,
   type SignInResult,
-  takeOneTimeToken,
   UserErrors,
+  withSignInAudit,
 } from '../../users/index.ts';
 
 const LIFETIME_MS = 5 * MINUTE_MS;
@@ -29,7 +29,7 @@ const callbackOf = (data: string): string | undefined => (JSON.parse(data) as { 
  * Mails a sign-in link, valid once and for 5 minutes, if there is an account. Neither text nor time of the answer
  * reveals whether there is one. 503 MAIL_NOT_CONFIGURED.
  */
-export async function sendMagicLink(platform: Platform, input: AskForMail, language: Language): Promise<void> {
+export async function sendMagicLink(platform: Platform, input: MailRequest, language: Language): Promise<void> {
   const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
   assertMail(platform);
   const row = await findUserByEmail(platform.database.read, input.email);
@@ -45,7 +45,7 @@ export async function sendMagicLink(platform: Platform, input: AskForMail, langu
 }
 
 /** Returns the content of a valid link without consuming it; undefined if it is invalid. */
-export async function peekMagicLink(
+export async function findMagicLink(
   platform: Platform,
   token: string,
 ): Promise<{ callbackUrl: string | undefined } | undefined> {
@@ -62,11 +62,11 @@ export async function useMagicLink(
   token: string,
   device: SignInDevice,
 ): Promise<{ result: SignInResult; callbackUrl: string | undefined }> {
-  return attempting(platform, async (change) => {
-    const used = await takeOneTimeToken(change, 'magic-link', token);
+  return withSignInAudit(platform, async (change) => {
+    const used = await consumeOneTimeToken(change, 'magic-link', token);
     const row = used && (await findUser(change.db, used.user_id));
     if (!used || !row)
-      return refuse(
+      return recordFailure(
         platform,
         change,
         { method: 'magic-link', ip: device.ip },
@@ -75,7 +75,7 @@ export async function useMagicLink(
     const result = await finishSignIn(
       platform,
       change,
-      await proveAddress(platform, change, row, device),
+      await markEmailVerified(platform, change, row, device),
       { method: 'magic-link', rememberMe: true },
       device,
     );

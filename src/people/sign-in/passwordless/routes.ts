@@ -1,16 +1,17 @@
 import { isForm } from '../../../http/media-type.ts';
 import { logRefusal } from '../../../http/render-error.ts';
 import { LegateError } from '../../../kernel/errors.ts';
-import { errorPage, languageOf, seeOther, targetsBehind, textsFor } from '../../../pages/index.ts';
+import { errorPage, languageOf, redirectTargets, seeOther, textsFor } from '../../../pages/index.ts';
 import { type Call, defineRoute, type Platform } from '../../../platform.ts';
 import { SessionErrors, startCookie } from '../../sessions/index.ts';
 import {
-  AskForMail,
   answerSignIn,
   confirmPage,
   Done,
   donePage,
   LinkQuery,
+  MailRequest,
+  redirectToSecondStep,
   SignInAnswer,
   type SignInDevice,
   sessionOf,
@@ -18,11 +19,9 @@ import {
   UseLink,
   UserErrors,
 } from '../../users/index.ts';
-import { sendEmailCode, useEmailCode } from './email-code.ts';
-import { peekMagicLink, sendMagicLink, useMagicLink } from './magic-link.ts';
-import { readRequestCookie, requestCookie } from './request-cookie.ts';
+import { emailCodeCookie, sendEmailCode, useEmailCode } from './email-code.ts';
+import { findMagicLink, sendMagicLink, useMagicLink } from './magic-link.ts';
 import { CodeSent, SendCode, VerifyCode } from './schema.ts';
-import { toSecondStep } from './second-step.ts';
 
 const { INVALID_CODE, INVALID_TOKEN, MAIL_NOT_CONFIGURED, TOO_MANY_TRIES } = UserErrors;
 /** The page for an invalid link, with a link to request a new one. */
@@ -43,10 +42,11 @@ export const passwordlessRoutes = [
     path: '/magic-link',
     summary: 'Mail a link that signs in',
     description:
-      'The answer is the same whether or not there is an account. The link works once within 5 minutes and then redirects to callbackURL.',
+      'The answer is the same whether or not there is an account. The link works once within 5 minutes and then ' +
+      'redirects to callbackURL.',
     access: 'public',
     rateLimit: 'magicLink',
-    body: AskForMail,
+    body: MailRequest,
     responses: { 200: Done },
     errors: [MAIL_NOT_CONFIGURED],
     handle: async (call, platform) => {
@@ -65,14 +65,14 @@ export const passwordlessRoutes = [
     query: LinkQuery,
     responses: { 200: HTML, 401: HTML },
     handle: async ({ query: { token }, request }, platform) => {
-      const found = await peekMagicLink(platform, token);
+      const found = await findMagicLink(platform, token);
       if (!found) return linkErrorPage(platform, request, INVALID_TOKEN());
       return confirmPage(
         platform,
         request,
         textsFor(request).magicLink,
         token,
-        targetsBehind(platform, found.callbackUrl),
+        redirectTargets(platform, found.callbackUrl),
       );
     },
   }),
@@ -81,7 +81,8 @@ export const passwordlessRoutes = [
     path: '/magic-link/verify',
     summary: 'Sign in with the token of a mail',
     description:
-      'JSON is answered with JSON. The form of the page is answered with the session cookie and 303 to callbackURL, or a page.',
+      'JSON is answered with JSON. The form of the page is answered with the session cookie and 303 to ' +
+      'callbackURL, or a page.',
     access: 'public',
     rateLimit: 'magicLinkVerify',
     page: true,
@@ -95,7 +96,7 @@ export const passwordlessRoutes = [
       try {
         const { result, callbackUrl } = await useMagicLink(platform, call.body.token, await proving(platform, call));
         if (!fromPage) return answerSignIn(platform, result);
-        if ('twoFactorRequired' in result) return toSecondStep(platform, result.twoFactorToken, callbackUrl);
+        if ('twoFactorRequired' in result) return redirectToSecondStep(platform, result.twoFactorToken, callbackUrl);
         const cookies = [startCookie(platform, result.token, result.rememberMe)['set-cookie'], ...result.cookies];
         return callbackUrl === undefined
           ? donePage(platform, request, textsFor(request).magicLink, { next: 'account', cookies })
@@ -112,7 +113,9 @@ export const passwordlessRoutes = [
     path: '/email-otp',
     summary: 'Mail a code that signs in',
     description:
-      'The answer is the same whether or not there is an account. The code works once, for 5 minutes and three attempts, and replaces the code that this browser requested before. A mailbox is sent at most five codes an hour. The requestToken binds the code to this request.',
+      'The answer is the same whether or not there is an account. The code works once, for 5 minutes and three ' +
+      'attempts, and replaces the code that this browser requested before. A mailbox is sent at most five codes ' +
+      'an hour. The requestToken binds the code to this request.',
     access: 'public',
     rateLimit: 'emailOtp',
     body: SendCode,
@@ -120,9 +123,13 @@ export const passwordlessRoutes = [
     errors: [MAIL_NOT_CONFIGURED],
     handle: async (call, platform) => {
       const { request } = call;
-      const earlier = readRequestCookie(platform, request);
+      const earlier = emailCodeCookie.read(platform, request);
       const requestToken = await sendEmailCode(platform, call.body.email, languageOf(request), earlier);
-      return { status: 200, body: { status: true, requestToken }, cookies: [requestCookie(platform, requestToken)] };
+      return {
+        status: 200,
+        body: { status: true, requestToken },
+        cookies: [emailCodeCookie.set(platform, requestToken)],
+      };
     },
   }),
   defineRoute({
@@ -130,7 +137,8 @@ export const passwordlessRoutes = [
     path: '/email-otp/verify',
     summary: 'Sign in with the code of a mail',
     description:
-      'With the requestToken, or in the browser that requested the code, guesses of others take none of its attempts. Ten wrong codes in a row, across all requests, lead to a pause.',
+      'With the requestToken, or in the browser that requested the code, guesses of others take none of its ' +
+      'attempts. Ten wrong codes in a row, across all requests, lead to a pause.',
     access: 'public',
     rateLimit: 'emailOtpVerify',
     body: VerifyCode,
@@ -142,7 +150,7 @@ export const passwordlessRoutes = [
         await useEmailCode(
           platform,
           call.body,
-          call.body.requestToken ?? readRequestCookie(platform, call.request),
+          call.body.requestToken ?? emailCodeCookie.read(platform, call.request),
           await proving(platform, call),
         ),
       ),

@@ -17,10 +17,15 @@ export const VerifyCode = z
   .strictObject({
     email: AnyEmail,
     otp: z.string().max(64).meta({ description: 'Six digits from the mail.' }),
-    requestToken: z.string().max(1024).optional().meta({
-      description:
-        'From the answer of POST /email-otp; a browser has it as a cookie. With it, guesses of others take none of the attempts of this code.',
-    }),
+    requestToken: z
+      .string()
+      .max(1024)
+      .optional()
+      .meta({
+        description:
+          'From the answer of POST /email-otp; a browser has it as a cookie. With it, guesses of others take none ' +
+          'of the attempts of this code.',
+      }),
     rememberMe: z
       .boolean()
       .default(true)

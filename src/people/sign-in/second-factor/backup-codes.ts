@@ -38,7 +38,7 @@ export async function replaceBackupCodes(platform: Platform, { db }: Change, use
 }
 
 /** Consumes a code; of concurrent requests exactly one succeeds. Returns false if the code does not exist. */
-export async function takeBackupCode(
+export async function consumeBackupCode(
   platform: Platform,
   { db }: Change,
   userId: string,

@@ -2,17 +2,17 @@ import { secretHash } from '../../../kernel/secrets.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 import {
-  attempting,
+  consumeOneTimeToken,
   type FirstStep,
   findOneTimeToken,
   findUser,
-  refuse,
+  recordFailure,
   type SignedInResult,
   type SignInDevice,
   startSession,
-  takeOneTimeToken,
   trustDevice,
   UserErrors,
+  withSignInAudit,
 } from '../../users/index.ts';
 import { knownDeviceOf } from '../attempts/known-device.ts';
 import type { VerifyTotp } from './schema.ts';
@@ -36,12 +36,12 @@ export async function completeSignIn(
   input: VerifyTotp & { twoFactorToken: string },
   device: SignInDevice,
 ): Promise<SecondStepResult> {
-  return attempting<SecondStepResult>(platform, async (change) => {
+  return withSignInAudit<SecondStepResult>(platform, async (change) => {
     const { db, now } = change;
     const pending = await findOneTimeToken(db, now, 'two-factor', input.twoFactorToken);
     const row = pending && (await findUser(db, pending.user_id));
     if (!row)
-      return refuse(
+      return recordFailure(
         platform,
         change,
         { method: 'totp', ip: device.ip },
@@ -50,14 +50,14 @@ export async function completeSignIn(
     const used = await useCode(platform, change, row.id, input.code, knownDeviceOf(platform, row, device.knownDevice));
     if (typeof used === 'object') {
       if (used.counts) await countFailure(change, input.twoFactorToken, pending.failures + 1);
-      return refuse(
+      return recordFailure(
         platform,
         change,
         { method: used.method, email: row.email, userId: row.id, ip: device.ip },
         used.error,
       );
     }
-    await takeOneTimeToken(change, 'two-factor', input.twoFactorToken);
+    await consumeOneTimeToken(change, 'two-factor', input.twoFactorToken);
     const step = JSON.parse(pending.data) as FirstStep;
     const deviceCookie = input.trustDevice ? await trustDevice(platform, change, row.id) : undefined;
     return {
@@ -68,7 +68,7 @@ export async function completeSignIn(
 }
 
 async function countFailure(change: Change, token: string, failures: number): Promise<void> {
-  if (failures >= MAX_FAILURES_OF_TOKEN) await takeOneTimeToken(change, 'two-factor', token);
+  if (failures >= MAX_FAILURES_OF_TOKEN) await consumeOneTimeToken(change, 'two-factor', token);
   else
     await change.db
       .updateTable('one_time_tokens')

@@ -1,6 +1,14 @@
 import { invalidCredential } from '../../../kernel/errors.ts';
 import type { Platform } from '../../../platform.ts';
-import { attempting, findUser, type PersonCalling, refuse, toUser, trustDevice, type User } from '../../users/index.ts';
+import {
+  findUser,
+  type PersonCalling,
+  recordFailure,
+  toUser,
+  trustDevice,
+  type User,
+  withSignInAudit,
+} from '../../users/index.ts';
 import { deviceOfCall } from '../attempts/attempts.ts';
 import { SecondFactorErrors } from './errors.ts';
 import type { VerifyTotp } from './schema.ts';
@@ -16,7 +24,7 @@ export async function confirmTotp(
   person: PersonCalling,
 ): Promise<{ user: User; deviceCookie: string | undefined }> {
   const { userId } = person.principal;
-  return attempting(platform, async (change) => {
+  return withSignInAudit(platform, async (change) => {
     const { db, now } = change;
     change.actAs(person.actor);
     await person.reauthorize(db);
@@ -30,7 +38,12 @@ export async function confirmTotp(
     if (!known) throw SecondFactorErrors.TOTP_NOT_SET_UP();
     const used = await useCode(platform, change, userId, code, deviceOfCall(person.principal));
     if (typeof used === 'object')
-      return refuse(platform, change, { method: used.method, email: row.email, userId, ip: person.ip }, used.error);
+      return recordFailure(
+        platform,
+        change,
+        { method: used.method, email: row.email, userId, ip: person.ip },
+        used.error,
+      );
     const deviceCookie = trusts ? await trustDevice(platform, change, userId) : undefined;
     await db
       .updateTable('sessions')

@@ -1,5 +1,5 @@
 import type { Platform } from '../../../platform.ts';
-import { type PersonCalling, refuse, UserErrors, withPasswordCheck } from '../../users/index.ts';
+import { type PersonCalling, recordFailure, UserErrors, withPasswordCheck } from '../../users/index.ts';
 import { deviceOfCall } from '../attempts/attempts.ts';
 import type { DisableTotp } from './schema.ts';
 import { endSecondFactor } from './store.ts';
@@ -19,10 +19,11 @@ export async function disableTotp(
       const attempt = { email: row.email, userId: row.id, ip: person.ip };
       if (code === undefined) {
         const missing = UserErrors.INVALID_CODE({ reason: 'second-factor-code-missing' });
-        return refuse(platform, change, { ...attempt, method: 'totp' }, missing);
+        return recordFailure(platform, change, { ...attempt, method: 'totp' }, missing);
       }
       const used = await useCode(platform, change, row.id, code, deviceOfCall(person.principal));
-      if (typeof used === 'object') return refuse(platform, change, { ...attempt, method: used.method }, used.error);
+      if (typeof used === 'object')
+        return recordFailure(platform, change, { ...attempt, method: used.method }, used.error);
     }
     return endSecondFactor(change, row.id);
   });

@@ -28,7 +28,8 @@ export const secondFactorRoutes = [
     path: '/totp/enable',
     summary: 'Set up a second factor',
     description:
-      'The first correct code at POST /totp/verify switches it on. Until then, a repeated call replaces the secret and the backup codes.',
+      'The first correct code at POST /totp/verify switches it on. Until then, a repeated call replaces the ' +
+      'secret and the backup codes.',
     access: 'enrolling',
     rateLimit: 'passwordCheck',
     body: ProvePassword,
@@ -51,7 +52,9 @@ export const secondFactorRoutes = [
     path: '/totp/verify',
     summary: 'Verify a code of the second factor',
     description:
-      'With a twoFactorToken, this is the second step of a sign-in and starts the session. Without one, it is for a signed-in user: the first correct code switches the second factor on, and each later one counts as a recent authentication. The answer then contains the token of the current session.',
+      'With a twoFactorToken, this is the second step of a sign-in and starts the session. Without one, it is ' +
+      'for a signed-in user: the first correct code switches the second factor on, and each later one counts as ' +
+      'a recent authentication. The answer then contains the token of the current session.',
     access: 'public',
     rateLimit: 'totpVerify',
     body: VerifyTotp,

@@ -35,7 +35,9 @@ export const VerifyTotp = z
       .string()
       .max(1024)
       .optional()
-      .meta({ description: 'From the first step of the sign-in. Without it, the code is for the session of this call.' }),
+      .meta({
+        description: 'From the first step of the sign-in. Without it, the code is for the session of this call.',
+      }),
     trustDevice: z
       .boolean()
       .default(false)

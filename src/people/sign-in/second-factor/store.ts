@@ -1,5 +1,5 @@
 import type { Change } from '../../../ledger/index.ts';
-import { endOneTimeTokens, endTrustedDevices } from '../../users/index.ts';
+import { deleteOneTimeTokens, endTrustedDevices } from '../../users/index.ts';
 
 /** Encryption purpose of the secret. */
 export const TOTP_PURPOSE = 'totp secret';
@@ -11,7 +11,7 @@ export async function endSecondFactor(change: Change, userId: string): Promise<v
   await db.deleteFrom('totp_secrets').where('user_id', '=', userId).execute();
   await db.deleteFrom('backup_codes').where('user_id', '=', userId).execute();
   await endTrustedDevices(change, userId);
-  await endOneTimeTokens(change, userId, ['two-factor']);
+  await deleteOneTimeTokens(change, userId, ['two-factor']);
   await db
     .updateTable('users')
     .set({ two_factor_enabled: 0, updated_at: now })

@@ -3,8 +3,8 @@ import type { LegateError } from '../../../kernel/errors.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 import { UserErrors } from '../../users/index.ts';
-import { countFailure, forgetFailures, refusalWhilePaused, type Target } from '../attempts/attempts.ts';
-import { takeBackupCode } from './backup-codes.ts';
+import { countFailure, findPauseError, resetFailures, type Target } from '../attempts/attempts.ts';
+import { consumeBackupCode } from './backup-codes.ts';
 import { TOTP_PURPOSE } from './store.ts';
 import { totpStep } from './totp.ts';
 
@@ -31,11 +31,11 @@ export async function useCode(
   const code = given.replace(/\s/g, '');
   const method = /^[0-9]{6}$/.test(code) ? 'totp' : 'backup-code';
   const target: Target = { guessed: method, account: { userId }, device };
-  const paused = await refusalWhilePaused(change.db, change.now, target);
+  const paused = await findPauseError(change.db, change.now, target);
   if (paused) return { method, error: paused, counts: false };
   const outcome = await (method === 'totp' ? useAppCode : useBackupCode)(platform, change, userId, code);
   if (outcome === 'right') {
-    await forgetFailures(change, target);
+    await resetFailures(change, target);
     return method;
   }
   // Sending a correct code twice is not a guess.
@@ -67,5 +67,5 @@ async function useBackupCode(platform: Platform, change: Change, userId: string,
     .where('user_id', '=', userId)
     .where('enabled_at', 'is not', null)
     .executeTakeFirst();
-  return on && (await takeBackupCode(platform, change, userId, code)) ? 'right' : 'backup-code-wrong';
+  return on && (await consumeBackupCode(platform, change, userId, code)) ? 'right' : 'backup-code-wrong';
 }

@@ -17,7 +17,7 @@ export interface Attempt {
 }
 
 /** The result of a failed attempt in {@link withSignInAudit}: the change commits, then `error` is thrown. */
-export class Refusal {
+export class FailedAttempt {
   readonly error: LegateError;
   constructor(error: LegateError) {
     this.error = error;
@@ -32,14 +32,14 @@ const emailHash = (email: string): string => hash('sha256', emailKey(email.toWel
  * only with `multiSession.trackIp`. Failures with unknown targets become at most one event a minute; all are counted
  * and logged.
  */
-export function refuse(
+export function recordFailure(
   platform: Platform,
   change: Change,
   { method, email, userId, ip }: Attempt,
   error: LegateError,
-): Refusal {
-  const counted = userId === undefined ? platform.strangerAttempts.record(method, change.now) : 0;
-  if (counted === undefined) return new Refusal(error);
+): FailedAttempt {
+  const counted = userId === undefined ? platform.unknownTargetFailures.record(method, change.now) : 0;
+  if (counted === undefined) return new FailedAttempt(error);
   const ipAddress = platform.config.multiSession.trackIp ? ip : null;
   if (change.actor.id === null && ipAddress !== null) change.actAs({ ...UNKNOWN, ip: ipAddress });
   change.emit({
@@ -54,19 +54,19 @@ export function refuse(
       ...(counted > 0 ? { countedBefore: counted } : {}),
     },
   });
-  return new Refusal(error);
+  return new FailedAttempt(error);
 }
 
 /**
  * Runs a change that may return a {@link FailedAttempt}: its writes and events are committed, then the error is
  * thrown.
  */
-export async function attempting<T>(
+export async function withSignInAudit<T>(
   platform: Platform,
-  work: (change: Change) => Promise<T | Refusal>,
+  work: (change: Change) => Promise<T | FailedAttempt>,
   by: Actor = UNKNOWN,
 ): Promise<T> {
   const outcome = await platform.ledger.change(by, work);
-  if (outcome instanceof Refusal) throw outcome.error;
+  if (outcome instanceof FailedAttempt) throw outcome.error;
   return outcome;
 }

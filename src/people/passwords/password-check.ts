@@ -8,11 +8,11 @@ import {
   assertNotPaused,
   countFailure,
   deviceOfCall,
-  forgetFailures,
-  refusalWhilePaused,
+  findPauseError,
+  resetFailures,
   type Target,
 } from '../sign-in/attempts/attempts.ts';
-import { attempting, type Refusal, refuse } from '../sign-in/refusal.ts';
+import { type FailedAttempt, recordFailure, withSignInAudit } from '../sign-in/sign-in-audit.ts';
 import { UserErrors } from '../users/errors.ts';
 import { findUser } from '../users/store.ts';
 import { verifyPassword } from './password.ts';
@@ -34,26 +34,31 @@ export async function withPasswordCheck<T>(
   platform: Platform,
   person: PersonCalling,
   password: string,
-  work: (change: Change, row: UserRow) => Promise<T | Refusal>,
+  work: (change: Change, row: UserRow) => Promise<T | FailedAttempt>,
 ): Promise<T> {
   const { userId } = person.principal;
   const target: Target = { guessed: 'password', account: { userId }, device: deviceOfCall(person.principal) };
   await assertNotPaused(platform.database.read, platform.clock.now(), target);
   const found = await findUser(platform.database.read, userId);
   const right = await verifyPassword(found?.password_hash ?? null, password);
-  const proved = async (change: Change): Promise<T | Refusal> => {
+  const proved = async (change: Change): Promise<T | FailedAttempt> => {
     await person.reauthorize(change.db);
     const row = await findUser(change.db, userId);
     if (!row) throw invalidCredential('principal-ended');
     const attempt = { method: 'password', email: row.email, userId, ip: person.ip };
-    const paused = await refusalWhilePaused(change.db, change.now, target);
-    if (paused) return refuse(platform, change, attempt, paused) as Refusal;
+    const paused = await findPauseError(change.db, change.now, target);
+    if (paused) return recordFailure(platform, change, attempt, paused) as FailedAttempt;
     if (!right || row.password_hash !== found?.password_hash) {
       await countFailure(change, target);
-      return refuse(platform, change, attempt, UserErrors.INVALID_PASSWORD({ reason: 'password-wrong' })) as Refusal;
+      return recordFailure(
+        platform,
+        change,
+        attempt,
+        UserErrors.INVALID_PASSWORD({ reason: 'password-wrong' }),
+      ) as FailedAttempt;
     }
-    await forgetFailures(change, target);
+    await resetFailures(change, target);
     return work(change, row);
   };
-  return attempting<T>(platform, proved, person.actor);
+  return withSignInAudit<T>(platform, proved, person.actor);
 }

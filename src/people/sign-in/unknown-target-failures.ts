@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../../kernel/clock.ts';
  * Counts failed sign-ins with an unknown address, link or code. Anybody can cause any number of them, so only one a
  * minute of each method becomes an event, which carries the number of failures counted before it.
  */
-export class StrangerAttempts {
+export class UnknownTargetFailures {
   readonly #byMethod = new Map<string, { recordedAt: number; counted: number }>();
 
   /**

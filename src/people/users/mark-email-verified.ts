@@ -49,7 +49,7 @@ export async function sessionOf(
  *
  * Returns the updated row. Later proofs change nothing.
  */
-export async function proveAddress(
+export async function markEmailVerified(
   platform: Platform,
   change: Change,
   row: UserRow,
@@ -84,7 +84,7 @@ export async function proveAddress(
   }
   for (const table of ['totp_secrets', 'backup_codes', 'email_codes'] as const)
     await change.db.deleteFrom(table).where('user_id', '=', row.id).execute();
-  await endCredentials(platform, change, row.id, {
+  await deleteCredentials(platform, change, row.id, {
     reason: 'address-proved',
     ip: proof.ip,
     changed: ['emailVerified', 'credentials'],
@@ -96,7 +96,7 @@ export async function proveAddress(
  * Ends the credentials of a user: sessions, trusted devices, API tokens and unused links. The access of applications
  * ends in the reaction to the event.
  */
-export async function endCredentials(
+export async function deleteCredentials(
   platform: Platform,
   change: Change,
   userId: string,
