@@ -60,6 +60,7 @@ export const de: Texts = {
     SESSION_LIMIT_REACHED:
       'Sie haben die Höchstzahl an Geräten erreicht, auf denen Sie angemeldet sein können. Melden Sie sich ' +
       'zuerst auf einem anderen ab.',
+    APPROVAL_NOT_FOUND: 'Diese Anfrage zur Zustimmung gibt es nicht.',
     GRANT_NOT_FOUND: 'Diese Anwendung hat keinen Zugriff mehr.',
     SETUP_LINK_INVALID:
       'Dieser Link ist nicht gültig: Er gilt 15 Minuten lang und nur einmal. Solange es noch kein Konto gibt, ' +

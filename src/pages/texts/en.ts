@@ -53,6 +53,7 @@ export const en = {
     MAIL_NOT_CONFIGURED: 'This is not possible because e-mail is not set up here.',
     SESSION_LIMIT_REACHED:
       'You have reached the limit of devices that you can be signed in on. Sign out on another one first.',
+    APPROVAL_NOT_FOUND: 'There is no such request for approval.',
     GRANT_NOT_FOUND: 'This application no longer has access.',
     SETUP_LINK_INVALID:
       'This set-up link is not valid, was used, or is older than 15 minutes. A restart prints a new one while ' +

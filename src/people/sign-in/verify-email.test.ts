@@ -85,7 +85,11 @@ describe('where addresses have to be verified', () => {
     expect((await t.call('POST', '/verify-email', { body: { token: tokenIn(second) } })).status).toBe(200);
     const taken = await signUp(` ${email} `);
     const third = await box.next(email);
-    const facts = (r: typeof free) => [r.status, r.text, [...r.headers].filter(([name]) => !['ratelimit', 'x-request-id'].includes(name))];
+    const facts = (r: typeof free) => [
+      r.status,
+      r.text,
+      [...r.headers].filter(([name]) => !['ratelimit', 'x-request-id'].includes(name)),
+    ];
     expect(facts(free)).toEqual([200, '{"status":true}', expect.any(Array)]);
     expect([facts(waiting), facts(taken)]).toEqual([facts(free), facts(free)]);
     expect([first, second, third].map((m) => m.subject.split(' ').slice(0, 4).join(' '))).toEqual([

@@ -36,14 +36,10 @@ export const SignUp = z.strictObject({ email: Email, password: NewPassword, name
 export type SignUp = z.output<typeof SignUp>;
 
 const Token = z.string().max(1024);
-const CallbackUrl = z
-  .string()
-  .max(16_384)
-  .optional()
-  .meta({
-    format: 'uri-reference',
-    description: 'Address to which the browser is redirected after the link was used. Must be on a trusted origin.',
-  });
+const CallbackUrl = z.string().max(16_384).optional().meta({
+  format: 'uri-reference',
+  description: 'Address to which the browser is redirected after the link was used. Must be on a trusted origin.',
+});
 
 export const SignUpRequest = SignUp.extend({
   inviteToken: Token.optional().meta({
@@ -126,12 +122,10 @@ export const TwoFactorRequired = z
     twoFactorMethods: z
       .array(z.enum(['totp']))
       .meta({ description: 'Methods that POST /totp/verify accepts. A backup code is always accepted too.' }),
-    twoFactorToken: z
-      .string()
-      .meta({
-        description:
-          'For POST /totp/verify: valid for 10 minutes, 5 attempts and one sign-in. It is not a session token.',
-      }),
+    twoFactorToken: z.string().meta({
+      description:
+        'For POST /totp/verify: valid for 10 minutes, 5 attempts and one sign-in. It is not a session token.',
+    }),
   })
   .meta({ id: 'TwoFactorRequired' });
 

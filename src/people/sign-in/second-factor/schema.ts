@@ -31,13 +31,9 @@ export type TotpEnabling = z.output<typeof TotpEnabling>;
 export const VerifyTotp = z
   .strictObject({
     code: z.string().min(1).max(64).meta({ description: 'Six digits of the authenticator app, or a backup code.' }),
-    twoFactorToken: z
-      .string()
-      .max(1024)
-      .optional()
-      .meta({
-        description: 'From the first step of the sign-in. Without it, the code is for the session of this call.',
-      }),
+    twoFactorToken: z.string().max(1024).optional().meta({
+      description: 'From the first step of the sign-in. Without it, the code is for the session of this call.',
+    }),
     trustDevice: z
       .boolean()
       .default(false)
