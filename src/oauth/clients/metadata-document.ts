@@ -17,13 +17,13 @@ const MAX_BYTES = 5 * 1024;
 const TIMEOUT_MS = 3 * SECOND_MS;
 const MIN_AGE_MS = 60 * SECOND_MS;
 const MAX_AGE_MS = 24 * 3600 * SECOND_MS;
-const MAX_KEPT = 1000;
+const MAX_CACHED = 1000;
 /**
- * So long a document that cannot be read again is still good: its host may be down, and that must not sign people out.
+ * How long an expired document stays valid if it cannot be read again, so that an outage of its host signs nobody out.
  */
 const STALE_MS = 24 * 3600 * SECOND_MS;
-/** What is no passing failure: the address, or the document itself. */
-const ITS_FAULT: ReadonlySet<string> = new Set<GuardedFetchError['problem']>([
+/** Permanent problems: of the URL, or of the document itself. */
+const PERMANENT_PROBLEMS: ReadonlySet<string> = new Set<GuardedFetchError['problem']>([
   'url_refused',
   'address_refused',
   'body_too_large',
@@ -33,36 +33,36 @@ const ITS_FAULT: ReadonlySet<string> = new Set<GuardedFetchError['problem']>([
 const PER_HOST = 30;
 const PER_DOMAIN = 60;
 
-interface Kept {
+interface CachedClient {
   readonly client: Client;
   readonly until: number;
 }
 
 interface Documents {
   readonly fetch: GuardedFetch;
-  readonly kept: LRUCache<string, Kept>;
-  readonly underWay: Map<string, Promise<Client>>;
+  readonly kept: LRUCache<string, CachedClient>;
+  readonly pending: Map<string, Promise<Client>>;
   readonly byHost: LRUCache<string, { minute: number; fetches: number }>;
 }
 
-const all = new WeakMap<Platform, Documents>();
+const documentsByPlatform = new WeakMap<Platform, Documents>();
 
 function documentsOf(platform: Platform): Documents {
-  let documents = all.get(platform);
+  let documents = documentsByPlatform.get(platform);
   if (!documents) {
     const fetch = createGuardedFetch({ allowPrivateNetworks: platform.config.mcp.allowPrivateNetworks });
     documents = {
       fetch,
-      kept: new LRUCache({ max: MAX_KEPT }),
-      underWay: new Map(),
-      byHost: new LRUCache({ max: MAX_KEPT }),
+      kept: new LRUCache({ max: MAX_CACHED }),
+      pending: new Map(),
+      byHost: new LRUCache({ max: MAX_CACHED }),
     };
-    all.set(platform, documents);
+    documentsByPlatform.set(platform, documents);
   }
   return documents;
 }
 
-/** A client_id that is an address: ids of ours never are. */
+/** Returns whether a client_id is a URL. Ids of registered clients never are. */
 export const isDocumentId = (id: string): boolean => /^https?:/i.test(id);
 
 /**
@@ -80,7 +80,7 @@ function assertDocumentId(platform: Platform, id: string): URL {
     id.includes('#') ||
     /\/(\.|%2e){1,2}(\/|$|\?)/i.test(id)
   )
-    throw unusable('client_id is not the address of a client ID metadata document.');
+    throw unusable('client_id is not a valid URL of a client ID metadata document.');
   return url;
 }
 
@@ -90,10 +90,10 @@ const unreachable = (message?: string): LegateError =>
   OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE(message === undefined ? {} : { message });
 
 /**
- * The client that a client ID metadata document describes. Read through the guarded fetch, one at a time, kept as long
- * as its headers say between a minute and a day, and a day longer while its host does not answer. Throws
- * OAUTH_INVALID_CLIENT for a document that is none, and OAUTH_TEMPORARILY_UNAVAILABLE when nothing can be said of it,
- * upon which a client keeps what it has.
+ * Returns the client that a client ID metadata document describes. Fetches the document with the guarded fetch, once
+ * for concurrent calls, and caches it as its headers say, for between a minute and a day, or a day longer while its
+ * host fails. Throws OAUTH_INVALID_CLIENT for an invalid document, OAUTH_TEMPORARILY_UNAVAILABLE if it cannot be read
+ * now.
  */
 export async function documentClient(platform: Platform, id: string): Promise<Client> {
   const url = assertDocumentId(platform, id);
@@ -101,15 +101,15 @@ export async function documentClient(platform: Platform, id: string): Promise<Cl
   const now = platform.clock.now();
   const kept = documents.kept.get(id);
   if (kept && now < kept.until) return kept.client;
-  let reading = documents.underWay.get(id);
+  let reading = documents.pending.get(id);
   if (!reading) {
-    reading = readAgain(platform, documents, id, url, now).finally(() => documents.underWay.delete(id));
-    documents.underWay.set(id, reading);
+    reading = refresh(platform, documents, id, url, now).finally(() => documents.pending.delete(id));
+    documents.pending.set(id, reading);
   }
   return reading;
 }
 
-async function readAgain(platform: Platform, documents: Documents, id: string, url: URL, now: number): Promise<Client> {
+async function refresh(platform: Platform, documents: Documents, id: string, url: URL, now: number): Promise<Client> {
   try {
     assertMayFetch(documents, url.host, PER_HOST, now);
     assertMayFetch(documents, `*.${registrableDomain(url.hostname)}`, PER_DOMAIN, now);
@@ -126,7 +126,8 @@ function assertMayFetch({ byHost }: Documents, host: string, limit: number, now:
   const minute = Math.floor(now / MIN_AGE_MS);
   const seen = byHost.get(host);
   const fetches = seen?.minute === minute ? seen.fetches + 1 : 1;
-  if (fetches > limit) throw unreachable('Metadata documents of this host are asked for too often.');
+  if (fetches > limit)
+    throw unreachable('Metadata documents of this host were requested too often. Try again in a minute.');
   byHost.set(host, { minute, fetches });
 }
 
@@ -139,13 +140,13 @@ async function read(platform: Platform, documents: Documents, id: string, url: U
     });
     if (response.status >= 500 || response.status === 429) throw unreachable();
     if (response.status !== 200) throw unusable('The client ID metadata document could not be read.');
-    const client = clientOf(id, url, parse(response.body));
+    const client = clientFromDocument(id, url, parse(response.body));
     documents.kept.set(id, { client, until: platform.clock.now() + maxAge(response.headers.get('cache-control')) });
     return client;
   } catch (error) {
     if (error instanceof GuardedFetchError) {
       platform.log.info({ err: error, clientId: id }, 'a client ID metadata document could not be read');
-      throw ITS_FAULT.has(error.problem)
+      throw PERMANENT_PROBLEMS.has(error.problem)
         ? unusable('The client ID metadata document could not be read.')
         : unreachable();
     }
@@ -162,12 +163,12 @@ function parse(body: Uint8Array): Record<string, unknown> {
   throw unusable('The client ID metadata document is not a JSON object.');
 }
 
-function clientOf(id: string, url: URL, document: Record<string, unknown>): Client {
+function clientFromDocument(id: string, url: URL, document: Record<string, unknown>): Client {
   if (document['client_id'] !== id) throw unusable('The client ID metadata document names another client_id.');
   if ('client_secret' in document || 'client_secret_expires_at' in document)
     throw unusable('A client ID metadata document must not hold a secret.');
   const method = document['token_endpoint_auth_method'] ?? 'none';
-  if (method !== 'none') throw unusable('Clients with a metadata document use the method none.');
+  if (method !== 'none') throw unusable('token_endpoint_auth_method of a client ID metadata document must be none.');
   const metadata = parseClientMetadata({ ...document, token_endpoint_auth_method: 'none' });
   return {
     id,
@@ -183,7 +184,7 @@ function clientOf(id: string, url: URL, document: Record<string, unknown>): Clie
   };
 }
 
-/** `max-age`, within a minute and a day; a minute when it is not to be kept. */
+/** Returns `max-age`, limited to between a minute and a day; a minute if the response must not be cached. */
 function maxAge(cacheControl: string | null): number {
   const seconds = /(?:^|[,\s])max-age=(\d{1,9})/i.exec(cacheControl ?? '')?.[1];
   if (seconds === undefined || /no-store|no-cache/i.test(cacheControl ?? '')) return MIN_AGE_MS;
