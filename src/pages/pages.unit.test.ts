@@ -42,12 +42,12 @@ describe('html', () => {
     expect(String(html`<p>${inner}${[inner, 1, null, undefined, false]}</p>`)).toBe(`<p>${inner}${inner}1</p>`);
   });
 
-  it('takes nothing for HTML that was not made by it', () => {
+  it('escapes objects that only look like its HTML', () => {
     const forged = { toString: () => '<b>' } as unknown as string;
     expect(String(html`${forged}`)).not.toContain('<b>');
   });
 
-  it('no component lets a value through', () => {
+  it('no component inserts a value unescaped', () => {
     const t = en;
     const all = [
       field(t, { name: 'a', label: EVIL, hint: EVIL, value: EVIL, autocomplete: EVIL }, [
@@ -67,13 +67,13 @@ describe('html', () => {
     expect(all.replaceAll(ESCAPED, '')).not.toMatch(/script|&/);
   });
 
-  it('a password that was typed never comes back', () => {
+  it('never echoes a password', () => {
     expect(String(field(en, { name: 'p', label: 'P', type: 'password', value: 'sekret' }))).not.toContain('sekret');
   });
 });
 
 describe('page', () => {
-  it('has headers that let it do nothing but show itself and send its forms', async () => {
+  it('has headers that allow only its own style and forms', async () => {
     const r = page(site, request(), { title: EVIL, body: html`<p>x</p>` });
     expect(Object.fromEntries(r.headers)).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
@@ -91,7 +91,7 @@ describe('page', () => {
     expect(text).not.toMatch(/<script|style=| on[a-z]+=/);
   });
 
-  it('says in the title that something failed, and keeps a secret address to itself', async () => {
+  it('marks a failure in the title, and sends no referrer from a secret address', async () => {
     const r = page(site, request(), { title: 'T', body: html``, failed: true, status: 400, secretAddress: true });
     expect([r.status, r.headers.get('referrer-policy')]).toEqual([400, 'no-referrer']);
     expect(await r.text()).toContain('<title>Error: T – Legate</title>');
@@ -103,12 +103,12 @@ describe('page', () => {
     ['http://[::1]:7777/cb', 'http:'],
     ['cursor://anysphere.cursor/cb', 'cursor:'],
     [`https://evil.example/;script-src *`, 'https://evil.example'],
-  ])('lets a form lead on to %s', (address, source) => {
+  ])('allows a form to redirect to %s', (address, source) => {
     const r = page(site, request(), { title: 'T', body: html``, formTargets: [address] });
     expect(r.headers.get('content-security-policy')).toContain(`form-action 'self' ${source}; base-uri`);
   });
 
-  it('leads on after a form with 303', () => {
+  it('redirects with 303 after a form', () => {
     const r = seeOther('/a', {}, ['a=1', 'b=2']);
     expect([r.status, r.headers.get('location'), r.headers.getSetCookie()]).toEqual([303, '/a', ['a=1', 'b=2']]);
   });
@@ -129,7 +129,7 @@ describe('language', () => {
     expect(languageOf(request(header === undefined ? {} : { 'accept-language': header }))).toBe(wanted);
   });
 
-  it('?lang= wins, is kept in a cookie, and the links of the page keep the rest of the query', async () => {
+  it('?lang= takes precedence and is kept in a cookie, and links keep the rest of the query', async () => {
     const asked = request(
       { 'accept-language': 'en', cookie: 'lang=en' },
       'https://legate.example/x?returnTo=%2Fa&lang=de',
@@ -144,7 +144,7 @@ describe('language', () => {
     expect(languageOf(request({ cookie: 'lang=toString' }, 'https://legate.example/x?lang=xx'))).toBe('en');
   });
 
-  it('every language says everything, each in its own words', () => {
+  it('every language has every text in its own words', () => {
     const leaves = (value: object, path = ''): [string, string][] =>
       Object.entries(value).flatMap(([key, item]) =>
         typeof item === 'object'
@@ -213,12 +213,12 @@ describe('safeReturnTo', () => {
     expect(safeReturnTo(site, path)).toBeUndefined();
   });
 
-  it('refuses what is longer than any address', () => {
+  it('refuses an overlong value', () => {
     expect(safeReturnTo(site, '/'.padEnd(8192, 'a'))).toHaveLength(8192);
     expect(safeReturnTo(site, '/'.padEnd(8193, 'a'))).toBeUndefined();
   });
 
-  it('the sign-in page leads back to where one wanted to go, below the mount', () => {
+  it('the sign-in page returns to the requested page, below the mount', () => {
     const mounted: Site = { ...site, config: { ...site.config, http: { restPath: '/auth', trustedOrigins: [] } } };
     expect(signInLocation(mounted, new URL('https://legate.example/auth/account/devices?a=1&b=2'))).toBe(
       '/auth/account/sign-in?returnTo=%2Fauth%2Faccount%2Fdevices%3Fa%3D1%26b%3D2',

@@ -6,7 +6,7 @@ const make = (t: TestService, as: TestUser | string, body: Record<string, unknow
 
 describe('POST /api-tokens', () => {
   describe('201', () => {
-    it('shows the token once; it has the whole power of its user', async () => {
+    it('shows the token once, with all rights of its user', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const r = await make(t, alice);
@@ -25,7 +25,7 @@ describe('POST /api-tokens', () => {
       expect(JSON.stringify(rows)).not.toContain(r.body.token.slice(4));
     });
 
-    it("an administrator's token is an administrator, until the role is taken away", async () => {
+    it("an administrator's token has administrator rights until the role is removed", async () => {
       const t = await createTestService();
       const [root, admin] = [await t.admin(), await t.admin()];
       const { token } = (await make(t, admin)).body;
@@ -34,7 +34,7 @@ describe('POST /api-tokens', () => {
       expect((await t.call('GET', '/users', { as: token })).status).toBe(403);
     });
 
-    it('scopes narrow it: what they name it may do, and nothing else', async () => {
+    it('narrows the token to its scopes', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const agent = await t.agent(alice);
@@ -48,7 +48,7 @@ describe('POST /api-tokens', () => {
       expect((await t.authorize(checker, { agentId: agent.id, action: 'read', resource: 'db:x' })).status).toBe(200);
     });
 
-    it('expiresAt counts to the millisecond, for decisions as well', async () => {
+    it('ends exactly at expiresAt, for decisions too', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const agent = await t.agent(alice);
@@ -62,7 +62,7 @@ describe('POST /api-tokens', () => {
       expect([(await t.call('GET', '/agents', { as })).status, await ask()]).toEqual([401, 401]);
     });
 
-    it('one that expires can make another that does not outlive it', async () => {
+    it('lets a token that expires create another that expires no later', async () => {
       const t = await createTestService();
       const { token } = (await make(t, await t.user(), { expiresAt: '2030-01-15T11:00:00Z' })).body;
       expect((await make(t, token, { expiresAt: '2030-01-15T11:00:00Z' })).status).toBe(201);
@@ -92,7 +92,7 @@ describe('POST /api-tokens', () => {
     expect([r.status, r.body.error.code]).toEqual([400, 'VALIDATION_FAILED']);
   });
 
-  it('422 EXPIRES_AT_IN_PAST, now counting as past', async () => {
+  it('422 EXPIRES_AT_IN_PAST, also for the current time', async () => {
     const t = await createTestService();
     const alice = await t.user();
     for (const expiresAt of ['2030-01-15T10:10:00.000Z', '1999-01-01T00:00:00Z']) {
@@ -103,7 +103,7 @@ describe('POST /api-tokens', () => {
 });
 
 describe('GET /api-tokens', () => {
-  it("200: the caller's own, oldest first, without the tokens, in pages; an administrator's own too", async () => {
+  it("200: lists only the caller's tokens, oldest first, without their values, in pages, for administrators too", async () => {
     const t = await createTestService();
     const [alice, admin] = [await t.user(), await t.admin()];
     t.clock.advance(1);
@@ -132,7 +132,7 @@ describe('POST /api-tokens, the 51st', () => {
     return all.map((r) => r.status);
   };
 
-  it('422, exactly, however many come at once; one that ends makes room, and other users have their own', async () => {
+  it('422 exactly at the limit, also for concurrent requests; a revoked token makes room, and each user has their own limit', async () => {
     const t = await createTestService();
     const [alice, bob] = [await t.user(), await t.user()];
     const statuses = await fill(t, alice);
@@ -150,7 +150,7 @@ describe('POST /api-tokens, the 51st', () => {
     expect([(await make(t, alice)).status, (await make(t, alice)).status]).toEqual([201, 422]);
   });
 
-  it('201 when others have expired: they give way', async () => {
+  it('201 if others have expired', async () => {
     const t = await createTestService();
     const alice = await t.user();
     await fill(t, alice, { expiresAt: '2030-01-15T10:20:00.000Z' });
@@ -162,7 +162,7 @@ describe('POST /api-tokens, the 51st', () => {
 });
 
 describe('DELETE /api-tokens/:id', () => {
-  it('204: it is over at once, on every instance, for decisions too', async () => {
+  it('204: ends the token immediately, on every instance, for decisions too', async () => {
     const t = await createTestService();
     const second = await createTestService({ sameDatabaseAs: t });
     const alice = await t.user();
@@ -177,7 +177,7 @@ describe('DELETE /api-tokens/:id', () => {
     expect((await t.call('GET', '/agents', { as: alice })).status).toBe(200);
   });
 
-  it("204: a token may end itself, and an administrator anybody's", async () => {
+  it('204: a token can revoke itself, and an administrator any token', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const own = (await make(t, alice)).body;
@@ -187,7 +187,7 @@ describe('DELETE /api-tokens/:id', () => {
     expect((await t.call('GET', '/agents', { as: hers.token })).status).toBe(401);
   });
 
-  it('404 for what is not there, not hers, or gone already', async () => {
+  it('404 for a token that does not exist, belongs to another user, or is already revoked', async () => {
     const t = await createTestService();
     const [alice, bob] = [await t.user(), await t.user()];
     const { id, token } = (await make(t, bob)).body;

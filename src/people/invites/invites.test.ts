@@ -18,7 +18,7 @@ const accept = async (email: string, inviteToken?: string) =>
   });
 
 describe('POST /invites', () => {
-  it('201: mailed, and the link shown once; stored as a hash', async () => {
+  it('201: mails the link, shows it once, and stores its hash', async () => {
     const email = address();
     const { t, admin, r, token } = await invite({ email });
     expect(r.status).toBe(201);
@@ -44,7 +44,7 @@ describe('POST /invites', () => {
     ).not.toContain(token.slice(4));
   });
 
-  it('400, 422 for a taken address and an unknown tenant, 409 where sign-up is closed', async () => {
+  it('400, 422 for an address in use and an unknown tenant, 409 where sign-up is closed', async () => {
     for (const email of ['', 'x', 'a@example.com\r\nBcc: b@example.com'])
       expect((await invite({ email })).r.body.error.details.issues[0].path).toBe('email');
     const { t } = await shared();
@@ -57,7 +57,7 @@ describe('POST /invites', () => {
     ).toBe('INVITES_CLOSED');
   });
 
-  it('without mail the link is there all the same, in production too', async () => {
+  it('returns the link without mail too, in production as well', async () => {
     const t = await createTestService({ production: true, config: { users: { signUp: 'invite' } } });
     const email = address();
     const { body } = await t.call('POST', '/invites', { as: await t.admin(), body: { email, role: 'admin' } });
@@ -69,7 +69,7 @@ describe('POST /invites', () => {
 });
 
 describe('accepting an invitation', () => {
-  it('200: role and tenant of the invitation, a verified address, signed in at once', async () => {
+  it('200: role and tenant of the invitation, a verified address, and a session', async () => {
     const { t } = await shared();
     const email = address();
     const tenantId = await t.tenant();
@@ -84,7 +84,7 @@ describe('accepting an invitation', () => {
     expect([again.status, again.body.error.code]).toEqual([403, 'INVITE_INVALID']);
   });
 
-  it('of 20 at once exactly one makes the account', async () => {
+  it('exactly one of 20 concurrent requests creates the account', async () => {
     const email = address();
     const { token } = await invite({ email });
     const all = await Promise.all(Array.from({ length: 20 }, () => accept(email, token)));
@@ -110,7 +110,7 @@ describe('accepting an invitation', () => {
       expect((await accept(email, token)).body.error.code).toBe('INVITE_INVALID');
   });
 
-  it('403 once the administrator who invited is one no longer, or deleted', async () => {
+  it('403 after the inviting administrator lost the role or was deleted', async () => {
     for (const end of [
       ({ t, admin }: Awaited<ReturnType<typeof invite>>, root: string) =>
         t.call('PATCH', `/users/${admin.id}`, { as: root, body: { role: 'user' } }),
@@ -126,7 +126,7 @@ describe('accepting an invitation', () => {
     }
   });
 
-  it('403 when the role was lost in another way, too', async () => {
+  it('403 after the role was lost by another path', async () => {
     const email = address();
     const { t, admin, token } = await invite({ email, role: 'admin' });
     const write = t.legate.platform.database.write;
@@ -136,7 +136,7 @@ describe('accepting an invitation', () => {
     expect((await accept(email, token)).body.error.code).toBe('INVITE_INVALID');
   });
 
-  it('200 when an administrator of the embedding application invited', async () => {
+  it('200 if an administrator of the embedding application invited', async () => {
     const t = await createTestService({
       config: { users: { signUp: 'invite' } },
       authenticate: (request) =>

@@ -12,8 +12,8 @@ import { type PersonCalling, withPasswordCheck } from './password-check.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
 
 /**
- * Sets a new password with the old one in hand. Every other session of the person ends at once, and so do trusted devices, links that are
- * out, and sign-ins that wait for a second factor. 401 INVALID_PASSWORD; 403 FORBIDDEN without a session.
+ * Changes a password, given the old one. All other sessions of the user end immediately, as do trusted devices, unused
+ * links and pending sign-ins. 401 INVALID_PASSWORD; 403 FORBIDDEN without a session.
  */
 export async function changePassword(
   platform: Platform,

@@ -29,7 +29,7 @@ const accounts = async (t: TestService) =>
   (await t.legate.platform.database.read.selectFrom('users').select('id').execute()).length;
 
 describe('breach.enabled', () => {
-  it('422 PASSWORD_BREACHED at sign-up, at set-up and from legate.users.create, and no account is made', async () => {
+  it('422 PASSWORD_BREACHED at sign-up, at set-up and from legate.users.create, and no account is created', async () => {
     const { t } = await serve({});
     const r = await signUp(t, BREACHED);
     expect([r.status, r.body.error.code, r.body.error.details]).toEqual([422, 'PASSWORD_BREACHED', { count: 42 }]);
@@ -50,12 +50,12 @@ describe('breach.enabled', () => {
     expect((await t.call('POST', '/setup', { body: { ...setup, password: GOOD } })).status).toBe(200);
   });
 
-  it('compares a password in the form in which it is stored', async () => {
+  it('looks up a password in the form in which it is hashed', async () => {
     const { t } = await serve({});
     expect((await signUp(t, 'ﬁnancial password')).body.error.code).toBe('PASSWORD_BREACHED');
   });
 
-  it('is asked of nobody when it is off, which is the default', async () => {
+  it('makes no look-up if it is off, which is the default', async () => {
     const { t, server } = await serve({ enabled: false });
     expect((await signUp(t, BREACHED)).status).toBe(200);
     expect(server.asked).toEqual([]);
@@ -63,7 +63,7 @@ describe('breach.enabled', () => {
     await expect(t.legate.breach.enforce(BREACHED)).rejects.toBeInstanceOf(LegateError);
   });
 
-  it('is not asked before the request is known to be well formed', async () => {
+  it('makes no look-up for an invalid request', async () => {
     const { t, server } = await serve({});
     expect((await signUp(t, 'short')).status).toBe(400);
     expect(server.asked).toEqual([]);
@@ -71,7 +71,7 @@ describe('breach.enabled', () => {
 });
 
 describe('breach.mode warn', () => {
-  it('200 with a header that says so, and a line in the log', async () => {
+  it('200 with a warning header, and a line in the log', async () => {
     const lines: [object, string][] = [];
     const log = {
       debug: () => {},
@@ -86,14 +86,14 @@ describe('breach.mode warn', () => {
     expect((await signUp(t, GOOD)).headers.get('legate-warning')).toBeNull();
   });
 
-  it('says nothing below breach.minBreachCount', async () => {
+  it('does not warn below breach.minBreachCount', async () => {
     const { t } = await serve({ mode: 'warn', minBreachCount: 43 });
     expect((await signUp(t, BREACHED)).headers.get('legate-warning')).toBeNull();
   });
 });
 
 describe('while the look-up fails', () => {
-  it('a password passes, and with breach.failClosed it is 503 PASSWORD_CHECK_UNAVAILABLE', async () => {
+  it('accepts a password, or answers 503 PASSWORD_CHECK_UNAVAILABLE with breach.failClosed', async () => {
     const open = await serve({});
     open.server.answer = (res) => void res.destroy();
     expect((await signUp(open.t, BREACHED)).status).toBe(200);
@@ -106,7 +106,7 @@ describe('while the look-up fails', () => {
 });
 
 describe('users.validatePassword', () => {
-  it('is asked with the password and whose it is going to be', async () => {
+  it('is called with the password and its user', async () => {
     const asked: unknown[] = [];
     const t = await createTestService({ validatePassword: (...args) => void asked.push(args) });
     expect((await t.call('POST', '/sign-up', { body: { email: 'Ada@example.com', password: GOOD } })).status).toBe(200);
@@ -138,7 +138,7 @@ describe('users.validatePassword', () => {
     expect(await accounts(t)).toBe(0);
   });
 
-  it('may be part of the configuration, and may ask the breach check', async () => {
+  it('can be part of the configuration, and can call the breach check', async () => {
     const server = await openRangeServer({ [BREACHED]: 42 });
     let enforce: (password: string) => Promise<void>;
     const place = await newTestDatabase();

@@ -27,11 +27,11 @@ const reset = (p: Person, token: string, newPassword = NEW) =>
   p.t.call('POST', '/password/reset', { body: { token, newPassword } });
 const askForReset = (p: Person, body: object = {}) => mailedToken(p, '/password/forgot', body);
 
-/** Passwords that are refused with 400, and what is wrong with them. */
+/** Passwords that are refused with 400, and the problem of each. */
 const BAD = ['', '1234567', 'x'.repeat(1025), `${'ä'.repeat(512)}x`, '12345678\ud800'];
 
 describe('POST /password/change', () => {
-  it('200: the new password holds, the old one does not, every other session ends, this one stays', async () => {
+  it('200: only the new password is valid, and all other sessions end', async () => {
     const p = await person();
     const other = (await signIn(p)).body.token;
     const r = await change(p, { currentPassword: PASSWORD, newPassword: NEW });
@@ -42,7 +42,7 @@ describe('POST /password/change', () => {
     expect((await p.box.next(p.email)).subject).toMatch(/^Your password for \w+ was changed$/);
   });
 
-  it('ends links that are out, trusted devices and sign-ins that wait for a second factor', async () => {
+  it('ends unused links, trusted devices and sign-ins that wait for a second factor', async () => {
     const p = await person();
     const link = await mailedToken(p, '/magic-link');
     const resetToken = await askForReset(p);
@@ -63,7 +63,7 @@ describe('POST /password/change', () => {
     expect(again.body.twoFactorRequired).toBe(true);
   });
 
-  it('400 for a bad new password, 401 for a wrong current one or none, 403 without a session', async () => {
+  it('400 for an invalid new password, 401 for a wrong or missing current one, 403 without a session', async () => {
     const p = await person();
     for (const newPassword of BAD) {
       const r = await change(p, { currentPassword: PASSWORD, newPassword });
@@ -86,7 +86,7 @@ describe('POST /password/change', () => {
     expect([(await signIn(p)).status, await isSignedIn(p)]).toEqual([200, true]);
   });
 
-  it('of many at once exactly one changes it', async () => {
+  it('exactly one of many concurrent changes succeeds', async () => {
     const p = await person();
     const all = await Promise.all(
       Array.from({ length: 10 }, (_, i) => change(p, { currentPassword: PASSWORD, newPassword: `${NEW} ${i}` })),
@@ -96,7 +96,7 @@ describe('POST /password/change', () => {
 });
 
 describe('POST /password/forgot', () => {
-  it('200, the same whether there is an account or not, and mail only to who has one', async () => {
+  it('200, the same with or without an account, and mail only to an account', async () => {
     const p = await person();
     expect(await askForReset(p)).toMatch(/^lgo_/);
     const unknown = await p.t.call('POST', '/password/forgot', { body: { email: 'nobody@example.com' } });
@@ -105,7 +105,7 @@ describe('POST /password/forgot', () => {
     expect(p.box.mails.flatMap((m) => m.to)).not.toContain('nobody@example.com');
   });
 
-  it('leads to callbackURL, with the token, when that is trusted; 400 elsewhere', async () => {
+  it('links to a trusted callbackURL, with the token; 400 for any other', async () => {
     const p = await person();
     await p.t.call('POST', '/password/forgot', {
       body: { email: p.email, callbackURL: 'https://app.example.com/new?a=b&token=x#y' },
@@ -116,7 +116,7 @@ describe('POST /password/forgot', () => {
     await expectForeignUrlsRefused(p, '/password/forgot', { email: p.email });
   });
 
-  it('leads to no path of our own origin but those of users.resetPages', async () => {
+  it('links to no path of its own origin except those of users.resetPages', async () => {
     const mails: Mail[] = [];
     const t = await createTestService({
       config: { users: { resetPages: ['/app/reset'] } },
@@ -160,7 +160,7 @@ describe('GET /password/reset', () => {
     expect(shown).toEqual([401, ...Array(10).fill(200)]);
   });
 
-  it('200: a form, as long as the link is good; 401 afterwards', async () => {
+  it('200: a form while the link is valid; 401 afterwards', async () => {
     const p = await person();
     const token = await askForReset(p);
     for (let i = 0; i < 2; i++) {
@@ -186,7 +186,7 @@ describe('GET /password/reset', () => {
 });
 
 describe('POST /password/reset', () => {
-  it('200: every session ends, the address is verified, other links end, and nobody is signed in', async () => {
+  it('200: ends all sessions and other links, verifies the address, and signs nobody in', async () => {
     const p = await person();
     const [first, second] = [await askForReset(p), await askForReset(p)];
     const link = await mailedToken(p, '/magic-link');
@@ -210,7 +210,7 @@ describe('POST /password/reset', () => {
     expect((await signIn(p, NEW)).body.twoFactorRequired).toBe(true);
   });
 
-  it('400 for a bad password, which leaves the link as it was', async () => {
+  it('400 for an invalid password, which leaves the link valid', async () => {
     const p = await person();
     const token = await askForReset(p);
     for (const newPassword of BAD)
@@ -218,7 +218,7 @@ describe('POST /password/reset', () => {
     expect((await reset(p, token)).status).toBe(200);
   });
 
-  it('401 after an hour, after use, and for what is no link', async () => {
+  it('401 after an hour, after use, and for an unknown token', async () => {
     const p = await person();
     const [old, link] = [await askForReset(p), await mailedToken(p, '/magic-link')];
     p.t.clock.advance(60 * 60_000);
@@ -231,7 +231,7 @@ describe('POST /password/reset', () => {
     expect((await reset(p, fresh)).status).toBe(200);
   });
 
-  it('of many at once exactly one sets it', async () => {
+  it('exactly one of many concurrent resets succeeds', async () => {
     const p = await person();
     const token = await askForReset(p);
     const all = await Promise.all(Array.from({ length: 10 }, (_, i) => reset(p, token, `${NEW} ${i}`)));
@@ -240,7 +240,7 @@ describe('POST /password/reset', () => {
     expect((await signIn(p, `${NEW} ${winner}`)).status).toBe(200);
   });
 
-  it("the embedder's rule is asked, and a refusal leaves the link as it was", async () => {
+  it('calls users.validatePassword, and a refusal leaves the link valid', async () => {
     const asked: unknown[] = [];
     const { box } = await shared();
     const t = await createTestService({

@@ -18,7 +18,7 @@ const form = (fields: Record<string, string>) => ({
 });
 
 describe('ensureFirstAdmin', () => {
-  it('makes the administrator of the configuration, once', async () => {
+  it('creates the configured administrator once', async () => {
     const t = await createTestService({ config: { admin: root } });
     expect(t.legate.firstAdmin).toEqual({ kind: 'created', email: root.email });
     const again = await createTestService({ config: { admin: root }, sameDatabaseAs: t });
@@ -28,7 +28,7 @@ describe('ensureFirstAdmin', () => {
     expect([r.status, r.body.user.role]).toEqual([200, 'admin']);
   });
 
-  it('makes none where only one of the two is set', async () => {
+  it('creates none if only one of the two options is set', async () => {
     for (const admin of [{ email: root.email }, { password: root.password }]) {
       const t = await createTestService({ config: { admin } });
       expect(t.legate.firstAdmin).toBeUndefined();
@@ -36,14 +36,14 @@ describe('ensureFirstAdmin', () => {
     }
   });
 
-  it('refuses what could not be signed up with', async () => {
+  it('refuses values that sign-up would refuse', async () => {
     const wrong = { admin: { email: 'root@localhost', password: '1234567' } };
     await expect(createTestService({ config: wrong })).rejects.toThrow(
       /admin\.email.*must be an e-mail address.*admin\.password.*at least 8 characters/s,
     );
   });
 
-  it('of several instances that start at once one makes it', async () => {
+  it('exactly one of several starting instances creates it', async () => {
     const t = await createTestService();
     const second = await createTestService({ sameDatabaseAs: t });
     const configured = [t, second, t, second].map(({ legate: { platform } }) => ({
@@ -55,7 +55,7 @@ describe('ensureFirstAdmin', () => {
     expect(await t.legate.platform.database.read.selectFrom('users').select('id').execute()).toHaveLength(1);
   });
 
-  it('gives a link under the base URL, of which only a hash is stored', async () => {
+  it('returns a link under the base URL and stores only its hash', async () => {
     const { t, url, token } = await withLink({ config: { baseUrl: 'https://legate.example' } });
     expect(url).toMatch(/^https:\/\/legate\.example\/setup\?token=lgu_[A-Za-z0-9_-]{49}$/);
     expect(
@@ -63,7 +63,7 @@ describe('ensureFirstAdmin', () => {
     ).not.toContain(token.slice(4));
   });
 
-  it('gives no link once there is a user, and one while there are only bare records', async () => {
+  it('returns no link once there is a user; records without credentials do not count', async () => {
     const t = await createTestService({ authenticate: () => ({ userId: 'ext-1' }) });
     await t.call('GET', '/auth/session');
     expect((await ensureFirstAdmin(t.legate.platform)).kind).toBe('setupLink');
@@ -87,7 +87,7 @@ describe('GET /setup', () => {
     expect(r.text).not.toContain('<script');
   });
 
-  it('410: a page that says so, without a link, with a wrong one and after 15 minutes, and nothing of it is echoed', async () => {
+  it('410 with a page, without a token, with a wrong one and after 15 minutes, and echoes nothing', async () => {
     const { t, token } = await withLink();
     t.clock.advance(15 * 60_000 - 1);
     expect((await t.call('GET', `/setup?token=${token}`)).status).toBe(200);
@@ -104,7 +104,7 @@ describe('GET /setup', () => {
 });
 
 describe('POST /setup', () => {
-  it('200: as JSON, makes the administrator and signs in; the link is used up', async () => {
+  it('200 for JSON: creates the administrator, signs in, and consumes the link', async () => {
     const { t, token } = await withLink({ production: true });
     const r = await t.call('POST', '/setup', { body: { token, ...root } });
     expect(r.status).toBe(200);
@@ -116,7 +116,7 @@ describe('POST /setup', () => {
     expect((await t.call('GET', `/setup?token=${token}`)).status).toBe(410);
   });
 
-  it('200: as form, answered with a page and the cookie', async () => {
+  it('200 for a form: answers with a page and the cookie', async () => {
     const { t, token } = await withLink();
     const r = await t.call('POST', '/setup', form({ token, ...root, email: 'o&apos@example.com' }));
     expect(r.status).toBe(200);
@@ -126,7 +126,7 @@ describe('POST /setup', () => {
     expect((await t.call('GET', '/auth/session', { headers: { cookie } })).body.user.role).toBe('admin');
   });
 
-  it('of 50 at once exactly one gets it, and every other link ends with it', async () => {
+  it('exactly one of 50 concurrent requests succeeds, and all other links end', async () => {
     const { t, token } = await withLink();
     const second = await ensureFirstAdmin(t.legate.platform);
     const all = await Promise.all(
@@ -146,13 +146,13 @@ describe('POST /setup', () => {
       [{ password: 'short' }, 'password'],
       [{ role: 'admin' }, 'role'],
       [{ token: 1 }, 'token'],
-    ])('as JSON: %j', async (wrong, path) => {
+    ])('for JSON: %j', async (wrong, path) => {
       const { t, token } = await withLink();
       const r = await t.call('POST', '/setup', { body: { token, ...root, ...wrong } });
       expect([r.status, r.body.error.details.issues[0].path]).toEqual([400, path]);
     });
 
-    it('as form: the page again, with what was wrong and what was typed, escaped, but never the password', async () => {
+    it('for a form: the page again, with the problem and the escaped input, never the password', async () => {
       const { t, token } = await withLink();
       const r = await t.call('POST', '/setup', form({ token, email: '"><b>x', password: 'sekret!' }));
       expect(r.status).toBe(400);
@@ -162,7 +162,7 @@ describe('POST /setup', () => {
       expect((await t.call('POST', '/setup', form({ token, ...root }))).status).toBe(200);
     });
 
-    it('as form: a field given twice', async () => {
+    it('for a form: a repeated field', async () => {
       const { t, token } = await withLink();
       const { raw, headers } = form({ token, ...root });
       expect((await t.call('POST', '/setup', { raw: `${raw}&email=b%40example.com`, headers })).status).toBe(400);
@@ -190,7 +190,7 @@ describe('POST /setup', () => {
     ).toBe(415);
   });
 
-  it('422 for an address that is taken; the link is still good', async () => {
+  it('422 for an address in use; the link remains valid', async () => {
     const { t, token } = await withLink();
     await t.call('POST', '/sign-up', { body: root });
     const r = await t.call('POST', '/setup', { body: { token, ...root } });

@@ -16,8 +16,8 @@ async function person(): Promise<{ t: TestService; id: string; email: string; to
   return { t, id: body.user.id, email, token: body.token };
 }
 
-describe('the events of signing in', () => {
-  it('auth.signin and auth.signout name person, session, method and address; only the person is shown them', async () => {
+describe('the events of a sign-in', () => {
+  it('auth.signin and auth.signout name user, session, method and address, and only the user sees them', async () => {
     const { t, id, email, token } = await person();
     const { body } = await t.call('POST', '/sign-in', { body: { email, password }, ip: '198.51.100.7' });
     await t.call('POST', '/sign-out', { as: body.token, ip: '198.51.100.7' });
@@ -32,7 +32,7 @@ describe('the events of signing in', () => {
     expect(events[2]?.data).toMatchObject({ userId: id, sessionId: events[1]?.data.sessionId });
   });
 
-  it('auth.failed has a hash of the address as it is compared, and the person where known', async () => {
+  it('auth.failed has a hash of the comparison form of the address, and the user if known', async () => {
     const { t, id, email } = await person();
     await t.call('POST', '/sign-in', { body: { email: ` ${email.toUpperCase()}`, password: 'wrong horse' } });
     await t.call('POST', '/sign-in', { body: { email: 'Nobody@Example.com', password } });
@@ -57,7 +57,7 @@ describe('the events of signing in', () => {
     expect(JSON.stringify(await eventsOf(t))).not.toContain(password);
   });
 
-  it('of attempts on unknown targets one a minute and method is an event, with how many were counted', async () => {
+  it('one failure a minute and method on unknown targets is an event, with the number counted before', async () => {
     const t = await createTestService();
     const failures = async () =>
       (await eventsOf(t)).filter((e) => e.type === 'auth.failed').map((e) => [e.data.method, e.data.countedBefore]);
@@ -78,20 +78,20 @@ describe('the events of signing in', () => {
     t.clock.advance(1);
     await attempts();
     expect((await failures()).slice(3)).toEqual(methods.map((method) => [method, 9]));
-    // What is about a known person is always an event.
+    // A failure that concerns a known user is always an event.
     await t.call('POST', '/sign-up', { body: { email: 'known@example.com', password } });
     for (let i = 0; i < 3; i++)
       await t.call('POST', '/sign-in', { body: { email: 'known@example.com', password: 'wrong horse' } });
     expect(await failures()).toHaveLength(9);
   });
 
-  it('names no client address where multiSession.trackIp is off', async () => {
+  it('has no client address if multiSession.trackIp is off', async () => {
     const t = await createTestService({ config: { multiSession: { trackIp: false } } });
     await t.call('POST', '/sign-in', { body: { email: 'nobody@example.com', password } });
     expect((await eventsOf(t)).map((e) => [e.type, e.data.ipAddress])).toEqual([['auth.failed', null]]);
   });
 
-  it('survives an address that no database takes', async () => {
+  it('accepts an address that no database can store', async () => {
     const { t } = await person();
     for (const email of ['a\u0000@example.com', '\ud800@example.com', '\udfff', 'x'.repeat(1024)])
       expect((await t.call('POST', '/sign-in', { body: { email, password } })).status).toBe(401);
@@ -99,7 +99,7 @@ describe('the events of signing in', () => {
 });
 
 describe('an address in another spelling', () => {
-  it('is the same account: case, full-width forms, ligatures, both ways of writing an international domain', async () => {
+  it('is the same account: case, full-width forms, ligatures, both spellings of an international domain', async () => {
     const t = await shared();
     const body = { email: 'office@bücher.example', password };
     expect((await t.call('POST', '/sign-up', { body })).status).toBe(200);
@@ -115,7 +115,7 @@ describe('an address in another spelling', () => {
     }
   });
 
-  it('is another account when it is written in other letters that look alike', async () => {
+  it('is another account if written in look-alike letters', async () => {
     const t = await shared();
     expect((await t.call('POST', '/sign-up', { body: { email: 'paypal@example.org', password } })).status).toBe(200);
     for (const email of ['p\u0430ypal@example.org', 'paypa\u0131@example.org']) {
@@ -124,7 +124,7 @@ describe('an address in another spelling', () => {
     }
   });
 
-  it('400 for what turns into something else when it is compared', async () => {
+  it('400 for an address whose comparison form is not an address', async () => {
     const t = await shared();
     for (const email of ['a\uff20b@example.com', 'a@exam\u2024ple..com', 'a\u2100@example.com\uff0c'])
       expect([email, (await t.call('POST', '/sign-up', { body: { email, password } })).status]).toEqual([email, 400]);
@@ -143,7 +143,7 @@ describe('a password in another spelling', () => {
 });
 
 describe('deleting a user', () => {
-  it('takes with it everything that could sign in', async () => {
+  it('deletes everything that could sign in', async () => {
     const { t, id, email, token } = await person();
     await t.call('POST', '/totp/enable', { as: token, body: { password } });
     await t.call('POST', '/magic-link', { body: { email } });
@@ -166,8 +166,8 @@ describe('deleting a user', () => {
   });
 });
 
-describe('the time of a refusal', () => {
-  it('is that of a wrong password, for an unknown address, a user without a password and what is no password', async () => {
+describe('the time of a failed sign-in', () => {
+  it('is the same for a wrong password, an unknown address, a user without a password and an impossible password', async () => {
     const { t, email } = await person();
     const passwordless = await t.user();
     const tries = {

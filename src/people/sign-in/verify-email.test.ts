@@ -20,7 +20,7 @@ let count = 0;
 const verify = (p: Person, token: string) => p.t.call('POST', '/verify-email', { body: { token } });
 
 describe('POST /verify-email/send', () => {
-  it('200, the same for an account to verify, one that is verified, and none; mail only to the first', async () => {
+  it('200, the same for an unverified, a verified and an unknown address; mails only the first', async () => {
     const p = await signedUp(await plain());
     const token = await mailedToken(p, '/verify-email/send');
     expect((await verify(p, token)).body).toEqual({ status: true });
@@ -61,7 +61,7 @@ describe('/verify-email', () => {
     expect((await p.t.call('POST', '/verify-email', form({ token }))).status).toBe(401);
   });
 
-  it('401 after 24 hours and for what is no link', async () => {
+  it('401 after 24 hours and for an unknown token', async () => {
     const p = await signedUp(await plain());
     const token = await mailedToken(p, '/verify-email/send');
     p.t.clock.advance(24 * 3_600_000);
@@ -70,12 +70,12 @@ describe('/verify-email', () => {
   });
 });
 
-describe('where addresses have to be verified', () => {
+describe('where addresses must be verified', () => {
   const signUp = async (email: string, more: object = {}) =>
     (await strict()).t.call('POST', '/sign-up', { body: { email, password: PASSWORD, ...more } });
   const address = () => `strict${++count}@example.com`;
 
-  it('sign-up answers alike for a free address, a verified one and one that waits; the mail tells them apart', async () => {
+  it('sign-up answers alike for free, verified and unverified addresses; only the mails differ', async () => {
     const { t, box } = await strict();
     const email = address();
     const free = await signUp(email, { name: 'Ada' });
@@ -100,7 +100,7 @@ describe('where addresses have to be verified', () => {
     expect(tokenIn(third)).toBe('');
   });
 
-  it('whoever signed up before with an address that is not theirs has nothing once its mail is opened: what counts is the sign-up it was sent for', async () => {
+  it('an earlier sign-up with somebody else’s address loses to the sign-up whose mail is opened', async () => {
     const { t, box } = await strict();
     const email = address();
     const signIn = (password: string) => t.call('POST', '/sign-in', { body: { email, password } });
@@ -121,7 +121,7 @@ describe('where addresses have to be verified', () => {
     expect((await signIn(PASSWORD)).status).toBe(200);
   });
 
-  it('403 EMAIL_NOT_VERIFIED for who knows the password, 401 for who does not', async () => {
+  it('403 EMAIL_NOT_VERIFIED with the right password, 401 with a wrong one', async () => {
     const { t, box } = await strict();
     const email = address();
     await signUp(email);
@@ -139,7 +139,7 @@ describe('where addresses have to be verified', () => {
     );
   });
 
-  it('a magic link verifies as well', async () => {
+  it('a magic link verifies the address too', async () => {
     const { t, box } = await strict();
     const email = address();
     await signUp(email);
@@ -151,7 +151,7 @@ describe('where addresses have to be verified', () => {
     ).toBe(true);
   });
 
-  it('of 20 sign-ups at once one makes the account, and all are answered alike', async () => {
+  it('one of 20 concurrent sign-ups creates the account, and all are answered alike', async () => {
     const { t } = await strict();
     const email = address();
     const all = await Promise.all(Array.from({ length: 20 }, () => signUp(email)));
@@ -161,7 +161,7 @@ describe('where addresses have to be verified', () => {
     ).toHaveLength(1);
   });
 
-  it('takes as long for a taken address as for a free one', async () => {
+  it('takes the same time for an address in use as for a free one', async () => {
     const { t } = await strict();
     const taken = address();
     await signUp(taken);
@@ -190,7 +190,7 @@ describe('where addresses have to be verified', () => {
     ).rejects.toThrow('LEGATE_MAIL_URL');
   });
 
-  it('tells whoever has the address that somebody tried', async () => {
+  it('tells the owner of the address that somebody tried', async () => {
     const p = await signedUp(await plain());
     await signIn(p, 'wrong horse battery');
     expect((await eventsAbout(p, 'auth.failed')).at(-1)?.data).toMatchObject({

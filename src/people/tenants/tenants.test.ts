@@ -19,12 +19,12 @@ describe('POST /tenants', () => {
     ['Crème Brûlée', /^creme-brulee$/],
     ['株式会社', /^tenant-[0-9a-z]{10}$/],
     ['x'.repeat(200), /^x{52}$/],
-  ])('201: the slug of %j is made from the name', async (name, slug) => {
+  ])('201: derives the slug of %j from the name', async (name, slug) => {
     const t = await createTestService();
     expect((await t.call('POST', '/tenants', { as: await t.admin(), body: { name } })).body.slug).toMatch(slug);
   });
 
-  it('201: names may repeat, slugs made from them stay unique, 20 at once', async () => {
+  it('201: derived slugs are unique for equal names, also for 20 concurrent requests', async () => {
     const t = await createTestService();
     const admin = await t.admin();
     const all = await Promise.all(
@@ -62,7 +62,7 @@ describe('POST /tenants', () => {
     expect(statuses).toEqual([401, 401, 401, 403, 403, 403, 403, 403, 403]);
   });
 
-  it('422 for a slug that is taken, of 10 at once one gets it', async () => {
+  it('422 for a slug in use; exactly one of 10 concurrent requests gets it', async () => {
     const t = await createTestService();
     const admin = await t.admin();
     const all = await Promise.all(

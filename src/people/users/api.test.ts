@@ -4,7 +4,7 @@ import { createTestService } from '../../../test/support/service.ts';
 const root = { email: 'root@example.com', password: 'correct horse battery' };
 
 describe('legate.users', () => {
-  it('makes an administrator though sign-up is closed, and refuses what the endpoint refuses', async () => {
+  it('creates an administrator while sign-up is closed, with the same validation as the endpoint', async () => {
     const t = await createTestService({ config: { users: { signUp: 'closed' } } });
     const { users } = t.legate;
     const made = await users.create({ ...root, role: 'admin' });
@@ -17,7 +17,7 @@ describe('legate.users', () => {
     await expect(users.create({ ...root, password: 'short' })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
   });
 
-  it('lists beyond a page, reads, changes and deletes', async () => {
+  it('lists more than one page, reads, changes and deletes', async () => {
     const t = await createTestService();
     const { users, platform } = t.legate;
     const [admin, alice] = [await t.admin(), await t.user()];
@@ -43,7 +43,7 @@ describe('legate.users', () => {
 });
 
 describe('legate.apiTokens', () => {
-  it('makes, lists and ends tokens of any user', async () => {
+  it('creates, lists and revokes tokens of any user', async () => {
     const t = await createTestService();
     const { apiTokens } = t.legate;
     const alice = await t.user();

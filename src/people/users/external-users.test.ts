@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
 
-/** An application with its own sign-in: here a header says who it is. */
+/** An application with its own sign-in; here a header names the user. */
 const embedded = () =>
   createTestService({
     authenticate: async (request) => {
@@ -16,7 +16,7 @@ const create = (t: TestService, name: string, owner = `ext|${name}`) =>
   t.call('POST', '/agents', { ...as(name), body: { ownerId: owner, name: 'a', type: 'service' } });
 
 describe('a user of the embedding application', () => {
-  it("owns agents, asks about them, and sees nobody else's", async () => {
+  it('owns agents, asks about them, and cannot see those of others', async () => {
     const t = await embedded();
     const hers = (await create(t, 'alice')).body;
     const his = (await create(t, 'bob')).body;
@@ -31,7 +31,7 @@ describe('a user of the embedding application', () => {
     expect((await t.call('GET', '/agents', { as: hers.token })).body).toHaveLength(1);
   });
 
-  it('is an administrator when the application says so', async () => {
+  it('is an administrator if the application says so', async () => {
     const t = await embedded();
     const hers = (await create(t, 'alice')).body;
     expect((await t.call('GET', `/agents/${hers.id}`, as('root'))).status).toBe(200);
@@ -42,7 +42,7 @@ describe('a user of the embedding application', () => {
     expect((await t.call('GET', `/agents/${hers.id}`, as('root'))).body.status).toBe('revoked');
   });
 
-  it('has a bare record from its first call on, without a session', async () => {
+  it('gets a record without credentials with its first call, and no session', async () => {
     const t = await embedded();
     const all = await Promise.all(Array.from({ length: 10 }, () => t.call('GET', '/auth/session', as('root'))));
     for (const r of all)
@@ -53,7 +53,7 @@ describe('a user of the embedding application', () => {
     expect((await t.call('POST', '/sign-out', as('root'))).status).toBe(403);
   });
 
-  it('can make API tokens; what the application lends for a call does not stay in them', async () => {
+  it('can create API tokens, which do not keep a role granted for the call', async () => {
     const t = await embedded();
     const r = await t.call('POST', '/api-tokens', { ...as('root'), body: { name: 'ci' } });
     expect(r.status).toBe(201);
@@ -65,7 +65,7 @@ describe('a user of the embedding application', () => {
     expect((await t.call('GET', '/api-tokens', as('root'))).body).toHaveLength(1);
   });
 
-  it('may be proved by a Bearer token of the application', async () => {
+  it('can authenticate with a Bearer token of the application', async () => {
     const t = await embedded();
     expect((await t.call('GET', '/auth/session', { as: 'app-alice' })).body.user.id).toBe('ext|alice');
     const r = await t.call('GET', '/agents', { as: 'app-' });
@@ -74,7 +74,7 @@ describe('a user of the embedding application', () => {
     expect((await t.call('GET', '/agents', { headers: { authorization: 'Basic YTpi' } })).status).toBe(401);
   });
 
-  it('is not asked for when a credential of ours is there, even a bad one', async () => {
+  it('is not looked up if the request has a Legate credential, even an invalid one', async () => {
     const t = await embedded();
     const bob = await t.user();
     expect((await t.call('GET', '/auth/session', { as: bob, ...as('root') })).body.user.id).toBe(bob.id);
@@ -85,12 +85,12 @@ describe('a user of the embedding application', () => {
     );
   });
 
-  it('nobody: 401', async () => {
+  it('401 without a user', async () => {
     const t = await embedded();
     expect((await t.call('GET', '/agents')).status).toBe(401);
   });
 
-  it('a change that a browser sent from a foreign page is refused', async () => {
+  it('refuses a change that a browser sent from a page of another site', async () => {
     const t = await embedded();
     const send = async (headers: Record<string, string>) =>
       (await t.call('POST', '/api-tokens', { ...as('alice', headers), body: { name: 'x' } })).status;
@@ -108,7 +108,7 @@ describe('a user of the embedding application', () => {
     [{ userId: 7 }],
     [{}],
     [{ userId: 'a', role: 'root' }],
-  ])('%j from the application is its mistake: 500, and the log says so', async (answer) => {
+  ])('%j from the application is 500, with a line in the log', async (answer) => {
     const errors: unknown[] = [];
     const log = {
       debug: () => {},

@@ -23,7 +23,7 @@ const strict = withMailbox({ config: { users: { requireEmailVerification: true }
 const NEW = 'a better horse battery';
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
 
-/** An account with everything on it that lets its maker in again. */
+/** An account with everything through which its creator could get in again. */
 interface Equipped extends Person {
   readonly apiToken: string;
   readonly agent: { readonly id: string; readonly token: string };
@@ -31,7 +31,7 @@ interface Equipped extends Person {
   readonly secret: string;
 }
 
-/** Anybody can make this of an address that is not theirs. */
+/** What anybody can create with somebody else's address. */
 async function equip(p: Person): Promise<Equipped> {
   const { t } = p;
   const ok = async (path: string, body: object): Promise<Answered['body']> => {
@@ -51,7 +51,7 @@ async function equip(p: Person): Promise<Equipped> {
   return { ...p, apiToken, agent, accessToken: grant.access_token, secret };
 }
 
-/** What of it still works. */
+/** The parts that still work. */
 async function works(p: Equipped): Promise<Record<string, boolean>> {
   const { t } = p;
   const webhooks = t.legate.platform.database.read.selectFrom('webhooks').select('id').where('user_id', '=', p.id);
@@ -76,7 +76,7 @@ const all = (value: boolean): Record<string, boolean> => ({
   webhook: value,
 });
 
-/** How somebody proves an address; `as`: signed in as this person at the same time. */
+/** A way to verify an address; `as` is the user signed in at the same time. */
 const ways: [string, (p: Person, as?: string) => Promise<Answered>][] = [
   [
     'a magic link',
@@ -99,7 +99,7 @@ const resetting = async (p: Person, as?: string): Promise<Answered> =>
     body: { token: await mailedToken(p, '/password/forgot'), newPassword: NEW },
   });
 
-describe('the first proof of an address', () => {
+describe('the first verification of an address', () => {
   it.each([...ways, ['a password reset', resetting] as const])(
     'by %s ends all that was made before',
     async (_, prove) => {
@@ -121,7 +121,7 @@ describe('the first proof of an address', () => {
     },
   );
 
-  it('signs its owner in, who sets a password and has the agents again', async () => {
+  it('signs in its owner, who sets a password and controls the agents again', async () => {
     const p = await equip(await signedUp(await shared()));
     const token = await mailedToken(p, '/magic-link');
     const session = (await p.t.call('POST', '/magic-link/verify', { body: { token } })).body.token;
@@ -131,14 +131,14 @@ describe('the first proof of an address', () => {
     expect((await signIn(p, NEW)).status).toBe(200);
   });
 
-  it.each(ways)('by %s in a browser that is signed in to the account ends nothing', async (_, prove) => {
+  it.each(ways)('by %s in a browser that is signed in to the account, ends nothing', async (_, prove) => {
     const p = await equip(await signedUp(await shared()));
     expect((await prove(p, p.session)).status).toBe(200);
     expect(await works(p)).toEqual(all(true));
     expect((await p.t.legate.users.get(p.id)).emailVerified).toBe(true);
   });
 
-  it('counts the cookie of a page as well', async () => {
+  it('accepts the session cookie of a page too', async () => {
     const p = await signedUp(await shared());
     const token = await mailedToken(p, '/magic-link');
     const sent = form({ token });
@@ -152,7 +152,7 @@ describe('the first proof of an address', () => {
     expect([await isSignedIn(p), (await signIn(p)).status]).toEqual([true, 200]);
   });
 
-  it('is not changed by an API token, somebody else’s session, or one that has ended', async () => {
+  it('ignores an API token, a session of another user, and an ended session', async () => {
     const other = await signedUp(await shared());
     const credentials: ((p: Equipped) => string | Promise<string>)[] = [
       (p) => p.apiToken,
@@ -172,13 +172,13 @@ describe('the first proof of an address', () => {
     expect(await isSignedIn(other)).toBe(true);
   });
 
-  it('is the first one only: later ones end nothing', async () => {
+  it('later verifications end nothing', async () => {
     const p = await equip(await verified(await signedUp(await shared())));
     for (const [, prove] of ways.slice(0, 2)) expect((await prove(p)).status).toBe(200);
     expect(await works(p)).toEqual(all(true));
   });
 
-  it('of a link and the session’s end at once, what is ended stays ended', async () => {
+  it('a link and a concurrent end of the session leave everything ended', async () => {
     const p = await equip(await signedUp(await shared()));
     const token = await mailedToken(p, '/verify-email/send');
     const { ledger, database } = p.t.legate.platform;
@@ -194,8 +194,8 @@ describe('the first proof of an address', () => {
   });
 });
 
-describe('a reset of the password of a verified account', () => {
-  it('ends sessions, API tokens and grants, and says so; agents, webhooks and the second factor stay', async () => {
+describe('a password reset of a verified account', () => {
+  it('ends sessions, API tokens and grants, and mails what ended; agents, webhooks and the second factor remain', async () => {
     const p = await equip(await verified(await signedUp(await shared())));
     const token = await mailedToken(p, '/password/forgot');
     const page = await p.t.call('POST', '/password/reset', form({ token, newPassword: NEW }));
@@ -216,7 +216,7 @@ describe('a reset of the password of a verified account', () => {
 });
 
 describe('an invitation', () => {
-  it('is a proof: an account that others made meanwhile becomes that of the invited person', async () => {
+  it('verifies the address: an account that others created meanwhile becomes the invited person’s', async () => {
     const { t, box } = await shared();
     const admin = await t.admin();
     const tenantId = await t.tenant();
@@ -240,7 +240,7 @@ describe('an invitation', () => {
   });
 });
 
-describe('where addresses have to be verified', () => {
+describe('where addresses must be verified', () => {
   let count = 0;
   const signUp = async (email: string, password: string): Promise<void> => {
     const { t } = await strict();
@@ -267,7 +267,7 @@ describe('where addresses have to be verified', () => {
     expect(await both(email)).toEqual([401, 401]);
   });
 
-  it('a link that was asked for again confirms no password after a second sign-up, and the page leads to a new one', async () => {
+  it('a link requested again confirms no password after a second sign-up, and the page links to a new one', async () => {
     const { t, box } = await strict();
     const email = address();
     await signUp(email, EVE);
@@ -279,7 +279,7 @@ describe('where addresses have to be verified', () => {
     expect(await both(email)).toEqual([401, 401]);
   });
 
-  it('a link that was asked for again confirms the password of the only sign-up', async () => {
+  it('a link requested again confirms the password of the only sign-up', async () => {
     const { t, box } = await strict();
     const email = address();
     await signUp(email, PASSWORD);
@@ -290,7 +290,7 @@ describe('where addresses have to be verified', () => {
     expect(await both(email)).toEqual([401, 200]);
   });
 
-  it('each sign-up gets its mail, however many others have used the address; its own password is confirmed', async () => {
+  it('each sign-up with an address gets a mail that confirms its own password', async () => {
     const { t, box } = await strict();
     const email = address();
     await signUp(email, EVE);
@@ -309,7 +309,7 @@ describe('where addresses have to be verified', () => {
     expect(await both(email)).toEqual([401, 200]);
   });
 
-  it('keeps no more than ten links that were asked for: the newest replaces the oldest', async () => {
+  it('keeps ten requested links valid: the newest replaces the oldest', async () => {
     const { t, box } = await strict();
     const email = address();
     await signUp(email, PASSWORD);

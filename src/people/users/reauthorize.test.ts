@@ -35,14 +35,14 @@ async function scene(): Promise<Scene> {
   return { t, admin, other, tokenId: token.id, inviteId: invited.body.id };
 }
 
-describe('a right that ends while a request waits for its turn', () => {
+describe('a right that ends while a request waits', () => {
   it.each(changes)('%s changes nothing', async (_, request) => {
     const s = await scene();
     const { t, admin } = s;
     const { ledger } = t.legate.platform;
     const { read } = t.legate.platform.database;
     let answer: ReturnType<TestService['call']> | undefined;
-    // The request is proved with the credential that holds so far, and waits while this change ends the credential.
+    // The request is authenticated with a credential that is still valid, and waits while this change ends it.
     await ledger.change(SYSTEM, async (change) => {
       const waiting = vi.spyOn(ledger, 'change');
       const { method, path, body } = request(s);

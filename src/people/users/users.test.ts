@@ -4,7 +4,7 @@ import { createTestService, type TestService } from '../../../test/support/servi
 
 const ADA = { email: 'ada@example.com', password: 'correct horse battery' };
 
-/** Who may not call the routes of administrators. */
+/** Callers without administrator rights. */
 async function refusesOthers(t: TestService, method: string, path: string, body?: unknown): Promise<void> {
   const alice = await t.user();
   const admin = await t.admin();
@@ -22,7 +22,7 @@ async function refusesOthers(t: TestService, method: string, path: string, body?
 }
 
 describe('GET /users', () => {
-  it('200: everyone, ordered, and never a hash', async () => {
+  it('200: all users in order, without any hash', async () => {
     const t = await createTestService();
     const admin = await t.admin();
     const signedUp = (await t.call('POST', '/sign-up', { body: ADA })).body.user;
@@ -46,7 +46,7 @@ describe('GET /users', () => {
     expect(await ids(`role=admin&tenantId=${tenantId}`)).toEqual([]);
   });
 
-  it('200: in pages that lead to each other', async () => {
+  it('200: in pages', async () => {
     const t = await createTestService();
     const admin = await t.admin();
     for (let i = 0; i < 4; i++) await t.user();
@@ -100,7 +100,7 @@ describe('GET /users/:id', () => {
     },
   );
 
-  it('401 and 403, for somebody else and for oneself', async () => {
+  it('401 and 403, for another user and for the caller', async () => {
     const t = await createTestService();
     const alice = await t.user();
     await refusesOthers(t, 'GET', `/users/${alice.id}`);
@@ -109,7 +109,7 @@ describe('GET /users/:id', () => {
 });
 
 describe('PATCH /users/:id', () => {
-  it('200: name alone, and null takes it away', async () => {
+  it('200: changes only the name, and null removes it', async () => {
     const t = await createTestService();
     const [admin, alice] = [await t.admin(), await t.user()];
     const before = (await t.call('GET', `/users/${alice.id}`, { as: admin })).body;
@@ -121,7 +121,7 @@ describe('PATCH /users/:id', () => {
     expect((await t.call('PATCH', `/users/${alice.id}`, { as: admin, body: {} })).status).toBe(200);
   });
 
-  it('200: a role counts from the next call on, on every instance, decisions too', async () => {
+  it('200: a role takes effect with the next request, on every instance, for decisions too', async () => {
     const t = await createTestService();
     const second = await createTestService({ sameDatabaseAs: t });
     const [root, admin] = [await t.admin(), await t.admin()];
@@ -135,7 +135,7 @@ describe('PATCH /users/:id', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  it('200: agents go to the new tenant with their owner, those of others stay', async () => {
+  it('200: agents move to the new tenant with their owner, those of others do not', async () => {
     const t = await createTestService();
     const admin = await t.admin();
     const [alice, bob] = [await t.user(), await t.user()];
@@ -176,7 +176,7 @@ describe('PATCH /users/:id', () => {
     expect([r.status, r.body.error.code]).toEqual([400, 'VALIDATION_FAILED']);
   });
 
-  it('401 and 403, for oneself too', async () => {
+  it('401 and 403, for the caller too', async () => {
     const t = await createTestService();
     const alice = await t.user();
     await refusesOthers(t, 'PATCH', `/users/${alice.id}`, { role: 'admin' });
@@ -190,7 +190,7 @@ describe('PATCH /users/:id', () => {
     expect([r.status, r.body.error.code]).toEqual([404, 'USER_NOT_FOUND']);
   });
 
-  it('409: the last administrator stays one, of two who step down at once one stays', async () => {
+  it('409 for the last administrator; of two concurrent demotions one fails', async () => {
     const t = await createTestService();
     const [a, b] = [await t.admin(), await t.admin()];
     const both = await Promise.all(
@@ -200,7 +200,7 @@ describe('PATCH /users/:id', () => {
     expect(both.find((r) => r.status === 409)?.body.error.code).toBe('LAST_ADMIN');
   });
 
-  it('422: a tenant that is not there', async () => {
+  it('422 for an unknown tenant', async () => {
     const t = await createTestService();
     const [admin, alice] = [await t.admin(), await t.user()];
     for (const tenantId of ['tnt_00000000000000000000000000', 'x']) {
@@ -250,14 +250,14 @@ describe('DELETE /users/:id', () => {
     expect((await t.call('POST', '/sign-up', { body: ADA })).body.user.id).not.toBe(user.id);
   });
 
-  it('401 and 403, for oneself too', async () => {
+  it('401 and 403, for the caller too', async () => {
     const t = await createTestService();
     const alice = await t.user();
     await refusesOthers(t, 'DELETE', `/users/${alice.id}`);
     expect((await t.call('DELETE', `/users/${alice.id}`, { as: alice })).status).toBe(403);
   });
 
-  it('404, and of ten at once exactly one deletes', async () => {
+  it('404 for an unknown user; of ten concurrent requests exactly one deletes', async () => {
     const t = await createTestService();
     const [admin, alice] = [await t.admin(), await t.user()];
     await t.agent(alice);

@@ -7,7 +7,7 @@ const GOOD = 'correct horse battery';
 const ada = { email: 'ada.lovelace@example.com', password: GOOD };
 
 describe('common passwords', () => {
-  it('are known in any spelling of case and form', async () => {
+  it('are recognised in any case and Unicode form', async () => {
     for (const password of ['password', 'PassWord', '12345678', 'qwertyuiop', 'iloveyou', 'ｐａｓｓｗｏｒｄ'])
       expect([password, await isCommonPassword(password)]).toEqual([password, true]);
     for (const password of [GOOD, 'passwor', '', ' password', 'toString', '__proto__'])
@@ -28,14 +28,14 @@ describe('common passwords', () => {
     });
   });
 
-  it('stop the start when the first administrator is to have one', async () => {
+  it('stop the start if the configured administrator has one', async () => {
     const config = { admin: { email: 'root@example.com', password: '12345678' } };
     await expect(createTestService({ config })).rejects.toThrow(/admin\.password.*most common/s);
   });
 });
 
-describe('passwords made of what is known', () => {
-  it('are the words of the account with little else', () => {
+describe('passwords made of account data', () => {
+  it('consist mostly of words of the account', () => {
     const words = ['acme', ...wordsOfEmail('ada.lovelace@example.com')];
     for (const password of [
       'lovelace',

@@ -25,10 +25,10 @@ async function person(): Promise<Person> {
   return { t, email, id: body.user.id, session: body.token };
 }
 
-/** What an authenticator app shows; otplib is the oracle. */
+/** The code that an authenticator app shows; otplib is the oracle. */
 const codeAt = (secret: string, ms: number): string => generateSync({ secret, epoch: ms / 1000 });
 const codeNow = ({ t }: Person, secret: string): string => codeAt(secret, t.clock.now());
-/** A code of six digits that is none of those around now. */
+/** A six-digit code that is not valid around now. */
 const wrongCode = ({ t }: Person, secret: string): string => {
   const near = [-2, -1, 0, 1, 2].map((n) => codeAt(secret, t.clock.now() + n * STEP_MS));
   return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !near.includes(code)) as string;
@@ -40,7 +40,7 @@ async function begin(p: Person): Promise<{ secret: string; backupCodes: string[]
   return r.body;
 }
 
-/** Somebody whose second factor is on. The clock has moved on, so that the code of now is unused. */
+/** A user whose second factor is on. The clock has advanced, so that the current code is unused. */
 async function withTotp(): Promise<Person & { secret: string; backupCodes: string[] }> {
   const p = await person();
   const { secret, backupCodes } = await begin(p);
@@ -65,7 +65,7 @@ const INVALID_CODE = {
 };
 
 describe('POST /totp/enable', () => {
-  it('200: secret, address for the app and ten backup codes; nothing is on before the first code', async () => {
+  it('200: secret, URI for the app and ten backup codes; off until the first code', async () => {
     const p = await person();
     const { secret, totpURI, backupCodes } = await begin(p);
     expect(secret).toMatch(/^[A-Z2-7]{32}$/);
@@ -93,7 +93,7 @@ describe('POST /totp/enable', () => {
       expect(stored).not.toContain(plain);
   });
 
-  it('beginning again replaces what was begun', async () => {
+  it('a repeated set-up replaces the first', async () => {
     const p = await person();
     const [first, second] = [await begin(p), await begin(p)];
     expect(
@@ -122,8 +122,8 @@ describe('POST /totp/enable', () => {
   });
 });
 
-describe('POST /totp/verify by somebody who is signed in', () => {
-  it('200: the first right code switches it on, and the session goes on', async () => {
+describe('POST /totp/verify by a signed-in user', () => {
+  it('200: the first correct code switches it on, and the session continues', async () => {
     const p = await person();
     const { secret } = await begin(p);
     const r = await p.t.call('POST', '/totp/verify', {
@@ -136,7 +136,7 @@ describe('POST /totp/verify by somebody who is signed in', () => {
     expect(r.text).not.toContain(secret);
   });
 
-  it('works by cookie from our own pages only', async () => {
+  it('accepts a cookie only from pages of this service', async () => {
     const p = await person();
     const { secret } = await begin(p);
     const cookie = `${p.t.database.name}_session=${p.session}`;
@@ -146,7 +146,7 @@ describe('POST /totp/verify by somebody who is signed in', () => {
     expect((await from(p.t.legate.baseUrl)).body.token).toBe(p.session);
   });
 
-  it('401 for a wrong code and for a backup code; 409 when nothing was begun; 403 for an API token', async () => {
+  it('401 for a wrong code and for a backup code; 409 without a set-up; 403 for an API token', async () => {
     const p = await person();
     const reauthorize = (code: string) => p.t.call('POST', '/totp/verify', { as: p.session, body: { code } });
     const nothing = await reauthorize('123456');
@@ -165,7 +165,7 @@ describe('POST /totp/verify by somebody who is signed in', () => {
   });
 });
 
-describe('signing in with a second factor', () => {
+describe('sign-in with a second factor', () => {
   it('200: no session before the code, and one after', async () => {
     const p = await withTotp();
     const first = await signIn(p, { rememberMe: false });
@@ -194,7 +194,7 @@ describe('signing in with a second factor', () => {
     });
   });
 
-  it('takes the code of the step before and the one after, and none further away', async () => {
+  it('accepts the code of the previous and the next step, and none further away', async () => {
     for (const [steps, status] of [
       [-2, 401],
       [-1, 200],
@@ -208,7 +208,7 @@ describe('signing in with a second factor', () => {
     }
   });
 
-  it('takes no code twice, nor one older than the last', async () => {
+  it('accepts no code twice, nor one older than the last', async () => {
     const p = await withTotp();
     const code = codeNow(p, p.secret);
     const before = codeAt(p.secret, p.t.clock.now() - STEP_MS);
@@ -219,7 +219,7 @@ describe('signing in with a second factor', () => {
     }
   });
 
-  it('of 50 at once with one code exactly one signs in, be it with one first step or with many', async () => {
+  it('exactly one of 50 concurrent requests with one code signs in, with one first step or with many', async () => {
     const p = await withTotp();
     const tokens = [await firstStep(p), await firstStep(p), await firstStep(p), await firstStep(p), await firstStep(p)];
     const code = codeNow(p, p.secret);
@@ -236,7 +236,7 @@ describe('signing in with a second factor', () => {
     expect(after - before).toBe(1);
   });
 
-  it('a first step is good for ten minutes and once', async () => {
+  it('a first step is valid for ten minutes and once', async () => {
     const p = await withTotp();
     const [late, used] = [await firstStep(p), await firstStep(p)];
     expect((await verify(p, { code: codeNow(p, p.secret), twoFactorToken: used })).status).toBe(200);
@@ -248,7 +248,7 @@ describe('signing in with a second factor', () => {
       expect((await verify(p, { code: '123456', twoFactorToken })).body).toEqual(INVALID_CODE);
   });
 
-  it('five wrong codes end the first step, counted exactly when sent at once', async () => {
+  it('five wrong codes end the first step, counted exactly for concurrent requests', async () => {
     const p = await withTotp();
     const twoFactorToken = await firstStep(p);
     const all = await Promise.all(
@@ -268,7 +268,7 @@ describe('signing in with a second factor', () => {
     });
   });
 
-  it('429 after ten wrong codes in a row, however many first steps they used; a backup code still opens, and time heals', async () => {
+  it('429 after ten wrong codes in a row over any number of first steps, until the pause ends; a backup code still works', async () => {
     const p = await withTotp();
     for (let i = 0; i < 10; i++)
       expect((await verify(p, { code: wrongCode(p, p.secret), twoFactorToken: await firstStep(p) })).status).toBe(401);
@@ -281,7 +281,7 @@ describe('signing in with a second factor', () => {
     expect((await verify(p, { code: codeNow(p, p.secret), twoFactorToken: await firstStep(p) })).status).toBe(200);
   });
 
-  it('takes each backup code once, in any spelling, of many at once one', async () => {
+  it('accepts each backup code once, in any spelling, also for concurrent requests', async () => {
     const p = await withTotp();
     const [one, two] = p.backupCodes as [string, string];
     expect(
@@ -297,7 +297,7 @@ describe('signing in with a second factor', () => {
     expect(methods.slice(-2)).toEqual(['password+backup-code', 'password+backup-code']);
   });
 
-  it("somebody else's code is nothing", async () => {
+  it('refuses a code of another user', async () => {
     const [p, other] = [await withTotp(), await withTotp()];
     expect((await verify(p, { code: codeNow(p, other.secret), twoFactorToken: await firstStep(p) })).status).toBe(401);
     expect((await verify(p, { code: other.backupCodes[0], twoFactorToken: await firstStep(p) })).status).toBe(401);
@@ -314,7 +314,7 @@ describe('a trusted device', () => {
     return (device as string).split(';')[0] as string;
   };
 
-  it('needs no code for 30 days, for its person only', async () => {
+  it('needs no code for 30 days, only for its user', async () => {
     const [p, other] = [await withTotp(), await withTotp()];
     const cookie = await trust(p);
     expect((await signIn(p, { cookie })).body.token).toEqual(expect.any(String));
@@ -328,7 +328,7 @@ describe('a trusted device', () => {
 });
 
 describe('POST /totp/disable', () => {
-  it('200: signing in needs no code, and what waited for one is over', async () => {
+  it('200: sign-ins need no code, and pending ones end', async () => {
     const p = await withTotp();
     const waiting = await firstStep(p);
     const r = await p.t.call('POST', '/totp/disable', {
@@ -354,7 +354,7 @@ describe('POST /totp/disable', () => {
 });
 
 describe('DELETE /users/:id/second-factor', () => {
-  it('204: an administrator switches it off for who lost everything; 404 for nobody', async () => {
+  it('204: an administrator switches it off for a user; 404 for an unknown user', async () => {
     const p = await withTotp();
     const admin = await p.t.admin();
     const off = (id: string, as: { token: string } | string = admin) =>
