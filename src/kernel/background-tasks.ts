@@ -1,29 +1,29 @@
-const MAX_UNDER_WAY = 1000;
+const MAX_RUNNING = 1000;
 
-/** Work that no answer waits for: neither its time nor its failure is seen from outside. */
+/** Runs work that no response waits for, so that neither its duration nor its failure is visible to the caller. */
 export class BackgroundTasks {
   readonly #onError: (message: string, error: unknown) => void;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #running = new Set<Promise<void>>();
 
   constructor(onError: (message: string, error: unknown) => void) {
     this.#onError = onError;
   }
 
-  /** Begins after the caller's turn of the event loop. Beyond 1,000 at once work is dropped, which is logged. */
+  /** Starts the work in a later event-loop tick. Beyond 1,000 running tasks, work is dropped and the drop is logged. */
   run(what: string, work: () => Promise<void>): void {
-    if (this.#underWay.size >= MAX_UNDER_WAY) {
-      this.#onError(`${what}: too much is waiting, this one was dropped`, undefined);
+    if (this.#running.size >= MAX_RUNNING) {
+      this.#onError(`${what}: dropped, because too many background tasks are running`, undefined);
       return;
     }
     const task = new Promise<void>((resolve) => setImmediate(resolve))
       .then(work)
       .catch((error: unknown) => this.#onError(`${what} failed`, error))
-      .finally(() => this.#underWay.delete(task));
-    this.#underWay.add(task);
+      .finally(() => this.#running.delete(task));
+    this.#running.add(task);
   }
 
-  /** When nothing is under way any more. */
+  /** Resolves when no task is running. */
   async idle(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    while (this.#running.size > 0) await Promise.all(this.#running);
   }
 }

@@ -1,4 +1,4 @@
-/** A list in pieces of at most so many, for statements that take so many values. */
-export function* chunk<T>(list: readonly T[], most = 500): Generator<readonly T[]> {
-  for (let at = 0; at < list.length; at += most) yield list.slice(at, at + most);
+/** Splits a list into chunks of at most `size` items, for statements with a limited number of values. */
+export function* chunk<T>(list: readonly T[], size = 500): Generator<readonly T[]> {
+  for (let start = 0; start < list.length; start += size) yield list.slice(start, start + size);
 }

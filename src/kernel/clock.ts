@@ -1,4 +1,4 @@
-/** Time is an argument everywhere, so that tests turn the clock instead of sleeping. Milliseconds since the epoch. */
+/** Source of the current time in milliseconds since the epoch. Always injected, so that tests can use a fake clock. */
 export interface Clock {
   now(): number;
 }
@@ -13,7 +13,7 @@ export const DAY_MS = 24 * HOUR_MS;
 let lastMs = Number.NaN;
 let lastIso = '';
 
-/** ISO 8601 UTC with milliseconds, the only form in which a time leaves the service. */
+/** ISO 8601 in UTC with milliseconds, the format of every timestamp in a response. */
 export function isoTime(ms: number): string {
   if (ms !== lastMs) {
     lastIso = new Date(ms).toISOString();
@@ -22,5 +22,5 @@ export function isoTime(ms: number): string {
   return lastIso;
 }
 
-/** Number of the clock hour (UTC) that contains `ms`: the window of `maxCallsPerHour`. */
+/** Number of the clock hour (UTC) that contains `ms`. `maxCallsPerHour` counts per clock hour. */
 export const clockHour = (ms: number): number => Math.floor(ms / HOUR_MS);

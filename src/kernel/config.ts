@@ -2,22 +2,22 @@ import { z } from 'zod';
 import { wholeNumber } from './whole-number.ts';
 
 /**
- * One option of the configuration, declared once: its type, default, description, environment name and place in
- * docs/config.md all come from here.
+ * One configuration option, declared once. Its type, default, description, environment variable and entry in
+ * docs/config.md all derive from this.
  */
 export interface Option<T> {
   readonly option: true;
   readonly schema: z.ZodType<T>;
   readonly description: string;
-  /** The default, or how it is made from the rest of the configuration. */
+  /** Computes the default, which may depend on the rest of the configuration. */
   readonly fallback: ((context: DefaultsContext) => T) | undefined;
-  /** The default in words, for the docs. */
+  /** The default as the docs show it. */
   readonly fallbackText: string;
-  /** Turns the text of an environment variable into a value for the schema. */
+  /** Converts the text of an environment variable into a value for the schema. */
   readonly fromText: (text: string) => unknown;
-  /** A name other than the one derived from the path (PORT, HOST). */
+  /** Environment variable, if it is not derived from the path (PORT, HOST). */
   readonly env: string | undefined;
-  /** Masked wherever configuration is printed; may also come from a file named by `<NAME>_FILE`. */
+  /** Masked wherever configuration is printed. May also be read from the file that `<NAME>_FILE` names. */
   readonly secret: boolean;
 }
 
@@ -35,7 +35,7 @@ export type ValuesOf<S> = {
   -readonly [K in keyof S]: S[K] extends Option<infer T> ? T : S[K] extends Section ? ValuesOf<S[K]> : never;
 };
 
-/** What an embedder or legate.config.json passes: any part of the values. */
+/** Any subset of the values, as an embedder or legate.config.json passes them. */
 export type PartialValuesOf<S> = {
   -readonly [K in keyof S]?:
     | (S[K] extends Option<infer T> ? T : S[K] extends Section ? PartialValuesOf<S[K]> : never)
@@ -128,7 +128,7 @@ export function flatten(section: Section, path: string[] = []): FlatOption[] {
   });
 }
 
-/** All that is wrong with a configuration, each problem naming the variable or key to mend. */
+/** Every problem of a configuration. Each one names the variable or key to fix. */
 export class ConfigError extends Error {
   readonly problems: string[];
   constructor(problems: string[], title = 'The configuration is not valid:') {
@@ -141,10 +141,10 @@ export class ConfigError extends Error {
 export type Source = 'default' | 'file' | 'environment' | 'code';
 
 export interface Sources {
-  /** The content of legate.config.json. */
+  /** Content of legate.config.json. */
   file?: unknown;
   env?: Record<string, string | undefined>;
-  /** Values passed by an embedder: they win. */
+  /** Values passed by an embedder. They take precedence over all other sources. */
   code?: unknown;
   production?: boolean;
   readFile?: (path: string) => string;
@@ -156,8 +156,9 @@ export interface Loaded<S extends Section> {
 }
 
 /**
- * Builds the configuration: code over environment over file over default. Throws {@link ConfigError} with every problem
- * at once: an unknown `LEGATE_*` name, an unknown key, a value of the wrong form.
+ * Builds the configuration. Code takes precedence over the environment, the environment over the file, and the file
+ * over the defaults. Throws one {@link ConfigError} with every problem: unknown `LEGATE_*` variables, unknown keys, and
+ * invalid values.
  */
 export function loadConfig<S extends Section>(section: S, from: Sources): Loaded<S> {
   const problems: string[] = [];
@@ -165,7 +166,7 @@ export function loadConfig<S extends Section>(section: S, from: Sources): Loaded
   const sources = new Map<string, Source>();
   const found = new Map<string, unknown>();
 
-  const takeObject = (input: unknown, where: string, source: Source): void => {
+  const readObject = (input: unknown, where: string, source: Source): void => {
     const walk = (part: Section, value: unknown, path: string[]): void => {
       if (value === undefined) return;
       if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -186,7 +187,7 @@ export function loadConfig<S extends Section>(section: S, from: Sources): Loaded
     walk(section, input, []);
   };
 
-  takeObject(from.file, 'legate.config.json', 'file');
+  readObject(from.file, 'legate.config.json', 'file');
 
   const env = from.env ?? {};
   const known = new Map(flat.map((f) => [f.env, f]));
@@ -210,7 +211,7 @@ export function loadConfig<S extends Section>(section: S, from: Sources): Loaded
     }
   }
 
-  takeObject(from.code, 'createLegate', 'code');
+  readObject(from.code, 'createLegate', 'code');
 
   const serviceName = typeof found.get('service.name') === 'string' ? (found.get('service.name') as string) : 'legate';
   const context: DefaultsContext = { production: from.production ?? false, serviceName };
@@ -221,7 +222,8 @@ export function loadConfig<S extends Section>(section: S, from: Sources): Loaded
     const parsed = declared.schema.safeParse(given);
     if (!parsed.success)
       problems.push(
-        `${sources.get(key) === 'environment' ? name : `${key} (${name})`}: ${parsed.error.issues[0]?.message ?? 'is not valid'}`,
+        `${sources.get(key) === 'environment' ? name : `${key} (${name})`}: ` +
+          `${parsed.error.issues[0]?.message ?? 'is not valid'}`,
       );
     let at = values;
     for (const part of path.slice(0, -1)) at = (at[part] ??= {}) as Record<string, unknown>;
@@ -245,7 +247,7 @@ function didYouMean(name: string, names: string[]): string {
   return best && best[0] > 0.5 ? `; did you mean ${best[1]}?` : '';
 }
 
-/** The word that differs from `word` by the fewest edits, if by at most two. */
+/** Returns the word closest to `word` in edit distance, if that distance is at most two. */
 export function nearestWord(word: string, words: readonly string[]): string | undefined {
   const scored = words.map((other) => [edits(word, other), other] as const).sort((a, b) => a[0] - b[0]);
   const best = scored[0];

@@ -29,7 +29,7 @@ const problems = (from: Sources): string[] => {
 };
 
 describe('loadConfig', () => {
-  it('fills in every default, those that depend on the rest too', () => {
+  it('fills in every default, including those that depend on other options', () => {
     expect(load({}).values).toEqual({
       service: { name: 'legate' },
       http: { port: 3000, basePath: '/api/legate', trustedProxies: [] },
@@ -43,7 +43,7 @@ describe('loadConfig', () => {
     });
   });
 
-  it('lets code win over environment, environment over file, file over default, and says which it was', () => {
+  it('prefers code to environment, environment to file and file to default, and reports the source', () => {
     const file = { http: { port: 1, basePath: '/file', trustedProxies: ['10.0.0.1'] } };
     const env = { PORT: '2', LEGATE_HTTP_BASE_PATH: '/env' };
     const { values, sources } = load({ file, env, code: { http: { port: 3 } } });
@@ -53,7 +53,7 @@ describe('loadConfig', () => {
     ).toEqual(['code', 'environment', 'file', 'default']);
   });
 
-  it('makes the environment name from the path, unless the option has one of its own', () => {
+  it('derives the environment variable from the path, unless the option names its own', () => {
     expect(flatten(section).map((f) => f.env)).toEqual([
       'LEGATE_SERVICE_NAME',
       'PORT',
@@ -66,7 +66,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('reads numbers, booleans and lists from text', () => {
+  it('parses numbers, booleans and lists from text', () => {
     const env = {
       PORT: '8080',
       LEGATE_USERS_ALLOW_EXTERNAL_OWNERS: '1',
@@ -78,14 +78,14 @@ describe('loadConfig', () => {
     });
   });
 
-  it('takes an empty variable for none', () => {
+  it('treats an empty variable as unset', () => {
     expect(load({ env: { PORT: '', LEGATE_USERS_SIGN_UP: '' } }).values).toMatchObject({
       http: { port: 3000 },
       users: { signUp: 'open' },
     });
   });
 
-  it('reads a secret from the file that ..._FILE names, without its last line end', () => {
+  it('reads a secret from the file that ..._FILE names, without the final line break', () => {
     const readFile = (path: string) => (path === '/run/secrets/db' ? 'postgres://x\n' : '');
     expect(load({ env: { LEGATE_DATABASE_URL_FILE: '/run/secrets/db' }, readFile }).values.databaseUrl).toBe(
       'postgres://x',
@@ -95,25 +95,25 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('offers ..._FILE for secrets only', () => {
+  it('accepts ..._FILE for secrets only', () => {
     expect(problems({ env: { LEGATE_BASE_URL_FILE: '/etc/hostname' } })).toEqual([
       expect.stringContaining('LEGATE_BASE_URL_FILE is not a known option'),
     ]);
   });
 
-  it('names an unknown variable and the one that was meant', () => {
+  it('names an unknown variable and suggests the closest known one', () => {
     expect(problems({ env: { LEGATE_HTTP_TRUSTED_PROXY: '::1' } })).toEqual([
       expect.stringMatching(/^LEGATE_HTTP_TRUSTED_PROXY is not a known option; did you mean LEGATE_HTTP_/),
     ]);
   });
 
-  it('leaves the variables of others alone', () => {
+  it('ignores variables without our prefix', () => {
     expect(
       problems({ env: { PATH: '/bin', HOST_NAME: 'x', NODE_ENV: 'test', LEGATE_TEST_DATABASE: 'sqlite' } }),
     ).toEqual([]);
   });
 
-  it('names every problem at once, each by where it came from', () => {
+  it('reports every problem at once, each with its source', () => {
     const found = problems({
       env: { PORT: '70000', LEGATE_USERS_SIGN_UP: 'maybe' },
       file: { http: { ports: 1 }, nothing: {} },
@@ -129,7 +129,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('does not take inherited names for options', () => {
+  it('does not accept inherited property names as options', () => {
     expect(problems({ file: JSON.parse('{"__proto__":{"x":1},"constructor":{}}') })).toEqual([
       'legate.config.json: __proto__ is not a known option',
       'legate.config.json: constructor is not a known option',

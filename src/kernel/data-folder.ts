@@ -22,7 +22,7 @@ const Key = z.strictObject({
     .refine((key) => Buffer.from(key, 'base64url').length >= 32, { message: 'must be at least 32 bytes, base64url' }),
   createdAt: z.iso.datetime(),
 });
-/** Newest first: the first one signs, all of them verify. */
+/** Newest first. The first key signs; all of them verify. */
 const Keys = z.array(Key).min(1);
 const Secrets = z.strictObject({ signing: Keys, cookie: Keys, pepper: Keys });
 
@@ -36,8 +36,9 @@ const SECRETS_FILE = 'secrets.json';
 export const DATABASE_FILE = 'legate.db';
 
 /**
- * Creates the data folder (mode 0700, ignored by git) and its `secrets.json` (0600) if they do not exist, and returns the
- * secrets. Several starts at once all get the same secrets. Throws an error that names the file and never shows its content.
+ * Creates the data folder (mode 0700, ignored by git) and its `secrets.json` (0600) unless they exist, and returns the
+ * secrets. Concurrent starts all get the same secrets. Throws an error that names the file and never contains its
+ * content.
  */
 export function openDataFolder(dir: string): Secrets {
   createFolder(dir, { parents: true });
@@ -48,42 +49,42 @@ export function openDataFolder(dir: string): Secrets {
   return readSecrets(path);
 }
 
-/** Returns the secrets of an existing data folder; creates nothing. Throws as {@link openDataFolder} does. */
+/** Returns the secrets of an existing data folder and creates nothing. Throws like {@link openDataFolder}. */
 export const readDataFolder = (dir: string): Secrets => readSecrets(join(dir, SECRETS_FILE));
 
 /**
- * Adds a new key of each kind in front of the earlier ones, which stay valid for what they signed or sealed. The file is
- * replaced at once, so a service that starts meanwhile reads either the old keys or the new ones.
+ * Adds a new key of each kind in front of the existing ones, which stay valid for what they have signed or encrypted.
+ * The file is replaced atomically, so a service that starts at the same time reads either the old keys or the new ones.
  */
 export function rotateKeys(dir: string, kinds: readonly SecretKeyKind[]): { kind: SecretKeyKind; id: string }[] {
   const secrets = readDataFolder(dir);
   const added = kinds.map((kind) => ({ kind, key: newKey() }));
   for (const { kind, key } of added) secrets[kind].unshift(key);
   const path = join(dir, SECRETS_FILE);
-  const next = besideOf(path);
-  writeFileSync(next, rendered(secrets), { flag: 'wx', mode: 0o600 });
-  renameSync(next, path);
+  const temporary = temporaryName(path);
+  writeFileSync(temporary, serialize(secrets), { flag: 'wx', mode: 0o600 });
+  renameSync(temporary, path);
   return added.map(({ kind, key: { id } }) => ({ kind, id }));
 }
 
-/** A folder that cannot be used. The message is a sentence for people. */
+/** A folder that cannot be used. The message is a complete sentence for the operator. */
 export class FolderError extends Error {
   override readonly name = 'FolderError';
 }
 
-/** Folders that exist on their own file systems, in which nothing can be created. */
-const PSEUDO = ['/proc', '/sys', '/dev'];
+/** File systems of the kernel, in which no folder can be created. */
+const PSEUDO_FILE_SYSTEMS = ['/proc', '/sys', '/dev'];
 
 /**
- * Creates a folder (mode 0700). Missing parents are an error unless `parents` is given, so that a mistyped path makes no new
- * folder somewhere. Not Node's recursive mkdir, which never returns for some paths below /proc.
+ * Creates a folder (mode 0700). Throws if the parent is missing, unless `parents` is set, so that a mistyped path
+ * creates nothing. Does not use Node's recursive mkdir, which never returns for some paths below /proc.
  */
 export function createFolder(dir: string, { parents = false } = {}): void {
   const path = resolve(dir);
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found?.isDirectory()) return;
-  if (found) throw new FolderError(`${path} is a file. Name a folder.`);
-  if (PSEUDO.some((root) => path === root || path.startsWith(`${root}/`)))
+  const existing = statSync(path, { throwIfNoEntry: false });
+  if (existing?.isDirectory()) return;
+  if (existing) throw new FolderError(`${path} is a file. Name a folder.`);
+  if (PSEUDO_FILE_SYSTEMS.some((root) => path === root || path.startsWith(`${root}/`)))
     throw new FolderError(`${path} is on a file system of the kernel, where no folder can be created.`);
   const parent = dirname(path);
   if (parents) createFolder(parent, { parents });
@@ -92,7 +93,9 @@ export function createFolder(dir: string, { parents = false } = {}): void {
   mkdirSync(path, { mode: 0o700 });
 }
 
-/** Files and folders of a data folder that other users of the machine can open. None of them need exist. */
+/**
+ * Returns the files and folders of a data folder that other users of the machine can open. Missing ones are skipped.
+ */
 export function openToOthers(dir: string): string[] {
   return [dir, ...[SECRETS_FILE, DATABASE_FILE].map((name) => join(dir, name))].filter(
     (path) => existsSync(path) && (statSync(path).mode & 0o077) !== 0,
@@ -104,22 +107,25 @@ const newKey = (): Secrets['signing'][number] => ({
   key: randomBytes(32).toString('base64url'),
   createdAt: new Date().toISOString(),
 });
-const rendered = (secrets: Secrets): string => `${JSON.stringify(secrets, null, 2)}\n`;
+const serialize = (secrets: Secrets): string => `${JSON.stringify(secrets, null, 2)}\n`;
 /** A name in the same folder that no other process uses. */
-const besideOf = (path: string): string => `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
+const temporaryName = (path: string): string => `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
 
-/** Writes another file first and links it, which fails if the name exists: no process reads half a file, and the first wins. */
+/**
+ * Writes a temporary file and hard-links it, which fails if the name exists. So no process reads a partial file, and
+ * the first of several processes wins.
+ */
 function createSecrets(path: string): void {
-  const next = besideOf(path);
+  const temporary = temporaryName(path);
   const secrets: Secrets = { signing: [newKey()], cookie: [newKey()], pepper: [newKey()] };
-  writeFileSync(next, rendered(secrets), { flag: 'wx', mode: 0o600 });
+  writeFileSync(temporary, serialize(secrets), { flag: 'wx', mode: 0o600 });
   try {
-    linkSync(next, path);
+    linkSync(temporary, path);
   } catch (error) {
-    // A file system without hard links needs the plain exclusive create.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') copyFileSync(next, path, constants.COPYFILE_EXCL);
+    // On a file system without hard links, use an exclusive copy.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') copyFileSync(temporary, path, constants.COPYFILE_EXCL);
   } finally {
-    rmSync(next);
+    rmSync(temporary);
   }
 }
 
@@ -128,7 +134,7 @@ function readSecrets(path: string): Secrets {
   try {
     content = JSON.parse(readFileSync(path, 'utf8'));
   } catch {
-    throw new Error(`${path} cannot be read, or is not JSON.`);
+    throw new Error(`${path} cannot be read, or does not contain JSON.`);
   }
   const parsed = Secrets.safeParse(content);
   if (!parsed.success)

@@ -8,11 +8,11 @@ const scratch = mkdtempSync(join(tmpdir(), 'legate-folder-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 let count = 0;
-const newPlace = (): string => join(scratch, `data${++count}`, 'nested');
+const newFolder = (): string => join(scratch, `data${++count}`, 'nested');
 
 describe('openDataFolder', () => {
-  it('makes the folder 0700 and secrets.json 0600, each key 32 random bytes with an id', () => {
-    const dir = newPlace();
+  it('creates the folder with mode 0700 and secrets.json with 0600; each key has an id and 32 random bytes', () => {
+    const dir = newFolder();
     const { signing, cookie, pepper } = openDataFolder(dir);
     expect([mode(dir), mode(join(dir, 'secrets.json'))]).toEqual(['700', '600']);
     const keys = [signing, cookie, pepper].map((list) => list[0]);
@@ -23,13 +23,13 @@ describe('openDataFolder', () => {
     expect(readFileSync(join(dir, '.gitignore'), 'utf8')).toBe('*\n');
   });
 
-  it('gives the same secrets again', () => {
-    const dir = newPlace();
+  it('returns the same secrets when called again', () => {
+    const dir = newFolder();
     expect(openDataFolder(dir)).toEqual(openDataFolder(dir));
   });
 
-  it('refuses a broken file without showing what is in it', () => {
-    const dir = newPlace();
+  it('refuses an invalid file without showing its content', () => {
+    const dir = newFolder();
     openDataFolder(dir);
     const path = join(dir, 'secrets.json');
     for (const content of [
@@ -45,8 +45,8 @@ describe('openDataFolder', () => {
 });
 
 describe('openToOthers', () => {
-  it('names what other users of the machine can read', () => {
-    const dir = newPlace();
+  it('lists what other users of the machine can read', () => {
+    const dir = newFolder();
     expect(openToOthers(dir)).toEqual([]);
     openDataFolder(dir);
     expect(openToOthers(dir)).toEqual([]);

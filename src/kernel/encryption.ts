@@ -1,46 +1,46 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
-/** A key of the data folder's `secrets.json`: id, and 32 or more random bytes as base64url. Lists of them are newest first. */
+/** A key of `secrets.json`: its id, and at least 32 random bytes as base64url. Lists of keys are newest first. */
 export interface SealKey {
   readonly id: string;
   readonly key: string;
 }
 
-/** A key for one use only, so that what is made for one purpose means nothing to another (RFC 5869). */
-const derived = (key: SealKey, purpose: string): Buffer =>
+/** Derives a key for one purpose (RFC 5869), so that a value made for one purpose is invalid for every other. */
+const deriveKey = (key: SealKey, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', Buffer.from(key.key, 'base64url'), '', `legate ${purpose}`, 32));
 
 /**
- * Encrypts a text that has to be read again (AES-256-GCM with the newest key): `<key id>.<iv>.<ciphertext and tag>`. It opens
- * only for the same purpose and owner, so that a row copied to another user's is worth nothing.
+ * Encrypts a text that must be readable again, with AES-256-GCM and the newest key: `<key id>.<iv>.<ciphertext and
+ * tag>`. It decrypts only for the same purpose and owner, so a row copied to another user is useless.
  */
 export function seal(keys: readonly SealKey[], purpose: string, owner: string, plain: string): string {
   const key = keys[0] as SealKey;
   const iv = randomBytes(12);
-  const cipher = createCipheriv('aes-256-gcm', derived(key, purpose), iv).setAAD(Buffer.from(owner));
+  const cipher = createCipheriv('aes-256-gcm', deriveKey(key, purpose), iv).setAAD(Buffer.from(owner));
   const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
   return `${key.id}.${iv.toString('base64url')}.${sealed.toString('base64url')}`;
 }
 
-/** The text again. Throws when the key is gone from `keys`, or when anything was changed. */
+/** Decrypts the text. Throws if the key is missing from `keys`, or if any part was changed. */
 export function unseal(keys: readonly SealKey[], purpose: string, owner: string, sealed: string): string {
   const [id, iv = '', rest = ''] = sealed.split('.');
   const key = keys.find((k) => k.id === id);
-  if (!key) throw new Error(`secrets.json has no key ${id}, which something in the database was encrypted with.`);
+  if (!key) throw new Error(`secrets.json has no key ${id}, which a value in the database was encrypted with.`);
   const bytes = Buffer.from(rest, 'base64url');
-  const decipher = createDecipheriv('aes-256-gcm', derived(key, purpose), Buffer.from(iv, 'base64url'))
+  const decipher = createDecipheriv('aes-256-gcm', deriveKey(key, purpose), Buffer.from(iv, 'base64url'))
     .setAAD(Buffer.from(owner))
     .setAuthTag(bytes.subarray(-16));
   return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8');
 }
 
 /**
- * What is stored of a secret that is short enough to be guessed (codes of six digits): `<key id>.<HMAC-SHA-256>`, bound to its
- * purpose and owner. Worth nothing without secrets.json.
+ * Keyed hash of a secret that is short enough to guess, such as a six-digit code: `<key id>.<HMAC-SHA-256>`, bound to
+ * purpose and owner. It cannot be brute-forced without secrets.json.
  */
 export const keyedHash = (key: SealKey, purpose: string, owner: string, secret: string): string =>
-  `${key.id}.${createHmac('sha256', derived(key, purpose)).update(`${owner}\n${secret}`).digest('base64url')}`;
+  `${key.id}.${createHmac('sha256', deriveKey(key, purpose)).update(`${owner}\n${secret}`).digest('base64url')}`;
 
-/** The hash under each key that is known: one of them is what was stored. */
+/** The hash under each known key. The stored hash is one of them. */
 export const keyedHashes = (keys: readonly SealKey[], purpose: string, owner: string, secret: string): string[] =>
   keys.map((key) => keyedHash(key, purpose, owner, secret));

@@ -6,7 +6,7 @@ const key = (id: string) => ({ id, key: randomBytes(32).toString('base64url') })
 const [old, fresh] = [key('old'), key('fresh')];
 
 describe('seal', () => {
-  it('opens for its purpose and owner only', () => {
+  it('decrypts only for the same purpose and owner', () => {
     const sealed = seal([old], 'totp', 'usr_1', 'JBSWY3DP');
     expect(sealed).not.toContain('JBSWY3DP');
     expect(sealed).not.toBe(seal([old], 'totp', 'usr_1', 'JBSWY3DP'));
@@ -16,7 +16,7 @@ describe('seal', () => {
     expect(() => unseal([fresh], 'totp', 'usr_1', sealed)).toThrow(/no key old/);
   });
 
-  it('refuses what was changed or cut', () => {
+  it('refuses a changed or truncated value', () => {
     const [id, iv, rest = ''] = seal([old], 'totp', 'usr_1', 'JBSWY3DP').split('.');
     const flipped = Buffer.from(rest, 'base64url');
     flipped[0] = (flipped[0] as number) ^ 1;
@@ -26,7 +26,7 @@ describe('seal', () => {
 });
 
 describe('keyedHash', () => {
-  it('differs by key, purpose, owner and secret, and is found again under every key', () => {
+  it('differs by key, purpose, owner and secret, and is among the hashes under all keys', () => {
     const all = [
       keyedHash(old, 'otp', 'a', '123456'),
       keyedHash(fresh, 'otp', 'a', '123456'),

@@ -1,8 +1,8 @@
 import type { RefusalContext, RefusalReason } from './refusals.ts';
 
 /**
- * An error that has an answer: code, HTTP status and a public message, declared once in `defineErrors`.
- * `reason`, `context` and `cause` go to the log and never to the caller.
+ * An error with a code, an HTTP status and a public message, declared once with `defineErrors`. `reason`, `context` and
+ * `cause` go to the log and never to the caller.
  */
 export class LegateError extends Error {
   readonly code: string;
@@ -23,7 +23,7 @@ export class LegateError extends Error {
     this.headers = options.headers;
   }
 
-  /** Adds to what is logged with the error. */
+  /** Adds fields to the log line of the error. */
   inContext(context: RefusalContext): this {
     this.context = { ...this.context, ...context };
     return this;
@@ -50,10 +50,10 @@ export interface ErrorDeclaration {
   readonly message: string;
 }
 
-/** A declared error: call it to make one to throw; a route lists it among its `errors`. */
+/** A declared error. Call it to create the error to throw; list it in the `errors` of a route. */
 export type ErrorFactory = ErrorDeclaration & ((options?: ErrorOptionsOf) => LegateError);
 
-/** Declares errors once: `{ CODE: [status, 'public message'] }`. OpenAPI and docs/errors.md are made from these. */
+/** Declares errors: `{ CODE: [status, 'public message'] }`. OpenAPI and docs/errors.md are generated from these. */
 export function defineErrors<T extends Record<string, readonly [status: number, message: string]>>(
   declarations: T,
 ): { readonly [K in keyof T]: ErrorFactory } {
@@ -66,23 +66,25 @@ export function defineErrors<T extends Record<string, readonly [status: number, 
   return out as { readonly [K in keyof T]: ErrorFactory };
 }
 
-/** Errors that any route can answer. */
+/** Errors that any route can return. */
 export const CommonErrors = defineErrors({
   VALIDATION_FAILED: [400, 'The request is not valid.'],
   UNAUTHORIZED: [401, 'A valid credential is required.'],
   FORBIDDEN: [403, 'The credential does not allow this.'],
   SECOND_FACTOR_REQUIRED: [403, 'Set up a second factor first: POST /totp/enable, then POST /totp/verify.'],
-  NOT_FOUND: [404, 'Nothing is here.'],
-  METHOD_NOT_ALLOWED: [405, 'This method is not allowed here.'],
+  NOT_FOUND: [404, 'No such endpoint. See /docs.'],
+  METHOD_NOT_ALLOWED: [405, 'This endpoint does not support the method.'],
   PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The content type must be application/json.'],
-  RATE_LIMIT_EXCEEDED: [429, 'Too many requests. `details` and Retry-After say when to try again.'],
-  INTERNAL_ERROR: [500, 'Something went wrong on our side.'],
-  AUDIT_UNAVAILABLE: [503, 'The decision could not be recorded, so nothing is allowed. Try again.'],
+  RATE_LIMIT_EXCEEDED: [429, 'Too many requests. Retry-After and `details` say when to try again.'],
+  INTERNAL_ERROR: [500, 'An unexpected error occurred. The log of the service has the cause.'],
+  AUDIT_UNAVAILABLE: [503, 'The decision could not be recorded, so it is not allowed. Try again.'],
   STORAGE_UNAVAILABLE: [503, 'The database cannot be reached. Try again.'],
 });
 
-/** 401 for a credential that was sent and proves nothing (any more): the challenge then says `invalid_token` (RFC 6750, section 3.1). */
+/**
+ * 401 for a credential that was sent but is not valid. The challenge then has `invalid_token` (RFC 6750, section 3.1).
+ */
 export const invalidCredential = (reason: RefusalReason, context?: RefusalContext): LegateError =>
   CommonErrors.UNAUTHORIZED({
     reason,
@@ -96,7 +98,7 @@ export interface Issue {
   message: string;
 }
 
-/** Names of fields are the caller's own: a long one is not sent back whole. */
+/** The caller chooses field names, so long ones are truncated in the response. */
 const MAX_PATH_CHARS = 200;
 
 /** 400 VALIDATION_FAILED that names the fields. */

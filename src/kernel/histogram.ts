@@ -1,7 +1,10 @@
-/** Counts values by upper bounds, for a histogram of Prometheus. An observation costs a few nanoseconds and allocates nothing. */
+/**
+ * Counts values by upper bound, for a Prometheus histogram. An observation takes a few nanoseconds and allocates
+ * nothing.
+ */
 export class Histogram {
   readonly bounds: readonly number[];
-  /** Observations of each bound, not cumulated; the last one counts what is above every bound. */
+  /** Observations per bound, not cumulative. The last entry counts values above every bound. */
   readonly counts: number[];
   sum = 0;
 

@@ -1,6 +1,9 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Every kind of id and its prefix. An id is `<prefix>_` + 10 characters of time + 4 that count within the millisecond + 12 (60 bits) of randomness. */
+/**
+ * Every kind of id with its prefix. An id is `<prefix>_`, 10 characters of time, 4 of a counter within the millisecond,
+ * and 12 of randomness (60 bits).
+ */
 export const ID_PREFIXES = {
   user: 'usr',
   tenant: 'tnt',
@@ -25,7 +28,7 @@ export const ID_PREFIXES = {
 
 export type IdKind = keyof typeof ID_PREFIXES;
 
-/** Crockford base 32, lower case: sorts like the bits it encodes. */
+/** Crockford base 32 in lower case. Sorts like the bits that it encodes. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const CHARS = Array.from(ALPHABET);
 const PAIRS = CHARS.flatMap((a) => CHARS.map((b) => a + b));
@@ -59,14 +62,14 @@ function timePart(ms: number): string {
 
 const COUNTER_BITS = 20;
 
-/** The id of a kind that was made last: what it counted, in which millisecond. */
+/** The newest id of a kind: its millisecond and its count within it. */
 interface Last {
   ms: number;
   count: number;
 }
 const lastOf = new Map<IdKind, Last>();
 
-/** Counts within a millisecond, from a random start: ids that one process makes are in the order of their making. */
+/** Counts within a millisecond from a random start, so that ids of one kind and process are in order of creation. */
 function countPart(kind: IdKind, ms: number): string {
   let last = lastOf.get(kind);
   if (!last) lastOf.set(kind, (last = { ms: -1, count: 0 }));
@@ -76,23 +79,29 @@ function countPart(kind: IdKind, ms: number): string {
   return (PAIRS[last.count >>> 10] as string) + (PAIRS[last.count & 1023] as string);
 }
 
-/** In the lower half of what can be counted. */
+/** A start in the lower half of the counter's range, so that there is room to count. */
 const randomCount = (): number => (random10Bits() << 9) | (random10Bits() & 511);
 
-/** Ordered by millisecond and, of one kind and process, by its making within it; 60 bits beside that nobody can guess. */
+/**
+ * A new id. Ids are ordered by millisecond; within one, ids of the same kind and process are in order of creation. 60
+ * bits are random and cannot be guessed.
+ */
 export function newId(kind: IdKind, now: number): string {
-  return `${ID_PREFIXES[kind]}_${timePart(now)}${countPart(kind, now)}${randomPair()}${randomPair()}${randomPair()}${randomPair()}${randomPair()}${randomPair()}`;
+  return (
+    `${ID_PREFIXES[kind]}_${timePart(now)}${countPart(kind, now)}` +
+    `${randomPair()}${randomPair()}${randomPair()}${randomPair()}${randomPair()}${randomPair()}`
+  );
 }
 
-/** Whether a text has the form of such an id. What has not is the id of nothing, and is never sent to the database. */
+/** Whether a text has the form of an id of this kind. Anything else is not looked up in the database. */
 export const isId = (kind: IdKind, text: string): boolean =>
   text.startsWith(`${ID_PREFIXES[kind]}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(ID_PREFIXES[kind].length + 1));
 
-/** Where the ids of a kind begin that are made from a millisecond on: a bound for ranges of them, no id. */
+/** Lower bound of the ids of a kind created at or after a millisecond, for range queries. It is not a valid id. */
 export const firstIdFrom = (kind: IdKind, ms: number): string =>
   `${ID_PREFIXES[kind]}_${timePart(Math.min(Math.max(0, ms), 32 ** 10 - 1))}`;
 
-/** The millisecond in which an id was made. */
+/** The millisecond in which an id was created. */
 export function timeOfId(id: string): number {
   const at = id.indexOf('_') + 1;
   let ms = 0;

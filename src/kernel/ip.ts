@@ -1,6 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
-/** A strictly written IPv4 or IPv6 address in its canonical form (IPv4-mapped folded to IPv4), or undefined. */
+/**
+ * Parses an IPv4 or IPv6 address in strict notation. Returns its canonical form (IPv4-mapped becomes IPv4), or
+ * undefined.
+ */
 export function parseIp(text: string): string | undefined {
   if (
     ipaddr.IPv4.isValidFourPartDecimal(text) ||

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { type Issue, validationFailed } from './errors.ts';
 
-/** Deepest nesting of objects and arrays that a body may have. */
+/** Maximum nesting of objects and arrays in a body. */
 const MAX_DEPTH = 32;
 
 /**
- * Parses a JSON text strictly: duplicate keys, which JSON.parse would merge silently, are refused.
- * Linear in the text. Throws 400 VALIDATION_FAILED.
+ * Parses JSON strictly: duplicate keys, which JSON.parse would merge silently, are refused. Linear in the length of the
+ * text. Throws 400 VALIDATION_FAILED.
  */
 export function parseJson(text: string): unknown {
   let value: unknown;
@@ -14,7 +14,7 @@ export function parseJson(text: string): unknown {
     value = JSON.parse(text);
   } catch {
     throw validationFailed([
-      { path: '', message: text.trim() === '' ? 'the body is empty, JSON is expected' : 'the body is not valid JSON' },
+      { path: '', message: text.trim() === '' ? 'the body is empty; send JSON' : 'the body is not valid JSON' },
     ]);
   }
   if (membersInText(text) !== membersInValue(value, 0))
@@ -22,7 +22,7 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
-/** Colons outside strings: one for each member that was written. The text is known to be valid JSON. */
+/** Counts the members as written: colons outside strings. The text must be valid JSON. */
 function membersInText(text: string): number {
   let members = 0;
   for (let i = 0; i < text.length; i++) {
@@ -53,7 +53,7 @@ function membersInValue(value: unknown, depth: number): number {
 
 const isCleanText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed();
 
-/** A text that every database stores and gives back unchanged: no NUL, no lone surrogates. */
+/** A text that both databases store and return unchanged: without NUL and lone surrogates. */
 export const text = (max: number, min = 1) =>
   z.string().min(min).max(max).refine(isCleanText, { message: 'must not contain NUL or unpaired surrogates' });
 
@@ -77,7 +77,7 @@ function jsonProblem(value: unknown, path: string): Issue | undefined {
   }
 }
 
-/** A free-form JSON object, kept as it came, at most `maxBytes` of JSON. */
+/** A free-form JSON object of at most `maxBytes` bytes of JSON, kept unchanged. */
 export const jsonObject = (maxBytes: number) =>
   z
     .custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
@@ -92,16 +92,19 @@ export const jsonObject = (maxBytes: number) =>
     })
     .meta({ type: 'object', additionalProperties: true });
 
-/** A free-form JSON object in an answer, as it is stored. (`z.record` would lose a member that is called `__proto__`.) */
+/** A stored free-form JSON object in a response. `z.record` would drop a member named `__proto__`. */
 export const storedObject = z.custom<Record<string, unknown>>().meta({ type: 'object', additionalProperties: true });
 
 const INSTANT_EXPECTED = 'must be an ISO 8601 date-time with a time zone, such as 2030-01-31T12:00:00.000Z';
 const INSTANTS = [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })];
 
-/** Beyond, a time is written with more digits than it may be read with. */
+/** Later times have five-digit years, which this format cannot read back. */
 const END_OF_YEAR_9999 = Date.UTC(10_000, 0);
 
-/** An ISO 8601 date-time with a zone, its seconds left out or not (java.time leaves them out when they are zero), as milliseconds since the epoch. */
+/**
+ * An ISO 8601 date-time with a time zone, as milliseconds since the epoch. Seconds are optional, since java.time omits
+ * them when they are zero.
+ */
 export const isoInstant = z
   .string(INSTANT_EXPECTED)
   .refine((value) => INSTANTS.some((form) => form.safeParse(value).success), INSTANT_EXPECTED)
@@ -109,15 +112,15 @@ export const isoInstant = z
   .transform((value) => Date.parse(value))
   .refine((ms) => ms < END_OF_YEAR_9999, INSTANT_EXPECTED);
 
-/** For filters: a date-time with a zone, or a date, which is its midnight in UTC. */
+/** For filters: a date-time with a time zone, or a date, which means midnight UTC. */
 export const isoMoment = z.union([isoInstant, z.iso.date().transform((date) => Date.parse(`${date}T00:00:00.000Z`))], {
   error: 'must be an ISO 8601 date-time with a time zone, or a date',
 });
 
-/** How a time looks in an answer. */
+/** A timestamp in a response. */
 export const isoTimestamp = z.string().meta({ format: 'date-time' });
 
-/** zod issues as `details.issues`. */
+/** Converts zod issues into `details.issues`. */
 export function toIssues(error: z.ZodError, prefix = ''): Issue[] {
   return error.issues.slice(0, 20).flatMap((issue) => {
     const base = prefix ? [prefix] : [];
@@ -129,7 +132,7 @@ export function toIssues(error: z.ZodError, prefix = ''): Issue[] {
   });
 }
 
-/** Parses with a schema or throws 400 VALIDATION_FAILED naming every field that does not fit. */
+/** Parses with a schema. Throws 400 VALIDATION_FAILED that names every invalid field. */
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown, prefix = ''): z.output<S> {
   const result = schema.safeParse(value);
   if (!result.success) throw validationFailed(toIssues(result.error, prefix));

@@ -12,7 +12,7 @@ const issues = (run: () => unknown): unknown => {
 };
 
 describe('parseJson', () => {
-  it('gives what JSON.parse gives, for every JSON text without duplicate keys', () => {
+  it('returns what JSON.parse returns, for every JSON text without duplicate keys', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(4), (value, indent) => {
         const written = JSON.stringify(value, null, indent);
@@ -41,16 +41,16 @@ describe('parseJson', () => {
     expect(value['admin']).toBeUndefined();
   });
 
-  it('refuses what is no JSON, and an empty body by name', () => {
+  it('refuses text that is not JSON, and names an empty body', () => {
     for (const json of ['{', '{"a":}', "{'a':1}", '[1,]', 'NaN', '\u0000'])
       expect(
         issues(() => parseJson(json)),
         json,
       ).toEqual([{ path: '', message: 'the body is not valid JSON' }]);
-    expect(issues(() => parseJson(' \n'))).toEqual([{ path: '', message: 'the body is empty, JSON is expected' }]);
+    expect(issues(() => parseJson(' \n'))).toEqual([{ path: '', message: 'the body is empty; send JSON' }]);
   });
 
-  it('refuses nesting beyond 32 levels, and 200,000 levels without harm', () => {
+  it('refuses more than 32 levels of nesting, even 200,000', () => {
     const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
     expect(parseJson(nested(32))).toBeTypeOf('object');
     expect(issues(() => parseJson(nested(33)))).toMatchObject([{ message: expect.stringContaining('nested deeper') }]);
@@ -63,19 +63,19 @@ describe('text', () => {
     ['NUL', 'a\u0000b'],
     ['an unpaired high surrogate', 'a\ud800'],
     ['an unpaired low surrogate', '\udc00b'],
-    ['nothing', ''],
-    ['more than its length', 'x'.repeat(11)],
+    ['an empty text', ''],
+    ['a text that is too long', 'x'.repeat(11)],
   ])('refuses %s', (_, value) => {
     expect(issues(() => parseWith(text(10), value))).toMatchObject([{ path: '' }]);
   });
 
-  it('takes every other Unicode unchanged', () => {
+  it('accepts all other Unicode unchanged', () => {
     for (const value of ['é', 'e\u0301', '😀', '\u202e', 'null']) expect(parseWith(text(10), value)).toBe(value);
   });
 });
 
 describe('jsonObject', () => {
-  it('names where a number is beyond a double', () => {
+  it('names the position of a number that a double cannot hold', () => {
     expect(issues(() => parseWith(jsonObject(1000), JSON.parse('{"a":{"b":[1,1e400]}}')))).toEqual([
       { path: 'a.b.1', message: 'is a number outside the range of a double' },
     ]);
@@ -113,7 +113,7 @@ describe('isoInstant', () => {
     ['2028-02-29T00:00:00Z', Date.UTC(2028, 1, 29)],
     ['2030-01-31T12:34Z', Date.UTC(2030, 0, 31, 12, 34)],
     ['2030-01-31T12:34-01:00', Date.UTC(2030, 0, 31, 13, 34)],
-  ])('takes %s (RFC 3339, section 5.6; ISO 8601)', (value, ms) => {
+  ])('accepts %s (RFC 3339, section 5.6; ISO 8601)', (value, ms) => {
     expect(parseWith(isoInstant, value)).toBe(ms);
   });
 

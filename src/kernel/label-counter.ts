@@ -1,4 +1,4 @@
-/** Beyond this many series new ones are not counted: names may come from outside. */
+/** Upper bound on series, since label values may come from outside. Beyond it new ones are not counted. */
 const MAX_SERIES = 5000;
 
 /** Counts by two labels, such as route and status. */

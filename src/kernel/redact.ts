@@ -19,7 +19,7 @@ const SECRET_KEYS = [
   'pin',
   'cvv',
 ];
-/** Short names are compared whole, so that `shipping` is not a `pin`. */
+/** Short names must match the whole key, so that `shipping` is not taken for a `pin`. */
 const WHOLE = new Set(['otp', 'pin', 'cvv']);
 /** Prefixes that only secrets have: every kind that Legate issues, and those of well-known issuers. */
 const SECRET_STARTS = [
@@ -47,13 +47,13 @@ const SECRET_STARTS = [
   'eyJ',
   '-----BEGIN',
 ];
-/** An authorization header's value. */
+/** Value of an Authorization header. */
 const CREDENTIALS = /^\s*(?:bearer|basic) +\S+\s*$/i;
 
 const MAX_REMEMBERED = 2000;
 const remembered = new Map<string, boolean>();
 
-/** Callers use the same few names over and over; what was found out about each is kept. */
+/** Caches the result by key, since callers use the same few keys again and again. */
 function isSecretKey(key: string, more: ReadonlySet<string>): boolean {
   let secret = remembered.get(key);
   if (secret === undefined) {
@@ -81,14 +81,18 @@ function isSecretText(text: string): boolean {
 
 const NAMES =
   '(?:access|refresh|id|auth|session)?[_-]?token|api[_-]?key|(?:client[_-]?)?secret|passw(?:or)?d|sig(?:nature)?';
-/** Secrets inside a longer text, a command or an address for instance: what names them stays, and all that follows up to a separator goes. Linear. */
+/**
+ * Secrets within a longer text, such as a command or URL. The name stays; the value up to the next separator is
+ * replaced. Linear in the length of the text.
+ */
 const WITHIN: readonly (readonly [RegExp, string])[] = [
   [/(authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[a-z]{1,16} {1,3})?)[^\s"',;]+/gi, `$1${REDACTED}`],
   [/(:\/\/)[^\s/?#:@]{1,256}:[^\s/?#@]{1,256}(?=@)/g, `$1${REDACTED}`],
   [new RegExp(`((?:^|[?&;\\s"'-])(?:${NAMES})=)[^&\\s#"';]+`, 'gi'), `$1${REDACTED}`],
   [
     new RegExp(
-      `(?<![A-Za-z0-9_])(?:${SECRET_STARTS.filter((start) => !start.startsWith('-')).join('|')})(?=[A-Za-z_.-]{0,64}[0-9])[A-Za-z0-9_.-]{16,}`,
+      `(?<![A-Za-z0-9_])(?:${SECRET_STARTS.filter((start) => !start.startsWith('-')).join('|')})` +
+        '(?=[A-Za-z_.-]{0,64}[0-9])[A-Za-z0-9_.-]{16,}',
       'g',
     ),
     REDACTED,
@@ -96,7 +100,7 @@ const WITHIN: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g, REDACTED],
 ];
 
-/** Most texts have none of what these begin with. */
+/** A quick test that most texts without a secret fail. */
 const HINT = new RegExp(
   `authorization|://|(?:token|key|secret|passw(?:or)?d|sig(?:nature)?)=|${SECRET_STARTS.join('|')}`,
   'i',
@@ -113,17 +117,20 @@ function redactText(text: string): string {
 
 const COUNT_OF_TOKENS = /tokens|token(?:count|limit|budget|usage)/;
 
-/** Whether what a secret-looking name stands for can be a secret: `maxTokens: 500` and `password: true` are none, `token: 123456` may be. */
+/**
+ * Whether the value under a secret-looking key can be a secret: `maxTokens: 500` and `password: true` cannot, `token:
+ * 123456` can.
+ */
 function canBeSecret(key: string, value: unknown): boolean {
   if (value === null || typeof value === 'boolean') return false;
   return typeof value !== 'number' || !COUNT_OF_TOKENS.test(normalised(key));
 }
 
-/** Normalises the names of `audit.redact`. */
+/** Normalises the names in `audit.redact`. */
 export const redactedKeys = (names: readonly string[]): ReadonlySet<string> =>
   new Set(names.map((n) => n.toLowerCase().replaceAll('_', '').replaceAll('-', '')));
 
-/** A copy in which every secret-looking value, at any depth, is replaced. The argument is not changed. */
+/** Returns a copy in which every value that looks secret is replaced, at any depth. Does not change the argument. */
 export function redact(value: unknown, more: ReadonlySet<string>): unknown {
   if (typeof value === 'string') return redactText(value);
   if (typeof value !== 'object' || value === null) return value;

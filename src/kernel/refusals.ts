@@ -1,10 +1,10 @@
 /**
- * Why a request is refused or fails, for operators. The reason of an error goes to the log, next to the ids of request and client;
- * the caller gets only the public message, which does not tell one cause from another where that would help an attacker.
+ * Why a request is refused or fails, for operators. The reason goes to the log, next to the ids of request and client.
+ * The caller gets only the public message, which hides the cause where knowing it would help an attacker.
  */
 export const REFUSALS = {
   // Credentials of a request
-  'credential-unrecognised': 'The Authorization header or cookie holds nothing that this service issues.',
+  'credential-unrecognised': 'The Authorization header or cookie contains no credential of this service.',
   'session-unknown': 'No session has this token: it was ended, or was never issued.',
   'session-expired': 'The session has expired.',
   'api-token-unknown': 'No API token has this hash: it was revoked, or was never issued.',
@@ -15,12 +15,12 @@ export const REFUSALS = {
   'principal-ended': 'The credential or its owner ended between authentication and the decision.',
 
   // Access tokens
-  'access-token-malformed': 'The text is not a signed access token of this issuer.',
-  'access-token-signature': 'The signature of the access token is not ours.',
+  'access-token-malformed': 'The credential is not a signed access token of this issuer.',
+  'access-token-signature': 'The access token is not signed with a key of this service.',
   'access-token-expired': 'The access token has expired.',
-  'access-token-revoked': 'The access token was revoked on its own.',
+  'access-token-revoked': 'The access token was revoked individually.',
   'access-token-audience': 'The access token is for another resource.',
-  'grant-ended': 'The grant was revoked, or has been deleted.',
+  'grant-ended': 'The grant was revoked or deleted.',
   'grant-expired': 'The grant has reached its maximum age.',
   'grant-mismatch': 'The access token and its grant name different agents, clients or resources.',
   'grant-agent-inactive': 'The agent of the grant, or the actor of an exchanged token, is revoked, expired or deleted.',
@@ -33,17 +33,17 @@ export const REFUSALS = {
   'client-header-malformed': 'The Basic credentials cannot be decoded.',
   'client-unknown': 'No client or agent has this id.',
   'client-secret-missing': 'The client is registered with a secret and sent none.',
-  'client-secret-wrong': 'The secret is not that of the client or agent.',
+  'client-secret-wrong': 'The secret does not match that of the client or agent.',
   'client-secret-unexpected': 'The client is registered without a secret and sent one.',
   'client-public': 'The endpoint requires a client secret.',
-  'client-grant-type': 'The client may not use this grant type.',
+  'client-grant-type': 'The client is not registered for this grant type.',
 
   // Authorization codes
   'code-unknown': 'No authorization code has this hash.',
   'code-of-another-client': 'The code was issued to another client.',
-  'code-reused': 'The code was presented before; its grant, if there was one, has ended.',
+  'code-reused': 'The code was used before. Its grant, if any, has been revoked.',
   'code-expired': 'The code has expired.',
-  'code-redirect-uri': 'redirect_uri differs from that of the authorization request.',
+  'code-redirect-uri': 'redirect_uri differs from the one in the authorization request.',
   'code-verifier': 'code_verifier does not match the challenge.',
   'code-resource': 'The code was issued for another resource.',
 
@@ -51,40 +51,40 @@ export const REFUSALS = {
   'refresh-token-unknown': 'No refresh token has this hash.',
   'refresh-token-of-another-client': 'The refresh token was issued to another client.',
   'refresh-token-expired': 'The refresh token has expired.',
-  'refresh-token-reused': 'The refresh token was used before; its grant has ended.',
-  'refresh-resource': 'The grant is for another resource than the one requested.',
-  'scope-not-granted': 'More scope is requested than was granted.',
+  'refresh-token-reused': 'The refresh token was used before. Its grant has been revoked.',
+  'refresh-resource': 'The grant is for a resource other than the one requested.',
+  'scope-not-granted': 'The requested scope exceeds the granted scope.',
 
   // Token exchange
-  'actor-token-unknown': 'No active agent has the actor token.',
-  'actor-is-subject': 'The actor is the subject of the token.',
-  'exchange-target': 'The subject token is for another resource than the one requested.',
+  'actor-token-unknown': 'The actor token does not belong to an active agent.',
+  'actor-is-subject': 'The actor and the subject of the token are the same agent.',
+  'exchange-target': 'The subject token is for a resource other than the one requested.',
   'exchange-delegation-refused': 'The delegation from the holder to the actor is refused.',
 
   // Sign-in
-  'email-unknown': 'No account has this address.',
-  'email-taken': 'An account has this address already.',
-  'email-unverified': 'The address of the account is not verified.',
+  'email-unknown': 'No account has this email address.',
+  'email-taken': 'An account with this email address already exists.',
+  'email-unverified': 'The email address of the account is not verified.',
   'password-wrong': 'The password is wrong, or the account has none.',
-  'password-changed-meanwhile': 'The password or address changed while the password was checked.',
+  'password-changed-meanwhile': 'The password or email address changed while the password was checked.',
   'link-unknown': 'The link was used, has expired, or was never sent.',
-  'email-code-wrong': 'The code is wrong, or no code is open for this account.',
-  'second-step-unknown': 'No sign-in waits for this second step.',
+  'email-code-wrong': 'The code is wrong, or no code is pending for this account.',
+  'second-step-unknown': 'No sign-in is waiting for this second step.',
   'second-factor-not-set-up': 'The account has no authenticator app.',
   'totp-code-wrong': 'The code of the authenticator app is wrong.',
-  'second-factor-code-missing': 'A code of the second factor is needed beside the password.',
-  'too-many-failures': 'Too many wrong guesses in a row for this account: no further one is looked at for a while.',
+  'second-factor-code-missing': 'A code of the second factor is required in addition to the password.',
+  'too-many-failures': 'Too many consecutive wrong guesses for this account. Further ones are refused for a while.',
   'totp-code-reused': 'The code of the authenticator app was used before.',
   'backup-code-wrong': 'No unused backup code has this value.',
 
   // Failures of the service
   'ledger-closed': 'The ledger is closed: the service is shutting down.',
   'ledger-queue-full': 'Too many decisions are waiting.',
-  'decision-too-large': 'The decision depends on more than fits in memory.',
+  'decision-too-large': 'The decision depends on more data than fits in memory.',
   'audit-agent-deleted': 'The agent of the audit entry has been deleted.',
 } as const;
 
 export type RefusalReason = keyof typeof REFUSALS;
 
-/** What is logged with a refusal to find the request again, such as `clientId`. Never a secret. */
+/** Fields logged with a refusal to identify the request, such as `clientId`. Never a secret. */
 export type RefusalContext = Readonly<Record<string, string | null | undefined>>;

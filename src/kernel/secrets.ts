@@ -2,9 +2,9 @@ import { createHash, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Branded } from './branded.ts';
 
 /**
- * Secrets that we issue: `<prefix>_` + 43 characters base62-safe base64url (256 random bits) + 6 characters of checksum.
- * The prefix lets secret scanners find leaks; the checksum lets us refuse a mistyped secret without asking the database.
- * Only the SHA-256 of a secret is stored: with 256 random bits a slow hash would add nothing.
+ * Secrets that Legate issues: `<prefix>_`, 43 characters of base64url (256 random bits), and a checksum of 6
+ * characters. The prefix lets secret scanners find leaks. The checksum rejects a mistyped secret without a query. Only
+ * the SHA-256 of a secret is stored; with 256 random bits a slow hash would add no protection.
  */
 export const SECRET_PREFIXES = {
   agentToken: 'lgt',
@@ -15,9 +15,9 @@ export const SECRET_PREFIXES = {
   authorizationCode: 'lga',
   refreshToken: 'lgr',
   streamTicket: 'lge',
-  /** In links, and between the two steps of a sign-in: good once. */
+  /** In links, and between the two steps of a sign-in. Can be used once. */
   oneTimeToken: 'lgo',
-  /** A browser that needs no second factor for a while. */
+  /** Identifies a browser that skips the second factor until the token expires. */
   deviceToken: 'lgd',
 } as const;
 
@@ -29,16 +29,16 @@ const CHECKSUM_CHARS = 6;
 const checksum = (text: string): string =>
   createHash('sha256').update('legate-checksum').update(text).digest('hex').slice(0, CHECKSUM_CHARS);
 
-/** A fresh secret. Hand it out once and keep only {@link secretHash}. */
+/** Creates a secret. Show it once and store only its {@link secretHash}. */
 export const newSecret = (kind: SecretKind): string => secretFrom(kind, randomBytes(32));
 
-/** The secret that stands for 32 bytes which nobody else can know. */
+/** Returns the secret for 32 bytes that nobody else knows. */
 export function secretFrom(kind: SecretKind, bytes: Uint8Array): string {
   const text = `${SECRET_PREFIXES[kind]}_${Buffer.from(bytes).toString('base64url')}`;
   return text + checksum(text);
 }
 
-/** Which kind of secret this looks like, or undefined when prefix, length or checksum do not fit. */
+/** Returns the kind of secret that a text looks like, or undefined if prefix, length or checksum is wrong. */
 export function secretKind(secret: string): SecretKind | undefined {
   const kind = secretKindByPrefix(secret);
   if (!kind) return undefined;
@@ -46,7 +46,7 @@ export function secretKind(secret: string): SecretKind | undefined {
   return checksum(text) === secret.slice(-CHECKSUM_CHARS) ? kind : undefined;
 }
 
-/** Like {@link secretKind} without the checksum: enough to pick who verifies. */
+/** Like {@link secretKind}, but without the checksum: enough to choose what verifies the secret. */
 export function secretKindByPrefix(secret: string): SecretKind | undefined {
   if (secret.length !== 4 + BODY_CHARS + CHECKSUM_CHARS || secret[3] !== '_') return undefined;
   const prefix = secret.slice(0, 3);
@@ -54,10 +54,10 @@ export function secretKindByPrefix(secret: string): SecretKind | undefined {
   return undefined;
 }
 
-/** What is stored of a secret. The brand keeps a secret from being taken for its hash. */
+/** The stored hash of a secret. The brand prevents passing a secret where a hash is expected. */
 export type SecretHash = Branded<string, 'SecretHash'>;
 
-/** SHA-256, hex. Looking a row up by it leaks nothing useful through timing. */
+/** SHA-256 as hex. A database look-up by this hash leaks nothing useful through timing. */
 export const secretHash = (secret: string): SecretHash => hash('sha256', secret, 'hex') as SecretHash;
 
 /** Constant-time comparison of two strings of any length. */

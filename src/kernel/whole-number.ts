@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A whole number within bounds; whatever is wrong with it, the message says which these are. */
+/** A whole number within bounds. Every error message names the bounds. */
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
   const message =
     max === Number.MAX_SAFE_INTEGER

@@ -1,8 +1,8 @@
 import { LegateError } from '../kernel/errors.ts';
-import type { Change } from './ledger.ts';
+import type { Change } from './change.ts';
 
-/** Changes that share one commit at most: the head row is locked while they run. */
-const MAX_TOGETHER = 32;
+/** Changes in one commit. The head row is locked while they run. */
+const MAX_BATCH = 32;
 
 interface Waiting {
   readonly work: (change: Change) => Promise<unknown>;
@@ -11,8 +11,8 @@ interface Waiting {
 }
 
 /**
- * Runs small changes together: those of one turn of the event loop, and those that arrive while a batch is committed, one after the
- * other in one change with one durable commit.
+ * Runs small changes that are queued in one event-loop tick, or while a batch commits, one after the other in one
+ * transaction with one durable commit.
  */
 export class ChangeBatcher {
   readonly #change: <T>(work: (change: Change) => Promise<T>) => Promise<T>;
@@ -33,12 +33,12 @@ export class ChangeBatcher {
   }
 
   async #run(): Promise<void> {
-    const batch = this.#waiting.splice(0, MAX_TOGETHER);
+    const batch = this.#waiting.splice(0, MAX_BATCH);
     try {
       const results = await this.#change(async (change) => {
-        const found: unknown[] = [];
-        for (const { work } of batch) found.push(await work(change));
-        return found;
+        const results: unknown[] = [];
+        for (const { work } of batch) results.push(await work(change));
+        return results;
       });
       for (const [i, { resolve, reject }] of batch.entries()) {
         const result = results[i];

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { CommonErrors } from '../kernel/errors.ts';
+import type { Change } from './change.ts';
 import { ChangeBatcher } from './change-batcher.ts';
-import type { Change } from './ledger.ts';
 
-/** A ledger that counts the changes of each commit by what they emit. */
-const batcher = () => {
+/** Builds a batcher over a ledger that counts the events of each commit. */
+const recordingBatcher = () => {
   const commits: number[] = [];
-  const together = new ChangeBatcher(async (work) => {
+  const batcher = new ChangeBatcher(async (work) => {
     let changes = 0;
     const result = await work({ emit: () => changes++ } as unknown as Change);
     await new Promise((resolve) => setImmediate(resolve));
@@ -14,15 +14,15 @@ const batcher = () => {
     return result;
   });
   const add = <T>(answer: () => T) =>
-    together.add(async (change) => {
+    batcher.add(async (change) => {
       change.emit({ type: 'grant.created', data: {} });
       return answer();
     });
   return { add, commits };
 };
 
-it('commits together what comes in one turn, and what waits during a commit', async () => {
-  const { add, commits } = batcher();
+it('commits in one batch the changes of one tick, and those that arrive during a commit', async () => {
+  const { add, commits } = recordingBatcher();
   const first = [1, 2, 3].map((n) => add(() => n * 2));
   await first[0];
   expect(await Promise.all(first)).toEqual([2, 4, 6]);
@@ -31,8 +31,8 @@ it('commits together what comes in one turn, and what waits during a commit', as
   expect(commits).toEqual([3, 32, 32, 6]);
 });
 
-it('an error that a change returns is for its caller alone; one that it throws fails the commit; the next goes on', async () => {
-  const { add, commits } = batcher();
+it('rejects one caller if its change returns an error, and the whole batch if a change throws', async () => {
+  const { add, commits } = recordingBatcher();
   const settled = async (answers: (() => unknown)[]) =>
     (await Promise.allSettled(answers.map(add))).map((r) =>
       r.status === 'fulfilled' ? r.value : (r.reason as Error).message,

@@ -6,24 +6,24 @@ interface Cell {
 }
 
 const NONE: readonly string[] = [];
-/** Bounds memory: beyond it everything is forgotten and read again from the table. */
+/** Bounds memory: above it, `trim` drops all counters, and they are read again from the table. */
 const MAX_CELLS = 100_000;
 
 /**
- * Clock-hour counters of capped permission entries, in memory in front of their table. Only the sequencer touches them,
- * under the head row's lock; they are valid as long as the head says that this instance committed last.
+ * Counters per clock hour of permission entries with a limit, cached in front of their table. Only batches use them,
+ * under the head row's lock. They are valid while the head row names this instance as its last writer.
  */
 export class HourCounters {
   readonly #cells = new Map<string, Cell>();
   readonly #dirty = new Set<string>();
   readonly #wanted = new Set<string>();
 
-  /** Asks for a counter to be read, together with all others of the batch, unless it is in memory. */
+  /** Requests that a counter be read together with all others of the batch. Does nothing if it is in memory. */
   want(key: string): void {
     if (!this.#cells.has(key)) this.#wanted.add(key);
   }
 
-  /** What was asked for and is still to be read. */
+  /** Returns the keys that were requested and still have to be read, and clears the list. */
   takeWanted(): readonly string[] {
     if (this.#wanted.size === 0) return NONE;
     const keys = [...this.#wanted];
@@ -31,7 +31,7 @@ export class HourCounters {
     return keys;
   }
 
-  /** Between batches, when nothing is waiting to be written. */
+  /** Bounds memory. Call it between batches only: in a batch, counts that are not written yet would be lost. */
   trim(): void {
     if (this.#cells.size > MAX_CELLS) this.forget();
   }
@@ -41,22 +41,22 @@ export class HourCounters {
     for (const s of states) this.#cells.set(s.key, { hour: s.hour, used: s.used });
   }
 
-  /** Calls already allowed under `key` in `hour`. undefined: the counter is not in memory. */
+  /** Calls allowed under `key` in `hour`. Returns undefined if the counter is not in memory. */
   used(key: string, hour: number): number | undefined {
     const cell = this.#cells.get(key);
     if (!cell) return undefined;
     return cell.hour === hour ? cell.used : 0;
   }
 
-  /** Takes one call. The caller has seen under the same lock that there is room. */
+  /** Counts one call. The caller has checked the limit under the same lock. */
   take(key: string, hour: number): void {
     const used = this.used(key, hour);
-    if (used === undefined) throw new Error(`The counter ${key} is taken from before it is read.`);
+    if (used === undefined) throw new Error(`The counter ${key} was used before it was read.`);
     this.#cells.set(key, { hour, used: used + 1 });
     this.#dirty.add(key);
   }
 
-  /** What has to be written with this batch. */
+  /** Returns the counters to write with this batch. */
   drain(): CounterState[] {
     if (this.#dirty.size === 0) return [];
     const out: CounterState[] = [];
@@ -68,7 +68,7 @@ export class HourCounters {
     return out;
   }
 
-  /** After a failed batch, or when another instance has written: the table is the truth. */
+  /** Drops everything. Called after a failed batch, or after another instance has written. */
   forget(): void {
     this.#cells.clear();
     this.#dirty.clear();

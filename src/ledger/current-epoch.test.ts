@@ -7,7 +7,7 @@ const invalidate = (t: TestService): Promise<void> =>
   t.legate.platform.ledger.change(SYSTEM, async (change) => change.invalidate());
 
 describe('the current epoch', () => {
-  it('is known to whoever asks next, on this instance and on another, however often it was asked before', async () => {
+  it('is read correctly right after every change, on this instance and on another', async () => {
     const one = await createTestService();
     const two = await createTestService({ sameDatabaseAs: one });
     let last = await epochOf(one);
@@ -15,7 +15,7 @@ describe('the current epoch', () => {
       const [by, other] = i % 2 ? [one, two] : [two, one];
       await Promise.all([epochOf(one), epochOf(two)]);
       await invalidate(by);
-      // Another instance may answer from the turn of its event loop; here both share one, so the next one is waited for.
+      // Another instance may answer from its own event-loop tick. Here both share one loop, so wait for the next tick.
       if (other.legate.platform.database.dialect === 'sqlite') await new Promise((resolve) => setImmediate(resolve));
       const now = await Promise.all([epochOf(by), epochOf(other), epochOf(by)]);
       expect(now).toEqual([last + 1, last + 1, last + 1]);
@@ -23,14 +23,14 @@ describe('the current epoch', () => {
     }
   });
 
-  it('is known at once where the change was made, within the same turn', async () => {
+  it('is known within the same tick on the instance that made the change', async () => {
     const t = await createTestService();
     const before = await epochOf(t);
     await invalidate(t);
     expect(await epochOf(t)).toBe(before + 1);
   });
 
-  it('moves with no change that ends nothing', async () => {
+  it('does not change when a change invalidates nothing', async () => {
     const t = await createTestService();
     const before = await epochOf(t);
     await t.legate.platform.ledger.change(SYSTEM, async () => {});

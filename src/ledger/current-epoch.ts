@@ -1,17 +1,17 @@
 import type { Database, SqliteDatabase } from '../storage/index.ts';
 
 /**
- * The epoch that is committed at the moment of asking, by whichever instance: for what is kept in memory outside the ledger's
- * turn and has to be dropped with the very next change. Many that ask in one turn of the event loop share one query, which
- * always begins after the last of them has asked.
+ * The epoch committed now, by any instance. It serves caches that are used without the head row's lock and must be
+ * dropped with the very next change. Requests in one event-loop tick share one query, which always starts after the
+ * last of them.
  */
 export class CurrentEpoch {
   readonly #database: Database;
-  /** Changes that this instance has committed. */
+  /** Number of changes that this instance has committed. */
   readonly #changes: () => number;
-  /** SQLite: what was read in this turn, good until a change of ours. */
+  /** SQLite: the epoch read in this tick. It is valid until this instance makes a change. */
   #read: { readonly epoch: number; readonly changes: number } | undefined;
-  /** PostgreSQL: the query that those who ask now wait for. */
+  /** PostgreSQL: the query that starts at the end of this tick. */
   #next: Promise<number> | undefined;
 
   constructor(database: Database, changes: () => number) {

@@ -4,7 +4,10 @@ import type { EventType } from './event-types.ts';
 
 export type DecisionResult = 'allowed' | 'denied' | 'rate_limited';
 
-/** A decision as it is recorded, ours or a person's: one row of the ledger, its audit entry and its stream event at once. */
+/**
+ * The record of a decision by the service or by a person. It is one row of the ledger: both its audit entry and its
+ * stream event.
+ */
 export interface AuditRecord {
   /** `aud_...` */
   readonly id: string;
@@ -32,18 +35,18 @@ export interface NewEvent {
   /** Who may see it: the owner of what changed, or the person it is about. */
   readonly userId?: string;
   readonly data: Record<string, unknown>;
-  /** The fields that changed, as they were and as they are: never a secret. */
+  /** The changed fields, with their old and new values. Never contains a secret. */
   readonly before?: Record<string, unknown>;
   readonly after?: Record<string, unknown>;
 }
 
-/** An event with the one whose doing it is. */
+/** An event with the actor that caused it. */
 export type ActedEvent = NewEvent & { readonly actor: Actor };
 
-/** An event as it stands in the ledger. */
+/** An event in the ledger. */
 export type CommittedEvent = ActedEvent & { /** `evt_...` */ readonly id: string };
 
-/** The end of the ledger, as read under its lock. */
+/** The end of the ledger, read under its lock. */
 export interface Head {
   readonly seq: number;
   readonly epoch: number;
@@ -57,10 +60,10 @@ export interface CounterState {
   readonly used: number;
 }
 
-/** One batch as it is committed: contiguous sequence numbers from `firstSeq`, one time for all. */
+/** One batch to commit: contiguous sequence numbers from `firstSeq` and one timestamp. */
 export interface Batch {
   readonly firstSeq: number;
-  /** Sequence that the head moves to: beyond the records when events follow them. */
+  /** New sequence of the head. It is greater than that of the last record if events follow the records. */
   readonly lastSeq: number;
   readonly timestamp: number;
   readonly records: readonly AuditRecord[];
@@ -69,7 +72,7 @@ export interface Batch {
 }
 
 /**
- * The dialect's side of the sequencer. `begin` takes the head row's lock; then either `commit` or `rollback` is called once.
+ * The database-specific part of batches. `begin` locks the head row; then either `commit` or `rollback` is called once.
  * When `commit` has returned, the batch is durable.
  */
 export interface BatchStore {
@@ -79,4 +82,32 @@ export interface BatchStore {
   db(): Db;
   commit(batch: Batch): void | Promise<void>;
   rollback(): void | Promise<void>;
+}
+
+/** What one commit appended: records, then events, with contiguous sequence numbers and one timestamp. */
+export interface Commit {
+  readonly firstSeq: number;
+  readonly records: readonly AuditRecord[];
+  readonly events: readonly CommittedEvent[];
+  readonly timestamp: number;
+}
+
+/** Policy and credentials in memory, up to date as of `epoch`. */
+export interface PolicyCache {
+  /** Everything committed up to this epoch is in memory. */
+  readonly epoch: number;
+  /** Reads what changed since `epoch` and advances it. Called under the head row's lock. */
+  refresh(db: Db, epoch: number): Promise<void>;
+  /** Keeps everything in memory until `release`, however large it is. Called when a batch begins. */
+  hold(): void;
+  release(): void;
+}
+
+export interface LedgerStats {
+  batches: number;
+  records: number;
+  failures: number;
+  queued: number;
+  /** Changes that were committed, or may have been. */
+  changes: number;
 }

@@ -1,8 +1,20 @@
+/**
+ * The append-only log of everything that happens, and its only writer. A row is both an audit entry or event and its
+ * place in the event stream.
+ *
+ * Guarantees: an answer or a result is returned only after its rows are durable; sequence numbers have no gaps and
+ * timestamps never decrease, across all instances; a change of policy or credentials applies to the next decision on
+ * every instance; limits on calls per hour hold across instances.
+ *
+ * `ledger.ts` queues work, `decision-batch.ts` commits decisions, `change.ts` commits changes, `read.ts` reads by
+ * filter. What a decision evaluates is in `authorization/permissions`; the HTTP routes are in `activity/audit`.
+ */
+export type { Change, Reaction } from './change.ts';
 export { changedFields } from './changed-fields.ts';
 export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './decision.ts';
-export type { AuditRecord, NewEvent } from './entry.ts';
+export type { AuditRecord, Commit, NewEvent } from './entry.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
-export { type Change, type Commit, Ledger, type Reaction } from './ledger.ts';
+export { Ledger } from './ledger.ts';
 export { Postings } from './posting-index.ts';
 export { type EntryFilter, LedgerReader } from './read.ts';
 export { rowAt } from './rows.ts';

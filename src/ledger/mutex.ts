@@ -1,15 +1,15 @@
-/** First come, first served. One writer at a time in a process; the head row orders the processes. */
+/** A first-in, first-out lock within this process. The head row's lock orders the processes. */
 export class Mutex {
   #tail: Promise<void> = Promise.resolve();
 
-  /** Resolves when it is one's turn; call the result to let the next one in. */
+  /** Resolves with a release function once the lock is held. */
   async acquire(): Promise<() => void> {
-    const before = this.#tail;
+    const previous = this.#tail;
     let release: () => void = () => {};
     this.#tail = new Promise((resolve) => {
       release = resolve;
     });
-    await before;
+    await previous;
     return release;
   }
 

@@ -2,8 +2,8 @@ import { type Db, lease, onConnection, type PostgresClient, type PostgresDatabas
 import type { Batch, BatchStore, CounterState, Head } from './entry.ts';
 
 /**
- * The hot path on PostgreSQL: three round trips a batch (begin and lock, write everything, commit) on a connection of its
- * own. Commits are durable: the pool sets synchronous_commit=on.
+ * Batches on PostgreSQL: three round trips each (begin and lock, write everything, commit) on a dedicated connection.
+ * Commits are durable because the pool sets synchronous_commit=on.
  */
 export class PostgresBatchStore implements BatchStore {
   readonly #db: PostgresDatabase;
@@ -17,10 +17,14 @@ export class PostgresBatchStore implements BatchStore {
       begin: `begin; select seq, epoch, clock, writer from ${p}head where id = 1 for update`,
       counters: `select key, hour, used from ${p}counters where key = any($1::text[])`,
       append: `with rows as (
-          insert into ${p}stream_events (seq, id, type, timestamp, agent_id, user_id, action, resource, result, reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids)
-          select $1::bigint + r.at - 1, r.id, 'audit', $2::bigint, r.agent_id, r.user_id, r.action, r.resource, r.result, r.reason, r.duration_ms, r.tokens_cost, r.parameters, r.ip, r.user_agent, r.delegation_ids
-          from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::float8[], $13::float8[], $14::text[], $15::text[], $16::text[], $17::text[])
-            with ordinality as r(id, agent_id, user_id, action, resource, result, reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids, at)
+          insert into ${p}stream_events (seq, id, type, timestamp, agent_id, user_id, action, resource, result,
+            reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids)
+          select $1::bigint + r.at - 1, r.id, 'audit', $2::bigint, r.agent_id, r.user_id, r.action, r.resource,
+            r.result, r.reason, r.duration_ms, r.tokens_cost, r.parameters, r.ip, r.user_agent, r.delegation_ids
+          from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
+            $12::float8[], $13::float8[], $14::text[], $15::text[], $16::text[], $17::text[])
+            with ordinality as r(id, agent_id, user_id, action, resource, result, reason, duration_ms, tokens_cost,
+              parameters, ip, user_agent, delegation_ids, at)
         ), counted as (
           insert into ${p}counters (key, hour, used) select * from unnest($18::text[], $19::bigint[], $20::bigint[])
           on conflict (key) do update set hour = excluded.hour, used = excluded.used
@@ -86,7 +90,7 @@ export class PostgresBatchStore implements BatchStore {
     return onConnection(this.#connection(), this.#db);
   }
 
-  /** Gives the connection back; one on which anything failed is closed rather than reused. */
+  /** Returns the connection to the pool, or closes it if anything failed on it. */
   async rollback(): Promise<void> {
     const client = this.#client;
     if (!client) return;

@@ -1,5 +1,5 @@
 import { type Db, type SqliteDatabase, selectArrays } from '../storage/index.ts';
-import type { Commit } from './ledger.ts';
+import type { Commit } from './entry.ts';
 
 /** Sequence numbers of a segment: 32,768. */
 const SEGMENT_BITS = 15;

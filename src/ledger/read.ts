@@ -4,7 +4,7 @@ import { type Database, type StreamEventRow, selectArrays, type Tables } from '.
 import { ANY_RESULT, type PostingKey, type Postings, RESULT_CODES } from './posting-index.ts';
 import { Yielder } from './yielder.ts';
 
-/** Which rows of the ledger. Everything given must hold. */
+/** Selects rows of the ledger: all fields that are set must match. */
 export interface EntryFilter {
   readonly types?: readonly string[] | undefined;
   readonly agentId?: string | undefined;
@@ -21,34 +21,34 @@ export interface EntryFilter {
   readonly beforeSeq?: number | undefined;
 }
 
-/** Sequence numbers looked through in one piece of work; in between the event loop is free. */
+/** Sequence numbers that one step scans. The event loop is free between steps. */
 const WINDOW = 4000;
-/** Rows looked at in one query by their sequence numbers. */
+/** Rows that one query reads by their sequence numbers. */
 const ROWS_AT_ONCE = 500;
-/** Rows of an export in one query. */
+/** Rows that one query of an export reads. */
 const EXPORT_ROWS = 250;
-/** Between two of them while decisions are being made. */
+/** Pause between two queries of an export while decisions are being made. */
 const PAUSE_MS = 5;
 
-const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Reads the ledger by filter. Times never decrease along the sequence, so a span of time is a span of sequence numbers,
- * found by halving. On PostgreSQL its indexes do the rest; on SQLite the postings.
+ * Reads the ledger by filter. Timestamps never decrease along the sequence, so a time range is a range of sequence
+ * numbers, found by binary search. Within it, PostgreSQL uses its indexes and SQLite the posting index.
  */
 export class LedgerReader {
   readonly #database: Database;
   readonly #postings: Postings | undefined;
   readonly #decided: () => number;
 
-  /** @param decided how many decisions there have been: exports go slower while there are more. */
+  /** @param decided returns the number of decisions so far: exports slow down while it grows. */
   constructor(database: Database, postings: Postings | undefined, decided: () => number) {
     this.#database = database;
     this.#postings = postings;
     this.#decided = decided;
   }
 
-  /** Rows that fit, newest first. */
+  /** Returns matching rows, newest first. */
   async page(filter: EntryFilter, limit: number, offset = 0): Promise<StreamEventRow[]> {
     const { from, before } = await this.span(filter);
     if (from >= before) return [];
@@ -62,7 +62,7 @@ export class LedgerReader {
         .execute();
 
     const seqs: number[] = [];
-    for await (const some of this.#fitting(filter, from, before, limit + offset)) {
+    for await (const some of this.#matchingSeqs(filter, from, before, limit + offset)) {
       for (const seq of some) seqs.push(seq);
       if (seqs.length >= limit + offset) break;
     }
@@ -76,15 +76,15 @@ export class LedgerReader {
       .execute();
   }
 
-  /** Sequence numbers of rows that fit, newest first, on SQLite. It may give more than `want`. */
-  async *#fitting(filter: EntryFilter, from: number, before: number, want: number): AsyncGenerator<number[]> {
+  /** Yields sequence numbers of matching rows, newest first. SQLite only. May yield more than `want`. */
+  async *#matchingSeqs(filter: EntryFilter, from: number, before: number, want: number): AsyncGenerator<number[]> {
     const query = this.#where(this.#database.read.selectFrom('stream_events').select('seq'), filter).orderBy(
       'seq',
       'desc',
     );
     const keys = keysOf(filter);
     if (keys.length === 0) {
-      // Most rows fit, as a rule: begin with few.
+      // Most rows usually match, so the first window is small.
       for (let top = before, window = Math.min(WINDOW, 2 * want); top > from; window = WINDOW) {
         const bottom = Math.max(from, top - window);
         yield (
@@ -94,24 +94,24 @@ export class LedgerReader {
           )
         ).map(([seq]) => seq);
         top = bottom;
-        await breathe();
+        await nextTick();
       }
       return;
     }
     const results = filter.result === undefined ? ANY_RESULT : 1 << (RESULT_CODES[filter.result] ?? 3);
-    const piece = Math.min(ROWS_AT_ONCE, want + 20);
-    for await (const seqs of (this.#postings as Postings).lookup(keys, results, from, before, piece)) {
-      for (let at = 0; at < seqs.length; at += piece) {
-        // Rows whose keys only look alike fall out here.
+    const size = Math.min(ROWS_AT_ONCE, want + 20);
+    for await (const seqs of (this.#postings as Postings).lookup(keys, results, from, before, size)) {
+      for (let at = 0; at < seqs.length; at += size) {
+        // The posting index hashes keys: this query drops rows whose keys only share a hash.
         yield (
-          await selectArrays<[number]>(this.#database, query.where('seq', 'in', listed(seqs.slice(at, at + piece))))
+          await selectArrays<[number]>(this.#database, query.where('seq', 'in', listed(seqs.slice(at, at + size))))
         ).map(([seq]) => seq);
-        await breathe();
+        await nextTick();
       }
     }
   }
 
-  /** The row of an id, by the time in it: ids begin with the millisecond in which they were made, shortly before or at their commit. */
+  /** Returns the row with an id. `around` is the time in the id, which is that of its commit or shortly before. */
   async byId(id: string, around: number): Promise<StreamEventRow | undefined> {
     const from = await this.seqAt(around);
     const end = await this.#end();
@@ -132,31 +132,34 @@ export class LedgerReader {
         .limit(1)
         .executeTakeFirst();
       if (!first || first.timestamp > around) return undefined;
-      await breathe();
+      await nextTick();
     }
     return undefined;
   }
 
-  /** Rows that fit, oldest first, a slice at a time, up to the end that the ledger has now. The consumer's pace is the pace. */
+  /**
+   * Yields matching rows in slices, oldest first, up to the current end of the ledger. Reads no faster than the
+   * consumer.
+   */
   async *slices(filter: EntryFilter): AsyncGenerator<StreamEventRow[]> {
     const { from, before } = await this.span(filter);
-    const pace = new Yielder(this.#decided, PAUSE_MS);
+    const yielder = new Yielder(this.#decided, PAUSE_MS);
     const query = this.#where(this.#database.read.selectFrom('stream_events').select(COLUMNS), filter)
       .orderBy('seq')
       .limit(EXPORT_ROWS);
     for (let low = from; low < before; ) {
-      // On SQLite a query stands in the way of decisions, so it may look at so many rows only.
+      // On SQLite a query blocks decisions, so each one scans a limited window.
       const high = this.#postings ? Math.min(before, low + WINDOW) : before;
       const rows = (
         await selectArrays<Columns>(this.#database, query.where('seq', '>=', low).where('seq', '<', high))
       ).map(toRow);
       low = rows.length < EXPORT_ROWS ? high : (rows.at(-1) as StreamEventRow).seq + 1;
       if (rows.length > 0) yield rows;
-      await pace.pause();
+      await yielder.pause();
     }
   }
 
-  /** The span of sequence numbers that a filter can touch: `from` inclusive, `before` exclusive. */
+  /** The range of sequence numbers that a filter can match: `from` inclusive, `before` exclusive. */
   async span(filter: EntryFilter): Promise<{ from: number; before: number }> {
     const end = await this.#end();
     const from = filter.sinceMs === undefined ? await this.#begin() : await this.seqAt(filter.sinceMs, end);
@@ -168,17 +171,22 @@ export class LedgerReader {
     return { from, before };
   }
 
-  /** Smallest sequence whose time is not before `ms`; the end when there is none. One query, which halves the ledger again and again. */
+  /**
+   * Returns the smallest sequence whose timestamp is not before `ms`, or the end of the ledger. One query: a binary
+   * search in SQL.
+   */
   async seqAt(ms: number, end?: number): Promise<number> {
     const begin = await this.#begin();
     const before = end ?? (await this.#end());
     const table = sql.table('stream_events');
     const middle = sql`(low + high) / 2`;
-    const isBefore = sql`(select timestamp from ${table} where seq >= ${middle} order by seq limit 1) < cast(${ms} as bigint)`;
+    const isBefore = sql`(select timestamp from ${table} where seq >= ${middle} order by seq limit 1)
+      < cast(${ms} as bigint)`;
     const { rows } = await sql<{ seq: number | null }>`with recursive halved (low, high) as (
       select cast(${begin} as bigint), cast(${before} as bigint)
       union all
-      select case when ${isBefore} then ${middle} + 1 else low end, case when ${isBefore} then high else ${middle} end from halved where low < high
+      select case when ${isBefore} then ${middle} + 1 else low end, case when ${isBefore} then high else ${middle} end
+        from halved where low < high
     ) select max(low) as seq from halved`.execute(this.#database.read);
     return Number(rows[0]?.seq ?? before);
   }
@@ -204,27 +212,27 @@ export class LedgerReader {
     query: SelectQueryBuilder<Tables, 'stream_events', O>,
     { types, agentId, userId, tenantId, actions, result }: EntryFilter,
   ): SelectQueryBuilder<Tables, 'stream_events', O> {
-    let wanted = query;
-    if (types) wanted = wanted.where('type', 'in', types);
-    if (agentId !== undefined) wanted = wanted.where('agent_id', '=', agentId);
-    if (userId !== undefined) wanted = wanted.where('user_id', '=', userId);
-    if (tenantId !== undefined) wanted = wanted.where('user_id', 'in', ownersOf(tenantId));
-    if (actions) wanted = wanted.where('action', 'in', actions);
-    if (result !== undefined) wanted = wanted.where('result', '=', result);
-    return wanted;
+    let matching = query;
+    if (types) matching = matching.where('type', 'in', types);
+    if (agentId !== undefined) matching = matching.where('agent_id', '=', agentId);
+    if (userId !== undefined) matching = matching.where('user_id', '=', userId);
+    if (tenantId !== undefined) matching = matching.where('user_id', 'in', ownersOf(tenantId));
+    if (actions) matching = matching.where('action', 'in', actions);
+    if (result !== undefined) matching = matching.where('result', '=', result);
+    return matching;
   }
 }
 
-/** One text of SQL for any number of values. Only on SQLite. */
+/** A list as one SQL parameter, so that the statement is the same for any length. SQLite only. */
 const listed = (seqs: readonly number[]) => sql<number>`(select value from json_each(${JSON.stringify(seqs)}))`;
 
-/** Groups of keys, of each of which a row that fits has one; first those that narrow most. */
+/** Groups of keys, most selective first. A matching row has one key of each group. */
 function keysOf({ agentId, userId, actions, result }: EntryFilter): PostingKey[][] {
   const groups: PostingKey[][] = [];
   if (agentId !== undefined) groups.push([{ kind: 'agent', value: agentId }]);
   if (actions) groups.push(actions.map((value) => ({ kind: 'action', value })));
   if (userId !== undefined) groups.push([{ kind: 'user', value: userId }]);
-  // Otherwise the other keys tell the result.
+  // The other keys include the result, so it is needed only when there are none.
   if (groups.length === 0 && result !== undefined && result !== 'allowed')
     groups.push([{ kind: 'result', value: result }]);
   return groups;
@@ -255,7 +263,7 @@ type ValuesOf<Names extends readonly (keyof StreamEventRow)[]> = {
   readonly [I in keyof Names]: StreamEventRow[Names[I]];
 };
 
-/** Written out: an export makes one for each of its rows. */
+/** Written out for speed: an export builds one object per row. */
 function toRow(columns: Columns): StreamEventRow {
   const [
     seq,

@@ -1,7 +1,7 @@
 import { chunk } from '../kernel/chunk.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Db, StreamEventRow } from '../storage/index.ts';
-import type { ActedEvent, AuditRecord, CommittedEvent } from './entry.ts';
+import type { ActedEvent, AuditRecord, Commit, CommittedEvent } from './entry.ts';
 import type { EventType } from './event-types.ts';
 
 const NO_AUDIT = {
@@ -38,7 +38,7 @@ const auditRow = (r: AuditRecord, seq: number, timestamp: number): StreamEventRo
   change: null,
 });
 
-/** What an event fills of a row; the other columns are null. */
+/** The columns of an event; the others are null. */
 const eventColumns = (event: CommittedEvent, seq: number, timestamp: number) => ({
   seq,
   id: event.id,
@@ -55,24 +55,17 @@ const eventRow = (event: CommittedEvent, seq: number, timestamp: number): Stream
   ...eventColumns(event, seq, timestamp),
 });
 
-interface Appended {
-  readonly firstSeq: number;
-  readonly records: readonly AuditRecord[];
-  readonly events: readonly CommittedEvent[];
-  readonly timestamp: number;
-}
-
-/** The row at a place of a commit of this instance, as the database has it: first its records, then its events. */
-export function rowAt({ firstSeq, records, events, timestamp }: Appended, place: number): StreamEventRow {
-  const record = records[place];
+/** Returns row `index` of a commit of this instance as the database has it: records first, then events. */
+export function rowAt({ firstSeq, records, events, timestamp }: Commit, index: number): StreamEventRow {
+  const record = records[index];
   return record
-    ? auditRow(record, firstSeq + place, timestamp)
-    : eventRow(events[place - records.length] as CommittedEvent, firstSeq + place, timestamp);
+    ? auditRow(record, firstSeq + index, timestamp)
+    : eventRow(events[index - records.length] as CommittedEvent, firstSeq + index, timestamp);
 }
 
 const ROWS_AT_ONCE = 100;
 
-/** Writes records, and events behind them, behind the end of the ledger, and gives the events with their ids. */
+/** Appends records, then events, to the end of the ledger. Returns the events with their ids. */
 export async function append(
   db: Db,
   records: readonly AuditRecord[],
@@ -82,15 +75,15 @@ export async function append(
 ): Promise<CommittedEvent[]> {
   const committed = events.map((event) => ({ ...event, id: newId('event', now) }));
   const insert = db.insertInto('stream_events');
-  for (const some of chunk(
+  for (const rows of chunk(
     records.map((record, i) => auditRow(record, firstSeq + i, now)),
     ROWS_AT_ONCE,
   ))
-    await insert.values(some).execute();
-  for (const some of chunk(
+    await insert.values(rows).execute();
+  for (const rows of chunk(
     committed.map((event, i) => eventColumns(event, firstSeq + records.length + i, now)),
     ROWS_AT_ONCE,
   ))
-    await insert.values(some).execute();
+    await insert.values(rows).execute();
   return committed;
 }

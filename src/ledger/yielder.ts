@@ -1,20 +1,20 @@
-/** How long work that can wait lets others go first: a turn of the event loop, or some milliseconds while decisions are being made. */
+/** Yields to other work: for one event-loop tick, or for some milliseconds while decisions are being made. */
 export class Yielder {
   readonly #decided: () => number;
   readonly #pauseMs: number;
-  #before: number;
+  #last: number;
 
-  /** @param decided how many decisions there have been */
+  /** @param decided returns the number of decisions so far */
   constructor(decided: () => number, pauseMs: number) {
     this.#decided = decided;
     this.#pauseMs = pauseMs;
-    this.#before = decided();
+    this.#last = decided();
   }
 
   async pause(): Promise<void> {
     const decided = this.#decided();
-    const busy = decided !== this.#before;
-    this.#before = decided;
+    const busy = decided !== this.#last;
+    this.#last = decided;
     await new Promise<void>((resolve) => (busy ? setTimeout(resolve, this.#pauseMs) : setImmediate(resolve)));
   }
 }

@@ -1,19 +1,20 @@
 /**
- * WWW-Authenticate of a protected resource: RFC 6750, section 3, with `resource_metadata` of RFC 9728, section 5.1. `issuer` and
- * `resource` tell what the metadata would; a client that does not know them ignores them (RFC 9110, section 11.2).
+ * Parameters of the WWW-Authenticate header of a protected resource: RFC 6750, section 3, with `resource_metadata` of
+ * RFC 9728, section 5.1. `issuer` and `resource` repeat values of the metadata; clients ignore parameters that they do
+ * not know (RFC 9110, section 11.2).
  */
 export interface BearerChallenge {
   /** Absent when no credential was sent (RFC 6750, section 3.1). */
   readonly error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope' | undefined;
   readonly errorDescription?: string | undefined;
-  /** Everything that is needed, at once. */
+  /** All scopes that the request needs. */
   readonly scope?: readonly string[] | undefined;
   readonly issuer: string;
   readonly resource: string;
   readonly resourceMetadata: string;
 }
 
-/** The header's value, every parameter quoted. */
+/** Formats the header, with every parameter quoted. */
 export function bearerChallenge(c: BearerChallenge): string {
   const parameters: [name: string, value: string | undefined][] = [
     ['error', c.error],
@@ -23,8 +24,13 @@ export function bearerChallenge(c: BearerChallenge): string {
     ['resource', c.resource],
     ['resource_metadata', c.resourceMetadata],
   ];
-  return `Bearer ${parameters.flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${quotable(value)}"`])).join(', ')}`;
+  return `Bearer ${parameters
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${quotable(value)}"`]))
+    .join(', ')}`;
 }
 
-/** What RFC 6750, section 3, allows between quotes: printable ASCII without quote and backslash. */
+/**
+ * Replaces characters that RFC 6750, section 3, does not allow between quotes: all but printable ASCII, quotes and
+ * backslashes.
+ */
 const quotable = (value: string): string => value.replace(/[^\x20-\x7e]|["\\]/g, ' ');

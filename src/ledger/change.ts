@@ -1,0 +1,136 @@
+import type { Transaction } from 'kysely';
+import type { Actor } from '../access/actor.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Database, Tables } from '../storage/index.ts';
+import type { ActedEvent, AuditRecord, Commit, CommittedEvent, Head, NewEvent, PolicyCache } from './entry.ts';
+import { append } from './rows.ts';
+
+/** A change in progress. Everything done through it commits together or not at all. */
+export interface Change {
+  readonly db: Transaction<Tables>;
+  readonly now: number;
+  /** The epoch of this change. Write it into `policy_epoch` of each row that the change touches. */
+  readonly epoch: number;
+  /** Marks this as a change of policy or credentials: every instance applies it from its next decision on. */
+  invalidate(): void;
+  /** Writes the audit entry of a person's decision on an agent's call, or of an approval that expired. */
+  record(record: AuditRecord): void;
+  /** Appends an event caused by the change's actor. */
+  emit(event: NewEvent): void;
+  /** The actor of this change. Its reactions, and their reactions, have the same actor. */
+  readonly actor: Actor;
+  /**
+   * Sets the actor from here on: for a request whose sender becomes known during the change, and for batched changes.
+   */
+  actAs(actor: Actor): void;
+  /** Brings the policy in memory up to the start of this change, so that rules can be checked against it. */
+  readPolicy(): Promise<void>;
+}
+
+/**
+ * Runs in the change that emitted events of one type, whichever code emitted them. Events that it emits itself trigger
+ * further reactions.
+ */
+export type Reaction = (change: Change, events: readonly NewEvent[]) => Promise<void>;
+
+export interface ChangeOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly policy: PolicyCache;
+  readonly reactions?: ReadonlyMap<string, readonly Reaction[]>;
+}
+
+/** A change after its commit. */
+export interface AppliedChange<T> {
+  readonly result: T;
+  /** Undefined if the change appended nothing to the ledger. */
+  readonly commit: Commit | undefined;
+  readonly invalidated: boolean;
+}
+
+/**
+ * Runs `work` of the actor `by`, and the reactions to its events, in one transaction under the head row's lock, and
+ * appends its records and events to the ledger. Returns after the commit is durable.
+ */
+export async function applyChange<T>(
+  { database, clock, policy, reactions }: ChangeOptions,
+  by: Actor,
+  work: (change: Change) => Promise<T>,
+): Promise<AppliedChange<T>> {
+  const records: AuditRecord[] = [];
+  const events: ActedEvent[] = [];
+  let actor = by;
+  let commit: Commit | undefined;
+  let invalidated = false;
+  const result = await database.write.transaction().execute(async (db) => {
+    let query = db.selectFrom('head').select(['seq', 'epoch', 'clock', 'writer']).where('id', '=', 1);
+    if (database.dialect === 'postgres') query = query.forUpdate();
+    const head: Head = await query.executeTakeFirstOrThrow();
+    const now = Math.max(clock.now(), head.clock);
+    const change: Change = {
+      db,
+      now,
+      epoch: head.epoch + 1,
+      invalidate: () => {
+        invalidated = true;
+      },
+      record: (record) => {
+        records.push(record);
+      },
+      emit: (event) => {
+        events.push({ ...event, actor });
+      },
+      get actor() {
+        return actor;
+      },
+      actAs: (other) => {
+        actor = other;
+      },
+      readPolicy: async () => {
+        if (policy.epoch !== head.epoch) await policy.refresh(database.read, head.epoch);
+      },
+    };
+    const result = await work(change);
+    for (let reacted = 0; reacted < events.length; ) {
+      const emitted = events.slice(reacted);
+      reacted = events.length;
+      for (const group of groupEvents(emitted)) {
+        change.actAs(group.actor);
+        for (const react of reactions?.get(group.type) ?? []) await react(change, group.events);
+      }
+    }
+    const appended = records.length + events.length;
+    if (appended > 0) {
+      const firstSeq = head.seq + 1;
+      const committed: CommittedEvent[] = await append(db, records, events, firstSeq, now);
+      commit = { firstSeq, records, events: committed, timestamp: now };
+    }
+    if (appended > 0 || invalidated) {
+      await db
+        .updateTable('head')
+        .set({ seq: head.seq + appended, epoch: head.epoch + (invalidated ? 1 : 0), clock: now })
+        .where('id', '=', 1)
+        .execute();
+    }
+    return result;
+  });
+  return { result, commit, invalidated };
+}
+
+interface EventGroup {
+  readonly type: string;
+  readonly actor: Actor;
+  readonly events: NewEvent[];
+}
+
+/** Groups events by type and actor. */
+function groupEvents(emitted: readonly ActedEvent[]): EventGroup[] {
+  const groups: EventGroup[] = [];
+  for (const event of emitted) {
+    const { type, actor } = event;
+    const group = groups.find((one) => one.type === type && one.actor === actor);
+    if (group) group.events.push(event);
+    else groups.push({ type, actor, events: [event] });
+  }
+  return groups;
+}

@@ -1,0 +1,151 @@
+import { SYSTEM } from '../access/actor.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { CommonErrors, LegateError } from '../kernel/errors.ts';
+import type { Database, Db } from '../storage/index.ts';
+import { HourCounters } from './counters.ts';
+import type { BatchContext, Need, Outcome, PendingDecision } from './decision.ts';
+import type { ActedEvent, AuditRecord, Batch, BatchStore, Commit, LedgerStats, PolicyCache } from './entry.ts';
+import { append } from './rows.ts';
+
+const MAX_LOADING_ROUNDS = 1000;
+
+/** A decision and the promise of its caller. */
+export interface QueuedDecision {
+  readonly decision: PendingDecision<unknown>;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface DecisionBatchOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly policy: PolicyCache;
+  /** Unique to this instance. */
+  readonly instance: string;
+  readonly onError: (message: string, error: unknown) => void;
+}
+
+/**
+ * Decides batches and commits each in one transaction. A caller gets its answer only after its record is durable. If a
+ * batch cannot be recorded, nothing of it is allowed. The caller serialises batches.
+ */
+export class DecisionBatches {
+  readonly #o: DecisionBatchOptions;
+  readonly #store: BatchStore;
+  readonly #stats: LedgerStats;
+  readonly #counters = new HourCounters();
+
+  constructor(options: DecisionBatchOptions, store: BatchStore, stats: LedgerStats) {
+    this.#o = options;
+    this.#store = store;
+    this.#stats = stats;
+  }
+
+  /** Settles the promise of every decision in the batch, and returns what was committed, if anything. */
+  async commit(batch: readonly QueuedDecision[]): Promise<Commit | undefined> {
+    const { policy, clock, instance } = this.#o;
+    const records: AuditRecord[] = [];
+    const answers: unknown[] = [];
+    const answered: QueuedDecision[] = [];
+    let commit: Commit | undefined;
+    try {
+      const begun = this.#store.begin();
+      const head = begun instanceof Promise ? await begun : begun;
+      if (head.epoch !== policy.epoch) await policy.refresh(this.#o.database.read, head.epoch);
+      if (head.writer !== instance) this.#counters.forget();
+      else this.#counters.trim();
+      const now = Math.max(clock.now(), head.clock);
+      const context: BatchContext = { now, epoch: head.epoch, counters: this.#counters, shared: new Map() };
+      const prepared = await this.#prepare(batch, context);
+
+      const events: ActedEvent[] = [];
+      const writes: ((db: Db) => Promise<void>)[] = [];
+      for (const queued of prepared) {
+        try {
+          const result = queued.decision.decide(context);
+          const outcome =
+            'lacks' in result ? await this.#decideLoading(queued.decision, context, result.lacks) : result;
+          const { answer, record, write, events: emitted, by } = outcome;
+          if (record) records.push(record);
+          if (write) writes.push(write);
+          if (emitted) for (const event of emitted) events.push({ ...event, actor: by ?? SYSTEM });
+          answered.push(queued);
+          answers.push(answer);
+        } catch (error) {
+          queued.reject(error);
+        }
+      }
+
+      const firstSeq = head.seq + 1;
+      if (records.length > 0) {
+        for (const write of writes) await write(this.#store.db());
+        const committed =
+          events.length > 0 ? await append(this.#store.db(), [], events, firstSeq + records.length, now) : [];
+        const lastSeq = head.seq + records.length + events.length;
+        const written = this.#store.commit({
+          firstSeq,
+          lastSeq,
+          timestamp: now,
+          records,
+          counters: this.#counters.drain(),
+          writer: instance,
+        } satisfies Batch);
+        if (written instanceof Promise) await written;
+        this.#stats.batches++;
+        this.#stats.records += records.length;
+        commit = { firstSeq, records, events: committed, timestamp: now };
+      } else {
+        const undone = this.#store.rollback();
+        if (undone instanceof Promise) await undone;
+      }
+    } catch (error) {
+      this.#stats.failures++;
+      this.#counters.forget();
+      await this.#store.rollback();
+      this.#o.onError('decisions could not be recorded', error);
+      for (const { reject } of batch)
+        reject(error instanceof LegateError ? error : CommonErrors.AUDIT_UNAVAILABLE({ cause: error }));
+      return undefined;
+    }
+    for (let i = 0; i < answered.length; i++) (answered[i] as QueuedDecision).resolve(answers[i] as never);
+    return commit;
+  }
+
+  /** Prepares each decision. One that throws a LegateError is rejected and leaves the batch. */
+  async #prepare(batch: readonly QueuedDecision[], context: BatchContext): Promise<readonly QueuedDecision[]> {
+    let rejected: Set<QueuedDecision> | undefined;
+    for (const queued of batch) {
+      try {
+        const loading = queued.decision.prepare(context, this.#o.database.read);
+        if (loading) await loading;
+      } catch (error) {
+        if (!(error instanceof LegateError)) throw error;
+        queued.reject(error);
+        rejected ??= new Set();
+        rejected.add(queued);
+      }
+    }
+    const keys = this.#counters.takeWanted();
+    if (keys.length > 0) this.#counters.load(keys, await this.#store.counters(keys));
+    return rejected ? batch.filter((queued) => !rejected.has(queued)) : batch;
+  }
+
+  /** Loads what a decision lacks and decides again, until it lacks nothing. */
+  async #decideLoading<T>(
+    decision: PendingDecision<T>,
+    context: BatchContext,
+    lacks: readonly Need[],
+  ): Promise<Outcome<T>> {
+    let needs = lacks;
+    for (let round = 0; round < MAX_LOADING_ROUNDS; round++) {
+      for (const need of needs) {
+        if ('load' in need) await need.load(this.#o.database.read);
+        else this.#counters.load(need.counters, await this.#store.counters(need.counters));
+      }
+      const result = decision.decide(context);
+      if (!('lacks' in result)) return result;
+      needs = result.lacks;
+    }
+    throw CommonErrors.AUDIT_UNAVAILABLE({ reason: 'decision-too-large' });
+  }
+}
