@@ -33,10 +33,12 @@ const PAYLOADS: Record<EventType, Json> = {
     expected: expect.any(Number),
     evidence: expect.arrayContaining([id('aud')]),
   },
+  'anomaly.acknowledged': { anomalyId: id('ano'), agentId },
   'approval.requested': { ...approval, status: 'pending', expiresAt: time },
   'approval.resolved': { ...approval, status: 'approved' },
   'auth.signin': { userId: text, sessionId: id('ses'), method: text, ipAddress: text, device: expect.any(Object) },
   'auth.signout': { userId: text, sessionId: id('ses'), reason: 'sign-out', ipAddress: text },
+  'session.ended': { userId: text, sessionId: id('ses'), reason: 'sign-out' },
   'auth.failed': {
     userId: text,
     emailHash: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -53,6 +55,7 @@ const PAYLOADS: Record<EventType, Json> = {
   'client.created': { clientId: text, name: 'Test client', origin: 'self' },
   'client.deleted': { clientId: text },
   'invite.created': { inviteId: id('inv'), role: 'user' },
+  'invite.accepted': { inviteId: id('inv'), userId: text, role: 'user' },
   'invite.revoked': { inviteId: id('inv'), reason: 'revoked' },
   'mcp.created': { serverId: id('mcp'), name: text },
   'mcp.updated': { serverId: id('mcp'), name: text },
@@ -72,6 +75,7 @@ const PAYLOADS: Record<EventType, Json> = {
     expiresAt: null,
   },
   'delegation.revoked': { delegationId: id('dlg'), fromAgent: agentId, toAgent: agentId, reason: 'revoked' },
+  'consent.remembered': { clientId: text, agentId, scope: text, resource: text },
   'grant.created': {
     grantId: id('grt'),
     clientId: text,
@@ -82,6 +86,10 @@ const PAYLOADS: Record<EventType, Json> = {
   },
   'grant.revoked': { grantId: id('grt'), clientId: text, agentId, reason: 'revoked' },
   'user.updated': { userId: text, changed: ['name'] },
+  'webhook.created': { webhookId: id('whk') },
+  'webhook.updated': { webhookId: id('whk'), changed: ['types'] },
+  'webhook.deleted': { webhookId: id('whk') },
+  'webhook.rotated': { webhookId: id('whk') },
 };
 
 /** What administration does is about nobody, or about somebody else than those who watch below. */
@@ -154,6 +162,10 @@ async function everything(someone: Person): Promise<void> {
   const apiToken = await ok('POST', '/api-tokens', someone, { name: 'ci' });
   await ok('DELETE', `/api-tokens/${apiToken.id}`, someone);
   await administration();
+  const webhook = await ok('POST', '/webhooks', someone, { url: 'https://hooks.example/a-secret' });
+  await ok('PATCH', `/webhooks/${webhook.id}`, someone, { types: ['audit'] });
+  await ok('POST', `/webhooks/${webhook.id}/rotate`, someone);
+  await ok('DELETE', `/webhooks/${webhook.id}`, someone);
   await ok('POST', '/budgets', someone, { agentId: main.id, metric: 'cost', limit: 1, window: 'day' });
   await ok('POST', '/costs', someone, { agentId: main.id, amount: 1.5, tokens: 7, auditId });
   const client = await register(t);
@@ -161,7 +173,9 @@ async function everything(someone: Person): Promise<void> {
   const [grant] = await ok('GET', '/oauth/grants', someone);
   await ok('DELETE', `/oauth/grants/${grant.id}`, someone);
   // Listing anomalies runs the detector.
-  expect((await ok('GET', '/anomalies', someone)).length).toBe(1);
+  const anomalies = await ok('GET', '/anomalies', someone);
+  expect(anomalies.length).toBe(1);
+  await ok('POST', `/anomalies/${anomalies[0].id}/acknowledge`, someone, { note: 'seen' });
 }
 
 let runs = 0;
@@ -170,6 +184,11 @@ async function administration(): Promise<void> {
   await ok('POST', '/tenants', admin, { name: `tenant ${run}` });
   const invite = await ok('POST', '/invites', admin, { email: `invited-${run}@example.com` });
   await ok('DELETE', `/invites/${invite.id}`, admin);
+  const email = `accepting-${run}@example.com`;
+  const { url } = await ok('POST', '/invites', admin, { email });
+  const inviteToken = new URL(url).searchParams.get('invite');
+  const { status } = await t.call('POST', '/sign-up', { body: { email, password: 'long enough', inviteToken } });
+  expect(status).toBe(200);
   const server = await ok('POST', '/mcp/servers', admin, { name: `server ${run}`, endpoint: 'https://mcp.example/x' });
   await ok('PATCH', `/mcp/servers/${server.id}`, admin, { tools: ['a'] });
   await ok('DELETE', `/mcp/servers/${server.id}`, admin);
@@ -247,6 +266,7 @@ describe('every type of event', () => {
           expect.objectContaining({ kind: text, id: type === 'client.created' ? null : text }),
         );
         expect(record, type).toHaveProperty(/created$/.test(type) ? 'after' : 'before');
+        expect(JSON.stringify(record)).not.toContain('a-secret');
       }
     }
     for (const type of (Object.keys(EVENT_TYPES) as EventType[]).filter((name) => !ADMINISTRATION.has(name))) {
@@ -254,7 +274,7 @@ describe('every type of event', () => {
       expect(events.length, type).toBeGreaterThan(0);
       for (const { id, data: record } of events) {
         expect(record.data, type).toEqual(PAYLOADS[type]);
-        const about = /^(auth|token|user)\./.test(type)
+        const about = /^(auth|session|token|user|webhook)\./.test(type)
           ? {}
           : { agentId: record.data.agentId ?? record.data.fromAgent };
         const { actor, before, after, ...rest } = record;

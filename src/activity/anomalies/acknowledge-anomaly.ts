@@ -1,4 +1,5 @@
 import type { Caller } from '../../access/caller.ts';
+import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Anomaly } from './schema.ts';
 import { findAnomaly, toAnomaly } from './store.ts';
@@ -10,7 +11,8 @@ export async function acknowledgeAnomaly(
   id: string,
   note: string | undefined,
 ): Promise<Anomaly> {
-  return platform.ledger.change(caller.actor, async ({ db, now }) => {
+  return platform.ledger.change(caller.actor, async (change) => {
+    const { db, now } = change;
     const row = await findAnomaly(db, await caller.reauthorize(db), id);
     if (row.acknowledged_at !== null) return toAnomaly(row);
     const seen = {
@@ -19,6 +21,14 @@ export async function acknowledgeAnomaly(
       note: note ?? null,
     };
     await db.updateTable('anomalies').set(seen).where('id', '=', id).execute();
-    return toAnomaly({ ...row, ...seen });
+    const anomaly = toAnomaly({ ...row, ...seen });
+    change.emit({
+      type: 'anomaly.acknowledged',
+      agentId: row.agent_id,
+      userId: row.user_id,
+      data: { anomalyId: id, agentId: row.agent_id },
+      ...changedFields(toAnomaly(row), anomaly),
+    });
+    return anomaly;
   });
 }

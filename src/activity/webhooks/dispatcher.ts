@@ -1,6 +1,7 @@
 import { chunk } from '../../kernel/chunk.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
+import type { EventType } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { eventId, toJson } from '../stream/index.ts';
@@ -14,6 +15,11 @@ const SOON_MS = 50;
 /** How soon after a delivery the next begins when there was no room for all. */
 const SOONER_MS = 5;
 const PUMP_MS = 500;
+/** Types about webhooks, sent only to those that name them; its own creation is sent to none. */
+const OWN = 'webhook.';
+const CREATED: EventType = 'webhook.created';
+const isAbout = ({ data }: { data: string | null }, webhookId: string): boolean =>
+  (JSON.parse(data ?? '{}') as { webhookId?: unknown }).webhookId === webhookId;
 /** A process that took a delivery is taken for dead when so long after the time of an attempt nothing is written of it. */
 const GRACE_MS = 5 * SECOND_MS;
 /** How long a stop waits for slow receivers: less than the service has for stopping. */
@@ -165,7 +171,8 @@ export class Dispatcher {
           (e) =>
             row.timestamp >= e.created_at &&
             ((e.role === 'admin' && e.by_agent === 0) || e.user_id === row.user_id) &&
-            (e.types === undefined || e.types.has(row.type)),
+            (e.types === undefined ? !row.type.startsWith(OWN) : e.types.has(row.type)) &&
+            !(row.type === CREATED && isAbout(row, e.id)),
         );
         if (fitting.length === 0) continue;
         const json = toJson(row);

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { seal } from '../../kernel/encryption.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
-import type { Change } from '../../ledger/index.ts';
+import { type Change, changedFields, type NewEvent } from '../../ledger/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, WebhookRow } from '../../storage/index.ts';
@@ -29,7 +29,8 @@ export async function createWebhook(
 ): Promise<WebhookWithSecret> {
   assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
   const secret = newWebhookSecret();
-  const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
+  const row = await platform.ledger.change(caller.actor, async (change) => {
+    const { db, now } = change;
     await caller.reauthorize(db);
     await assertMayReadEvents(platform, db, caller);
     if (caller.principal.kind === 'user' && caller.principal.via === 'external')
@@ -63,6 +64,7 @@ export async function createWebhook(
       updated_at: now,
     };
     await db.insertInto('webhooks').values(made).execute();
+    change.emit({ ...webhookEvent('webhook.created', made), after: settingsOf(made) });
     return made;
   });
   dispatcherOf(platform).wake();
@@ -98,7 +100,8 @@ export async function updateWebhook(
   input: UpdateWebhook,
 ): Promise<Webhook> {
   if (input.url !== undefined) assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
-  const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
+  const row = await platform.ledger.change(caller.actor, async (change) => {
+    const { db, now } = change;
     const before = await findWebhook(db, await caller.reauthorize(db), id);
     await assertMayReadEvents(platform, db, caller);
     if (input.enabled === true && before.enabled === 0) await beginHere(db);
@@ -113,7 +116,15 @@ export async function updateWebhook(
       updated_at: now,
     };
     await db.updateTable('webhooks').set(set).where('id', '=', id).execute();
-    return { ...before, ...set };
+    const after = { ...before, ...set };
+    const [was, is] = [toWebhook(before), toWebhook(after)];
+    const changed = (['url', 'types', 'enabled'] as const).filter((f) => String(was[f]) !== String(is[f]));
+    if (changed.length > 0) {
+      const event = webhookEvent('webhook.updated', after);
+      const fields = changedFields(settingsOf(before), settingsOf(after));
+      change.emit({ ...event, data: { ...event.data, changed }, ...fields });
+    }
+    return after;
   });
   dispatcherOf(platform).wake();
   return toWebhook(row);
@@ -121,17 +132,20 @@ export async function updateWebhook(
 
 /** What waits for it is dropped with it. 404 WEBHOOK_NOT_FOUND. */
 export async function deleteWebhook(platform: Platform, caller: Changer, id: string): Promise<void> {
-  await platform.ledger.change(caller.actor, async ({ db }) => {
-    await findWebhook(db, await caller.reauthorize(db), id);
+  await platform.ledger.change(caller.actor, async (change) => {
+    const { db } = change;
+    const row = await findWebhook(db, await caller.reauthorize(db), id);
     await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
     await db.deleteFrom('webhooks').where('id', '=', id).execute();
+    change.emit({ ...webhookEvent('webhook.deleted', row), before: settingsOf(row) });
   });
 }
 
 /** A new secret; for 24 hours messages are signed with the one before as well. 409 WEBHOOK_ROTATING within them. */
 export async function rotateWebhook(platform: Platform, caller: By, id: string): Promise<WebhookWithSecret> {
   const secret = newWebhookSecret();
-  const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
+  const row = await platform.ledger.change(caller.actor, async (change) => {
+    const { db, now } = change;
     const before = await findWebhook(db, await caller.reauthorize(db), id);
     // The secret signs what the receiver believes: that of an address which a person has set is not for an agent.
     if (caller.principal.kind === 'agent' && before.by_agent === 0) throw CommonErrors.FORBIDDEN();
@@ -143,14 +157,31 @@ export async function rotateWebhook(platform: Platform, caller: By, id: string):
       updated_at: now,
     };
     await db.updateTable('webhooks').set(set).where('id', '=', id).execute();
+    change.emit(webhookEvent('webhook.rotated', before));
     return { ...before, ...set };
   });
   return { ...toWebhook(row), secret };
 }
 
 /** Deletes the webhooks of a user. */
-export async function deleteWebhooksOf({ db }: Change, userId: string): Promise<void> {
+export async function deleteWebhooksOf(change: Change, userId: string): Promise<void> {
+  const { db } = change;
   const own = db.selectFrom('webhooks').select('id').where('user_id', '=', userId);
   await db.deleteFrom('webhook_deliveries').where('webhook_id', 'in', own).execute();
-  await db.deleteFrom('webhooks').where('user_id', '=', userId).execute();
+  const rows = await db.deleteFrom('webhooks').where('user_id', '=', userId).returningAll().execute();
+  for (const row of rows) change.emit({ ...webhookEvent('webhook.deleted', row), before: settingsOf(row) });
+}
+
+type WebhookChange = 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.rotated';
+
+const webhookEvent = (type: WebhookChange, { id, user_id }: WebhookRow): NewEvent => ({
+  type,
+  userId: user_id,
+  data: { webhookId: id },
+});
+
+/** What events show: of the address the origin alone, since many a path is a secret. */
+function settingsOf(row: WebhookRow): Record<string, unknown> {
+  const { types, enabled, disabledReason } = toWebhook(row);
+  return { origin: new URL(row.url).origin, types, enabled, disabledReason };
 }

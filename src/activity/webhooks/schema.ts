@@ -12,7 +12,9 @@ const Types = z.array(TypeName).min(1).max(50).nullable();
 export const CreateWebhook = z
   .strictObject({
     url: Url.meta({ description: 'https, and not a private address, unless webhooks.allowPrivateNetworks is on.' }),
-    types: Types.optional().meta({ description: 'Types of events; all of them when left out or null.' }),
+    types: Types.optional().meta({
+      description: 'Types of events; all of them but `webhook.*` when left out or null.',
+    }),
   })
   .meta({ id: 'CreateWebhookRequest' });
 export type CreateWebhook = z.output<typeof CreateWebhook>;

@@ -78,6 +78,20 @@ export const toRegistration = (row: OAuthClientRow) => ({
   ...(row.scope === null ? {} : { scope: row.scope }),
 });
 
+/** Returns what events show of a client: who registers itself may write anything into the rest of a registration. */
+export const toSummary = (row: OAuthClientRow) => ({
+  clientId: row.id,
+  name: row.name,
+  redirectHosts: [...new Set((JSON.parse(row.redirect_uris) as string[]).map(hostOf))],
+  origin: row.origin,
+});
+
+/** Returns the scheme instead for an address without a host, such as `com.example.app:/callback`. */
+function hostOf(uri: string): string {
+  const { host, protocol } = new URL(uri);
+  return host === '' ? protocol : host;
+}
+
 /** Returns the registration with the fields that only administrators see. */
 export const toClientRecord = (row: OAuthClientRow) => ({
   ...toRegistration(row),

@@ -5,7 +5,7 @@ import type { OAuthClientRow } from '../../storage/index.ts';
 import { revokeUnusedAgents } from '../consent/consent-agent.ts';
 import { deleteExpiredForms } from '../consent/consent-form.ts';
 import { endGrants } from '../consent/grants.ts';
-import { getClientRow, toRegistration } from './client.ts';
+import { getClientRow, toSummary } from './client.ts';
 import { isDocumentId } from './metadata-document.ts';
 
 /** Returns a page of clients, newest first. */
@@ -43,7 +43,7 @@ export async function deleteClient(platform: Platform, caller: Changer, id: stri
     change.emit({
       type: 'client.deleted',
       data: { clientId: id },
-      ...(row ? { before: toRegistration(row) } : {}),
+      ...(row ? { before: toSummary(row) } : {}),
     });
   });
 }

@@ -9,7 +9,7 @@ import type { OAuthClientRow } from '../../storage/index.ts';
 import { OAuthErrors } from '../errors.ts';
 import { findTarget } from '../resource.ts';
 import { knownScopes, scopeNames } from '../scope.ts';
-import { AUTH_METHODS, CLIENT_GRANT_TYPES, toRegistration } from './client.ts';
+import { AUTH_METHODS, CLIENT_GRANT_TYPES, toRegistration, toSummary } from './client.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
 
 const MAX_REDIRECT_URIS = 20;
@@ -165,7 +165,7 @@ export async function registerClient(platform: Platform, caller: Changer, value:
     change.emit({
       type: 'client.created',
       data: { clientId: client.id, name: client.name, origin },
-      after: toRegistration(client),
+      after: toSummary(client),
     });
     if (origin === 'self') await deleteOldestUnused(change, platform.config.mcp.unusedClients);
     return client;

@@ -130,6 +130,8 @@ async function addPermissions(change: Change, row: AgentRow, added: readonly Per
     agentId: row.id,
     userId: row.owner_id,
     data: { agentId: row.id, changed: ['permissions'] },
+    before: { permissions: held },
+    after: { permissions: [...held, ...missing] },
   });
 }
 

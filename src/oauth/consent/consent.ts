@@ -103,6 +103,13 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
           .doUpdateSet({ scope: consent.scope, agent_id: agentId, created_at: change.now }),
       )
       .execute();
+    if (!approval.remembered)
+      change.emit({
+        type: 'consent.remembered',
+        agentId,
+        userId: approval.userId,
+        data: { clientId: client.id, agentId, scope: consent.scope, resource: consent.resource },
+      });
     await change.db
       .insertInto('oauth_codes')
       .values({

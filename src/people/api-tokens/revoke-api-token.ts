@@ -1,6 +1,6 @@
 import type { Changer } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
-import { toApiToken } from './api-token.ts';
+import { tokenRevoked } from './end-api-tokens.ts';
 import { ApiTokenErrors } from './errors.ts';
 
 /** Revokes an API token immediately, on every instance. 404 API_TOKEN_NOT_FOUND also for a token of another user. */
@@ -13,11 +13,6 @@ export async function revokeApiToken(platform: Platform, caller: Changer, id: st
     const row = await query.returningAll().executeTakeFirst();
     if (!row) throw ApiTokenErrors.API_TOKEN_NOT_FOUND();
     change.invalidate();
-    change.emit({
-      type: 'token.revoked',
-      userId: row.user_id,
-      data: { tokenId: id, userId: row.user_id, reason: 'revoked' },
-      before: { ...toApiToken(row) },
-    });
+    change.emit(tokenRevoked(row, 'revoked'));
   });
 }

@@ -56,10 +56,12 @@ export async function createInvite(
       created_at: now,
       expires_at: now + LIFETIME_MS,
     };
-    await db
+    const replaced = await db
       .deleteFrom('invites')
       .where((eb) => eb.or([eb('email_key', '=', invite.email_key), eb('expires_at', '<=', now)]))
+      .returningAll()
       .execute();
+    for (const old of replaced) if (old.expires_at > now) change.emit(inviteRevoked(old, 'replaced'));
     await db.insertInto('invites').values(invite).execute();
     change.emit({
       type: 'invite.created',
@@ -102,6 +104,13 @@ export async function revokeInvitesBy(change: Change, userId: string): Promise<v
   const rows = await change.db.deleteFrom('invites').where('invited_by', '=', userId).returningAll().execute();
   for (const row of rows) change.emit(inviteRevoked(row, 'inviter-ended'));
 }
+
+export const inviteAccepted = (row: InviteRow, userId: string): NewEvent => ({
+  type: 'invite.accepted',
+  userId: row.invited_by,
+  data: { inviteId: row.id, userId, role: row.role },
+  before: { ...toInvite(row) },
+});
 
 const inviteRevoked = (row: InviteRow, reason: string): NewEvent => ({
   type: 'invite.revoked',

@@ -9,6 +9,7 @@ import { endTrustedDevices } from '../sign-in/trusted-device.ts';
 import { findUser } from '../users/store.ts';
 import { hashPassword } from './password.ts';
 import { type PersonCalling, withPasswordCheck } from './password-check.ts';
+import { PASSWORD_CHANGED } from './password-changed.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
 
 /**
@@ -40,6 +41,12 @@ export async function changePassword(
     await endTrustedDevices(change, user.id);
     await resetAllFailures(change, user.id, ['password']);
     await deleteOneTimeTokens(change, user.id, ['two-factor', 'magic-link', 'password-reset']);
+    change.emit({
+      type: 'user.updated',
+      userId: user.id,
+      data: { userId: user.id, changed: ['password'], reason: 'password-changed' },
+      ...PASSWORD_CHANGED,
+    });
     return user;
   });
   sendPasswordChanged(platform, row, language);

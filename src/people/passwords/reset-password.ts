@@ -13,6 +13,7 @@ import { type AddressProof, deleteCredentials, markEmailVerified } from '../user
 import type { MailRequest } from '../users/schema.ts';
 import { findUser, findUserByEmail } from '../users/store.ts';
 import { hashPassword } from './password.ts';
+import { PASSWORD_CHANGED } from './password-changed.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
 
 const LIFETIME_MS = HOUR_MS;
@@ -84,6 +85,7 @@ export async function resetPassword(
       reason: 'password-reset',
       ip: proof.ip,
       changed: ['password', 'credentials'],
+      ...PASSWORD_CHANGED,
     });
     await resetAllFailures(change, user.id, ['password']);
     return user;

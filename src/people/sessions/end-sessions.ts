@@ -1,3 +1,4 @@
+import { chunk } from '../../kernel/chunk.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 
@@ -12,6 +13,9 @@ export type EndReason =
   | 'address-proved'
   | 'user-deleted';
 
+/** Sessions that have a `session.ended` event each in one change; the rest share one. */
+const MAX_EACH = 100;
+
 interface Ending {
   readonly reason: EndReason;
   /** Client address of the request that ended the session, if there was one. */
@@ -22,8 +26,8 @@ interface Ending {
 }
 
 /**
- * Ends sessions of a user immediately, on every instance, and emits `auth.signout` for each active one. Returns the
- * number of active sessions that ended; concurrent calls count each session once.
+ * Ends sessions of a user immediately, on every instance, and emits `auth.signout` and `session.ended` for each active
+ * one. Returns the number of active sessions that ended; concurrent calls count each session once.
  */
 export async function endSessions(
   { config }: Platform,
@@ -40,5 +44,10 @@ export async function endSessions(
   const ipAddress = config.multiSession.trackIp ? (ip ?? null) : null;
   for (const { id } of ended)
     change.emit({ type: 'auth.signout', userId, data: { userId, sessionId: id, reason, ipAddress } });
+  const ids = ended.map(({ id }) => id);
+  for (const sessionId of ids.slice(0, MAX_EACH))
+    change.emit({ type: 'session.ended', userId, data: { userId, sessionId, reason } });
+  for (const sessionIds of chunk(ids.slice(MAX_EACH)))
+    change.emit({ type: 'session.ended', userId, data: { userId, sessionIds, reason } });
   return ended.length;
 }

@@ -3,7 +3,7 @@ import type { Change } from '../../ledger/index.ts';
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { InviteRow, UserRow } from '../../storage/index.ts';
-import { consumeInvite } from '../invites/invites.ts';
+import { consumeInvite, inviteAccepted } from '../invites/invites.ts';
 import { hashPassword } from '../passwords/password.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from '../passwords/password-policy.ts';
 import type { Device } from '../sessions/index.ts';
@@ -51,6 +51,7 @@ export async function signUp(
     const row = invite
       ? await acceptInvite(platform, change, invite, user, device.ip)
       : await insertUser(change, { ...user, role: 'user' });
+    if (invite) change.emit(inviteAccepted(invite, row.id));
     return { ...(await startSession(platform, change, row, 'sign-up', true, device)), advice };
   });
 }
@@ -120,13 +121,22 @@ async function signUpQuietly(
 }
 
 /** After a second sign-up with an unverified address, no password is valid until one of the mails is opened. */
-async function contest({ db }: Change, { id }: UserRow): Promise<void> {
-  await db
+async function contest(change: Change, { id }: UserRow): Promise<void> {
+  const { numUpdatedRows } = await change.db
     .updateTable('users')
     .set({ password_hash: null })
     .where('id', '=', id)
     .where('email_verified', '=', 0)
-    .execute();
+    .where('password_hash', 'is not', null)
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows > 0n)
+    change.emit({
+      type: 'user.updated',
+      userId: id,
+      data: { userId: id, changed: ['password'], reason: 'address-contested' },
+      before: { password: 'set' },
+      after: { password: null },
+    });
 }
 
 const makeUnverified = (change: Change, user: Wanted): Promise<UserRow> =>

@@ -1,5 +1,6 @@
 import type { Changer } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
+import { endApiTokens } from '../api-tokens/end-api-tokens.ts';
 import { revokeInvitesBy } from '../invites/invites.ts';
 import { endSessions } from '../sessions/index.ts';
 import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
@@ -17,14 +18,8 @@ export async function deleteUser(platform: Platform, caller: Changer, id: string
     change.invalidate();
     await revokeInvitesBy(change, id);
     await endSessions(platform, change, id, { reason: 'user-deleted' });
-    for (const table of [
-      'api_tokens',
-      'one_time_tokens',
-      'email_codes',
-      'totp_secrets',
-      'backup_codes',
-      'trusted_devices',
-    ] as const)
+    await endApiTokens(change, id, 'user-deleted');
+    for (const table of ['one_time_tokens', 'email_codes', 'totp_secrets', 'backup_codes', 'trusted_devices'] as const)
       await db.deleteFrom(table).where('user_id', '=', id).execute();
     await db.deleteFrom('attempts').where('account', '=', id).execute();
     const revoked = await db

@@ -1,9 +1,11 @@
 import type { Call } from '../../http/route.ts';
 import { LegateError } from '../../kernel/errors.ts';
-import type { Change } from '../../ledger/index.ts';
+import { type Change, changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
+import { endApiTokens } from '../api-tokens/end-api-tokens.ts';
 import { actAsPerson, type EndReason, endSessions } from '../sessions/index.ts';
+import { toUser } from './store.ts';
 
 /** The session of a request. `reauthorize` checks it again inside a change. */
 export interface RequestSession {
@@ -79,7 +81,12 @@ export async function markEmailVerified(
     .where('id', '=', row.id)
     .execute();
   if (stays) {
-    change.emit({ type: 'user.updated', userId: row.id, data: { userId: row.id, changed: ['emailVerified'] } });
+    change.emit({
+      type: 'user.updated',
+      userId: row.id,
+      data: { userId: row.id, changed: ['emailVerified'] },
+      ...changedFields(toUser(row), toUser(after)),
+    });
     return after;
   }
   for (const table of ['totp_secrets', 'backup_codes', 'email_codes'] as const)
@@ -88,8 +95,21 @@ export async function markEmailVerified(
     reason: 'address-proved',
     ip: proof.ip,
     changed: ['emailVerified', 'credentials'],
+    ...changedFields(
+      { ...toUser(row), password: row.password_hash === null ? null : 'set' },
+      { ...toUser(after), password: passwordAfter(row, after) },
+    ),
   });
   return after;
+}
+
+interface Ended {
+  readonly reason: EndReason;
+  readonly ip: string | null;
+  readonly changed: readonly string[];
+  /** Of the event, without secrets. */
+  readonly before: Record<string, unknown>;
+  readonly after: Record<string, unknown>;
 }
 
 /**
@@ -100,14 +120,19 @@ export async function deleteCredentials(
   platform: Platform,
   change: Change,
   userId: string,
-  { reason, ip, changed }: { reason: EndReason; ip: string | null; changed: readonly string[] },
+  { reason, ip, changed, before, after }: Ended,
 ): Promise<void> {
   change.invalidate();
   await endSessions(platform, change, userId, { reason, ip });
-  for (const table of ['api_tokens', 'trusted_devices', 'one_time_tokens'] as const)
+  await endApiTokens(change, userId, reason);
+  for (const table of ['trusted_devices', 'one_time_tokens'] as const)
     await change.db.deleteFrom(table).where('user_id', '=', userId).execute();
-  change.emit({ type: 'user.updated', userId, data: { userId, changed, reason } });
+  change.emit({ type: 'user.updated', userId, data: { userId, changed, reason }, before, after });
 }
+
+/** What an event shows instead of the password. */
+const passwordAfter = (row: UserRow, after: UserRow): string | null =>
+  after.password_hash === null ? null : after.password_hash === row.password_hash ? 'set' : 'changed';
 
 async function isSignedIn({ db }: Change, userId: string, session: RequestSession | undefined): Promise<boolean> {
   if (session?.userId !== userId) return false;

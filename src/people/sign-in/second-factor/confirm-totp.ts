@@ -12,6 +12,7 @@ import {
 import { deviceOfCall } from '../attempts/attempts.ts';
 import { SecondFactorErrors } from './errors.ts';
 import type { VerifyTotp } from './schema.ts';
+import { secondFactorChanged } from './store.ts';
 import { useCode } from './use-code.ts';
 
 /**
@@ -55,6 +56,7 @@ export async function confirmTotp(
     // If a second factor is required, all rights of the user apply from now on.
     change.invalidate();
     await db.updateTable('users').set({ two_factor_enabled: 1, updated_at: now }).where('id', '=', userId).execute();
+    change.emit(secondFactorChanged(userId, true));
     return { user: toUser({ ...row, two_factor_enabled: 1, updated_at: now }), deviceCookie };
   });
 }

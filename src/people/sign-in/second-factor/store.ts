@@ -1,8 +1,17 @@
-import type { Change } from '../../../ledger/index.ts';
+import type { Change, NewEvent } from '../../../ledger/index.ts';
 import { deleteOneTimeTokens, endTrustedDevices } from '../../users/index.ts';
 
 /** Encryption purpose of the secret. */
 export const TOTP_PURPOSE = 'totp secret';
+
+/** The second factor of a person was switched on or off. */
+export const secondFactorChanged = (userId: string, on: boolean): NewEvent => ({
+  type: 'user.updated',
+  userId,
+  data: { userId, changed: ['twoFactorEnabled'] },
+  before: { twoFactorEnabled: !on },
+  after: { twoFactorEnabled: on },
+});
 
 /** Deletes everything that belongs to a user's second factor, including sign-ins that wait for it. */
 export async function endSecondFactor(change: Change, userId: string): Promise<void> {
@@ -12,10 +21,11 @@ export async function endSecondFactor(change: Change, userId: string): Promise<v
   await db.deleteFrom('backup_codes').where('user_id', '=', userId).execute();
   await endTrustedDevices(change, userId);
   await deleteOneTimeTokens(change, userId, ['two-factor']);
-  await db
+  const { numUpdatedRows } = await db
     .updateTable('users')
     .set({ two_factor_enabled: 0, updated_at: now })
     .where('id', '=', userId)
     .where('two_factor_enabled', '=', 1)
-    .execute();
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows > 0n) change.emit(secondFactorChanged(userId, false));
 }
