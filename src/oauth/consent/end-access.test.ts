@@ -66,7 +66,7 @@ describe('ending access', () => {
     await end(someone, app, (await grantsOf(someone))[0]?.['id']);
     expect(await isValid(got)).toBe(false);
     expect(await statusOf(someone, subOf(got))).toBe('revoked');
-    const [grant, agent] = (await eventsOf(t, subOf(got))).slice(2);
+    const [grant, agent] = (await eventsOf(t, subOf(got))).slice(3);
     expect([grant?.type, agent?.type]).toEqual(['grant.revoked', 'agent.revoked']);
     expect(agent?.data['reason']).toBe(grant?.data['reason']);
   });

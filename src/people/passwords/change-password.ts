@@ -8,8 +8,8 @@ import { sessionIdOf } from '../sign-in/session-only.ts';
 import { endTrustedDevices } from '../sign-in/trusted-device.ts';
 import { findUser } from '../users/store.ts';
 import { hashPassword } from './password.ts';
-import { type PersonCalling, withPasswordCheck } from './password-check.ts';
 import { PASSWORD_CHANGED } from './password-changed.ts';
+import { type PersonCalling, withPasswordCheck } from './password-check.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
 
 /**

@@ -1,0 +1,224 @@
+import { generateSync } from 'otplib';
+import { describe, expect, it } from 'vitest';
+import { createSetupLink } from '../../src/people/setup/setup-link.ts';
+import { FormClient } from '../support/browser-like.ts';
+import { distinctRoutes } from '../support/endpoints.ts';
+import { ask, code, consent, exchange, form, register, tokens } from '../support/oauth.ts';
+import { mailedCode, mailedToken, PASSWORD, type Person, signedUp, withMailbox } from '../support/people.ts';
+import { type Answered, createTestService, type Json, type TestService } from '../support/service.ts';
+import { matrix } from './matrix.cases.ts';
+import { newScene, session } from './matrix.scene.ts';
+
+const DECISION = 'its record is the audit entry';
+const QUESTION = 'answers a question and stores nothing';
+const MAIL = 'sends mail; using the link or code leaves the event';
+const RESENDS = 'delivers again, or as a test, what happened before';
+
+/** Endpoints with a changing method that leave no event, each with its reason. Every other one has to leave one. */
+const WITHOUT_EVENT: Readonly<Record<string, string>> = {
+  'POST /authorize': DECISION,
+  'POST /authorize/batch': DECISION,
+  'POST /access/v1/evaluation': DECISION,
+  'POST /access/v1/evaluations': DECISION,
+  'POST /access/v1/search/subject': QUESTION,
+  'POST /access/v1/search/resource': QUESTION,
+  'POST /access/v1/search/action': QUESTION,
+  'POST /agents/:id/permissions/filter': QUESTION,
+  'POST /api/legate/oauth/introspect': QUESTION,
+  'POST /events/ticket': 'hands out a ticket that opens one stream within a minute',
+  'POST /webhooks/:id/test': RESENDS,
+  'POST /webhooks/deliveries/:id/redeliver': RESENDS,
+  'POST /magic-link': MAIL,
+  'POST /email-otp': MAIL,
+  'POST /password/forgot': MAIL,
+  'POST /verify-email/send': MAIL,
+  'POST /account/magic-link': MAIL,
+  'POST /account/forgot-password': MAIL,
+  'POST /account/verify-email': MAIL,
+  'POST /totp/enable': 'begins a second factor, which POST /totp/verify switches on',
+};
+
+type Act = () => Promise<Answered>;
+const shared = withMailbox({ config: { webhooks: { allowPrivateNetworks: true } } });
+const someone = async (): Promise<Person> => signedUp(await shared());
+const asPerson = ({ id, email, session: token }: Person) => ({ id, email, token });
+
+const codeNow = ({ t }: Person, secret: string): string => generateSync({ secret, epoch: t.clock.now() / 1000 });
+async function beginTotp(p: Person): Promise<string> {
+  return (await p.t.call('POST', '/totp/enable', { as: p.session, body: { password: PASSWORD } })).body.secret;
+}
+async function withTotp(): Promise<Person & { secret: string }> {
+  const p = await someone();
+  const secret = await beginTotp(p);
+  await p.t.call('POST', '/totp/verify', { as: p.session, body: { code: codeNow(p, secret) } });
+  p.t.clock.advance(30_000);
+  return { ...p, secret };
+}
+const byMail =
+  (request: string, path: string, more: Json = {}) =>
+  async (): Promise<Act> => {
+    const p = await someone();
+    const token = await mailedToken(p, request);
+    return () => p.t.call('POST', path, { body: { token, ...more } });
+  };
+/** It works in a service without users alone. */
+const SETUP = 'POST /setup';
+const emptyService = async (): Promise<{ t: TestService; token: string }> => {
+  const t = await createTestService();
+  return { t, token: new URL(await createSetupLink(t.legate.platform)).searchParams.get('token') ?? '' };
+};
+
+/** Endpoints whose row of the matrix changes nothing, since it holds no right password, link or code. Each prepares, then acts. */
+const PREPARED: Readonly<Record<string, () => Promise<Act>>> = {
+  'POST /sign-in': async () => {
+    const p = await someone();
+    return () => p.t.call('POST', '/sign-in', { body: { email: p.email, password: PASSWORD } });
+  },
+  'POST /account/sign-in': async () => {
+    const p = await someone();
+    return () => new FormClient(p.t).post('/account/sign-in', { email: p.email, password: PASSWORD });
+  },
+  'POST /account/second-factor': async () => {
+    const p = await withTotp();
+    const browser = new FormClient(p.t);
+    await browser.post('/account/sign-in', { email: p.email, password: PASSWORD });
+    return () => browser.post('/account/second-factor', { code: codeNow(p, p.secret) });
+  },
+  'POST /magic-link/verify': byMail('/magic-link', '/magic-link/verify'),
+  'POST /verify-email': byMail('/verify-email/send', '/verify-email'),
+  'POST /password/reset': byMail('/password/forgot', '/password/reset', { newPassword: 'another long password' }),
+  'POST /email-otp/verify': async () => {
+    const p = await someone();
+    const otp = await mailedCode(p);
+    return () => p.t.call('POST', '/email-otp/verify', { body: { email: p.email, otp } });
+  },
+  'POST /password/change': async () => {
+    const p = await someone();
+    const body = { currentPassword: PASSWORD, newPassword: 'another long password' };
+    return () => p.t.call('POST', '/password/change', { as: p.session, body });
+  },
+  'POST /totp/verify': async () => {
+    const p = await someone();
+    const secret = await beginTotp(p);
+    return () => p.t.call('POST', '/totp/verify', { as: p.session, body: { code: codeNow(p, secret) } });
+  },
+  'POST /totp/disable': async () => {
+    const p = await withTotp();
+    const body = { password: PASSWORD, code: codeNow(p, p.secret) };
+    return () => p.t.call('POST', '/totp/disable', { as: p.session, body });
+  },
+  'DELETE /users/:id/second-factor': async () => {
+    const p = await withTotp();
+    const admin = await p.t.admin();
+    return () => p.t.call('DELETE', `/users/${p.id}/second-factor`, { as: admin });
+  },
+  'POST /api/legate/oauth/authorize/consent': async () => {
+    const p = await someone();
+    const asked = ask(await register(p.t));
+    return () => consent(p.t, asPerson(p), asked);
+  },
+  'POST /oauth/consent': async () => {
+    const p = await someone();
+    const query = new URLSearchParams(ask(await register(p.t)).query);
+    const { consentToken } = (await p.t.call('GET', `/oauth/consent?${query}`, { as: p.session })).body;
+    const body = { decision: 'allow', consentToken };
+    return () => p.t.call('POST', `/oauth/consent?${query}`, { as: p.session, body });
+  },
+  'POST /api/legate/oauth/token': async () => {
+    const p = await someone();
+    const asked = ask(await register(p.t));
+    const value = await code(p.t, asPerson(p), asked);
+    return () => exchange(p.t, asked, value);
+  },
+  'POST /api/legate/oauth/revoke': async () => {
+    const p = await someone();
+    const client = await register(p.t, { token_endpoint_auth_method: 'none' });
+    const { refresh_token } = await tokens(p.t, asPerson(p), client);
+    return () => form(p.t, '/oauth/revoke', { token: refresh_token, client_id: client.client_id });
+  },
+};
+
+/** As the row of the matrix says, by the first of these callers that it lets through. */
+async function fromMatrix(endpoint: string): Promise<Act> {
+  const { t } = await shared();
+  const row = matrix[endpoint];
+  if (!row) throw new Error(`${endpoint} has no row in the matrix`);
+  const passes = (field: 'owner' | 'admin'): boolean => (row.want.everyone ?? row.want[field] ?? 403) < 400;
+  const s = await newScene(t);
+  await session(s);
+  const { path, body } = await row.target(s);
+  const method = endpoint.split(' ')[0] as string;
+  const content =
+    body instanceof URLSearchParams
+      ? { raw: body.toString(), headers: { 'content-type': 'application/x-www-form-urlencoded' } }
+      : body === undefined
+        ? {}
+        : { body };
+  if (passes('owner')) return () => t.call(method, path, { as: s.owner, ...content });
+  if (passes('admin')) {
+    const admin = await t.admin();
+    return () => t.call(method, path, { as: admin, ...content });
+  }
+  const p = await someone();
+  return () => t.call(method, path, { as: p.session, ...content });
+}
+
+interface Left {
+  readonly type: string;
+  readonly actor: Json;
+}
+
+/** The events behind `mark` in the ledger. */
+async function eventsAfter(t: TestService, mark: number): Promise<Left[]> {
+  const rows = await t.legate.platform.database.read
+    .selectFrom('stream_events')
+    .select(['type', 'change'])
+    .where('seq', '>', mark)
+    .where('type', '<>', 'audit')
+    .orderBy('seq')
+    .execute();
+  return rows.map(({ type, change }) => ({ type, actor: JSON.parse(change ?? '{}').actor }));
+}
+const end = async (t: TestService): Promise<number> =>
+  Number(
+    (
+      await t.legate.platform.database.read
+        .selectFrom('head')
+        .select('seq')
+        .where('id', '=', 1)
+        .executeTakeFirstOrThrow()
+    ).seq,
+  );
+
+const changing = distinctRoutes((await shared()).t.legate.platform.config)
+  .map(({ route, path }) => `${route.method} ${path}`)
+  .filter((endpoint) => !/^(GET|HEAD|OPTIONS) /.test(endpoint));
+
+describe('every endpoint that changes something leaves an event with the actor', () => {
+  it('names only endpoints that exist, each once', () => {
+    const named = [...Object.keys(WITHOUT_EVENT), ...Object.keys(PREPARED), SETUP];
+    expect(named.filter((endpoint) => !changing.includes(endpoint))).toEqual([]);
+    expect(new Set(named).size).toBe(named.length);
+  });
+
+  it.each(changing.filter((endpoint) => !Object.hasOwn(WITHOUT_EVENT, endpoint)))('%s', async (endpoint) => {
+    if (endpoint === SETUP) {
+      const { t, token } = await emptyService();
+      const body = { token, email: 'root@example.com', password: PASSWORD };
+      expect((await t.call('POST', '/setup', { body })).status).toBe(200);
+      return expectActors(await eventsAfter(t, 0));
+    }
+    const act = await (PREPARED[endpoint] ?? (() => fromMatrix(endpoint)))();
+    const { t } = await shared();
+    const mark = await end(t);
+    const r = await act();
+    expect(r.status, r.text).toBeLessThan(400);
+    expectActors(await eventsAfter(t, mark));
+  });
+});
+
+function expectActors(events: readonly Left[]): void {
+  expect(events.length).toBeGreaterThan(0);
+  for (const { type, actor } of events)
+    expect(actor, type).toEqual(expect.objectContaining({ kind: expect.stringMatching(/^(user|apiToken|agent)$/) }));
+}
