@@ -394,8 +394,8 @@ describe('GET /audit/export', () => {
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read())
       text += new TextDecoder().decode(chunk.value);
     expect(text.trimEnd().split('\n')).toHaveLength(5000);
-    const held = await Promise.all([open(), open(), open(), open()]);
-    expect(held.map((r) => r.status)).toEqual([200, 200, 200, 200]);
+    const held = await Promise.all([open(), open(), open()]);
+    expect(held.map((r) => r.status)).toEqual([200, 200, 200]);
     const refused = await open();
     expect([refused.status, (await refused.json()).error.code]).toEqual([503, 'TOO_MANY_EXPORTS']);
     await Promise.all(held.map((r) => r.body?.cancel()));
@@ -568,7 +568,8 @@ describe('an export over a socket', () => {
   it('is broken off when its reader takes nothing for a minute', async () => {
     const w = await world();
     await fill(w, 5000);
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    // Real time still passes, since reads pause for a moment under load.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
     try {
       const open = async () =>
         w.t.legate.fetch(
@@ -585,9 +586,9 @@ describe('an export over a socket', () => {
           yield rows;
         }
       };
-      const held = [await open(), await open(), await open(), await open()];
+      const held = [await open(), await open(), await open()];
       // Each export reads one piece ahead of its reader.
-      while (taken < 4) await new Promise((resolve) => setImmediate(resolve));
+      while (taken < 3) await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setImmediate(resolve));
       expect((await open()).status).toBe(503);
       vi.advanceTimersByTime(60_001);

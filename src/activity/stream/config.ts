@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { option, type Section } from '../../kernel/config.ts';
 import { EVENT_TYPES } from '../../ledger/index.ts';
 
-const type = z.string().refine((name) => Object.hasOwn(EVENT_TYPES, name), 'must be a type of event');
+const type = z.string().refine((name) => Object.hasOwn(EVENT_TYPES, name), 'must be an event type');
 
 /** Specification 6.2 and 8.4, contract 16. */
 export const eventsConfig = {
@@ -10,19 +10,20 @@ export const eventsConfig = {
     default: 100,
     min: 1,
     max: 1_000_000,
-    description: 'Open event streams of one instance; beyond it the answer is 503.',
+    description:
+      'Open event streams of one instance; beyond it the answer is 503. When all are in use, a caller that holds at most half of them (an owner with all agents: three quarters) takes one from a caller that holds more; up to 10 are never shared out.',
   }),
   heartbeatIntervalMs: option.integer({
     default: 30_000,
     min: 10,
     max: 3_600_000,
-    description: 'Between two heartbeats of a stream, in ms.',
+    description: 'Interval between two heartbeats of a stream, in ms.',
   }),
   eventTypes: option.list({
     default: Object.keys(EVENT_TYPES),
     defaultText: 'all',
     item: type,
-    description: 'The types that any stream can receive.',
+    description: 'Event types that streams can receive.',
   }),
   requireAuth: option.boolean({
     default: true,

@@ -1,0 +1,86 @@
+import { afterEach, expect, it } from 'vitest';
+import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { openStream, type Stream } from '../../../test/support/stream.ts';
+
+const opened: Stream[] = [];
+afterEach(async () => {
+  for (const stream of opened.splice(0)) await stream.close();
+});
+async function open(t: TestService, as: { token: string }, n = 1): Promise<Stream[]> {
+  const streams = await Promise.all(Array.from({ length: n }, () => openStream(t, { as })));
+  opened.push(...streams);
+  return streams;
+}
+const withCap = (maxConnections: number): Promise<TestService> =>
+  createTestService({ config: { events: { maxConnections } } });
+const statuses = (streams: readonly Stream[]): number[] => streams.map((stream) => stream.status);
+const live = (streams: readonly Stream[]): number =>
+  streams.filter((stream) => stream.status === 200 && !stream.ended).length;
+
+it('lets one agent use all connections until somebody else needs one', async () => {
+  const t = await withCap(24);
+  const [owner, stranger] = [await t.user(), await t.user()];
+  const agent = await t.agent(owner);
+  const all = await open(t, agent, 26);
+  expect(live(all)).toBe(24);
+  expect(statuses(all).filter((status) => status === 503)).toHaveLength(2);
+  const first = await open(t, stranger);
+  expect(statuses(first)).toEqual([200]);
+  const displaced = all.filter((stream) => stream.status === 200)[23] as Stream;
+  await displaced.end();
+  expect(displaced.seen).toEqual([
+    { event: 'error', id: undefined, data: { code: 'TOO_MANY_CONNECTIONS', message: expect.any(String) } },
+  ]);
+  expect(t.legate.events.connectionCount()).toBe(24);
+  // The agent itself is above its share of 12 and gets no more.
+  expect(statuses(await open(t, agent))).toEqual([503]);
+  // Concurrent callers of another owner reach their share and no more, and the agent keeps its own.
+  const others = await open(t, stranger, 20);
+  expect(live([...first, ...others])).toBe(12);
+  expect(live(all)).toBe(12);
+  expect(t.legate.events.connectionCount()).toBe(24);
+  expect(statuses(await open(t, stranger))).toEqual([503]);
+});
+
+it('holds the agents of one owner to the share of the owner together', async () => {
+  const t = await withCap(24);
+  const [owner, stranger] = [await t.user(), await t.user()];
+  const [a, b] = [await t.agent(owner), await t.agent(owner)];
+  const theirs = [...(await open(t, a, 12)), ...(await open(t, b, 12))];
+  expect(live(theirs)).toBe(24);
+  const others = await open(t, stranger, 8);
+  expect(live(others)).toBe(6);
+  expect(live(theirs)).toBe(18);
+  // An administrator's streams are never taken away, and take one from nobody who is within the share.
+  expect(statuses(await open(t, await t.admin()))).toEqual([503]);
+});
+
+it('gives an administrator a connection of a caller above its share, and takes none from an administrator', async () => {
+  const t = await withCap(24);
+  const [owner, admin] = [await t.user(), await t.admin()];
+  const theirs = await open(t, owner, 24);
+  expect(statuses(await open(t, admin, 2))).toEqual([200, 200]);
+  expect(live(theirs)).toBe(22);
+  const full = await withCap(24);
+  expect(live(await open(full, await full.admin(), 24))).toBe(24);
+  expect(statuses(await open(full, await full.user()))).toEqual([503]);
+});
+
+it('shares out no cap of 10 or less', async () => {
+  for (const cap of [2, 10]) {
+    const t = await withCap(cap);
+    const mine = await open(t, await t.user(), cap);
+    expect(live(mine)).toBe(cap);
+    expect(statuses(await open(t, await t.user()))).toEqual([503]);
+    expect(live(mine)).toBe(cap);
+  }
+});
+
+it('takes no connection for a credential that is refused', async () => {
+  const t = await withCap(24);
+  const mine = await open(t, await t.user(), 24);
+  const [stream] = await open(t, { token: 'nonsense' });
+  await stream?.end();
+  expect(stream?.seen[0]?.data.code).toBe('UNAUTHORIZED');
+  expect(live(mine)).toBe(24);
+});
