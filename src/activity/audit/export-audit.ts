@@ -109,7 +109,7 @@ export function exportAudit(
     if (open) release();
     open = false;
   };
-  const breakOff = (controller: ReadableStreamDefaultController, error: unknown): void => {
+  const abort = (controller: ReadableStreamDefaultController, error: unknown): void => {
     end();
     platform.log.error({ err: error }, 'an export broke off');
     controller.error(error);
@@ -133,12 +133,12 @@ export function exportAudit(
           controller.enqueue(encoder.encode(render(value, first)));
           first = false;
           stalled = setTimeout(
-            () => breakOff(controller, new Error(`the reader took nothing for ${STALLED_MS} ms`)),
+            () => abort(controller, new Error(`the reader took nothing for ${STALLED_MS} ms`)),
             STALLED_MS,
           );
           stalled.unref();
         } catch (error) {
-          breakOff(controller, error);
+          abort(controller, error);
         }
       },
       cancel: async () => {

@@ -13,7 +13,7 @@ const MAX_REPLAY = 1000;
 
 /** `legate.events`: the event stream as functions, with the power of an admin (contract 15). */
 export interface EventsApi {
-  /** Answers a request for the stream; null for what is none: another path, another method, another Accept (specification 4.7). */
+  /** Responds to a request for the stream. Returns null for another path, method or Accept header (specification 4.7). */
   handleRequest(request: Request): Promise<Response | null>;
   /**
    * Records an event and pushes it to the streams of `userId` (by default the owner of `agentId`), of the agent and of
@@ -28,7 +28,7 @@ export interface EventsApi {
     readonly id?: string;
     readonly timestamp?: string | Date;
   }): Promise<void>;
-  /** Events from `since` on, at most 1,000, newest first (specification 6.2.2). */
+  /** Returns events from `since` on, at most 1,000, newest first (specification 6.2.2). */
   replay(since: Date | string, types?: readonly EventType[]): Promise<StreamEvent[]>;
   connectionCount(): number;
   /** Ends every stream and opens no more. */

@@ -2,72 +2,72 @@ import { ServerResponse } from 'node:http';
 import type { Visibility } from '../../access/principal.ts';
 import { offerDirect } from '../../http/node-body.ts';
 import { LegateError } from '../../kernel/errors.ts';
-import type { EventHub, Following, Listener } from './hub.ts';
-import { viewOf } from './piece.ts';
+import { viewOf } from './frame-chunk.ts';
+import type { EventHub, HubSubscription, Listener } from './hub.ts';
 
-/** Bytes that wait for a reader before reading on stops. */
+/** While more bytes than this wait for the reader, no further events are read. */
 const BUFFER_BYTES = 65_536;
-/** A reader that takes nothing for this long is let go; it comes back with the id of the last event it has. */
+/** A reader that takes nothing for this long is disconnected. It can resume with the id of its last event. */
 const STALLED_MS = 5000;
 const RETRY_MS = 2000;
 
 const encoder = new TextEncoder();
 
-export interface Subscription {
+export interface StreamOptions {
   readonly hub: EventHub;
-  /** Sequence behind which it begins. */
+  /** The stream begins after this sequence. */
   readonly after: number;
   readonly types: ReadonlySet<string>;
   readonly visibility: Visibility;
   readonly heartbeatMs: number;
-  /** When the credential ends by itself, in ms. */
+  /** When the credential expires, in ms since 1970. */
   readonly expiresAt: number | null;
   readonly now: () => number;
-  /** Proves the credential again and gives the reach as it is. Throws 401 or 403. */
-  readonly prove: () => Promise<Visibility>;
-  /** An error event to begin with. */
+  /** Checks the credential again and returns what it may see now. Throws 401 or 403. */
+  readonly reauthorize: () => Promise<Visibility>;
+  /** Sent first, as an error event. */
   readonly notice?: { readonly code: string; readonly message: string } | undefined;
   readonly onClose: () => void;
 }
 
-/** Where the bytes of a stream go. */
+/** The reader's side of a stream. */
 interface Outlet {
-  /** Bytes that the reader has not taken. */
+  /** Returns the number of bytes that the reader has not taken. */
   readonly waiting: () => number;
-  /** Whether all of it is out by now: bytes that are not have to be left as they are. */
+  /** Returns whether all bytes are written out. If not, the caller must not reuse their memory. */
   readonly write: (bytes: Uint8Array | string) => boolean;
   readonly end: () => void;
-  readonly breakOff: () => void;
+  readonly abort: () => void;
 }
 
-/** Error event (specification 6.2.5). Without an id: it is no event of the ledger. */
+/** Error event (specification 6.2.5). It has no id, since it is not in the ledger. */
 export const errorEvent = (code: string, message: string): string =>
   `event: error\ndata: ${JSON.stringify({ code, message })}\n\n`;
 
 /**
- * One open stream: a cursor over the ledger that moves as fast as its reader takes. It ends with its credential, before
- * anything that happened later is shown. It begins when its body is first read, or written to node:http.
+ * One open stream: a cursor over the ledger that moves at the pace of its reader. It ends with its credential, before any
+ * later event is sent. It starts when its body is first read, or written to node:http.
  */
 export class StreamConnection implements Listener {
   readonly body: ReadableStream<Uint8Array>;
-  readonly #o: Subscription;
+  readonly #o: StreamOptions;
   readonly #openedAt = performance.now();
-  #following: Following;
+  #subscription: HubSubscription;
   #outlet: Outlet | undefined;
-  /** What it begins with. */
+  /** Text to send once there is a reader. */
   #unsent: string;
   #cursor: number;
   #pumping = false;
-  #again = false;
-  #doubts = 0;
+  #wokenMeanwhile = false;
+  #revalidations = 0;
   #closed = false;
   #blockedSince: number | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor(options: Subscription) {
+  constructor(options: StreamOptions) {
     this.#o = options;
     this.#cursor = options.after;
-    this.#following = options.hub.follow(viewOf(options.visibility, options.types));
+    this.#subscription = options.hub.subscribe(viewOf(options.visibility, options.types));
     const { notice } = options;
     this.#unsent = `retry: ${RETRY_MS}\n: connected\n\n${notice ? errorEvent(notice.code, notice.message) : ''}`;
     this.body = new ReadableStream<Uint8Array>(
@@ -78,7 +78,7 @@ export class StreamConnection implements Listener {
         },
         cancel: () => this.#end(),
       },
-      // Nothing is asked for before somebody reads.
+      // `pull` is not called before the first read.
       new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
     );
     offerDirect(this.body, (res) => {
@@ -92,23 +92,23 @@ export class StreamConnection implements Listener {
   }
 
   wake(): void {
-    if (this.#pumping) this.#again = true;
+    if (this.#pumping) this.#wokenMeanwhile = true;
     else void this.#pump();
   }
 
   tick(): void {
     if (!this.#outlet && performance.now() - this.#openedAt >= STALLED_MS) this.#end();
-    else if (this.#blockedSince !== undefined && performance.now() - this.#blockedSince >= STALLED_MS) this.#breakOff();
-    else if (this.#o.expiresAt !== null && this.#o.now() >= this.#o.expiresAt) this.doubt();
+    else if (this.#blockedSince !== undefined && performance.now() - this.#blockedSince >= STALLED_MS) this.#abort();
+    else if (this.#o.expiresAt !== null && this.#o.now() >= this.#o.expiresAt) this.revalidate();
   }
 
-  /** Nothing is sent until the credential has proved itself again. */
-  doubt(): void {
-    if (this.#closed || this.#doubts++ > 0) return;
-    void this.#proveAgain();
+  /** Checks the credential again, and sends nothing until that has succeeded. */
+  revalidate(): void {
+    if (this.#closed || this.#revalidations++ > 0) return;
+    void this.#reauthorize();
   }
 
-  /** Ends the stream so that the client connects again. With an error, says why. */
+  /** Ends the stream so that the client connects again. An error is sent first. */
   close(error?: { code: string; message: string }): void {
     if (this.#closed) return;
     if (error) this.#send(errorEvent(error.code, error.message));
@@ -119,14 +119,14 @@ export class StreamConnection implements Listener {
   /** Ends the stream in favour of another caller. */
   displace(error: { code: string; message: string }): void {
     if (this.#blockedSince === undefined && this.#outlet) this.close(error);
-    else this.#breakOff();
+    else this.#abort();
   }
 
-  /** What waits would never be taken: an orderly end behind it would keep the connection, and its bytes, for as long as the reader likes. */
-  #breakOff(): void {
+  /** Ends without waiting for the reader: an orderly end would hold the connection and its bytes as long as nobody reads. */
+  #abort(): void {
     if (this.#closed) return;
     this.#end();
-    this.#outlet?.breakOff();
+    this.#outlet?.abort();
   }
 
   #begin(outlet: Outlet): void {
@@ -148,28 +148,28 @@ export class StreamConnection implements Listener {
     this.wake();
   }
 
-  async #proveAgain(): Promise<void> {
-    while (this.#doubts > 0 && !this.#closed) {
-      const doubts = this.#doubts;
+  async #reauthorize(): Promise<void> {
+    while (this.#revalidations > 0 && !this.#closed) {
+      const revalidations = this.#revalidations;
       try {
-        this.#show(await this.#o.prove());
+        this.#applyVisibility(await this.#o.reauthorize());
       } catch (error) {
-        // What could not be asked (the database is away) is not answered with yes.
+        // If the check itself fails, for instance without the database, the stream ends too.
         const code = error instanceof LegateError && error.status < 500 ? error.code : undefined;
         this.close(code === undefined ? undefined : { code, message: (error as LegateError).message });
         return;
       }
-      this.#doubts -= doubts;
+      this.#revalidations -= revalidations;
     }
     this.wake();
   }
 
-  #show(visibility: Visibility): void {
+  #applyVisibility(visibility: Visibility): void {
     const view = viewOf(visibility, this.#o.types);
-    if (this.#closed || view.key === this.#following.view.key) return;
-    const before = this.#following;
-    this.#following = this.#o.hub.follow(view);
-    this.#o.hub.unfollow(before);
+    if (this.#closed || view.key === this.#subscription.view.key) return;
+    const before = this.#subscription;
+    this.#subscription = this.#o.hub.subscribe(view);
+    this.#o.hub.unsubscribe(before);
   }
 
   async #pump(): Promise<void> {
@@ -178,20 +178,20 @@ export class StreamConnection implements Listener {
     this.#pumping = true;
     try {
       do {
-        this.#again = false;
-        while (!this.#closed && this.#doubts === 0) {
+        this.#wokenMeanwhile = false;
+        while (!this.#closed && this.#revalidations === 0) {
           if (outlet.waiting() >= BUFFER_BYTES) {
             this.#blockedSince ??= performance.now();
             break;
           }
-          const made = this.#o.hub.piece(this.#cursor, this.#following);
-          const piece = made instanceof Promise ? await made : made;
-          // While it was read, the credential may have come into doubt: then it is read again with what is seen afterwards.
-          if (!piece || this.#closed || this.#doubts > 0) break;
-          this.#cursor = piece.upto;
-          if (piece.bytes && !outlet.write(piece.bytes)) this.#o.hub.keep();
+          const result = this.#o.hub.chunk(this.#cursor, this.#subscription);
+          const chunk = result instanceof Promise ? await result : result;
+          // A revalidation that began meanwhile may change what is visible: read the chunk again after it.
+          if (!chunk || this.#closed || this.#revalidations > 0) break;
+          this.#cursor = chunk.lastSeq;
+          if (chunk.bytes && !outlet.write(chunk.bytes)) this.#o.hub.retain();
         }
-      } while (this.#again && !this.#closed);
+      } while (this.#wokenMeanwhile && !this.#closed);
     } catch {
       this.close();
     } finally {
@@ -210,12 +210,12 @@ export class StreamConnection implements Listener {
     this.#closed = true;
     clearInterval(this.#heartbeat);
     this.#o.hub.delete(this);
-    this.#o.hub.unfollow(this.#following);
+    this.#o.hub.unsubscribe(this.#subscription);
     this.#o.onClose();
   }
 }
 
-/** To whoever reads the body. */
+/** Writes to the reader of the body. */
 function readOutlet(controller: ReadableStreamDefaultController<Uint8Array>): Outlet {
   return {
     waiting: () => -(controller.desiredSize ?? 0),
@@ -227,21 +227,21 @@ function readOutlet(controller: ReadableStreamDefaultController<Uint8Array>): Ou
       try {
         controller.close();
       } catch {
-        // The reader is gone.
+        // The reader has left.
       }
     },
-    breakOff: () => {
+    abort: () => {
       const error = new Error('The reader of an event stream took nothing and was cut off');
-      // Servers print what a body failed with: a line is enough.
+      // Servers print the error of a body; one line is enough.
       delete error.stack;
       controller.error(error);
     },
   };
 }
 
-/** To a connection of node:http. */
+/** Writes to a connection of node:http. */
 function nodeOutlet(res: ServerResponse): Outlet {
-  // What somebody put in between may hold on to the bytes.
+  // A wrapped `write` may keep a reference to the bytes, so they are copied for it.
   const plain = res.write === ServerResponse.prototype.write;
   return {
     waiting: () => res.writableLength,
@@ -254,6 +254,6 @@ function nodeOutlet(res: ServerResponse): Outlet {
       return own || res.writableLength === 0;
     },
     end: () => void res.end(),
-    breakOff: () => void res.destroy(),
+    abort: () => void res.destroy(),
   };
 }

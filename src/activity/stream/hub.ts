@@ -1,77 +1,77 @@
 import { type Commit, rowAt } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import { Channels, type Place } from './channels.ts';
-import { PIECE_BYTES, type Piece, pieceOfRows, type View } from './piece.ts';
+import { CHUNK_BYTES, chunkOfRows, type FrameChunk, type View } from './frame-chunk.ts';
 import { Ring } from './ring.ts';
-import { Scratch } from './scratch.ts';
+import { type Subscription, Topics } from './topics.ts';
+import { WriteBuffer } from './write-buffer.ts';
 
-/** Rows read at a time: about as many as make a piece, which large events do sooner. */
+/** Rows per read: about one chunk of small events. Large events fill a chunk with fewer. */
 const PAGE = 400;
 const LEAST_PAGE = 4;
-/** How often the head is looked at for what other processes committed. */
+/** How often the head of the ledger is read for commits of other processes. */
 const POLL_MS = { sqlite: 1000, postgres: 150 } as const;
 /**
- * Listeners are woken in rounds, which begin at once when none is under way. The more there are to write to, and the more there
- * is to write, the more turns of so many milliseconds a round has: so writes are few, and nobody waits behind all of them.
+ * Listeners are woken in rounds; a round begins at once unless one is running. With more listeners and more events, a round is
+ * split into more batches with a pause in between, so that there are few writes and none waits for all the others.
  */
-const TURN_MS = 5;
+const BATCH_PAUSE_MS = 5;
 const MANY_LISTENERS = 50;
 const MANY_EVENTS = 50;
-const turnsOf = (listeners: number, events: number): number =>
+const batchesOf = (listeners: number, events: number): number =>
   listeners < MANY_LISTENERS ? 1 : events < MANY_EVENTS ? 2 : 6;
 
-/** One stream's place. */
-export interface Following extends Place {
-  /** The newest event when it began: of those behind it, memory may have all that it shows. */
+/** The subscription of one stream. */
+export interface HubSubscription extends Subscription {
+  /** The newest event when it began. Events after it may be in memory. */
   readonly since: number;
-  /** Rows to read at a time. */
+  /** Rows per read. */
   page: number;
 }
 
 export interface Listener {
-  /** There may be more to read. */
+  /** Called when there may be more to read. */
   wake(): void;
-  /** Once a second. */
+  /** Called once a second. */
   tick(): void;
-  /** A credential or right may have ended. */
-  doubt(): void;
+  /** Called when a credential or right may have ended. */
+  revalidate(): void;
 }
 
 /**
- * The end of the ledger as streams see it: the newest events in memory, older ones from the database. Whatever way an event is
- * read, it is read by its sequence, so replay and live are one and the same.
+ * The ledger as streams read it: the newest events from memory, older ones from the database. Both are read by sequence, so
+ * replay passes into live events without a gap or duplicate.
  */
 export class EventHub {
   readonly #platform: Platform;
   readonly #listeners = new Set<Listener>();
   readonly #ring = new Ring();
-  readonly #channels = new Channels();
+  readonly #topics = new Topics();
   /** Every event up to here is committed. */
   #end = 0;
   #epoch = -1;
   #timer: NodeJS.Timeout | undefined;
-  /** Who is still to be woken in the present round, and how many at each turn. */
+  /** Listeners that the current round has yet to wake. */
   #round: Listener[] = [];
-  #eachTurn = 0;
-  #turning = false;
-  /** Events since the present round began. */
+  #batchSize = 0;
+  #roundScheduled = false;
+  /** Events since the current round began. */
   #events = 0;
   #polling = false;
   #ticker: NodeJS.Timeout | undefined;
-  /** Of this turn of the event loop, made once for all streams that show the same. */
-  readonly #pieces = new Map<string, Piece>();
-  readonly #scratch = new Scratch();
-  #forgetting = false;
+  /** Chunks of this turn of the event loop, shared by all streams with the same view. */
+  readonly #chunks = new Map<string, FrameChunk>();
+  readonly #writeBuffer = new WriteBuffer();
+  #resetScheduled = false;
 
   constructor(platform: Platform) {
     this.#platform = platform;
-    platform.ledger.onCommit((commit) => this.#see(commit));
+    platform.ledger.onCommit((commit) => this.#onCommit(commit));
     platform.ledger.onInvalidate(() => {
-      for (const listener of this.#listeners) listener.doubt();
+      for (const listener of this.#listeners) listener.revalidate();
     });
   }
 
-  /** Sequence of the newest event, from the database itself. */
+  /** Returns the sequence of the newest event in the database. */
   async head(): Promise<number> {
     const { seq } = await this.#platform.database.read
       .selectFrom('head')
@@ -97,77 +97,77 @@ export class EventHub {
     this.#timer = undefined;
     this.#ticker = undefined;
     this.#ring.release();
-    this.#scratch.release();
+    this.#writeBuffer.release();
   }
 
-  /** From now on what the view shows is kept in memory; to be given back. */
-  follow(view: View): Following {
-    return { ...this.#channels.follow(view), since: this.#end, page: PAGE };
+  /** Keeps events of the view in memory from now on, until {@link unsubscribe}. */
+  subscribe(view: View): HubSubscription {
+    return { ...this.#topics.subscribe(view), since: this.#end, page: PAGE };
   }
 
-  unfollow(following: Following): void {
-    this.#channels.unfollow(following);
+  unsubscribe(subscription: HubSubscription): void {
+    this.#topics.unsubscribe(subscription);
   }
 
-  /** What is shown of the events behind `after`; undefined: there is nothing newer. At once when it is in memory. */
-  piece(after: number, following: Following): Piece | undefined | Promise<Piece | undefined> {
+  /** Returns the next events after `after`, synchronously if they are in memory, or undefined if there are none. */
+  chunk(after: number, subscription: HubSubscription): FrameChunk | undefined | Promise<FrameChunk | undefined> {
     const { first, last } = this.#ring;
-    // Beyond the newest it has, another instance may have written more.
-    if (after < following.since || after < first - 1 || (after >= last && after < this.#end))
-      return this.#read(after, following);
+    // After the newest event in memory there may be events of another process.
+    if (after < subscription.since || after < first - 1 || (after >= last && after < this.#end))
+      return this.#read(after, subscription);
     if (after >= last) return undefined;
-    if (!following.channel.shared) return this.#kept(after, following);
-    const key = `${after} ${following.view.key}`;
-    let piece = this.#pieces.get(key);
-    if (!piece) {
-      piece = this.#kept(after, following);
-      this.#forgetSoon();
-      this.#pieces.set(key, piece);
+    if (!subscription.topic.shared) return this.#chunkFromRing(after, subscription);
+    const key = `${after} ${subscription.view.key}`;
+    let chunk = this.#chunks.get(key);
+    if (!chunk) {
+      chunk = this.#chunkFromRing(after, subscription);
+      this.#resetSoon();
+      this.#chunks.set(key, chunk);
     }
-    return piece;
+    return chunk;
   }
 
-  /** The bytes of a piece could not be written out at once. */
-  keep(): void {
-    this.#scratch.keep();
+  /** Keeps the memory of the current chunks: some bytes are not written out yet. */
+  retain(): void {
+    this.#writeBuffer.retain();
   }
 
-  #kept(after: number, { view, channel }: Following): Piece {
+  #chunkFromRing(after: number, { view, topic }: HubSubscription): FrameChunk {
     const ring = this.#ring;
-    let upto = ring.last;
+    let lastSeq = ring.last;
     let size = 0;
     const shown: number[] = [];
-    for (const seq of channel.behind(after)) {
+    for (const seq of topic.after(after)) {
       if (!view.types.has(ring.typeOf(seq))) continue;
       shown.push(seq);
       size += ring.sizeOf(seq);
-      if (size < PIECE_BYTES) continue;
-      upto = seq;
+      if (size < CHUNK_BYTES) continue;
+      lastSeq = seq;
       break;
     }
-    if (size === 0) return { bytes: undefined, upto };
-    this.#forgetSoon();
-    const bytes = this.#scratch.take(size);
+    if (size === 0) return { bytes: undefined, lastSeq };
+    this.#resetSoon();
+    const bytes = this.#writeBuffer.take(size);
     let at = 0;
     for (const seq of shown) {
       ring.copyTo(bytes, at, seq);
       at += ring.sizeOf(seq);
     }
-    return { bytes, upto };
+    return { bytes, lastSeq };
   }
 
-  #forgetSoon(): void {
-    if (this.#forgetting) return;
-    this.#forgetting = true;
+  #resetSoon(): void {
+    if (this.#resetScheduled) return;
+    this.#resetScheduled = true;
     setImmediate(() => {
-      this.#forgetting = false;
-      this.#pieces.clear();
-      this.#scratch.again();
+      this.#resetScheduled = false;
+      this.#chunks.clear();
+      this.#writeBuffer.reset();
     });
   }
 
-  async #read(after: number, following: Following): Promise<Piece | undefined> {
-    const { page, view } = following;
+  async #read(after: number, subscription: HubSubscription): Promise<FrameChunk | undefined> {
+    const { page, view } = subscription;
     const rows = await this.#platform.database.read
       .selectFrom('stream_events')
       .selectAll()
@@ -175,48 +175,48 @@ export class EventHub {
       .orderBy('seq')
       .limit(page)
       .execute();
-    const piece = pieceOfRows(rows, view);
-    const used = rows.findIndex((row) => row.seq === piece?.upto) + 1;
-    following.page = used < rows.length ? Math.max(LEAST_PAGE, used) : Math.min(PAGE, 2 * page);
-    return piece;
+    const chunk = chunkOfRows(rows, view);
+    const used = rows.findIndex((row) => row.seq === chunk?.lastSeq) + 1;
+    subscription.page = used < rows.length ? Math.max(LEAST_PAGE, used) : Math.min(PAGE, 2 * page);
+    return chunk;
   }
 
-  #see(commit: Commit): void {
+  #onCommit(commit: Commit): void {
     const { firstSeq, records, events } = commit;
     const last = firstSeq + records.length + events.length - 1;
     if (last <= this.#end) return;
     this.#end = last;
     if (this.#listeners.size === 0) return;
-    for (const [i, { agentId, userId }] of records.entries()) this.#keep(commit, i, 'audit', agentId, userId);
+    for (const [i, { agentId, userId }] of records.entries()) this.#store(commit, i, 'audit', agentId, userId);
     for (const [i, { type, agentId, userId }] of events.entries())
-      this.#keep(commit, records.length + i, type, agentId ?? null, userId ?? null);
+      this.#store(commit, records.length + i, type, agentId ?? null, userId ?? null);
     this.#events += records.length + events.length;
-    if (this.#turning) return;
-    this.#turning = true;
-    // The answers of the decisions go out first.
-    setImmediate(() => this.#takeTurn());
+    if (this.#roundScheduled) return;
+    this.#roundScheduled = true;
+    // Responses to the decisions are written first.
+    setImmediate(() => this.#wakeNextBatch());
   }
 
-  #keep(commit: Commit, place: number, type: string, agentId: string | null, userId: string | null): void {
-    const seq = commit.firstSeq + place;
-    const channels = this.#channels.of(type, agentId, userId);
-    this.#ring.push(seq, type, channels.length > 0 ? rowAt(commit, place) : undefined);
-    if (this.#ring.last === seq) for (const channel of channels) channel.push(seq, this.#ring);
+  #store(commit: Commit, index: number, type: string, agentId: string | null, userId: string | null): void {
+    const seq = commit.firstSeq + index;
+    const topics = this.#topics.of(type, agentId, userId);
+    this.#ring.push(seq, type, topics.length > 0 ? rowAt(commit, index) : undefined);
+    if (this.#ring.last === seq) for (const topic of topics) topic.push(seq, this.#ring);
   }
 
-  #takeTurn(): void {
+  #wakeNextBatch(): void {
     if (this.#round.length === 0) {
-      this.#turning = this.#events > 0;
-      if (!this.#turning) return;
+      this.#roundScheduled = this.#events > 0;
+      if (!this.#roundScheduled) return;
       this.#round = [...this.#listeners];
-      this.#eachTurn = Math.ceil(this.#round.length / turnsOf(this.#round.length, this.#events));
+      this.#batchSize = Math.ceil(this.#round.length / batchesOf(this.#round.length, this.#events));
       this.#events = 0;
     }
-    for (const listener of this.#round.splice(0, this.#eachTurn)) listener.wake();
-    setTimeout(() => this.#takeTurn(), TURN_MS);
+    for (const listener of this.#round.splice(0, this.#batchSize)) listener.wake();
+    setTimeout(() => this.#wakeNextBatch(), BATCH_PAUSE_MS);
   }
 
-  /** What other processes did. */
+  /** Looks for commits of other processes. */
   async #poll(): Promise<void> {
     if (this.#polling) return;
     this.#polling = true;
@@ -228,10 +228,10 @@ export class EventHub {
         .executeTakeFirstOrThrow();
       const newer = seq > this.#end;
       if (newer) this.#end = seq;
-      const doubted = epoch !== this.#epoch;
+      const epochChanged = epoch !== this.#epoch;
       this.#epoch = epoch;
       for (const listener of [...this.#listeners]) {
-        if (doubted) listener.doubt();
+        if (epochChanged) listener.revalidate();
         if (newer) listener.wake();
       }
     } catch (error) {

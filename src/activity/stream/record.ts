@@ -2,21 +2,21 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { toJsonText } from '../audit/index.ts';
 
-/** On the stream every event is `evt_...`, an audit entry too. */
+/** On the stream every id is `evt_...`, that of an audit entry too. */
 export const eventId = (id: string): string => (id.startsWith('aud_') ? `evt_${id.slice(4)}` : id);
 
 const text = (value: string): string => JSON.stringify(value);
 
-/** The whole record as JSON (specification 2.7, contract 13 and 17.1). */
+/** Returns the record as JSON (specification 2.7, contract 13 and 17.1). */
 export function toJson(row: StreamEventRow): string {
   const data = row.type === 'audit' ? toJsonText(row) : (row.data ?? '{}');
   const agent = row.agent_id === null ? '' : `,"agentId":${text(row.agent_id)}`;
   const user = row.user_id === null ? '' : `,"userId":${text(row.user_id)}`;
-  // What is stored is an object: its members become members of the record.
+  // The stored object's members become members of the record.
   const change = row.change === null ? '' : `,${row.change.slice(1, -1)}`;
   return `{"id":"${eventId(row.id)}","type":"${row.type}","timestamp":"${isoTime(row.timestamp)}","data":${data}${agent}${user}${change}}`;
 }
 
-/** As it is sent: `id:`, `event:` and `data:` (HTML, section 9.2). */
+/** Returns the frame of a record: `id:`, `event:` and `data:` (HTML, section 9.2). */
 export const frameText = (row: StreamEventRow): string =>
   `id: ${eventId(row.id)}\nevent: ${row.type}\ndata: ${toJson(row)}\n\n`;

@@ -3,27 +3,26 @@ import { frameText } from './record.ts';
 
 const MAX_EVENTS = 8192;
 const ARENA_BYTES = 4_194_304;
-/** A frame that may take more than this part of the arena is not kept. */
+/** A frame that may take more than this part of the arena is not stored. */
 const LARGEST = 1 / 8;
-/** UTF-8 of a code unit, at most. */
+/** The most bytes of one UTF-16 code unit in UTF-8. */
 const BYTES_EACH = 3;
 
 /**
- * The newest events, contiguous in sequence, and the bytes of those that somebody listens for. Nothing of it is an object: bytes
- * lie one behind the other in one piece of memory that is used over and over, as thousands of events a second that live for a
- * moment are what a garbage collector is worst at.
+ * The newest events, contiguous in sequence, with the frames of those that have a subscriber. The frames lie in one arena that
+ * is reused in a circle: as objects, thousands of short-lived events a second would burden the garbage collector.
  */
 export class Ring {
   readonly #maxEvents: number;
   readonly #arenaBytes: number;
-  /** By sequence, going round. A size of 0: nobody listened for it. */
+  /** By sequence, modulo the length. A size of 0: the event had no subscriber. */
   readonly #starts: Int32Array;
   readonly #sizes: Int32Array;
   readonly #types: string[];
   #arena: Buffer | undefined;
   /** Where the next bytes go; every frame from here to the end of the arena is older than every frame before. */
   #at = 0;
-  /** No frame before this one has bytes. */
+  /** Frames before this sequence have no bytes. */
   #oldest = 0;
   #first = 0;
   #last = -1;
@@ -36,7 +35,7 @@ export class Ring {
     this.#types = Array<string>(maxEvents).fill('');
   }
 
-  /** Sequence of the oldest event it has; beyond {@link last} when it has none. */
+  /** Sequence of the oldest event; after {@link last} if there is none. */
   get first(): number {
     return this.#first;
   }
@@ -46,7 +45,7 @@ export class Ring {
     return this.#last;
   }
 
-  /** Bytes of a frame; 0 when nobody listened for it. */
+  /** Returns the bytes of a frame; 0 if it had no subscriber. */
   sizeOf(seq: number): number {
     return this.#sizes[seq % this.#maxEvents] as number;
   }
@@ -62,8 +61,8 @@ export class Ring {
   }
 
   /**
-   * The next event, with its row when somebody listens for it. Behind a gap, which another process wrote, and behind what is too
-   * large, the ring begins anew.
+   * Adds the next event, with its row if it has a subscriber. After a gap, which another process wrote, and after a frame that is
+   * too large, the ring starts over.
    */
   push(seq: number, type: string, row: StreamEventRow | undefined): void {
     if (seq !== this.#last + 1) this.#beginAt(seq);
@@ -85,7 +84,7 @@ export class Ring {
     if (this.#last - this.#first >= this.#maxEvents) this.#first = this.#last - this.#maxEvents + 1;
   }
 
-  /** Gives the memory back. */
+  /** Frees the memory. */
   release(): void {
     this.#beginAt(0);
     this.#arena = undefined;
@@ -110,7 +109,7 @@ export class Ring {
     return size;
   }
 
-  /** Lets go of the oldest frames that begin there, and of all events before them. */
+  /** Drops the oldest frames that begin in this range, and all events before them. */
   #dropBetween(start: number, end: number): void {
     if (this.#oldest < this.#first) this.#oldest = this.#first;
     for (; this.#oldest <= this.#last; this.#oldest++) {

@@ -87,18 +87,21 @@ async function connect(
     heartbeatMs: heartbeatIntervalMs,
     expiresAt: subscriber.expiresAt,
     now: () => platform.clock.now(),
-    prove: subscriber.prove,
+    reauthorize: subscriber.reauthorize,
     notice: gap
-      ? { code: 'REPLAY_GAP', message: 'Events before the oldest one kept are gone: the replay begins there.' }
+      ? {
+          code: 'REPLAY_GAP',
+          message: 'Some of the requested events are no longer stored: the replay begins with the oldest one that is.',
+        }
       : undefined,
     onClose: () => slotsOf(platform).release(slot),
   });
-  // What ended while the stream was being opened is noticed now.
-  slot.connection.doubt();
+  // The credential may have ended while the stream was being opened.
+  slot.connection.revalidate();
   return new Response(slot.connection.body, { status: 200, headers: HEADERS });
 }
 
-/** Where a stream begins: behind the event of Last-Event-ID, at `since`, or at the end of the ledger. */
+/** Returns where a stream begins: after the event of Last-Event-ID, at `since`, or at the end of the ledger. */
 async function cursorOf(
   platform: Platform,
   { query, request }: Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request'>,
@@ -124,7 +127,7 @@ async function cursorOf(
   };
 }
 
-/** Sequence of an event by its id on the stream, an audit entry's own id included. */
+/** Returns the sequence of an event by its id on the stream or by the id of its audit entry. */
 async function seqOf(platform: Platform, id: string): Promise<number | undefined> {
   if (!isId('event', id) && !isId('audit', id)) return undefined;
   const body = id.slice(4);

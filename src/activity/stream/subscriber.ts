@@ -10,22 +10,22 @@ import { takeTicket } from './ticket.ts';
 
 export const mayFollow = { scope: 'events:read', resource: 'legate:events', action: 'read', self: true } as const;
 
-/** A stream of somebody whom the application signed in ends so late at most, and is opened anew. By way of a ticket that sign-in cannot be asked again. */
+/** Lifetime of a stream of a user whom the application signed in: Legate does not learn of a sign-out there. */
 const EXTERNAL_MS = HOUR_MS;
 
-/** Who listens, how far they see, and how that is proved again. */
+/** The caller of a stream, what it may see, and how that is checked again. */
 export interface Subscriber {
   /** Whose share of the connections it counts against. undefined: nobody's. */
   readonly holder: SlotHolder | undefined;
   readonly visibility: Visibility;
   readonly expiresAt: number | null;
-  readonly prove: () => Promise<Visibility>;
+  readonly reauthorize: () => Promise<Visibility>;
 }
 
 type Asking = Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request' | 'authenticateAs'>;
 
 /**
- * The subscriber behind a request: by ticket, by token in the query, by header or cookie, in this order; or by the function that
+ * Returns the subscriber of a request: by ticket, token in the query, header or cookie, in this order, or by the function that
  * the application configured (specification 5.7). Throws 401 or 403.
  */
 export async function subscriberOf(
@@ -33,23 +33,23 @@ export async function subscriberOf(
   { query, request, authenticateAs }: Asking,
 ): Promise<Subscriber> {
   if (!platform.config.events.requireAuth)
-    return { holder: undefined, visibility: ALL, expiresAt: null, prove: async () => ALL };
+    return { holder: undefined, visibility: ALL, expiresAt: null, reauthorize: async () => ALL };
   const proved = async (credential?: string): Promise<Subscriber> => {
     const { principal, visibility, reauthorize } = await authenticateAs(mayFollow, credential);
     if (principal.kind === 'user' && principal.via === 'external') {
-      // The application is asked again by the request itself. Of a sign-out there it does not tell us: hence the end.
+      // The request itself asks the application again.
       const expiresAt = platform.clock.now() + EXTERNAL_MS;
-      const prove = async (): Promise<Visibility> => {
+      const reauthorize = async (): Promise<Visibility> => {
         if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
         return (await authenticateAs(mayFollow)).visibility;
       };
-      return { holder: slotHolderOf(principal), visibility, expiresAt, prove };
+      return { holder: slotHolderOf(principal), visibility, expiresAt, reauthorize };
     }
     return {
       holder: slotHolderOf(principal),
       visibility,
       expiresAt: 'expiresAt' in principal ? principal.expiresAt : null,
-      prove: () => reauthorize(platform.database.read),
+      reauthorize: () => reauthorize(platform.database.read),
     };
   };
   if (query.ticket !== undefined) {
@@ -60,11 +60,11 @@ export async function subscriberOf(
     if (user.kind !== 'user') throw invalidCredential('stream-ticket-unknown');
     const visibility: Visibility = user.role === 'admin' ? ALL : { kind: 'owner', userId: user.userId };
     const expiresAt = platform.clock.now() + EXTERNAL_MS;
-    const prove = async (): Promise<Visibility> => {
+    const reauthorize = async (): Promise<Visibility> => {
       if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
       return visibility;
     };
-    return { holder: slotHolderOf(user), visibility, expiresAt, prove };
+    return { holder: slotHolderOf(user), visibility, expiresAt, reauthorize };
   }
   const token = query.token ?? /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim();
   const own = token === undefined ? undefined : await byOwnFunction(platform, token);
@@ -97,10 +97,10 @@ async function byOwnFunction(platform: Platform, token: string): Promise<Subscri
   };
   const first = await visibility();
   if (!first) return undefined;
-  const prove = async (): Promise<Visibility> => {
+  const reauthorize = async (): Promise<Visibility> => {
     const again = await visibility();
     if (!again) throw CommonErrors.UNAUTHORIZED();
     return again;
   };
-  return { holder: holderOfView(first), visibility: first, expiresAt: null, prove };
+  return { holder: holderOfView(first), visibility: first, expiresAt: null, reauthorize };
 }

@@ -9,10 +9,10 @@ import type { Platform } from '../../platform.ts';
 
 const PURPOSE = 'stream ticket';
 
-/** What a ticket stands for: a credential of ours, or a user whom the embedder's own sign-in proved. */
+/** What a ticket stands for: a credential that Legate issued, or a user whom the application signed in. */
 export type TicketHolder = { readonly credential: string } | { readonly external: Principal };
 
-/** A ticket for one stream within a minute (contract 13): unlike a token, what stands in an address is worth nothing afterwards. */
+/** Creates a ticket for one stream within a minute (contract 13). Unlike a token, it is worthless in a log of addresses. */
 export async function createTicket(
   platform: Platform,
   call: Pick<Call<unknown, unknown, unknown>, 'request' | 'principal' | 'reauthorize' | 'actor'>,

@@ -2,20 +2,20 @@ import type { Visibility } from '../../access/principal.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { frameText } from './record.ts';
 
-/** After so much a piece ends, so that what waits for a reader is bounded, and a reader that takes nothing is noticed. */
-export const PIECE_BYTES = 262_144;
+/** A chunk ends after this many bytes, which bounds the memory of a slow reader and shows that it is slow. */
+export const CHUNK_BYTES = 262_144;
 
-/** What a stream shows. Streams with the same key show the same. */
+/** What a stream shows. Streams with the same key show the same events. */
 export interface View {
   readonly key: string;
   readonly visibility: Visibility;
   readonly types: ReadonlySet<string>;
 }
 
-/** A piece of a stream: its bytes, which may be none, and how far it goes. */
-export interface Piece {
+/** Consecutive frames of a stream, possibly none, up to a sequence. */
+export interface FrameChunk {
   readonly bytes: Uint8Array | undefined;
-  readonly upto: number;
+  readonly lastSeq: number;
 }
 
 export function viewOf(visibility: Visibility, types: ReadonlySet<string>): View {
@@ -24,19 +24,19 @@ export function viewOf(visibility: Visibility, types: ReadonlySet<string>): View
   return { key: `${who} ${[...types].join()}`, visibility, types };
 }
 
-/** What a view shows of rows that follow each other, or of their beginning. undefined: there are none. */
-export function pieceOfRows(rows: readonly StreamEventRow[], { visibility, types }: View): Piece | undefined {
-  let upto = rows.at(-1)?.seq;
-  if (upto === undefined) return undefined;
+/** Returns what a view shows of consecutive rows, or of the first of them. Returns undefined if there are no rows. */
+export function chunkOfRows(rows: readonly StreamEventRow[], { visibility, types }: View): FrameChunk | undefined {
+  let lastSeq = rows.at(-1)?.seq;
+  if (lastSeq === undefined) return undefined;
   let text = '';
   for (const row of rows) {
     if (!types.has(row.type) || !sees(visibility, row)) continue;
     text += frameText(row);
-    if (text.length < PIECE_BYTES) continue;
-    upto = row.seq;
+    if (text.length < CHUNK_BYTES) continue;
+    lastSeq = row.seq;
     break;
   }
-  return { bytes: text === '' ? undefined : Buffer.from(text), upto };
+  return { bytes: text === '' ? undefined : Buffer.from(text), lastSeq };
 }
 
 function sees(visibility: Visibility, row: StreamEventRow): boolean {
