@@ -13,12 +13,14 @@ const MAX_REPLAY = 1000;
 
 /** `legate.events`: the event stream as functions, with the power of an admin (contract 15). */
 export interface EventsApi {
-  /** Responds to a request for the stream. Returns null for another path, method or Accept header (specification 4.7). */
+  /**
+   * Responds to a request for the stream. Returns null for another path, method or Accept header (specification 4.7).
+   */
   handleRequest(request: Request): Promise<Response | null>;
   /**
-   * Records an event and pushes it to the streams of `userId` (by default the owner of `agentId`), of the agent and of
-   * administrators. Takes a record of specification 2.7 too and ignores its `id` and `timestamp`: the ledger assigns both.
-   * Throws 400 VALIDATION_FAILED, also for the type `audit`, which only decisions create.
+   * Records an event and pushes it to the streams of `userId` (by default the owner of `agentId`), of the agent and
+   * of administrators. Takes a record of specification 2.7 too and ignores its `id` and `timestamp`: the ledger
+   * assigns both. Throws 400 VALIDATION_FAILED, also for the type `audit`, which only decisions create.
    */
   emit(event: {
     readonly type: Exclude<EventType, 'audit'>;

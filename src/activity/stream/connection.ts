@@ -45,8 +45,8 @@ export const errorEvent = (code: string, message: string): string =>
   `event: error\ndata: ${JSON.stringify({ code, message })}\n\n`;
 
 /**
- * One open stream: a cursor over the ledger that moves at the pace of its reader. It ends with its credential, before any
- * later event is sent. It starts when its body is first read, or written to node:http.
+ * One open stream: a cursor over the ledger that moves at the pace of its reader. It ends with its credential, before
+ * any later event is sent. It starts when its body is first read, or written to node:http.
  */
 export class StreamConnection implements Listener {
   readonly body: ReadableStream<Uint8Array>;
@@ -122,7 +122,10 @@ export class StreamConnection implements Listener {
     else this.#abort();
   }
 
-  /** Ends without waiting for the reader: an orderly end would hold the connection and its bytes as long as nobody reads. */
+  /**
+   * Ends without waiting for the reader: an orderly end would hold the connection and its bytes as long as nobody
+   * reads.
+   */
   #abort(): void {
     if (this.#closed) return;
     this.#end();

@@ -11,8 +11,9 @@ const LEAST_PAGE = 4;
 /** How often the head of the ledger is read for commits of other processes. */
 const POLL_MS = { sqlite: 1000, postgres: 150 } as const;
 /**
- * Listeners are woken in rounds; a round begins at once unless one is running. With more listeners and more events, a round is
- * split into more batches with a pause in between, so that there are few writes and none waits for all the others.
+ * Listeners are woken in rounds; a round begins at once unless one is running. With more listeners and more events, a
+ * round is split into more batches with a pause in between, so that there are few writes and none waits for all the
+ * others.
  */
 const BATCH_PAUSE_MS = 5;
 const MANY_LISTENERS = 50;
@@ -38,8 +39,8 @@ export interface Listener {
 }
 
 /**
- * The ledger as streams read it: the newest events from memory, older ones from the database. Both are read by sequence, so
- * replay passes into live events without a gap or duplicate.
+ * The ledger as streams read it: the newest events from memory, older ones from the database. Both are read by
+ * sequence, so replay passes into live events without a gap or duplicate.
  */
 export class EventHub {
   readonly #platform: Platform;

@@ -9,8 +9,9 @@ const LARGEST = 1 / 8;
 const BYTES_EACH = 3;
 
 /**
- * The newest events, contiguous in sequence, with the frames of those that have a subscriber. The frames lie in one arena that
- * is reused in a circle: as objects, thousands of short-lived events a second would burden the garbage collector.
+ * The newest events, contiguous in sequence, with the frames of those that have a subscriber. The frames lie in one
+ * arena that is reused in a circle: as objects, thousands of short-lived events a second would burden the garbage
+ * collector.
  */
 export class Ring {
   readonly #maxEvents: number;
@@ -61,8 +62,8 @@ export class Ring {
   }
 
   /**
-   * Adds the next event, with its row if it has a subscriber. After a gap, which another process wrote, and after a frame that is
-   * too large, the ring starts over.
+   * Adds the next event, with its row if it has a subscriber. After a gap, which another process wrote, and after a
+   * frame that is too large, the ring starts over.
    */
   push(seq: number, type: string, row: StreamEventRow | undefined): void {
     if (seq !== this.#last + 1) this.#beginAt(seq);

@@ -80,8 +80,9 @@ export const Ticket = z.object({ ticket: z.string(), expiresAt: isoTimestamp }).
 const MAX_DATA_BYTES = 1024 * 1024;
 
 /**
- * An event that the application emits (specification 6.2.6). A record of specification 2.7 fits: its `id` and `timestamp`
- * are ignored, since the ledger assigns both. Type `audit` is refused, since only decisions create audit entries.
+ * An event that the application emits (specification 6.2.6). A record of specification 2.7 fits: its `id` and
+ * `timestamp` are ignored, since the ledger assigns both. Type `audit` is refused, since only decisions create audit
+ * entries.
  */
 export const EmittedEvent = z.strictObject({
   type: z.custom<Exclude<EventType, 'audit'>>(

@@ -17,8 +17,9 @@ export interface StreamSlot {
 }
 
 /**
- * The connections of one service. As long as some are free, everybody gets one. When all are in use, a caller within its share
- * (half of them for a principal, three quarters for an owner, at least 10) takes one from a caller above its share.
+ * The connections of one service. As long as some are free, everybody gets one. When all are in use, a caller within
+ * its share (half of them for a principal, three quarters for an owner, at least 10) takes one from a caller above
+ * its share.
  */
 export class StreamSlots {
   readonly #max: number;

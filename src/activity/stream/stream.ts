@@ -42,9 +42,9 @@ const tooMany = (): Response =>
   });
 
 /**
- * Opens a stream (specification 4.7 and 6.2, contract 13). A connection is reserved before anything is awaited, so exactly
- * `events.maxConnections` are open. Only when all are in use and a caller exceeds its share does it matter who asks. A caller
- * whose credential is refused gets one `error` event with status 200, as specified.
+ * Opens a stream (specification 4.7 and 6.2, contract 13). A connection is reserved before anything is awaited, so
+ * exactly `events.maxConnections` are open. Only when all are in use and a caller exceeds its share does it matter
+ * who asks. A caller whose credential is refused gets one `error` event with status 200, as specified.
  */
 export async function openStream(
   platform: Platform,

@@ -25,8 +25,8 @@ export interface Subscriber {
 type Asking = Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request' | 'authenticateAs'>;
 
 /**
- * Returns the subscriber of a request: by ticket, token in the query, header or cookie, in this order, or by the function that
- * the application configured (specification 5.7). Throws 401 or 403.
+ * Returns the subscriber of a request: by ticket, token in the query, header or cookie, in this order, or by the
+ * function that the application configured (specification 5.7). Throws 401 or 403.
  */
 export async function subscriberOf(
   platform: Platform,

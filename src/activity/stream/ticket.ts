@@ -12,7 +12,10 @@ const PURPOSE = 'stream ticket';
 /** What a ticket stands for: a credential that Legate issued, or a user whom the application signed in. */
 export type TicketHolder = { readonly credential: string } | { readonly external: Principal };
 
-/** Creates a ticket for one stream within a minute (contract 13). Unlike a token, it is worthless in a log of addresses. */
+/**
+ * Creates a ticket for one stream within a minute (contract 13). Unlike a token, it is worthless in a log of
+ * addresses.
+ */
 export async function createTicket(
   platform: Platform,
   call: Pick<Call<unknown, unknown, unknown>, 'request' | 'principal' | 'reauthorize' | 'actor'>,
@@ -45,8 +48,8 @@ export async function createTicket(
 }
 
 /**
- * Uses up a ticket in one atomic statement, so that only one of several concurrent requests gets it. Returns undefined if it
- * is unknown, used or expired. A text that is not a ticket at all causes no write transaction.
+ * Uses up a ticket in one atomic statement, so that only one of several concurrent requests gets it. Returns
+ * undefined if it is unknown, used or expired. A text that is not a ticket at all causes no write transaction.
  */
 export async function takeTicket(platform: Platform, ticket: string): Promise<TicketHolder | undefined> {
   if (secretKind(ticket) !== 'streamTicket') return undefined;

@@ -1,8 +1,8 @@
 const BYTES = 524_288;
 
 /**
- * Memory for bytes that are written out at once, reused at the next turn of the event loop. A buffer per write would count as
- * external memory and, with a hundred streams, cause one full garbage collection after another.
+ * Memory for bytes that are written out at once, reused at the next turn of the event loop. A buffer per write would
+ * count as external memory and, with a hundred streams, cause one full garbage collection after another.
  */
 export class WriteBuffer {
   #memory: Buffer | undefined;
