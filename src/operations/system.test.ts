@@ -251,7 +251,12 @@ describe('GET /openapi.json', () => {
     const codes = (status: string): string[] =>
       create.responses[status].content['application/json'].schema.allOf[1].properties.error.properties.code.enum;
     expect(codes('400')).toEqual(['VALIDATION_FAILED']);
-    expect(codes('422').sort()).toEqual(['AGENT_LIMIT_EXCEEDED', 'EXPIRES_AT_IN_PAST', 'OWNER_NOT_FOUND']);
+    expect(codes('422').sort()).toEqual([
+      'AGENT_LIMIT_EXCEEDED',
+      'EXPIRES_AT_IN_PAST',
+      'OWNER_NOT_FOUND',
+      'POLICY_TOO_LARGE',
+    ]);
     expect(Object.keys(create.responses).sort()).toEqual([
       '201',
       '400',

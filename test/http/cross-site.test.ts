@@ -291,6 +291,11 @@ describe('the cookie on https', () => {
     const r = await https.call('POST', '/sign-up', { body: { email, password } });
     expect(r.headers.getSetCookie()).toEqual([
       `__Host-${https.database.name}_session=${r.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=2592000`,
+      expect.stringMatching(
+        new RegExp(
+          `^__Host-${https.database.name}_known_device=[^;]+; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=15552000$`,
+        ),
+      ),
     ]);
     const asked = (cookie: string) => https.call('GET', '/auth/session', { headers: { cookie } });
     expect((await asked(`__Host-${https.database.name}_session=${r.body.token}`)).status).toBe(200);

@@ -63,7 +63,9 @@ export async function startSession(
   authTime: number = change.now,
 ): Promise<SignedInResult> {
   const { token } = await createSession(platform, change, row.id, device, method, authTime);
-  const cookies = knownDeviceOf(platform, row, device.knownDevice) ? [] : [knownDeviceCookie(platform, row)];
+  // A browser that is to forget the person when it closes keeps nothing that names them either.
+  const forgets = !rememberMe || knownDeviceOf(platform, row, device.knownDevice) !== undefined;
+  const cookies = forgets ? [] : [knownDeviceCookie(platform, row)];
   return { token, user: toUser(row), rememberMe, secondFactorDue: isSecondFactorDue(platform, row), cookies };
 }
 
