@@ -16,7 +16,7 @@ import { type DecisionsApi, decisionsApi, mayUseOwnResource, PolicyCache } from 
 import { type ConfigInput, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { pathMatcher } from './http/mount.ts';
-import { describeApi } from './http/openapi.ts';
+import { describeApi, describedRoutes } from './http/openapi.ts';
 import { Pipeline } from './http/pipeline.ts';
 import { EndpointLimits, steadyClock } from './http/rate-limit/index.ts';
 import { RefusalEvents } from './http/refusal-events.ts';
@@ -33,7 +33,7 @@ import { Ledger, LedgerReader, Postings, type Reaction } from './ledger/index.ts
 import { type McpApi, mcpApi, type TokenValidation } from './mcp/servers/index.ts';
 import { modules } from './modules.ts';
 import { validateToken } from './oauth/index.ts';
-import { assertFitForProduction } from './operations/index.ts';
+import { assertFitForProduction, EXAMPLES } from './operations/index.ts';
 import { createMailer, type Mail } from './operations/mail/index.ts';
 import { type ApiTokensApi, apiTokensApi } from './people/api-tokens/index.ts';
 import { type BreachCheck, createBreachCheck } from './people/passwords/breach/index.ts';
@@ -267,7 +267,7 @@ export async function createLegate(
     unknownTargetFailures: new UnknownTargetFailures(),
     refusalEvents: new RefusalEvents(),
     gauges: modules.flatMap((m) => m.gauges ?? []),
-    describeApi: () => (description ??= JSON.stringify(describeApi(mounted, platform))),
+    describeApi: () => (description ??= JSON.stringify(describeApi(describedRoutes(mounted), platform, EXAMPLES))),
   };
   for (const { gate } of modules) if (gate) gates.push(gate(platform));
   const notify = onApprovalRequested ?? options.onApprovalRequested;

@@ -1,6 +1,7 @@
 import { mountRoutes } from '../http/app.ts';
-import { describeApi } from '../http/openapi.ts';
+import { describeApi, describedRoutes } from '../http/openapi.ts';
 import { modules } from '../modules.ts';
+import { EXAMPLES } from '../operations/index.ts';
 import type { Command } from './command.ts';
 import { readSettings } from './settings.ts';
 
@@ -8,10 +9,11 @@ import { readSettings } from './settings.ts';
 export const command: Command = {
   run: () => {
     const { values } = readSettings();
-    const document = describeApi(mountRoutes(modules, values), {
-      config: values,
-      baseUrl: values.baseUrl ?? `http://localhost:${values.http.port}`,
-    });
+    const document = describeApi(
+      describedRoutes(mountRoutes(modules, values)),
+      { config: values, baseUrl: values.baseUrl ?? `http://localhost:${values.http.port}` },
+      EXAMPLES,
+    );
     process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
   },
 };

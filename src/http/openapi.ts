@@ -1,31 +1,49 @@
 import { z } from 'zod';
 import type { Access } from '../access/principal.ts';
 import { sessionCookieName } from '../access/session-cookie.ts';
-import { CommonErrors, type ErrorFactory } from '../kernel/errors.ts';
 import { packageVersion } from '../kernel/version.ts';
 import type { Platform } from '../platform.ts';
 import type { MountedRoute } from './app.ts';
+import { answers, ErrorBody, errors } from './openapi-answers.ts';
 import type { Route } from './route.ts';
 
-type Json = Record<string, unknown>;
+export type Json = Record<string, unknown>;
 
-/** Body of every error (contract 3). */
-const ErrorBody = z
-  .object({
-    error: z.object({ code: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()).optional() }),
-  })
-  .meta({ id: 'Error', description: 'The code is stable; the message is for people.' });
+/** `METHOD /path` as declared -> a body to begin with. */
+export type Examples = Readonly<Record<string, unknown>>;
+
+/**
+ * What of the routes a reader of the API looks for: without the pages for people, and of several paths that lead to the same
+ * handler only the first.
+ */
+export function describedRoutes(mounted: readonly MountedRoute[]): MountedRoute[] {
+  const seen = new Set<unknown>();
+  return mounted.filter(({ route }) => {
+    const { handle, page, responses } = route;
+    const answers = Object.values(responses);
+    const forBrowsers =
+      page || answers.some((answer) => answer && 'mediaTypes' in answer && answer.mediaTypes.some(isPageFile));
+    const asJson = answers.some((answer) => answer instanceof z.ZodType);
+    if ((forBrowsers && !asJson) || seen.has(handle)) return false;
+    seen.add(handle);
+    return true;
+  });
+}
 
 /**
  * OpenAPI 3.1 of the mounted routes, made from their declarations. Addresses are relative to where the document is served.
  * Of `platform` only the configuration and the base URL matter: the name of the session cookie follows from them.
  */
-export function describeApi(mounted: readonly MountedRoute[], platform: Pick<Platform, 'config' | 'baseUrl'>): Json {
+export function describeApi(
+  mounted: readonly MountedRoute[],
+  platform: Pick<Platform, 'config' | 'baseUrl'>,
+  examples: Examples = {},
+): Json {
   const components = new Components([[ErrorBody, 'output'], ...mounted.flatMap(({ route }) => schemasOf(route))]);
   const paths: Record<string, Json> = {};
   for (const { route, module, path } of mounted) {
     const template = path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}');
-    (paths[template] ??= {})[route.method.toLowerCase()] = operation(route, path, module.name, components);
+    (paths[template] ??= {})[route.method.toLowerCase()] = operation(route, module.name, components, examples);
   }
   const tags = new Map(mounted.map(({ module }) => [module.name, module.description]));
   return {
@@ -34,6 +52,7 @@ export function describeApi(mounted: readonly MountedRoute[], platform: Pick<Pla
       title: 'Legate',
       version: packageVersion(),
       summary: 'Identity, authorization and audit for software agents.',
+      description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -52,23 +71,45 @@ export function describeApi(mounted: readonly MountedRoute[], platform: Pick<Pla
           name: sessionCookieName(platform.baseUrl, platform.config.service.name),
           description: 'The session of a signed-in person.',
         },
+        client: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'client_id and client_secret of an OAuth client, form-encoded (RFC 6749, section 2.3.1).',
+        },
       },
       schemas: components.all(),
     },
   };
 }
 
+const DESCRIPTION = `Agents have an identity and permissions; \`POST /authorize\` decides what each may do and records the decision before it answers.
+
+**Credentials.** Send an agent token (\`lgt_\`), an API token (\`lgk_\`), a session token (\`lgs_\`) or an OAuth access token as
+\`Authorization: Bearer\`. Browsers may use the session cookie instead.
+
+**Errors.** Every error has the body \`{"error": {"code", "message", "details"}}\`; the code is stable. OAuth endpoints use the form of
+RFC 6749. What you may not see is 404, as if it did not exist.
+
+**Lists** have \`limit\` and \`cursor\`; a \`Link\` header with \`rel="next"\` leads to the next page. Times are ISO 8601 in UTC.
+
+**Requests** have an id, \`X-Request-ID\`, which you may choose; the log of the service has the same.`;
+
+const isPageFile = (mediaType: string): boolean => /^text\/(html|css|javascript)$/.test(mediaType);
+
 /** Every schema of a route, and which side of it is seen. */
 function schemasOf(route: Route<Platform>): [z.ZodType, Io][] {
   const asked = [route.params, route.query, route.body].filter((schema) => schema !== undefined);
-  const answered = Object.values(route.responses).filter((answer) => answer instanceof z.ZodType);
+  const answered = Object.values(route.responses).flatMap((answer) =>
+    answer instanceof z.ZodType ? [answer] : answer?.json ? [answer.json] : [],
+  );
   return [
     ...asked.map((schema): [z.ZodType, Io] => [schema, 'input']),
     ...answered.map((schema): [z.ZodType, Io] => [schema, 'output']),
   ];
 }
 
-function operation(route: Route<Platform>, path: string, tag: string, components: Components): Json {
+function operation(route: Route<Platform>, tag: string, components: Components, examples: Examples): Json {
+  const { path } = route;
   const parameters = [
     ...parametersOf(route.params, 'path', components),
     ...parametersOf(route.query, 'query', components),
@@ -83,24 +124,35 @@ function operation(route: Route<Platform>, path: string, tag: string, components
   ]
     .filter(Boolean)
     .join('\n\n');
-  const body = route.body ? { schema: components.of(route.body, 'input') } : undefined;
+  const example = examples[`${route.method} ${path}`];
+  const body = route.body
+    ? { schema: components.of(route.body, 'input'), ...(example === undefined ? {} : { example }) }
+    : undefined;
   return {
     operationId: operationId(route.method, path),
     tags: [tag],
     summary: route.summary,
     ...(description ? { description } : {}),
-    security: route.access === 'public' ? [] : [{ bearer: [] }, { cookie: [] }],
+    security: security(route),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body
       ? {
           requestBody: {
             required: !route.bodyOptional,
-            content: { 'application/json': body, ...(route.form ? { 'application/x-www-form-urlencoded': body } : {}) },
+            content: {
+              ...(route.form === 'only' ? {} : { 'application/json': body }),
+              ...(route.form ? { 'application/x-www-form-urlencoded': body } : {}),
+            },
           },
         }
       : {}),
     responses: { ...answers(route, components), ...errors(route) },
   };
+}
+
+function security({ access, checksItself }: Route<Platform>): Json[] {
+  if (access !== 'public') return [{ bearer: [] }, { cookie: [] }];
+  return (checksItself ?? []).map((scheme) => (scheme === 'none' ? {} : { [scheme]: [] }));
 }
 
 /** `GET /agents/:id/permissions` -> `getAgentsByIdPermissions`. */
@@ -141,88 +193,10 @@ function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query', co
   }));
 }
 
-function answers(route: Route<Platform>, components: Components): Json {
-  return Object.fromEntries(
-    Object.entries(route.responses).map(([status, answer]) => {
-      const description = STATUS_TEXT[status] ?? 'The answer.';
-      if (answer === null) return [status, { description }];
-      if (answer instanceof z.ZodType)
-        return [
-          status,
-          {
-            description,
-            ...(isPaged(route) ? { headers: LINK } : {}),
-            content: { 'application/json': { schema: components.of(answer, 'output') } },
-          },
-        ];
-      return [
-        status,
-        {
-          description,
-          content: Object.fromEntries(answer.mediaTypes.map((type) => [type, { schema: { type: 'string' } }])),
-        },
-      ];
-    }),
-  );
-}
-
-const isPaged = ({ query }: Route<Platform>): boolean => query instanceof z.ZodObject && 'cursor' in query.shape;
-const LINK = {
-  Link: {
-    description: 'With rel="next" the address of the next page, when there is one (RFC 8288).',
-    schema: { type: 'string' },
-  },
-};
-
-const STATUS_TEXT: Record<string, string> = { 200: 'Done.', 201: 'Made.', 204: 'Done; no body.' };
-
-/** What the route declares, and what any route of its kind can answer. */
-function errors(route: Route<Platform>): Json {
-  const all: ErrorFactory[] = [...(route.errors ?? [])];
-  if (route.params || route.query || route.body) all.push(CommonErrors.VALIDATION_FAILED);
-  if (route.access !== 'public')
-    all.push(
-      CommonErrors.UNAUTHORIZED,
-      CommonErrors.FORBIDDEN,
-      CommonErrors.SECOND_FACTOR_REQUIRED,
-      CommonErrors.STORAGE_UNAVAILABLE,
-    );
-  if (route.rateLimit) all.push(CommonErrors.RATE_LIMIT_EXCEEDED);
-  if (route.body) all.push(CommonErrors.PAYLOAD_TOO_LARGE, CommonErrors.UNSUPPORTED_MEDIA_TYPE);
-  all.push(CommonErrors.INTERNAL_ERROR);
-  const byStatus = new Map<number, Map<string, string>>();
-  for (const { code, status, message } of all)
-    byStatus.set(status, (byStatus.get(status) ?? new Map()).set(code, message));
-  const described: Json = {};
-  for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
-    if (route.responses[status] !== undefined) continue;
-    described[status] = {
-      description: [...codes].map(([code, message]) => `\`${code}\`: ${message}`).join('\n\n'),
-      ...(status === 401 && route.access !== 'public'
-        ? { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } }
-        : {}),
-      content: {
-        'application/json': {
-          schema: {
-            allOf: [
-              { $ref: '#/components/schemas/Error' },
-              {
-                type: 'object',
-                properties: { error: { type: 'object', properties: { code: { enum: [...codes.keys()] } } } },
-              },
-            ],
-          },
-        },
-      },
-    };
-  }
-  return described;
-}
-
 type Io = 'input' | 'output';
 
 /** Schemas with a `meta({ id })` become components, once each. One that differs between requests and answers has `Input` behind its name in requests. */
-class Components {
+export class Components {
   readonly #found: Record<Io, Map<string, Json>> = { input: new Map(), output: new Map() };
   readonly #differing = new Set<string>();
 
@@ -286,5 +260,7 @@ const toJsonSchema = (schema: z.ZodType, io: Io): Json & { $defs?: Record<string
       if (def.type === 'object' && (def as { catchall?: unknown }).catchall === undefined)
         delete jsonSchema.additionalProperties;
       delete jsonSchema.id;
+      // In an address a number is text that fits a pattern; clients send the number.
+      if (jsonSchema.type === 'integer') delete jsonSchema.pattern;
     },
   }) as Json;

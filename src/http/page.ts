@@ -12,7 +12,7 @@ export const PageQuery = z.strictObject({
     .transform(Number)
     .refine((n) => n >= 1 && n <= MAX_LIMIT, { message: `must be a whole number from 1 to ${MAX_LIMIT}` })
     .default(MAX_LIMIT)
-    .meta({ description: `1 to ${MAX_LIMIT}.` }),
+    .meta({ description: `1 to ${MAX_LIMIT}.`, type: 'integer', minimum: 1, maximum: MAX_LIMIT }),
   cursor: text(512).optional().meta({ description: 'From the Link header of the page before.' }),
 });
 export type PageQuery = z.output<typeof PageQuery>;

@@ -73,6 +73,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
+  /** How callers of a public route prove themselves to its handler; `none`: some need not. For the API description. */
+  readonly checksItself?: readonly ('bearer' | 'cookie' | 'client' | 'none')[];
   /** Pages of any origin may call it, without credentials (CORS); preflight requests are answered. Counts for all methods of the path. */
   readonly crossOrigin?: boolean;
   /** GET alone, not HEAD: what it opens is not to be opened for its headers. */
@@ -118,8 +120,10 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly bodyOptional?: boolean;
   /** Largest body in bytes; http.bodyLimit when not stated. */
   readonly bodyLimit?: number;
-  /** Status -> schema of the answer (null: no body; text: a media type other than JSON). Answers are parsed by it on the way out. */
-  readonly responses: Readonly<Record<number, z.ZodType | null | { readonly mediaTypes: readonly string[] }>>;
+  /** Status -> schema of the answer (null: no body; `mediaTypes`: written by the handler, with `json` the schema of its JSON form). Answers are parsed by it on the way out. */
+  readonly responses: Readonly<
+    Record<number, z.ZodType | null | { readonly mediaTypes: readonly string[]; readonly json?: z.ZodType }>
+  >;
   readonly errors?: readonly ErrorFactory[];
   readonly handle: (call: Call<z.output<P>, z.output<Q>, z.output<B>>, platform: Platform) => Promise<Answer> | Answer;
 }

@@ -114,6 +114,7 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
     description:
       'The token endpoint (OAuth 2.1, section 3.2; RFC 8693 for token exchange). All its paths share one rate limit.',
     access: 'public',
+    checksItself: ['client', 'none'],
     crossOrigin: true,
     rateLimit: 'token',
     form: 'only',
@@ -169,6 +170,7 @@ const register = atEveryPath((path, mount) =>
       'Dynamic client registration (RFC 7591). Open by default; mcp.registration restricts it. Unknown members are ' +
       'ignored.',
     access: 'public',
+    checksItself: ['none', 'bearer'],
     crossOrigin: true,
     rateLimit: 'registration',
     body: z.unknown().meta({ description: 'Client metadata of RFC 7591, section 2.' }),
@@ -209,6 +211,7 @@ const revoke = atEveryPath((path, mount) =>
       'empty object, also for an unknown token.',
     access: 'public',
     rateLimit: 'revocation',
+    checksItself: ['client', 'none'],
     crossOrigin: true,
     form: 'only',
     body: TokenParameters.meta({ id: 'RevocationRequest' }),
@@ -253,6 +256,7 @@ const introspection = atEveryPath((path, mount) =>
       'as clients with their id and agent token. For any other token, and for one that is not valid, the response is ' +
       'exactly {"active":false}.',
     access: 'public',
+    checksItself: ['client', 'bearer'],
     rateLimit: 'introspection',
     form: 'only',
     body: TokenParameters.meta({ id: 'IntrospectionRequest' }),

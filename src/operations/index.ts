@@ -1,6 +1,7 @@
 import { defineModule } from '../platform.ts';
 import { systemRoutes } from './routes.ts';
 
+export { EXAMPLES } from './examples.ts';
 export { assertFitForProduction, findings } from './production.ts';
 export const system = defineModule({
   name: 'system',

@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createTestService, type TestService } from '../../test/support/service.ts';
 import { mountRoutes } from '../http/app.ts';
+import { describedRoutes } from '../http/openapi.ts';
 import { modules } from '../modules.ts';
+import { EXAMPLES } from './index.ts';
 
 const metric = (text: string, line: string): number =>
   Number(
@@ -203,7 +205,7 @@ describe('GET /openapi.json', () => {
     expect(r.body.openapi).toBe('3.1.0');
   });
 
-  it('has every declared route once, with an operationId of its own, and no reference that leads nowhere', async () => {
+  it('has every declared route once, without pages and second paths, with an operationId of its own, and no reference that leads nowhere', async () => {
     const t = await createTestService();
     const d = await document(t);
     const operations = Object.entries(d.paths as Document).flatMap(([path, methods]) =>
@@ -211,11 +213,20 @@ describe('GET /openapi.json', () => {
         ([method, o]) => ({ name: `${method.toUpperCase()} ${path}`, o }) as Document,
       ),
     );
-    const declared = mountRoutes(modules, t.legate.platform.config).map(
+    const mounted = mountRoutes(modules, t.legate.platform.config);
+    const declared = describedRoutes(mounted).map(
       ({ route, path }) => `${route.method} ${path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')}`,
     );
     expect(operations.map((x) => x.name).sort()).toEqual(declared.sort());
     expect(new Set(operations.map((x) => x.o.operationId)).size).toBe(operations.length);
+    const hidden = mounted
+      .filter((m) => !describedRoutes(mounted).includes(m))
+      .map((m) => `${m.route.method} ${m.path}`);
+    expect(hidden).toEqual(
+      expect.arrayContaining(['GET /account/sign-in', 'GET /docs', 'POST /mcp/token', 'POST /token']),
+    );
+    for (const shown of ['GET /metrics', 'POST /password/reset', 'POST /api/legate/oauth/token', 'DELETE /agents/:id'])
+      expect(hidden).not.toContain(shown);
     const references = [...JSON.stringify(d).matchAll(/"\$ref":"([^"]+)"/g)].map((m) => m[1] as string);
     expect(references.length).toBeGreaterThan(20);
     for (const reference of references)
@@ -243,7 +254,12 @@ describe('GET /openapi.json', () => {
     const create = d.paths['/agents'].post;
     expect(create.requestBody).toEqual({
       required: true,
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/CreateAgentRequest' } } },
+      content: {
+        'application/json': {
+          schema: { $ref: '#/components/schemas/CreateAgentRequest' },
+          example: expect.objectContaining({ type: 'autonomous' }),
+        },
+      },
     });
     expect(create.responses['201'].content['application/json'].schema).toEqual({
       $ref: '#/components/schemas/AgentWithToken',
@@ -276,6 +292,48 @@ describe('GET /openapi.json', () => {
     expect(create.responses['201'].headers).toBeUndefined();
     expect(d.paths['/authorize'].post.responses['503'].description).toContain('`AUDIT_UNAVAILABLE`');
     expect(d.paths['/agents/{id}'].delete.responses['204']).toEqual({ description: expect.any(String) });
+  });
+
+  it('has for each body an example that fits it, and that an administrator may send', async () => {
+    const t = await createTestService();
+    const admin = await t.admin();
+    const mounted = describedRoutes(mountRoutes(modules, t.legate.platform.config));
+    const withBody = mounted.filter(({ route }) => route.body);
+    expect(withBody.map(({ route }) => `${route.method} ${route.path}`).sort()).toEqual(Object.keys(EXAMPLES).sort());
+    for (const { route, path } of withBody) {
+      const name = `${route.method} ${route.path}`;
+      const example = EXAMPLES[name] as Record<string, string>;
+      expect(route.body?.safeParse(example).error, name).toBeUndefined();
+      const sent =
+        route.form === 'only'
+          ? {
+              raw: new URLSearchParams(example).toString(),
+              headers: { 'content-type': 'application/x-www-form-urlencoded' },
+            }
+          : { body: example };
+      const r = await t.call(route.method, path.replace(/:\w+/g, 'none'), { as: admin, ...sent });
+      expect(r.status, `${name}: ${r.text}`).toBeLessThan(500);
+      expect(r.body?.error?.code, name).not.toBe('VALIDATION_FAILED');
+    }
+  });
+
+  it('has numbers in addresses as integers, and OAuth as it is on the wire', async () => {
+    const d = await document(await createTestService());
+    const parameter = (path: string, name: string) =>
+      d.paths[path].get.parameters.find((p: Document) => p.name === name).schema;
+    expect(parameter('/agents', 'limit')).toMatchObject({ type: 'integer', minimum: 1, maximum: 1000 });
+    expect(parameter('/agents', 'limit')).not.toHaveProperty('pattern');
+    expect(parameter('/audit', 'offset').type).toBe('integer');
+    const token = d.paths['/api/legate/oauth/token'].post;
+    expect(Object.keys(token.requestBody.content)).toEqual(['application/x-www-form-urlencoded']);
+    expect(token.responses['400'].content['application/json'].schema).toMatchObject({
+      required: ['error', 'error_description'],
+      properties: { error: { enum: expect.arrayContaining(['invalid_grant', 'invalid_request']) } },
+    });
+    expect(token.responses['429'].content['application/json'].schema.allOf).toBeDefined();
+    expect(d.paths['/api/legate/oauth/introspect'].post.security).toEqual([{ client: [] }, { bearer: [] }]);
+    expect(d.paths['/audit/export'].get.responses['200'].content['application/json'].schema.type).toBe('array');
+    expect(d.info.description).toContain('Authorization: Bearer');
   });
 
   it('says who may call', async () => {

@@ -45,7 +45,7 @@ export {
   tile,
 } from './components.ts';
 export { assertOwnForm } from './cross-site.ts';
-export { errorPage, messageOf, type NextStep } from './error-page.ts';
+export { errorPage, messageOf } from './error-page.ts';
 export { type Html, html } from './html.ts';
 export { formatTime, type Language, languageOf, textsFor } from './language.ts';
 export { brandOf, page, seeOther } from './page.ts';

@@ -68,7 +68,7 @@ it("the README's stream and its webhook: a decision arrives at both, and what is
   const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
   const owner = await t.user();
   const agent = await t.agent(owner);
-  const curl = `npm() { echo "$DEVELOPER_TOKEN"; }\n${block('watch').replace('http://localhost:3000', `http://127.0.0.1:${server.port}`)}`;
+  const curl = `npx() { echo "$DEVELOPER_TOKEN"; }\n${block('watch').replace('http://localhost:3000', `http://127.0.0.1:${server.port}`)}`;
   // Bash becomes curl, which is what is to be killed.
   const watched = start('bash', ['-c', curl.replace('\ncurl ', '\nexec curl ')], { DEVELOPER_TOKEN: owner.token });
   const port = await freePort();
@@ -79,17 +79,17 @@ it("the README's stream and its webhook: a decision arrives at both, and what is
     ['--input-type=module', '--eval', block('webhook').replace('4000', String(port))],
     { WEBHOOK_SECRET: secret },
   );
-  await vi.waitUntil(() => watched().includes(': connected'), { timeout: 10_000 });
+  await vi.waitUntil(() => watched().includes(': connected'), { timeout: 60_000 });
   const status = (): Promise<number> =>
     fetch(url, { method: 'POST', body: '{}' }).then(
       (r) => r.status,
       () => 0,
     );
-  await vi.waitUntil(async () => (await status()) === 400, { timeout: 10_000 });
+  await vi.waitUntil(async () => (await status()) === 400, { timeout: 60_000 });
   const { auditId } = (await t.authorize(agent, { action: 'read', resource: 'db:x' })).body;
   await vi.waitUntil(
     () => watched().includes(`event: audit\ndata: {"id":"evt_${auditId.slice(4)}"`) && received().includes(auditId),
-    { timeout: 10_000 },
+    { timeout: 60_000 },
   );
   expect(received()).toMatch(/^audit \{/);
   await server.stop(100);

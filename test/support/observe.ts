@@ -4,6 +4,7 @@ import { mountRoutes } from '../../src/http/app.ts';
 import { CommonErrors, type ErrorDeclaration } from '../../src/kernel/errors.ts';
 import { modules } from '../../src/modules.ts';
 import type { Legate } from '../../src/service.ts';
+import { notDescribed } from './described.ts';
 
 type Fetch = Legate['fetch'];
 type Mounted = ReturnType<typeof mountRoutes>[number];
@@ -12,7 +13,7 @@ const COMMON: readonly ErrorDeclaration[] = Object.values(CommonErrors);
 
 /**
  * The same function, with every answer held against what the routes declare: status, shape (no field more, none less), error
- * codes and media types. What does not fit is told to `report`; the answer itself is passed on as it came.
+ * codes and media types, and the API description. What does not fit is told to `report`; the answer itself is passed on as it came.
  */
 export function observed(legate: Legate, report: (problem: string) => void): Fetch {
   const mounted = mountRoutes(modules, legate.platform.config);
@@ -34,6 +35,15 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
       return response;
     }
     const text = await response.text();
+    for (const problem of notDescribed(
+      legate.platform,
+      mounted,
+      routeAt(mounted, method, path),
+      request,
+      response,
+      text,
+    ))
+      tell(problem);
     // A wrong method is told in the form of the path.
     check(
       route ?? (response.status === 405 ? routesAt(mounted, path)[0]?.route : undefined),
@@ -163,9 +173,12 @@ function routesAt(mounted: readonly Mounted[], path: string): Mounted[] {
 }
 
 /** The route that the declarations give for a request; undefined: none has this path and method. */
-function routeOf(mounted: readonly Mounted[], method: string, path: string): Mounted['route'] | undefined {
+const routeOf = (mounted: readonly Mounted[], method: string, path: string): Mounted['route'] | undefined =>
+  routeAt(mounted, method, path)?.route;
+
+function routeAt(mounted: readonly Mounted[], method: string, path: string): Mounted | undefined {
   const wanted = method === 'HEAD' ? 'GET' : method;
-  return routesAt(mounted, path).find((m) => m.route.method === wanted)?.route;
+  return routesAt(mounted, path).find((m) => m.route.method === wanted);
 }
 
 function decode(path: string): string {

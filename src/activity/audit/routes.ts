@@ -37,7 +37,9 @@ export const auditRoutes = [
       'Every entry that fits, oldest first, as a file. CSV cells that a spreadsheet would take for formulas get a leading single quote; JSON is free of loss.',
     access: mayRead,
     query: ExportAudit,
-    responses: { 200: { mediaTypes: ['application/json', 'text/csv', 'application/x-ndjson'] } },
+    responses: {
+      200: { mediaTypes: ['application/json', 'text/csv', 'application/x-ndjson'], json: z.array(AuditEntry) },
+    },
     errors: [AuditErrors.TOO_MANY_EXPORTS],
     handle: (call, platform) => {
       const { format, ...filter } = call.query;

@@ -48,7 +48,8 @@ const wholeNumber = (max: number, min: number, beyond = '') =>
     .string()
     .regex(/^[0-9]{1,9}$/, `must be a whole number from ${min} to ${max}`)
     .transform(Number)
-    .refine((n) => n >= min && n <= max, { message: `must be a whole number from ${min} to ${max}${beyond}` });
+    .refine((n) => n >= min && n <= max, { message: `must be a whole number from ${min} to ${max}${beyond}` })
+    .meta({ type: 'integer', minimum: min, maximum: max });
 
 export const AuditFilter = z.strictObject({
   agentId: text(64).optional(),

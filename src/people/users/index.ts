@@ -26,7 +26,6 @@ export { formProblems } from '../sign-in/form-problems.ts';
 export { mailTexts } from '../sign-in/mail-texts.ts';
 export {
   consumeOneTimeToken,
-  createOneTimeToken,
   deleteOneTimeTokens,
   findOneTimeToken,
 } from '../sign-in/one-time-token.ts';
@@ -42,7 +41,7 @@ export { requestVerification } from '../sign-in/verify-email.ts';
 export { type UsersApi, usersApi } from './api.ts';
 export { AnyEmail, Email } from './email.ts';
 export { UserErrors } from './errors.ts';
-export { deleteCredentials, markEmailVerified, sessionOf } from './mark-email-verified.ts';
+export { markEmailVerified, sessionOf } from './mark-email-verified.ts';
 export { pagePerson } from './page-person.ts';
 export { Done, LinkQuery, MailRequest, SignedIn, SignIn, SignInAnswer, SignUp, UseLink, type User } from './schema.ts';
 export { ensureExternalUser, findUser, findUserByEmail, owners, toUser } from './store.ts';

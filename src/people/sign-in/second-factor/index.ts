@@ -3,7 +3,6 @@ import { SecondFactorErrors } from './errors.ts';
 import { secondFactorRoutes } from './routes.ts';
 
 export { completeSignIn } from './complete-sign-in.ts';
-export { SecondFactorErrors } from './errors.ts';
 
 export const secondFactor = defineModule({
   name: 'second-factor',

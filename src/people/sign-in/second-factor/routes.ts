@@ -56,6 +56,7 @@ export const secondFactorRoutes = [
       'for a signed-in user: the first correct code switches the second factor on, and each later one counts as ' +
       'a recent authentication. The answer then contains the token of the current session.',
     access: 'public',
+    checksItself: ['none', 'bearer', 'cookie'],
     rateLimit: 'totpVerify',
     body: VerifyTotp,
     responses: { 200: SignedIn },

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { CommonErrors, type ErrorFactory } from '../kernel/errors.ts';
+import type { Platform } from '../platform.ts';
+import type { Components, Json } from './openapi.ts';
+import type { Route } from './route.ts';
+
+/** Body of every error (contract 3). */
+export const ErrorBody = z
+  .object({
+    error: z.object({ code: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()).optional() }),
+  })
+  .meta({ id: 'Error', description: 'The code is stable; the message is for people.' });
+
+const TEXT = { type: 'string' } as const;
+
+export function answers(route: Route<Platform>, components: Components): Json {
+  return Object.fromEntries(
+    Object.entries(route.responses).map(([status, answer]) => {
+      const description = STATUS_TEXT[status] ?? 'The answer.';
+      if (answer === null) return [status, { description }];
+      if (answer instanceof z.ZodType)
+        return [
+          status,
+          {
+            description,
+            ...(isPaged(route) ? { headers: LINK } : {}),
+            content: {
+              'application/json': { schema: components.of(answer, 'output') },
+              // A form of a page is answered with a page.
+              ...(route.form && route.form !== 'only' ? { 'text/html': { schema: TEXT } } : {}),
+            },
+          },
+        ];
+      return [
+        status,
+        {
+          description,
+          content: Object.fromEntries(
+            answer.mediaTypes.map((type) => [
+              type,
+              { schema: type === 'application/json' && answer.json ? components.of(answer.json, 'output') : TEXT },
+            ]),
+          ),
+        },
+      ];
+    }),
+  );
+}
+
+const isPaged = ({ query }: Route<Platform>): boolean => query instanceof z.ZodObject && 'cursor' in query.shape;
+const LINK = {
+  Link: {
+    description: 'With rel="next" the address of the next page, when there is one (RFC 8288).',
+    schema: { type: 'string' },
+  },
+};
+
+const STATUS_TEXT: Record<string, string> = { 200: 'Done.', 201: 'Made.', 204: 'Done; no body.' };
+
+/** What the route declares, and what any route of its kind can answer. */
+export function errors(route: Route<Platform>): Json {
+  const all: ErrorFactory[] = [...(route.errors ?? [])];
+  if (route.params || route.query || route.body) all.push(CommonErrors.VALIDATION_FAILED);
+  if (route.access !== 'public' || route.checksItself || route.page)
+    all.push(CommonErrors.UNAUTHORIZED, CommonErrors.FORBIDDEN, CommonErrors.SECOND_FACTOR_REQUIRED);
+  if (route.rateLimit) all.push(CommonErrors.RATE_LIMIT_EXCEEDED);
+  if (route.body) all.push(CommonErrors.PAYLOAD_TOO_LARGE, route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE);
+  all.push(CommonErrors.INTERNAL_ERROR, CommonErrors.STORAGE_UNAVAILABLE);
+  const byStatus = new Map<number, Map<string, ErrorFactory>>();
+  for (const error of all) byStatus.set(error.status, (byStatus.get(error.status) ?? new Map()).set(error.code, error));
+  const described: Json = {};
+  for (const [status, byCode] of [...byStatus].sort(([a], [b]) => a - b)) {
+    const factories = [...byCode.values()];
+    const own = route.responses[status];
+    // What a page answers people with is JSON for programs.
+    if (own !== undefined && !(own && 'mediaTypes' in own)) continue;
+    described[status] = {
+      description: factories.map((error) => `\`${nameOf(route, error)}\`: ${error.message}`).join('\n\n'),
+      ...(status === 401 && route.access !== 'public'
+        ? { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } }
+        : {}),
+      content: {
+        'application/json': { schema: bodyOf(route, status, factories) },
+        ...(route.form || route.page || own ? { 'text/html': { schema: TEXT } } : {}),
+      },
+    };
+  }
+  return described;
+}
+
+/** A refusal by rate limit keeps our own form, whatever the route uses for others. */
+const standardForm = (route: Route<Platform>, status: number): Route<Platform>['errorBody'] =>
+  status === CommonErrors.RATE_LIMIT_EXCEEDED.status ? undefined : route.errorBody;
+
+const nameOf = (route: Route<Platform>, error: ErrorFactory): string => {
+  const body = standardForm(route, error.status)?.(error()) as { error?: unknown } | undefined;
+  return String(body?.error ?? error.code);
+};
+
+function bodyOf(route: Route<Platform>, status: number, factories: readonly ErrorFactory[]): Json {
+  const names = [...new Set(factories.map((error) => nameOf(route, error)))];
+  const standard = standardForm(route, status);
+  if (!standard)
+    return {
+      allOf: [
+        { $ref: '#/components/schemas/Error' },
+        {
+          type: 'object',
+          properties: { error: { type: 'object', properties: { code: { enum: names } } } },
+        },
+      ],
+    };
+  const fields = Object.keys(standard((factories[0] as ErrorFactory)()));
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      fields.map((field) => [field, field === 'error' ? { type: 'string', enum: names } : { type: 'string' }]),
+    ),
+    required: fields,
+    additionalProperties: false,
+  };
+}

@@ -1,0 +1,72 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { MountedRoute } from '../../src/http/app.ts';
+import { describeApi } from '../../src/http/openapi.ts';
+import type { Platform } from '../../src/platform.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document is looked into, field by field.
+type Document = any;
+
+interface Description {
+  readonly document: Document;
+  readonly validator: Ajv2020;
+  readonly compiled: Map<string, ValidateFunction>;
+}
+
+const descriptions = new Map<string, Description>();
+
+/** The description of every mounted route, pages and aliases included. Made once for each way of mounting. */
+function descriptionOf(mounted: readonly MountedRoute[], platform: Platform): Description {
+  const key = mounted.map(({ path }) => path).join();
+  let found = descriptions.get(key);
+  if (!found) {
+    const document = describeApi(mounted, platform);
+    const validator = new Ajv2020({ strict: false, validateFormats: false });
+    validator.addSchema(document, 'api');
+    found = { document, validator, compiled: new Map() };
+    descriptions.set(key, found);
+  }
+  return found;
+}
+
+const bareType = (headers: Headers): string => (headers.get('content-type') ?? '').split(';')[0] as string;
+const pointer = (parts: readonly string[]): string =>
+  parts.map((part) => `/${encodeURIComponent(part.replace(/~/g, '~0').replace(/\//g, '~1'))}`).join('');
+
+/** In what the API description does not hold for this request and its answer. */
+export function notDescribed(
+  platform: Platform,
+  mounted: readonly MountedRoute[],
+  at: MountedRoute | undefined,
+  request: Request,
+  response: Response,
+  text: string,
+): string[] {
+  if (!at || request.method === 'HEAD' || response.status === 304) return [];
+  const { document, validator, compiled } = descriptionOf(mounted, platform);
+  const path = at.path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}');
+  const method = at.route.method.toLowerCase();
+  const { requestBody, responses } = document.paths[path][method];
+  const problems: string[] = [];
+  const sent = bareType(request.headers).toLowerCase();
+  const taken = Object.keys(requestBody?.content ?? {});
+  if (response.status < 300 && requestBody?.required && !taken.includes(sent))
+    problems.push(`the description does not have ${sent} for its request body`);
+  // The signing-in of people is not in the description: a page leads there instead of 401.
+  if (response.status === 303 && at.route.page) return problems;
+  const { status } = response;
+  const described = responses[status];
+  if (!described) return [...problems, 'the description does not have this status'];
+  const type = bareType(response.headers);
+  if (text === '') return problems;
+  if (!described.content?.[type]) return [...problems, `the description does not have ${type} for this status`];
+  if (type !== 'application/json') return problems;
+  const ref = `api#${pointer(['paths', path, method, 'responses', String(status), 'content', type, 'schema'])}`;
+  let validate = compiled.get(ref);
+  if (!validate) {
+    validate = validator.compile({ $ref: ref });
+    compiled.set(ref, validate);
+  }
+  if (!validate(JSON.parse(text)))
+    problems.push(`does not fit the description: ${validator.errorsText(validate.errors)}`);
+  return problems;
+}
