@@ -1,15 +1,12 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import * as v2 from '@modelcontextprotocol/client';
-import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Hono } from 'hono';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import { honoMcp, type McpAuth } from '../../src/mcp/guard/protect.ts';
 import { webAnswer } from '../support/mcp.ts';
+import { type Connect, connectV1, connectV2, provider, REDIRECT } from '../support/mcp-clients.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 import { WebPerson } from '../support/web-person.ts';
 
@@ -48,104 +45,9 @@ afterAll(
     }),
 );
 
-const REDIRECT = 'http://127.0.0.1:7777/callback';
-
-/** What both generations of the SDK ask of an application: to keep things, and to open an address. */
-function provider(more: { scope?: string } = {}) {
-  const kept: {
-    client?: unknown;
-    tokens?: { access_token: string; refresh_token?: string } | undefined;
-    verifier?: string;
-    opened?: URL;
-    discovered?: unknown;
-  } = {};
-  const metadata = {
-    client_name: 'Note taker',
-    redirect_uris: [REDIRECT],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-    ...more,
-  };
-  return {
-    kept,
-    redirectUrl: REDIRECT,
-    clientMetadata: metadata,
-    clientInformation: () => kept.client as never,
-    saveClientInformation: (client: unknown) => {
-      kept.client = client;
-    },
-    tokens: () => kept.tokens as never,
-    saveTokens: (tokens: { access_token: string; refresh_token?: string }) => {
-      kept.tokens = tokens;
-    },
-    codeVerifier: () => kept.verifier as string,
-    saveCodeVerifier: (verifier: string) => {
-      kept.verifier = verifier;
-    },
-    // Version 2 binds the answer to the server that was asked.
-    discoveryState: () => kept.discovered as never,
-    saveDiscoveryState: (state: unknown) => {
-      kept.discovered = state;
-    },
-    redirectToAuthorization: (address: URL) => {
-      kept.opened = address;
-    },
-  };
-}
-type Provider = ReturnType<typeof provider>;
-
-interface Caller {
-  call(tool: string, args?: Record<string, unknown>): Promise<unknown>;
-  tools(): Promise<string[]>;
-  close(): Promise<void>;
-}
-
-/** Connects; when the server wants a login, the person sees to it. */
-type Connect = (auth: Provider, person: WebPerson) => Promise<Caller>;
-
 const clients: Readonly<Record<string, Connect>> = {
-  'the MCP SDK, version 1': async (auth, person) => {
-    const connect = async (): Promise<Client> => {
-      const transport = new StreamableHTTPClientTransport(new URL(endpoint), { authProvider: auth as never });
-      const client = new Client({ name: 'v1', version: '1' });
-      try {
-        await client.connect(transport as never);
-        return client;
-      } catch (error) {
-        if (!(error instanceof UnauthorizedError)) throw error;
-        const back = await person.decide(String(auth.kept.opened));
-        await transport.finishAuth(back.searchParams.get('code') as string);
-        return connect();
-      }
-    };
-    const client = await connect();
-    return {
-      call: async (name, args = {}) => (await client.callTool({ name, arguments: args })).content,
-      tools: async () => (await client.listTools()).tools.map((tool) => tool.name),
-      close: () => client.close(),
-    };
-  },
-  'the MCP client package, version 2': async (auth, person) => {
-    const connect = async (): Promise<v2.Client> => {
-      const transport = new v2.StreamableHTTPClientTransport(new URL(endpoint), { authProvider: auth as never });
-      const client = new v2.Client({ name: 'v2', version: '1' });
-      try {
-        await client.connect(transport);
-        return client;
-      } catch (error) {
-        if (!(error instanceof v2.UnauthorizedError)) throw error;
-        await transport.finishAuth((await person.decide(String(auth.kept.opened))).searchParams);
-        return connect();
-      }
-    };
-    const client = await connect();
-    return {
-      call: async (name, args = {}) => (await client.callTool({ name, arguments: args })).content,
-      tools: async () => (await client.listTools()).tools.map((tool) => tool.name),
-      close: () => client.close(),
-    };
-  },
+  'the MCP SDK, version 1': connectV1,
+  'the MCP client package, version 2': connectV2(),
 };
 
 const status = async (token: string): Promise<number> =>
@@ -166,7 +68,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
     const person = new WebPerson();
     const { id, token: session } = await person.signUp(base);
     const auth = provider();
-    const client = await connect(auth, person);
+    const client = await connect(endpoint, auth, person);
     expect(await client.tools()).toEqual(['search', 'delete', 'who']);
     expect(await client.call('search', { query: 'milk' })).toMatchObject([{ text: 'found milk' }]);
     const [who] = (await client.call('who')) as { text: string }[];
@@ -185,7 +87,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
   it('is bound to what the agent may do: a tool that is taken from it is gone from its list, and refused', async () => {
     const person = new WebPerson();
     const { token: session } = await person.signUp(base);
-    const client = await connect(provider(), person);
+    const client = await connect(endpoint, provider(), person);
     const { agentId } = JSON.parse(((await client.call('who')) as { text: string }[])[0]?.text ?? '') as {
       agentId: string;
     };
@@ -212,7 +114,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
       const person = new WebPerson();
       const { token: session } = await person.signUp(base);
       const auth = provider();
-      const client = await connect(auth, person);
+      const client = await connect(endpoint, auth, person);
       const { agentId, userId } = JSON.parse(((await client.call('who')) as { text: string }[])[0]?.text ?? '') as {
         agentId: string;
         userId: string;
@@ -230,7 +132,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
     await person.signUp(base);
     const auth = provider();
     const before = streams;
-    const client = await connect(auth, person);
+    const client = await connect(endpoint, auth, person);
     // The stream that a client opens behind its connection would else refresh at the same time, and end the grant by it.
     while (streams === before) await new Promise((resolve) => setImmediate(resolve));
     const first = auth.kept.tokens?.access_token as string;
@@ -248,7 +150,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
     const denying = Object.assign(Object.create(person) as WebPerson, {
       decide: (address: string) => person.decide(address, 'deny'),
     });
-    await expect(connect(auth, denying)).rejects.toThrow();
+    await expect(connect(endpoint, auth, denying)).rejects.toThrow();
     expect(auth.kept.tokens).toBeUndefined();
   });
 });
@@ -258,7 +160,7 @@ describe('a token of one server', () => {
     const person = new WebPerson();
     await person.signUp(base);
     const auth = provider();
-    await (await (clients['the MCP SDK, version 1'] as Connect)(auth, person)).close();
+    await (await connectV1(endpoint, auth, person)).close();
     const token = auth.kept.tokens?.access_token as string;
     expect((await t.legate.mcp.validateToken(token, { audience: endpoint })).valid).toBe(true);
     for (const audience of [`${base}/other`, `${endpoint}/`, base, undefined])
@@ -274,7 +176,7 @@ describe('mcp.validateToken', () => {
     const person = new WebPerson();
     const { id } = await person.signUp(base);
     const auth = provider({ scope: 'mcp:read' });
-    const client = await (clients['the MCP SDK, version 1'] as Connect)(auth, person);
+    const client = await connectV1(endpoint, auth, person);
     await client.close();
     const token = auth.kept.tokens?.access_token as string;
     const validation = await t.legate.mcp.validateToken(token, { audience: endpoint, scopes: ['mcp:read'] });
