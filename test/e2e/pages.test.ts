@@ -62,7 +62,13 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
   const api = async (path: string, body: unknown, token?: string) => {
     const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
     const r = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    return (await r.json()) as { token: string; secret: string; client_id: string };
+    return (await r.json()) as {
+      token: string;
+      secret: string;
+      client_id: string;
+      approvalId: string;
+      user: { id: string };
+    };
   };
   const focused = (page: Page): Promise<string> =>
     page.evaluate(
@@ -350,6 +356,57 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
       await page.locator('main .button').click();
       await page.waitForSelector('input[name=consentToken]', { state: 'attached' });
     }
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('the page of an approval: waiting, approved, and decided meanwhile', async () => {
+    const email = newEmail();
+    const { token, user } = await api('/sign-up', { email, password });
+    const agent = await api(
+      '/agents',
+      {
+        ownerId: user.id,
+        name: 'Buyer of <b>paper</b>',
+        type: 'autonomous',
+        permissions: [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } }],
+      },
+      token,
+    );
+    const waiting = async (args: Record<string, unknown>): Promise<string> => {
+      const ask = { action: 'pay', resource: 'bank:transfer', arguments: args };
+      return `${url}/account/approvals/${(await api('/authorize', ask, agent.token)).approvalId}`;
+    };
+    const address = await waiting({ to: 'acme', amount: 10, note: 'x'.repeat(200), lines: [{ item: 'A4', count: 5 }] });
+    const { page, context, complaints } = await open({ javaScriptEnabled: true });
+    await page.goto(address);
+    expect(new URL(page.url()).pathname).toBe('/account/sign-in');
+    await page.fill('#email', email);
+    await page.fill('#password', password);
+    await page.press('#password', 'Enter');
+    await page.waitForURL('**/account/approvals/*');
+    for (const lang of ['en', 'de']) {
+      await page.goto(`${address}?lang=${lang}`);
+      expect(await page.getAttribute('html', 'lang')).toBe(lang);
+      await expectGoodPage(page, `approval-${lang}`);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto(`${address}?lang=en`);
+    await expectGoodPage(page, 'approval-wide');
+    expect(await page.textContent('main')).toContain('Buyer of <b>paper</b>');
+    await page.setViewportSize(PHONE);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.waitForSelector('[role=status]');
+    expect(await page.getByRole('status').textContent()).toContain('This call is approved');
+    await expectGoodPage(page, 'approval-approved');
+
+    await page.goto(await waiting({}));
+    await expectGoodPage(page, 'approval-without-arguments');
+    const id = new URL(page.url()).pathname.split('/').at(-1);
+    await api(`/approvals/${id}/deny`, {}, token);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.waitForSelector('.summary');
+    await expectGoodPage(page, 'approval-too-late');
     expect(complaints).toEqual([]);
     await context.close();
   });
