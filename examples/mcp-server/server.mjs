@@ -1,35 +1,37 @@
-// An MCP server with a login in front: notes that an agent may search, add to and delete. README.md leads through it.
+// An MCP server with a login in front: notes that an agent may search and add to. README.md leads through it.
 import { serve } from '@hono/node-server';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
-import { createLegate } from 'legate';
-import { honoMcp } from 'legate/mcp';
+import { createLegate, honoLegate, honoMcp } from 'legate';
 import { z } from 'zod';
 
 const port = Number(process.env.PORT ?? 4000);
 const base = `http://localhost:${port}`;
 
-/** The server itself: nothing here knows of logins. */
 const notes = new Map([['1', 'Buy milk']]);
+
+/** The MCP server itself, which handles no logins. One is made for each request. */
 function notesServer() {
   const server = new McpServer({ name: 'notes', version: '1.0.0' });
   const text = (value) => ({ content: [{ type: 'text', text: value }] });
-  server.registerTool('search', { description: 'Search notes', inputSchema: { query: z.string() } }, ({ query }) =>
-    text(
-      [...notes]
-        .filter(([, note]) => note.toLowerCase().includes(query.toLowerCase()))
-        .map(([id, note]) => `${id}: ${note}`)
-        .join('\n') || 'nothing found',
-    ),
+  server.registerTool(
+    'search',
+    { description: 'Search notes', inputSchema: z.object({ query: z.string() }) },
+    ({ query }) =>
+      text(
+        [...notes]
+          .filter(([, note]) => note.toLowerCase().includes(query.toLowerCase()))
+          .map(([id, note]) => `${id}: ${note}`)
+          .join('\n') || 'nothing found',
+      ),
   );
-  server.registerTool('add', { description: 'Add a note', inputSchema: { note: z.string() } }, ({ note }) => {
+  server.registerTool('add', { description: 'Add a note', inputSchema: z.object({ note: z.string() }) }, ({ note }) => {
     const id = String(notes.size + 1);
     notes.set(id, note);
     return text(`added as ${id}`);
   });
-  server.registerTool('whoami', { description: 'Who calls, for whom', inputSchema: {} }, (_args, { authInfo }) =>
-    text(JSON.stringify(authInfo?.extra)),
+  server.registerTool('whoami', { description: 'Who calls, for whom' }, ({ http }) =>
+    text(JSON.stringify(http?.authInfo?.extra)),
   );
   return server;
 }
@@ -37,26 +39,22 @@ function notesServer() {
 const legate = await createLegate({ baseUrl: base });
 const app = new Hono();
 
-// The login, in three lines.
+// The login, in three statements: the guard goes before Legate and the MCP server.
 const server = await legate.mcp.registerServer({
   name: 'notes',
-  endpoint: `${base}/notes`,
+  endpoint: `${base}/notes/mcp`,
   tools: ['search', 'add', 'whoami'],
   rateLimit: { rpm: 60 },
 });
 app.use(honoMcp({ legate, server, allowedOrigins: [base] }));
-app.all('*', (c, next) =>
-  c.req.path === '/notes' ? next() : legate.fetch(c.req.raw, { remoteAddress: c.env.incoming.socket.remoteAddress }),
-);
+app.use(honoLegate(legate));
 
-app.all('/notes', async (c) => {
-  const transport = new WebStandardStreamableHTTPServerTransport();
-  await notesServer().connect(transport);
-  return transport.handleRequest(c.req.raw, { authInfo: c.get('authInfo') });
-});
+// Answers MCP 2026-07-28 and the revisions before it.
+const mcp = createMcpHandler(notesServer);
+app.all('/notes/mcp', (c) => mcp.fetch(c.req.raw, { authInfo: c.get('authInfo') }));
 
 const listening = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, () =>
-  console.log(`MCP server: ${base}/notes   people: ${base}/account/sign-in`),
+  console.log(`MCP server: ${base}/notes/mcp   people: ${base}/account/sign-in`),
 );
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, () => {

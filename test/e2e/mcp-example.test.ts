@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { chromiumPath, openChromium } from '../support/chromium.ts';
 import { legate, PROGRAM, root, run, scratchFolder, serve } from '../support/cli.ts';
+import { connectV1, connectV2, provider } from '../support/mcp-clients.ts';
 import { freePort, type Running } from '../support/process.ts';
 import { WebPerson } from '../support/web-person.ts';
 
@@ -17,7 +18,7 @@ const startExample = async (): Promise<{ running: Running; base: string; url: st
     command: [process.execPath, example('server.mjs')],
   });
   const base = running.url.replace('127.0.0.1', 'localhost');
-  return { running, base, url: `${base}/notes` };
+  return { running, base, url: `${base}/notes/mcp` };
 };
 
 /** Runs a program that prints an address to open; `person` opens it, and leads back to where it says. */
@@ -53,7 +54,7 @@ describe('examples/mcp-server, by its README', () => {
     const refused = await fetch(url, { method: 'POST' });
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
       401,
-      `Bearer scope="mcp:read mcp:execute", issuer="${base}", resource="${url}", resource_metadata="${base}/.well-known/oauth-protected-resource/notes"`,
+      `Bearer scope="mcp:read mcp:execute", issuer="${base}", resource="${url}", resource_metadata="${base}/.well-known/oauth-protected-resource/notes/mcp"`,
     ]);
 
     const person = new WebPerson();
@@ -64,13 +65,56 @@ describe('examples/mcp-server, by its README', () => {
     );
     expect([search.code, search.output], search.output).toEqual([
       0,
-      expect.stringContaining('tools: search, add, whoami\n1: Buy milk\n'),
+      expect.stringContaining('MCP 2026-07-28\ntools: search, add, whoami\n1: Buy milk\n'),
     ]);
 
     const examined = await withLogin([process.execPath, PROGRAM, 'doctor', url], byForms(person));
     expect(examined.code, examined.output).toBe(0);
     expect(examined.output.match(/^✓ /gm)).toHaveLength(8);
     expect(examined.output).toContain('An MCP client gets from 401 to a call.');
+    expect(await running.stop()).toBe(0);
+  });
+
+  it.each([
+    ['the MCP SDK, version 1', connectV1, '2025-11-25'],
+    ['the MCP client package, version 2', connectV2(), '2025-11-25'],
+    ['the MCP client package, pinned to 2026-07-28', connectV2({ pin: '2026-07-28' }), '2026-07-28'],
+  ])('%s lists and calls tools, and receives a refusal as a result', async (_name, connect, revision) => {
+    const { running, base, url } = await startExample();
+    const person = new WebPerson();
+    const { token: session } = await person.signUp(base);
+    const auth = provider();
+    const client = await connect(url, auth, person);
+    expect(client.revision).toBe(revision);
+    expect(await client.tools()).toEqual(['search', 'add', 'whoami']);
+    expect(await client.call('add', { note: 'Buy eggs' })).toEqual([{ type: 'text', text: 'added as 2' }]);
+    expect(await client.call('search', { query: 'eggs' })).toEqual([{ type: 'text', text: '2: Buy eggs' }]);
+    const [who] = (await client.call('whoami')) as { text: string }[];
+    const { agentId } = JSON.parse(who?.text ?? '') as { agentId: string };
+
+    const narrowed = await fetch(`${base}/agents/${agentId}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${session}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ permissions: [{ resource: 'mcp:notes:search', actions: ['execute'] }] }),
+    });
+    expect(narrowed.status).toBe(200);
+    const refused = await client.result('add', { note: 'Buy tea' });
+    expect(refused).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('NO_PERMISSION') }] });
+    expect(await client.call('search', { query: 'tea' })).toEqual([{ type: 'text', text: 'nothing found' }]);
+
+    const from = (origin: string): Promise<number> =>
+      fetch(url, {
+        method: 'POST',
+        headers: {
+          origin,
+          authorization: `Bearer ${auth.kept.tokens?.access_token}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+      }).then((response) => response.status);
+    expect([await from(base), await from('https://evil.example'), await from('null')]).toEqual([200, 403, 403]);
+    await client.close();
     expect(await running.stop()).toBe(0);
   });
 
@@ -102,11 +146,15 @@ describe('examples/mcp-server, by its README', () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it('has the lines that its README tells of', () => {
+  it('has the statements that its README names', () => {
     const readme = readFileSync(example('README.md'), 'utf8');
     const source = readFileSync(example('server.mjs'), 'utf8');
-    for (const line of ['legate.mcp.registerServer(', 'app.use(honoMcp({ legate, server }))', 'legate.fetch(c.req.raw'])
-      expect(source).toContain(line);
+    for (const statement of [
+      'legate.mcp.registerServer(',
+      'app.use(honoMcp({ legate, server, allowedOrigins: [base] }))',
+      'app.use(honoLegate(legate))',
+    ])
+      expect(source).toContain(statement);
     for (const file of ['examples/mcp-server/server.mjs', 'examples/mcp-server/client.mjs'])
       expect(readme).toContain(`node ${file}`);
   });
@@ -122,9 +170,7 @@ describe('legate doctor', () => {
         { cwd: scratchFolder() },
       );
       expect(code).toBe(1);
-      expect(stdout).toMatch(
-        /^✗ visibility .*✗ status: is 200: the server answers without a token.*– call .*not reached/s,
-      );
+      expect(stdout).toMatch(/^✗ reach .*✗ status: is 200: the server answers without a token.*– call .*not reached/s);
       expect(stderr).toContain('One step is broken.');
     } finally {
       open.close();
