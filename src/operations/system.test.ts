@@ -371,7 +371,7 @@ describe('GET /docs', () => {
     const t = await createTestService();
     const { text } = await t.call('GET', '/docs');
     const references = [...text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map((m) => m[1] as string);
-    expect(references).toHaveLength(3);
+    expect(references).toHaveLength(4);
     for (const reference of references) {
       const r = await t.call('GET', `/${reference}`);
       expect([reference, r.status, r.headers.get('content-type')]).toEqual([

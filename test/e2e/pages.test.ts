@@ -1,3 +1,4 @@
+import { AxeBuilder } from '@axe-core/playwright';
 import { generate } from 'otplib';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -407,6 +408,44 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.waitForSelector('.summary');
     await expectGoodPage(page, 'approval-too-late');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('the API documentation has readable text and named fields in both schemes, from this host alone', async () => {
+    // Swagger UI renders the operations that are in sight.
+    const viewport = { width: 1280, height: 3500 };
+    const { page, context, complaints } = await open({ javaScriptEnabled: true, viewport, colorScheme: 'dark' });
+    const hosts = new Set<string>();
+    page.on('request', (request) => {
+      const { protocol, host } = new URL(request.url());
+      if (protocol !== 'data:') hosts.add(host);
+    });
+    await page.goto(`${url}/docs`);
+    await page.waitForSelector('.opblock-delete');
+    const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    expect(await background()).toBe('rgb(28, 32, 34)');
+    const check = async (): Promise<void> => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        // Swagger UI fades some colors from one scheme into the other.
+        await page.waitForFunction(() => document.getAnimations().length === 0);
+        const { violations } = await new AxeBuilder({ page })
+          .setLegacyMode(true)
+          .withRules(['color-contrast', 'label', 'select-name', 'button-name'])
+          .analyze();
+        const found = violations.flatMap(({ id, nodes }) => nodes.map(({ html, any }) => [id, html, any[0]?.message]));
+        expect(found, colorScheme).toEqual([]);
+      }
+    };
+    await check();
+    for (const method of ['post', 'get']) {
+      const operation = page.locator(`.opblock-${method}`).first();
+      await operation.locator('.opblock-summary-control').evaluate((button: HTMLElement) => button.click());
+      await operation.locator('.responses-inner').waitFor();
+    }
+    await check();
+    expect([...hosts]).toEqual([new URL(url).host]);
     expect(complaints).toEqual([]);
     await context.close();
   });
