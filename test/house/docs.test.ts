@@ -6,6 +6,7 @@ import { renderErrors } from '../../scripts/docs/errors.ts';
 import { renderStandards, requirementsIn } from '../../scripts/docs/standards.ts';
 import { renderTourMarkdown } from '../../src/cli/tour/render.ts';
 import { readConfig } from '../../src/config.ts';
+import { EVENT_TYPES } from '../../src/ledger/index.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
 
@@ -91,5 +92,12 @@ describe('docs/storage.md', () => {
   it('has a section for each table', () => {
     const headings = [...readFileSync(docs('storage.md'), 'utf8').matchAll(/^## `(\w+)`/gm)].map((m) => m[1]);
     expect(headings.sort()).toEqual([...TABLE_NAMES].sort());
+  });
+});
+
+describe('docs/events.md', () => {
+  it('has a row for each type of event, with its meaning', () => {
+    const rows = [...readFileSync(docs('events.md'), 'utf8').matchAll(/^\| `([a-z.]+)` \| (.*?) \| .+ \|$/gm)];
+    expect(Object.fromEntries(rows.map(([, type, meaning]) => [type, meaning]))).toEqual(EVENT_TYPES);
   });
 });

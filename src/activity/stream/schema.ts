@@ -52,7 +52,7 @@ const ActorSchema = z
 export const StreamEvent = z
   .object({
     id: z.string(),
-    type: z.string(),
+    type: z.string().meta({ description: `One of ${Object.keys(EVENT_TYPES).join(', ')}.` }),
     timestamp: isoTimestamp,
     data: storedObject,
     agentId: z.string().optional(),
