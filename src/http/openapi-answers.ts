@@ -82,6 +82,7 @@ export function errors(route: Route<Platform>): Json {
       content: {
         'application/json': { schema: bodyOf(route, status, factories) },
         ...(route.form || route.page || own ? { 'text/html': { schema: TEXT } } : {}),
+        ...Object.fromEntries((own?.mediaTypes ?? []).map((type) => [type, { schema: TEXT }])),
       },
     };
   }

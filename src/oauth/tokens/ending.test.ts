@@ -365,6 +365,7 @@ describe('what ends a grant', () => {
     const events = await eventsOf(t, agentId);
     expect(events.map((event) => event.type)).toEqual([
       'agent.created',
+      'consent.remembered',
       'grant.created',
       'agent.revoked',
       'grant.revoked',
