@@ -82,8 +82,8 @@ function migrator(database: Database, db: Db = database.write): Migrator {
   });
 }
 
-export async function schemaState(database: Database): Promise<SchemaState> {
-  const applied = await appliedMigrations(database);
+export async function schemaState(database: Database, db: Db = database.read): Promise<SchemaState> {
+  const applied = await appliedMigrations(database, db);
   const known = Object.keys(MIGRATIONS);
   const pending = known.filter((name) => !applied.has(name));
   const newer = [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)).sort();
@@ -95,11 +95,13 @@ export async function schemaState(database: Database): Promise<SchemaState> {
  * @throws DatabaseError if a newer version migrated this database.
  */
 export async function migrate(database: Database): Promise<SchemaState> {
-  const { newer } = await schemaState(database);
-  if (newer.length > 0) throw new DatabaseError(newerSchema(database, newer));
-  const { error } = await withoutLockTimeout(database, (db) => migrator(database, db).migrateToLatest());
-  if (error) throw error;
-  return schemaState(database);
+  return withoutLockTimeout(database, async (db) => {
+    const { newer } = await schemaState(database, db);
+    if (newer.length > 0) throw new DatabaseError(newerSchema(database, newer));
+    const { error } = await migrator(database, db).migrateToLatest();
+    if (error) throw error;
+    return schemaState(database, db);
+  });
 }
 
 /** Runs work without the lock timeout of decisions and changes, since another instance may migrate for a long time. */
@@ -122,20 +124,18 @@ const UNDEFINED_TABLE = '42P01';
  * unreachable.
  */
 export async function isSchemaCurrent(database: Database): Promise<boolean> {
-  const applied = await appliedMigrations(database);
+  const applied = await appliedMigrations(database, database.read);
   return Object.keys(MIGRATIONS).every((name) => applied.has(name));
 }
 
-async function appliedMigrations(database: Database): Promise<Set<string>> {
+async function appliedMigrations(database: Database, db: Db): Promise<Set<string>> {
   const table = sql.table(`${database.prefix}migrations`);
-  const { rows } = await sql<{ name: string }>`select name from ${table}`
-    .execute(database.read)
-    .catch((error: unknown) => {
-      const missing =
-        error instanceof Error &&
-        ((error as { code?: unknown }).code === UNDEFINED_TABLE || error.message.includes('no such table'));
-      if (!missing) throw error;
-      return { rows: [] };
-    });
+  const { rows } = await sql<{ name: string }>`select name from ${table}`.execute(db).catch((error: unknown) => {
+    const missing =
+      error instanceof Error &&
+      ((error as { code?: unknown }).code === UNDEFINED_TABLE || error.message.includes('no such table'));
+    if (!missing) throw error;
+    return { rows: [] };
+  });
   return new Set(rows.map((row) => row.name));
 }

@@ -142,7 +142,7 @@ describe('a delegation', () => {
     });
     expect([repeated.status, repeated.body.error.details.issues]).toEqual([
       400,
-      [{ path: 'permissions.2', message: 'repeats an entry before it' }],
+      [{ path: 'permissions.2', message: 'repeats an earlier entry' }],
     ]);
     const capped = { ...both, constraints: { maxCallsPerHour: 1 } };
     expect((await delegate(t, owner, from, to, { permissions: [both, capped, read('db:x')] })).status).toBe(201);

@@ -1,5 +1,5 @@
 import { generateSync } from 'otplib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createTestService, type TestOptions, type TestService } from '../../../../test/support/service.ts';
 
 const password = 'correct horse battery';
@@ -177,8 +177,14 @@ describe('session times', () => {
     for (let i = 0; i < 2; i++) {
       t.clock.advance(9 * MINUTE);
       expect(await alive(session)).toBe(true);
-      await t.legate.platform.background.idle();
-      await new Promise((resolve) => setImmediate(resolve));
+      // The use is recorded after the answer.
+      await vi.waitUntil(
+        async () => {
+          const rows = await t.legate.platform.database.read.selectFrom('sessions').select('last_used_at').execute();
+          return rows.some((row) => row.last_used_at >= t.clock.now());
+        },
+        { timeout: 60_000 },
+      );
     }
     t.clock.advance(8 * MINUTE);
     expect(await alive(session)).toBe(false);
