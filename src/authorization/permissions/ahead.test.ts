@@ -115,10 +115,12 @@ describe('conditions on the arguments', () => {
       );
       const answer = authorize(platform, asker, input);
       for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
-      await vi.waitFor(() => expect(matches).toHaveBeenCalled());
-      await vi.waitFor(() => expect(matches.mock.calls.length).toBe(8));
-      unlock();
-      await locked;
+      try {
+        await vi.waitFor(() => expect(matches.mock.calls.length).toBe(8), { timeout: 60_000 });
+      } finally {
+        unlock();
+        await locked;
+      }
       expect((await answer).allowed).toBe(true);
       expect(matches.mock.calls.length).toBe(8);
       matches.mockClear();
