@@ -90,7 +90,12 @@ export function createFolder(dir: string, { parents = false } = {}): void {
   if (parents) createFolder(parent, { parents });
   else if (!statSync(parent, { throwIfNoEntry: false })?.isDirectory())
     throw new FolderError(`${parent} does not exist. Create it first, or name another folder.`);
-  mkdirSync(path, { mode: 0o700 });
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process that starts at the same moment may have been first.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 /**
