@@ -77,14 +77,14 @@ describe('legate test', () => {
     [
       'an agent that is not there',
       example.replace('agent: helper', 'agent: helpers'),
-      /permissions\.yaml:35: tests\.2\.agent: there is no agent helpers: the policy has triage, helper/,
+      /permissions\.yaml:35: tests\.2\.agent: agent helpers is not in the policy, which has triage, helper/,
     ],
     [
       'more than the source holds',
       example.replace('actions: [read]', 'actions: [merge]'),
       /permissions\.yaml:15: delegations\.0\.permissions\.0: INSUFFICIENT_PERMISSIONS: /,
     ],
-    ['no agents at all', 'tests: [{ agent: a, action: b, resource: c, expect: denied }]', /there are no agents/],
+    ['no agents at all', 'tests: [{ agent: a, action: b, resource: c, expect: denied }]', /this file has no agents/],
   ])('a bad file is named with field and line: 2 for %s', async (_, text, says) => {
     const { code, stdout, stderr } = await test(text);
     expect([code, stdout]).toEqual([2, '']);
