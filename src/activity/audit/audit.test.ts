@@ -588,7 +588,7 @@ describe('an export over a socket', () => {
       };
       const held = [await open(), await open(), await open()];
       // Each export reads one piece ahead of its reader.
-      while (taken < 3) await vi.advanceTimersByTimeAsync(1);
+      while (taken < 3) await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setImmediate(resolve));
       expect((await open()).status).toBe(503);
       vi.advanceTimersByTime(60_001);
