@@ -21,7 +21,7 @@ export const command: Command<Values> = {
       meaning: 'agents, permissions and delegations, if they are not in the fixtures',
     },
     url: { type: 'string', value: 'address', meaning: 'ask a running service instead; nothing is counted or recorded' },
-    token: { type: 'string', value: 'token', meaning: 'credential for it: an API token of whoever owns the agents' },
+    token: { type: 'string', value: 'token', meaning: 'credential for it: an API token of the person who owns the agents' },
   },
   run: async ({ file: path, policy, url, token }) => {
     if (path === undefined)
@@ -33,7 +33,7 @@ export const command: Command<Values> = {
     const file = readFixtures(path, policy);
     if (url === undefined && !file.policy)
       throw new UsageError(
-        `${path}: there are no agents: name them under agents, or a policy, or a service with --url.`,
+        `${path}: this file has no agents: add agents, or name a --policy file, or a service with --url.`,
         EXIT_BAD_FIXTURES,
       );
     const decided =

@@ -6,7 +6,7 @@ const exportAs = (t: TestService, { token }: { token: string }): Promise<Respons
     new Request('http://localhost:3000/audit/export?format=ndjson', { headers: { authorization: `Bearer ${token}` } }),
   );
 
-/** Exports that are not read until they are canceled. */
+/** Exports that are not read until they are canceled. One entry is enough for them to wait for their reader. */
 async function holdExports(t: TestService, as: { token: string }, n: number): Promise<Response[]> {
   const responses = await Promise.all(Array.from({ length: n }, () => exportAs(t, as)));
   return responses.filter((response) => response.status === 200);
@@ -16,6 +16,7 @@ it('leaves exports for others when one agent holds its share', async () => {
   const t = await createTestService();
   const [owner, stranger, admin] = [await t.user(), await t.user(), await t.admin()];
   const agent = await t.agent(owner, { permissions: [{ resource: 'legate:audit', actions: ['read'] }] });
+  for (const asked of [agent, await t.agent(stranger)]) await t.authorize(asked, { action: 'read', resource: 'file:1' });
   const held = await holdExports(t, agent, 6);
   expect(held).toHaveLength(3);
   const refused = await exportAs(t, agent);
@@ -31,6 +32,6 @@ it('leaves exports for others when one agent holds its share', async () => {
   expect(held).toHaveLength(6);
   await Promise.all(held.map((response) => response.body?.cancel()));
   const [again] = await holdExports(t, agent, 1);
-  expect(await again?.text()).toBe('');
+  expect((await again?.text())?.trim().split('\n')).toHaveLength(1);
   expect(await holdExports(t, agent, 4)).toHaveLength(3);
 });

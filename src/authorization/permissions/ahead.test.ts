@@ -106,13 +106,17 @@ describe('conditions on the arguments', () => {
     const { platform } = t.legate;
     for (const input of [asked(root.id, 1), asked(root.id, 20_000), asked(agent.id, 20_000)]) {
       let unlock = (): void => {};
-      const locked = platform.ledger.change(
-        SYSTEM,
-        () =>
-          new Promise<void>((resolve) => {
-            unlock = resolve;
-          }),
-      );
+      let locked: Promise<void> | undefined;
+      await new Promise<void>((holdsTheLock) => {
+        locked = platform.ledger.change(
+          SYSTEM,
+          () =>
+            new Promise<void>((resolve) => {
+              unlock = resolve;
+              holdsTheLock();
+            }),
+        );
+      });
       const answer = authorize(platform, asker, input);
       for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
       try {

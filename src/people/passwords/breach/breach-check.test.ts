@@ -199,25 +199,34 @@ describe('what a look-up costs', () => {
 
   it('an outage costs three timeouts, then nothing for ten seconds, then one more', async () => {
     let now = 0;
-    const { server, breach } = await withServer({ timeout: 50, now: () => now });
+    let asked = 0;
+    const { server, breach } = await withServer({
+      timeout: 50,
+      now: () => now,
+      // Counted here, since a busy machine may take longer than the timeout to reach the server.
+      fetch: (...request) => {
+        asked++;
+        return fetch(...request);
+      },
+    });
     server.answer = () => {};
     for (let i = 0; i < 3; i++) await breach.check(`password ${i}`);
     const quick = async (): Promise<void> => {
-      const { length } = server.asked;
+      const before = asked;
       await Promise.all(Array.from({ length: 100 }, (_, i) => breach.check(`password ${i}`)));
-      expect(server.asked).toHaveLength(length);
+      expect(asked).toBe(before);
     };
     await quick();
-    expect(server.asked).toHaveLength(3);
+    expect(asked).toBe(3);
     now += 10_000;
     await Promise.all(Array.from({ length: 100 }, (_, i) => breach.check(`password ${i}`)));
-    expect(server.asked).toHaveLength(4);
+    expect(asked).toBe(4);
     await quick();
     now += 10_000;
     server.answer = undefined;
     expect(await breach.check('password')).toMatchObject({ breached: true });
     expect(await breach.check('P@ssw0rd')).toMatchObject({ breached: true });
-    expect(server.asked).toHaveLength(6);
+    expect(asked).toBe(6);
   });
 
   it('one look-up, or two, that nobody answered leave the next ones as they are', async () => {
