@@ -21,7 +21,11 @@ export const command: Command<Values> = {
       meaning: 'agents, permissions and delegations, if they are not in the fixtures',
     },
     url: { type: 'string', value: 'address', meaning: 'ask a running service instead; nothing is counted or recorded' },
-    token: { type: 'string', value: 'token', meaning: 'credential for it: an API token of the person who owns the agents' },
+    token: {
+      type: 'string',
+      value: 'token',
+      meaning: 'credential for it: an API token of the person who owns the agents',
+    },
   },
   run: async ({ file: path, policy, url, token }) => {
     if (path === undefined)

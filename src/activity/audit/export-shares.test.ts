@@ -16,7 +16,8 @@ it('leaves exports for others when one agent holds its share', async () => {
   const t = await createTestService();
   const [owner, stranger, admin] = [await t.user(), await t.user(), await t.admin()];
   const agent = await t.agent(owner, { permissions: [{ resource: 'legate:audit', actions: ['read'] }] });
-  for (const asked of [agent, await t.agent(stranger)]) await t.authorize(asked, { action: 'read', resource: 'file:1' });
+  for (const asked of [agent, await t.agent(stranger)])
+    await t.authorize(asked, { action: 'read', resource: 'file:1' });
   const held = await holdExports(t, agent, 6);
   expect(held).toHaveLength(3);
   const refused = await exportAs(t, agent);
