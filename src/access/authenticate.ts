@@ -4,7 +4,7 @@ import { text } from '../kernel/json.ts';
 import { secretHash, secretKind, secretKindByPrefix } from '../kernel/secrets.ts';
 import type { Credential, CredentialKind, Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
-import { ANONYMOUS, type Principal } from './principal.ts';
+import { ANONYMOUS, type Principal, ROLES, type Role } from './principal.ts';
 import { readCookie, sessionCookieName } from './session-cookie.ts';
 
 /** The embedder's own sign-in, asked when no credential of ours is present (contract 4). */
@@ -13,7 +13,7 @@ export type AuthenticateHook = (
 ) => Promise<ExternalUser | null | undefined> | ExternalUser | null | undefined;
 export interface ExternalUser {
   userId: string;
-  role?: 'user' | 'admin' | undefined;
+  role?: Role | undefined;
   tenantId?: string | null | undefined;
 }
 
@@ -225,8 +225,8 @@ function bearerToken(header: string): string {
 function externalPrincipal({ userId, role, tenantId }: ExternalUser): Principal {
   if (!text(128).safeParse(userId).success)
     throw new Error('authenticate gave a userId that is not a text of 1 to 128 characters');
-  if (role !== undefined && role !== 'user' && role !== 'admin')
-    throw new Error('authenticate gave a role that is neither user nor admin');
+  if (role !== undefined && !ROLES.includes(role))
+    throw new Error(`authenticate returned a role that is not one of ${ROLES.join(', ')}`);
   return {
     kind: 'user',
     userId,

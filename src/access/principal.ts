@@ -1,13 +1,17 @@
 import { CommonErrors } from '../kernel/errors.ts';
 import type { SlotHolder } from '../kernel/slots.ts';
 
+/** An `auditor` sees what an administrator sees, and changes nothing but their own account and credentials. */
+export const ROLES = ['user', 'admin', 'auditor'] as const;
+export type Role = (typeof ROLES)[number];
+
 /** The caller, independent of the credential that proved it. */
 export type Principal =
   | { readonly kind: 'anonymous' }
   | {
       readonly kind: 'user';
       readonly userId: string;
-      readonly role: 'user' | 'admin';
+      readonly role: Role;
       readonly tenantId: string | null;
       /** What proved it: a session (cookie or Bearer), an API token, or the embedder's own sign-in. */
       readonly via: 'session' | 'apiToken' | 'external';
@@ -111,6 +115,12 @@ export type Access =
       /** Whether an agent without that permission may call for itself. */
       readonly self: boolean;
     };
+
+/**
+ * What a request changes: anything, nothing, or only the account and the credentials of the caller. An auditor may not
+ * send the first kind.
+ */
+export type Effect = 'any' | 'none' | 'ownAccount';
 
 /** Who a principal counts as where concurrent work is shared out. Administrators have no share: undefined. */
 export function slotHolderOf(principal: Principal): SlotHolder | undefined {

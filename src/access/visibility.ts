@@ -1,18 +1,19 @@
 import { CommonErrors } from '../kernel/errors.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
-import type { Access, Principal, Visibility } from './principal.ts';
+import type { Access, Effect, Principal, UserPrincipal, Visibility } from './principal.ts';
 
 const ALL: Visibility = { kind: 'all' };
 
 /**
  * Returns how far a principal sees on a route that declares the access `who` (contract 4). Throws 401 without a
- * credential and 403 without the right.
+ * credential and 403 without the right, which an auditor lacks for requests that change more than their own account.
  */
 export async function visibilityOf(
   platform: Platform,
   principal: Principal,
   who: Access,
+  effect: Effect,
   db: Db = platform.database.read,
 ): Promise<Visibility> {
   if (who === 'public') return ALL;
@@ -21,14 +22,14 @@ export async function visibilityOf(
     throw CommonErrors.SECOND_FACTOR_REQUIRED();
   if (who === 'user' || who === 'enrolling' || who === 'admin') {
     if (principal.kind !== 'user' || principal.scopes !== undefined) throw CommonErrors.FORBIDDEN();
-    if (who === 'admin' && principal.role !== 'admin') throw CommonErrors.FORBIDDEN();
-    return principal.role === 'admin' ? ALL : { kind: 'owner', userId: principal.userId };
+    if (who === 'admin' && principal.role === 'user') throw CommonErrors.FORBIDDEN();
+    return visibilityOfUser(principal, who === 'enrolling' ? 'ownAccount' : effect);
   }
   switch (principal.kind) {
     case 'user':
       if (principal.scopes !== undefined && !(who.scope && principal.scopes.has(who.scope)))
         throw CommonErrors.FORBIDDEN({ details: { scope: who.scope ?? null } });
-      return principal.role === 'admin' ? ALL : { kind: 'owner', userId: principal.userId };
+      return visibilityOfUser(principal, effect);
     case 'agent': {
       if (await platform.mayUseOwnResource(db, principal.agentId, who.resource, who.action))
         return { kind: 'owner', userId: principal.ownerId };
@@ -40,4 +41,10 @@ export async function visibilityOf(
         throw CommonErrors.FORBIDDEN({ details: { scope: who.scope ?? null } });
       return { kind: 'owner', userId: principal.userId };
   }
+}
+
+function visibilityOfUser({ role, userId }: UserPrincipal, effect: Effect): Visibility {
+  if (role === 'auditor' && effect === 'any')
+    throw CommonErrors.FORBIDDEN({ message: 'An auditor reads, and changes nothing.' });
+  return role === 'admin' || (role === 'auditor' && effect === 'none') ? ALL : { kind: 'owner', userId };
 }

@@ -168,7 +168,7 @@ export class Pipeline {
     call.proven = proof;
     call.visibility =
       (route.provedByLedger ? ownVisibility(proof.principal) : undefined) ??
-      (await visibilityOf(this.#platform, proof.principal, route.access));
+      (await visibilityOf(this.#platform, proof.principal, route.access, call.effect));
   }
 
   /** The answer through its declared schema: a field that is not declared never leaves. */

@@ -1,6 +1,6 @@
 import { type Actor, actorOf } from '../access/actor.ts';
 import type { Authenticator, Proof } from '../access/authenticate.ts';
-import { type Access, ANONYMOUS, asUser, type Principal, type Visibility } from '../access/principal.ts';
+import { type Access, ANONYMOUS, asUser, type Effect, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
@@ -63,6 +63,10 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
     return (this.proven ?? this.#asked)?.principal ?? ANONYMOUS;
   }
 
+  get effect(): Effect {
+    return changes(this.source) ? (this.#route.effect ?? 'any') : 'none';
+  }
+
   get actor(): Actor {
     return this.#actor(this.principal);
   }
@@ -84,7 +88,7 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
     return async () => {
       const proof = this.proven ?? (await this.authenticate());
       this.#asked = proof;
-      await visibilityOf(this.#platform, proof.principal, 'user');
+      await visibilityOf(this.#platform, proof.principal, 'user', this.effect);
       const principal = asUser(proof.principal);
       return { principal, actor: this.#actor(principal), reauthorize: this.#again(proof, 'user') };
     };
@@ -100,7 +104,7 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
       return {
         principal: proof.principal,
         actor: this.#actor(proof.principal),
-        visibility: await visibilityOf(this.#platform, proof.principal, access),
+        visibility: await visibilityOf(this.#platform, proof.principal, access, this.effect),
         reauthorize: this.#again(proof, access),
       };
     };
@@ -108,7 +112,7 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
 
   /** Proves credential and right again in the database of a change. */
   #again(proof: Proof, access: Access): (db: Db) => Promise<Visibility> {
-    return async (db) => visibilityOf(this.#platform, await proof.reauthenticate(db), access, db);
+    return async (db) => visibilityOf(this.#platform, await proof.reauthenticate(db), access, this.effect, db);
   }
 
   get userAgent(): string | null {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Actor } from '../access/actor.ts';
-import type { Access, Principal, UserPrincipal, Visibility } from '../access/principal.ts';
+import type { Access, Effect, Principal, UserPrincipal, Visibility } from '../access/principal.ts';
 import type { ErrorFactory, LegateError } from '../kernel/errors.ts';
 import type { Db } from '../storage/index.ts';
 import type { LimitedEndpoint } from './rate-limit/rate-limit.ts';
@@ -73,6 +73,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
+  /** What a request that is not a GET changes; `any` by default, which auditors may not. Routes with access `enrolling` are `ownAccount`. */
+  readonly effect?: Effect;
   /** How callers of a public route prove themselves to its handler; `none`: some need not. For the API description. */
   readonly checksItself?: readonly ('bearer' | 'cookie' | 'client' | 'none')[];
   /** Pages of any origin may call it, without credentials (CORS); preflight requests are answered. Counts for all methods of the path. */

@@ -22,6 +22,7 @@ import { accessTokenCredential } from './tokens/credential.ts';
 
 export { validateToken } from './tokens/validate-token.ts';
 
+const usersOf = (events: readonly NewEvent[]): string[] => events.flatMap(({ userId }) => userId ?? []);
 const agentsOf = (events: readonly NewEvent[]): string[] => events.flatMap(({ agentId }) => agentId ?? []);
 
 export const oauth = defineModule({
@@ -46,13 +47,13 @@ export const oauth = defineModule({
       await endGrants(change, 'agent_id', ids, 'agent-rotated', 'client_credentials');
       await endGrants(change, 'actor_id', ids, 'agent-rotated');
     },
-    // `credentials`: a password reset, or the first verification of an account's address.
+    // `credentials`: a password reset, or the first verification of an account's address. An auditor changes nothing, so
+    // no application does in their name.
     'user.updated': async (change, events) => {
       const ended = events.filter(({ data }) => (data['changed'] as readonly string[]).includes('credentials'));
-      await endGrantsOfUsers(
-        change,
-        ended.flatMap(({ userId }) => userId ?? []),
-      );
+      await endGrantsOfUsers(change, usersOf(ended), 'credentials-ended');
+      const auditors = events.filter(({ after }) => after?.['role'] === 'auditor');
+      await endGrantsOfUsers(change, usersOf(auditors), 'role-changed');
     },
     'delegation.revoked': async (change, events) => {
       const ids = events.map(({ data }) => String(data['delegationId']));

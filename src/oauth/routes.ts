@@ -251,11 +251,12 @@ const introspection = atEveryPath((path, mount) =>
     mount,
     summary: 'Introspect a token',
     description:
-      'RFC 7662. Administrators (Bearer) may introspect every token. Clients that have a secret may introspect ' +
+      'RFC 7662. Administrators and auditors (Bearer) may introspect every token. Clients that have a secret may introspect ' +
       'tokens of their own grants and of the resources for which an administrator registered them; agents authenticate ' +
       'as clients with their id and agent token. For any other token, and for one that is not valid, the response is ' +
       'exactly {"active":false}.',
     access: 'public',
+    effect: 'none',
     checksItself: ['client', 'bearer'],
     rateLimit: 'introspection',
     form: 'only',
@@ -275,7 +276,7 @@ const introspection = atEveryPath((path, mount) =>
 
 const isAdmin = async (call: Call<undefined, undefined, unknown>): Promise<boolean> => {
   const { principal }: { principal: Principal } = await call.requireUser();
-  return principal.kind === 'user' && principal.role === 'admin';
+  return principal.kind === 'user' && principal.role !== 'user';
 };
 
 const handleKeys = (_call: unknown, platform: Platform) => ({

@@ -55,6 +55,8 @@ export interface Statuses {
   readonly gatewayAgent?: number;
   readonly strangersAgent?: number;
   readonly admin?: number;
+  /** When left out: as `admin` for GET, 403 for every other method. */
+  readonly auditor?: number;
 }
 
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
@@ -209,11 +211,11 @@ export const matrix: Readonly<Record<string, Row>> = {
   },
   'DELETE /auth/sessions/:id': {
     target: async (s) => ({ path: `/auth/sessions/${await session(s)}` }),
-    want: { owner: 204, anotherUser: 404, admin: 404 },
+    want: { owner: 204, anotherUser: 404, admin: 404, auditor: 404 },
   },
   'DELETE /auth/sessions': {
     target: fixed('/auth/sessions'),
-    want: { owner: 200, anotherUser: 200, admin: 200 },
+    want: { owner: 200, anotherUser: 200, admin: 200, auditor: 200 },
   },
   'GET /users/:id/sessions': {
     target: ({ owner }) => ({ path: `/users/${owner.id}/sessions` }),
@@ -310,7 +312,7 @@ export const matrix: Readonly<Record<string, Row>> = {
   },
   'POST /account/devices': {
     target: fixed('/account/devices', {}),
-    want: { owner: 303, anotherUser: 303, admin: 303 },
+    want: { owner: 303, anotherUser: 303, admin: 303, auditor: 303 },
   },
   'POST /account/sign-out': {
     target: fixed('/account/sign-out', {}),
@@ -327,7 +329,7 @@ export const matrix: Readonly<Record<string, Row>> = {
   },
   'POST /api-tokens': {
     target: fixed('/api-tokens', { name: 'x' }),
-    want: { owner: 201, anotherUser: 201, admin: 201 },
+    want: { owner: 201, anotherUser: 201, admin: 201, auditor: 201 },
   },
   'GET /api-tokens': {
     target: fixed('/api-tokens'),
@@ -335,7 +337,7 @@ export const matrix: Readonly<Record<string, Row>> = {
   },
   'DELETE /api-tokens/:id': {
     target: async (s) => ({ path: `/api-tokens/${await apiToken(s)}` }),
-    want: { owner: 204, anotherUser: 404, admin: 204 },
+    want: { owner: 204, anotherUser: 404, admin: 204, auditor: 404 },
   },
   // No scope opens costs and budgets; an agent sees and records its own costs, and only its owner sets its limits.
   'POST /costs': {
@@ -432,7 +434,7 @@ export const matrix: Readonly<Record<string, Row>> = {
   },
   'POST /api/legate/oauth/introspect': {
     target: fixed('/api/legate/oauth/introspect', new URLSearchParams({ token: 'x' })),
-    want: { ownerByCookie: 401, admin: 200 },
+    want: { ownerByCookie: 401, admin: 200, auditor: 200 },
   },
   'GET /api/legate/oauth/jwks': {
     target: fixed('/api/legate/oauth/jwks'),
@@ -529,6 +531,7 @@ export const matrix: Readonly<Record<string, Row>> = {
       gatewayAgent: 200,
       strangersAgent: 200,
       admin: 200,
+      auditor: 200,
     },
   },
   'POST /access/v1/search/resource': {
@@ -546,6 +549,7 @@ export const matrix: Readonly<Record<string, Row>> = {
       gatewayAgent: 200,
       strangersAgent: 200,
       admin: 200,
+      auditor: 200,
     },
   },
   'POST /access/v1/search/action': {
@@ -563,6 +567,7 @@ export const matrix: Readonly<Record<string, Row>> = {
       gatewayAgent: 200,
       strangersAgent: 200,
       admin: 200,
+      auditor: 200,
     },
   },
   'GET /.well-known/authzen-configuration': {
@@ -584,6 +589,7 @@ export const matrix: Readonly<Record<string, Row>> = {
       gatewayAgent: 200,
       strangersAgent: 404,
       admin: 200,
+      auditor: 200,
     },
   },
   'GET /permissions/subjects': {
@@ -617,6 +623,7 @@ export const matrix: Readonly<Record<string, Row>> = {
       gatewayAgent: 200,
       strangersAgent: 200,
       admin: 200,
+      auditor: 200,
     },
   },
   'GET /events': {

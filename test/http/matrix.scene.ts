@@ -23,6 +23,7 @@ export const CALLERS = {
   'a gateway agent of the owner': 'gatewayAgent',
   "a stranger's agent": 'strangersAgent',
   'an admin': 'admin',
+  'an auditor': 'auditor',
 } as const satisfies Record<string, keyof Statuses>;
 
 export interface Scene {

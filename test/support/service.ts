@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, inject } from 'vitest';
+import type { Role } from '../../src/access/principal.ts';
 import type { ConfigInput } from '../../src/config.ts';
 import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
@@ -227,7 +228,7 @@ export class TestService {
   }
 
   /** A user with an API token, put straight into the database. */
-  async user(o: { role?: 'user' | 'admin'; tenantId?: string | null; scopes?: string[] } = {}): Promise<TestUser> {
+  async user(o: { role?: Role; tenantId?: string | null; scopes?: string[] } = {}): Promise<TestUser> {
     const now = this.clock.now();
     const id = newId('user', now);
     const email = `user${++this.#count}-${id.slice(-6)}@example.com`;

@@ -32,6 +32,7 @@ export const eventRoutes = [
     description:
       'For browsers, whose EventSource sends no header: `?ticket=`, good for one connection, within a minute. After a break, ask for the next one and go on with `lastEventId`. The stream ends with the credential that asked for the ticket, and after an hour where the application signed the user in.',
     access: mayFollow,
+    effect: 'none',
     responses: { 200: Ticket },
     handle: async (call, platform) => ({ status: 200, body: await createTicket(platform, call) }),
   }),

@@ -1,4 +1,4 @@
-import { slotHolderOf, type Visibility } from '../../access/principal.ts';
+import { type Role, slotHolderOf, type Visibility } from '../../access/principal.ts';
 import type { Call } from '../../http/route.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { CommonErrors, invalidCredential } from '../../kernel/errors.ts';
@@ -58,7 +58,7 @@ export async function subscriberOf(
     if ('credential' in holder) return proved(holder.credential);
     const user = holder.external;
     if (user.kind !== 'user') throw invalidCredential('stream-ticket-unknown');
-    const visibility: Visibility = user.role === 'admin' ? ALL : { kind: 'owner', userId: user.userId };
+    const visibility: Visibility = seesAll(user.role) ? ALL : { kind: 'owner', userId: user.userId };
     const expiresAt = platform.clock.now() + EXTERNAL_MS;
     const reauthorize = async (): Promise<Visibility> => {
       if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
@@ -73,6 +73,8 @@ export async function subscriberOf(
 }
 
 const ALL: Visibility = { kind: 'all' };
+
+const seesAll = (role: Role): boolean => role !== 'user';
 
 const holderOfView = (visibility: Visibility): SlotHolder | undefined =>
   visibility.kind === 'all'
@@ -93,7 +95,8 @@ async function byOwnFunction(platform: Platform, token: string): Promise<Subscri
       const agent = await db.selectFrom('agents').select('owner_id').where('id', '=', id).executeTakeFirst();
       return { kind: 'agent', agentId: id, userId: agent?.owner_id ?? '' };
     }
-    return (await findUser(db, id))?.role === 'admin' ? ALL : { kind: 'owner', userId: id };
+    const user = await findUser(db, id);
+    return user && seesAll(user.role) ? ALL : { kind: 'owner', userId: id };
   };
   const first = await visibility();
   if (!first) return undefined;

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Effect } from '../../access/principal.ts';
 import type { Call } from '../../http/route.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { defineRoute, type Platform } from '../../platform.ts';
@@ -23,6 +24,7 @@ const post = <B extends z.ZodType>(o: {
   path: string;
   summary: string;
   description?: string;
+  effect?: Effect;
   body: B;
   answer: z.ZodType;
   work: (call: Call<undefined, undefined, z.output<B>>, platform: Platform) => Promise<unknown>;
@@ -33,6 +35,7 @@ const post = <B extends z.ZodType>(o: {
     summary: o.summary,
     description: `AuthZEN Authorization API 1.0. Unknown members are ignored.${o.description ? ` ${o.description}` : ''}`,
     access: mayCheck,
+    ...(o.effect === undefined ? {} : { effect: o.effect }),
     body: o.body,
     wrongMediaType: CommonErrors.VALIDATION_FAILED,
     echoRequestId: true,
@@ -62,6 +65,7 @@ export const authzenRoutes = [
   post({
     path: 'search/subject',
     summary: 'Search for agents that may do this',
+    effect: 'none',
     body: SubjectSearch,
     answer: SubjectsFound,
     work: (call, platform) => searchSubjects(platform, askerOf(call), call.visibility, call.body),
@@ -71,6 +75,7 @@ export const authzenRoutes = [
     summary: 'Search for resources that an agent may act on',
     description:
       'Searches resources known by name: tools of registered MCP servers, and resources in permissions without a wildcard.',
+    effect: 'none',
     body: ResourceSearch,
     answer: ResourcesFound,
     work: (call, platform) => searchResources(platform, askerOf(call), call.body),
@@ -78,6 +83,7 @@ export const authzenRoutes = [
   post({
     path: 'search/action',
     summary: 'Search for actions that an agent may perform on a resource',
+    effect: 'none',
     body: ActionSearch,
     answer: ActionsFound,
     work: (call, platform) => searchActions(platform, askerOf(call), call.body),

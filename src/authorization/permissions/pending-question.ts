@@ -355,7 +355,9 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     switch (p.kind) {
       case 'user':
         if (p.expiresAt !== null && now >= p.expiresAt) throw invalidCredential('principal-ended');
-        if (p.role !== 'admin' && agent.ownerId !== p.userId) throw AgentErrors.AGENT_NOT_FOUND();
+        if (p.role === 'user' && agent.ownerId !== p.userId) throw AgentErrors.AGENT_NOT_FOUND();
+        if (p.role === 'auditor' && !this.#input.dryRun)
+          throw CommonErrors.FORBIDDEN({ message: 'An auditor asks with dryRun: true only.' });
         return;
       case 'agent': {
         const caller = p.agentId === agent.id ? agent : this.#platform.policy.peek(p.agentId);

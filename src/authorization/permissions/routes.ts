@@ -172,6 +172,7 @@ export const permissionRoutes = [
     summary: 'Decide whether an agent may perform an action on a resource',
     description: 'The decision is recorded durably before the response is sent. A denial has status 200.',
     access: mayCheck,
+    effect: 'none',
     fastPath: true,
     provedByLedger: true,
     body: AuthorizeBody,
@@ -193,6 +194,7 @@ export const permissionRoutes = [
       'Each question is decided and recorded in order, like a single call. ' +
       'An agent that is not visible to the caller is an error in its result.',
     access: mayCheck,
+    effect: 'none',
     body: z.strictObject({ requests: z.array(AuthorizeBody).min(1).max(100) }),
     responses: { 200: z.object({ results: z.array(BatchResult) }) },
     errors: [CommonErrors.AUDIT_UNAVAILABLE],
@@ -220,6 +222,7 @@ export const permissionRoutes = [
       'For the tool list of an MCP server: returns the resources on which the agent may perform the action. ' +
       'Nothing is counted or recorded. Includes resources that need approval, other arguments or a later hour.',
     access: mayCheck,
+    effect: 'none',
     params: z.object({ id: z.string() }),
     body: FilterBody,
     responses: {

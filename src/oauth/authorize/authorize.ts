@@ -85,6 +85,8 @@ export function authorizePage(platform: Platform, call: AuthorizeCall, onConsent
         return redirect(withParameters(own, { returnTo: platform.baseUrl + call.url.pathname + call.url.search }), 302);
       throw CommonErrors.UNAUTHORIZED();
     }
+    if (person.principal.role === 'auditor')
+      throw new RedirectedError(platform, authRequest, { error: 'access_denied' });
     const agent = await findRememberedAgent(platform, person.principal.userId, authRequest);
     if (agent !== undefined)
       return redirect(

@@ -20,7 +20,8 @@ export type EndReason =
   | 'code-reused'
   | 'parent-ended'
   | 'agent-rotated'
-  | 'credentials-ended';
+  | 'credentials-ended'
+  | 'role-changed';
 
 type Column = 'id' | 'user_id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id';
 
@@ -68,12 +69,12 @@ export async function endGrants(
 }
 
 /** Ends all grants of these users and deletes their pending codes and consents, so clients have to ask them again. */
-export async function endGrantsOfUsers(change: Change, userIds: readonly string[]): Promise<void> {
+export async function endGrantsOfUsers(change: Change, userIds: readonly string[], reason: EndReason): Promise<void> {
   for (const batch of chunk(userIds)) {
     await change.db.deleteFrom('oauth_codes').where('user_id', 'in', batch).where('used_at', 'is', null).execute();
     await change.db.deleteFrom('oauth_consents').where('user_id', 'in', batch).execute();
   }
-  await endGrants(change, 'user_id', userIds, 'credentials-ended');
+  await endGrants(change, 'user_id', userIds, reason);
 }
 
 function whereVisible(db: Db, visibility: Visibility) {

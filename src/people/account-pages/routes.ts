@@ -190,6 +190,7 @@ export const accountRoutes = [
     path: PATHS.devices,
     summary: "End one of the caller's sessions or all others",
     access: 'user',
+    effect: 'ownAccount',
     page: true,
     body: EndSessionForm,
     form: true,

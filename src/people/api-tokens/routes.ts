@@ -19,6 +19,7 @@ export const apiTokenRoutes = [
       'Creates a token of the caller, who can have up to 50. The token is shown only in this answer. A token ' +
       'created with an API token expires no later than that one.',
     access: 'user',
+    effect: 'ownAccount',
     body: CreateApiToken,
     responses: { 201: ApiTokenWithSecret },
     errors: [
@@ -58,6 +59,7 @@ export const apiTokenRoutes = [
     summary: 'Revoke an API token',
     description: 'Takes effect immediately. An administrator can revoke any token.',
     access: 'user',
+    effect: 'ownAccount',
     params: z.object({ id: z.string() }),
     responses: { 204: null },
     errors: [ApiTokenErrors.API_TOKEN_NOT_FOUND],

@@ -28,6 +28,7 @@ export const passwordRoutes = [
     summary: "Change the caller's password",
     description: 'Ends all other sessions of the user immediately.',
     access: 'user',
+    effect: 'ownAccount',
     rateLimit: 'passwordCheck',
     body: ChangePassword,
     responses: { 200: Done },

@@ -32,6 +32,7 @@ export const sessionRoutes = [
     summary: "End one of the caller's sessions",
     description: 'Takes effect immediately, on every instance. Ending the current session also deletes its cookie.',
     access: 'user',
+    effect: 'ownAccount',
     params: SessionId,
     responses: { 204: null },
     errors: [SESSION_NOT_FOUND],
@@ -46,6 +47,7 @@ export const sessionRoutes = [
     summary: "End all of the caller's sessions except the current one",
     description: 'For a caller who did not use a session, all sessions end.',
     access: 'user',
+    effect: 'ownAccount',
     responses: { 200: Revoked },
     handle: async ({ principal, reauthorize, ip, actor }, platform) => ({
       status: 200,

@@ -7,5 +7,5 @@ export function isSecondFactorDue(
   { role, two_factor_enabled }: Pick<UserRow, 'role' | 'two_factor_enabled'>,
 ): boolean {
   const required = config.users.requireSecondFactor;
-  return two_factor_enabled !== 1 && (required === 'all' || (required === 'admins' && role === 'admin'));
+  return two_factor_enabled !== 1 && (required === 'all' || (required === 'admins' && role !== 'user'));
 }

@@ -72,7 +72,7 @@ async function acceptInvite(
     return insertUser(change, { ...user, role, tenantId: tenant_id, emailVerified: true });
   const { passwordHash, name = null } = user;
   const before = await markEmailVerified(platform, change, known, { ip, chosen: { passwordHash, name } });
-  const after: UserRow = { ...before, role: known.role === 'admin' ? 'admin' : role, tenant_id };
+  const after: UserRow = { ...before, role: known.role === 'admin' || role === 'user' ? known.role : role, tenant_id };
   await writeUser(change, before, after);
   return after;
 }

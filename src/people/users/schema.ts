@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ROLES } from '../../access/principal.ts';
 import { PageQuery } from '../../http/page.ts';
 import { isoTimestamp, text } from '../../kernel/json.ts';
 import { NewPassword } from '../passwords/password.ts';
@@ -6,7 +7,9 @@ import { Session } from '../sessions/index.ts';
 import { AnyEmail, Email } from './email.ts';
 
 const Name = text(200);
-export const Role = z.enum(['user', 'admin']);
+export const Role = z
+  .enum(ROLES)
+  .meta({ description: 'auditor: sees what an administrator sees, and changes nothing but their own account.' });
 
 /** The embedding application chooses the ids of its users. */
 const UserId = text(128);

@@ -23,7 +23,7 @@ export interface UsersTable {
   /** Lower-cased and normalised: unique. */
   email_key: string | null;
   name: string | null;
-  role: 'user' | 'admin';
+  role: 'user' | 'admin' | 'auditor';
   /** argon2id, or null when there is no password. */
   password_hash: string | null;
   email_verified: number;
@@ -150,7 +150,7 @@ export interface InvitesTable {
   token_hash: string;
   email: string;
   email_key: string;
-  role: 'user' | 'admin';
+  role: 'user' | 'admin' | 'auditor';
   tenant_id: string | null;
   invited_by: string;
   created_at: number;

@@ -97,6 +97,7 @@ export const secondFactorRoutes = [
     description:
       'Needs the password and a code of the app or a backup code. Also deletes the backup codes and trusted devices.',
     access: 'user',
+    effect: 'ownAccount',
     rateLimit: 'passwordCheck',
     body: DisableTotp,
     responses: { 200: Done },
