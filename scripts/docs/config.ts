@@ -6,15 +6,16 @@ const HEAD = `# Configuration
 
 <!-- Generated from src/config.ts by \`npm run docs\`. -->
 
-Each option can be set by its environment name, by its key in \`legate.config.json\` (nested: \`{"http": {"port": 8080}}\`), or in code
-(\`createLegate({ http: { port: 8080 } })\`). Code wins over environment, environment over file, file over default. A name that does
-not exist and a value that does not fit are errors at start, each naming what to mend. \`legate config\` prints what is in force.
+Each option can be set by its environment name, by its key in \`legate.config.json\` (nested: \`{"http": {"port":
+8080}}\`), or in code (\`createLegate({ http: { port: 8080 } })\`). Code takes precedence over the environment, the
+environment over the file, the file over the default. An unknown name or an invalid value is an error at start that
+names what to change. \`legate config\` prints the values in effect.
 
-Lists are written with commas in the environment and as arrays elsewhere. An option marked *secret* is masked wherever it is
-printed and can also be given as a file: \`<NAME>_FILE=/run/secrets/...\`.
+Lists are separated by commas in the environment and are arrays elsewhere. An option marked *secret* is masked wherever
+it is printed, and can also be read from a file: \`<NAME>_FILE=/run/secrets/...\`.
 `;
 
-/** What a value may be, in words. */
+/** Describes the allowed values in words. */
 function valueText({ option }: FlatOption): string {
   const schema = z.toJSONSchema(option.schema, { io: 'input', unrepresentable: 'any' }) as {
     type?: string;
@@ -31,7 +32,7 @@ function valueText({ option }: FlatOption): string {
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '\\<');
 
-/** docs/config.md: every option, grouped by section. */
+/** Renders docs/config.md: every option, grouped by section. */
 export function renderConfig(): string {
   const groups = new Map<string, FlatOption[]>();
   for (const flat of flatten(configSection)) {
@@ -41,7 +42,8 @@ export function renderConfig(): string {
   const sections = [...groups].map(([group, options]) => {
     const rows = options.map(
       (flat) =>
-        `| \`${flat.path.join('.')}\` | \`${flat.env}\` | ${cell(valueText(flat))} | ${cell(flat.option.fallbackText)} | ${cell(flat.option.description)}${flat.option.secret ? ' *Secret.*' : ''} |`,
+        `| \`${flat.path.join('.')}\` | \`${flat.env}\` | ${cell(valueText(flat))} | ${cell(flat.option.fallbackText)}` +
+        ` | ${cell(flat.option.description)}${flat.option.secret ? ' *Secret.*' : ''} |`,
     );
     return `## ${group}\n\n| Option | Environment | Value | Default | Meaning |\n|---|---|---|---|---|\n${rows.join('\n')}\n`;
   });

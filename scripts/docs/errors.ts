@@ -6,13 +6,13 @@ const HEAD = `# Errors
 
 <!-- Generated from the declarations (defineErrors) by \`npm run docs\`. -->
 
-Every error of the JSON API is \`{"error": {"code", "message", "details"?}}\`. The code is stable; the message is for people and may be
-more precise than the text below. \`details.issues\` of \`VALIDATION_FAILED\` names each field: \`[{"path", "message"}]\`. An
-\`INTERNAL_ERROR\` carries the id under which the log has the reason. A refused decision is no error: it is a 200 of \`POST /authorize\`
-with \`"allowed": false\`.
+Every error of the JSON API is \`{"error": {"code", "message", "details"?}}\`. The code is stable; the message is for
+people and may be more precise than the text below. \`details.issues\` of \`VALIDATION_FAILED\` names each field:
+\`[{"path", "message"}]\`. An \`INTERNAL_ERROR\` contains the id under which the log has the cause. A refused decision is
+not an error: \`POST /authorize\` answers 200 with \`"allowed": false\`.
 `;
 
-/** docs/errors.md: every code, by the part that declares it. One that several parts declare stands at the first. */
+/** Renders docs/errors.md: every code, under the first module that declares it. */
 export function renderErrors(): string {
   const seen = new Map<string, ErrorDeclaration>();
   const parts = [
@@ -25,7 +25,7 @@ export function renderErrors(): string {
     for (const { code, status, message } of Object.values(errors) as ErrorDeclaration[]) {
       const known = seen.get(code);
       if (known && (known.status !== status || known.message !== message))
-        throw new Error(`${code} is declared twice, and differently.`);
+        throw new Error(`${code} is declared twice with different texts.`);
       if (known) continue;
       seen.set(code, { code, status, message });
       rows.push(`| \`${code}\` | ${status} | ${message} |`);
@@ -36,13 +36,13 @@ export function renderErrors(): string {
   return `${HEAD}\n${sections.join('\n')}\n${reasons()}`;
 }
 
-/** What operators read in the log where the answer does not say it. */
+/** Renders the reasons that operators find in the log and callers do not get. */
 function reasons(): string {
   const rows = Object.entries(REFUSALS).map(([reason, sentence]) => `| \`${reason}\` | ${sentence} |`);
   return `## Reasons in the log
 
-A refused credential, sign-in, grant or client is logged at \`info\` as \`refused\`, with \`requestId\`, \`code\`, \`status\`, \`reason\` and,
-at the OAuth endpoints, \`clientId\`. The caller never gets the reason.
+A refused credential, sign-in, grant or client is logged at \`info\` as \`refused\`, with \`requestId\`, \`code\`,
+\`status\`, \`reason\` and, at the OAuth endpoints, \`clientId\`. The caller never gets the reason.
 
 | Reason | Cause |
 |---|---|

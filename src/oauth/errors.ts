@@ -25,8 +25,8 @@ export const OAuthErrors = defineErrors({
 
 /** Errors of the endpoints that OAuth does not define. */
 export const ClientErrors = defineErrors({
-  CLIENT_NOT_FOUND: [404, 'There is no such client.'],
-  GRANT_NOT_FOUND: [404, 'There is no such grant.'],
+  CLIENT_NOT_FOUND: [404, 'Client not found.'],
+  GRANT_NOT_FOUND: [404, 'Grant not found.'],
   AUTHORIZATION_REQUEST_INVALID: [400, 'The application that sent you here made an invalid request.'],
   CONSENT_TOKEN_INVALID: [403, 'consentToken is missing, has expired, or belongs to another session or request.'],
   CONSENT_ALREADY_GIVEN: [409, 'This request has already been answered. Start again from the application.'],

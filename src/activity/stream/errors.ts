@@ -1,5 +1,5 @@
 import { defineErrors } from '../../kernel/errors.ts';
 
 export const EventErrors = defineErrors({
-  NOT_ACCEPTABLE: [406, 'The stream is text/event-stream, which this request does not accept.'],
+  NOT_ACCEPTABLE: [406, 'The stream is text/event-stream, but the Accept header does not allow it.'],
 });

@@ -1,9 +1,12 @@
 import { defineErrors } from '../../kernel/errors.ts';
 
 export const WebhookErrors = defineErrors({
-  WEBHOOK_NOT_FOUND: [404, 'No such webhook.'],
-  DELIVERY_NOT_FOUND: [404, 'No such delivery.'],
-  WEBHOOK_ROTATING: [409, 'The secret was rotated within the last 24 hours, and the one before is still accepted.'],
-  WEBHOOK_BUSY: [409, 'As many test messages of the owner as are allowed at once are under way.'],
-  WEBHOOK_LIMIT_EXCEEDED: [422, 'The owner has as many webhooks as are allowed.'],
+  WEBHOOK_NOT_FOUND: [404, 'Webhook not found.'],
+  DELIVERY_NOT_FOUND: [404, 'Delivery not found.'],
+  WEBHOOK_ROTATING: [
+    409,
+    'The secret was rotated within the last 24 hours and its predecessor is still valid. Try again later.',
+  ],
+  WEBHOOK_BUSY: [409, 'Too many test messages of this owner are in progress. Try again shortly.'],
+  WEBHOOK_LIMIT_EXCEEDED: [422, 'The owner has reached the limit of webhooks. Delete one first.'],
 });

@@ -207,7 +207,7 @@ for (const path of ['', '/permissions']) {
 
       const absent = await get(alice, 'agt_00000000000000000000000000');
       expect(absent.status).toBe(404);
-      expect(absent.body).toEqual({ error: { code: 'AGENT_NOT_FOUND', message: 'No such agent.' } });
+      expect(absent.body).toEqual({ error: { code: 'AGENT_NOT_FOUND', message: 'Agent not found.' } });
       for (const as of [bob, sibling, foreign, await t.apiToken(bob.id, ['agents:read'])]) {
         const r = await get(as);
         expect(r.status).toBe(404);

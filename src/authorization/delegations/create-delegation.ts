@@ -109,7 +109,8 @@ function sourceOf(visibility: Visibility, from: AgentRow | undefined): AgentRow 
     from &&
     (visibility.kind === 'all' ||
       (visibility.kind === 'owner' ? from.owner_id === visibility.userId : from.id === visibility.agentId));
-  if (!may) throw AgentErrors.AGENT_NOT_FOUND({ message: 'No such agent: fromAgent.', details: { path: 'fromAgent' } });
+  if (!may)
+    throw AgentErrors.AGENT_NOT_FOUND({ message: 'Agent not found: fromAgent.', details: { path: 'fromAgent' } });
   return from;
 }
 
@@ -121,7 +122,7 @@ function targetOf(visibility: Visibility, from: AgentRow, to: AgentRow | undefin
   const near = to && (to.owner_id === from.owner_id || (to.tenant_id !== null && to.tenant_id === from.tenant_id));
   if (to && near) return to;
   if (to && visibility.kind === 'all') throw DelegationErrors.DELEGATION_OUTSIDE_TENANT();
-  throw AgentErrors.AGENT_NOT_FOUND({ message: 'No such agent: toAgent.', details: { path: 'toAgent' } });
+  throw AgentErrors.AGENT_NOT_FOUND({ message: 'Agent not found: toAgent.', details: { path: 'toAgent' } });
 }
 
 /** Whether `ancestor` delegates to `agent`, directly or through others. */

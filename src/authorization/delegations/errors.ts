@@ -2,7 +2,7 @@ import { defineErrors } from '../../kernel/errors.ts';
 
 /** Contract, section 7. */
 export const DelegationErrors = defineErrors({
-  DELEGATION_NOT_FOUND: [404, 'No such delegation, or it is not active.'],
+  DELEGATION_NOT_FOUND: [404, 'Delegation not found, or no longer active.'],
   DELEGATION_TO_SELF: [422, 'An agent cannot delegate to itself.'],
   DELEGATION_CYCLE: [422, 'The target already delegates to the source, directly or through others.'],
   DELEGATION_DEPTH_EXCEEDED: [422, 'The delegation chain would be longer than its maxDepth allows.'],

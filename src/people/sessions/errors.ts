@@ -1,8 +1,8 @@
 import { defineErrors } from '../../kernel/errors.ts';
 
 export const SessionErrors = defineErrors({
-  SESSION_NOT_FOUND: [404, 'No such session.'],
-  USER_NOT_FOUND: [404, 'No such user.'],
+  SESSION_NOT_FOUND: [404, 'Session not found.'],
+  USER_NOT_FOUND: [404, 'User not found.'],
   REAUTHENTICATION_REQUIRED: [
     403,
     'This action needs a second factor used within the last 15 minutes. Send a code to POST /totp/verify with ' +

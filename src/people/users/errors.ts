@@ -12,8 +12,8 @@ export const UserErrors = defineErrors({
     403,
     'This invitation is invalid, already accepted, withdrawn, older than 7 days, or for another e-mail address.',
   ],
-  INVITE_NOT_FOUND: [404, 'No such invitation.'],
-  USER_NOT_FOUND: [404, 'No such user.'],
+  INVITE_NOT_FOUND: [404, 'Invitation not found.'],
+  USER_NOT_FOUND: [404, 'User not found.'],
   LAST_ADMIN: [409, 'This is the last administrator. Make another user an administrator first.'],
   INVITES_CLOSED: [409, 'Sign-up is closed, so nobody could accept an invitation. Set users.signUp to invite.'],
   SETUP_LINK_INVALID: [
