@@ -43,7 +43,6 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
         },
       },
       { test: { name: 'house', include: ['test/house/**/*.test.ts'], testTimeout: 180_000 } },

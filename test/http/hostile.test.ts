@@ -3,7 +3,7 @@ import { readConfig } from '../../src/config.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
 import { distinctRoutes, type Mounted } from '../support/endpoints.ts';
 import { inputSchema, mutants } from '../support/mutants.ts';
-import { type Answered, createTestService, type TestService, type TestUser } from '../support/service.ts';
+import { type Answered, createTestService, dialect, type TestService, type TestUser } from '../support/service.ts';
 import { bodies, injections, queries } from './hostile.cases.ts';
 import { matrix } from './matrix.cases.ts';
 import { newScene, type Scene } from './matrix.scene.ts';
@@ -29,6 +29,8 @@ const withBody = endpoints.filter(
     m.route.errorBody === undefined &&
     m.route.wrongMediaType === undefined,
 );
+/** A body that does not parse is refused before the database is asked: on PostgreSQL a sample of the endpoints is enough. */
+const parsed = withBody.filter((_, i) => dialect === 'sqlite' || i % 8 === 0);
 const withQuery = endpoints.filter(([, m]) => m.route.query !== undefined);
 const withId = endpoints.filter(([, m]) => m.path.includes(':id'));
 
@@ -103,7 +105,7 @@ it('has a sample for each body and each query', () => {
 });
 
 describe('a body that is not of its schema', () => {
-  it.each(withBody)('%s', async (endpoint, { route }) => {
+  it.each(parsed)('%s', async (endpoint, { route }) => {
     await refused(endpoint, async (w) => {
       for (const { what, value, names } of mutants(inputSchema(route.body as never), bodies[endpoint]?.(w))) {
         const raw = JSON.stringify(value);
@@ -151,7 +153,7 @@ const NOT_JSON: readonly (string | Uint8Array)[] = [
 ];
 
 describe('a body that is not JSON', () => {
-  it.each(withBody)('%s', async (endpoint, { route }) => {
+  it.each(parsed)('%s', async (endpoint, { route }) => {
     await refused(endpoint, async (w) => {
       for (const raw of NOT_JSON) {
         const what = typeof raw === 'string' ? raw.slice(0, 30) : Buffer.from(raw).toString('hex');
@@ -168,7 +170,7 @@ describe('a body that is not JSON', () => {
 });
 
 describe('a body of another kind or size', () => {
-  it.each(withBody)('%s', async (endpoint, { route }) => {
+  it.each(parsed)('%s', async (endpoint, { route }) => {
     await refused(endpoint, async (w) => {
       const raw = JSON.stringify(bodies[endpoint]?.(w));
       const types = [
