@@ -42,8 +42,25 @@ export const configSection = {
     secret: true,
     defaultText: 'sqlite:<dataDir>/legate.db',
     schema: z.string().regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:<path> or postgres://...'),
-    description: 'sqlite:<path> or postgres://...',
+    description:
+      'sqlite:<path> or postgres://... PostgreSQL may have several hosts: postgres://user@a:5432,b:5432/db. Options in the ' +
+      'URL do not weaken durability or time limits.',
   }),
+  database: {
+    readConnections: option.integer({
+      default: 7,
+      min: 2,
+      max: 1000,
+      description: 'PostgreSQL: most connections of an instance for reads and upkeep.',
+    }),
+    writeConnections: option.integer({
+      default: 3,
+      min: 2,
+      max: 100,
+      description:
+        'PostgreSQL: most connections of an instance for decisions and changes, one of which runs at a time.',
+    }),
+  },
   baseUrl: option.optionalString({
     defaultText: 'http://localhost:<port>',
     schema: z

@@ -163,7 +163,9 @@ export async function createLegate(
   if (values.databaseUrl === undefined) createFolder(values.dataDir, { parents: true });
   const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, {
     serviceName: values.service.name,
+    ...values.database,
     onError: (error) => log.warn({ err: error }, 'an idle database connection broke'),
+    onWarning: (message) => log.warn({}, message),
   });
   try {
     await migrate(database);

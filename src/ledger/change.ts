@@ -87,7 +87,7 @@ export async function applyChange<T>(
         actor = other;
       },
       readPolicy: async () => {
-        if (policy.epoch !== head.epoch) await policy.refresh(database.read, head.epoch);
+        if (policy.epoch !== head.epoch) await policy.refresh(database.lockedRead, head.epoch);
       },
     };
     const result = await work(change);

@@ -51,7 +51,7 @@ export class DecisionBatches {
     try {
       const begun = this.#store.begin();
       const head = begun instanceof Promise ? await begun : begun;
-      if (head.epoch !== policy.epoch) await policy.refresh(this.#o.database.read, head.epoch);
+      if (head.epoch !== policy.epoch) await policy.refresh(this.#o.database.lockedRead, head.epoch);
       if (head.writer !== instance) this.#counters.forget();
       else this.#counters.trim();
       const now = Math.max(clock.now(), head.clock);
@@ -116,7 +116,7 @@ export class DecisionBatches {
     let rejected: Set<QueuedDecision> | undefined;
     for (const queued of batch) {
       try {
-        const loading = queued.decision.prepare(context, this.#o.database.read);
+        const loading = queued.decision.prepare(context, this.#o.database.lockedRead);
         if (loading) await loading;
       } catch (error) {
         if (!(error instanceof LegateError)) throw error;
@@ -139,7 +139,7 @@ export class DecisionBatches {
     let needs = lacks;
     for (let round = 0; round < MAX_LOADING_ROUNDS; round++) {
       for (const need of needs) {
-        if ('load' in need) await need.load(this.#o.database.read);
+        if ('load' in need) await need.load(this.#o.database.lockedRead);
         else this.#counters.load(need.counters, await this.#store.counters(need.counters));
       }
       const result = decision.decide(context);

@@ -82,8 +82,8 @@ export class Ledger {
    * PostgreSQL. `work` must not touch rows that decisions depend on.
    */
   async maintain<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    const { dialect, write } = this.#o.database;
-    const run = (): Promise<T> => write.transaction().execute(work);
+    const { dialect, upkeep } = this.#o.database;
+    const run = (): Promise<T> => upkeep.transaction().execute(work);
     return dialect === 'sqlite' ? this.#mutex.run(run) : run();
   }
 

@@ -3,7 +3,7 @@ import type { Batch, BatchStore, CounterState, Head } from './entry.ts';
 
 /**
  * Batches on PostgreSQL: three round trips each (begin and lock, write everything, commit) on a dedicated connection.
- * Commits are durable because the pool sets synchronous_commit=on.
+ * Commits are durable because every session sets synchronous_commit.
  */
 export class PostgresBatchStore implements BatchStore {
   readonly #db: PostgresDatabase;
@@ -14,7 +14,7 @@ export class PostgresBatchStore implements BatchStore {
     this.#db = db;
     const p = db.prefix;
     this.#sql = {
-      begin: `begin; select seq, epoch, clock, writer from ${p}head where id = 1 for update`,
+      begin: `${db.session.begin}; select seq, epoch, clock, writer from ${p}head where id = 1 for update`,
       counters: `select key, hour, used from ${p}counters where key = any($1::text[])`,
       append: `with rows as (
           insert into ${p}stream_events (seq, id, type, timestamp, agent_id, user_id, action, resource, result,
@@ -34,10 +34,10 @@ export class PostgresBatchStore implements BatchStore {
   }
 
   async begin(): Promise<Head> {
-    const client = await lease(this.#db.pool);
+    const client = await lease(this.#db.writePool, this.#db.session);
     this.#client = client;
     const results = (await client.query(this.#sql.begin)) as unknown as { rows: Head[] }[];
-    const head = results[1]?.rows[0];
+    const head = results.at(-1)?.rows[0];
     if (!head) throw new Error('The head row of the ledger is missing.');
     return head;
   }
@@ -45,7 +45,7 @@ export class PostgresBatchStore implements BatchStore {
   async counters(keys: readonly string[]): Promise<CounterState[]> {
     return (
       await this.#connection().query<CounterState>({
-        name: 'legate-counters',
+        ...this.#named('legate-counters'),
         text: this.#sql.counters,
         values: [keys],
       })
@@ -56,7 +56,7 @@ export class PostgresBatchStore implements BatchStore {
     const client = this.#connection();
     const { records, counters } = batch;
     await client.query({
-      name: 'legate-append',
+      ...this.#named('legate-append'),
       text: this.#sql.append,
       values: [
         batch.firstSeq,
@@ -101,6 +101,11 @@ export class PostgresBatchStore implements BatchStore {
     } catch (error) {
       client.release(error instanceof Error ? error : true);
     }
+  }
+
+  /** Behind a pooler, the next transaction may run in a session that does not know the name. */
+  #named(name: string): { name?: string } {
+    return this.#db.session.direct ? { name } : {};
   }
 
   #connection(): PostgresClient {

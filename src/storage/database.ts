@@ -3,7 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { Kysely, type PostgresPool as KyselyPool, PostgresDialect } from 'kysely';
 import { createFolder } from '../kernel/data-folder.ts';
 import { DatabaseError } from './database-error.ts';
-import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
+import { openPools, type PostgresClient, type PostgresPool, type PostgresQuery } from './postgres-pool.ts';
+import type { PostgresSession } from './postgres-session.ts';
 import { TablePrefixPlugin } from './prefix-plugin.ts';
 import { SqliteHandleDialect } from './sqlite.ts';
 import { openSqlite, type SqliteHandle } from './sqlite-handle.ts';
@@ -19,6 +20,10 @@ interface Common {
   readonly read: Db;
   /** For changes. Only the ledger opens transactions on it. */
   readonly write: Db;
+  /** For upkeep of derived tables. Like `write`, but on PostgreSQL it does not take the connections of decisions. */
+  readonly upkeep: Db;
+  /** As `read`, for reads under the head row's lock, which on PostgreSQL do not wait for connections of other reads. */
+  readonly lockedRead: Db;
   /** Prefix of every table: `legate_`, unless service.name sets another. */
   readonly prefix: string;
   /** One line for the operator: driver and location, without credentials. */
@@ -35,15 +40,27 @@ export interface SqliteDatabase extends Common {
 
 export interface PostgresDatabase extends Common {
   readonly dialect: 'postgres';
+  /** Connections for reads and upkeep. */
   readonly pool: PostgresPool;
+  /** Connections for decisions and changes. */
+  readonly writePool: PostgresPool;
+  readonly session: PostgresSession;
 }
 
 export type Database = SqliteDatabase | PostgresDatabase;
 
+/** PostgreSQL only. */
+interface ConnectionOptions {
+  readonly readConnections?: number;
+  readonly writeConnections?: number;
+  readonly onError?: (error: Error) => void;
+  readonly onWarning?: (message: string) => void;
+}
+
 /** Opens `sqlite:<path>` or `postgres://...`. Does not migrate. */
 export async function openDatabase(
   url: string,
-  options: { serviceName: string; onError?: (error: Error) => void },
+  options: ConnectionOptions & { serviceName: string },
 ): Promise<Database> {
   const prefix = `${options.serviceName}_`;
   const plugins = [new TablePrefixPlugin(prefix)];
@@ -60,6 +77,8 @@ export async function openDatabase(
       dialect: 'sqlite',
       read,
       write,
+      upkeep: write,
+      lockedRead: read,
       prefix,
       writer,
       reader,
@@ -74,27 +93,36 @@ export async function openDatabase(
     };
   }
   if (!/^postgres(ql)?:\/\//.test(url)) throw new Error('databaseUrl must be sqlite:<path> or postgres://...');
-  const pool = await openPool(url, options.onError);
-  const read = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool: sharedPool(() => pool.connect()) }),
-    plugins,
+  const { hosts, session, reads, writes } = await openPools(url, {
+    ...options,
+    readConnections: options.readConnections ?? READ_CONNECTIONS,
+    writeConnections: options.writeConnections ?? WRITE_CONNECTIONS,
   });
-  const write = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: sharedPool(() => lease(pool)) }), plugins });
-  const { host, pathname } = new URL(url);
+  const open = (connect: () => Promise<PostgresClient>): Db =>
+    new Kysely<Tables>({ dialect: new PostgresDialect({ pool: sharedPool(connect) }), plugins });
+  const builders = {
+    read: open(() => reads.connect()),
+    lockedRead: open(() => writes.connect()),
+    write: open(() => lease(writes, session)),
+    upkeep: open(() => lease(reads, session)),
+  };
   return {
     dialect: 'postgres',
-    read,
-    write,
+    ...builders,
     prefix,
-    pool,
-    description: `PostgreSQL at ${host || 'local socket'}${pathname}`,
+    pool: reads,
+    writePool: writes,
+    session,
+    description: `PostgreSQL at ${hosts.description}`,
     close: async () => {
-      await write.destroy();
-      await read.destroy();
-      if (!pool.ending) await pool.end();
+      for (const builder of Object.values(builders)) await builder.destroy();
+      for (const pool of [writes, reads]) if (!pool.ending) await pool.end();
     },
   };
 }
+
+export const READ_CONNECTIONS = 7;
+export const WRITE_CONNECTIONS = 3;
 
 /** @throws DatabaseError if this process may not write to the file or its folder. Every later write would be a 503. */
 function assertWritable(path: string): void {
@@ -114,35 +142,6 @@ function restrict(path: string): void {
   }
 }
 
-const INT8 = 20;
-const NUMERIC = 1700;
-
-async function openPool(url: string, onError?: (error: Error) => void): Promise<PostgresPool> {
-  const { default: pg } = await import('pg');
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: 10,
-    connectionTimeoutMillis: 3000,
-    query_timeout: 30_000,
-    application_name: 'legate',
-    // Without a lock timeout, one stuck session elsewhere would block all decisions silently instead of causing 503s.
-    options: '-c synchronous_commit=on -c timezone=UTC -c lock_timeout=3000',
-    types: {
-      getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-        oid === INT8 || oid === NUMERIC
-          ? Number
-          : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
-    },
-  });
-  // The pool replaces a broken connection, idle or in use, and its query fails. Without listeners the error would end
-  // the process.
-  pool.on('error', (error) => onError?.(error));
-  pool.on('connect', (client) => {
-    client.on('error', () => {});
-  });
-  return pool as unknown as PostgresPool;
-}
-
 /**
  * Maximum time that one transaction may hold a connection. A longer one is stuck (a frozen server, a network that drops
  * packets) and would block every decision behind it.
@@ -151,9 +150,9 @@ const TRANSACTION_MS = 8000;
 
 /**
  * Returns a connection for one transaction. If it is not released in time, it is closed: the query in progress fails,
- * and its outcome is unknown.
+ * and its outcome is unknown. `begin` sets what the transaction needs.
  */
-export async function lease(pool: PostgresPool): Promise<PostgresClient> {
+export async function lease(pool: PostgresPool, session: PostgresSession): Promise<PostgresClient> {
   const client = await pool.connect();
   let released = false;
   const release = (error?: Error | boolean): void => {
@@ -163,19 +162,35 @@ export async function lease(pool: PostgresPool): Promise<PostgresClient> {
     client.release(error);
   };
   const timer = setTimeout(() => release(new Error('The transaction took too long.')), TRANSACTION_MS);
-  return { query: client.query.bind(client), release } as unknown as PostgresClient;
+  const query = (asked: PostgresQuery, values?: unknown[]) =>
+    asked === 'begin' ? begin(client, session.begin) : client.query(asked, values);
+  return { query, release } as unknown as PostgresClient;
+}
+
+/** Begins a transaction for a query builder, which expects one result. */
+async function begin(client: PostgresClient, text: string): Promise<unknown> {
+  const results: unknown = await client.query(text);
+  return Array.isArray(results) ? results[0] : results;
 }
 
 /** A pool for a query builder. Destroying the builder does not end the pool. */
 const sharedPool = (connect: () => Promise<PostgresClient>): KyselyPool =>
   ({ connect, end: async () => {} }) as unknown as KyselyPool;
 
-/** A query builder on one connection of the pool, hence inside the transaction open on it. */
-export function onConnection(client: PostgresClient, database: PostgresDatabase): Db {
-  const borrowed = { query: client.query.bind(client), release: () => {} } as unknown as PostgresClient;
-  const pool = sharedPool(async () => borrowed);
+/** A query builder on one connection of the pool, hence inside the transaction open on it, if one is. */
+export const onConnection = (client: PostgresClient, database: PostgresDatabase): Db =>
+  builderOf(database, (asked, values) => client.query(asked, values));
+
+/** Like {@link onConnection}, for code that begins and ends transactions of its own: they become part of the open one. */
+export const insideTransaction = (client: PostgresClient, database: PostgresDatabase): Db =>
+  builderOf(database, (asked, values) =>
+    client.query(asked === 'begin' || asked === 'commit' || asked === 'rollback' ? '' : asked, values),
+  );
+
+function builderOf(database: PostgresDatabase, query: (asked: PostgresQuery, values?: unknown[]) => unknown): Db {
+  const borrowed = { query, release: () => {} } as unknown as PostgresClient;
   return new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool }),
+    dialect: new PostgresDialect({ pool: sharedPool(async () => borrowed) }),
     plugins: [new TablePrefixPlugin(database.prefix)],
   });
 }

@@ -1,5 +1,5 @@
 import { type Migration, Migrator, sql } from 'kysely';
-import { type Database, type Db, onConnection } from './database.ts';
+import { type Database, type Db, insideTransaction, onConnection } from './database.ts';
 import { DatabaseError } from './database-error.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { delegations } from './migrations/0002-delegations.ts';
@@ -95,22 +95,41 @@ export async function schemaState(database: Database, db: Db = database.read): P
  * @throws DatabaseError if a newer version migrated this database.
  */
 export async function migrate(database: Database): Promise<SchemaState> {
-  return withoutLockTimeout(database, async (db) => {
+  return withoutLockTimeout(database, async (db, migrating) => {
     const { newer } = await schemaState(database, db);
     if (newer.length > 0) throw new DatabaseError(newerSchema(database, newer));
-    const { error } = await migrator(database, db).migrateToLatest();
-    if (error) throw error;
+    await migrating(async (db) => {
+      const { error } = await migrator(database, db).migrateToLatest();
+      if (error) throw error;
+    });
     return schemaState(database, db);
   });
 }
 
+/** Runs in one transaction. */
+type Migrating = (work: (db: Db) => Promise<void>) => Promise<void>;
+
+/** Key of PostgreSQL's advisory lock of migrations. */
+const MIGRATION_LOCK = 7_203_455_118;
+
 /** Runs work without the lock timeout of decisions and changes, since another instance may migrate for a long time. */
-async function withoutLockTimeout<T>(database: Database, work: (db: Db) => Promise<T>): Promise<T> {
-  if (database.dialect === 'sqlite') return work(database.write);
-  const client = await database.pool.connect();
+async function withoutLockTimeout<T>(
+  database: Database,
+  work: (db: Db, migrating: Migrating) => Promise<T>,
+): Promise<T> {
+  if (database.dialect === 'sqlite') return work(database.write, (migrate) => migrate(database.write));
+  const { session, pool } = database;
+  const client = await pool.connect();
   try {
-    await client.query('set lock_timeout = 0');
-    return await work(onConnection(client, database));
+    if (session.direct) await client.query('set lock_timeout = 0');
+    return await work(onConnection(client, database), async (migrate) => {
+      // The migrator's own lock belongs to a session, which a pooler may change. This one belongs to the transaction.
+      await client.query(
+        `${session.begin}; set local lock_timeout = 0; select pg_advisory_xact_lock(${MIGRATION_LOCK})`,
+      );
+      await migrate(insideTransaction(client, database));
+      await client.query('commit');
+    });
   } finally {
     client.release(true);
   }

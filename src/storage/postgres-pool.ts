@@ -1,3 +1,8 @@
+import { DatabaseError } from './database-error.ts';
+import { PostgresHosts } from './postgres-hosts.ts';
+import { checkSession, detectSession, type PostgresSession } from './postgres-session.ts';
+import { isUnavailable } from './unavailable.ts';
+
 /**
  * The part of `pg` that this project uses. Declared here because the types of `pg` are a separate package (@types/pg),
  * which an application that type-checks its dependencies would have to install.
@@ -12,6 +17,8 @@ export type PostgresQuery =
   | { readonly text: string; readonly values?: unknown[]; readonly name?: string; readonly rowMode?: 'array' };
 
 export interface PostgresClient {
+  /** Process id of the server session, as the server or a pooler announced it. */
+  readonly processID?: number | null;
   query<R>(query: PostgresQuery, values?: unknown[]): Promise<PostgresRows<R>>;
   /** Returns the connection to the pool; with an error, or true, the connection is closed instead. */
   release(error?: Error | boolean): void;
@@ -23,4 +30,126 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   query<R>(query: PostgresQuery, values?: unknown[]): Promise<PostgresRows<R>>;
   end(): Promise<void>;
+}
+
+export interface PoolOptions {
+  readonly readConnections: number;
+  readonly writeConnections: number;
+  readonly onError?: ((error: Error) => void) | undefined;
+  readonly onWarning?: ((message: string) => void) | undefined;
+}
+
+/** Connections for reads, and others for decisions and changes, so that many reads cannot hold up a decision. */
+export interface Pools {
+  readonly hosts: PostgresHosts;
+  readonly session: PostgresSession;
+  readonly reads: PostgresPool;
+  readonly writes: PostgresPool;
+}
+
+const INT8 = 20;
+const NUMERIC = 1700;
+const CONNECT_MS = 3000;
+/** pg-pool says so when all connections are in use, as opposed to a server that does not answer. */
+const POOL_IS_FULL = 'timeout exceeded when trying to connect';
+
+/**
+ * Connects and checks what the sessions can be relied on for. Throws a DatabaseError if decisions would not be durable,
+ * and what `pg` throws if no server can be reached.
+ */
+export async function openPools(url: string, options: PoolOptions): Promise<Pools> {
+  const { default: pg } = await import('pg');
+  const hosts = new PostgresHosts(url);
+  let session: PostgresSession | undefined;
+
+  class HostClient extends pg.Client {
+    readonly hostIndex: number;
+    constructor(config: object) {
+      super({ ...config, connectionString: hosts.url });
+      this.hostIndex = hosts.current;
+    }
+  }
+
+  /** A pool that turns to the next server when the current one fails. */
+  class HostPool extends pg.Pool {
+    // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg-pool, one of which takes a callback.
+    override connect(done?: any): any {
+      const connecting = this.#connectToAny();
+      if (!done) return connecting;
+      connecting.then(
+        (client) => done(undefined, client, client.release),
+        (error: unknown) => done(error),
+      );
+    }
+
+    async #connectToAny(): Promise<PostgresClient> {
+      for (let tries = 1; ; ) {
+        const host = hosts.current;
+        try {
+          const client = (await super.connect()) as unknown as PostgresClient & HostClient;
+          if (client.hostIndex === hosts.current) return client;
+          client.release(true);
+        } catch (error) {
+          const full = error instanceof Error && error.message === POOL_IS_FULL;
+          if (full || tries++ >= hosts.urls.length || !isUnavailable(error)) throw error;
+          hosts.leave(host);
+        }
+      }
+    }
+  }
+
+  const open = (max: number): PostgresPool => {
+    const config = {
+      Client: HostClient as unknown as new () => InstanceType<typeof pg.Client>,
+      max,
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: 30_000,
+      application_name: 'legate',
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 5000,
+      onConnect: async (client: unknown) => {
+        const connected = client as PostgresClient;
+        if (session?.connect) await connected.query(session.connect);
+        if (hosts.writable) await assertWritable(connected);
+      },
+      types: {
+        getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+          oid === INT8 || oid === NUMERIC
+            ? Number
+            : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+      },
+    };
+    const pool = hosts.urls.length > 1 ? new HostPool(config) : new pg.Pool(config);
+    // The pool replaces a broken connection, idle or in use, and its query fails. Without listeners the error would end
+    // the process.
+    pool.on('error', (error) => options.onError?.(error));
+    pool.on('connect', (client) => {
+      client.on('error', () => {});
+    });
+    return pool as unknown as PostgresPool;
+  };
+
+  const writes = open(options.writeConnections);
+  try {
+    const client = await writes.connect();
+    try {
+      session = await detectSession(client);
+      if (session.connect) await client.query(session.connect);
+      const warning = await checkSession(client, session);
+      if (warning !== undefined) options.onWarning?.(warning);
+    } finally {
+      client.release();
+    }
+  } catch (error) {
+    await writes.end();
+    throw error;
+  }
+  return { hosts, session, writes, reads: open(options.readConnections) };
+}
+
+/** Refuses a standby: every write to it would fail. */
+async function assertWritable(client: PostgresClient): Promise<void> {
+  const { rows } = await client.query<{ transaction_read_only: string }>('show transaction_read_only');
+  if (rows[0]?.transaction_read_only === 'off') return;
+  throw Object.assign(new DatabaseError('The PostgreSQL server accepts no writes.'), { code: '25006' });
 }

@@ -30,6 +30,8 @@ export function prepared<A extends readonly SqliteValue[], R>(
       statement.run(args);
       return undefined;
     }
+    if (db === database.lockedRead)
+      return database.writePool.query(text, [...args]).then(({ rows }) => rows[0] as R | undefined);
     if (db !== database.read) return db.executeQuery<R>(CompiledQuery.raw(text, [...args])).then(({ rows }) => rows[0]);
     return database.pool.query(text, [...args]).then(({ rows }) => rows[0] as R | undefined);
   };

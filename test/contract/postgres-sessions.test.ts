@@ -1,0 +1,121 @@
+import pg from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { lease, openDatabase, type PostgresDatabase } from '../../src/storage/index.ts';
+import { createTestService, dialect, newTestDatabase, type TestAgent, type TestService } from '../support/service.ts';
+import { startTransactionPooler } from '../support/transaction-pooler.ts';
+
+const ask = (t: TestService, agent: TestAgent) => t.authorize(agent, { action: 'read', resource: 'db:x' });
+
+const capped = async (t: TestService): Promise<TestAgent> =>
+  t.agent(await t.user(), {
+    permissions: [{ resource: 'db:*', actions: ['read'], constraints: { maxCallsPerHour: 20 } }],
+  });
+
+const postgresOf = (t: TestService): PostgresDatabase => {
+  const { database } = t.legate.platform;
+  if (database.dialect !== 'postgres') throw new Error('this is a test for PostgreSQL');
+  return database;
+};
+
+/** The settings in effect in a transaction of decisions and changes. */
+async function effective(database: PostgresDatabase): Promise<Record<string, string>> {
+  const client = await lease(database.writePool, database.session);
+  try {
+    await client.query('begin');
+    const { rows } = await client.query<{ name: string; setting: string }>(
+      `select name, current_setting(name) as setting from unnest(array['synchronous_commit', 'lock_timeout',
+        'idle_in_transaction_session_timeout', 'transaction_isolation', 'search_path']) as name`,
+    );
+    await client.query('rollback');
+    return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+  } finally {
+    client.release();
+  }
+}
+
+const SAFE = {
+  synchronous_commit: 'on',
+  lock_timeout: '3s',
+  idle_in_transaction_session_timeout: '5s',
+  transaction_isolation: 'read committed',
+};
+
+describe.runIf(dialect === 'postgres')('sessions of PostgreSQL', () => {
+  it('options in the URL take effect but do not weaken durability, time limits or isolation', async () => {
+    const { url, name } = await newTestDatabase();
+    const unsafe = new URL(url);
+    unsafe.searchParams.set(
+      'options',
+      '-c search_path=legate -c synchronous_commit=off -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 ' +
+        '-c default_transaction_isolation=serializable',
+    );
+    const database = (await openDatabase(unsafe.href, { serviceName: name })) as PostgresDatabase;
+    try {
+      expect(database.session.direct).toBe(true);
+      expect(await effective(database)).toEqual({ ...SAFE, search_path: 'legate' });
+      unsafe.searchParams.set('options', '-c synchronous_commit=remote_apply');
+    } finally {
+      await database.close();
+    }
+    const stronger = (await openDatabase(unsafe.href, { serviceName: name })) as PostgresDatabase;
+    try {
+      expect((await effective(stronger))['synchronous_commit']).toBe('remote_apply');
+    } finally {
+      await stronger.close();
+    }
+  });
+
+  it('a pooler that changes the server session with each transaction: settings hold, a cap is exact over instances', async () => {
+    const own = await newTestDatabase();
+    // The server sessions of the pooler are unsafe, and nothing that a client sets there lasts.
+    const admin = new pg.Client(own.url);
+    await admin.connect();
+    const database = new URL(own.url).pathname.slice(1);
+    await admin.query(`alter database ${database} set synchronous_commit = off`);
+    const pooler = await startTransactionPooler(own.url);
+    // After the services are closed.
+    onTestFinished(async () => {
+      await pooler.close();
+      await admin.query(`alter database ${database} reset synchronous_commit`);
+      await admin.end();
+    });
+    const a = await createTestService({ databaseUrl: pooler.url });
+    const b = await createTestService({ sameDatabaseAs: a });
+    expect(postgresOf(a).session.direct).toBe(false);
+    expect(await effective(postgresOf(a))).toMatchObject(SAFE);
+    const agent = await capped(a);
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => ask(i % 2 ? a : b, agent)));
+    expect(answers.filter((r) => r.body.allowed).length).toBe(20);
+    expect(new Set(answers.map((r) => r.status))).toEqual(new Set([200]));
+  });
+
+  it('with several hosts, uses the first that answers and accepts writes', async () => {
+    const own = await newTestDatabase();
+    const url = new URL(own.url);
+    const two = own.url.replace(url.host, `127.0.0.1:1,${url.host}`);
+    const t = await createTestService({ databaseUrl: two });
+    expect((await ask(t, await capped(t))).body.allowed).toBe(true);
+    await expect(
+      openDatabase(
+        `${own.url}?target_session_attrs=read-write&options=${encodeURIComponent('-c default_transaction_read_only=on')}`,
+        { serviceName: own.name },
+      ),
+    ).rejects.toThrow('The PostgreSQL server accepts no writes.');
+  });
+
+  it('an instance that freezes while it holds the head row holds up the others for at most 5 seconds', async () => {
+    const t = await createTestService();
+    const agent = await capped(t);
+    const { writePool, session, prefix } = postgresOf(t);
+    const frozen = await writePool.connect();
+    await frozen.query(`${session.begin}; select seq from ${prefix}head for update`);
+    const startedAt = performance.now();
+    const statuses: number[] = [];
+    while (statuses.at(-1) !== 200) statuses.push((await ask(t, agent)).status);
+    expect(performance.now() - startedAt).toBeLessThan(6500);
+    expect(new Set(statuses)).toEqual(new Set([503, 200]));
+    // What it says after it wakes up is refused.
+    await expect(frozen.query('commit')).rejects.toThrow();
+    frozen.release(true);
+  });
+});
