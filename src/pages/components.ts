@@ -36,8 +36,11 @@ export function field(t: Texts, f: Field, problems: readonly Problem[] = []): Ht
     .filter((id) => id !== undefined)
     .join(' ');
   const required = f.required ?? true;
-  return html`<div class="field"><label for="${f.name}">${f.label}${required ? undefined : html` <span class="quiet">(${t.common.optional})</span>`}</label>
-${f.hint === undefined ? undefined : html`<p class="hint" id="${f.name}-hint">${f.hint}</p>`}${wrong === undefined ? undefined : html`<p class="wrong" id="${f.name}-error">${wrong}</p>`}
+  const optional = required ? undefined : html` <span class="quiet">(${t.common.optional})</span>`;
+  const hint = f.hint === undefined ? undefined : html`<p class="hint" id="${f.name}-hint">${f.hint}</p>`;
+  const error = wrong === undefined ? undefined : html`<p class="wrong" id="${f.name}-error">${wrong}</p>`;
+  return html`<div class="field"><label for="${f.name}">${f.label}${optional}</label>
+${hint}${error}
 <input${attributes({
     id: f.name,
     name: f.name,

@@ -1,5 +1,6 @@
 /**
- * The design system of the server-rendered pages: no script, strict CSP, light and dark, 320 px wide, English and German.
+ * The design system of the server-rendered pages: no scripts, strict CSP, light and dark, from 320 px, English and
+ * German.
  *
  * A page is a route with `page: true` (src/http/route.ts). Then
  *  - its errors are pages too, for clients that accept HTML or send a form;
@@ -14,12 +15,13 @@
  *         status: problems.length > 0 ? 400 : 200,
  *         formTargets: [redirectUri],
  *         body: html`${errorSummary(t, problems)}${form(call.url, html`
- *           ${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: typed.email }, problems)}
- *           ${actions(button({ label: t.x.deny, kind: 'secondary', name: 'decision', value: 'deny' }), button({ label: t.x.allow, name: 'decision', value: 'allow' }))}`, { handle })}`,
+ *           ${field(t, { name: 'email', label: t.common.email, type: 'email', value: typed.email }, problems)}
+ *           ${actions(button({ label: t.x.deny, name: 'decision', value: 'deny', kind: 'secondary' }), ...)}
+ *         `, { handle })}`,
  *       });
  *     }
  *
- * After a change: `seeOther(path)`. Texts are in texts/en.ts and texts/de.ts; a text that is missing in one does not compile.
+ * After a change: `seeOther(path)`. Texts are in texts/en.ts and texts/de.ts; a text missing in one does not compile.
  */
 
 export { ACCOUNT_PAGES, type PagePerson } from './account-nav.ts';

@@ -245,7 +245,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await page.waitForURL('**/account');
     await page.goto(link);
     await expectGoodPage(page, 'link-used');
-    expect(await page.textContent('main')).toContain('This link is not valid');
+    expect(await page.textContent('main')).toContain('This link is invalid');
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -37,7 +37,7 @@ describe('/account/approvals/:id', () => {
       expect(english.text).toContain(text);
     expect(english.text).not.toContain('<script');
     expect(english.headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect((await open(t, path, owner, 'de')).text).toContain('Zustimmen');
+    expect((await open(t, path, owner, 'de')).text).toContain('Freigeben');
   });
 
   it('approves: the identical call may be made once, and the page says what became of it', async () => {

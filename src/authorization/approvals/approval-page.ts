@@ -26,13 +26,13 @@ export const ApprovalForm = z.object({ decision: z.enum(['approve', 'deny']) }).
 
 type PageCall = Call<{ id: string }, unknown, unknown>;
 
-/** GET: one call that waits, or waited, with everything that would be done (contract 19). */
+/** GET: shows the call that needs or needed approval, with all its arguments (contract 19). */
 export async function approvalPage(platform: Platform, call: PageCall): Promise<Response> {
   const row = await getApproval(platform.database.read, call.visibility, call.params.id);
   return show(platform, call, toApproval(row, platform.clock.now()));
 }
 
-/** POST: approves or denies it, and shows what became of it. What was decided meanwhile is shown as it is, with 409. */
+/** POST: approves or denies the call. If it was decided meanwhile, shows that decision with 409. */
 export async function approvalForm(
   platform: Platform,
   call: PageCall & { readonly body: z.output<typeof ApprovalForm> },
@@ -60,19 +60,22 @@ async function show(platform: Platform, call: PageCall, approval: Approval, stat
     .where('id', '=', approval.agentId)
     .executeTakeFirst();
   const waits = approval.status === 'pending';
+  const intro = waits
+    ? html`<p>${t.approval.intro}</p>`
+    : notice(approval.status === 'approved' ? 'good' : 'info', t.approval.outcomes[approval.status]);
   return page(platform, call.request, {
     title: t.approval.title,
     status,
     failed: status !== 200,
     wide: true,
-    body: html`${status !== 200 && errorSummary(t, [{ message: t.approval.tooLate }])}${waits ? html`<p>${t.approval.intro}</p>` : notice(approval.status === 'approved' ? 'good' : 'info', t.approval.became[approval.status])}
+    body: html`${status !== 200 && errorSummary(t, [{ message: t.approval.tooLate }])}${intro}
 ${facts([
   [t.approval.agent, agent ? `${agent.name} (${approval.agentId})` : approval.agentId],
   [t.approval.action, approval.action],
   [t.approval.resource, approval.resource],
-  [t.approval.asked, moment(t, approval.createdAt)],
+  [t.approval.requested, moment(t, approval.createdAt)],
   ...(waits || approval.status === 'approved'
-    ? [[t.approval.lapses, moment(t, approval.expiresAt)] as const]
+    ? [[t.approval.expires, moment(t, approval.expiresAt)] as const]
     : approval.resolvedAt === null
       ? []
       : [[t.approval.decided, moment(t, approval.resolvedAt)] as const]),

@@ -1,6 +1,6 @@
 import type { Texts } from './en.ts';
 
-/** Every text of the pages in German. */
+/** All texts of the pages in German. */
 export const de: Texts = {
   languageName: 'Deutsch',
   code: 'de',
@@ -32,10 +32,10 @@ export const de: Texts = {
     unavailable: 'Im Moment nicht verfügbar',
     unavailableText: 'Bitte versuchen Sie es gleich noch einmal.',
     internal: 'Bei uns ist etwas schiefgegangen',
-    reference: (id) => `Wenn Sie das melden, geben Sie bitte diese Kennung an: ${id}`,
+    reference: (id) => `Wenn Sie das Problem melden, geben Sie bitte diese Kennung an: ${id}`,
     otherSite:
-      'Dieses Formular kam von einer anderen Website; deshalb ist nichts geschehen. Öffnen Sie die Seite hier ' +
-      'und senden Sie es noch einmal.',
+      'Dieses Formular kam von einer anderen Website und wurde deshalb ignoriert. Öffnen Sie die Seite hier und ' +
+      'senden Sie es noch einmal.',
   },
   codes: {
     NOT_FOUND: 'Unter dieser Adresse gibt es keine Seite.',
@@ -52,29 +52,29 @@ export const de: Texts = {
     TOO_MANY_TRIES:
       'Zu viele falsche Versuche. Bitte warten Sie eine Weile, oder melden Sie sich auf einem anderen Weg an.',
     EMAIL_NOT_VERIFIED:
-      'Bestätigen Sie zuerst Ihre E-Mail-Adresse: Folgen Sie dem Link, den wir Ihnen geschickt haben.',
+      'Bestätigen Sie zuerst Ihre E-Mail-Adresse. Öffnen Sie dazu den Link, den wir Ihnen geschickt haben.',
     SIGN_UP_CLOSED: 'Konten kann hier nur ein Administrator anlegen.',
-    INVITE_REQUIRED: 'Für ein Konto brauchen Sie hier eine Einladung. Folgen Sie dem Link darin.',
+    INVITE_REQUIRED: 'Für ein Konto brauchen Sie hier eine Einladung. Öffnen Sie den Link in der Einladung.',
     INVITE_INVALID: 'Diese Einladung ist nicht mehr gültig oder für eine andere E-Mail-Adresse bestimmt.',
     MAIL_NOT_CONFIGURED: 'Das ist nicht möglich, weil hier kein E-Mail-Versand eingerichtet ist.',
     SESSION_LIMIT_REACHED:
-      'Sie haben die Höchstzahl an Geräten erreicht, auf denen Sie angemeldet sein können. Melden Sie sich ' +
-      'zuerst auf einem anderen ab.',
-    APPROVAL_NOT_FOUND: 'Diese Anfrage zur Zustimmung gibt es nicht.',
+      'Sie sind bereits auf der höchstens erlaubten Zahl von Geräten angemeldet. Melden Sie sich zuerst auf ' +
+      'einem davon ab.',
+    APPROVAL_NOT_FOUND: 'Diese Freigabeanfrage gibt es nicht.',
     GRANT_NOT_FOUND: 'Diese Anwendung hat keinen Zugriff mehr.',
     SETUP_LINK_INVALID:
-      'Dieser Link ist nicht gültig: Er gilt 15 Minuten lang und nur einmal. Solange es noch kein Konto gibt, ' +
-      'zeigt ein Neustart des Dienstes einen neuen.',
+      'Dieser Link ist ungültig, wurde schon verwendet oder ist älter als 15 Minuten. Solange es noch kein Konto ' +
+      'gibt, erhalten Sie beim Neustart des Dienstes einen neuen.',
     PASSWORD_BREACHED:
-      'Dieses Passwort ist aus Datenlecks bekannt, andere können es also erraten. Wählen Sie ein anderes.',
-    PASSWORD_TOO_COMMON: 'Dieses Passwort gehört zu den häufigsten und wird zuerst probiert. Wählen Sie ein anderes.',
+      'Dieses Passwort ist aus einem Datenleck bekannt und deshalb leicht zu erraten. Wählen Sie ein anderes.',
+    PASSWORD_TOO_COMMON: 'Dieses Passwort gehört zu den häufigsten und ist leicht zu erraten. Wählen Sie ein anderes.',
     PASSWORD_TOO_PERSONAL:
-      'Dieses Passwort besteht fast nur aus dem Namen des Dienstes oder Ihrer E-Mail-Adresse. Wählen Sie ein anderes.',
+      'Dieses Passwort ist dem Namen des Dienstes oder Ihrer E-Mail-Adresse zu ähnlich. Wählen Sie ein anderes.',
     PASSWORD_REJECTED: 'Dieses Passwort können Sie nicht verwenden. Wählen Sie ein anderes.',
     PASSWORD_CHECK_UNAVAILABLE:
-      'Das Passwort konnte nicht mit bekannten Datenlecks verglichen werden. Bitte versuchen Sie es gleich noch ' +
+      'Das Passwort konnte nicht mit bekannten Datenlecks abgeglichen werden. Bitte versuchen Sie es gleich noch ' +
       'einmal.',
-    INVALID_TOKEN: 'Dieser Link ist nicht gültig, wurde schon verwendet oder ist zu alt.',
+    INVALID_TOKEN: 'Dieser Link ist ungültig, wurde schon verwendet oder ist abgelaufen.',
     PASSWORD_CHECKS_BUSY: 'Im Moment melden sich zu viele Personen an. Bitte versuchen Sie es gleich noch einmal.',
   },
   fields: {
@@ -92,7 +92,7 @@ export const de: Texts = {
     link: 'Anmeldelink per E-Mail senden',
     noAccount: 'Noch kein Konto?',
     signUp: 'Konto anlegen',
-    verify: 'Bestätigungslink noch einmal senden',
+    verify: 'Bestätigungslink erneut senden',
     signedOut: 'Sie sind abgemeldet.',
     passwordChanged: 'Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.',
     continueAs: (who) => `Weiter als ${who}`,
@@ -103,18 +103,18 @@ export const de: Texts = {
     submit: 'Konto anlegen',
     haveAccount: 'Haben Sie schon ein Konto?',
     signIn: 'Anmelden',
-    checkMail: 'Sehen Sie in Ihr Postfach',
+    checkMail: 'Sehen Sie in Ihrem Postfach nach',
     checkMailText: (email) =>
-      `Wir haben eine Nachricht an ${email} geschickt. Folgen Sie dem Link darin, um die Adresse zu bestätigen.`,
+      `Wir haben eine Nachricht an ${email} geschickt. Öffnen Sie den Link darin, um die Adresse zu bestätigen.`,
   },
   secondFactor: {
     title: 'Zweiter Schritt',
-    intro: 'Öffnen Sie Ihre Authentifizierungs-App und geben Sie den Code ein, den sie für dieses Konto zeigt.',
+    intro: 'Öffnen Sie Ihre Authentifizierungs-App und geben Sie den Code für dieses Konto ein.',
     code: 'Code aus der App',
     hint: 'Sechs Ziffern. Wenn Sie die App nicht zur Hand haben, geben Sie einen Ihrer Ersatzcodes ein.',
-    trust: 'Auf diesem Gerät 30 Tage lang nicht mehr fragen',
+    trust: 'Auf diesem Gerät 30 Tage lang nicht mehr nach dem Code fragen',
     submit: 'Anmelden',
-    gone: 'Die Anmeldung hat zu lange gedauert, oder es gab zu viele falsche Codes. Beginnen Sie von vorn.',
+    gone: 'Die Anmeldung hat zu lange gedauert, oder zu viele Codes waren falsch. Beginnen Sie von vorn.',
     again: 'Von vorn beginnen',
   },
   devices: {
@@ -138,20 +138,20 @@ export const de: Texts = {
     endThis: 'Hier abmelden',
     endSpoken: (what) => `Abmelden: ${what}`,
     endOthers: 'Alle anderen Geräte abmelden',
-    none: 'Sie sind über eine andere Anwendung angemeldet; deshalb gibt es hier keine Geräte.',
+    none: 'Sie sind über eine andere Anwendung angemeldet. Deshalb sind hier keine Geräte aufgeführt.',
     ended: 'Das Gerät wurde abgemeldet.',
     othersEnded: 'Alle anderen Geräte wurden abgemeldet.',
     apps: 'Wenn Sie ein Gerät abmelden, behalten verbundene Anwendungen ihren Zugriff.',
   },
   start: {
     title: 'Identität und Berechtigungen für Software-Agenten',
-    intro: 'Jeder Agent hat hier eine Identität. Was er tut, wird vorher geprüft und aufgezeichnet.',
+    intro: 'Jeder Agent hat hier eine Identität. Jede Aktion wird vorab geprüft und protokolliert.',
     account: 'Zu Ihrem Konto',
     developers: 'Für Entwicklung und Betrieb',
     docs: 'API-Dokumentation',
     docsPurpose: 'Alle Endpunkte zum Nachlesen und Ausprobieren.',
     health: 'Zustand',
-    healthPurpose: 'Ob der Dienst bereit ist, für die Überwachung.',
+    healthPurpose: 'Zeigt der Überwachung, ob der Dienst bereit ist.',
   },
   account: {
     label: 'Konto',
@@ -160,20 +160,20 @@ export const de: Texts = {
     apps: 'Sehen, welche Anwendungen für Sie handeln, und ihren Zugriff beenden.',
     unverified:
       'Ihre E-Mail-Adresse ist noch nicht bestätigt. Öffnen Sie den Link, den wir Ihnen senden, in diesem ' +
-      'Browser: Anderswo geöffnet, setzt er Ihr Passwort zurück und beendet, was Sie bisher eingerichtet haben.',
+      'Browser. Anderswo geöffnet, entfernt er Ihr Passwort und alles, was Sie bisher eingerichtet haben.',
     verify: 'Link senden',
   },
   scopes: {
-    'agents:read': 'Ihre Agenten sehen, und was sie jeweils dürfen',
+    'agents:read': 'Ihre Agenten und deren Berechtigungen sehen',
     'agents:write': 'Ihre Agenten anlegen, ändern und widerrufen',
     'delegations:read': 'Sehen, welche Berechtigungen Ihre Agenten einander weitergegeben haben',
     'delegations:write': 'Berechtigungen von einem Ihrer Agenten an einen anderen weitergeben und zurücknehmen',
-    'audit:read': 'Das Protokoll dessen lesen, was Ihre Agenten getan haben',
-    'events:read': 'Live mitverfolgen, was mit Ihren Agenten geschieht',
+    'audit:read': 'Das Protokoll Ihrer Agenten lesen',
+    'events:read': 'Die Ereignisse Ihrer Agenten live verfolgen',
     authorize: 'Prüfen, ob einer Ihrer Agenten etwas darf',
     'mcp:read': 'Mit den Werkzeugen Ihrer MCP-Server Daten lesen',
     'mcp:execute': 'Die Werkzeuge Ihrer MCP-Server verwenden, auch solche, die etwas ändern',
-    offline_access: 'Verbunden bleiben, während Sie nicht da sind',
+    offline_access: 'Verbunden bleiben, auch wenn Sie nicht da sind',
   },
   consent: {
     title: (client) => `Darf ${client} für Sie handeln?`,
@@ -187,24 +187,24 @@ export const de: Texts = {
         'Die Anwendung kann in Ihrem Namen Agenten mit beliebigen Berechtigungen anlegen, deren Token erhalten ' +
         'und Ihre vorhandenen Agenten ändern, mit neuem Token versehen oder widerrufen. Agenten, die sie ' +
         'anlegt, werden widerrufen, sobald ihr Zugriff endet.',
-      'delegations:write': 'Einer Ihrer Agenten kann dann, was bisher nur ein anderer konnte.',
+      'delegations:write': 'Ein Agent kann dadurch Berechtigungen erhalten, die bisher nur ein anderer hat.',
     },
     sentTo: 'Danach weiter zu',
     thisComputer: 'ein Programm auf diesem Rechner',
     selfRegistered:
       'Diese Anwendung hat sich selbst registriert, und niemand hat ihren Namen geprüft. Erlauben Sie den ' +
       'Zugriff nur, wenn Sie dies gerade selbst begonnen haben.',
-    document: (host) => `Die Anwendung wird von ${host} beschrieben.`,
+    document: (host) => `Die Angaben zur Anwendung stammen von ${host}.`,
     resource: 'Zugriff auf',
     agents: 'Welcher Agent handelt',
     agentsHint:
-      'Was die Anwendung tut, wird unter diesem Agenten aufgezeichnet. Wird er widerrufen, endet der Zugriff.',
+      'Die Aktionen der Anwendung werden unter diesem Agenten protokolliert. Wird er widerrufen, endet der Zugriff.',
     actsAs: (name) => `Handelt als Ihr Agent „${name}“`,
     actsAsNew: 'Handelt als neuer Agent',
     newAgent: (name) => `Ein neuer Agent, „${name}“`,
     usual: 'bereits mit dieser Anwendung verwendet',
     technical: 'Technische Einzelheiten',
-    scopeNames: 'Namen der Berechtigungen (Scopes)',
+    scopeNames: 'Berechtigungen (Scopes)',
     tools: 'Werkzeuge',
     more: (count) => `und ${count} weitere`,
     resourceAddress: 'Ressource',
@@ -217,18 +217,17 @@ export const de: Texts = {
     endLater: 'Sie können dies jederzeit unter „Verbundene Anwendungen“ beenden.',
   },
   requestError: {
-    refused: 'Die Anwendung hat einen Fehler gemacht',
-    notAllowed: 'Sie haben dieser Anwendung noch nichts erlaubt',
+    refused: 'Die Anfrage der Anwendung ist fehlerhaft',
+    notAllowed: 'Sie haben dieser Anwendung noch keinen Zugriff gegeben',
     faulty: (client) => `${client} hat Sie mit einer Anfrage hierher geschickt, die sich nicht beantworten lässt.`,
     quiet: (client) =>
-      `${client} wollte Zugriff, ohne Sie zu fragen. Das geht erst, nachdem Sie es einmal erlaubt haben.`,
+      `${client} wollte Zugriff, ohne Sie zu fragen. Das ist erst möglich, wenn Sie es einmal erlaubt haben.`,
     leadsTo: 'Es geht weiter zu',
     unknownAddress: 'Niemand hat diese Adresse geprüft. Gehen Sie nur weiter, wenn Sie sie kennen.',
     goOn: (host) => `Weiter zu ${host}`,
     unanswerable: 'Diese Anfrage lässt sich nicht beantworten',
     unanswerableText:
-      'Die Anwendung, die Sie hierher geschickt hat, hat einen Fehler gemacht. Gehen Sie zu ihr zurück und ' +
-      'beginnen Sie von vorn.',
+      'Die Anwendung hat eine fehlerhafte Anfrage gestellt. Gehen Sie zu ihr zurück und beginnen Sie von vorn.',
     unknownClient:
       'Die Anwendung, die Sie hierher geschickt hat, ist diesem Dienst nicht oder nicht mehr bekannt. Gehen Sie ' +
       'zu ihr zurück und verbinden Sie sie neu.',
@@ -237,11 +236,11 @@ export const de: Texts = {
       'geschieht das nicht.',
     expired: 'Bitte entscheiden Sie noch einmal',
     expiredText:
-      'Diese Seite war zu lange offen oder gehört zu einer anderen Anmeldung oder Anfrage; deshalb ist nichts ' +
-      'geschehen.',
+      'Diese Seite war zu lange geöffnet oder gehört zu einer anderen Anmeldung oder Anfrage. Es wurde nichts ' +
+      'geändert.',
     openAgain: 'Anfrage erneut öffnen',
-    given: 'Diese Anfrage ist beantwortet',
-    givenText: 'Ihre Antwort wurde bereits übermittelt. Um sie zu ändern, beginnen Sie in der Anwendung von vorn.',
+    given: 'Sie haben diese Anfrage bereits beantwortet',
+    givenText: 'Ihre Antwort wurde übermittelt. Um sie zu ändern, beginnen Sie in der Anwendung von vorn.',
     toApps: 'Verbundene Anwendungen',
     details: 'Einzelheiten für Entwickler',
   },
@@ -249,33 +248,34 @@ export const de: Texts = {
     label: 'Anwendungen',
     title: 'Verbundene Anwendungen',
     none: 'Keine Anwendung hat Zugriff.',
-    intro: 'Diese Anwendungen handeln für Sie durch einen Ihrer Agenten. Beenden Sie den Zugriff, so gilt das sofort.',
+    intro: 'Diese Anwendungen handeln über einen Ihrer Agenten für Sie. Wenn Sie den Zugriff beenden, gilt das sofort.',
     agent: (name) => `Handelt als Agent „${name}“`,
     resource: (resource) => `Für ${resource}`,
-    since: (when, last) => `Seit ${when}, zuletzt benutzt ${last}`,
+    since: (when, last) => `Seit ${when}, zuletzt verwendet ${last}`,
     end: 'Zugriff beenden',
     ended: 'Der Zugriff ist beendet.',
   },
   approval: {
-    title: 'Ein Aufruf wartet auf Ihre Zustimmung',
+    title: 'Ein Aufruf wartet auf Ihre Freigabe',
     intro:
-      'Ein Agent möchte den folgenden Aufruf machen. Wenn Sie zustimmen, darf er genau diesen Aufruf einmal machen.',
+      'Ein Agent möchte den folgenden Aufruf ausführen. Wenn Sie ihn freigeben, darf er ihn genau so einmal ausführen.',
     agent: 'Agent',
     action: 'Aktion',
     resource: 'Ressource',
-    asked: 'Angefragt',
-    lapses: 'Verfällt',
+    requested: 'Angefragt',
+    expires: 'Läuft ab',
     decided: 'Entschieden',
     arguments: 'Argumente',
     noArguments: 'Der Aufruf hat keine Argumente.',
-    approve: 'Zustimmen',
+    approve: 'Freigeben',
     deny: 'Ablehnen',
-    tooLate: 'Dieser Aufruf wartet nicht: Über ihn wurde schon entschieden, oder die Anfrage ist verfallen.',
-    became: {
-      approved: 'Diesem Aufruf wurde zugestimmt. Der Agent darf ihn einmal machen.',
+    tooLate:
+      'Dieser Aufruf wartet nicht mehr auf Freigabe: Er wurde schon entschieden, oder die Anfrage ist abgelaufen.',
+    outcomes: {
+      approved: 'Dieser Aufruf ist freigegeben. Der Agent darf ihn einmal ausführen.',
       denied: 'Dieser Aufruf wurde abgelehnt.',
-      used: 'Diesem Aufruf wurde zugestimmt, und der Agent hat ihn gemacht.',
-      expired: 'Diese Anfrage ist verfallen. Der Agent muss noch einmal fragen.',
+      used: 'Dieser Aufruf wurde freigegeben, und der Agent hat ihn ausgeführt.',
+      expired: 'Diese Anfrage ist abgelaufen. Der Agent muss erneut anfragen.',
       pending: 'Dieser Aufruf wartet auf eine Entscheidung.',
     },
   },
@@ -289,16 +289,17 @@ export const de: Texts = {
   },
   askMagicLink: {
     title: 'Anmelden per E-Mail',
-    text: 'Wir schicken Ihnen einen Link, der Sie anmeldet. Er gilt einmal und 5 Minuten lang.',
+    text: 'Wir schicken Ihnen einen Link, mit dem Sie sich anmelden. Er gilt 5 Minuten und nur einmal.',
     submit: 'Link senden',
-    sent: (email) => `Wenn es ein Konto für ${email} gibt, ist ein Link unterwegs. Er gilt einmal und 5 Minuten lang.`,
+    sent: (email) => `Wenn es ein Konto für ${email} gibt, ist ein Link unterwegs. Er gilt 5 Minuten und nur einmal.`,
   },
   forgotPassword: {
     title: 'Passwort vergessen?',
     text: 'Wir schicken Ihnen einen Link, mit dem Sie ein neues setzen können.',
     submit: 'Link senden',
     sent: (email) =>
-      `Wenn es ein Konto für ${email} gibt, ist ein Link zum Setzen eines neuen Passworts unterwegs. Er gilt einmal und eine Stunde lang.`,
+      `Wenn es ein Konto für ${email} gibt, ist ein Link für ein neues Passwort unterwegs. Er gilt eine Stunde ` +
+      'und nur einmal.',
   },
   askVerification: {
     title: 'E-Mail-Adresse bestätigen',
@@ -308,10 +309,10 @@ export const de: Texts = {
   },
   magicLink: {
     title: 'Anmelden',
-    text: 'Mit diesem Link melden Sie sich an. Er gilt einmal.',
+    text: 'Mit diesem Link melden Sie sich an. Er gilt nur einmal.',
     submit: 'Anmelden',
     done: 'Sie sind angemeldet',
-    doneText: 'Der Link hat Sie angemeldet.',
+    doneText: 'Sie haben sich mit dem Link angemeldet.',
   },
   verifyEmail: {
     title: 'E-Mail-Adresse bestätigen',
@@ -320,8 +321,8 @@ export const de: Texts = {
     done: 'Ihre E-Mail-Adresse ist bestätigt',
     doneText: 'Vielen Dank.',
     noPassword:
-      'Was vorher in diesem Konto eingerichtet war, gilt nicht mehr, auch das Passwort nicht. Setzen Sie ein ' +
-      'neues, oder melden Sie sich mit einem Link per E-Mail an.',
+      'Alles, was vorher in diesem Konto eingerichtet war, wurde entfernt, auch das Passwort. Setzen Sie ein neues, ' +
+      'oder melden Sie sich mit einem Link per E-Mail an.',
     setPassword: 'Passwort setzen',
   },
   passwordReset: {
@@ -330,7 +331,7 @@ export const de: Texts = {
     submit: 'Passwort setzen',
     done: 'Ihr Passwort ist geändert',
     doneText:
-      'Sie sind überall abgemeldet, Ihre API-Tokens gelten nicht mehr, und verbundene Anwendungen haben keinen ' +
+      'Sie wurden überall abgemeldet, Ihre API-Tokens gelten nicht mehr, und verbundene Anwendungen haben keinen ' +
       'Zugriff mehr. Melden Sie sich mit dem neuen Passwort an.',
   },
 };

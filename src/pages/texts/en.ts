@@ -1,4 +1,7 @@
-/** Every text of the pages in English. The other languages have the type of this one: what is missing there does not compile. */
+/**
+ * All texts of the pages in English. The other languages have the type of this catalogue, so a missing text does not
+ * compile.
+ */
 export const en = {
   languageName: 'English',
   code: 'en',
@@ -30,10 +33,10 @@ export const en = {
     unavailable: 'Not available right now',
     unavailableText: 'Please try again in a moment.',
     internal: 'Something went wrong on our side',
-    reference: (id: string) => `If you report this, give this reference: ${id}`,
-    otherSite: 'This form was sent from another site, so nothing was done. Open the page here and send it again.',
+    reference: (id: string) => `If you report this problem, please quote this reference: ${id}`,
+    otherSite: 'This form was sent from another site, so it was ignored. Open the page here and send it again.',
   },
-  /** What an error says, by its code. */
+  /** Error messages by code. */
   codes: {
     NOT_FOUND: 'There is no page at this address.',
     FORBIDDEN: 'Your account is not allowed to do this.',
@@ -41,31 +44,30 @@ export const en = {
     UNAUTHORIZED: 'You are not signed in, or your session has ended.',
     VALIDATION_FAILED: 'The address or the form is incomplete. Go back and try again.',
     STORAGE_UNAVAILABLE: 'Please try again in a moment.',
-    EMAIL_IN_USE: 'There is an account with this e-mail address already.',
+    EMAIL_IN_USE: 'An account with this e-mail address already exists.',
     INVALID_EMAIL_OR_PASSWORD: 'The e-mail address or the password is wrong.',
-    INVALID_CODE: 'This code is wrong, or it has been used already.',
+    INVALID_CODE: 'This code is wrong or has already been used.',
     INVALID_PASSWORD: 'The password is wrong.',
     TOO_MANY_TRIES: 'Too many wrong attempts. Please wait a while, or sign in another way.',
-    EMAIL_NOT_VERIFIED: 'Verify your e-mail address first: follow the link that we sent you.',
+    EMAIL_NOT_VERIFIED: 'Verify your e-mail address first. Open the link that we sent you.',
     SIGN_UP_CLOSED: 'Only an administrator can create accounts here.',
-    INVITE_REQUIRED: 'You need an invitation to create an account here. Follow the link in it.',
-    INVITE_INVALID: 'This invitation is no longer valid, or is for another e-mail address.',
+    INVITE_REQUIRED: 'You need an invitation to create an account here. Open the link in your invitation.',
+    INVITE_INVALID: 'This invitation is no longer valid or is for another e-mail address.',
     MAIL_NOT_CONFIGURED: 'This is not possible because e-mail is not set up here.',
-    SESSION_LIMIT_REACHED:
-      'You have reached the limit of devices that you can be signed in on. Sign out on another one first.',
-    APPROVAL_NOT_FOUND: 'There is no such request for approval.',
+    SESSION_LIMIT_REACHED: 'You are signed in on the maximum number of devices. Sign out on one of them first.',
+    APPROVAL_NOT_FOUND: 'This approval request does not exist.',
     GRANT_NOT_FOUND: 'This application no longer has access.',
     SETUP_LINK_INVALID:
-      'This set-up link is not valid, was used, or is older than 15 minutes. A restart prints a new one while ' +
-      'there is no user yet.',
-    PASSWORD_BREACHED: 'This password is known from data breaches, so others can guess it. Choose another one.',
-    PASSWORD_TOO_COMMON: 'This password is one of the most common ones, which are tried first. Choose another one.',
+      'This set-up link is invalid, has been used, or is older than 15 minutes. Restart the service to get a new ' +
+      'one, as long as there is no user yet.',
+    PASSWORD_BREACHED: 'This password appeared in a data breach, so others can guess it. Choose another one.',
+    PASSWORD_TOO_COMMON: 'This password is one of the most common ones, so it is easy to guess. Choose another one.',
     PASSWORD_TOO_PERSONAL:
-      'This password is little more than the name of the service or your e-mail address. Choose another one.',
+      'This password is too similar to the name of the service or to your e-mail address. Choose another one.',
     PASSWORD_REJECTED: 'You cannot use this password. Choose another one.',
     PASSWORD_CHECK_UNAVAILABLE:
-      'The password could not be compared with known data breaches. Please try again in a moment.',
-    INVALID_TOKEN: 'This link is not valid, has been used, or is too old.',
+      'The password could not be checked against known data breaches. Please try again in a moment.',
+    INVALID_TOKEN: 'This link is invalid, has already been used, or has expired.',
     PASSWORD_CHECKS_BUSY: 'Too many people are signing in at once. Please try again in a moment.',
   },
   fields: {
@@ -87,7 +89,7 @@ export const en = {
     signedOut: 'You are signed out.',
     passwordChanged: 'Your password was changed. Sign in with the new one.',
     continueAs: (who: string) => `Continue as ${who}`,
-    waiting: (client: string) => `“${client}” is waiting. After you sign in, you decide what it may do.`,
+    waiting: (client: string) => `“${client}” is waiting. After signing in, you decide what it may do.`,
   },
   signUp: {
     title: 'Create an account',
@@ -95,16 +97,16 @@ export const en = {
     haveAccount: 'Already have an account?',
     signIn: 'Sign in',
     checkMail: 'Check your e-mail',
-    checkMailText: (email: string) => `We sent a message to ${email}. Follow the link in it to verify the address.`,
+    checkMailText: (email: string) => `We sent a message to ${email}. Open the link in it to verify the address.`,
   },
   secondFactor: {
     title: 'Second step',
-    intro: 'Open your authenticator app and enter the code that it shows for this account.',
+    intro: 'Open your authenticator app and enter the code for this account.',
     code: 'Code from the app',
     hint: 'Six digits. If you do not have the app with you, enter one of your backup codes.',
     trust: 'Do not ask again on this device for 30 days',
     submit: 'Sign in',
-    gone: 'This sign-in took too long, or there were too many wrong codes. Start again.',
+    gone: 'This sign-in took too long, or too many codes were wrong. Start again.',
     again: 'Start again',
   },
   devices: {
@@ -128,29 +130,29 @@ export const en = {
     endThis: 'Sign out here',
     endSpoken: (what: string) => `Sign out ${what}`,
     endOthers: 'Sign out all other devices',
-    none: 'You are signed in by another application, so there are no devices to show here.',
+    none: 'You are signed in through another application, so there are no devices to show here.',
     ended: 'The device was signed out.',
     othersEnded: 'All other devices were signed out.',
     apps: 'Signing out a device does not end the access of connected applications.',
   },
   start: {
     title: 'Identity and permissions for software agents',
-    intro: 'Each agent has an identity here. What it does is checked before it happens, and recorded.',
+    intro: 'Each agent has an identity here. Every action is checked before it happens, and recorded.',
     account: 'Go to your account',
     developers: 'For developers and operators',
     docs: 'API documentation',
-    docsPurpose: 'Every endpoint, to read and to try out.',
+    docsPurpose: 'Read about every endpoint and try it out.',
     health: 'Health',
     healthPurpose: 'Whether the service is ready, for monitoring.',
   },
   account: {
     label: 'Account',
     title: 'Your account',
-    devices: 'See where you are signed in, and sign out what you do not recognise.',
+    devices: 'See where you are signed in, and sign out devices that you do not recognise.',
     apps: 'See which applications act for you, and end their access.',
     unverified:
-      'Your e-mail address is not verified. Open the link that we send you in this browser: opened elsewhere, ' +
-      'it resets your password and ends what you set up so far.',
+      'Your e-mail address is not verified. Open the link that we send you in this browser. If you open it ' +
+      'elsewhere, it removes your password and everything that you have set up so far.',
     verify: 'Send me the link',
   },
   scopes: {
@@ -158,26 +160,26 @@ export const en = {
     'agents:write': 'Create, change and revoke your agents',
     'delegations:read': 'See which permissions your agents have passed on to each other',
     'delegations:write': 'Pass permissions from one of your agents to another, and take them back',
-    'audit:read': 'Read the record of what your agents did',
-    'events:read': 'Follow what happens to your agents, as it happens',
+    'audit:read': 'Read the audit log of your agents',
+    'events:read': 'Follow the events of your agents live',
     authorize: 'Check whether one of your agents may do something',
     'mcp:read': 'Read data with the tools of your MCP servers',
-    'mcp:execute': 'Use the tools of your MCP servers, also those that change something',
+    'mcp:execute': 'Use the tools of your MCP servers, including those that change something',
     offline_access: 'Stay connected while you are away',
   } as Readonly<Record<string, string>>,
   consent: {
     title: (client: string) => `Allow ${client} to act for you?`,
     someone: 'An application',
-    wants: (client: string) => `${client} asks to:`,
+    wants: (client: string) => `${client} wants to:`,
     otherScope: (scope: string) => `Use the permission “${scope}”`,
     groups: { tools: 'Tools', agents: 'Your agents', records: 'Your records', other: 'Other' },
     sensitive: 'Far-reaching',
-    /** What a scope means for the person, where its sentence alone does not say it. */
+    /** Explains scopes whose one-line description is not enough. */
     meanings: {
       'agents:write':
         'The application can create agents in your name with any permission, get their tokens, and change, ' +
         'rotate or revoke the agents you have. Agents that it creates end with its access.',
-      'delegations:write': 'One of your agents can then do what so far only another one could.',
+      'delegations:write': 'This can give one of your agents permissions that only another one has now.',
     } as Readonly<Record<string, string>>,
     sentTo: 'Then sends you to',
     thisComputer: 'a program on this computer',
@@ -187,7 +189,7 @@ export const en = {
     document: (host: string) => `The application is described by ${host}.`,
     resource: 'Gives access to',
     agents: 'Which agent acts',
-    agentsHint: 'What the application does is recorded under this agent. Revoking the agent ends the access.',
+    agentsHint: 'The actions of the application are recorded under this agent. Revoking the agent ends the access.',
     actsAs: (name: string) => `Acts as your agent “${name}”`,
     actsAsNew: 'Acts as a new agent',
     newAgent: (name: string) => `A new agent, “${name}”`,
@@ -207,35 +209,34 @@ export const en = {
   },
   requestError: {
     refused: 'The application made a mistake',
-    notAllowed: 'You have not allowed this application anything',
+    notAllowed: 'You have not given this application any access',
     faulty: (client: string) => `${client} sent you here with a request that cannot be answered.`,
     quiet: (client: string) =>
-      `${client} wanted access without asking you. That works only after you have allowed it once.`,
-    leadsTo: 'Continuing takes you to',
+      `${client} requested access without asking you. This works only after you have allowed it once.`,
+    leadsTo: 'You will continue to',
     unknownAddress: 'Nobody has checked this address. Continue only if you know it.',
     goOn: (host: string) => `Continue to ${host}`,
     unanswerable: 'This request cannot be answered',
     unanswerableText: 'The application that sent you here made a mistake. Go back to it and start again.',
     unknownClient:
-      'The application that sent you here is not known to this service, or not any longer. Go back to it and ' +
-      'connect it anew.',
+      'The application that sent you here is not, or no longer, known to this service. Go back to it and ' +
+      'connect again.',
     unregisteredAddress:
-      'The application wants you to be sent to an address that it has not registered. To protect you, this is ' +
-      'not done.',
-    expired: 'Please decide once more',
-    expiredText:
-      'This page was open for too long, or was made for another sign-in or another request, so nothing was done.',
+      'The application wants to send you to an address that it has not registered. For your protection, we do ' +
+      'not send you there.',
+    expired: 'Please decide again',
+    expiredText: 'This page was open for too long, or belongs to another sign-in or request, so nothing was done.',
     openAgain: 'Open the request again',
-    given: 'This request has been answered',
-    givenText: 'Your answer was already passed on. To change it, start again from the application.',
+    given: 'You have already answered this request',
+    givenText: 'Your answer was passed on. To change it, start again from the application.',
     toApps: 'Connected applications',
     details: 'Details for developers',
   },
   apps: {
     label: 'Applications',
     title: 'Connected applications',
-    none: 'No application has access.',
-    intro: 'These applications act for you through one of your agents. Ending the access takes effect at once.',
+    none: 'No applications have access.',
+    intro: 'These applications act for you through one of your agents. Ending access takes effect immediately.',
     agent: (name: string) => `Acts as agent “${name}”`,
     resource: (resource: string) => `For ${resource}`,
     since: (when: string, last: string) => `Since ${when}, last used ${last}`,
@@ -248,19 +249,19 @@ export const en = {
     agent: 'Agent',
     action: 'Action',
     resource: 'Resource',
-    asked: 'Asked',
-    lapses: 'Lapses',
+    requested: 'Requested',
+    expires: 'Expires',
     decided: 'Decided',
     arguments: 'Arguments',
     noArguments: 'The call has no arguments.',
     approve: 'Approve',
     deny: 'Deny',
-    tooLate: 'This call does not wait: it was decided before, or has lapsed.',
-    became: {
+    tooLate: 'This call no longer waits for approval. It was decided before, or the request has expired.',
+    outcomes: {
       approved: 'This call is approved. The agent may make it once.',
       denied: 'This call was denied.',
       used: 'This call was approved, and the agent has made it.',
-      expired: 'This request has lapsed. The agent has to ask again.',
+      expired: 'This request has expired. The agent has to ask again.',
       pending: 'This call waits for a decision.',
     },
   },
@@ -282,7 +283,7 @@ export const en = {
     text: 'We will send you a link to set a new one.',
     submit: 'Send the link',
     sent: (email: string) =>
-      `If there is an account for ${email}, a link for setting a new password is on its way. It works once, for an hour.`,
+      `If there is an account for ${email}, a link to set a new password is on its way. It works once, for an hour.`,
   },
   askVerification: {
     title: 'Verify your e-mail address',
@@ -304,8 +305,8 @@ export const en = {
     done: 'Your e-mail address is confirmed',
     doneText: 'Thank you.',
     noPassword:
-      'What was set up on this account before has ended, the password included. Set a new one, or sign in with ' +
-      'a link by e-mail.',
+      'Everything that was set up on this account before has been removed, including the password. Set a new ' +
+      'one, or sign in with a link by e-mail.',
     setPassword: 'Set a password',
   },
   passwordReset: {
@@ -314,8 +315,8 @@ export const en = {
     submit: 'Set password',
     done: 'Your password is changed',
     doneText:
-      'You are signed out everywhere, your API tokens no longer work, and connected applications have lost ' +
-      'their access. Sign in with the new password.',
+      'You have been signed out everywhere, your API tokens no longer work, and connected applications have ' +
+      'lost their access. Sign in with the new password.',
   },
 };
 

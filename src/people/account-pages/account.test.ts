@@ -184,7 +184,7 @@ describe('the second step', () => {
       'autocomplete="one-time-code"',
     );
     const wrong = await browser.post('/account/second-factor?returnTo=%2Fdocs', { code: '000000' });
-    expect([wrong.status, problems(wrong.text)]).toEqual([401, ['This code is wrong, or it has been used already.']]);
+    expect([wrong.status, problems(wrong.text)]).toEqual([401, ['This code is wrong or has already been used.']]);
     const digits = await code(secret);
     const right = await browser.post('/account/second-factor?returnTo=%2Fdocs', {
       code: `${digits.slice(0, 3)} ${digits.slice(3)}`,
@@ -238,7 +238,7 @@ describe('/account/sign-up', () => {
   it('422 for an address that is taken', async () => {
     await signUp();
     const r = await new FormClient(t).post('/account/sign-up', { name: '', email, password });
-    expect([r.status, problems(r.text)]).toEqual([422, ['There is an account with this e-mail address already.']]);
+    expect([r.status, problems(r.text)]).toEqual([422, ['An account with this e-mail address already exists.']]);
   });
 
   it('403 where accounts are made by an administrator', async () => {

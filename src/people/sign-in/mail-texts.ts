@@ -17,74 +17,135 @@ interface MailTexts {
   invite(brand: string, link: string): MailText;
 }
 
+/** Joins paragraphs with empty lines. */
+const mail = (subject: string, ...paragraphs: string[]): MailText => ({
+  subject,
+  text: `${paragraphs.join('\n\n')}\n`,
+});
+
 const en: MailTexts = {
-  magicLink: (brand, link) => ({
-    subject: `Sign in to ${brand}`,
-    text: `Open this link to sign in to ${brand}:\n\n${link}\n\nIt works once and for 5 minutes. If you did not ask for it, do nothing: nobody is signed in without it.\n`,
-  }),
-  code: (brand, code) => ({
-    subject: `Your code for ${brand}`,
-    text: `Your code for signing in to ${brand}:\n\n${code}\n\nIt works once and for 5 minutes. Never pass it on. If you did not ask for it, do nothing.\n`,
-  }),
-  verifyEmail: (brand, link) => ({
-    subject: `Confirm your e-mail address for ${brand}`,
-    text: `Open this link to confirm that this e-mail address is yours:\n\n${link}\n\nIt works for 24 hours. If you have no account at ${brand}, do nothing.\n`,
-  }),
-  addressTaken: (brand, signIn) => ({
-    subject: `You have an account at ${brand} already`,
-    text: `Somebody, perhaps you, wanted to make an account at ${brand} with this e-mail address. There is one already, and nothing was changed. Sign in here:\n\n${signIn}\n\nIf it was not you, do nothing.\n`,
-  }),
-  resetPassword: (brand, link) => ({
-    subject: `Set a new password for ${brand}`,
-    text: `Open this link to set a new password for ${brand}:\n\n${link}\n\nIt works once and for 1 hour. If you did not ask for it, do nothing: your password stays as it is.\n`,
-  }),
-  passwordChanged: (brand) => ({
-    subject: `Your password for ${brand} was changed`,
-    text: `The password of your account at ${brand} was changed, and other devices were signed out. If it was not you, set a new password at once and tell your administrator.\n`,
-  }),
-  passwordReset: (brand) => ({
-    subject: `Your password for ${brand} was reset`,
-    text: `A new password was set for your account at ${brand}, with a link from a mail to this address.\n\nAll devices were signed out, your API tokens no longer work, and connected applications lost their access. Your agents and their tokens are unchanged.\n\nIf it was not you, set a new password at once and tell your administrator.\n`,
-  }),
-  invite: (brand, link) => ({
-    subject: `You are invited to ${brand}`,
-    text: `You are invited to ${brand}. Open this link to make your account:\n\n${link}\n\nIt works once and for 7 days.\n`,
-  }),
+  magicLink: (brand, link) =>
+    mail(
+      `Sign in to ${brand}`,
+      `Open this link to sign in to ${brand}:`,
+      link,
+      'It works once, for 5 minutes. If you did not request it, you can ignore this message. Nobody can sign in ' +
+        'without it.',
+    ),
+  code: (brand, code) =>
+    mail(
+      `Your code for ${brand}`,
+      `Your code to sign in to ${brand}:`,
+      code,
+      'It works once, for 5 minutes. Never share it. If you did not request it, you can ignore this message.',
+    ),
+  verifyEmail: (brand, link) =>
+    mail(
+      `Confirm your e-mail address for ${brand}`,
+      'Open this link to confirm that this e-mail address is yours:',
+      link,
+      `It works for 24 hours. If you have no account at ${brand}, you can ignore this message.`,
+    ),
+  addressTaken: (brand, signIn) =>
+    mail(
+      `You already have an account at ${brand}`,
+      `Somebody, perhaps you, tried to create an account at ${brand} with this e-mail address. You already have one, ` +
+        'and nothing was changed. Sign in here:',
+      signIn,
+      'If it was not you, you can ignore this message.',
+    ),
+  resetPassword: (brand, link) =>
+    mail(
+      `Set a new password for ${brand}`,
+      `Open this link to set a new password for ${brand}:`,
+      link,
+      'It works once, for 1 hour. If you did not request it, you can ignore this message. Your password does not ' +
+        'change.',
+    ),
+  passwordChanged: (brand) =>
+    mail(
+      `Your password for ${brand} was changed`,
+      `The password of your account at ${brand} was changed, and other devices were signed out. If it was not you, ` +
+        'set a new password immediately and tell your administrator.',
+    ),
+  passwordReset: (brand) =>
+    mail(
+      `Your password for ${brand} was reset`,
+      `A new password was set for your account at ${brand}, using a link in a message to this address.`,
+      'All devices were signed out, your API tokens no longer work, and connected applications lost their access. ' +
+        'Your agents and their tokens are unchanged.',
+      'If it was not you, set a new password immediately and tell your administrator.',
+    ),
+  invite: (brand, link) =>
+    mail(
+      `You are invited to ${brand}`,
+      `You are invited to ${brand}. Open this link to create your account:`,
+      link,
+      'It works once, for 7 days.',
+    ),
 };
 
 const de: MailTexts = {
-  magicLink: (brand, link) => ({
-    subject: `Anmelden bei ${brand}`,
-    text: `Öffnen Sie diesen Link, um sich bei ${brand} anzumelden:\n\n${link}\n\nEr gilt einmal und 5 Minuten lang. Haben Sie ihn nicht angefordert, tun Sie nichts: Ohne ihn wird niemand angemeldet.\n`,
-  }),
-  code: (brand, code) => ({
-    subject: `Ihr Code für ${brand}`,
-    text: `Ihr Code für die Anmeldung bei ${brand}:\n\n${code}\n\nEr gilt einmal und 5 Minuten lang. Geben Sie ihn nie weiter. Haben Sie ihn nicht angefordert, tun Sie nichts.\n`,
-  }),
-  verifyEmail: (brand, link) => ({
-    subject: `Bestätigen Sie Ihre E-Mail-Adresse für ${brand}`,
-    text: `Öffnen Sie diesen Link, um zu bestätigen, dass diese E-Mail-Adresse Ihnen gehört:\n\n${link}\n\nEr gilt 24 Stunden. Haben Sie kein Konto bei ${brand}, tun Sie nichts.\n`,
-  }),
-  addressTaken: (brand, signIn) => ({
-    subject: `Sie haben schon ein Konto bei ${brand}`,
-    text: `Jemand, vielleicht Sie, wollte bei ${brand} ein Konto mit dieser E-Mail-Adresse anlegen. Es gibt schon eines, und nichts wurde geändert. Hier melden Sie sich an:\n\n${signIn}\n\nWaren Sie es nicht, tun Sie nichts.\n`,
-  }),
-  resetPassword: (brand, link) => ({
-    subject: `Neues Passwort für ${brand}`,
-    text: `Öffnen Sie diesen Link, um ein neues Passwort für ${brand} zu setzen:\n\n${link}\n\nEr gilt einmal und 1 Stunde lang. Haben Sie ihn nicht angefordert, tun Sie nichts: Ihr Passwort bleibt, wie es ist.\n`,
-  }),
-  passwordChanged: (brand) => ({
-    subject: `Ihr Passwort für ${brand} wurde geändert`,
-    text: `Das Passwort Ihres Kontos bei ${brand} wurde geändert, und andere Geräte wurden abgemeldet. Waren Sie es nicht, setzen Sie sofort ein neues Passwort und sagen Sie es Ihrer Verwaltung.\n`,
-  }),
-  passwordReset: (brand) => ({
-    subject: `Ihr Passwort für ${brand} wurde zurückgesetzt`,
-    text: `Für Ihr Konto bei ${brand} wurde ein neues Passwort gesetzt, mit einem Link aus einer E-Mail an diese Adresse.\n\nAlle Geräte wurden abgemeldet, Ihre API-Tokens gelten nicht mehr, und verbundene Anwendungen haben keinen Zugriff mehr. Ihre Agenten und deren Tokens sind unverändert.\n\nFalls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.\n`,
-  }),
-  invite: (brand, link) => ({
-    subject: `Sie sind zu ${brand} eingeladen`,
-    text: `Sie sind zu ${brand} eingeladen. Öffnen Sie diesen Link, um Ihr Konto anzulegen:\n\n${link}\n\nEr gilt einmal und 7 Tage lang.\n`,
-  }),
+  magicLink: (brand, link) =>
+    mail(
+      `Anmelden bei ${brand}`,
+      `Öffnen Sie diesen Link, um sich bei ${brand} anzumelden:`,
+      link,
+      'Er gilt 5 Minuten und nur einmal. Falls Sie ihn nicht angefordert haben, können Sie diese Nachricht ' +
+        'ignorieren. Ohne den Link kann sich niemand anmelden.',
+    ),
+  code: (brand, code) =>
+    mail(
+      `Ihr Code für ${brand}`,
+      `Ihr Code für die Anmeldung bei ${brand}:`,
+      code,
+      'Er gilt 5 Minuten und nur einmal. Geben Sie ihn niemals weiter. Falls Sie ihn nicht angefordert haben, können ' +
+        'Sie diese Nachricht ignorieren.',
+    ),
+  verifyEmail: (brand, link) =>
+    mail(
+      `Bestätigen Sie Ihre E-Mail-Adresse für ${brand}`,
+      'Öffnen Sie diesen Link, um zu bestätigen, dass diese E-Mail-Adresse Ihnen gehört:',
+      link,
+      `Er gilt 24 Stunden. Falls Sie kein Konto bei ${brand} haben, können Sie diese Nachricht ignorieren.`,
+    ),
+  addressTaken: (brand, signIn) =>
+    mail(
+      `Sie haben schon ein Konto bei ${brand}`,
+      `Jemand, vielleicht Sie selbst, wollte bei ${brand} ein Konto mit dieser E-Mail-Adresse anlegen. Sie haben ` +
+        'schon eines, und es wurde nichts geändert. Hier können Sie sich anmelden:',
+      signIn,
+      'Falls Sie das nicht waren, können Sie diese Nachricht ignorieren.',
+    ),
+  resetPassword: (brand, link) =>
+    mail(
+      `Neues Passwort für ${brand}`,
+      `Öffnen Sie diesen Link, um ein neues Passwort für ${brand} zu setzen:`,
+      link,
+      'Er gilt 1 Stunde und nur einmal. Falls Sie ihn nicht angefordert haben, können Sie diese Nachricht ' +
+        'ignorieren. Ihr Passwort bleibt unverändert.',
+    ),
+  passwordChanged: (brand) =>
+    mail(
+      `Ihr Passwort für ${brand} wurde geändert`,
+      `Das Passwort Ihres Kontos bei ${brand} wurde geändert, und andere Geräte wurden abgemeldet. Falls Sie das ` +
+        'nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
+    ),
+  passwordReset: (brand) =>
+    mail(
+      `Ihr Passwort für ${brand} wurde zurückgesetzt`,
+      `Für Ihr Konto bei ${brand} wurde über einen Link in einer E-Mail an diese Adresse ein neues Passwort gesetzt.`,
+      'Alle Geräte wurden abgemeldet, Ihre API-Tokens gelten nicht mehr, und verbundene Anwendungen haben keinen ' +
+        'Zugriff mehr. Ihre Agenten und deren Tokens sind unverändert.',
+      'Falls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
+    ),
+  invite: (brand, link) =>
+    mail(
+      `Sie sind zu ${brand} eingeladen`,
+      `Sie sind zu ${brand} eingeladen. Öffnen Sie diesen Link, um Ihr Konto anzulegen:`,
+      link,
+      'Er gilt 7 Tage und nur einmal.',
+    ),
 };
 
 const CATALOGUE: Record<Language, MailTexts> = { en, de };

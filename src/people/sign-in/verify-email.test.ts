@@ -95,7 +95,7 @@ describe('where addresses must be verified', () => {
     expect([first, second, third].map((m) => m.subject.split(' ').slice(0, 4).join(' '))).toEqual([
       'Confirm your e-mail address',
       'Confirm your e-mail address',
-      'You have an account',
+      'You already have an',
     ]);
     expect(tokenIn(third)).toBe('');
   });
