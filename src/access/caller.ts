@@ -10,10 +10,15 @@ export interface Caller {
   readonly principal: Principal;
   /** Recorded with every event of the change that is made. */
   readonly actor: Actor;
+  /**
+   * Throws 412 PRECONDITION_FAILED if the caller names a version (If-Match) other than that of this representation. For
+   * use inside the change, with what was read there.
+   */
+  readonly assertUnchanged?: ((current: object) => void) | undefined;
 }
 
 /** The part that a use case needs which asks for nothing but the right to change. */
-export type Changer = Pick<Caller, 'reauthorize' | 'actor'>;
+export type Changer = Pick<Caller, 'reauthorize' | 'actor' | 'assertUnchanged'>;
 
 const all: Visibility = { kind: 'all' };
 

@@ -23,7 +23,7 @@ export function answers(route: Route<Platform>, components: Components): Json {
           status,
           {
             description,
-            ...(isPaged(route) ? { headers: LINK } : {}),
+            ...headersOf(route, status),
             content: {
               'application/json': { schema: components.of(answer, 'output') },
               // A form of a page is answered with a page.
@@ -48,6 +48,19 @@ export function answers(route: Route<Platform>, components: Components): Json {
 }
 
 const isPaged = ({ query }: Route<Platform>): boolean => query instanceof z.ZodObject && 'cursor' in query.shape;
+const headersOf = (route: Route<Platform>, status: string): Json => {
+  const headers = {
+    ...(isPaged(route) ? LINK : {}),
+    ...(route.versioned && status === '200' ? ETAG : {}),
+  };
+  return Object.keys(headers).length > 0 ? { headers } : {};
+};
+const ETAG = {
+  ETag: {
+    description: 'Version of the resource, for If-Match (RFC 9110). What use alone changes is no part of it.',
+    schema: { type: 'string' },
+  },
+};
 const LINK = {
   Link: {
     description: 'With rel="next" the address of the next page, when there is one (RFC 8288).',
@@ -63,6 +76,7 @@ export function errors(route: Route<Platform>): Json {
   if (route.params || route.query || route.body) all.push(CommonErrors.VALIDATION_FAILED);
   if (route.access !== 'public' || route.checksItself || route.page)
     all.push(CommonErrors.UNAUTHORIZED, CommonErrors.FORBIDDEN, CommonErrors.SECOND_FACTOR_REQUIRED);
+  if (route.versioned && route.method !== 'GET') all.push(CommonErrors.PRECONDITION_FAILED);
   if (route.rateLimit) all.push(CommonErrors.RATE_LIMIT_EXCEEDED);
   if (route.body) all.push(CommonErrors.PAYLOAD_TOO_LARGE, route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE);
   all.push(CommonErrors.INTERNAL_ERROR, CommonErrors.STORAGE_UNAVAILABLE);

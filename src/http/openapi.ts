@@ -92,6 +92,9 @@ RFC 6749. What you may not see is 404, as if it did not exist.
 
 **Lists** have \`limit\` and \`cursor\`; a \`Link\` header with \`rel="next"\` leads to the next page. Times are ISO 8601 in UTC.
 
+**Lost updates.** The ETag of a resource, sent back as \`If-Match\` with a change, refuses the change with 412 if somebody else has changed the
+resource meanwhile.
+
 **Requests** have an id, \`X-Request-ID\`, which you may choose; the log of the service has the same.`;
 
 const isPageFile = (mediaType: string): boolean => /^text\/(html|css|javascript)$/.test(mediaType);
@@ -114,6 +117,7 @@ function operation(route: Route<Platform>, tag: string, components: Components, 
     ...parametersOf(route.params, 'path', components),
     ...parametersOf(route.query, 'query', components),
   ];
+  if (route.versioned && route.method !== 'GET') parameters.push(IF_MATCH);
   const named = new Set(parameters.map((p) => p['name']));
   for (const [, name] of path.matchAll(/:(\w+)/g))
     if (!named.has(name)) parameters.unshift({ name, in: 'path', required: true, schema: { type: 'string' } });
@@ -149,6 +153,14 @@ function operation(route: Route<Platform>, tag: string, components: Components, 
     responses: { ...answers(route, components), ...errors(route) },
   };
 }
+
+const IF_MATCH: Json = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'The ETag that was read, or several: 412 if the resource has changed since.',
+  schema: { type: 'string' },
+};
 
 function security({ access, checksItself }: Route<Platform>): Json[] {
   if (access !== 'public') return [{ bearer: [] }, { cookie: [] }];

@@ -2,6 +2,7 @@ import type { Authenticator } from '../access/authenticate.ts';
 import { ANONYMOUS, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
 import type { AddressRange } from '../kernel/address-range.ts';
+import { entityTagOf } from '../kernel/entity-tag.ts';
 import { LegateError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { parseWith } from '../kernel/json.ts';
@@ -99,7 +100,9 @@ export class Pipeline {
       call.query = readQuery(route, source);
       const body = readBody(this.#platform, route, source);
       call.body = body instanceof Promise ? await body : body;
-      answer = this.#render(route, await route.handle(call, this.#platform));
+      if (route.versioned && changes(source)) call.readIfMatch();
+      const handled = await route.handle(call, this.#platform);
+      answer = this.#render(route, route.versioned ? withVersion(route, call, handled) : handled);
     } catch (error) {
       const thrown = await this.#overruled(route, call, error);
       answer = renderFailure(this.#platform, route, source, call.requestId, thrown);
@@ -204,6 +207,14 @@ const ownVisibility = (principal: Principal): Visibility | undefined =>
 function opensByStaticToken(platform: Platform, route: Route<Platform>, source: Source<unknown>): boolean {
   const secret = route.staticToken?.(platform);
   return secret !== undefined && secretsEqual(source.header('authorization')?.replace(/^bearer +/i, '') ?? '', secret);
+}
+
+/** The answer with the version of what it shows. Throws where a change did not compare the version. */
+function withVersion(route: Route<Platform>, call: RequestCall, answer: Answer): Answer {
+  if (changes(call.source) && !call.matched)
+    throw new Error(`${route.method} ${route.path} is versioned and did not call assertUnchanged.`);
+  if (answer instanceof Response || answer.status !== 200 || !answer.body) return answer;
+  return { ...answer, headers: { ...answer.headers, etag: entityTagOf(answer.body) } };
 }
 
 function textOf(route: Route<Platform>, schema: NonNullable<Route<Platform>['responses'][number]>, body: unknown) {

@@ -2,6 +2,7 @@ import { type Actor, actorOf } from '../access/actor.ts';
 import type { Authenticator, Proof } from '../access/authenticate.ts';
 import { type Access, ANONYMOUS, asUser, type Effect, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
+import { assertMatches, type IfMatch, parseIfMatch } from '../kernel/entity-tag.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 import { assertAllowedOrigin } from './origin.ts';
@@ -20,6 +21,9 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   params: unknown;
   query: unknown;
   body: unknown;
+  #ifMatch: IfMatch | undefined;
+  /** Whether the use case has compared the version. */
+  matched = false;
   readonly requestId: string;
   readonly source: Source<unknown>;
   readonly #platform: Platform;
@@ -61,6 +65,19 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   /** Who called as far as it was looked at, for the log: on a public route the handler may have asked. */
   get seen(): Principal {
     return (this.proven ?? this.#asked)?.principal ?? ANONYMOUS;
+  }
+
+  /** The version that the request depends on. Throws 400 for a malformed If-Match. */
+  readIfMatch(): void {
+    const header = this.source.header('if-match');
+    if (header !== null) this.#ifMatch = parseIfMatch(header);
+  }
+
+  get assertUnchanged(): (current: object) => void {
+    return (current) => {
+      this.matched = true;
+      if (this.#ifMatch !== undefined) assertMatches(this.#ifMatch, current);
+    };
   }
 
   get effect(): Effect {

@@ -21,6 +21,8 @@ export interface Call<Params, Query, Body> {
    * nothing is written with a right that has ended. Throws 401 or 403.
    */
   readonly reauthorize: (db: Db) => Promise<Visibility>;
+  /** On a `versioned` route that changes something: has to be called inside the change. Throws 412. */
+  readonly assertUnchanged: (current: object) => void;
   /**
    * On a public route: the person who calls, if there has to be one, proved as on a route for `user`. Throws 401 or 403.
    * `confirm` proves the same again inside a change.
@@ -73,6 +75,11 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
+  /**
+   * The resource at the path has a version. The answers with status 200 carry it as ETag, and a request that changes
+   * something may carry If-Match: its use case calls `call.assertUnchanged`.
+   */
+  readonly versioned?: boolean;
   /** What a request that is not a GET changes; `any` by default, which auditors may not. Routes with access `enrolling` are `ownAccount`. */
   readonly effect?: Effect;
   /** How callers of a public route prove themselves to its handler; `none`: some need not. For the API description. */

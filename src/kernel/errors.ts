@@ -74,6 +74,7 @@ export const CommonErrors = defineErrors({
   SECOND_FACTOR_REQUIRED: [403, 'Set up a second factor first: POST /totp/enable, then POST /totp/verify.'],
   NOT_FOUND: [404, 'No such endpoint. See /docs.'],
   METHOD_NOT_ALLOWED: [405, 'This endpoint does not support the method.'],
+  PRECONDITION_FAILED: [412, 'The resource has changed since its ETag was read. Read it again.'],
   PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The content type must be application/json.'],
   RATE_LIMIT_EXCEEDED: [429, 'Too many requests. Retry-After and `details` say when to try again.'],

@@ -91,6 +91,7 @@ export async function updateBudget(
     const { db, now } = change;
     const row = await getBudget(db, await caller.reauthorize(db), id);
     assertNotItself(caller.principal, row.agent_id);
+    caller.assertUnchanged?.(toBudget(row, now));
     const limit = input.limit ?? row.limit_value;
     const window = input.window ?? row.window_kind;
     const usage = usageAt(row, now);
@@ -120,6 +121,7 @@ export async function deleteBudget(platform: Platform, caller: Caller, id: strin
   return platform.ledger.change(caller.actor, async (change) => {
     const row = await getBudget(change.db, await caller.reauthorize(change.db), id);
     assertNotItself(caller.principal, row.agent_id);
+    caller.assertUnchanged?.(toBudget(row, change.now));
     await change.db.deleteFrom('budgets').where('id', '=', row.id).execute();
     change.invalidate();
     change.emit({ ...budgetEvent('budget.deleted', row), before: settingsOf(row) });

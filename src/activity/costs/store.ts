@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { ListVisibility, Visibility } from '../../access/principal.ts';
 import { restrictTo, whereVisible } from '../../access/where-visible.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import { versioned } from '../../kernel/entity-tag.ts';
 import { firstIdFrom, isId } from '../../kernel/ids.ts';
 import type { BudgetRow, CostRow, Db } from '../../storage/index.ts';
 import { CostErrors } from './errors.ts';
@@ -72,16 +73,24 @@ export const toCost = (row: CostRow): Cost => ({
   createdAt: isoTime(row.created_at),
 });
 
-export const toBudget = (row: BudgetRow, now: number): Budget => ({
-  id: row.id,
-  agentId: row.agent_id,
-  metric: row.metric,
-  currency: row.currency,
-  limit: row.limit_value,
-  window: row.window_kind,
-  onExceed: row.on_exceed,
-  used: usageAt(row, now).used,
-  resetsAt: isoTime(windowEnd(row.window_kind, now)),
-  createdAt: isoTime(row.created_at),
-  updatedAt: isoTime(row.updated_at),
-});
+/** Usage and its window. */
+const VOLATILE = ['used', 'window_start', 'exceeded', 'policy_epoch'];
+
+export const toBudget = (row: BudgetRow, now: number): Budget =>
+  versioned(
+    {
+      id: row.id,
+      agentId: row.agent_id,
+      metric: row.metric,
+      currency: row.currency,
+      limit: row.limit_value,
+      window: row.window_kind,
+      onExceed: row.on_exceed,
+      used: usageAt(row, now).used,
+      resetsAt: isoTime(windowEnd(row.window_kind, now)),
+      createdAt: isoTime(row.created_at),
+      updatedAt: isoTime(row.updated_at),
+    },
+    row,
+    VOLATILE,
+  );

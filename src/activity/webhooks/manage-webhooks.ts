@@ -18,7 +18,7 @@ import { assertDeliverable } from './url.ts';
 const OVERLAP_MS = DAY_MS;
 const MAX_WEBHOOKS = 50;
 
-type By = Pick<Caller, 'reauthorize' | 'principal' | 'actor'>;
+type By = Pick<Caller, 'reauthorize' | 'principal' | 'actor' | 'assertUnchanged'>;
 
 /** Events from now on are delivered to it. The secret is shown here and never again. 422 OWNER_NOT_FOUND, WEBHOOK_LIMIT_EXCEEDED. */
 export async function createWebhook(
@@ -104,6 +104,7 @@ export async function updateWebhook(
     const { db, now } = change;
     const before = await findWebhook(db, await caller.reauthorize(db), id);
     await assertMayReadEvents(platform, db, caller);
+    caller.assertUnchanged?.(toWebhook(before));
     if (input.enabled === true && before.enabled === 0) await beginHere(db);
     const set = {
       url: input.url ?? before.url,
@@ -135,6 +136,7 @@ export async function deleteWebhook(platform: Platform, caller: Changer, id: str
   await platform.ledger.change(caller.actor, async (change) => {
     const { db } = change;
     const row = await findWebhook(db, await caller.reauthorize(db), id);
+    caller.assertUnchanged?.(toWebhook(row));
     await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
     await db.deleteFrom('webhooks').where('id', '=', id).execute();
     change.emit({ ...webhookEvent('webhook.deleted', row), before: settingsOf(row) });
@@ -149,6 +151,7 @@ export async function rotateWebhook(platform: Platform, caller: By, id: string):
     const before = await findWebhook(db, await caller.reauthorize(db), id);
     // The secret signs what the receiver believes: that of an address which a person has set is not for an agent.
     if (caller.principal.kind === 'agent' && before.by_agent === 0) throw CommonErrors.FORBIDDEN();
+    caller.assertUnchanged?.(toWebhook(before));
     if (before.previous_until !== null && now < before.previous_until) throw WebhookErrors.WEBHOOK_ROTATING();
     const set = {
       secret: seal(platform.secrets().cookie, SECRET_PURPOSE, id, secret),
@@ -160,7 +163,7 @@ export async function rotateWebhook(platform: Platform, caller: By, id: string):
     change.emit(webhookEvent('webhook.rotated', before));
     return { ...before, ...set };
   });
-  return { ...toWebhook(row), secret };
+  return Object.assign(toWebhook(row), { secret });
 }
 
 /** Deletes the webhooks of a user. */

@@ -2,6 +2,7 @@ import type { OwnerFilter } from '../../access/owner-filter.ts';
 import type { ListVisibility, Visibility } from '../../access/principal.ts';
 import { restrictTo, whereVisible } from '../../access/where-visible.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import { versioned } from '../../kernel/entity-tag.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { WebhookErrors } from './errors.ts';
@@ -46,16 +47,24 @@ export function findDeliveries(
   return query.orderBy('id', 'desc').limit(page.limit).execute();
 }
 
-export const toWebhook = (row: WebhookRow): Webhook => ({
-  id: row.id,
-  ownerId: row.user_id,
-  url: row.url,
-  types: row.types === null ? null : (JSON.parse(row.types) as string[]),
-  enabled: row.enabled === 1,
-  disabledReason: row.disabled_reason,
-  createdAt: isoTime(row.created_at),
-  updatedAt: isoTime(row.updated_at),
-});
+/** What deliveries change, and the end of a secret that was replaced. */
+const VOLATILE = ['failures', 'paused_until', 'previous_secret', 'previous_until'];
+
+export const toWebhook = (row: WebhookRow): Webhook =>
+  versioned(
+    {
+      id: row.id,
+      ownerId: row.user_id,
+      url: row.url,
+      types: row.types === null ? null : (JSON.parse(row.types) as string[]),
+      enabled: row.enabled === 1,
+      disabledReason: row.disabled_reason,
+      createdAt: isoTime(row.created_at),
+      updatedAt: isoTime(row.updated_at),
+    },
+    row,
+    VOLATILE,
+  );
 
 export const toDelivery = (row: WebhookDeliveryRow): Delivery => ({
   id: row.id,

@@ -2,6 +2,7 @@ import type { Caller } from '../../access/caller.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
+import { toAgent } from './agent.ts';
 import { getAgentRow } from './store.ts';
 
 /**
@@ -10,7 +11,8 @@ import { getAgentRow } from './store.ts';
  */
 export async function revokeAgent(platform: Platform, caller: Caller, id: string, reason = 'revoked'): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
-    await getAgentRow(change.db, await caller.reauthorize(change.db), id);
+    const row = await getAgentRow(change.db, await caller.reauthorize(change.db), id);
+    caller.assertUnchanged?.(toAgent(row, change.now));
     await revokeAgents(change, [id], reason);
   });
 }

@@ -19,6 +19,7 @@ export async function rotateAgent(platform: Platform, caller: Caller, id: string
     const { db, now } = change;
     const row = await getChangeableAgent(db, await caller.reauthorize(db), id);
     await assertMayChange(platform, db, caller.principal, row, now);
+    caller.assertUnchanged?.(toAgent(row, now));
     const after: AgentRow = { ...row, token_hash: secretHash(token), updated_at: now, policy_epoch: change.epoch };
     change.invalidate();
     await db
@@ -27,7 +28,7 @@ export async function rotateAgent(platform: Platform, caller: Caller, id: string
       .where('id', '=', id)
       .execute();
     change.emit({ type: 'agent.rotated', agentId: id, userId: row.owner_id, data: { agentId: id } });
-    return { ...toAgent(after, now), token };
+    return Object.assign(toAgent(after, now), { token });
   });
 }
 

@@ -31,6 +31,7 @@ export async function updateAgent(platform: Platform, caller: Caller, id: string
     const { db, now } = change;
     const row = await getChangeableAgent(db, await caller.reauthorize(db), id);
     await assertMayChange(platform, db, caller.principal, row, now);
+    caller.assertUnchanged?.(toAgent(row, now));
     if (input.permissions) {
       await assertMayGrant(platform, db, caller.principal, input.permissions);
       assertKeepsConstraints(caller.principal, permissionsOf(row), input.permissions);

@@ -1,19 +1,24 @@
 import { isoTime } from '../../kernel/clock.ts';
+import { versioned } from '../../kernel/entity-tag.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { Db, McpServerRow } from '../../storage/index.ts';
 import { McpErrors } from './errors.ts';
 import { MAX_SERVERS, type McpServer } from './schema.ts';
 
-export const toServer = (row: McpServerRow): McpServer => ({
-  id: row.id,
-  name: row.name,
-  endpoint: row.endpoint,
-  tools: JSON.parse(row.tools) as string[],
-  authRequired: row.auth_required === 1,
-  ...(row.rpm === null ? {} : { rateLimit: { rpm: row.rpm } }),
-  createdAt: isoTime(row.created_at),
-  updatedAt: isoTime(row.updated_at),
-});
+export const toServer = (row: McpServerRow): McpServer =>
+  versioned(
+    {
+      id: row.id,
+      name: row.name,
+      endpoint: row.endpoint,
+      tools: JSON.parse(row.tools) as string[],
+      authRequired: row.auth_required === 1,
+      ...(row.rpm === null ? {} : { rateLimit: { rpm: row.rpm } }),
+      createdAt: isoTime(row.created_at),
+      updatedAt: isoTime(row.updated_at),
+    },
+    row,
+  );
 
 /** 404 MCP_SERVER_NOT_FOUND. */
 export async function findServer(db: Db, id: string): Promise<McpServerRow> {

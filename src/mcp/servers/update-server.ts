@@ -17,6 +17,7 @@ export async function updateServer(
     const { db, now } = change;
     await caller.reauthorize(db);
     const row = await findServer(db, id);
+    caller.assertUnchanged?.(toServer(row));
     if (input.name !== undefined && input.name !== row.name && (await findServerByName(db, input.name)))
       throw McpErrors.MCP_SERVER_NAME_IN_USE({ details: { path: 'name' } });
     const after: McpServerRow = {
@@ -46,6 +47,7 @@ export async function removeServer(platform: Platform, caller: Changer, id: stri
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
     const row = await findServer(change.db, id);
+    caller.assertUnchanged?.(toServer(row));
     await change.db.deleteFrom('mcp_servers').where('id', '=', id).execute();
     change.invalidate();
     const data = { serverId: id, name: row.name };

@@ -1,4 +1,5 @@
 import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
+import { versioned } from '../../kernel/entity-tag.ts';
 import { type Database, type Db, type OAuthClientRow, prepared } from '../../storage/index.ts';
 import { ClientErrors } from '../errors.ts';
 
@@ -93,9 +94,14 @@ function hostOf(uri: string): string {
 }
 
 /** Returns the registration with the fields that only administrators see. */
-export const toClientRecord = (row: OAuthClientRow) => ({
-  ...toRegistration(row),
-  origin: row.origin,
-  created_at: isoTime(row.created_at),
-  last_used_at: row.last_used_at === null ? null : isoTime(row.last_used_at),
-});
+export const toClientRecord = (row: OAuthClientRow) =>
+  versioned(
+    {
+      ...toRegistration(row),
+      origin: row.origin,
+      created_at: isoTime(row.created_at),
+      last_used_at: row.last_used_at === null ? null : isoTime(row.last_used_at),
+    },
+    row,
+    ['last_used_at'],
+  );

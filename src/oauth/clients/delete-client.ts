@@ -1,11 +1,12 @@
 import type { Changer } from '../../access/caller.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
+import { versioned } from '../../kernel/entity-tag.ts';
 import type { Platform } from '../../platform.ts';
 import type { OAuthClientRow } from '../../storage/index.ts';
 import { revokeUnusedAgents } from '../consent/consent-agent.ts';
 import { deleteExpiredForms } from '../consent/consent-form.ts';
 import { endGrants } from '../consent/grants.ts';
-import { getClientRow, toSummary } from './client.ts';
+import { getClientRow, toClientRecord, toSummary } from './client.ts';
 import { isDocumentId } from './metadata-document.ts';
 
 /** Returns a page of clients, newest first. */
@@ -35,6 +36,7 @@ export async function deleteClient(platform: Platform, caller: Changer, id: stri
           .executeTakeFirst()
       : undefined;
     const row = granted ? undefined : await getClientRow(db, id);
+    caller.assertUnchanged?.(row ? toClientRecord(row) : versioned({}, { id }));
     await endGrants(change, 'client_id', [id], 'client-deleted');
     await revokeUnusedAgents(change, id, 'client-deleted');
     for (const table of ['oauth_consents', 'oauth_codes', 'oauth_client_agents'] as const)

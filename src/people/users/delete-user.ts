@@ -14,6 +14,7 @@ export async function deleteUser(platform: Platform, caller: Changer, id: string
     const { db, now } = change;
     await caller.reauthorize(db);
     const user = await getUserRow(db, id);
+    caller.assertUnchanged?.(toUser(user));
     if (user.role === 'admin') await assertAnotherAdmin(db, id);
     change.invalidate();
     await revokeInvitesBy(change, id);

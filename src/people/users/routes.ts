@@ -132,6 +132,7 @@ export const userRoutes = [
     path: '/users/:id',
     summary: 'Get a user',
     access: 'admin',
+    versioned: true,
     params: idParams,
     responses: { 200: User },
     errors: [USER_NOT_FOUND],
@@ -145,6 +146,7 @@ export const userRoutes = [
       "Takes effect with the user's next request. With the tenant, the user's agents move too, and their " +
       'delegations from and to agents of other owners end.',
     access: 'admin',
+    versioned: true,
     params: idParams,
     body: UpdateUser,
     responses: { 200: User },
@@ -156,6 +158,7 @@ export const userRoutes = [
         {
           reauthorize: call.body.role === undefined ? call.reauthorize : withRecentProof(platform, call),
           actor: call.actor,
+          assertUnchanged: call.assertUnchanged,
         },
         call.params.id,
         call.body,
@@ -168,6 +171,7 @@ export const userRoutes = [
     summary: 'Delete a user',
     description: "Ends the user's sessions and API tokens and revokes their agents. Audit entries remain.",
     access: 'admin',
+    versioned: true,
     params: idParams,
     responses: { 204: null },
     errors: [USER_NOT_FOUND, LAST_ADMIN],

@@ -1,6 +1,7 @@
 import type { Owners } from '../../access/owners.ts';
 import type { UserPrincipal } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import { versioned } from '../../kernel/entity-tag.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
@@ -8,17 +9,25 @@ import { emailKey } from './email.ts';
 import { UserErrors } from './errors.ts';
 import { isUserId, type User, type UserFilter } from './schema.ts';
 
-export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash'>): User => ({
-  id: row.id,
-  email: row.email,
-  name: row.name,
-  role: row.role,
-  emailVerified: row.email_verified === 1,
-  twoFactorEnabled: row.two_factor_enabled === 1,
-  tenantId: row.tenant_id,
-  createdAt: isoTime(row.created_at),
-  updatedAt: isoTime(row.updated_at),
-});
+/** What only the person changes, and nobody is shown. */
+const VOLATILE = ['email_key', 'password_hash'];
+
+export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash'>): User =>
+  versioned(
+    {
+      id: row.id,
+      email: row.email,
+      name: row.name,
+      role: row.role,
+      emailVerified: row.email_verified === 1,
+      twoFactorEnabled: row.two_factor_enabled === 1,
+      tenantId: row.tenant_id,
+      createdAt: isoTime(row.created_at),
+      updatedAt: isoTime(row.updated_at),
+    },
+    row,
+    VOLATILE,
+  );
 
 export interface NewUser {
   readonly email: string;

@@ -17,6 +17,7 @@ export async function updateUser(platform: Platform, caller: Changer, id: string
     const { db, now } = change;
     await caller.reauthorize(db);
     const before = await getUserRow(db, id);
+    caller.assertUnchanged?.(toUser(before));
     const after: UserRow = { ...before, updated_at: now };
     if (input.name !== undefined) after.name = input.name;
     if (input.role !== undefined) after.role = input.role;

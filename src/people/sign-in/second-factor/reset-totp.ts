@@ -1,6 +1,6 @@
 import type { Changer } from '../../../access/caller.ts';
 import type { Platform } from '../../../platform.ts';
-import { findUser, UserErrors } from '../../users/index.ts';
+import { findUser, toUser, UserErrors } from '../../users/index.ts';
 import { endSecondFactor } from './store.ts';
 
 /**
@@ -10,7 +10,9 @@ import { endSecondFactor } from './store.ts';
 export async function resetTotp(platform: Platform, caller: Changer, userId: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
-    if (!(await findUser(change.db, userId))) throw UserErrors.USER_NOT_FOUND();
+    const user = await findUser(change.db, userId);
+    if (!user) throw UserErrors.USER_NOT_FOUND();
+    caller.assertUnchanged?.(toUser(user));
     await endSecondFactor(change, userId);
   });
 }

@@ -118,11 +118,17 @@ export const secondFactorRoutes = [
     summary: 'Switch the second factor of a user off',
     description: 'For a user who has lost both the authenticator app and the backup codes.',
     access: 'admin',
+    versioned: true,
     params: z.object({ id: z.string() }),
     responses: { 204: null },
     errors: [UserErrors.USER_NOT_FOUND, SessionErrors.REAUTHENTICATION_REQUIRED],
     handle: async (call, platform) => {
-      await resetTotp(platform, { reauthorize: withRecentProof(platform, call), actor: call.actor }, call.params.id);
+      const { actor, assertUnchanged } = call;
+      await resetTotp(
+        platform,
+        { reauthorize: withRecentProof(platform, call), actor, assertUnchanged },
+        call.params.id,
+      );
       return { status: 204 };
     },
   }),

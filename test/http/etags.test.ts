@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { distinctRoutes } from '../support/endpoints.ts';
+import { createTestService, type TestService } from '../support/service.ts';
+import { matrix } from './matrix.cases.ts';
+import { budget, client, mcpServer, newScene, webhook } from './matrix.scene.ts';
+
+const TRUSTED = 'https://console.example';
+
+let service: Promise<TestService> | undefined;
+const shared = (): Promise<TestService> =>
+  (service ??= createTestService({
+    lasting: true,
+    config: { webhooks: { allowPrivateNetworks: true }, http: { trustedOrigins: [TRUSTED] } },
+  }));
+
+const etagOf = async (t: TestService, path: string, as: { token: string }): Promise<string> => {
+  const r = await t.call('GET', path, { as });
+  expect(r.status).toBe(200);
+  return r.headers.get('etag') as string;
+};
+const ifMatch = (value: string) => ({ headers: { 'if-match': value } });
+
+/** Requests below a resource that change something other than the resource itself. */
+const OF_SOMETHING_ELSE = [
+  'POST /agents/:id/permissions/filter',
+  'DELETE /users/:id/sessions',
+  'DELETE /users/:id/sessions/:sid',
+  'POST /webhooks/:id/test',
+];
+
+describe('versions of resources', () => {
+  it('are declared by each resource, and by each request that changes one', async () => {
+    const t = await shared();
+    const routes = distinctRoutes(t.legate.platform.config).map(({ route }) => route);
+    const resources = routes.filter((r) => r.versioned && r.method === 'GET').map((r) => r.path);
+    expect(resources.sort()).toEqual(
+      ['/agents/:id', '/budgets/:id', '/mcp/servers/:id', '/oauth/clients/:id', '/users/:id', '/webhooks/:id'].sort(),
+    );
+    const changing = routes
+      .filter((r) => r.method !== 'GET' && resources.some((path) => r.path === path || r.path.startsWith(`${path}/`)))
+      .filter((r) => !r.versioned)
+      .map((r) => `${r.method} ${r.path}`);
+    expect(changing.filter((name) => !OF_SOMETHING_ELSE.includes(name))).toEqual([]);
+    const document = (await t.call('GET', '/openapi.json')).body;
+    expect(document.paths['/agents/{id}'].get.responses['200'].headers).toHaveProperty('ETag');
+    expect(document.paths['/agents/{id}'].patch.parameters.map((p: { name: string }) => p.name)).toContain('If-Match');
+    expect(document.paths['/agents/{id}'].patch.responses).toHaveProperty('412');
+  });
+
+  const versioned = Object.keys(matrix).filter(
+    (name) =>
+      !name.startsWith('GET ') &&
+      /^\w+ \/(agents|budgets|mcp\/servers|oauth\/clients|users|webhooks)\/:id(\/rotate|\/second-factor)?$/.test(name),
+  );
+  it.each(versioned)('%s changes the version that it names, and no other', async (name) => {
+    const t = await shared();
+    const s = await newScene(t);
+    const admin = await t.admin();
+    const [method, template] = name.split(' ') as [string, string];
+    const row = matrix[name];
+    const { path, body } = (await row?.target(s)) ?? { path: '' };
+    const resource = path
+      .split('/')
+      .slice(0, template.split('/').indexOf(':id') + 1)
+      .join('/');
+    const send = (as: { token: string }, tag: string) =>
+      t.call(method, path, { as, ...(body === undefined ? {} : { body }), ...ifMatch(tag) });
+    const before = await etagOf(t, resource, admin);
+    expect(before).toMatch(/^"[\w-]{27}"$/);
+    const refused = await send(admin, '"another"');
+    expect([refused.status, refused.body.error.code]).toEqual([412, 'PRECONDITION_FAILED']);
+    expect(await etagOf(t, resource, admin)).toBe(before);
+    // Who may not change it learns nothing of its version.
+    expect((await send(await t.user(), '"another"')).status).toBe(row?.want.anotherUser ?? 403);
+    expect((await send(await t.user({ role: 'auditor' }), before)).status).toBe(403);
+    const done = await send(admin, before);
+    expect(done.status).toBe(row?.want.admin);
+    const after = await t.call('GET', resource, { as: admin });
+    if (done.status === 200) expect(done.headers.get('etag')).toBe(after.headers.get('etag'));
+    // A second factor that was not set up is switched off without a change.
+    if (!name.endsWith('second-factor'))
+      expect((await send(admin, before)).status).toBe(after.status === 404 ? 404 : 412);
+  });
+
+  it.each([
+    ['agents', async (s: Awaited<ReturnType<typeof newScene>>) => s.agent.id, (i: number) => ({ name: `name ${i}` })],
+    ['webhooks', webhook, (i: number) => ({ url: `http://127.0.0.1:9/${i}` })],
+    ['budgets', budget, (i: number) => ({ limit: i + 1 })],
+    ['users', async (s: Awaited<ReturnType<typeof newScene>>) => s.owner.id, (i: number) => ({ name: `name ${i}` })],
+    ['mcp/servers', undefined, (i: number) => ({ tools: [`tool ${i}`] })],
+  ] as const)('of 50 parallel changes of one version of %s exactly one succeeds', async (kind, id, body) => {
+    const t = await shared();
+    const s = await newScene(t);
+    const admin = await t.admin();
+    const made = id ? await id(s) : (await t.legate.mcp.registerServer(mcpServer() as never)).id;
+    const path = `/${kind}/${made}`;
+    const tag = await etagOf(t, path, admin);
+    const all = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => t.call('PATCH', path, { as: admin, body: body(i), ...ifMatch(tag) })),
+    );
+    const won = all.filter((r) => r.status === 200);
+    expect([won.length, all.filter((r) => r.status === 412).length]).toEqual([1, 49]);
+    expect(await etagOf(t, path, admin)).toBe(won[0]?.headers.get('etag'));
+  });
+
+  it('of 50 parallel rotations of one version exactly one succeeds', async () => {
+    const t = await shared();
+    const { owner, agent } = await newScene(t);
+    const tag = await etagOf(t, `/agents/${agent.id}`, owner);
+    const all = await Promise.all(
+      Array.from({ length: 50 }, () => t.call('POST', `/agents/${agent.id}/rotate`, { as: owner, ...ifMatch(tag) })),
+    );
+    expect(all.filter((r) => r.status === 200)).toHaveLength(1);
+    expect(all.filter((r) => r.status === 412)).toHaveLength(49);
+  });
+
+  it('follow RFC 9110, section 13.1.1: *, lists, weak tags, and what is neither', async () => {
+    const t = await shared();
+    const { owner, agent } = await newScene(t);
+    const path = `/agents/${agent.id}`;
+    let count = 0;
+    const patch = async (header: string): Promise<number> =>
+      (await t.call('PATCH', path, { as: owner, body: { name: `n${++count}` }, ...ifMatch(header) })).status;
+    const tag = (): Promise<string> => etagOf(t, path, owner);
+    expect(await patch('*')).toBe(200);
+    expect(await patch(`"a,b" , ${await tag()},, "c"`)).toBe(200);
+    expect(await patch(`"x", "y"`)).toBe(412);
+    expect(await patch(`W/${await tag()}`)).toBe(412);
+    expect(await patch('""')).toBe(412);
+    expect(await patch((await tag()).replaceAll('"', ''))).toBe(400);
+    for (const malformed of ['', ' , ', '"a', 'a"', '"a" "b"', 'w/"a"', '*, "a"', '"a"x', `"${'a'.repeat(5000)}`])
+      expect([malformed, await patch(malformed)]).toEqual([malformed, 400]);
+    const missing = await t.call('PATCH', `/agents/agt_${'0'.repeat(26)}`, { as: owner, body: {}, ...ifMatch('*') });
+    expect(missing.status).toBe(404);
+  });
+
+  it('stay the same while the resource is only used', async () => {
+    const t = await shared();
+    const s = await newScene(t);
+    const admin = await t.admin();
+    const db = t.legate.platform.database.write;
+    const [budgetId, clientId, webhookId] = [await budget(s), await client(s), await webhook(s)];
+    const paths = [
+      `/agents/${s.agent.id}`,
+      `/budgets/${budgetId}`,
+      `/oauth/clients/${clientId}`,
+      `/webhooks/${webhookId}`,
+    ];
+    const tags = () => Promise.all(paths.map((path) => etagOf(t, path, admin)));
+    const before = await tags();
+    await t.authorize(s.agent, { action: 'read', resource: 'db:x' });
+    await db.updateTable('oauth_clients').set({ last_used_at: 5 }).where('id', '=', clientId).execute();
+    await db.updateTable('webhooks').set({ failures: 3, paused_until: 5 }).where('id', '=', webhookId).execute();
+    expect((await t.call('GET', `/budgets/${budgetId}`, { as: admin })).body.used).toBe(1);
+    expect(await tags()).toEqual(before);
+  });
+
+  it('tell apart a change and its reversal within one millisecond only where something differs', async () => {
+    const t = await shared();
+    const { owner, agent } = await newScene(t);
+    const path = `/agents/${agent.id}`;
+    const first = await etagOf(t, path, owner);
+    await t.call('POST', `${path}/rotate`, { as: owner });
+    const rotated = await etagOf(t, path, owner);
+    expect(rotated).not.toBe(first);
+    expect((await t.call('DELETE', path, { as: owner, ...ifMatch(first) })).status).toBe(412);
+    expect((await t.call('DELETE', path, { as: owner, ...ifMatch(rotated) })).status).toBe(204);
+    expect(await etagOf(t, path, owner)).not.toBe(rotated);
+  });
+
+  it('are shown to pages of a trusted origin, which may send them', async () => {
+    const t = await shared();
+    const { owner, agent } = await newScene(t);
+    const path = `/agents/${agent.id}`;
+    const read = await t.call('GET', path, { as: owner, headers: { origin: TRUSTED } });
+    expect(read.headers.get('access-control-expose-headers')).toContain('ETag');
+    const asked = await t.call('OPTIONS', path, {
+      headers: {
+        origin: TRUSTED,
+        'access-control-request-method': 'PATCH',
+        'access-control-request-headers': 'if-match',
+      },
+    });
+    expect(asked.headers.get('access-control-allow-headers')).toContain('If-Match');
+  });
+});
