@@ -226,7 +226,7 @@ function externalPrincipal({ userId, role, tenantId }: ExternalUser): Principal 
   if (!text(128).safeParse(userId).success)
     throw new Error('authenticate gave a userId that is not a text of 1 to 128 characters');
   if (role !== undefined && !ROLES.includes(role))
-    throw new Error(`authenticate returned a role that is not one of ${ROLES.join(', ')}`);
+    throw new Error(`authenticate gave a role that is not one of ${ROLES.join(', ')}`);
   return {
     kind: 'user',
     userId,
