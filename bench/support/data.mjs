@@ -121,6 +121,7 @@ export async function fillAudit(databaseUrl, people, rows) {
         ip: '192.0.2.7',
         userAgent: null,
         delegationIds: null,
+        decided: null,
       };
     });
     await store.commit({

@@ -20,6 +20,7 @@ const record: AuditRecord = {
   ip: null,
   userAgent: null,
   delegationIds: null,
+  decided: null,
 };
 
 /** Counts one call under KEY and records it. */

@@ -26,6 +26,8 @@ export interface AuditRecord {
   readonly userAgent: string | null;
   /** JSON array, or null. */
   readonly delegationIds: string | null;
+  /** What decided and who asked, as `writeDecided` writes it, or null. */
+  readonly decided: string | null;
 }
 
 /** An event other than a decision, as a change emits it. */

@@ -11,6 +11,7 @@
  */
 export type { Change, Reaction } from './change.ts';
 export { changedFields } from './changed-fields.ts';
+export { type AskedBy, askedByOf, type Decided, readDecided, writeDecided } from './decided.ts';
 export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './decision.ts';
 export type { AuditRecord, Commit, NewEvent } from './entry.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';

@@ -18,15 +18,16 @@ export class PostgresBatchStore implements BatchStore {
       counters: `select key, hour, used from ${p}counters where key = any($1::text[])`,
       append: `with rows as (
           insert into ${p}stream_events (seq, id, type, timestamp, agent_id, user_id, action, resource, result,
-            reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids)
+            reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids, decided)
           select $1::bigint + r.at - 1, r.id, 'audit', $2::bigint, r.agent_id, r.user_id, r.action, r.resource,
-            r.result, r.reason, r.duration_ms, r.tokens_cost, r.parameters, r.ip, r.user_agent, r.delegation_ids
+            r.result, r.reason, r.duration_ms, r.tokens_cost, r.parameters, r.ip, r.user_agent, r.delegation_ids,
+            r.decided
           from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
-            $12::float8[], $13::float8[], $14::text[], $15::text[], $16::text[], $17::text[])
+            $12::float8[], $13::float8[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[])
             with ordinality as r(id, agent_id, user_id, action, resource, result, reason, duration_ms, tokens_cost,
-              parameters, ip, user_agent, delegation_ids, at)
+              parameters, ip, user_agent, delegation_ids, decided, at)
         ), counted as (
-          insert into ${p}counters (key, hour, used) select * from unnest($18::text[], $19::bigint[], $20::bigint[])
+          insert into ${p}counters (key, hour, used) select * from unnest($19::text[], $20::bigint[], $21::bigint[])
           on conflict (key) do update set hour = excluded.hour, used = excluded.used
         )
         update ${p}head set seq = $3::bigint, clock = $2::bigint, writer = $4::text where id = 1`,
@@ -76,6 +77,7 @@ export class PostgresBatchStore implements BatchStore {
         records.map((r) => r.ip),
         records.map((r) => r.userAgent),
         records.map((r) => r.delegationIds),
+        records.map((r) => r.decided),
         counters.map((c) => c.key),
         counters.map((c) => c.hour),
         counters.map((c) => c.used),

@@ -257,6 +257,7 @@ const COLUMNS = [
   'delegation_ids',
   'data',
   'change',
+  'decided',
 ] as const satisfies readonly (keyof StreamEventRow)[];
 type Columns = ValuesOf<typeof COLUMNS>;
 type ValuesOf<Names extends readonly (keyof StreamEventRow)[]> = {
@@ -284,6 +285,7 @@ function toRow(columns: Columns): StreamEventRow {
     delegation_ids,
     data,
     change,
+    decided,
   ] = columns;
   return {
     seq,
@@ -304,5 +306,6 @@ function toRow(columns: Columns): StreamEventRow {
     delegation_ids,
     data,
     change,
+    decided,
   };
 }

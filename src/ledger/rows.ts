@@ -1,6 +1,7 @@
 import { chunk } from '../kernel/chunk.ts';
 import { newId } from '../kernel/ids.ts';
-import type { Db, StreamEventRow } from '../storage/index.ts';
+import type { ChangeRow, Db, StreamEventRow } from '../storage/index.ts';
+import { changeRow, isChange, subjectsOf } from './changes.ts';
 import type { ActedEvent, AuditRecord, Commit, CommittedEvent } from './entry.ts';
 import type { EventType } from './event-types.ts';
 
@@ -15,6 +16,7 @@ const NO_AUDIT = {
   ip: null,
   user_agent: null,
   delegation_ids: null,
+  decided: null,
 } as const;
 
 const auditRow = (r: AuditRecord, seq: number, timestamp: number): StreamEventRow => ({
@@ -36,6 +38,7 @@ const auditRow = (r: AuditRecord, seq: number, timestamp: number): StreamEventRo
   delegation_ids: r.delegationIds,
   data: null,
   change: null,
+  decided: r.decided,
 });
 
 /** The columns of an event; the others are null. */
@@ -80,10 +83,26 @@ export async function append(
     ROWS_AT_ONCE,
   ))
     await insert.values(rows).execute();
-  for (const rows of chunk(
-    committed.map((event, i) => eventColumns(event, firstSeq + records.length + i, now)),
-    ROWS_AT_ONCE,
-  ))
-    await insert.values(rows).execute();
+  const rows = committed.map((event, i) => eventColumns(event, firstSeq + records.length + i, now));
+  for (const some of chunk(rows, ROWS_AT_ONCE)) await insert.values(some).execute();
+  await appendChanges(db, committed, rows);
   return committed;
+}
+
+/** Keeps the events that are changes, and what they are about, for GET /changes. */
+async function appendChanges(
+  db: Db,
+  events: readonly CommittedEvent[],
+  rows: readonly ReturnType<typeof eventColumns>[],
+): Promise<void> {
+  const changes: ChangeRow[] = [];
+  const subjects: { subject: string; seq: number }[] = [];
+  for (const [i, event] of events.entries()) {
+    if (!isChange(event.type)) continue;
+    const row = rows[i] as ReturnType<typeof eventColumns>;
+    changes.push(changeRow(event, row, row.seq, row.timestamp));
+    for (const subject of subjectsOf(event)) subjects.push({ subject, seq: row.seq });
+  }
+  for (const some of chunk(changes, ROWS_AT_ONCE)) await db.insertInto('changes').values(some).execute();
+  for (const some of chunk(subjects, ROWS_AT_ONCE)) await db.insertInto('change_subjects').values(some).execute();
 }

@@ -22,6 +22,7 @@ import { delegationLimits } from './migrations/0020-delegation-limits.ts';
 import { makersOfAgents } from './migrations/0021-makers-of-agents.ts';
 import { attempts } from './migrations/0024-attempts.ts';
 import { actors } from './migrations/0025-actors.ts';
+import { history } from './migrations/0030-history.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -53,6 +54,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0021-makers-of-agents': makersOfAgents,
   '0024-attempts': attempts,
   '0025-actors': actors,
+  '0030-history': history,
 };
 
 export interface SchemaState {

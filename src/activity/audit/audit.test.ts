@@ -71,6 +71,7 @@ describe('GET /audit', () => {
         ip: '192.0.2.9',
         userAgent: 'Robot/1',
         seq: 3,
+        permission: { resource: expect.any(String), source: { type: 'own' } },
       },
     ]);
     expect((await w.t.call('GET', `/audit/${r.body.auditId}`, { as: w.a })).body.id).toBe(r.body.auditId);

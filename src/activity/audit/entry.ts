@@ -1,9 +1,11 @@
 import { isoTime } from '../../kernel/clock.ts';
+import { readDecided } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import type { AuditEntry } from './schema.ts';
 
 /** The audit entry that a row of the ledger is. */
 export const toEntry = (row: StreamEventRow): AuditEntry => ({
+  ...circumstancesOf(row),
   id: row.id,
   agentId: row.agent_id ?? '',
   userId: row.user_id ?? '',
@@ -21,11 +23,39 @@ export const toEntry = (row: StreamEventRow): AuditEntry => ({
   seq: row.seq,
 });
 
+type Circumstances = Pick<AuditEntry, 'askedBy' | 'approvalId' | 'permission'>;
+
+/** Who asked, which approval was used, and which permission decided (contract 17.4). */
+function circumstancesOf({ decided, delegation_ids }: StreamEventRow): Circumstances {
+  if (decided === null) return {};
+  const { askedBy, approvalId, pattern, chain } = readDecided(decided);
+  const delegationIds = chain ?? (delegation_ids === null ? undefined : (JSON.parse(delegation_ids) as string[]));
+  return {
+    ...(askedBy ? { askedBy } : {}),
+    ...(approvalId === undefined ? {} : { approvalId }),
+    ...(pattern === undefined
+      ? {}
+      : {
+          permission: {
+            resource: pattern,
+            source: delegationIds ? { type: 'delegation', delegationIds: [...delegationIds] } : { type: 'own' },
+          },
+        }),
+  };
+}
+
+/** The same as members of a JSON object, after others. */
+function circumstancesText(row: StreamEventRow): string {
+  if (row.decided === null) return '';
+  const members = JSON.stringify(circumstancesOf(row)).slice(1, -1);
+  return members === '' ? '' : `,${members}`;
+}
+
 const text = (value: string | null): string => (value === null ? 'null' : JSON.stringify(value));
 
 /** The same entry as JSON text, without taking apart what is stored as JSON: the way of exports. */
 export const toJsonText = (row: StreamEventRow): string =>
-  `{"id":"${row.id}","agentId":${text(row.agent_id)},"userId":${text(row.user_id)},"action":${text(row.action)},"resource":${text(row.resource)},"parameters":${row.parameters ?? '{}'},"result":"${row.result}","durationMs":${row.duration_ms ?? 0},"tokensCost":${row.tokens_cost ?? 0},"timestamp":"${isoTime(row.timestamp)}","reason":${text(row.reason)},"delegationIds":${row.delegation_ids ?? '[]'},"ip":${text(row.ip)},"userAgent":${text(row.user_agent)},"seq":${row.seq}}`;
+  `{"id":"${row.id}","agentId":${text(row.agent_id)},"userId":${text(row.user_id)},"action":${text(row.action)},"resource":${text(row.resource)},"parameters":${row.parameters ?? '{}'},"result":"${row.result}","durationMs":${row.duration_ms ?? 0},"tokensCost":${row.tokens_cost ?? 0},"timestamp":"${isoTime(row.timestamp)}","reason":${text(row.reason)},"delegationIds":${row.delegation_ids ?? '[]'},"ip":${text(row.ip)},"userAgent":${text(row.user_agent)},"seq":${row.seq}${circumstancesText(row)}}`;
 
 /** Contract 8: exactly these columns in this order. */
 export const CSV_HEADER =

@@ -1,7 +1,19 @@
 import { z } from 'zod';
+import { ACTOR_KINDS } from '../../access/actor.ts';
 import { OwnerFilter } from '../../access/owner-filter.ts';
-import { DecisionTrace } from '../../authorization/permissions/index.ts';
+import { DecisionTrace, PermissionSource } from '../../authorization/permissions/index.ts';
 import { isoMoment, isoTimestamp, storedObject, text } from '../../kernel/json.ts';
+
+/** Contract 17.4. */
+const AskedBy = z
+  .object({
+    kind: z.enum(ACTOR_KINDS),
+    id: z.string().nullable(),
+    userId: z.string().optional(),
+    clientId: z.string().optional(),
+    grantId: z.string().optional(),
+  })
+  .meta({ id: 'AskedBy', description: 'Who asked for the decision. Absent: the agent itself, by its own token.' });
 
 /** Specification 2.5 and contract 8. */
 export const AuditEntry = z
@@ -23,6 +35,12 @@ export const AuditEntry = z
     ip: z.string().nullable(),
     userAgent: z.string().nullable(),
     seq: z.int(),
+    askedBy: AskedBy.optional(),
+    approvalId: z.string().optional().meta({ description: 'The approval that this call used.' }),
+    permission: z
+      .object({ resource: z.string(), source: PermissionSource })
+      .optional()
+      .meta({ description: 'The entry of the agent that allowed the call or whose constraint refused it.' }),
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.output<typeof AuditEntry>;

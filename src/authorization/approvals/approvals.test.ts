@@ -283,6 +283,7 @@ describe('the audit log of an approval', () => {
       ip: null,
       userAgent: null,
       seq: asked.seq + 2,
+      askedBy: { kind: 'apiToken', id: expect.stringMatching(/^tok_/), userId: w.owner.id },
     });
     const second = await request(w);
     await w.t.call('POST', `/approvals/${second.approvalId}/deny`, { as: await w.t.admin() });

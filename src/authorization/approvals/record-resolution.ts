@@ -16,7 +16,7 @@ export async function recordResolution(
     .set({ status, resolved_at, resolved_by, note, expires_at })
     .where('id', '=', id)
     .execute();
-  change.record(approvalStep(row, status, change.now, platform.redactedKeys));
+  change.record(approvalStep(row, status, change.now, platform.redactedKeys, change.actor));
   change.emit({
     type: 'approval.resolved',
     agentId,

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
+import type { Actor } from '../../access/actor.ts';
 import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
 import { redact } from '../../kernel/redact.ts';
-import type { AuditRecord, NewEvent } from '../../ledger/index.ts';
+import { type AuditRecord, askedByOf, type NewEvent, writeDecided } from '../../ledger/index.ts';
 import type { ApprovalRow, Db } from '../../storage/index.ts';
 
 /** The approval of one exact call, as one batch sees it. Decisions of the batch that request or use it change it. */
@@ -59,6 +60,7 @@ export function approvalStep(
   step: ApprovalStep,
   now: number,
   redacted: ReadonlySet<string>,
+  by: Actor,
 ): AuditRecord {
   const { action, reason } = APPROVAL_STEPS[step];
   const { id: approvalId, audit_id: auditId, resolved_by: resolvedBy, note } = row;
@@ -78,6 +80,7 @@ export function approvalStep(
     ip: null,
     userAgent: null,
     delegationIds: null,
+    decided: writeDecided({ askedBy: askedByOf(by) }),
   };
 }
 

@@ -13,6 +13,9 @@ const CHARS_PER_FORM = 16;
 
 const HEAVY_CHARS = 4096;
 
+/** Results that are kept of one decision. Beyond them, a recorded call is matched by its redacted arguments. */
+const MAX_RESULTS = 1000;
+
 /** An argument name that is a plain identifier and so is not matched against the patterns. */
 const PLAIN_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const isPlainName = (key: string): boolean => PLAIN_NAME.test(key) && !key.includes('..');
@@ -32,10 +35,21 @@ export class CallFacts {
   /** Lists of patterns matched in the current pass, and their cost in steps. */
   #charged: Set<readonly Glob[]> | undefined;
   #steps = 0;
+  /** Results of the argument patterns in the current pass, `1` or `0` each. */
+  #results = '';
+  /** Results to repeat, for a recorded call whose arguments were redacted. */
+  readonly #recorded: string | undefined;
 
-  constructor(ip: string | null, args: Record<string, unknown> | undefined) {
+  /** @param recorded what `results` was when the call was decided */
+  constructor(ip: string | null, args: Record<string, unknown> | undefined, recorded?: string) {
     this.ip = ip;
     this.#arguments = args;
+    this.#recorded = recorded;
+  }
+
+  /** Results of the argument patterns since `begin`, in the order of evaluation. */
+  get results(): string {
+    return this.#results;
   }
 
   /** Whether the arguments are so large that matching patterns takes noticeable time. */
@@ -45,9 +59,10 @@ export class CallFacts {
     return this.#chars > HEAVY_CHARS;
   }
 
-  /** Starts a decision: resets its budget of steps, so that the answer does not depend on what was evaluated before. */
+  /** Starts a decision: resets its steps and results, so that neither depends on what was evaluated before. */
   begin(): void {
-    if (this.#steps === 0) return;
+    if (this.#steps === 0 && this.#results === '') return;
+    this.#results = '';
     this.#steps = 0;
     this.#charged?.clear();
   }
@@ -64,6 +79,14 @@ export class CallFacts {
    * name does too. Returns false beyond {@link MAX_ARGUMENT_STEPS}.
    */
   argumentsMatch(patterns: readonly Glob[]): boolean {
+    const recorded = this.#recorded?.[this.#results.length];
+    const matched = recorded === undefined ? this.#match(patterns) : recorded === '1';
+    if (recorded !== undefined) (this.#matched ??= new Map()).set(patterns, matched);
+    if (this.#results.length < MAX_RESULTS) this.#results += matched ? '1' : '0';
+    return matched;
+  }
+
+  #match(patterns: readonly Glob[]): boolean {
     const texts = (this.#texts ??= this.#collect());
     this.#charged ??= new Set();
     if (!this.#charged.has(patterns)) {

@@ -60,6 +60,10 @@ export interface Refusal {
   readonly resetAt?: number;
   /** The budget or MCP server whose limit refused a call that permissions allow. */
   readonly by?: string;
+  /** The entry whose constraint refused, its own or that of an entry above it. */
+  readonly entry?: CompiledEntry;
+  /** For a received entry: the result of its source. */
+  readonly above?: Decision | undefined;
 }
 export interface Permit {
   readonly allowed: true;
@@ -70,7 +74,6 @@ export interface Permit {
 }
 export type Decision = Permit | Refusal;
 
-const APPROVAL_REQUIRED: Refusal = { allowed: false, reason: 'APPROVAL_REQUIRED' };
 const NO_PERMISSION: Refusal = { allowed: false, reason: 'NO_PERMISSION' };
 const NONE: readonly string[] = [];
 
@@ -105,11 +108,12 @@ export function neededApproval(permit: Permit): boolean {
   return false;
 }
 
-/** Returns the delegations of the chain that allowed, from the root to the agent. */
-export function delegationsOf(permit: Permit): readonly string[] {
-  if (!permit.above) return NONE;
+/** Returns the delegations of the chain that allowed or refused, from the root to the agent. */
+export function delegationsOf(decision: Decision): readonly string[] {
+  if (!decision.entry?.link) return NONE;
   const ids: string[] = [];
-  for (let at: Permit | undefined = permit; at; at = at.above) if (at.entry.link) ids.push(at.entry.link.delegationId);
+  for (let at: Decision | undefined = decision; at; at = at.above)
+    if (at.entry?.link) ids.push(at.entry.link.delegationId);
   return ids.reverse();
 }
 
@@ -176,17 +180,25 @@ export class DecisionWalk extends ChainWalk<Decision, DecisionState> {
     }
     // Every link must hold. Of those that do not, conditions are named before caps, which are taken last.
     const unmet = entry.conditions && unmetCondition(entry.conditions, this.ask);
-    if (unmet) return { allowed: false, reason: unmet };
+    if (unmet) return { allowed: false, reason: unmet, entry, above };
     if (above && !above.allowed && above.reason !== 'RATE_LIMITED' && above.reason !== 'APPROVAL_REQUIRED')
-      return above;
-    if (entry.requiresApproval && !this.world.approved()) return APPROVAL_REQUIRED;
-    if (above && !above.allowed && above.reason === 'APPROVAL_REQUIRED') return above;
+      return { ...above, entry, above };
+    if (entry.requiresApproval && !this.world.approved())
+      return { allowed: false, reason: 'APPROVAL_REQUIRED', entry, above };
+    if (above && !above.allowed && above.reason === 'APPROVAL_REQUIRED') return { ...above, entry, above };
     const { cap } = entry;
     if (cap) {
       const hour = clockHour(this.ask.now);
       if (this.world.used(cap.counterKey, hour) >= cap.limit)
-        return { allowed: false, reason: 'RATE_LIMITED', limit: cap.limit, resetAt: (hour + 1) * HOUR_MS };
+        return {
+          allowed: false,
+          reason: 'RATE_LIMITED',
+          limit: cap.limit,
+          resetAt: (hour + 1) * HOUR_MS,
+          entry,
+          above,
+        };
     }
-    return above && !above.allowed ? above : { allowed: true, entry, above };
+    return above && !above.allowed ? { ...above, entry, above } : { allowed: true, entry, above };
   }
 }

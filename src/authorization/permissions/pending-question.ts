@@ -1,13 +1,11 @@
 import { type Actor, actorOf, application } from '../../access/actor.ts';
 import { actingAgent, type Principal } from '../../access/principal.ts';
 import { clockHour } from '../../kernel/clock.ts';
-import { CommonErrors, invalidCredential } from '../../kernel/errors.ts';
 import { isId, newId } from '../../kernel/ids.ts';
 import { redact } from '../../kernel/redact.ts';
 import type { AuditRecord, BatchContext, Lacking, Need, Outcome, PendingDecision } from '../../ledger/index.ts';
 import type { GatedCall, GateResult, Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
-import { agentStatus } from '../agents/agent-state.ts';
 import { AgentErrors } from '../agents/errors.ts';
 import {
   type ApprovalState,
@@ -32,7 +30,9 @@ import {
   neededApproval,
 } from './decide.ts';
 import { explain } from './explain.ts';
-import { mayUseOwnResource } from './own-resources.ts';
+import { assertMayAsk } from './may-ask.ts';
+import { askedBy, decidedText, Observations } from './observations.ts';
+import { jsonOfIds, type Recorded, withGateResults } from './outcome.ts';
 import { type Asker, type AuthorizeAnswer, type AuthorizeInput, answerOf } from './question.ts';
 
 const waitingKey = (agentId: string): string => `waiting ${agentId}`;
@@ -41,8 +41,6 @@ const NO_PARAMETERS = '{}';
 const NO_RESULTS: readonly GateResult[] = [];
 /** Maximum length of a chain of delegations that is followed before the question waits for the ledger. */
 const MAX_ROUNDS_AHEAD = 32;
-
-type Recorded = Outcome<AuthorizeAnswer> & { readonly record: AuditRecord };
 
 /** One question, from arrival to its decision in a batch. */
 export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
@@ -186,6 +184,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     this.#assertMayAsk(agent, context.now);
 
     const request = { action: input.action, resource: input.resource, now: context.now, call: this.#call };
+    const observed = new Observations();
     let lacks: Need[] | undefined;
     const lack = (need: Need): void => {
       lacks ??= [];
@@ -195,6 +194,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
       used: (key, hour) => {
         const used = context.counters.used(key, hour);
         if (used === undefined) lack({ counters: [key] });
+        else observed.counter(key, used);
         return used ?? Number.POSITIVE_INFINITY;
       },
       agent: (id) => {
@@ -205,11 +205,14 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
       approved: () => {
         const approval = this.#approval(context);
         if (!approval) lack({ load: (db) => this.#loadApproval(context, db) });
-        return approval?.status === 'approved';
+        const approved = approval?.status === 'approved';
+        if (approved) observed.approval = approval;
+        return approved;
       },
     };
     const permitted = decide(agent, request, state);
     if (lacks) return { lacks };
+    const matched = this.#call.results;
     const gated = this.#checkGates(context, agent, permitted);
     if ('lacks' in gated) return gated;
     const { decision, results } = gated;
@@ -245,6 +248,13 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
       ip: this.#call.ip,
       userAgent: this.#userAgent(),
       delegationIds: chain.length > 0 ? jsonOfIds(chain) : null,
+      decided: decidedText(
+        decision,
+        askedBy(this.#principal, agent.id),
+        observed,
+        approval !== undefined,
+        matched === '' || !this.#isRedacted() ? undefined : matched,
+      ),
     };
     const answer = answerOf(decision, auditId, context.now, trace);
     const outcome = this.#withApproval(context, agent, decision, approval, { answer, record });
@@ -342,40 +352,21 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     if (!policy.peek(id)) throw new Error(`The agent ${id} of a delegation does not exist.`);
   }
 
+  /** Whether the record shows other arguments than the decision saw. */
+  #isRedacted(): boolean {
+    return this.#input.arguments !== undefined && this.#parameters !== JSON.stringify(this.#input.arguments);
+  }
+
   /** The caller, who is the actor of a requested approval and of an exceeded budget. */
   #actor(): Actor {
     const ip = this.#platform.config.multiSession.trackIp ? this.#asker.ip : null;
     return this.#principal === null ? application() : actorOf(this.#principal, ip);
   }
 
-  /** Checks whether the caller may ask about this agent now. Throws 401, 403 or 404. */
   #assertMayAsk(agent: CompiledAgent, now: number): void {
-    const p = this.#principal;
-    if (p === null) return;
-    switch (p.kind) {
-      case 'user':
-        if (p.expiresAt !== null && now >= p.expiresAt) throw invalidCredential('principal-ended');
-        if (p.role === 'user' && agent.ownerId !== p.userId) throw AgentErrors.AGENT_NOT_FOUND();
-        if (p.role === 'auditor' && !this.#input.dryRun)
-          throw CommonErrors.FORBIDDEN({ message: 'An auditor asks with dryRun: true only.' });
-        return;
-      case 'agent': {
-        const caller = p.agentId === agent.id ? agent : this.#platform.policy.peek(p.agentId);
-        if (!caller || caller.tokenHash !== p.tokenHash || agentStatus(caller, now) !== 'active')
-          throw invalidCredential('principal-ended');
-        if (caller === agent) return;
-        if (agent.ownerId !== caller.ownerId || !mayUseOwnResource(caller, 'legate:authorize', 'check'))
-          throw AgentErrors.AGENT_NOT_FOUND();
-        return;
-      }
-      case 'accessToken':
-        if (now >= p.expiresAt) throw invalidCredential('access-token-expired');
-        if (agent.id === actingAgent(p)) return;
-        if (agent.ownerId !== p.userId) throw AgentErrors.AGENT_NOT_FOUND();
-        return;
-      case 'anonymous':
-        throw CommonErrors.UNAUTHORIZED();
-    }
+    if (this.#principal === null) return;
+    const { policy } = this.#platform;
+    assertMayAsk(this.#principal, agent, now, this.#input.dryRun === true, (id) => policy.peek(id));
   }
 
   /**
@@ -394,28 +385,4 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     const stated = this.#input.context?.userAgent;
     return stated ?? (this.#asksAboutItself ? this.#asker.userAgent : null);
   }
-}
-
-/** JSON of ids generated here, which need no escaping. A third of the time of JSON.stringify. */
-function jsonOfIds([first, ...others]: readonly string[]): string {
-  let json = `["${first}`;
-  for (const id of others) json += `","${id}`;
-  return `${json}"]`;
-}
-
-/** Adds the writes and events of the gates to those of the decision. */
-function withGateResults(outcome: Recorded, results: readonly GateResult[]): Recorded {
-  const writes = [outcome.write, ...results.map((r) => r.write)].filter((w) => w !== undefined);
-  const events = [...(outcome.events ?? []), ...results.flatMap((r) => r.events ?? [])];
-  return {
-    ...outcome,
-    ...(writes.length > 0
-      ? {
-          write: async (db: Db) => {
-            for (const write of writes) await write(db);
-          },
-        }
-      : {}),
-    ...(events.length > 0 ? { events } : {}),
-  };
 }

@@ -6,6 +6,9 @@ export interface LedgerTables {
   stream_events: StreamEventsTable;
   event_postings: EventPostingsTable;
   counters: CountersTable;
+  changes: ChangesTable;
+  change_subjects: ChangeSubjectsTable;
+  versions: VersionsTable;
   agent_hours: AgentHoursTable;
   projections: ProjectionsTable;
 }
@@ -49,6 +52,8 @@ export interface StreamEventsTable {
   data: string | null;
   /** JSON object of types other than audit: actor, before, after. */
   change: string | null;
+  /** Type audit: what decided, and who asked (ledger/decided.ts). */
+  decided: string | null;
 }
 export type StreamEventRow = Selectable<StreamEventsTable>;
 
@@ -57,6 +62,46 @@ export interface EventPostingsTable {
   bucket: number;
   segment: number;
   entries: Uint8Array;
+}
+
+/** Events of changes, kept when `events.retentionDays` has passed, with indexes for GET /changes. */
+export interface ChangesTable {
+  seq: number;
+  id: string;
+  type: string;
+  timestamp: number;
+  agent_id: string | null;
+  user_id: string | null;
+  /** Id of the actor. */
+  actor_id: string | null;
+  /** JSON payload of the event. */
+  data: string;
+  /** JSON object: actor, before, after. */
+  change: string | null;
+}
+export type ChangeRow = Selectable<ChangesTable>;
+
+/** Which changes are about a subject: an agent, a delegation, a user and so on. */
+export interface ChangeSubjectsTable {
+  subject: string;
+  seq: number;
+}
+
+/** Versions of agents and delegations. A decision sees the newest version of a smaller sequence. */
+export interface VersionsTable {
+  /** Id of the agent or delegation. */
+  subject: string;
+  /** Sequence of the event, or of the end of the ledger if the change left none. */
+  seq: number;
+  /** 1, 2, 3 and so on for each subject. */
+  version: number;
+  timestamp: number;
+  /** Type of the event; null: the change left none of this subject. */
+  type: string | null;
+  /** JSON object. */
+  actor: string;
+  /** JSON object: the agent or delegation as of this version, without secrets. */
+  state: string;
 }
 
 /** Calls allowed in a clock hour, for each capped permission entry. */

@@ -1,0 +1,92 @@
+import type { Actor } from '../access/actor.ts';
+
+/** Who asked for a decision, when that was not the agent itself (contract 17.4). */
+export type AskedBy = Pick<Actor, 'kind' | 'id' | 'userId' | 'clientId' | 'grantId'>;
+
+/**
+ * What an audit entry says about its decision beyond its columns. Stored in the column `decided`, so that the decision
+ * can be evaluated again as it was made.
+ */
+export interface Decided {
+  /** Resource pattern of the agent's entry that allowed the call or whose constraint refused it. */
+  readonly pattern?: string;
+  /** Of a refusal by a received entry: the chain from the root to the agent. An allowed call has it in its own column. */
+  readonly chain?: readonly string[];
+  /** Absent: the agent itself. */
+  readonly askedBy?: AskedBy;
+  /** The approval that the call used. */
+  readonly approvalId?: string;
+  /** A person had approved the call, and it was refused for another reason, so that the approval was not used. */
+  readonly approved?: boolean;
+  /** Counters of limits on calls as the decision found them, in the order in which it first looked at each. */
+  readonly used?: readonly number[];
+  /**
+   * Results of the argument patterns in the order of evaluation, `1` or `0` each. Present if arguments were redacted, so
+   * that the recorded ones cannot be matched again.
+   */
+  readonly matched?: string;
+  /** The budget or MCP server whose limit refused a call that permissions allowed. */
+  readonly refusedBy?: string;
+}
+
+/** Short names, since every entry that is not the simplest kind stores them. */
+interface Stored {
+  readonly p?: string;
+  readonly d?: readonly string[];
+  readonly q?: AskedBy;
+  readonly a?: string;
+  readonly v?: 1;
+  readonly u?: readonly number[];
+  readonly m?: string;
+  readonly b?: string;
+}
+
+/**
+ * Returns the text to store. The usual decision, which an agent asked about itself, stores its pattern as it stands; JSON
+ * begins with a brace.
+ */
+export function writeDecided(decided: Decided): string | null {
+  const { pattern, chain, askedBy, approvalId, approved, used, matched, refusedBy } = decided;
+  if (!(chain || askedBy || approvalId || approved || used || matched || refusedBy)) {
+    if (pattern === undefined) return null;
+    if (!pattern.startsWith('{')) return pattern;
+  }
+  const stored: Stored = {
+    ...(pattern === undefined ? {} : { p: pattern }),
+    ...(chain ? { d: chain } : {}),
+    ...(askedBy ? { q: askedBy } : {}),
+    ...(approvalId ? { a: approvalId } : {}),
+    ...(approved ? { v: 1 } : {}),
+    ...(used ? { u: used } : {}),
+    ...(matched ? { m: matched } : {}),
+    ...(refusedBy ? { b: refusedBy } : {}),
+  };
+  return JSON.stringify(stored);
+}
+
+const NOTHING: Decided = {};
+
+export function readDecided(text: string | null): Decided {
+  if (text === null) return NOTHING;
+  if (!text.startsWith('{')) return { pattern: text };
+  const { p, d, q, a, v, u, m, b } = JSON.parse(text) as Stored;
+  return {
+    ...(p === undefined ? {} : { pattern: p }),
+    ...(d ? { chain: d } : {}),
+    ...(q ? { askedBy: q } : {}),
+    ...(a ? { approvalId: a } : {}),
+    ...(v ? { approved: true } : {}),
+    ...(u ? { used: u } : {}),
+    ...(m ? { matched: m } : {}),
+    ...(b ? { refusedBy: b } : {}),
+  };
+}
+
+/** The actor without its address. */
+export const askedByOf = ({ kind, id, userId, clientId, grantId }: Actor): AskedBy => ({
+  kind,
+  id,
+  ...(userId === undefined ? {} : { userId }),
+  ...(clientId === undefined ? {} : { clientId }),
+  ...(grantId === undefined ? {} : { grantId }),
+});
