@@ -54,12 +54,12 @@ npx legate <command> --help shows the options of a command. Settings come from e
 variables and legate.config.json; npx legate config lists them.
 `;
 
-/** What to print for words that name no command. */
+/** The error for an unknown command. */
 function unknownCommand(words: readonly string[]): UsageError {
   const [first = ''] = words;
   const group = Object.entries(COMMANDS).filter(([name]) => name.startsWith(`${first} `));
   if (group.length > 0)
-    return new UsageError(`npx legate ${first} needs one more word:\n\n${listed(group)}`, EXIT_USAGE);
+    return new UsageError(`npx legate ${first} needs a subcommand:\n\n${listed(group)}`, EXIT_USAGE);
   const close =
     nearestWord(words.slice(0, 2).join(' '), Object.keys(COMMANDS)) ?? nearestWord(first, Object.keys(COMMANDS));
   const hint = close === undefined ? '' : ` Did you mean ${close}?`;
@@ -112,7 +112,7 @@ function usageOf(
   return [`npx legate ${name}: ${meaning}\n`, table && `${table}\n`, notes && `\n${notes}\n`].join('');
 }
 
-/** Errors that a person can mend are printed without a stack. */
+/** Prints an error and returns its exit code. Errors that the user can correct are printed without a stack. */
 function report(error: unknown): number {
   const [text, exitCode] =
     error instanceof UsageError

@@ -2,12 +2,16 @@ import { type Command, EXIT_USAGE, UsageError } from './command.ts';
 import { readPassword } from './read-password.ts';
 import { readSettings, withLegate } from './settings.ts';
 
-/** `legate admin create`: makes an administrator, also while the service runs. */
+/** `legate admin create`: creates an administrator. Works while the service runs. */
 export const command: Command<{ email?: string; name?: string; 'password-file'?: string }> = {
   options: {
     email: { type: 'string', value: 'address', meaning: 'required' },
     name: { type: 'string', value: 'text', meaning: 'the name shown to others' },
-    'password-file': { type: 'string', value: 'path', meaning: 'file with the password; without it, standard input' },
+    'password-file': {
+      type: 'string',
+      value: 'path',
+      meaning: 'file that contains the password; standard input by default',
+    },
   },
   run: async ({ email, name, 'password-file': file }) => {
     if (email === undefined) throw new UsageError('--email is required.', EXIT_USAGE);

@@ -2,13 +2,16 @@ import type { Legate } from '../service.ts';
 import { type Command, UsageError } from './command.ts';
 import { readSettings, useExistingData, withLegate } from './settings.ts';
 
-/** `legate admin token`: prints a fresh API token with the power of an administrator, also while the service runs. Nothing else goes to standard output. */
+/**
+ * `legate admin token`: prints a new API token with the rights of an administrator, and nothing else, to standard
+ * output. Works while the service runs.
+ */
 export const command: Command<{ user?: string; name?: string }> = {
   options: {
     user: {
       type: 'string',
       value: 'address',
-      meaning: 'administrator to make it for; the first one by default',
+      meaning: 'e-mail address of the administrator; the first one by default',
     },
     name: { type: 'string', value: 'text', meaning: 'name in the list of tokens' },
   },
@@ -28,7 +31,8 @@ async function findAdmin(legate: Legate, email: string | undefined): Promise<str
   if (admin) return admin.id;
   throw new UsageError(
     email === undefined
-      ? 'There is no administrator yet. Open the set-up link that the service prints at start, or run npx legate admin create.'
+      ? 'There is no administrator yet. Open the set-up link that the service prints at start, or run npx legate ' +
+          'admin create.'
       : `No administrator has the address ${email}.`,
   );
 }

@@ -16,7 +16,7 @@ export interface BannerFacts {
   readonly refused: readonly string[];
 }
 
-/** What is printed at start: one aligned line for each thing a person looks for. */
+/** Renders the text that is printed at start, in aligned lines. */
 export function renderBanner(facts: BannerFacts, colour: boolean): string {
   const { legate, firstAdmin, schema } = facts;
   const style = (format: Parameters<typeof styleText>[0], text: string): string =>
@@ -57,6 +57,8 @@ export function renderBanner(facts: BannerFacts, colour: boolean): string {
     ].join('\n');
   });
   const mode = facts.production ? 'production' : 'development';
-  const title = `${style('bold', `Legate ${facts.version}`)}  ${style(facts.production ? 'green' : 'yellow', mode)}  Node ${process.versions.node}, ready after ${facts.readyAfterMs} ms`;
+  const name = style('bold', `Legate ${facts.version}`);
+  const ready = `Node ${process.versions.node}, ready after ${facts.readyAfterMs} ms`;
+  const title = `${name}  ${style(facts.production ? 'green' : 'yellow', mode)}  ${ready}`;
   return `\n${title}\n\n${body.join('\n')}\n\n`;
 }

@@ -2,7 +2,7 @@ import { findings } from '../operations/index.ts';
 import { type Command, EXIT_CONFIG } from './command.ts';
 import { readSettings } from './settings.ts';
 
-/** `legate check`: what production would refuse, without starting. Exit code 78 when there is anything. */
+/** `legate check`: lists what would stop a production start. Exit code 78 if there is anything. */
 export const command: Command = {
   run: () => {
     const { refused, warnings } = findings(readSettings(true));
@@ -13,7 +13,7 @@ export const command: Command = {
         ? list('Production would refuse to start:', refused)
         : 'Production would start with this configuration.\n',
     );
-    process.stdout.write(list('Worth a look:', warnings));
+    process.stdout.write(list('Warnings:', warnings));
     if (refused.length > 0) process.exitCode = EXIT_CONFIG;
   },
 };

@@ -1,6 +1,6 @@
 import type { ParseArgsConfig } from 'node:util';
 
-/** One command of the program: its options as `parseArgs` takes them, each with its meaning. */
+/** A command of the program. Options have the form that `parseArgs` takes, plus a description for `--help`. */
 export interface Command<Values = Record<string, unknown>> {
   readonly options?: Readonly<
     Record<
@@ -8,15 +8,15 @@ export interface Command<Values = Record<string, unknown>> {
       NonNullable<ParseArgsConfig['options']>[string] & { readonly value?: string; readonly meaning: string }
     >
   >;
-  /** The one positional argument: it is passed among the values, under this name. */
+  /** The only positional argument. It is passed among the values, under this name. */
   readonly argument?: { readonly name: string; readonly meaning: string };
   /** Printed after the options by `--help`. */
   readonly notes?: string;
-  /** Runs to its end. An error that it throws is printed and decides the exit code. */
+  /** Runs the command. An error is printed and determines the exit code. */
   run(values: Values): Promise<void> | void;
 }
 
-/** An error that the person who runs the program can mend. */
+/** An error that the user of the command line can correct. */
 export class UsageError extends Error {
   readonly exitCode: number;
   constructor(message: string, exitCode = 1) {
@@ -26,6 +26,6 @@ export class UsageError extends Error {
   }
 }
 
-/** sysexits.h: the command was used wrongly; something is configured wrongly. */
+/** Exit codes from sysexits.h: wrong usage, wrong configuration. */
 export const EXIT_USAGE = 64;
 export const EXIT_CONFIG = 78;

@@ -4,10 +4,10 @@ import type { Command } from './command.ts';
 import { readSettings } from './settings.ts';
 
 const MASK = '********';
-/** A longer value pushes only its own line to the right. */
+/** Width of the value column. Longer values move only the rest of their own line. */
 const VALUE_COLUMNS = 32;
 
-/** `legate config`: every setting with its value and where that comes from; secrets are masked. */
+/** `legate config`: prints every setting, its value and its source. Secrets are masked. */
 export const command: Command<{ json?: boolean }> = {
   options: { json: { type: 'boolean', meaning: 'as JSON' } },
   run: ({ json }) => {

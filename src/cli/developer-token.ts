@@ -13,7 +13,7 @@ const LIFETIME_MS = HOUR_MS;
 /** A token with less time left is replaced. */
 const ENOUGH_MS = 10 * MINUTE_MS;
 
-/** `legate developer-token`: prints a token for trying things out, and nothing else, to standard output. */
+/** `legate developer-token`: prints a token for development, and nothing else, to standard output. */
 export const command: Command = {
   run: async () => {
     process.stdout.write(`${await developerToken(readSettings())}\n`);
@@ -21,13 +21,14 @@ export const command: Command = {
 };
 
 /**
- * Returns an API token of the user `developer`, who has no password and is not an administrator. It is valid for an hour, kept
- * in the data folder (0600) and returned again until ten minutes before its end. Not available in production.
+ * Returns an API token of the user `developer`, who has no password and is not an administrator. It is valid for an
+ * hour, stored in the data folder (0600) and returned again until ten minutes before it expires. Not available in
+ * production.
  */
 export async function developerToken(settings: Settings): Promise<string> {
   if (settings.production)
     throw new UsageError(
-      'Developer tokens are not available in production. npx legate admin token prints a lasting one.',
+      'Developer tokens are not available in production. npx legate admin token prints an API token.',
     );
   const { dataDir } = settings.values;
   useExistingData(settings);
@@ -35,7 +36,7 @@ export async function developerToken(settings: Settings): Promise<string> {
   const path = join(dataDir, 'developer-token');
   return withLegate(settings, async ({ platform, apiTokens }) => {
     const kept = readKept(path);
-    if (kept !== undefined && (await isGoodFor(platform, kept))) return kept;
+    if (kept !== undefined && (await isValidFor(platform, kept))) return kept;
     const expiresAt = await platform.ledger.change(SYSTEM, async ({ db, now }) => {
       await ensureExternalUser(db, now, { userId: USER_ID, tenantId: null });
       await db.deleteFrom('api_tokens').where('user_id', '=', USER_ID).where('expires_at', '<=', now).execute();
@@ -56,7 +57,7 @@ function readKept(path: string): string | undefined {
   }
 }
 
-async function isGoodFor({ database, clock }: Platform, token: string): Promise<boolean> {
+async function isValidFor({ database, clock }: Platform, token: string): Promise<boolean> {
   const row = await database.read
     .selectFrom('api_tokens')
     .select('expires_at')

@@ -14,20 +14,20 @@ interface Values {
 
 const WAIT_S = 300;
 
-/** `legate doctor <url>`: the way of an MCP client from 401 to a call, step by step, against any server. */
+/** `legate doctor <url>`: tests the login of any MCP server, from 401 to a call, step by step. */
 export const command: Command<Values> = {
-  argument: { name: 'url', meaning: 'address of the MCP server, as clients are given it' },
+  argument: { name: 'url', meaning: 'URL of the MCP server, as configured in clients' },
   options: {
-    token: { type: 'string', value: 'token', meaning: 'an access token that is there already: nobody has to log in' },
-    'client-id': { type: 'string', value: 'id', meaning: 'a client that is registered already' },
+    token: { type: 'string', value: 'token', meaning: 'an existing access token, to skip the login' },
+    'client-id': { type: 'string', value: 'id', meaning: 'an already registered client' },
     'client-secret': { type: 'string', value: 'secret', meaning: 'its secret, if it has one' },
-    'no-login': { type: 'boolean', meaning: 'leave out what needs a person' },
-    wait: { type: 'string', value: 'seconds', meaning: `how long a person may take (${WAIT_S})` },
+    'no-login': { type: 'boolean', meaning: 'skip the steps that need a person' },
+    wait: { type: 'string', value: 'seconds', meaning: `how long to wait for the login (${WAIT_S})` },
   },
   run: async ({ url, token, 'client-id': clientId, 'client-secret': clientSecret, 'no-login': noLogin, wait }) => {
     if (url === undefined || !URL.canParse(url) || !/^https?:\/\//.test(url))
       throw new UsageError(
-        'legate doctor needs the address of an MCP server, such as https://mcp.example.com/mcp',
+        'legate doctor needs the URL of an MCP server, such as https://mcp.example.com/mcp',
         EXIT_USAGE,
       );
     const seconds = wait === undefined ? WAIT_S : Number(wait);
@@ -37,7 +37,7 @@ export const command: Command<Values> = {
     const loopback = await openLoopback();
     try {
       const login = async (address: string): Promise<URLSearchParams> => {
-        say(`\n  Open this in a browser, sign in, and allow:\n  ${address}\n`);
+        say(`\n  Open this URL in a browser, sign in, and allow access:\n  ${address}\n`);
         return loopback.wait(seconds * 1000).catch((error: Error) => {
           throw new UsageError(error.message);
         });
@@ -52,11 +52,11 @@ export const command: Command<Values> = {
         say: (report) => say(renderStep(report)),
       });
       const broken = reports.filter((report) => report.outcome === 'broken').length;
-      if (broken > 0) throw new UsageError(`\n${broken === 1 ? 'One step is' : `${broken} steps are`} broken.`);
+      if (broken > 0) throw new UsageError(`\n${broken === 1 ? 'One step failed' : `${broken} steps failed`}.`);
       say(
         reports.some((report) => report.outcome === 'skipped' && report.step === 'call')
-          ? '\nNothing broken as far as was looked.'
-          : '\nAn MCP client gets from 401 to a call.',
+          ? '\nNo problem in the steps that were tested.'
+          : '\nAn MCP client can log in and call tools.',
       );
     } finally {
       await loopback.close();

@@ -2,7 +2,7 @@ import { readDataFolder } from '../kernel/data-folder.ts';
 import type { Command } from './command.ts';
 import { readSettings, useExistingData } from './settings.ts';
 
-/** `legate keys list`: kinds, ids and ages of the keys in secrets.json. The keys themselves are never printed. */
+/** `legate keys list`: prints kinds, ids and ages of the keys in secrets.json, never the keys themselves. */
 export const command: Command<{ json?: boolean }> = {
   options: { json: { type: 'boolean', meaning: 'as JSON' } },
   run: ({ json }) => {

@@ -3,11 +3,11 @@ import { type Command, EXIT_USAGE, UsageError } from './command.ts';
 import { readSettings, useExistingData } from './settings.ts';
 
 /**
- * `legate keys rotate [kind]`: adds a new key in front of the others. The service signs and seals with it from its next start;
- * earlier keys still verify and open what they made, so nobody is signed out.
+ * `legate keys rotate [kind]`: adds a new key in first position. The service signs and encrypts with it from its next
+ * start. Earlier keys still verify and decrypt, so nobody is signed out.
  */
 export const command: Command<{ kind?: string }> = {
-  argument: { name: 'kind', meaning: `${SECRET_KEY_KINDS.join(', ')}; all of them when left out` },
+  argument: { name: 'kind', meaning: `${SECRET_KEY_KINDS.join(', ')}; all by default` },
   run: ({ kind }) => {
     if (kind !== undefined && !SECRET_KEY_KINDS.includes(kind as SecretKeyKind))
       throw new UsageError(`${kind} is not a kind of key. Kinds: ${SECRET_KEY_KINDS.join(', ')}.`, EXIT_USAGE);

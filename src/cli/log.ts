@@ -9,9 +9,9 @@ import type { Log } from '../platform.ts';
 
 type Pino = typeof pino;
 
-const NO_MORE_KEYS: ReadonlySet<string> = new Set();
+const NO_KEYS: ReadonlySet<string> = new Set();
 
-/** Secrets inside longer texts: our tokens, Authorization values, tokens in addresses, passwords in database URLs. */
+/** Secrets inside longer texts: Legate tokens, Authorization values, tokens in URLs, passwords in database URLs. */
 const IN_TEXT: readonly [RegExp, string][] = [
   [new RegExp(`\\b(?:${Object.values(SECRET_PREFIXES).join('|')})_[A-Za-z0-9_-]{20,}`, 'g'), '[REDACTED]'],
   [/\b(bearer|basic) +[A-Za-z0-9._~+/=-]{8,}/gi, '$1 [REDACTED]'],
@@ -23,20 +23,21 @@ const IN_TEXT: readonly [RegExp, string][] = [
 const clean = (text: string): string =>
   IN_TEXT.reduce((rest, [pattern, instead]) => rest.replace(pattern, instead), text);
 
-/** Redacts values under secret-looking names. Errors stay errors, for pino to write. */
+/** Redacts values under secret-looking names. Errors are kept for pino to serialise. */
 const cleanFields = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields).map(
       ([key, value]) =>
-        (value instanceof Error
-          ? [key, value]
-          : Object.entries(redact({ [key]: value }, NO_MORE_KEYS) as object)[0]) as [string, unknown],
+        (value instanceof Error ? [key, value] : Object.entries(redact({ [key]: value }, NO_KEYS) as object)[0]) as [
+          string,
+          unknown,
+        ],
     ),
   );
 
 /**
- * Writes JSON lines to standard error, synchronously. Redacts whatever looks like a secret by its name, by its prefix, or inside
- * a longer text.
+ * Writes JSON lines to standard error, synchronously. Redacts values that look like a secret by their name or prefix,
+ * also inside longer texts.
  */
 export function createLog(level: Config['log']['level'], destination?: { write(line: string): void }): Log {
   const pino = createRequire(import.meta.url)('pino') as Pino;
@@ -54,8 +55,8 @@ export function createLog(level: Config['log']['level'], destination?: { write(l
 }
 
 /**
- * Prints mail in development while mail.url is not set: a JSON line like those of the log, but with its link or code readable,
- * since a person has to use it.
+ * Prints a mail in development if mail.url is not set. The JSON line has the form of the log, but its link or code is
+ * readable, because a person has to use it.
  */
 export function printMail(
   { level }: Pick<Config['log'], 'level'>,
@@ -64,6 +65,6 @@ export function printMail(
 ): void {
   if (level === 'silent') return;
   write(
-    `${JSON.stringify({ level: 'info', time: new Date().toISOString(), ...mail, msg: 'mail, not sent since mail.url is not set' })}\n`,
+    `${JSON.stringify({ level: 'info', time: new Date().toISOString(), ...mail, msg: 'mail not sent: mail.url is not set' })}\n`,
   );
 }

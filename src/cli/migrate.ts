@@ -3,15 +3,15 @@ import { migrate, newerSchema, openDatabase, schemaState } from '../storage/inde
 import { type Command, UsageError } from './command.ts';
 import { missingDatabase, readSettings } from './settings.ts';
 
-/** `legate migrate`: brings the schema up to date, as a start does. */
+/** `legate migrate`: applies pending migrations, as a start does. */
 export const command: Command<{ 'dry-run'?: boolean }> = {
-  options: { 'dry-run': { type: 'boolean', meaning: 'show what would be applied, and apply nothing' } },
+  options: { 'dry-run': { type: 'boolean', meaning: 'list pending migrations without applying them' } },
   run: async ({ 'dry-run': dryRun }) => {
     const settings = readSettings();
     const { values } = settings;
     const missing = missingDatabase(settings);
     if (dryRun && missing !== undefined) {
-      process.stdout.write(`${missing} does not exist: it would be created, with every migration applied\n`);
+      process.stdout.write(`${missing} does not exist. It would be created with every migration applied.\n`);
       return;
     }
     const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, {

@@ -5,7 +5,7 @@ import { EXAMPLES } from '../operations/index.ts';
 import type { Command } from './command.ts';
 import { readSettings } from './settings.ts';
 
-/** `legate openapi`: the document of GET /openapi.json. */
+/** `legate openapi`: prints the document of GET /openapi.json. */
 export const command: Command = {
   run: () => {
     const { values } = readSettings();

@@ -6,7 +6,10 @@ import { UsageError } from './command.ts';
 
 const withoutLastNewline = (content: string): string => content.replace(/\r?\n$/, '');
 
-/** A password from a file, from a pipe, or typed without being shown. Never from an argument: those are seen by every user of the machine. */
+/**
+ * Reads a password from a file, from a pipe, or from the terminal without showing it. Never from an argument, because
+ * every user of the machine can see arguments.
+ */
 export async function readPassword(file: string | undefined): Promise<string> {
   if (file !== undefined) {
     try {

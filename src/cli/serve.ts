@@ -13,7 +13,7 @@ import { createLog, printMail } from './log.ts';
 import { open, readSettings, rememberAddress, useDataFolder } from './settings.ts';
 import { exitOnCrash, stopOnSignals } from './stop.ts';
 
-/** `legate serve`: creates the data folder, migrates, creates the first administrator, serves until a signal stops it. */
+/** `legate serve`: creates data folder, schema and first administrator, then serves until a signal stops it. */
 export const command: Command = {
   notes: `Settings are environment variables. The ones most often needed:
 
@@ -80,8 +80,9 @@ npx legate config lists all of them with their values.`,
 };
 
 /**
- * Once a hundred objects of one allocation site outlive a collection, V8 allocates all later ones in the old space. The requests
- * that wait for one commit are enough for that; from then on every decision leaves garbage that only a full collection removes.
+ * Once a hundred objects of one allocation site survive a garbage collection, V8 allocates all later ones in the old
+ * space. The requests that wait for one commit are enough for that. From then on, every decision would leave garbage
+ * that only a full collection removes.
  */
 const keepRequestsYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring');
 
@@ -91,15 +92,15 @@ async function listenOn(legate: Legate, port: number, host: string): Promise<Lis
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
-      throw new UsageError(`Port ${port} of ${host} is in use: stop what listens there, or set PORT to another one.`);
+      throw new UsageError(`Port ${port} of ${host} is in use. Stop the other process, or set PORT to another port.`);
     if (code === 'EACCES')
-      throw new UsageError(`Port ${port} of ${host} may not be used by this user: set PORT to one above 1023.`);
+      throw new UsageError(`This user may not use port ${port} of ${host}. Set PORT to a number above 1023.`);
     if (code === 'EADDRNOTAVAIL') throw new UsageError(`HOST is ${host}, which is not an address of this machine.`);
     throw error;
   }
 }
 
-/** For port 0: the base URL has to be known before anything listens. */
+/** Finds a port for `http.port` 0, because the base URL has to be known before the service listens. */
 const freePort = (host: string): Promise<number> =>
   new Promise((done, failed) => {
     const server = createServer();

@@ -18,7 +18,10 @@ export interface Settings {
 
 const FILE = 'legate.config.json';
 
-/** The configuration of this process: its environment and legate.config.json in the working directory. Throws ConfigError. */
+/**
+ * Reads the configuration of this process from its environment and from legate.config.json in the working directory.
+ * Throws ConfigError.
+ */
 export function readSettings(production = process.env['NODE_ENV'] === 'production'): Settings {
   const { env } = process;
   const file = readFile();
@@ -47,13 +50,11 @@ export async function open(config: ConfigInput, options: LegateOptions): Promise
     return await createLegate(config, options);
   } catch (error) {
     if (error instanceof DatabaseError) throw new UsageError(error.message);
-    const mendable =
+    const isUserError =
       error instanceof FolderError || isUnavailable(error) || (error as NodeJS.ErrnoException).syscall !== undefined;
-    if (!mendable) throw error;
+    if (!isUserError) throw error;
     const cause = ((error as Error).message || (error as NodeJS.ErrnoException).code || '').replace(/\.$/, '');
-    throw new UsageError(
-      `The database cannot be used: ${cause}. LEGATE_DATABASE_URL and LEGATE_DATA_DIR say where it is.`,
-    );
+    throw new UsageError(`The database cannot be used: ${cause}. Check LEGATE_DATABASE_URL and LEGATE_DATA_DIR.`);
   }
 }
 
@@ -74,8 +75,8 @@ export function missingDatabase({ values: { databaseUrl, dataDir } }: Settings):
 }
 
 /**
- * Throws a UsageError if this configuration has no data yet. For commands that read: run in the wrong folder, they would
- * otherwise create an empty database there and answer from it.
+ * Throws a UsageError if this configuration has no data yet. Commands that only read would otherwise create an empty
+ * database if they run in the wrong folder.
  */
 export function useExistingData(settings: Settings): void {
   const path = missingDatabase(settings);
@@ -89,12 +90,12 @@ export function useExistingData(settings: Settings): void {
 
 const ADDRESS_FILE = 'address';
 
-/** Writes down where the service is reached, so that `legate tour` in the same folder finds it on any port. */
+/** Stores the address of the service, so that `legate tour` in the same folder finds it on any port. */
 export function rememberAddress(dataDir: string, address: string): void {
   writeFileSync(join(dataDir, ADDRESS_FILE), `${address}\n`, { mode: 0o600 });
 }
 
-/** The address that the last start in this data folder wrote down. */
+/** Returns the address that the last start in this data folder stored. */
 export function lastAddress(dataDir: string): string | undefined {
   try {
     return readFileSync(join(dataDir, ADDRESS_FILE), 'utf8').trim();
@@ -103,7 +104,7 @@ export function lastAddress(dataDir: string): string | undefined {
   }
 }
 
-/** Runs `work` on the service of this configuration, also while another process serves the same database. */
+/** Runs `work` on a service with this configuration. Works while another process serves the same database. */
 export async function withLegate<T>(settings: Settings, work: (legate: Legate) => Promise<T>): Promise<T> {
   const legate = await open({}, settings.options);
   try {

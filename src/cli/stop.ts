@@ -6,7 +6,10 @@ const DEADLINE_MS = 9.5 * SECOND_MS;
 /** A terminal signals the whole process group, and npm forwards its own signal: two within this time count as one. */
 const SAME_SIGNAL_MS = 100;
 
-/** SIGTERM and SIGINT: runs `stop`, then exit 0; 1 when it fails or takes too long. A second signal exits at once. */
+/**
+ * On SIGTERM or SIGINT, runs `stop` and exits with 0, or with 1 if it fails or takes too long. A second signal exits
+ * immediately.
+ */
 export function stopOnSignals(stop: () => Promise<void>, log: Log): void {
   let firstAt: number | undefined;
   const onSignal = (signal: 'SIGTERM' | 'SIGINT'): void => {
@@ -35,7 +38,7 @@ export function stopOnSignals(stop: () => Promise<void>, log: Log): void {
   process.on('SIGINT', onSignal);
 }
 
-/** Ends a process in an unknown state with exit code 1, after logging why. */
+/** Logs an uncaught error and ends the process with exit code 1, because its state is unknown. */
 export function exitOnCrash(log: Log): void {
   process.on('uncaughtException', (error, origin) => {
     log.error({ err: error }, origin === 'unhandledRejection' ? 'unhandled rejection' : 'uncaught exception');

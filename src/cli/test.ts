@@ -11,33 +11,36 @@ interface Values {
   token?: string;
 }
 
-/** `legate test <file>`: decisions as they should be, against a policy or a running service. Exit code 1 when one differs, 2 when the file is bad or the service does not answer. */
+/**
+ * `legate test <file>`: compares expected decisions with a policy or a running service. Exit code 1 if one differs, 2
+ * if the file is invalid or the service does not answer.
+ */
 export const command: Command<Values> = {
-  argument: { name: 'file', meaning: 'the fixtures, YAML or JSON' },
+  argument: { name: 'file', meaning: 'expected decisions, YAML or JSON' },
   options: {
     policy: {
       type: 'string',
       value: 'file',
-      meaning: 'agents, permissions and delegations, if they are not in the fixtures',
+      meaning: 'file with agents and delegations, if the fixtures have none',
     },
     url: { type: 'string', value: 'address', meaning: 'ask a running service instead; nothing is counted or recorded' },
     token: {
       type: 'string',
       value: 'token',
-      meaning: 'credential for it: an API token of the person who owns the agents',
+      meaning: 'for --url: an API token of the owner of the agents',
     },
   },
   run: async ({ file: path, policy, url, token }) => {
     if (path === undefined)
-      throw new UsageError('legate test needs a file of fixtures: docs/fixtures.md shows one.', EXIT_USAGE);
+      throw new UsageError('legate test needs a file of fixtures. docs/fixtures.md shows an example.', EXIT_USAGE);
     if (url !== undefined && policy !== undefined)
-      throw new UsageError('--policy and --url exclude each other.', EXIT_USAGE);
+      throw new UsageError('--policy and --url cannot be used together.', EXIT_USAGE);
     if (url !== undefined && (!URL.canParse(url) || token === undefined))
       throw new UsageError('--url needs an address such as http://localhost:3000, and --token.', EXIT_USAGE);
     const file = readFixtures(path, policy);
     if (url === undefined && !file.policy)
       throw new UsageError(
-        `${path}: this file has no agents: add agents, or name a --policy file, or a service with --url.`,
+        `${path} has no agents. Add agents, a file with --policy, or a service with --url.`,
         EXIT_BAD_FIXTURES,
       );
     const decided =

@@ -9,7 +9,7 @@ export const command: Command<{ url?: string; token?: string }> = {
     url: {
       type: 'string',
       value: 'address',
-      meaning: 'where the service is; by default where it was last started in this folder',
+      meaning: 'address of the service; by default of the one last started in this folder',
     },
     token: {
       type: 'string',
@@ -41,6 +41,7 @@ async function assertRunning(baseUrl: string): Promise<void> {
   );
   if (!live)
     throw new UsageError(
-      `Nothing answers at ${baseUrl}. Start the service in another terminal (npm start, or npx legate serve), or name another address with --url.`,
+      `Nothing answers at ${baseUrl}. Start the service in another terminal (npm start, or npx legate serve), or set ` +
+        'its address with --url.',
     );
 }

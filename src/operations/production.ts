@@ -45,38 +45,42 @@ export function findings({ values, sources }: Loaded): Findings {
     );
   else if (!values.baseUrl.startsWith('https:') && !values.allowHttp)
     refused.push(
-      'LEGATE_BASE_URL is not https: cookies and tokens would travel in the clear. Where that is meant, for instance ' +
-        'to try production on this machine, set LEGATE_ALLOW_HTTP=true.',
+      'LEGATE_BASE_URL is not https: cookies and tokens would be sent unencrypted. To allow this, for instance to ' +
+        'try production on this machine, set LEGATE_ALLOW_HTTP=true.',
     );
   for (const range of values.http.trustedProxies.filter(trustsAll))
-    refused.push(`LEGATE_HTTP_TRUSTED_PROXIES has ${range}: anyone could state any client address. Name your proxies.`);
+    refused.push(
+      `LEGATE_HTTP_TRUSTED_PROXIES has ${range}: any client could choose its address. Set the addresses of your ` +
+        'proxies.',
+    );
   for (const origin of values.http.trustedOrigins.filter((o) => !isSafeOrigin(o)))
-    refused.push(`LEGATE_HTTP_TRUSTED_ORIGINS has ${origin}: name https origins.`);
+    refused.push(`LEGATE_HTTP_TRUSTED_ORIGINS has ${origin}: use https origins.`);
   for (const path of openToOthers(values.dataDir))
     refused.push(`${path} is open to other users of this machine: chmod go-rwx '${path}'.`);
   if (values.metrics.token !== undefined && values.metrics.token.length < 16)
     refused.push(
-      'LEGATE_METRICS_TOKEN has fewer than 16 characters: node -p "crypto.randomBytes(32).toString(\'base64url\')" makes one.',
+      'LEGATE_METRICS_TOKEN has fewer than 16 characters: node -p "crypto.randomBytes(32).toString(\'base64url\')" ' +
+        'makes one.',
     );
 
-  if (!values.events.requireAuth)
-    refused.push('LEGATE_EVENTS_REQUIRE_AUTH is false: anyone could follow everything that happens.');
+  if (!values.events.requireAuth) refused.push('LEGATE_EVENTS_REQUIRE_AUTH is false: anyone could read all events.');
   if (values.users.requireEmailVerification && values.mail.url === undefined)
     refused.push(
-      'LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION is on without LEGATE_MAIL_URL: nobody could verify an address. Set smtp://user:password@host:587.',
+      'LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION is on without LEGATE_MAIL_URL: nobody could verify an address. Set ' +
+        'smtp://user:password@host:587.',
     );
 
   if (values.allowHttp && values.baseUrl?.startsWith('http:'))
-    warnings.push('LEGATE_ALLOW_HTTP is true: cookies and tokens travel in the clear.');
+    warnings.push('LEGATE_ALLOW_HTTP is true: cookies and tokens are sent unencrypted.');
   if (isTemporary(values))
-    warnings.push('The database is in a folder for temporary files: set LEGATE_DATA_DIR or LEGATE_DATABASE_URL.');
+    warnings.push('The database is in a temporary folder: set LEGATE_DATA_DIR or LEGATE_DATABASE_URL.');
   if (values.users.signUp === 'open' && sources.get('users.signUp') !== 'default')
     warnings.push('LEGATE_USERS_SIGN_UP is open: anyone may create an account.');
   if (values.mail.url === undefined)
     warnings.push(
       'LEGATE_MAIL_URL is not set: no links or codes are mailed, and a forgotten password cannot be reset.',
     );
-  if (values.log.level === 'silent') warnings.push('LEGATE_LOG_LEVEL is silent: failures leave no trace.');
+  if (values.log.level === 'silent') warnings.push('LEGATE_LOG_LEVEL is silent: errors are not logged.');
   return { refused, warnings };
 }
 

@@ -57,7 +57,7 @@ describe('legate test', () => {
     [
       'a misspelt field',
       example.replace('    expect: allowed', '    expects: allowed'),
-      /permissions\.yaml:26: tests\.0\.expects: is not known/,
+      /permissions\.yaml:26: tests\.0\.expects: unknown field/,
     ],
     [
       'a field that is missing',
@@ -72,19 +72,23 @@ describe('legate test', () => {
     [
       'an unknown constraint',
       example.replace('maxCallsPerHour', 'maxCallPerHour'),
-      /permissions\.yaml:7: agents\.triage\.permissions\.0\.constraints\.maxCallPerHour: is not known/,
+      /permissions\.yaml:7: agents\.triage\.permissions\.0\.constraints\.maxCallPerHour: unknown field/,
     ],
     [
       'an agent that is not there',
       example.replace('agent: helper', 'agent: helpers'),
-      /permissions\.yaml:35: tests\.2\.agent: agent helpers is not in the policy, which has triage, helper/,
+      /permissions\.yaml:35: tests\.2\.agent: agent helpers is not in the policy\. Agents: triage, helper/,
     ],
     [
       'more than the source holds',
       example.replace('actions: [read]', 'actions: [merge]'),
       /permissions\.yaml:15: delegations\.0\.permissions\.0: INSUFFICIENT_PERMISSIONS: /,
     ],
-    ['no agents at all', 'tests: [{ agent: a, action: b, resource: c, expect: denied }]', /this file has no agents/],
+    [
+      'no agents at all',
+      'tests: [{ agent: a, action: b, resource: c, expect: denied }]',
+      /permissions\.yaml has no agents/,
+    ],
   ])('a bad file is named with field and line: 2 for %s', async (_, text, says) => {
     const { code, stdout, stderr } = await test(text);
     expect([code, stdout]).toEqual([2, '']);
@@ -100,7 +104,7 @@ describe('legate test', () => {
     expect(await test(plain, ['--url', 'http://127.0.0.1:9', '--token', 'x'])).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'No Legate answers at http://127.0.0.1:9.\n',
+      stderr: 'Nothing answers at http://127.0.0.1:9.\n',
     });
   });
 

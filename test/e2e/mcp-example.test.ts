@@ -71,7 +71,7 @@ describe('examples/mcp-server, by its README', () => {
     const examined = await withLogin([process.execPath, PROGRAM, 'doctor', url], byForms(person));
     expect(examined.code, examined.output).toBe(0);
     expect(examined.output.match(/^✓ /gm)).toHaveLength(8);
-    expect(examined.output).toContain('An MCP client gets from 401 to a call.');
+    expect(examined.output).toContain('An MCP client can log in and call tools.');
     expect(await running.stop()).toBe(0);
   });
 

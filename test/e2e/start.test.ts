@@ -183,7 +183,7 @@ describe('a configuration that does not fit', () => {
     const { code, stderr } = await legate(['serve'], { env: { PORT: String(port) } });
     server.close();
     expect(code).toBe(1);
-    expect(stderr).toBe(`Port ${port} of 127.0.0.1 is in use: stop what listens there, or set PORT to another one.\n`);
+    expect(stderr).toBe(`Port ${port} of 127.0.0.1 is in use. Stop the other process, or set PORT to another port.\n`);
   });
 
   it('refuses a database of a newer version, and names the way out', async () => {

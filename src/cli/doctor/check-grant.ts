@@ -5,7 +5,7 @@ import { type Ask, isObject, type Seen } from './http.ts';
 import { parseChallenges } from './parse-challenge.ts';
 import { Findings, type StepReport, shown } from './report.ts';
 
-/** An authorization request on its way. */
+/** An authorization request in progress. */
 export interface Attempt {
   readonly url: string;
   readonly state: string;
@@ -14,7 +14,7 @@ export interface Attempt {
   readonly clientId: string;
 }
 
-/** RFC 6749, section 4.1.1, with PKCE (RFC 7636) and the resource (RFC 8707). */
+/** Creates an authorization request (RFC 6749, section 4.1.1) with PKCE (RFC 7636) and the resource (RFC 8707). */
 export function newAttempt(
   issuer: Issuer,
   resource: Resource,
@@ -39,7 +39,7 @@ export function newAttempt(
   return { url: url.href, state, verifier, redirectUri, clientId };
 }
 
-/** 6a: what can be seen without a person: the endpoint takes the request, and refuses one without PKCE. */
+/** Step 6, before the login: the endpoint accepts the request, and refuses one without PKCE. */
 export async function checkAuthorize(ask: Ask, issuer: Issuer, attempt: Attempt): Promise<Findings> {
   const f = new Findings();
   const answer = await ask(attempt.url, { headers: { accept: 'text/html' } });
@@ -47,20 +47,16 @@ export async function checkAuthorize(ask: Ask, issuer: Issuer, attempt: Attempt)
   if (answer.status === 307 || answer.status === 308)
     f.broken(
       'status',
-      `is ${answer.status}: a browser would send the form of a login on to wherever it leads`,
+      `is ${answer.status}, so a browser would forward the login form to the redirect target`,
       'RFC 9700, section 4.12',
     );
   if (answer.status >= 400 || (answer.status >= 300 && location === null))
-    f.broken(
-      'authorization_endpoint',
-      `answers ${answer.status} to a request that is right`,
-      'RFC 6749, section 4.1.1',
-    );
+    f.broken('authorization_endpoint', `answers ${answer.status} to a valid request`, 'RFC 6749, section 4.1.1');
   const refused = location === null ? undefined : errorIn(location, attempt.redirectUri);
   if (refused)
     f.broken(
       'authorization_endpoint',
-      `refuses a request that is right: ${shown(refused.get('error'))} ${shown(refused.get('error_description'))}`,
+      `refuses a valid request: ${shown(refused.get('error'))} ${shown(refused.get('error_description'))}`,
       'RFC 6749, section 4.1.2.1',
     );
 
@@ -77,7 +73,7 @@ export async function checkAuthorize(ask: Ask, issuer: Issuer, attempt: Attempt)
       'OAuth 2.1, section 7.5; MCP authorization, authorization code protection',
     );
   else if (issuer.sendsIss && led !== null && errorIn(led, attempt.redirectUri)?.get('iss') !== issuer.issuer)
-    f.broken('iss', 'does not come back with an error, although the metadata says so', 'RFC 9207, section 2');
+    f.broken('iss', 'is missing in an error response, although the metadata announces it', 'RFC 9207, section 2');
   return f;
 }
 
@@ -87,7 +83,7 @@ function errorIn(location: string, redirectUri: string): URLSearchParams | undef
   return searchParams.has('error') ? searchParams : undefined;
 }
 
-/** 6b: what came back to the redirect address. */
+/** Step 6, after the login: the parameters at the redirect URI. */
 export function checkCallback(
   f: Findings,
   issuer: Issuer,
@@ -104,7 +100,7 @@ export function checkCallback(
   if (callback.get('state') !== attempt.state)
     f.broken(
       'state',
-      `is ${shown(callback.get('state') ?? undefined)}, and must be the one that was sent`,
+      `is ${shown(callback.get('state') ?? undefined)}, and must be the value that was sent`,
       'RFC 6749, section 4.1.2',
     );
   const iss = callback.get('iss');
@@ -115,7 +111,7 @@ export function checkCallback(
   return code ?? undefined;
 }
 
-/** 7: RFC 6749, section 4.1.3 and 5.1. */
+/** Step 7: exchanges the code (RFC 6749, sections 4.1.3 and 5.1). */
 export async function checkToken(
   ask: Ask,
   issuer: Issuer,
@@ -146,7 +142,11 @@ export async function checkToken(
   const token = json?.['access_token'];
   if (json && answer.status === 200) {
     if (typeof token !== 'string' || token === '')
-      f.broken('access_token', `is ${token === undefined ? 'missing' : 'no text'}`, 'RFC 6749, section 5.1');
+      f.broken(
+        'access_token',
+        `is ${token === undefined ? 'missing' : 'not a non-empty string'}`,
+        'RFC 6749, section 5.1',
+      );
     if (typeof json['token_type'] !== 'string' || json['token_type'].toLowerCase() !== 'bearer')
       f.broken('token_type', `is ${shown(json['token_type'])}, and must be "Bearer"`, 'RFC 6750, section 4');
     if (json['expires_in'] !== undefined && typeof json['expires_in'] !== 'number')
@@ -154,7 +154,7 @@ export async function checkToken(
     if (json['refresh_token'] === undefined)
       f.advice(
         'refresh_token',
-        'is missing: people will be asked again once the token has expired',
+        'is missing, so people have to log in again when the token expires',
         'RFC 6749, section 1.5',
       );
   }
@@ -170,7 +170,7 @@ export async function checkToken(
   };
 }
 
-/** 8: the same call as at first, and a list of tools; and that no other token will do. */
+/** Step 8: repeats the first call with the token, lists the tools, and checks that other tokens are refused. */
 export async function checkCall(ask: Ask, server: string, token: string): Promise<StepReport> {
   const f = new Findings();
   const authorization = `Bearer ${token}`;
@@ -178,10 +178,10 @@ export async function checkCall(ask: Ask, server: string, token: string): Promis
   const result = isObject(answer.json) ? answer.json['result'] : undefined;
   if (answer.status !== 200)
     f.broken('status', `is ${answer.status}, and must be 200${reasonOf(answer)}`, 'MCP authorization, token handling');
-  else if (!isObject(result)) f.broken('result', 'is missing: initialize was not answered', 'MCP lifecycle');
+  else if (!isObject(result)) f.broken('result', 'is missing in the answer to initialize', 'MCP lifecycle');
   const version = isObject(result) ? result['protocolVersion'] : undefined;
   if (isObject(result) && typeof version !== 'string')
-    f.broken('protocolVersion', `is ${shown(version)}, and must be a text`, 'MCP lifecycle');
+    f.broken('protocolVersion', `is ${shown(version)}, and must be a string`, 'MCP lifecycle');
   let tools: unknown;
   if (!f.isBroken) {
     const session = answer.headers.get('mcp-session-id');
@@ -205,13 +205,13 @@ export async function checkCall(ask: Ask, server: string, token: string): Promis
     if (forged.status !== 401)
       f.broken(
         'access token',
-        `a changed one is answered with ${forged.status}, and must be refused with 401`,
+        `a modified token is answered with ${forged.status}, and must be refused with 401`,
         'MCP authorization, token handling',
       );
     const inAddress = new URL(server);
     inAddress.searchParams.set('access_token', token);
     if ((await post(ask, inAddress.href, INITIALIZE)).status === 200)
-      f.broken('access_token', 'is taken from the address', 'MCP authorization, access token usage');
+      f.broken('access_token', 'is accepted in the URL', 'MCP authorization, access token usage');
   }
   return f.report(
     'call',
@@ -221,7 +221,7 @@ export async function checkCall(ask: Ask, server: string, token: string): Promis
   );
 }
 
-/** What the challenge of a refusal says. */
+/** Returns the error in the challenge of a refusal. */
 function reasonOf({ headers }: Seen): string {
   const parameters = parseChallenges(headers.get('www-authenticate') ?? '')[0]?.parameters;
   const said = ['error', 'error_description', 'scope']

@@ -9,11 +9,11 @@ export interface Issuer {
   readonly authorize: string;
   readonly token: string;
   readonly register: string | undefined;
-  /** RFC 9207: `iss` comes back with the code. */
+  /** The authorization response contains `iss` (RFC 9207). */
   readonly sendsIss: boolean;
 }
 
-/** 4: RFC 8414, where MCP clients look, in their order. */
+/** Step 4: reads the metadata of the issuer (RFC 8414) from the places where MCP clients look, in their order. */
 export async function checkIssuerMetadata(
   ask: Ask,
   issuer: string,
@@ -50,21 +50,17 @@ export async function checkIssuerMetadata(
   const needs = (field: string, value: string, source: string): void => {
     const list = m[field];
     if (!isTexts(list) || !list.includes(value))
-      f.broken(field, `is ${shown(list)}, and must have ${shown(value)}`, source);
+      f.broken(field, `is ${shown(list)}, and must contain ${shown(value)}`, source);
   };
   needs('response_types_supported', 'code', `${RFC8414} 2`);
-  needs(
-    'code_challenge_methods_supported',
-    'S256',
-    'MCP authorization, authorization code protection: clients refuse without it',
-  );
-  // Left out it means authorization_code and implicit.
+  needs('code_challenge_methods_supported', 'S256', 'MCP authorization, authorization code protection');
+  // The default is authorization_code and implicit.
   if (m['grant_types_supported'] !== undefined) needs('grant_types_supported', 'authorization_code', `${RFC8414} 2`);
   const methods = m['token_endpoint_auth_methods_supported'];
   if (!isTexts(methods) || !methods.includes('none'))
     f.advice(
       'token_endpoint_auth_methods_supported',
-      `is ${shown(methods)}: without "none" several clients do not use client ID metadata documents`,
+      `is ${shown(methods)}, without "none": several clients will not use client ID metadata documents`,
       `${RFC8414} 2`,
     );
   const register = m['registration_endpoint'];
@@ -73,20 +69,20 @@ export async function checkIssuerMetadata(
   if (register === undefined && m['client_id_metadata_document_supported'] !== true)
     f.broken(
       'registration_endpoint',
-      'is missing, and client_id_metadata_document_supported is not true: a client that is not known yet cannot get in',
+      'is missing, and client_id_metadata_document_supported is not true: unknown clients cannot connect',
       'MCP authorization, client registration',
     );
   else if (m['client_id_metadata_document_supported'] !== true)
     f.advice(
       'client_id_metadata_document_supported',
-      'is not true: current clients prefer it to registration',
+      'is not true, although current clients prefer these documents to registration',
       'MCP authorization 2025-11-25, client ID metadata documents',
     );
   const sendsIss = m['authorization_response_iss_parameter_supported'] === true;
   if (!sendsIss)
     f.advice(
       'authorization_response_iss_parameter_supported',
-      'is not true: clients cannot tell whose answer they got',
+      'is not true, so clients cannot detect a mix-up of authorization servers',
       'RFC 9207; MCP authorization 2026-07-28',
     );
   const usable =
@@ -108,7 +104,7 @@ export async function checkIssuerMetadata(
   };
 }
 
-/** 5: RFC 7591, as a public client with a loopback address. */
+/** Step 5: registers a public client with a loopback redirect URI (RFC 7591). */
 export async function checkRegistration(
   ask: Ask,
   endpoint: string,
@@ -142,17 +138,17 @@ export async function checkRegistration(
   const { client_id: id, client_secret: secret, redirect_uris: uris, client_secret_expires_at: expires } = json;
   if (answer.status < 400) {
     if (typeof id !== 'string' || id === '')
-      f.broken('client_id', `is ${shown(id)}, and must be a text`, 'RFC 7591, section 3.2.1');
+      f.broken('client_id', `is ${shown(id)}, and must be a string`, 'RFC 7591, section 3.2.1');
     if (!isTexts(uris) || !uris.includes(redirectUri))
       f.broken(
         'redirect_uris',
-        `is ${shown(uris)}, and must have ${shown(redirectUri)}: the official SDK refuses the answer otherwise`,
+        `is ${shown(uris)}, and must contain ${shown(redirectUri)}; the official SDK refuses other answers`,
         'RFC 7591, section 3.2.1',
       );
     if (secret !== undefined && typeof expires !== 'number')
       f.broken(
         'client_secret_expires_at',
-        `is ${shown(expires)}, and must be a number with a client_secret`,
+        `is ${shown(expires)}, and must be a number if there is a client_secret`,
         'RFC 7591, section 3.2.1',
       );
   }

@@ -5,7 +5,7 @@ import { Findings, type StepReport, shown } from './report.ts';
 const RFC9728 = 'RFC 9728, section';
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** First message of every client. */
+/** The first message of every client. */
 export const INITIALIZE = {
   jsonrpc: '2.0',
   id: 1,
@@ -20,13 +20,13 @@ export const post = (ask: Ask, url: string, message: unknown, headers: Record<st
     body: JSON.stringify(message),
   });
 
-/** 1: without a token it must be refused, with 401. */
+/** Step 1: a call without a token must be refused with 401. */
 export function checkRefusal(answer: Seen): StepReport {
   const f = new Findings();
   if (answer.status >= 200 && answer.status < 300)
     f.broken(
       'status',
-      `is ${answer.status}: the server answers without a token, so no client will ever ask for one`,
+      `is ${answer.status}: the server answers without a token, so clients never start a login`,
       'MCP authorization, access token usage',
     );
   else if (answer.status !== 401)
@@ -34,7 +34,7 @@ export function checkRefusal(answer: Seen): StepReport {
   return f.report('reach', `POST ${answer.url}: ${answer.status}`);
 }
 
-/** 2: the WWW-Authenticate of the 401. `metadata` is the address that it names. */
+/** Step 2: the WWW-Authenticate header of the 401. `metadata` is the URL of the metadata in it. */
 export function checkChallenge(answer: Seen): {
   report: StepReport;
   metadata: string | undefined;
@@ -43,7 +43,7 @@ export function checkChallenge(answer: Seen): {
   const f = new Findings();
   const header = answer.headers.get('www-authenticate');
   if (header === null) {
-    f.broken('WWW-Authenticate', 'is missing: clients can only guess where to go', `${RFC9728} 5.1`);
+    f.broken('WWW-Authenticate', 'is missing, so clients have to guess where the metadata is', `${RFC9728} 5.1`);
     return { report: f.report('challenge', ''), metadata: undefined, scope: undefined };
   }
   const challenges = parseChallenges(header);
@@ -52,16 +52,16 @@ export function checkChallenge(answer: Seen): {
   else if (bearer !== challenges[0])
     f.broken(
       'WWW-Authenticate',
-      'does not begin with Bearer; some clients read the first challenge alone',
+      'does not begin with Bearer; some clients read only the first challenge',
       'RFC 6750, section 3',
     );
   const metadata = bearer?.parameters.get('resource_metadata');
   if (bearer && metadata === undefined) f.broken('resource_metadata', 'is missing', `${RFC9728} 5.1`);
   else if (metadata !== undefined && !isAddress(metadata))
-    f.broken('resource_metadata', `is not an absolute address: ${shown(metadata)}`, `${RFC9728} 5.1`);
-  for (const name of bearer?.unquoted ?? []) f.broken(name, 'must stand between quotes', 'RFC 9110, section 11.2');
+    f.broken('resource_metadata', `is not an absolute URL: ${shown(metadata)}`, `${RFC9728} 5.1`);
+  for (const name of bearer?.unquoted ?? []) f.broken(name, 'must be quoted', 'RFC 9110, section 11.2');
   const error = bearer?.parameters.get('error');
-  if (error !== undefined) f.advice('error', `is ${shown(error)} although no token came`, 'RFC 6750, section 3.1');
+  if (error !== undefined) f.advice('error', `is ${shown(error)} although no token was sent`, 'RFC 6750, section 3.1');
   return {
     report: f.report('challenge', header),
     metadata: metadata !== undefined && isAddress(metadata) ? metadata : undefined,
@@ -72,9 +72,9 @@ export function checkChallenge(answer: Seen): {
 const isAddress = (text: string): boolean => URL.canParse(text) && /^https?:\/\//i.test(text);
 const isLoopback = (url: URL): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
 
-/** What is wrong with an address that clients are sent to, or undefined. */
+/** Returns the problem of a URL that clients are sent to, or undefined. */
 export function addressProblem(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !isAddress(value)) return `is not an absolute address: ${shown(value)}`;
+  if (typeof value !== 'string' || !isAddress(value)) return `is not an absolute URL: ${shown(value)}`;
   const url = new URL(value);
   return url.protocol === 'http:' && !isLoopback(url) ? `is not https: ${shown(value)}` : undefined;
 }
@@ -85,7 +85,10 @@ export interface Resource {
   readonly scopes: readonly string[];
 }
 
-/** 3: RFC 9728, from the address in the challenge, or where clients look without one. */
+/**
+ * Step 3: reads the metadata of the resource (RFC 9728) from the URL in the challenge, or where clients look by
+ * default.
+ */
 export async function checkResourceMetadata(
   ask: Ask,
   server: string,
@@ -115,7 +118,7 @@ export async function checkResourceMetadata(
     const onlySlash = typeof resource === 'string' && resource.replace(/\/$/, '') === server.replace(/\/$/, '');
     f.broken(
       'resource',
-      `is ${shown(resource)}, and must be ${shown(server)}${onlySlash ? ': strict clients refuse even one slash of difference' : ''}`,
+      `is ${shown(resource)}, and must be ${shown(server)}${onlySlash ? '; strict clients refuse even a different trailing slash' : ''}`,
       `${RFC9728} 3.3`,
     );
   }
@@ -128,17 +131,17 @@ export async function checkResourceMetadata(
     );
   else if (addressProblem(issuer)) f.broken('authorization_servers', addressProblem(issuer) as string, `${RFC9728} 2`);
   if (methods !== undefined && !(Array.isArray(methods) && methods.includes('header')))
-    f.broken('bearer_methods_supported', `is ${shown(methods)}, and must have "header"`, `${RFC9728} 2`);
+    f.broken('bearer_methods_supported', `is ${shown(methods)}, and must contain "header"`, `${RFC9728} 2`);
   if (scopes !== undefined && !isTexts(scopes))
-    f.broken('scopes_supported', `is ${shown(scopes)}, and must be an array of texts`, `${RFC9728} 2`);
+    f.broken('scopes_supported', `is ${shown(scopes)}, and must be an array of strings`, `${RFC9728} 2`);
   if (isTexts(scopes) && scopes.includes('offline_access'))
     f.advice(
       'scopes_supported',
-      'has offline_access, which concerns the issuer, not a resource',
+      'contains offline_access, which belongs to the issuer, not to a resource',
       'MCP authorization 2026-07-28, refresh tokens',
     );
   if (scopes === undefined)
-    f.advice('scopes_supported', 'is missing: clients do not know what to ask for', `${RFC9728} 2`);
+    f.advice('scopes_supported', 'is missing, so clients do not know which scopes to request', `${RFC9728} 2`);
   const found =
     typeof issuer === 'string' && !addressProblem(issuer)
       ? { resource: typeof resource === 'string' ? resource : server, issuer, scopes: isTexts(scopes) ? scopes : [] }

@@ -5,23 +5,26 @@ import { type Ask, askBy, NoAnswer } from './http.ts';
 import { Findings, STEPS, type StepName, type StepReport } from './report.ts';
 
 export interface Examination {
-  /** Address of the MCP server, as clients are given it. */
+  /** URL of the MCP server, as configured in clients. */
   readonly server: string;
   readonly fetch?: typeof globalThis.fetch;
-  /** A token that is there already: registration, login and exchange are left out. */
+  /** An existing token. Registration, login and exchange are then skipped. */
   readonly token?: string | undefined;
-  /** A client that is there already. */
+  /** An already registered client. */
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
-  /** Where a browser is led back to. */
+  /** The redirect URI of the login. */
   readonly redirectUri: string;
-  /** Sends a person to the address and returns the parameters that came back to `redirectUri`; undefined if nobody can be asked. */
+  /**
+   * Sends a person to the authorization URL and returns the parameters that arrive at `redirectUri`. undefined: no
+   * person is available.
+   */
   readonly login: ((authorizationUrl: string) => Promise<URLSearchParams>) | undefined;
-  /** Told of each step as it is done. */
+  /** Called after each step. */
   readonly say: (report: StepReport) => void;
 }
 
-/** Walks the way of an MCP client from 401 to a call. Knows the server and its issuer by HTTP alone. */
+/** Takes the steps of an MCP client from 401 to a call. Uses only HTTP, so it works with any server and issuer. */
 export async function examine(examination: Examination): Promise<StepReport[]> {
   const reports: StepReport[] = [];
   const done = (report: StepReport): StepReport => {
@@ -57,7 +60,7 @@ async function walk(e: Examination, ask: Ask, done: (report: StepReport) => Step
   done(issuer.report);
   if (e.token !== undefined) {
     for (const step of ['registration', 'authorize', 'token'] as const)
-      done({ step, outcome: 'skipped', seen: 'a token was given', findings: [] });
+      done({ step, outcome: 'skipped', seen: '--token was given', findings: [] });
     done(await checkCall(ask, e.server, e.token));
     return;
   }
@@ -75,7 +78,7 @@ async function walk(e: Examination, ask: Ask, done: (report: StepReport) => Step
         : {
             ...report,
             outcome: 'skipped',
-            seen: 'the request is taken; the rest needs a person, and --no-login was given',
+            seen: 'the request is accepted; the rest needs a person, and --no-login was given',
           },
     );
     if (!f.isBroken)
@@ -97,14 +100,14 @@ async function clientFor(
   done: (report: StepReport) => StepReport,
 ): Promise<{ id: string; secret: string | undefined } | undefined> {
   if (e.clientId !== undefined) {
-    done({ step: 'registration', outcome: 'skipped', seen: 'a client was given', findings: [] });
+    done({ step: 'registration', outcome: 'skipped', seen: '--client-id was given', findings: [] });
     return { id: e.clientId, secret: e.clientSecret };
   }
   if (issuer.register === undefined) {
     done({
       step: 'registration',
       outcome: 'skipped',
-      seen: 'not offered; name a client with --client-id',
+      seen: 'not supported by the issuer; register a client and use --client-id',
       findings: [],
     });
     return undefined;

@@ -1,4 +1,4 @@
-/** An answer, read whole. */
+/** A response with its whole body. */
 export interface Seen {
   readonly status: number;
   readonly headers: Headers;
@@ -10,13 +10,13 @@ export interface Seen {
 
 export type Ask = (url: string, init?: RequestInit) => Promise<Seen>;
 
-/** No answer at all. */
+/** The server did not answer. */
 export class NoAnswer extends Error {}
 
 const TIMEOUT_MS = 10_000;
 const MAX_CHARS = 1_000_000;
 
-/** Asks without following redirects: where one leads is part of the answer. */
+/** Sends requests without following redirects, because their target is part of the examination. */
 export const askBy =
   (fetch: typeof globalThis.fetch): Ask =>
   async (url, init = {}) => {
@@ -36,7 +36,7 @@ export const askBy =
     }
   };
 
-/** An event stream stays open: its first message is enough. */
+/** Reads a body. Of an event stream, which stays open, only the first message. */
 async function readSome(response: Response): Promise<string> {
   const reader = response.body?.getReader();
   if (!reader) return '';
@@ -73,7 +73,7 @@ function parsed(contentType: string | null, text: string): unknown {
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What goes wrong with a document that should be JSON; undefined: it is an object. */
+/** Returns the problem of a response that should be a JSON object, or undefined. */
 export function documentProblem({ status, json, headers }: Seen): { field: string; problem: string } | undefined {
   if (status !== 200) return { field: 'status', problem: `is ${status}, and must be 200` };
   if (!isObject(json))

@@ -3,15 +3,16 @@ import type { AddressInfo } from 'node:net';
 
 export interface Loopback {
   readonly redirectUri: string;
-  /** The parameters of the first request that comes back, or an error after `ms`. */
+  /** Returns the parameters of the first request to the redirect URI. Throws after `ms`. */
   wait(ms: number): Promise<URLSearchParams>;
   close(): Promise<void>;
 }
 
 const PAGE =
-  '<!doctype html><meta charset="utf-8"><title>Done</title><p>Done. This window can be closed; the doctor goes on in the terminal.</p>';
+  '<!doctype html><meta charset="utf-8"><title>Done</title><p>Done. You can close this window. The examination ' +
+  'continues in the terminal.</p>';
 
-/** A redirect address on this machine (RFC 8252, section 7.3). */
+/** Opens a redirect URI on this machine (RFC 8252, section 7.3). */
 export async function openLoopback(): Promise<Loopback> {
   let arrived: (parameters: URLSearchParams) => void = () => {};
   const first = new Promise<URLSearchParams>((resolve) => {
@@ -34,7 +35,7 @@ export async function openLoopback(): Promise<Loopback> {
     wait: async (ms) => {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error('Nobody came back from the login.')), ms);
+        timer = setTimeout(() => reject(new Error('The login was not completed in time.')), ms);
       });
       try {
         return await Promise.race([first, late]);

@@ -2,13 +2,13 @@ export interface Challenge {
   readonly scheme: string;
   /** By lower-case name. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** Names whose value stood without quotes although it needs them. */
+  /** Names whose value is not quoted although it must be. */
   readonly unquoted: readonly string[];
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+/;
 
-/** WWW-Authenticate: a list of challenges (RFC 9110, section 11.6.1). What cannot be read ends the list. */
+/** Parses WWW-Authenticate, a list of challenges (RFC 9110, section 11.6.1). The list ends at invalid syntax. */
 export function parseChallenges(header: string): Challenge[] {
   const found: { scheme: string; parameters: Map<string, string>; unquoted: string[] }[] = [];
   let rest = header.trimStart();

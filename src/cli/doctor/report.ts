@@ -1,13 +1,13 @@
 /** The steps from a refused call to an allowed one, in order. */
 export const STEPS = {
   reach: 'The server refuses a call without a token (401)',
-  challenge: 'The challenge says where to go',
-  'resource metadata': 'The resource says who issues tokens for it',
-  'issuer metadata': 'The issuer describes itself',
+  challenge: 'The challenge names the metadata',
+  'resource metadata': 'The resource names its issuer',
+  'issuer metadata': 'The issuer publishes its endpoints',
   registration: 'A client can register',
-  authorize: 'A person can allow it',
+  authorize: 'A person can allow access',
   token: 'The code is exchanged for a token',
-  call: 'The token opens the server',
+  call: 'The server accepts the token',
 } as const;
 export type StepName = keyof typeof STEPS;
 
@@ -17,9 +17,9 @@ export interface Finding {
   readonly field: string;
   /** What was found and what is needed. */
   readonly problem: string;
-  /** The document and section that ask for it. */
+  /** The document and section that require it. */
   readonly source: string;
-  /** `advice`: at least some clients work anyway. */
+  /** `advice`: at least some clients work without it. */
   readonly level: 'broken' | 'advice';
 }
 

@@ -5,10 +5,12 @@ TOKEN=$(npx legate developer-token)   # valid for one hour; not an administrator
 api() { curl --silent --show-error --header "authorization: Bearer $TOKEN" --header 'content-type: application/json' "$@"; echo; }
 field() { node -p "JSON.parse(process.argv[1]).$1" "$2"; }`;
 
-/** The shell expands no variables between single quotes, so the quotes are closed around each. */
+/**
+ * Quotes a text for the shell. Single quotes are closed around variables, which the shell does not expand inside them.
+ */
 const inQuotes = (text: string): string => `'${text.replace(/\$[A-Z_]+/g, (name) => `'"${name}"'`)}'`;
 
-/** One step as a line of shell. Values to keep go through a variable of their own. */
+/** Renders one step as a line of shell. */
 export function renderCommand(step: TourStep): string {
   const words = ['api'];
   if (step.method !== 'GET' && !(step.method === 'POST' && step.body)) words.push(`--request ${step.method}`);
@@ -17,7 +19,7 @@ export function renderCommand(step: TourStep): string {
   return (step.as === 'agent' ? 'TOKEN=$AGENT_TOKEN ' : '') + words.join(' ');
 }
 
-/** The shell block of the README: runs in bash and zsh, with curl and Node. */
+/** Renders the shell block of the README. Runs in bash and zsh, with curl and Node. */
 export function renderTourMarkdown(): string {
   const steps = TOUR.map((step, i) => {
     const head = `# ${i + 1}. ${step.title}\n#    ${step.explanation}`;

@@ -10,8 +10,8 @@ export interface TourOptions {
 }
 
 /**
- * Runs the tour against a running service and explains each answer. Returns the number of answers that differ from what the
- * tour expects. Stops after the first step if that one fails, since every other step needs its answer.
+ * Runs the tour against a running service and explains each answer. Returns the number of unexpected answers. Stops if
+ * the first step fails, because all others need its answer.
  */
 export async function runTour({ baseUrl, token, say }: TourOptions): Promise<number> {
   const values = new Map<string, string>();
@@ -54,7 +54,7 @@ async function ask(
   return { status: response.status, text: await response.text() };
 }
 
-/** Cuts long answers and the secret part of tokens. */
+/** Shortens long answers and removes the secret part of tokens. */
 function shown(text: string): string {
   const safe = text.replace(/\b(lg[a-z]_[A-Za-z0-9_-]{6})[A-Za-z0-9_-]+/g, '$1...').trim();
   const lines = safe.split(/\r?\n/);

@@ -6,7 +6,7 @@ export interface TourStep {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Whose token the step sends: the person's, or the token of the agent that the tour creates. */
+  /** The token that the step sends: the person's, or that of the agent created by the tour. */
   readonly as: 'person' | 'agent';
   /** Values to keep: name -> path in the JSON of the answer. */
   readonly keep?: Readonly<Record<string, string>>;
@@ -106,14 +106,14 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'Revoke the agent',
-    explanation: 'Permanent, and in force from the next decision on.',
+    explanation: 'Permanent, and effective from the next decision.',
     method: 'DELETE',
     path: '/agents/$AGENT',
     as: 'person',
     expect: { status: 204, contains: [] },
   },
   {
-    title: 'Ask once more',
+    title: 'Ask again',
     explanation: 'The token of a revoked agent no longer works: 401.',
     method: 'POST',
     path: '/authorize',
