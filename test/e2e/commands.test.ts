@@ -42,7 +42,7 @@ describe('legate', () => {
     expect((await legate(['migrat'])).stderr).toContain('Did you mean migrate?');
     const half = await legate(['admin']);
     expect(half.code).toBe(64);
-    expect(half.stderr).toContain('npx legate admin needs one more word');
+    expect(half.stderr).toContain('npx legate admin needs a subcommand');
     expect(half.stderr).toMatch(/^ {2}admin create /m);
   });
 
@@ -263,7 +263,7 @@ describe('legate migrate', () => {
   it('says what it would do, does it, and has nothing left to do', async () => {
     const cwd = scratchFolder();
     const dry = await legate(['migrate', '--dry-run'], { cwd });
-    expect(dry.stdout).toContain(`${join(cwd, '.legate/legate.db')} does not exist: it would be created`);
+    expect(dry.stdout).toContain(`${join(cwd, '.legate/legate.db')} does not exist. It would be created`);
     expect(readdirSync(cwd)).toEqual([]);
     const done = await legate(['migrate'], { cwd });
     expect(done.stdout).toMatch(/applying 0001-/);

@@ -171,7 +171,7 @@ describe('legate doctor', () => {
       );
       expect(code).toBe(1);
       expect(stdout).toMatch(/^✗ reach .*✗ status: is 200: the server answers without a token.*– call .*not reached/s);
-      expect(stderr).toContain('One step is broken.');
+      expect(stderr).toContain('One step failed.');
     } finally {
       open.close();
       open.closeAllConnections();

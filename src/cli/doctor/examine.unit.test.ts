@@ -476,7 +476,7 @@ describe('the loopback address', () => {
 
   it('does not wait for ever', async () => {
     const loopback = await openLoopback();
-    await expect(loopback.wait(1)).rejects.toThrow('Nobody came back');
+    await expect(loopback.wait(1)).rejects.toThrow('The login was not completed in time');
     await loopback.close();
   });
 });
