@@ -1,5 +1,5 @@
 import { CommonErrors, type LegateError } from '../kernel/errors.ts';
-import { errorPage, seeOther, signInLocation } from '../pages/index.ts';
+import { enrolmentLocation, errorPage, seeOther, signInLocation } from '../pages/index.ts';
 import type { Platform } from '../platform.ts';
 import { isForm, isJson } from './media-type.ts';
 import { type Rendered, renderKnownError, toKnownError } from './render-error.ts';
@@ -20,9 +20,10 @@ export function renderFailure(
   // People who are not signed in are led to the sign-in page and from there back. Programs get the usual errors.
   if (error.status === 401 && source.header('authorization') === null && !isJson(type))
     return seeOther(signInLocation(platform, source.url));
-  return isForm(type) || source.header('accept')?.includes('text/html')
-    ? errorPage(platform, source.request, error)
-    : asJson(platform, error, route.errorBody);
+  if (!isForm(type) && !source.header('accept')?.includes('text/html')) return asJson(platform, error, route.errorBody);
+  return error.code === CommonErrors.SECOND_FACTOR_REQUIRED.code
+    ? seeOther(enrolmentLocation(platform, source.url))
+    : errorPage(platform, source.request, error);
 }
 
 function asJson(platform: Platform, error: LegateError, errorBody: Route<Platform>['errorBody']): Rendered {

@@ -12,13 +12,15 @@ export interface PagePerson {
 }
 
 /** The account pages in the order of their navigation. Paths are relative to http.restPath. */
-export const ACCOUNT_PAGES: readonly {
+const ACCOUNT_PAGES: readonly {
   readonly path: string;
   /** Label in the navigation. */
   readonly label: (t: Texts) => string;
   readonly title: (t: Texts) => string;
   /** Purpose of the page, shown on the account page; that page itself has none. */
   readonly purpose?: (t: Texts) => string;
+  /** Of no use to users of the embedding application, who have no credentials here. */
+  readonly ownAccount?: boolean;
 }[] = [
   { path: '/account', label: (t) => t.account.label, title: (t) => t.account.title },
   {
@@ -26,6 +28,13 @@ export const ACCOUNT_PAGES: readonly {
     label: (t) => t.devices.label,
     title: (t) => t.devices.title,
     purpose: (t) => t.account.devices,
+  },
+  {
+    path: '/account/two-factor',
+    label: (t) => t.twoFactor.label,
+    title: (t) => t.twoFactor.title,
+    purpose: (t) => t.twoFactor.purpose,
+    ownAccount: true,
   },
   { path: '/account/apps', label: (t) => t.apps.label, title: (t) => t.apps.title, purpose: (t) => t.account.apps },
 ];
@@ -39,9 +48,13 @@ export const personInHeader = (site: Site, t: Texts, person: PagePerson): Html =
     form(pathOf(site, SIGN_OUT), html`<button class="plain" type="submit">${t.common.signOut}</button>`)
   }</div>`;
 
+/** Returns the account pages that are of use to a person. */
+export const accountPagesFor = (person: PagePerson | undefined) =>
+  ACCOUNT_PAGES.filter(({ ownAccount }) => !ownAccount || person?.canSignOut);
+
 /** Navigation of the account pages; `here` is the path of the current one. */
-export const accountNav = (site: Site, t: Texts, here: string): Html =>
-  html`<nav class="pages" aria-label="${t.account.title}"><ul>${ACCOUNT_PAGES.map(({ path, label }) => {
+export const accountNav = (site: Site, t: Texts, here: string, person: PagePerson | undefined): Html =>
+  html`<nav class="pages" aria-label="${t.account.title}"><ul>${accountPagesFor(person).map(({ path, label }) => {
     const at = pathOf(site, path);
     return html`<li><a${attributes({ href: at, 'aria-current': at === here ? 'page' : undefined })}>${label(t)}</a></li>`;
   })}</ul></nav>`;

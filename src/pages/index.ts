@@ -24,7 +24,7 @@
  * After a change: `seeOther(path)`. Texts are in texts/en.ts and texts/de.ts; a text missing in one does not compile.
  */
 
-export { ACCOUNT_PAGES, type PagePerson } from './account-nav.ts';
+export { accountPagesFor, type PagePerson } from './account-nav.ts';
 export {
   actions,
   badge,
@@ -51,6 +51,7 @@ export { errorPage, messageOf } from './error-page.ts';
 export { type Html, html } from './html.ts';
 export { formatTime, type Language, languageOf, textsFor } from './language.ts';
 export { brandOf, page, seeOther } from './page.ts';
-export { redirectTargets, safeReturnTo, signInLocation } from './return-to.ts';
+export { qrCode } from './qr-code.ts';
+export { enrolmentLocation, redirectTargets, safeReturnTo, signInLocation } from './return-to.ts';
 export { pathOf, type Site } from './site.ts';
 export type { Texts } from './texts/en.ts';

@@ -23,7 +23,7 @@ export interface Page {
   readonly wide?: boolean;
   /** The signed-in user, shown in the header with a sign-out button. */
   readonly person?: PagePerson | undefined;
-  /** One of {@link ACCOUNT_PAGES}, with links to the others. */
+  /** One of the account pages, with links to the others. */
   readonly inAccount?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   /** Several Set-Cookie values. */
@@ -43,7 +43,7 @@ export function page(site: Site, request: Request, content: Page): Response {
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${Markup.trusted(STYLE)}</style></head>
 <body${attributes({ class: content.wide ? 'wide' : undefined })}>
 <header><a class="brand" href="${pathOf(site, '/')}">${MARK}${brand}</a>${content.person && personInHeader(site, t, content.person)}</header>
-${content.inAccount && accountNav(site, t, new URL(request.url).pathname)}<main><h1>${content.title}</h1>
+${content.inAccount && accountNav(site, t, new URL(request.url).pathname, content.person)}<main><h1>${content.title}</h1>
 ${content.body}
 </main>
 <footer><nav aria-label="${t.common.language}"><ul>${LANGUAGES.map(({ code, name }) => html`<li>${code === language ? html`<span lang="${code}" aria-current="true">${name}</span>` : html`<a href="${inLanguage(request, code)}" lang="${code}" hreflang="${code}">${name}</a>`}</li>`)}</ul></nav></footer>

@@ -19,9 +19,16 @@ export function safeReturnTo(site: Site, value: string | null | undefined): stri
 }
 
 /** Returns the path of the sign-in page with a `returnTo` to the current page. */
-export function signInLocation(site: Site, from: URL): string {
+export const signInLocation = (site: Site, from: URL): string => withReturn(site, SIGN_IN, from);
+
+const TWO_FACTOR = '/account/two-factor';
+
+/** Returns the path of the page that sets up a second factor, with a `returnTo` to the current page. */
+export const enrolmentLocation = (site: Site, from: URL): string => withReturn(site, TWO_FACTOR, from);
+
+function withReturn(site: Site, path: string, from: URL): string {
   const returnTo = safeReturnTo(site, from.pathname + from.search);
-  return pathOf(site, SIGN_IN) + (returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`);
+  return pathOf(site, path) + (returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`);
 }
 
 /**

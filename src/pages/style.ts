@@ -72,7 +72,8 @@ button:hover,.button:hover{text-decoration:underline}
 .card p{margin:.125rem 0}
 .card form{margin-top:.75rem}
 .card .actions{margin-top:.75rem}
-.card button{min-height:2.5rem}
+.card button,.card>.button{min-height:2.5rem}
+.card>.button{width:fit-content;margin-top:.75rem}
 .cards>:last-child{margin-bottom:0}
 .cards+*{margin-top:1.5rem}
 .badge{display:inline-block;font-size:.8125rem;font-weight:600;padding:0 .5rem;border-radius:1rem;background:var(--soft-good);color:var(--good)}
@@ -80,6 +81,15 @@ button:hover,.button:hover{text-decoration:underline}
 details{border-top:1px solid var(--line);margin:.5rem 0 0}
 details+details{margin:0}
 .actions+details{margin-top:1.5rem}
+.qr+details{margin-top:1rem}
+.qr{display:block;width:100%;max-width:15rem;height:auto;margin:0 auto;border:1px solid var(--line);border-radius:.5rem}
+.key{display:block;padding:.5rem .75rem;background:var(--soft);border-radius:.375rem;font-size:1rem;letter-spacing:.05em;user-select:all}
+.steps{margin:0;padding:0;list-style:none;counter-reset:step}
+.steps>li{counter-increment:step;margin:1.5rem 0 0}
+.steps>li:first-child{margin-top:0}
+.steps>li>h2{margin:0 0 .75rem}
+.steps>li>h2::before{content:counter(step) ". "}
+.codes{list-style:none;display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:.25rem 1rem;margin:1rem 0;padding:1rem;background:var(--soft);border-radius:.5rem;text-align:center}
 summary{padding:.625rem 0;font-weight:600;cursor:pointer}
 body:has(.sticky)>*{max-width:34rem}
 @media(min-width:36rem){.columns dl{display:grid;grid-template-rows:auto auto;grid-auto-flow:column;grid-auto-columns:1fr;gap:0 1rem}.columns dd{margin:0}}
@@ -91,7 +101,7 @@ dd{margin:0 0 .5rem}
 code,.mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9375em}
 hr{border:0;border-top:1px solid var(--line);margin:1.5rem 0}
 @media(min-width:40rem) and (min-height:44rem){body:not(.wide){padding-top:6vh}}
-@media(min-width:36rem){.wide .card:has(>form){display:grid;grid-template-columns:1fr auto;column-gap:1rem}.wide .card>*{grid-column:1}.wide .card>form{grid-column:2;grid-row:1/span 6;align-self:center;margin:0}.wide .card .actions{margin:0}}
+@media(min-width:36rem){.wide .card:has(>form,>.button){display:grid;grid-template-columns:1fr auto;column-gap:1rem}.wide .card>*{grid-column:1}.wide .card>form,.wide .card>.button{grid-column:2;grid-row:1/span 6;align-self:center;margin:0}.wide .card .actions{margin:0}}
 @media(max-width:24rem){body{padding:1rem .5rem}main{padding:1rem}}
 @media print{body{display:block;background:none}main{border:0}button,footer,nav{display:none}}`;
 

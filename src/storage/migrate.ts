@@ -23,6 +23,7 @@ import { makersOfAgents } from './migrations/0021-makers-of-agents.ts';
 import { attempts } from './migrations/0024-attempts.ts';
 import { actors } from './migrations/0025-actors.ts';
 import { history } from './migrations/0030-history.ts';
+import { trustedDeviceNames } from './migrations/0038-trusted-device-names.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -55,6 +56,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0024-attempts': attempts,
   '0025-actors': actors,
   '0030-history': history,
+  '0038-trusted-device-names': trustedDeviceNames,
 };
 
 export interface SchemaState {

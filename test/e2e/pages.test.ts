@@ -1,65 +1,26 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { generate } from 'otplib';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Listening, listen } from '../../src/http/node.ts';
-import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
-import { systemClock } from '../../src/kernel/clock.ts';
-import type { Mail } from '../../src/operations/mail/index.ts';
+import type { Locator, Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ensureFirstAdmin } from '../../src/people/users/index.ts';
-import { createLegate, type Legate } from '../../src/service.ts';
-import { chromiumPath, complaintsOf, expectGoodPage, openChromium, PHONE } from '../support/chromium.ts';
-import { freePort } from '../support/process.ts';
-import { newTestDatabase } from '../support/service.ts';
+import { chromiumPath, expectGoodPage, focusOn, PHONE, tabTo } from '../support/chromium.ts';
+import { pagesService } from '../support/pages-service.ts';
 
 const password = 'correct horse battery';
-const mails: Mail[] = [];
 
 describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scripts, 320 px wide', () => {
-  let legate: Legate;
-  let server: Listening;
-  let browser: Browser;
+  const service = pagesService();
+  const { mails, open } = service;
   let url = '';
   let setupUrl = '';
   let people = 0;
-
   beforeAll(async () => {
-    const port = await freePort();
-    url = `http://localhost:${port}`;
-    const place = await newTestDatabase(undefined, closers);
-    legate = await createLegate(
-      {
-        dataDir: place.dir,
-        databaseUrl: place.url,
-        baseUrl: url,
-        http: { port },
-        rateLimit: {
-          endpoints: Object.fromEntries(Object.keys(LIMITED_ENDPOINTS).map((name) => [name, { limit: 1000 }])),
-        },
-      },
-      { clock: systemClock, printMail: (mail) => void mails.push(mail) },
-    );
-    const first = await ensureFirstAdmin(legate.platform);
+    url = service.url;
+    const first = await ensureFirstAdmin(service.legate.platform);
     setupUrl = first.kind === 'setupLink' ? first.url : '';
-    server = await listen(legate, { port, host: '127.0.0.1' });
-    browser = await openChromium();
-  });
-  const closers: (() => Promise<void>)[] = [];
-  afterAll(async () => {
-    await browser?.close();
-    await server?.stop(100);
-    await legate?.close();
-    for (const close of closers) await close();
   });
 
   const newEmail = (): string => `person${++people}@example.com`;
-  async function open(
-    o: Parameters<Browser['newContext']>[0] = {},
-  ): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
-    const context = await browser.newContext({ viewport: PHONE, javaScriptEnabled: false, ...o });
-    const complaints = complaintsOf(context);
-    return { context, complaints, page: await context.newPage() };
-  }
   const api = async (path: string, body: unknown, token?: string) => {
     const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
     const r = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -71,34 +32,10 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
       user: { id: string };
     };
   };
-  const focused = (page: Page): Promise<string> =>
-    page.evaluate(
-      () =>
-        document.activeElement?.className ||
-        document.activeElement?.getAttribute('name') ||
-        document.activeElement?.tagName ||
-        '',
-    );
-  /** A page focuses what it says to focus some time after it has loaded; what is typed before is lost. */
-  const focusOn = (page: Page, name: string): Promise<void> =>
-    expect.poll(() => focused(page), { timeout: 5000 }).toBe(name);
   const inSight = async (page: Page, target: Locator): Promise<boolean> => {
     const box = await target.boundingBox();
     return box !== null && box.y >= 0 && box.y + box.height <= (page.viewportSize()?.height ?? 0);
   };
-  /** Goes on with Tab until something with this accessible name is focused. */
-  async function tabTo(page: Page, name: string): Promise<void> {
-    for (let i = 0; i < 40; i++) {
-      await page.keyboard.press('Tab');
-      const here = await page.evaluate(() => {
-        const e = document.activeElement as HTMLInputElement;
-        return e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? e.textContent ?? '';
-      });
-      if (here.startsWith(name)) return;
-    }
-    throw new Error(`${name} is not reached with the keyboard`);
-  }
-
   it('with the keyboard alone: an account, a second device, one ended, signed out, signed in again', async () => {
     const email = newEmail();
     const { page, context, complaints } = await open();
@@ -224,7 +161,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
       await page.press('#email', 'Enter');
       await page.waitForSelector('[role=status]');
       await expectGoodPage(page, `${name}-sent`);
-      await legate.platform.background.idle();
+      await service.legate.platform.background.idle();
       return mails[0]?.link ?? '';
     };
     await page.goto(await mailed('/account/forgot-password', 'forgot-password'));
@@ -253,7 +190,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
   it('from an application over sign-in and consent back to it, although the policy of the page holds redirects as well', async () => {
     const email = newEmail();
     await api('/sign-up', { email, password });
-    const callback = `http://127.0.0.1:${server.port}/callback`;
+    const callback = `http://127.0.0.1:${service.port}/callback`;
     const client = await api('/oauth/register', { redirect_uris: [callback], client_name: 'Agent of <b>Ada</b>' });
     const query = {
       response_type: 'code',
@@ -327,7 +264,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
         ...more,
       })}`;
     const { page, context, complaints } = await open({ javaScriptEnabled: true });
-    await context.addCookies([{ name: `${legate.platform.config.service.name}_session`, value: token, url }]);
+    await context.addCookies([{ name: `${service.legate.platform.config.service.name}_session`, value: token, url }]);
     for (const lang of ['en', 'de']) {
       for (const viewport of [PHONE, { width: 375, height: 667 }, { width: 1280, height: 800 }]) {
         await page.setViewportSize(viewport);
@@ -452,7 +389,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
 
   it('no other site can frame a page or send its forms', async () => {
     const { page, context } = await open();
-    const evil = `http://127.0.0.1:${server.port}`;
+    const evil = `http://127.0.0.1:${service.port}`;
     await page.route(`${evil}/**`, (route) =>
       route.fulfill({
         contentType: 'text/html',

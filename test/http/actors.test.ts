@@ -54,6 +54,14 @@ async function withTotp(): Promise<Person & { secret: string }> {
   p.t.clock.advance(30_000);
   return { ...p, secret };
 }
+/** A browser that is signed in with both factors. */
+async function browserOf(p: Person & { secret: string }, more: Record<string, string> = {}): Promise<FormClient> {
+  const browser = new FormClient(p.t);
+  await browser.post('/account/sign-in', { email: p.email, password: PASSWORD });
+  await browser.post('/account/second-factor', { code: codeNow(p, p.secret), ...more });
+  p.t.clock.advance(30_000);
+  return browser;
+}
 const byMail =
   (request: string, path: string, more: Json = {}) =>
   async (): Promise<Act> => {
@@ -101,6 +109,16 @@ const PREPARED: Readonly<Record<string, () => Promise<Act>>> = {
     const p = await someone();
     const secret = await beginTotp(p);
     return () => p.t.call('POST', '/totp/verify', { as: p.session, body: { code: codeNow(p, secret) } });
+  },
+  'POST /account/two-factor': async () => {
+    const p = await withTotp();
+    const browser = await browserOf(p);
+    return () => browser.post('/account/two-factor', { action: 'off', password: PASSWORD, code: codeNow(p, p.secret) });
+  },
+  'POST /account/two-factor/devices': async () => {
+    const p = await withTotp();
+    const browser = await browserOf(p, { trustDevice: 'on' });
+    return () => browser.post('/account/two-factor/devices', {});
   },
   'POST /totp/disable': async () => {
     const p = await withTotp();

@@ -314,6 +314,19 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/account/devices', {}),
     want: { owner: 303, anotherUser: 303, admin: 303, auditor: 303 },
   },
+  'GET /account/two-factor': {
+    target: fixed('/account/two-factor'),
+    want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
+  },
+  // The forms need a session. The password is missing.
+  'POST /account/two-factor': {
+    target: fixed('/account/two-factor', { action: 'begin' }),
+    want: { ownerByCookie: 401 },
+  },
+  'POST /account/two-factor/devices': {
+    target: fixed('/account/two-factor/devices', {}),
+    want: { ownerByCookie: 303 },
+  },
   'POST /account/sign-out': {
     target: fixed('/account/sign-out', {}),
     want: { ownerByCookie: 303 },

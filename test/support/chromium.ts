@@ -66,3 +66,30 @@ export async function expectGoodPage(page: Page, name: string): Promise<void> {
   );
   expect(low, `${name} has targets that are too low`).toEqual([]);
 }
+
+/** What is focused: its class, name or tag. */
+const focused = (page: Page): Promise<string> =>
+  page.evaluate(
+    () =>
+      document.activeElement?.className ||
+      document.activeElement?.getAttribute('name') ||
+      document.activeElement?.tagName ||
+      '',
+  );
+
+/** A page focuses what it says to focus some time after it has loaded; what is typed before is lost. */
+export const focusOn = (page: Page, name: string): Promise<void> =>
+  expect.poll(() => focused(page), { timeout: 5000 }).toBe(name);
+
+/** Goes on with Tab until something with this accessible name is focused. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  for (let i = 0; i < 40; i++) {
+    await page.keyboard.press('Tab');
+    const here = await page.evaluate(() => {
+      const e = document.activeElement as HTMLInputElement;
+      return e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? e.textContent ?? '';
+    });
+    if (here.startsWith(name)) return;
+  }
+  throw new Error(`${name} is not reached with the keyboard`);
+}

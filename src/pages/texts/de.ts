@@ -1,3 +1,4 @@
+import { deSecurity } from './de-security.ts';
 import type { Texts } from './en.ts';
 
 /** All texts of the pages in German. */
@@ -41,6 +42,8 @@ export const de: Texts = {
     NOT_FOUND: 'Unter dieser Adresse gibt es keine Seite.',
     FORBIDDEN: 'Ihr Konto darf das nicht.',
     SECOND_FACTOR_REQUIRED: 'Ihr Konto braucht einen zweiten Faktor. Richten Sie zuerst einen ein.',
+    TOTP_NOT_SET_UP: 'Es gibt keinen zweiten Faktor. Richten Sie zuerst einen ein.',
+    TOTP_ALREADY_ENABLED: 'Der zweite Faktor ist schon eingeschaltet.',
     UNAUTHORIZED: 'Sie sind nicht angemeldet, oder Ihre Sitzung ist abgelaufen.',
     VALIDATION_FAILED:
       'Die Adresse oder das Formular ist unvollständig. Gehen Sie zurück und versuchen Sie es noch einmal.',
@@ -163,6 +166,7 @@ export const de: Texts = {
       'Browser. Anderswo geöffnet, entfernt er Ihr Passwort und alles, was Sie bisher eingerichtet haben.',
     verify: 'Link senden',
   },
+  ...deSecurity,
   scopes: {
     'agents:read': 'Ihre Agenten und deren Berechtigungen sehen',
     'agents:write': 'Ihre Agenten anlegen, ändern und widerrufen',

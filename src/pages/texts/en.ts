@@ -1,3 +1,5 @@
+import { enSecurity } from './en-security.ts';
+
 /**
  * All texts of the pages in English. The other languages have the type of this catalogue, so a missing text does not
  * compile.
@@ -41,6 +43,8 @@ export const en = {
     NOT_FOUND: 'There is no page at this address.',
     FORBIDDEN: 'Your account is not allowed to do this.',
     SECOND_FACTOR_REQUIRED: 'Your account needs a second factor. Set one up first.',
+    TOTP_NOT_SET_UP: 'There is no second factor. Set one up first.',
+    TOTP_ALREADY_ENABLED: 'The second factor is already on.',
     UNAUTHORIZED: 'You are not signed in, or your session has ended.',
     VALIDATION_FAILED: 'The address or the form is incomplete. Go back and try again.',
     STORAGE_UNAVAILABLE: 'Please try again in a moment.',
@@ -155,6 +159,7 @@ export const en = {
       'elsewhere, it removes your password and everything that you have set up so far.',
     verify: 'Send me the link',
   },
+  ...enSecurity,
   scopes: {
     'agents:read': 'See your agents and what each of them may do',
     'agents:write': 'Create, change and revoke your agents',

@@ -25,6 +25,7 @@ import {
   type Session,
   SessionErrors,
 } from '../sessions/index.ts';
+import { deviceName } from './device-name.ts';
 import { type AnyCall, findPagePerson, PATHS } from './form.ts';
 import { signedOut } from './sign-in-page.ts';
 
@@ -59,7 +60,7 @@ function deviceCard(
   { id, current, createdAt, device, ipAddress }: Session,
 ): ReturnType<typeof card> {
   const t = textsFor(request);
-  const what = nameOf(t, device);
+  const what = deviceName(t, device);
   const kind = t.devices.kinds[(device?.type ?? 'unknown') as keyof Texts['devices']['kinds']] ?? '';
   return card({
     title: what,
@@ -79,12 +80,6 @@ function deviceCard(
       },
     ),
   });
-}
-
-/** Shows an unrecognised User-Agent as unknown. */
-function nameOf(t: Texts, device: Session['device']): string {
-  const browser = device?.browser === undefined || device.browser === 'unknown' ? t.devices.unknown : device.browser;
-  return device?.os === undefined || device.os === 'unknown' ? browser : t.devices.on(browser, device.os);
 }
 
 /**

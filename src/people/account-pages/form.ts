@@ -1,3 +1,4 @@
+import { asUser } from '../../access/principal.ts';
 import { logRefusal } from '../../http/render-error.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import {
@@ -21,6 +22,8 @@ export const PATHS = {
   signOut: '/account/sign-out',
   signUp: '/account/sign-up',
   secondFactor: '/account/second-factor',
+  twoFactor: '/account/two-factor',
+  trustedDevices: '/account/two-factor/devices',
   devices: '/account/devices',
   magicLink: '/account/magic-link',
   forgotPassword: '/account/forgot-password',
@@ -49,12 +52,22 @@ export async function answerForm(
 /** Returns the signed-in user; undefined if there is none or the caller is not a user. */
 export async function findPagePerson(platform: Platform, call: AnyCall): Promise<PagePerson | undefined> {
   try {
-    return await pagePerson(platform, (await call.requireUser()).principal);
+    const { principal } = await call.authenticateAs('enrolling');
+    return principal.kind === 'user' ? await pagePerson(platform, principal) : undefined;
   } catch (error) {
     if (error instanceof LegateError && (error.status === 401 || error.status === 403)) return undefined;
     throw error;
   }
 }
+
+/** Returns the caller as use cases need them that ask for a password or a code. */
+export const personCalling = ({ principal, reauthorize, ip, userAgent, actor }: AnyCall) => ({
+  principal: asUser(principal),
+  reauthorize,
+  ip,
+  userAgent,
+  actor,
+});
 
 /** Returns the page the user wanted (`returnTo`) if it is on this service, otherwise their account page. */
 export const destination = (platform: Platform, { url }: AnyCall): string =>

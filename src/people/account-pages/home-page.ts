@@ -1,5 +1,5 @@
 import { asUser } from '../../access/principal.ts';
-import { ACCOUNT_PAGES, html, list, notice, page, pathOf, textsFor, tile } from '../../pages/index.ts';
+import { accountPagesFor, html, list, notice, page, pathOf, textsFor, tile } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { findUser } from '../users/index.ts';
 import { type AnyCall, findPagePerson, PATHS } from './form.ts';
@@ -22,7 +22,7 @@ export async function homePage(platform: Platform, call: AnyCall): Promise<Respo
         html`${t.account.unverified} <a href="${pathOf(platform, PATHS.verifyEmail)}">${t.account.verify}</a>`,
       )
     }${list(
-      ACCOUNT_PAGES.flatMap(({ path, title, purpose }) =>
+      accountPagesFor(person).flatMap(({ path, title, purpose }) =>
         purpose ? [tile(title(t), purpose(t), pathOf(platform, path))] : [],
       ),
     )}`,

@@ -1,8 +1,9 @@
 import { defineModule } from '../../platform.ts';
+import { credentialRoutes } from './credential-routes.ts';
 import { accountRoutes } from './routes.ts';
 
 export const account = defineModule({
   name: 'account',
-  description: 'Pages for people: sign-in, sign-up, the second factor and their devices.',
-  routes: accountRoutes,
+  description: 'Pages for people: sign-in, sign-up, their devices and their credentials.',
+  routes: [...accountRoutes, ...credentialRoutes],
 });

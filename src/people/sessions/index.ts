@@ -8,6 +8,7 @@ export { type SessionsApi, sessionsApi } from './api.ts';
 export { endCookie, startCookie } from './cookie.ts';
 export { createSession, type Device } from './create-session.ts';
 export { signedIn } from './credential.ts';
+export { parseDevice } from './device.ts';
 export { type EndReason, endSessions } from './end-sessions.ts';
 export { SessionErrors } from './errors.ts';
 export { listSessions } from './list-sessions.ts';

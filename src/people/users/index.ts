@@ -36,7 +36,13 @@ export { signIn } from '../sign-in/sign-in.ts';
 export { recordFailure, withSignInAudit } from '../sign-in/sign-in-audit.ts';
 export { signOut } from '../sign-in/sign-out.ts';
 export { signUp } from '../sign-in/sign-up.ts';
-export { endTrustedDevices, trustDevice } from '../sign-in/trusted-device.ts';
+export {
+  endTrust,
+  endTrustedDevices,
+  listTrustedDevices,
+  readDeviceToken,
+  trustDevice,
+} from '../sign-in/trusted-device.ts';
 export { requestVerification } from '../sign-in/verify-email.ts';
 export { type UsersApi, usersApi } from './api.ts';
 export { AnyEmail, Email } from './email.ts';

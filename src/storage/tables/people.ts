@@ -140,6 +140,8 @@ export type AttemptRow = Selectable<AttemptsTable>;
 export interface TrustedDevicesTable {
   token_hash: string;
   user_id: string;
+  /** As at the moment of trusting, with `multiSession.trackDevice`. */
+  user_agent: string | null;
   created_at: number;
   expires_at: number;
 }

@@ -59,7 +59,7 @@ export async function completeSignIn(
     }
     await consumeOneTimeToken(change, 'two-factor', input.twoFactorToken);
     const step = JSON.parse(pending.data) as FirstStep;
-    const deviceCookie = input.trustDevice ? await trustDevice(platform, change, row.id) : undefined;
+    const deviceCookie = input.trustDevice ? await trustDevice(platform, change, row.id, device.userAgent) : undefined;
     return {
       ...(await startSession(platform, change, row, `${step.method}+${used}`, step.rememberMe, device)),
       deviceCookie,

@@ -10,20 +10,31 @@ import {
   withSignInAudit,
 } from '../../users/index.ts';
 import { deviceOfCall } from '../attempts/attempts.ts';
+import { replaceBackupCodes } from './backup-codes.ts';
 import { SecondFactorErrors } from './errors.ts';
 import type { VerifyTotp } from './schema.ts';
 import { secondFactorChanged } from './store.ts';
 import { useCode } from './use-code.ts';
 
+export interface Confirmed {
+  readonly user: User;
+  /** Set-Cookie value of a newly trusted device. */
+  readonly deviceCookie: string | undefined;
+  /** Set if this code switched the second factor on and they were requested. */
+  readonly backupCodes?: readonly string[];
+}
+
 /**
  * Checks a code of a signed-in user. The first correct one switches the second factor on; each one counts as a recent
  * authentication. 401 INVALID_CODE, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
+ * @param withBackupCodes replace the backup codes when the second factor is switched on, and return the new ones
  */
 export async function confirmTotp(
   platform: Platform,
   { code, trustDevice: trusts }: Pick<VerifyTotp, 'code' | 'trustDevice'>,
-  person: PersonCalling,
-): Promise<{ user: User; deviceCookie: string | undefined }> {
+  person: PersonCalling & { readonly userAgent: string | null },
+  { withBackupCodes = false }: { readonly withBackupCodes?: boolean } = {},
+): Promise<Confirmed> {
   const { userId } = person.principal;
   return withSignInAudit(platform, async (change) => {
     const { db, now } = change;
@@ -45,7 +56,7 @@ export async function confirmTotp(
         { method: used.method, email: row.email, userId, ip: person.ip },
         used.error,
       );
-    const deviceCookie = trusts ? await trustDevice(platform, change, userId) : undefined;
+    const deviceCookie = trusts ? await trustDevice(platform, change, userId, person.userAgent) : undefined;
     await db
       .updateTable('sessions')
       .set({ auth_time: now })
@@ -57,6 +68,8 @@ export async function confirmTotp(
     change.invalidate();
     await db.updateTable('users').set({ two_factor_enabled: 1, updated_at: now }).where('id', '=', userId).execute();
     change.emit(secondFactorChanged(userId, true));
-    return { user: toUser({ ...row, two_factor_enabled: 1, updated_at: now }), deviceCookie };
+    const user = toUser({ ...row, two_factor_enabled: 1, updated_at: now });
+    if (!withBackupCodes) return { user, deviceCookie };
+    return { user, deviceCookie, backupCodes: await replaceBackupCodes(platform, change, userId) };
   });
 }

@@ -3,6 +3,12 @@ import { SecondFactorErrors } from './errors.ts';
 import { secondFactorRoutes } from './routes.ts';
 
 export { completeSignIn } from './complete-sign-in.ts';
+export { confirmTotp } from './confirm-totp.ts';
+export { disableTotp } from './disable-totp.ts';
+export { enableTotp } from './enable-totp.ts';
+export { SecondFactorErrors } from './errors.ts';
+export { renewBackupCodes } from './renew-backup-codes.ts';
+export { findPendingUri, getSecondFactor, type SecondFactorState } from './second-factor-state.ts';
 
 export const secondFactor = defineModule({
   name: 'second-factor',

@@ -85,6 +85,7 @@ export const secondFactorRoutes = [
         principal,
         reauthorize,
         ip: call.ip,
+        userAgent: call.userAgent,
         actor,
       });
       return { status: 200, body: { token: tokenOf(platform, call.request), user }, cookies: cookiesOf(deviceCookie) };

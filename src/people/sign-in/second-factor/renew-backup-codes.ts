@@ -1,0 +1,41 @@
+import type { Platform } from '../../../platform.ts';
+import { findUser, type PersonCalling, recordFailure, withSignInAudit } from '../../users/index.ts';
+import { deviceOfCall } from '../attempts/attempts.ts';
+import { replaceBackupCodes } from './backup-codes.ts';
+import { SecondFactorErrors } from './errors.ts';
+import { useCode } from './use-code.ts';
+
+/**
+ * Replaces the backup codes of a signed-in user and returns the new ones, which are shown once. Needs a code of the app
+ * or a backup code. 401 INVALID_CODE, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
+ */
+export async function renewBackupCodes(
+  platform: Platform,
+  person: PersonCalling,
+  code: string,
+): Promise<readonly string[]> {
+  const { userId } = person.principal;
+  return withSignInAudit<readonly string[]>(
+    platform,
+    async (change) => {
+      await person.reauthorize(change.db);
+      const row = await findUser(change.db, userId);
+      if (row?.two_factor_enabled !== 1) throw SecondFactorErrors.TOTP_NOT_SET_UP();
+      const used = await useCode(platform, change, userId, code, deviceOfCall(person.principal));
+      if (typeof used === 'object') {
+        const attempt = { method: used.method, email: row.email, userId, ip: person.ip };
+        return recordFailure(platform, change, attempt, used.error);
+      }
+      const codes = await replaceBackupCodes(platform, change, userId);
+      change.emit({
+        type: 'user.updated',
+        userId,
+        data: { userId, changed: ['backupCodes'] },
+        before: { backupCodes: 'set' },
+        after: { backupCodes: 'changed' },
+      });
+      return codes;
+    },
+    person.actor,
+  );
+}

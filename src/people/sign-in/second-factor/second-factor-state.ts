@@ -1,0 +1,49 @@
+import { unseal } from '../../../kernel/encryption.ts';
+import { secretsEqual } from '../../../kernel/secrets.ts';
+import type { Platform } from '../../../platform.ts';
+import { findUser } from '../../users/index.ts';
+import { TOTP_PURPOSE } from './store.ts';
+import { totpUri } from './totp.ts';
+
+export interface SecondFactorState {
+  /** When it was switched on; null while it is off. */
+  readonly enabledAt: number | null;
+  /** Backup codes that are not used. */
+  readonly backupCodes: number;
+  readonly hasPassword: boolean;
+}
+
+/** Returns what a user sees of their second factor. */
+export async function getSecondFactor({ database }: Platform, userId: string): Promise<SecondFactorState> {
+  const [user, secret, codes] = await Promise.all([
+    findUser(database.read, userId),
+    database.read.selectFrom('totp_secrets').select('enabled_at').where('user_id', '=', userId).executeTakeFirst(),
+    database.read.selectFrom('backup_codes').select('code_hash').where('user_id', '=', userId).execute(),
+  ]);
+  return {
+    enabledAt: secret?.enabled_at ?? null,
+    backupCodes: codes.length,
+    hasPassword: user?.password_hash != null,
+  };
+}
+
+/**
+ * Returns the otpauth:// URI of a second factor that waits for its first code, if `secret` is its secret: a page that
+ * shows a wrong code carries the secret, which is not shown to a session alone.
+ */
+export async function findPendingUri(
+  platform: Platform,
+  userId: string,
+  secret: string | undefined,
+): Promise<string | undefined> {
+  const row = await platform.database.read
+    .selectFrom('totp_secrets')
+    .innerJoin('users', 'users.id', 'totp_secrets.user_id')
+    .select(['totp_secrets.secret', 'users.email'])
+    .where('totp_secrets.user_id', '=', userId)
+    .where('totp_secrets.enabled_at', 'is', null)
+    .executeTakeFirst();
+  if (!row || secret === undefined) return undefined;
+  const stored = unseal(platform.secrets().pepper, TOTP_PURPOSE, userId, row.secret);
+  return secretsEqual(stored, secret) ? totpUri(platform.config.service.name, row.email ?? userId, stored) : undefined;
+}

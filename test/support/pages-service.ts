@@ -1,0 +1,74 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+import { type Listening, listen } from '../../src/http/node.ts';
+import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import type { Mail } from '../../src/operations/mail/index.ts';
+import { createLegate, type Legate, type LegateInput } from '../../src/service.ts';
+import { complaintsOf, openChromium, PHONE } from './chromium.ts';
+import { freePort } from './process.ts';
+import { newTestDatabase } from './service.ts';
+
+/** A service with high rate limits, and a browser to look at its pages with. For the tests of one `describe`. */
+export interface PagesService {
+  readonly url: string;
+  readonly port: number;
+  readonly legate: Legate;
+  readonly mails: Mail[];
+  /** Opens a telephone's window, without scripts unless stated otherwise. */
+  open(
+    options?: Parameters<Browser['newContext']>[0],
+  ): Promise<{ page: Page; context: BrowserContext; complaints: string[] }>;
+}
+
+/** Starts before the tests of the `describe` that calls it, and ends after them. */
+export function pagesService(config: LegateInput = {}): PagesService {
+  let legate: Legate;
+  let server: Listening;
+  let browser: Browser;
+  let url = '';
+  const mails: Mail[] = [];
+  const closers: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    const port = await freePort();
+    url = `http://localhost:${port}`;
+    const place = await newTestDatabase(undefined, closers);
+    const endpoints = Object.fromEntries(Object.keys(LIMITED_ENDPOINTS).map((name) => [name, { limit: 1000 }]));
+    legate = await createLegate(
+      {
+        dataDir: place.dir,
+        databaseUrl: place.url,
+        baseUrl: url,
+        http: { port },
+        rateLimit: { endpoints },
+        ...config,
+      },
+      { clock: systemClock, printMail: (mail) => void mails.push(mail) },
+    );
+    server = await listen(legate, { port, host: '127.0.0.1' });
+    browser = await openChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop(100);
+    await legate?.close();
+    for (const close of closers) await close();
+  });
+  return {
+    get url() {
+      return url;
+    },
+    get port() {
+      return server.port;
+    },
+    get legate() {
+      return legate;
+    },
+    mails,
+    async open(options = {}) {
+      const context = await browser.newContext({ viewport: PHONE, javaScriptEnabled: false, ...options });
+      const complaints = complaintsOf(context);
+      return { context, complaints, page: await context.newPage() };
+    },
+  };
+}
