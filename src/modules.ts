@@ -9,6 +9,7 @@ import { approvals } from './authorization/approvals/index.ts';
 import { authzen } from './authorization/authzen/index.ts';
 import { delegations } from './authorization/delegations/index.ts';
 import { permissions } from './authorization/permissions/index.ts';
+import { idempotency } from './http/idempotency/index.ts';
 import { mcp } from './mcp/servers/index.ts';
 import { oauth } from './oauth/index.ts';
 import { system } from './operations/index.ts';
@@ -46,5 +47,6 @@ export const modules: readonly Module[] = [
   costs,
   anomalies,
   dashboard,
+  idempotency,
   system,
 ];

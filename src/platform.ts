@@ -15,7 +15,7 @@ import type { Histogram } from './kernel/histogram.ts';
 import type { LabelCounter } from './kernel/label-counter.ts';
 import type { RefusalReason } from './kernel/refusals.ts';
 import type { SecretKind } from './kernel/secrets.ts';
-import type { BatchContext, EventType, Lacking, Ledger, LedgerReader, NewEvent, Reaction } from './ledger/index.ts';
+import type { BatchContext, EventType, Lacking, LedgerPort, LedgerReader, NewEvent, Reaction } from './ledger/index.ts';
 import type { Mailer } from './operations/mail/index.ts';
 import type { BreachCheck } from './people/passwords/breach/breach-check.ts';
 import type { ValidatePassword } from './people/passwords/password-rule.ts';
@@ -33,6 +33,8 @@ export interface Log {
 
 /** What every use case is given. Made once, in service.ts. */
 export interface Platform {
+  /** The platform of the service. Another one is that of a single request and shares everything but `ledger`. */
+  readonly service: Platform;
   readonly config: Config;
   /** Public address without a trailing slash. */
   readonly baseUrl: string;
@@ -44,7 +46,8 @@ export interface Platform {
   readonly clock: Clock;
   readonly log: Log;
   readonly database: Database;
-  readonly ledger: Ledger;
+  /** A request with an `Idempotency-Key`, and a preview, have one of their own. */
+  readonly ledger: LedgerPort;
   readonly mailer: Mailer;
   /** Work that no answer waits for. Done before the service has closed. */
   readonly background: BackgroundTasks;

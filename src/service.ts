@@ -228,6 +228,9 @@ export async function createLegate(
   });
   let secrets: Secrets | undefined;
   const platform: Platform = {
+    get service() {
+      return platform;
+    },
     config: values,
     baseUrl,
     issuer: values.mcp.issuer ?? baseUrl,

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { CommonErrors, type ErrorFactory } from '../kernel/errors.ts';
 import type { Platform } from '../platform.ts';
+import { IdempotencyErrors } from './idempotency/errors.ts';
+import { takesIdempotencyKey } from './idempotency/request-key.ts';
 import type { Components, Json } from './openapi.ts';
 import type { Route } from './route.ts';
 
@@ -77,6 +79,7 @@ export function errors(route: Route<Platform>): Json {
   if (route.access !== 'public' || route.checksItself || route.page)
     all.push(CommonErrors.UNAUTHORIZED, CommonErrors.FORBIDDEN, CommonErrors.SECOND_FACTOR_REQUIRED);
   if (route.versioned && route.method !== 'GET') all.push(CommonErrors.PRECONDITION_FAILED);
+  if (takesIdempotencyKey(route)) all.push(...Object.values(IdempotencyErrors), CommonErrors.VALIDATION_FAILED);
   if (route.rateLimit) all.push(CommonErrors.RATE_LIMIT_EXCEEDED);
   if (route.body) all.push(CommonErrors.PAYLOAD_TOO_LARGE, route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE);
   all.push(CommonErrors.INTERNAL_ERROR, CommonErrors.STORAGE_UNAVAILABLE);

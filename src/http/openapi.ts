@@ -4,6 +4,7 @@ import { sessionCookieName } from '../access/session-cookie.ts';
 import { packageVersion } from '../kernel/version.ts';
 import type { Platform } from '../platform.ts';
 import type { MountedRoute } from './app.ts';
+import { MAX_KEY_CHARS, takesIdempotencyKey } from './idempotency/request-key.ts';
 import { answers, ErrorBody, errors } from './openapi-answers.ts';
 import type { Route } from './route.ts';
 
@@ -95,7 +96,19 @@ RFC 6749. What you may not see is 404, as if it did not exist.
 **Lost updates.** The ETag of a resource, sent back as \`If-Match\` with a change, refuses the change with 412 if somebody else has changed the
 resource meanwhile.
 
+**Retries.** A POST with an \`Idempotency-Key\` may be sent again: it has one effect, and the same answer for 24 hours.
+
 **Requests** have an id, \`X-Request-ID\`, which you may choose; the log of the service has the same.`;
+
+const IDEMPOTENCY_KEY_PARAMETER: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Chosen by the client, a new one for each request. A repetition within 24 hours has one effect and the same answer, ' +
+    'with `Idempotent-Replayed: true`.',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_CHARS },
+};
 
 const isPageFile = (mediaType: string): boolean => /^text\/(html|css|javascript)$/.test(mediaType);
 
@@ -116,6 +129,7 @@ function operation(route: Route<Platform>, tag: string, components: Components, 
   const parameters = [
     ...parametersOf(route.params, 'path', components),
     ...parametersOf(route.query, 'query', components),
+    ...(takesIdempotencyKey(route) ? [IDEMPOTENCY_KEY_PARAMETER] : []),
   ];
   if (route.versioned && route.method !== 'GET') parameters.push(IF_MATCH);
   const named = new Set(parameters.map((p) => p['name']));

@@ -10,6 +10,8 @@ import { secretsEqual } from '../kernel/secrets.ts';
 import { assertOwnForm } from '../pages/index.ts';
 import type { Platform } from '../platform.ts';
 import { clientAddress, parseTrustedProxies } from './client-address.ts';
+import { RepeatableRequests } from './idempotency/once.ts';
+import { fingerprintOf, idempotencyKeyOf, scopeOf, takesIdempotencyKey } from './idempotency/request-key.ts';
 import { withHeaders } from './rate-limit/index.ts';
 import { JSON_HEADERS, type Rendered } from './render-error.ts';
 import { renderFailure } from './render-failure.ts';
@@ -25,6 +27,7 @@ import type { Source } from './sources/source.ts';
 export interface Endpoint {
   readonly route: Route<Platform>;
   readonly metrics: EndpointMetrics;
+  readonly takesKey: boolean;
 }
 
 /** What a request that no route answers has of a call. */
@@ -47,6 +50,7 @@ export class Pipeline {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #jsonHeaders: Readonly<Record<string, string>>;
   readonly #emptyHeaders: Readonly<Record<string, string>>;
+  readonly #repeatable: RepeatableRequests;
 
   constructor(platform: Platform, authenticator: Authenticator, metrics: RequestMetrics) {
     this.#platform = platform;
@@ -56,11 +60,12 @@ export class Pipeline {
     this.#log = requestLog(platform);
     this.#headers = securityHeaders(platform.baseUrl);
     this.#jsonHeaders = { ...JSON_HEADERS, ...this.#headers };
+    this.#repeatable = new RepeatableRequests(platform);
     this.#emptyHeaders = { 'cache-control': 'no-store', ...this.#headers };
   }
 
   endpoint(path: string, route: Route<Platform>): Endpoint {
-    return { route, metrics: this.#metrics.of(route.method, path) };
+    return { route, metrics: this.#metrics.of(route.method, path), takesKey: takesIdempotencyKey(route) };
   }
 
   /**
@@ -85,10 +90,11 @@ export class Pipeline {
   }
 
   async answer<Sent>(
-    { route, metrics }: Endpoint,
+    endpoint: Endpoint,
     source: Source<Sent>,
     params: Readonly<Record<string, string>> = NO_PARAMS,
   ): Promise<Sent> {
+    const { route, metrics } = endpoint;
     const call = new RequestCall(this.#platform, this.#authenticator, route, source, this.#requestId(source, route));
     let extra: Record<string, string> | undefined;
     let answer: Rendered | Response;
@@ -98,22 +104,72 @@ export class Pipeline {
       await this.#authorize(route, call);
       call.params = route.params ? parseWith(route.params, params, 'path') : params;
       call.query = readQuery(route, source);
-      const body = readBody(this.#platform, route, source);
-      call.body = body instanceof Promise ? await body : body;
-      if (route.versioned && changes(source)) call.readIfMatch();
-      const handled = await route.handle(call, this.#platform);
-      answer = this.#render(route, route.versioned ? withVersion(route, call, handled) : handled);
+      const key = endpoint.takesKey ? idempotencyKeyOf(source) : null;
+      if (key === null) {
+        const body = readBody(this.#platform, route, source);
+        call.body = body instanceof Promise ? await body : body;
+        answer = await this.#carryOut(route, call, this.#platform);
+      } else answer = await this.#answerOnce(key, endpoint, source, call);
     } catch (error) {
-      const thrown = await this.#overruled(route, call, error);
-      answer = renderFailure(this.#platform, route, source, call.requestId, thrown);
-      this.#platform.refusalEvents.record(this.#platform, thrown, {
-        principal: call.seen,
-        method: source.method,
-        route: metrics.route,
-        ip: call.ip,
-      });
+      answer = await this.#fail(endpoint, source, call, error);
     }
     return this.#send(metrics, source, call, answer, extra);
+  }
+
+  async #carryOut(route: Route<Platform>, call: RequestCall, platform: Platform): Promise<Rendered | Response> {
+    if (route.versioned && changes(call.source)) call.readIfMatch();
+    const handled = await route.handle(call, platform);
+    return this.#render(route, route.versioned ? withVersion(route, call, handled) : handled);
+  }
+
+  async #fail(
+    { route, metrics }: Endpoint,
+    source: Source<unknown>,
+    call: RequestCall,
+    error: unknown,
+  ): Promise<Rendered | Response> {
+    const thrown = await this.#overruled(route, call, error);
+    this.#platform.refusalEvents.record(this.#platform, thrown, {
+      principal: call.seen,
+      method: source.method,
+      route: metrics.route,
+      ip: call.ip,
+    });
+    return renderFailure(this.#platform, route, source, call.requestId, thrown);
+  }
+
+  /** Answers a request with an `Idempotency-Key`. Its credential is proved by now. */
+  async #answerOnce(
+    key: string,
+    endpoint: Endpoint,
+    source: Source<unknown>,
+    call: RequestCall,
+  ): Promise<Rendered | Response> {
+    const { route } = endpoint;
+    const { pathname, search } = source.url;
+    let json: unknown;
+    let invalid: { readonly error: unknown } | undefined;
+    try {
+      const body = readBody(this.#platform, route, source, (value) => {
+        json = value;
+      });
+      call.body = body instanceof Promise ? await body : body;
+    } catch (error) {
+      // A body that is not even JSON has no form to compare.
+      if (json === undefined) throw error;
+      invalid = { error };
+    }
+    return this.#repeatable.answer({
+      route,
+      scope: scopeOf(call.principal, call.ip, pathname, key),
+      fingerprint: fingerprintOf(key, search, json),
+      carryOut: async (platform) => {
+        if (invalid) throw invalid.error;
+        return this.#carryOut(route, call, platform);
+      },
+      fail: (error) => this.#fail(endpoint, source, call, error),
+      usualHeaders: this.#jsonHeaders,
+    });
   }
 
   /** Counts and logs what is answered, and sends it with what every answer has. */

@@ -34,8 +34,16 @@ export function decodeBody(bytes: Uint8Array): string {
   }
 }
 
-/** The body through the schema of the route. A promise only where the body has yet to arrive. */
-export function readBody(platform: Platform, route: Route<Platform>, source: Source<unknown>): unknown {
+/**
+ * The body through the schema of the route. A promise only where the body has yet to arrive.
+ * @param onJson receives the body as it came, before the schema judges it
+ */
+export function readBody(
+  platform: Platform,
+  route: Route<Platform>,
+  source: Source<unknown>,
+  onJson?: (json: unknown) => void,
+): unknown {
   const { body: schema } = route;
   if (!schema) return undefined;
   const type = source.header('content-type');
@@ -44,14 +52,22 @@ export function readBody(platform: Platform, route: Route<Platform>, source: Sou
   if (!(form || (isJson(type) && route.form !== 'only')) || source.header('content-encoding') !== null)
     throw (route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE)({ message: wrongMediaType(route, source) });
   const bytes = source.body(route.bodyLimit ?? platform.config.http.bodyLimit);
-  return bytes instanceof Promise ? bytes.then((b) => parseBody(route, form, b)) : parseBody(route, form, bytes);
+  return bytes instanceof Promise
+    ? bytes.then((b) => parseBody(route, form, b, onJson))
+    : parseBody(route, form, bytes, onJson);
 }
 
-function parseBody(route: Route<Platform>, form: boolean, bytes: Uint8Array): unknown {
+function parseBody(
+  route: Route<Platform>,
+  form: boolean,
+  bytes: Uint8Array,
+  onJson: ((json: unknown) => void) | undefined,
+): unknown {
   const schema = route.body as NonNullable<typeof route.body>;
   const text = decodeBody(bytes);
   if (form) return parseWith(schema, fieldsOf(new URLSearchParams(text)));
   const json = text === '' && route.bodyOptional ? {} : parseJson(text);
+  onJson?.(json);
   return route.parseBody?.(text, json) ?? parseWith(schema, json);
 }
 

@@ -1,10 +1,11 @@
 import { SYSTEM } from '../access/actor.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { CommonErrors, LegateError } from '../kernel/errors.ts';
-import type { Database, Db } from '../storage/index.ts';
+import type { Database, Db, IdempotencyKeyRow } from '../storage/index.ts';
 import { HourCounters } from './counters.ts';
 import type { BatchContext, Need, Outcome, PendingDecision } from './decision.ts';
 import type { ActedEvent, AuditRecord, Batch, BatchStore, Commit, LedgerStats, PolicyCache } from './entry.ts';
+import { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
 import { append } from './rows.ts';
 
 const MAX_LOADING_ROUNDS = 1000;
@@ -12,6 +13,8 @@ const MAX_LOADING_ROUNDS = 1000;
 /** A decision and the promise of its caller. */
 export interface QueuedDecision {
   readonly decision: PendingDecision<unknown>;
+  /** Set if the request has an `Idempotency-Key`. */
+  readonly key: DecisionKey | undefined;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -56,10 +59,12 @@ export class DecisionBatches {
       else this.#counters.trim();
       const now = Math.max(clock.now(), head.clock);
       const context: BatchContext = { now, epoch: head.epoch, counters: this.#counters, shared: new Map() };
-      const prepared = await this.#prepare(batch, context);
+      const asked = batch.some(({ key }) => key) ? await this.#withoutRepeated(batch, context) : batch;
+      const prepared = await this.#prepare(asked, context);
 
       const events: ActedEvent[] = [];
       const writes: ((db: Db) => Promise<void>)[] = [];
+      const kept: IdempotencyKeyRow[] = [];
       for (const queued of prepared) {
         try {
           const result = queued.decision.decide(context);
@@ -68,6 +73,7 @@ export class DecisionBatches {
           const { answer, record, write, events: emitted, by } = outcome;
           if (record) records.push(record);
           if (write) writes.push(write);
+          if (queued.key && record) kept.push(keptAnswer(queued.key, 'decision', answer, now));
           if (emitted) for (const event of emitted) events.push({ ...event, actor: by ?? SYSTEM });
           answered.push(queued);
           answers.push(answer);
@@ -89,6 +95,7 @@ export class DecisionBatches {
           records,
           counters: this.#counters.drain(),
           writer: instance,
+          kept,
         } satisfies Batch);
         if (written instanceof Promise) await written;
         this.#stats.batches++;
@@ -109,6 +116,36 @@ export class DecisionBatches {
     }
     for (let i = 0; i < answered.length; i++) (answered[i] as QueuedDecision).resolve(answers[i] as never);
     return commit;
+  }
+
+  /**
+   * Rejects decisions that were made before with their kept answer, if the caller may still ask, and returns the
+   * others.
+   */
+  async #withoutRepeated(batch: readonly QueuedDecision[], context: BatchContext): Promise<readonly QueuedDecision[]> {
+    const scopes = new Set(batch.flatMap(({ key }) => key?.scope ?? []));
+    const rows = new Map<string, IdempotencyKeyRow>();
+    for (const row of await this.#store.kept([...scopes], context.now)) rows.set(`${row.scope} ${row.part}`, row);
+    if (rows.size === 0) return batch;
+    const fresh: QueuedDecision[] = [];
+    for (const queued of batch) {
+      const { key, decision } = queued;
+      const row = key && (rows.get(`${key.scope} ${WHOLE_REQUEST}`) ?? rows.get(`${key.scope} ${key.part}`));
+      if (!row) {
+        fresh.push(queued);
+        continue;
+      }
+      try {
+        const loading = decision.prepare(context, this.#o.database.read);
+        if (loading) await loading;
+        decision.assertMayAsk?.(context);
+        queued.reject(new AlreadyAnswered(row));
+      } catch (error) {
+        if (!(error instanceof LegateError)) throw error;
+        queued.reject(error);
+      }
+    }
+    return fresh;
   }
 
   /** Prepares each decision. One that throws a LegateError is rejected and leaves the batch. */

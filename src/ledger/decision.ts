@@ -45,4 +45,6 @@ export interface PendingDecision<T> {
    * called again once that is loaded. An error rejects this decision alone.
    */
   decide(context: BatchContext): Outcome<T> | Lacking;
+  /** After `prepare`: throws a LegateError if the caller may no longer ask. Called before a kept answer is returned. */
+  assertMayAsk?(context: BatchContext): void;
 }

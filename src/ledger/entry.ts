@@ -1,5 +1,5 @@
 import type { Actor } from '../access/actor.ts';
-import type { Db } from '../storage/index.ts';
+import type { Db, IdempotencyKeyRow } from '../storage/index.ts';
 import type { EventType } from './event-types.ts';
 
 export type DecisionResult = 'allowed' | 'denied' | 'rate_limited';
@@ -71,6 +71,8 @@ export interface Batch {
   readonly records: readonly AuditRecord[];
   readonly counters: readonly CounterState[];
   readonly writer: string;
+  /** Answers of decisions that may be requested again with the same `Idempotency-Key`. */
+  readonly kept: readonly IdempotencyKeyRow[];
 }
 
 /**
@@ -80,6 +82,8 @@ export interface Batch {
 export interface BatchStore {
   begin(): Head | Promise<Head>;
   counters(keys: readonly string[]): CounterState[] | Promise<CounterState[]>;
+  /** Returns the answers that are kept for these scopes. */
+  kept(scopes: readonly string[], now: number): IdempotencyKeyRow[] | Promise<IdempotencyKeyRow[]>;
   /** Queries inside the open batch's transaction. */
   db(): Db;
   commit(batch: Batch): void | Promise<void>;

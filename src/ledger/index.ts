@@ -15,7 +15,8 @@ export { type AskedBy, askedByOf, type Decided, readDecided, writeDecided } from
 export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './decision.ts';
 export type { AuditRecord, Commit, NewEvent } from './entry.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
-export { Ledger } from './ledger.ts';
+export { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
+export { Ledger, type LedgerPort } from './ledger.ts';
 export { Postings } from './posting-index.ts';
 export { type EntryFilter, LedgerReader } from './read.ts';
 export { rowAt } from './rows.ts';

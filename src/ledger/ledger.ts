@@ -7,6 +7,7 @@ import { CurrentEpoch } from './current-epoch.ts';
 import type { PendingDecision } from './decision.ts';
 import { DecisionBatches, type DecisionBatchOptions, type QueuedDecision } from './decision-batch.ts';
 import type { Commit, LedgerStats } from './entry.ts';
+import type { DecisionKey } from './kept-answers.ts';
 import { Mutex } from './mutex.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
 import { SqliteBatchStore } from './sqlite-store.ts';
@@ -48,20 +49,28 @@ export class Ledger {
 
   /**
    * Queues a decision for the next batch. Resolves after its record is durable; rejects with 503 AUDIT_UNAVAILABLE if
-   * it cannot be recorded.
+   * it cannot be recorded, and with {@link AlreadyAnswered} if a decision with this key has been recorded before.
    */
-  decide<T>(decision: PendingDecision<T>): Promise<T> {
+  decide<T>(decision: PendingDecision<T>, key?: DecisionKey): Promise<T> {
     if (this.#closed || this.#queue.length >= MAX_QUEUE)
       return Promise.reject(
         CommonErrors.AUDIT_UNAVAILABLE({ reason: this.#closed ? 'ledger-closed' : 'ledger-queue-full' }),
       );
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ decision, resolve: resolve as (value: never) => void, reject });
+      this.#queue.push({ decision, key, resolve: resolve as (value: never) => void, reject });
       if (!this.#running) {
         this.#running = true;
         setImmediate(() => void this.#runBatch());
       }
     });
+  }
+
+  /**
+   * Returns what to pass the next decision of the same request to. Decisions of one request are numbered in the order in
+   * which they are reserved, so that a repetition of the request finds each of them again.
+   */
+  reserve(): Pick<Ledger, 'decide'> {
+    return this;
   }
 
   /** Calls `listener` after each commit of this instance. Commits of other instances and processes do not call it. */
@@ -161,3 +170,6 @@ export class Ledger {
     }
   }
 }
+
+/** The ledger as use cases see it: that of the service, or one that belongs to a single request. */
+export type LedgerPort = Pick<Ledger, keyof Ledger>;

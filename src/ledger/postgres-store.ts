@@ -1,4 +1,11 @@
-import { type Db, lease, onConnection, type PostgresClient, type PostgresDatabase } from '../storage/index.ts';
+import {
+  type Db,
+  type IdempotencyKeyRow,
+  lease,
+  onConnection,
+  type PostgresClient,
+  type PostgresDatabase,
+} from '../storage/index.ts';
 import type { Batch, BatchStore, CounterState, Head } from './entry.ts';
 
 /**
@@ -16,6 +23,12 @@ export class PostgresBatchStore implements BatchStore {
     this.#sql = {
       begin: `${db.session.begin}; select seq, epoch, clock, writer from ${p}head where id = 1 for update`,
       counters: `select key, hour, used from ${p}counters where key = any($1::text[])`,
+      kept: `select scope, part, fingerprint, kind, answer, created_at, expires_at from ${p}idempotency_keys
+        where scope = any($1::text[]) and expires_at > $2::bigint`,
+      keep: `insert into ${p}idempotency_keys (scope, part, fingerprint, kind, answer, created_at, expires_at)
+        select * from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
+        on conflict (scope, part) do update set fingerprint = excluded.fingerprint, kind = excluded.kind,
+        answer = excluded.answer, created_at = excluded.created_at, expires_at = excluded.expires_at`,
       append: `with rows as (
           insert into ${p}stream_events (seq, id, type, timestamp, agent_id, user_id, action, resource, result,
             reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids, decided)
@@ -53,9 +66,28 @@ export class PostgresBatchStore implements BatchStore {
     ).rows;
   }
 
+  async kept(scopes: readonly string[], now: number): Promise<IdempotencyKeyRow[]> {
+    const query = { name: 'legate-kept', text: this.#sql.kept, values: [scopes, now] };
+    return (await this.#connection().query<IdempotencyKeyRow>(query)).rows;
+  }
+
   async commit(batch: Batch): Promise<void> {
     const client = this.#connection();
-    const { records, counters } = batch;
+    const { records, counters, kept } = batch;
+    if (kept.length > 0)
+      await client.query({
+        name: 'legate-keep',
+        text: this.#sql.keep,
+        values: [
+          kept.map((k) => k.scope),
+          kept.map((k) => k.part),
+          kept.map((k) => k.fingerprint),
+          kept.map((k) => k.kind),
+          kept.map((k) => k.answer),
+          kept.map((k) => k.created_at),
+          kept.map((k) => k.expires_at),
+        ],
+      });
     await client.query({
       ...this.#named('legate-append'),
       text: this.#sql.append,

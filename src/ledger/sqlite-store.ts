@@ -1,4 +1,4 @@
-import type { Db, SqliteDatabase } from '../storage/index.ts';
+import type { Db, IdempotencyKeyRow, SqliteDatabase } from '../storage/index.ts';
 import type { AuditRecord, Batch, BatchStore, CounterState, Head } from './entry.ts';
 
 const COLUMNS = [
@@ -44,6 +44,12 @@ export class SqliteBatchStore implements BatchStore {
       counters: `select key, hour, used from ${p}counters where key in (select value from json_each(?))`,
       count: `insert into ${p}counters (key, hour, used) values (?, ?, ?)
         on conflict (key) do update set hour = excluded.hour, used = excluded.used`,
+      kept: `select scope, part, fingerprint, kind, answer, created_at, expires_at from ${p}idempotency_keys
+        where scope in (select value from json_each(?)) and expires_at > ?`,
+      keep: `insert into ${p}idempotency_keys (scope, part, fingerprint, kind, answer, created_at, expires_at)
+        values (?, ?, ?, ?, ?, ?, ?) on conflict (scope, part) do update set fingerprint = excluded.fingerprint,
+        kind = excluded.kind, answer = excluded.answer, created_at = excluded.created_at,
+        expires_at = excluded.expires_at`,
       commit: 'commit',
       rollback: 'rollback',
     };
@@ -59,6 +65,11 @@ export class SqliteBatchStore implements BatchStore {
 
   counters(keys: readonly string[]): CounterState[] {
     return this.#db.writer.prepare(this.#sql.counters).all([JSON.stringify(keys)]) as unknown as CounterState[];
+  }
+
+  kept(scopes: readonly string[], now: number): IdempotencyKeyRow[] {
+    const rows = this.#db.writer.prepare(this.#sql.kept).all([JSON.stringify(scopes), now]);
+    return rows as unknown as IdempotencyKeyRow[];
   }
 
   commit(batch: Batch): void {
@@ -82,6 +93,10 @@ export class SqliteBatchStore implements BatchStore {
       const count = writer.prepare(this.#sql.count);
       for (const c of batch.counters) count.run([c.key, c.hour, c.used]);
     }
+    for (const k of batch.kept)
+      writer
+        .prepare(this.#sql.keep)
+        .run([k.scope, k.part, k.fingerprint, k.kind, k.answer, k.created_at, k.expires_at]);
     writer.prepare(this.#sql.advance).run([batch.lastSeq, timestamp, batch.writer]);
     writer.prepare(this.#sql.commit).run([]);
   }

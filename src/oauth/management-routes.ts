@@ -77,6 +77,7 @@ export const managementRoutes = [
     access: 'user',
     body: ConsentDecision,
     responses: { 200: z.object({ redirectTo: z.string() }) },
+    secrets: ['redirectTo'],
     errors: [
       ...authorizeErrors,
       OAuthErrors.OAUTH_INVALID_SCOPE,
@@ -167,6 +168,7 @@ export const managementRoutes = [
     body: AdminClientMetadata,
     bodyLimit: BODY_LIMIT,
     responses: { 201: Registered },
+    secrets: ['client_secret'],
     errors: [OAuthErrors.OAUTH_INVALID_REDIRECT_URI, OAuthErrors.OAUTH_INVALID_CLIENT_METADATA],
     handle: async (call, platform) => ({
       status: 201,

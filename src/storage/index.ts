@@ -23,7 +23,9 @@ export type { PostgresClient } from './postgres-pool.ts';
 export { prepared } from './prepared.ts';
 export type { AnomalyRow, BudgetRow, CostRow, WebhookDeliveryRow, WebhookRow } from './tables/activity.ts';
 export type { AgentRow, ApprovalRow, DelegationRow, McpServerRow } from './tables/authorization.ts';
-export type { ChangeRow, StreamEventRow } from './tables/ledger.ts';
+
+export type { ChangeRow, IdempotencyKeyRow, StreamEventRow } from './tables/ledger.ts';
+
 export type { OAuthClientRow, OAuthCodeRow, OAuthGrantRow } from './tables/oauth.ts';
 export type {
   ApiTokenRow,

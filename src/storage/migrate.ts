@@ -24,6 +24,7 @@ import { attempts } from './migrations/0024-attempts.ts';
 import { actors } from './migrations/0025-actors.ts';
 import { history } from './migrations/0030-history.ts';
 import { trustedDeviceNames } from './migrations/0038-trusted-device-names.ts';
+import { idempotencyKeys } from './migrations/0045-idempotency-keys.ts';
 
 export interface MigrationContext {
   dialect: 'sqlite' | 'postgres';
@@ -57,6 +58,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0025-actors': actors,
   '0030-history': history,
   '0038-trusted-device-names': trustedDeviceNames,
+  '0045-idempotency-keys': idempotencyKeys,
 };
 
 export interface SchemaState {

@@ -21,6 +21,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'versions',
   'agent_hours',
   'projections',
+  'idempotency_keys',
   'agents',
   'delegations',
   'delegation_parents',

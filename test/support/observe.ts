@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { mountRoutes } from '../../src/http/app.ts';
+import { IdempotencyErrors } from '../../src/http/idempotency/errors.ts';
+import { takesIdempotencyKey } from '../../src/http/idempotency/request-key.ts';
 import { CommonErrors, type ErrorDeclaration } from '../../src/kernel/errors.ts';
 import { modules } from '../../src/modules.ts';
 import type { Legate } from '../../src/service.ts';
@@ -152,6 +154,7 @@ function checkError(
 const allowedErrors = (route: Mounted['route'] | undefined): readonly ErrorDeclaration[] => [
   ...COMMON,
   ...(route?.errors ?? []),
+  ...(route && takesIdempotencyKey(route) ? Object.values(IdempotencyErrors) : []),
 ];
 
 function mediaTypesOf(route: Mounted['route'] | undefined, status: number): readonly string[] | undefined {

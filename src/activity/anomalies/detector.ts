@@ -294,7 +294,7 @@ function decisionsOf({ firstSeq, records, events, timestamp }: Commit): Waiting 
 const detectors = new WeakMap<Platform, AnomalyDetector>();
 
 /** The detector of a service; made when first asked for. */
-export function detectorOf(platform: Platform): AnomalyDetector {
+export function detectorOf({ service: platform }: Platform): AnomalyDetector {
   let detector = detectors.get(platform);
   if (!detector) {
     detector = new AnomalyDetector(platform);

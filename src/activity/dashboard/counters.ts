@@ -339,7 +339,7 @@ export function countSlice(database: Database, from: number, upto: number): Prom
 const counters = new WeakMap<Platform, CallCounters>();
 
 /** The counters of a service: made when they are first asked for. */
-export function countersOf(platform: Platform): CallCounters {
+export function countersOf({ service: platform }: Platform): CallCounters {
   let found = counters.get(platform);
   if (!found) {
     found = new CallCounters(platform);

@@ -245,7 +245,7 @@ export class EventHub {
 
 const hubs = new WeakMap<Platform, EventHub>();
 
-export function hubOf(platform: Platform): EventHub {
+export function hubOf({ service: platform }: Platform): EventHub {
   let hub = hubs.get(platform);
   if (!hub) {
     hub = new EventHub(platform);

@@ -34,6 +34,7 @@ export const eventRoutes = [
     access: mayFollow,
     effect: 'none',
     responses: { 200: Ticket },
+    secrets: ['ticket'],
     handle: async (call, platform) => ({ status: 200, body: await createTicket(platform, call) }),
   }),
   defineRoute({

@@ -19,7 +19,7 @@ interface Result {
 
 const fetches = new WeakMap<Platform, GuardedFetch>();
 
-function fetchOf(platform: Platform): GuardedFetch {
+function fetchOf({ service: platform }: Platform): GuardedFetch {
   let fetch = fetches.get(platform);
   if (!fetch) {
     fetch = createGuardedFetch({ allowPrivateNetworks: platform.config.webhooks.allowPrivateNetworks });

@@ -17,8 +17,8 @@ const testing = new WeakMap<Platform, Map<string, number>>();
 /** Sends one message of type `webhook.test` at once, and once. 404 WEBHOOK_NOT_FOUND; 409 WEBHOOK_BUSY. */
 export async function testWebhook(platform: Platform, visibility: Visibility, id: string): Promise<Delivery> {
   const { user_id } = await findWebhook(platform.database.read, visibility, id);
-  const underWay = testing.get(platform) ?? new Map<string, number>();
-  testing.set(platform, underWay);
+  const underWay = testing.get(platform.service) ?? new Map<string, number>();
+  testing.set(platform.service, underWay);
   const count = underWay.get(user_id) ?? 0;
   if (count >= MAX_TESTS_AT_ONCE) throw WebhookErrors.WEBHOOK_BUSY();
   underWay.set(user_id, count + 1);

@@ -326,7 +326,7 @@ export const insertDeliveries = async (db: Db, rows: readonly WebhookDeliveryRow
 
 const dispatchers = new WeakMap<Platform, Dispatcher>();
 
-export function dispatcherOf(platform: Platform): Dispatcher {
+export function dispatcherOf({ service: platform }: Platform): Dispatcher {
   let dispatcher = dispatchers.get(platform);
   if (!dispatcher) {
     dispatcher = new Dispatcher(platform);

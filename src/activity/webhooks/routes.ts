@@ -32,6 +32,7 @@ export const webhookRoutes = [
     access: mayWrite,
     body: CreateWebhook,
     responses: { 201: WebhookWithSecret },
+    secrets: ['secret'],
     errors: [WEBHOOK_LIMIT_EXCEEDED],
     handle: async (call, platform) => {
       const { principal } = call;
@@ -128,6 +129,7 @@ export const webhookRoutes = [
     versioned: true,
     params: idParams,
     responses: { 200: WebhookWithSecret },
+    secrets: ['secret'],
     errors: [WEBHOOK_NOT_FOUND, WEBHOOK_ROTATING],
     handle: async (call, platform) => ({ status: 200, body: await rotateWebhook(platform, call, call.params.id) }),
   }),

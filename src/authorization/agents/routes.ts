@@ -36,6 +36,7 @@ export const agentRoutes = [
     access: mayWrite,
     body: CreateAgent,
     responses: { 201: AgentWithToken },
+    secrets: ['token'],
     errors: [
       AGENT_LIMIT_EXCEEDED,
       INSUFFICIENT_PERMISSIONS,
@@ -119,6 +120,7 @@ export const agentRoutes = [
     versioned: true,
     params: idParams,
     responses: { 200: AgentWithToken },
+    secrets: ['token'],
     errors: [AGENT_NOT_FOUND, AGENT_REVOKED, INSUFFICIENT_PERMISSIONS],
     handle: async (call, platform) => ({ status: 200, body: await rotateAgent(platform, call, call.params.id) }),
   }),

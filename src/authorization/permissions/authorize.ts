@@ -18,7 +18,8 @@ export function authorize(
   input: AuthorizeInput,
   onAllowed?: (delegationIds: readonly string[]) => void,
 ): Promise<AuthorizeAnswer> {
+  const ledger = platform.ledger.reserve();
   const question = new PendingQuestion(platform, asker, input, onAllowed);
   const evaluating = question.evaluateAhead();
-  return evaluating ? evaluating.then(() => platform.ledger.decide(question)) : platform.ledger.decide(question);
+  return evaluating ? evaluating.then(() => ledger.decide(question)) : ledger.decide(question);
 }

@@ -176,6 +176,12 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     for (const gate of gates) gate.prepare?.(context, this.#agentId);
   }
 
+  assertMayAsk(context: BatchContext): void {
+    const agent = this.#platform.policy.peek(this.#agentId);
+    if (!agent) throw AgentErrors.AGENT_NOT_FOUND();
+    this.#assertMayAsk(agent, context.now);
+  }
+
   decide(context: BatchContext): Outcome<AuthorizeAnswer> | Lacking {
     const input = this.#input;
     const { policy } = this.#platform;

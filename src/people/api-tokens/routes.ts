@@ -22,6 +22,7 @@ export const apiTokenRoutes = [
     effect: 'ownAccount',
     body: CreateApiToken,
     responses: { 201: ApiTokenWithSecret },
+    secrets: ['token'],
     errors: [
       SessionErrors.REAUTHENTICATION_REQUIRED,
       ApiTokenErrors.EXPIRES_AT_IN_PAST,

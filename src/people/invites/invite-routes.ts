@@ -20,6 +20,7 @@ export const inviteRoutes = [
     access: 'admin',
     body: CreateInvite,
     responses: { 201: NewInvite },
+    secrets: ['url'],
     errors: [EMAIL_IN_USE, INVITES_CLOSED, TENANT_UNKNOWN],
     handle: async (call, platform) => ({
       status: 201,

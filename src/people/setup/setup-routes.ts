@@ -47,6 +47,7 @@ export const setupRoutes = [
     body: SetupForm,
     form: true,
     responses: { 200: SignedIn },
+    secrets: ['token'],
     errors: [SETUP_LINK_INVALID, EMAIL_IN_USE, PASSWORD_CHECKS_BUSY, ...passwordErrors],
     handle: async (call, platform) => {
       const fromPage = !call.request.headers.get('content-type')?.toLowerCase().startsWith('application/json');

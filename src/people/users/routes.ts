@@ -54,6 +54,7 @@ export const userRoutes = [
       'mail explains the next step.',
     body: SignUpRequest,
     responses: { 200: SignUpAnswer },
+    secrets: ['token'],
     errors: [
       SIGN_UP_CLOSED,
       INVITE_REQUIRED,
@@ -81,6 +82,7 @@ export const userRoutes = [
     rateLimit: 'signIn',
     body: SignIn,
     responses: { 200: SignInAnswer },
+    secrets: ['token', 'twoFactorToken'],
     errors: [
       INVALID_EMAIL_OR_PASSWORD,
       EMAIL_NOT_VERIFIED,

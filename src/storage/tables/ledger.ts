@@ -11,6 +11,7 @@ export interface LedgerTables {
   versions: VersionsTable;
   agent_hours: AgentHoursTable;
   projections: ProjectionsTable;
+  idempotency_keys: IdempotencyKeysTable;
 }
 
 /** One row: the end of the ledger. Every commit locks it, so commits have one order across all instances. */
@@ -130,3 +131,19 @@ export interface ProjectionsTable {
   name: string;
   upto: number;
 }
+
+/** What was answered to requests with an `Idempotency-Key`, written with their effect. */
+export interface IdempotencyKeysTable {
+  /** Digest of principal, method, path and key. */
+  scope: string;
+  /** -1: the answer of the request. Otherwise the number of a decision within it. */
+  part: number;
+  /** Keyed digest of query and body. */
+  fingerprint: string;
+  kind: 'answer' | 'decision' | 'secret' | 'gone' | 'unfinished';
+  /** JSON of the answer, or of the decision. null: it is not kept. */
+  answer: string | null;
+  created_at: number;
+  expires_at: number;
+}
+export type IdempotencyKeyRow = Selectable<IdempotencyKeysTable>;

@@ -89,6 +89,7 @@ export const passwordlessRoutes = [
     form: true,
     body: UseLink,
     responses: { 200: SignInAnswer, 303: null },
+    secrets: ['token', 'twoFactorToken'],
     errors: [INVALID_TOKEN, SessionErrors.SESSION_LIMIT_REACHED],
     handle: async (call, platform) => {
       const { request } = call;
@@ -143,6 +144,7 @@ export const passwordlessRoutes = [
     rateLimit: 'emailOtpVerify',
     body: VerifyCode,
     responses: { 200: SignInAnswer },
+    secrets: ['token', 'twoFactorToken'],
     errors: [INVALID_CODE, TOO_MANY_TRIES, SessionErrors.SESSION_LIMIT_REACHED],
     handle: async (call, platform) =>
       answerSignIn(

@@ -34,6 +34,7 @@ export const secondFactorRoutes = [
     rateLimit: 'passwordCheck',
     body: ProvePassword,
     responses: { 200: TotpEnabling },
+    secrets: ['secret', 'totpURI', 'backupCodes'],
     errors: [INVALID_PASSWORD, TOO_MANY_TRIES, TOTP_ALREADY_ENABLED, PASSWORD_CHECKS_BUSY],
     handle: async (call, platform) => {
       sessionIdOf(call.principal);
@@ -60,6 +61,7 @@ export const secondFactorRoutes = [
     rateLimit: 'totpVerify',
     body: VerifyTotp,
     responses: { 200: SignedIn },
+    secrets: ['token'],
     errors: [INVALID_CODE, TOTP_NOT_SET_UP, TOO_MANY_TRIES, SessionErrors.SESSION_LIMIT_REACHED],
     handle: async (call, platform) => {
       const { twoFactorToken } = call.body;

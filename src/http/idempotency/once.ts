@@ -1,0 +1,122 @@
+import type { LegateError } from '../../kernel/errors.ts';
+import { AlreadyAnswered } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { IdempotencyKeyRow } from '../../storage/index.ts';
+import type { Rendered } from '../render-error.ts';
+import type { Route } from '../route.ts';
+import { IdempotencyErrors } from './errors.ts';
+import { KeyedLedger, type Settled } from './keyed-ledger.ts';
+import { findAnswer } from './store.ts';
+
+/** A request with an `Idempotency-Key`. */
+export interface KeyedRequest {
+  readonly route: Route<Platform>;
+  readonly scope: string;
+  readonly fingerprint: string;
+  /** Carries the request out. Every change goes through the ledger of the platform that it is given. */
+  readonly carryOut: (platform: Platform) => Promise<Rendered | Response>;
+  /** Renders an error. Does not throw. */
+  readonly fail: (error: unknown) => Promise<Rendered | Response>;
+  /** Header fields that every answer has, and that a kept one does not repeat. */
+  readonly usualHeaders: Readonly<Record<string, string>>;
+}
+
+interface KeptRendered {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string | null;
+}
+
+const RETRY_AFTER_S = 1;
+/** A row that says `unfinished` for longer was left by a process that stopped. */
+const UNFINISHED_MS = 60_000;
+/** Refusals that say nothing of the request itself: of the credential, of the state meanwhile, of the rate. */
+const NOT_KEPT: ReadonlySet<number> = new Set([401, 409, 429]);
+
+/** Carries each request with an `Idempotency-Key` out once (contract 17.11). */
+export class RepeatableRequests {
+  readonly #platform: Platform;
+  /** Requests of this process that have no answer yet: fingerprints by scope. */
+  readonly #running = new Map<string, string>();
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  async answer(request: KeyedRequest): Promise<Rendered | Response> {
+    const { scope, fingerprint } = request;
+    const running = this.#running.get(scope);
+    if (running !== undefined)
+      throw running === fingerprint ? inProgress() : IdempotencyErrors.IDEMPOTENCY_KEY_REUSED();
+    this.#running.set(scope, fingerprint);
+    try {
+      return await this.#answer(request);
+    } finally {
+      this.#running.delete(scope);
+    }
+  }
+
+  async #answer(request: KeyedRequest): Promise<Rendered | Response> {
+    const { scope, fingerprint, route } = request;
+    const { clock, database, ledger } = this.#platform;
+    // The ledger looks for the row itself, where it makes the decision.
+    if (!route.provedByLedger) {
+      const row = await findAnswer(database.read, scope, clock.now());
+      if (row) return this.#replay(request, row);
+    }
+    const keyed = new KeyedLedger(ledger, () => clock.now(), scope, fingerprint);
+    let answer: Rendered | Response;
+    try {
+      answer = await request.carryOut({ ...this.#platform, ledger: keyed });
+    } catch (error) {
+      if (!(error instanceof AlreadyAnswered)) answer = await request.fail(error);
+      else answer = new Response(null);
+    }
+    if (keyed.found) {
+      await keyed.settle(undefined);
+      return this.#replay(request, keyed.found);
+    }
+    await keyed.settle(settledBy(request, answer));
+    return keyed.repeated ? marked(answer) : answer;
+  }
+
+  /** The answer of the first request. Throws where there is none to give. */
+  #replay({ fingerprint, usualHeaders }: KeyedRequest, row: IdempotencyKeyRow): Rendered {
+    if (row.fingerprint !== fingerprint) throw IdempotencyErrors.IDEMPOTENCY_KEY_REUSED();
+    if (row.kind === 'secret') throw IdempotencyErrors.IDEMPOTENCY_SECRET_GONE();
+    if (row.kind === 'unfinished' && this.#platform.clock.now() - row.created_at < UNFINISHED_MS) throw inProgress();
+    if (row.kind !== 'answer' || row.answer === null) throw IdempotencyErrors.IDEMPOTENCY_ANSWER_GONE();
+    const { status, headers, body } = JSON.parse(row.answer) as KeptRendered;
+    const { 'content-type': type, ...others } = usualHeaders;
+    const usual = body === null || type === undefined ? others : usualHeaders;
+    return marked({ status, headers: { ...usual, ...headers }, body });
+  }
+}
+
+const inProgress = (): LegateError =>
+  IdempotencyErrors.IDEMPOTENCY_IN_PROGRESS({ headers: { 'retry-after': String(RETRY_AFTER_S) } });
+
+const marked = <A extends Rendered | Response>(answer: A): A => {
+  if (answer instanceof Response) answer.headers.set('idempotent-replayed', 'true');
+  return answer instanceof Response
+    ? answer
+    : { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } };
+};
+
+function settledBy({ route, usualHeaders }: KeyedRequest, answer: Rendered | Response): Settled | undefined {
+  const { status } = answer;
+  if (status >= 500 || NOT_KEPT.has(status)) return undefined;
+  if (answer instanceof Response || holdsSecret(route, answer)) return { kind: 'secret' };
+  const headers = Object.entries(answer.headers).filter(([name, value]) => usualHeaders[name] !== value);
+  return {
+    kind: 'answer',
+    answer: { status, headers: Object.fromEntries(headers), body: answer.body } satisfies KeptRendered,
+  };
+}
+
+function holdsSecret({ secrets }: Route<Platform>, { status, headers, cookies, body }: Rendered): boolean {
+  if (cookies !== undefined || headers['set-cookie'] !== undefined) return true;
+  if (!secrets || status >= 400 || body === null) return false;
+  const fields = JSON.parse(body) as Record<string, unknown>;
+  return secrets.some((name) => fields[name] !== undefined && fields[name] !== null);
+}

@@ -1,0 +1,71 @@
+import { createHash, createHmac } from 'node:crypto';
+import { z } from 'zod';
+import type { Principal } from '../../access/principal.ts';
+import { validationFailed } from '../../kernel/errors.ts';
+import type { Platform } from '../../platform.ts';
+import { isForm } from '../media-type.ts';
+import type { Route } from '../route.ts';
+import type { Source } from '../sources/source.ts';
+
+export const IDEMPOTENCY_KEY = 'idempotency-key';
+export const MAX_KEY_CHARS = 255;
+
+/**
+ * Whether the header counts on a route: on every POST of this API, but not on endpoints whose protocol has an error format of
+ * its own (OAuth) and not on forms of pages.
+ */
+export const takesIdempotencyKey = ({ method, errorBody, page, form, responses }: Route<Platform>): boolean =>
+  method === 'POST' &&
+  !errorBody &&
+  form !== 'only' &&
+  (!page || Object.values(responses).some((answer) => answer instanceof z.ZodType));
+
+/** The key of a request to such a route; null without one. Throws 400. */
+export function idempotencyKeyOf(source: Source<unknown>): string | null {
+  const key = source.header(IDEMPOTENCY_KEY);
+  if (key === null || isForm(source.header('content-type'))) return null;
+  if (key.length < 1 || key.length > MAX_KEY_CHARS)
+    throw validationFailed([{ path: 'Idempotency-Key', message: `must have 1 to ${MAX_KEY_CHARS} characters` }]);
+  return key;
+}
+
+/** A key means something else for each principal, method and path. */
+export const scopeOf = (principal: Principal, ip: string | null, path: string, key: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([ownerOf(principal, ip), 'POST', path, key]))
+    .digest('base64url')
+    .slice(0, 32);
+
+/** Callers without a credential are told apart by their address. */
+function ownerOf(principal: Principal, ip: string | null): string {
+  switch (principal.kind) {
+    case 'anonymous':
+      return `anonymous ${ip}`;
+    case 'user':
+      return principal.scopes === undefined ? `user ${principal.userId}` : `token ${principal.credentialId}`;
+    case 'agent':
+      return `agent ${principal.agentId}`;
+    case 'accessToken':
+      return `grant ${principal.grantId}`;
+  }
+}
+
+/**
+ * Digest of query and body. Bodies may contain passwords, so it is keyed with the request's own key, of which only a
+ * digest is stored.
+ */
+export const fingerprintOf = (key: string, query: string, body: unknown): string =>
+  createHmac('sha256', key)
+    .update(`${query}\n${canonical(body)}`)
+    .digest('base64url')
+    .slice(0, 32);
+
+/** JSON with the members of every object in the order of their names. */
+function canonical(value: unknown): string {
+  if (value === undefined) return '';
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  const members = value as Record<string, unknown>;
+  const names = Object.keys(members).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(members[name])}`).join()}}`;
+}

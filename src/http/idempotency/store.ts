@@ -1,0 +1,58 @@
+import { chunk } from '../../kernel/chunk.ts';
+import { WHOLE_REQUEST } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, IdempotencyKeyRow } from '../../storage/index.ts';
+
+/** The answer that is kept for a request. */
+export function findAnswer(db: Db, scope: string, now: number): Promise<IdempotencyKeyRow | undefined> {
+  return db
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('scope', '=', scope)
+    .where('part', '=', WHOLE_REQUEST)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+}
+
+/** Returns false if another request has written its answer first. One that has expired is replaced. */
+export async function insertAnswer(db: Db, row: IdempotencyKeyRow): Promise<boolean> {
+  const { scope: _, part: __, ...values } = row;
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('idempotency_keys')
+    .values(row)
+    .onConflict((oc) =>
+      oc.columns(['scope', 'part']).doUpdateSet(values).where('idempotency_keys.expires_at', '<=', row.created_at),
+    )
+    .executeTakeFirstOrThrow();
+  return numInsertedOrUpdatedRows === 1n;
+}
+
+export async function updateAnswer(db: Db, { kind, answer, scope, part }: IdempotencyKeyRow): Promise<void> {
+  await db
+    .updateTable('idempotency_keys')
+    .set({ kind, answer })
+    .where('scope', '=', scope)
+    .where('part', '=', part)
+    .execute();
+}
+
+export async function deleteAnswer(db: Db, scope: string): Promise<void> {
+  await db.deleteFrom('idempotency_keys').where('scope', '=', scope).where('part', '=', WHOLE_REQUEST).execute();
+}
+
+/** Rows that one run of upkeep deletes. */
+const DELETED_AT_ONCE = 10_000;
+
+/** Deletes answers after 24 hours. */
+export async function deleteExpiredAnswers({ database, ledger, clock }: Platform): Promise<void> {
+  const expired = await database.read
+    .selectFrom('idempotency_keys')
+    .select(['scope', 'part'])
+    .where('expires_at', '<=', clock.now())
+    .limit(DELETED_AT_ONCE)
+    .execute();
+  for (const rows of chunk([...new Set(expired.map(({ scope }) => scope))]))
+    await ledger.maintain((db) =>
+      db.deleteFrom('idempotency_keys').where('scope', 'in', rows).where('expires_at', '<=', clock.now()).execute(),
+    );
+}
