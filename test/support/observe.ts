@@ -63,6 +63,9 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
   };
 }
 
+/** Secrets of this service, as they are shown once. */
+const SECRET = /\b(?:lg[a-z]_[0-9A-Za-z_-]{30,}|whsec_)/;
+
 function check(
   route: Mounted['route'] | undefined,
   method: string,
@@ -103,6 +106,11 @@ function check(
   } catch {
     tell('is not JSON');
     return;
+  }
+  if (route && method === 'POST' && status < 400 && takesIdempotencyKey(route)) {
+    // What is not declared as a secret may be kept to answer a repetition.
+    const shown = Object.entries(body as object).filter(([name]) => !route.secrets?.includes(name));
+    if (SECRET.test(JSON.stringify(shown))) tell('has a secret in a field that `secrets` does not name');
   }
   if (schema !== undefined && !('mediaTypes' in schema)) {
     const parsed = (schema as z.ZodType).safeParse(body);
