@@ -31,7 +31,7 @@ export const configSection = {
     name: option.string({
       default: 'legate',
       schema: z.string().regex(/^[a-z][a-z0-9_]{0,30}$/, 'must be lower-case letters, digits and underscores'),
-      description: 'Names the base path, the tables and the cookie.',
+      description: 'Name of the service. Part of the base path, of table names and of the cookie.',
     }),
   },
   dataDir: option.string({
@@ -43,22 +43,22 @@ export const configSection = {
     defaultText: 'sqlite:<dataDir>/legate.db',
     schema: z.string().regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:<path> or postgres://...'),
     description:
-      'sqlite:<path> or postgres://... PostgreSQL may have several hosts: postgres://user@a:5432,b:5432/db. Options in the ' +
-      'URL do not weaken durability or time limits.',
+      'sqlite:<path> or postgres://... PostgreSQL may have several hosts: postgres://user@a:5432,b:5432/db. Options ' +
+      'in the URL do not weaken durability or time limits.',
   }),
   database: {
     readConnections: option.integer({
       default: 7,
       min: 2,
       max: 1000,
-      description: 'PostgreSQL: most connections of an instance for reads and upkeep.',
+      description: 'PostgreSQL: maximum number of connections of an instance for reads and maintenance.',
     }),
     writeConnections: option.integer({
       default: 3,
       min: 2,
       max: 100,
       description:
-        'PostgreSQL: most connections of an instance for decisions and changes, one of which runs at a time.',
+        'PostgreSQL: maximum number of connections of an instance for decisions and changes. One runs at a time.',
     }),
   },
   baseUrl: option.optionalString({
@@ -67,13 +67,14 @@ export const configSection = {
       .url({ protocol: /^https?$/, message: 'must be an http or https address' })
       .transform((url) => url.replace(/\/+$/, '')),
     description:
-      'Public address: issuer, cookies and links. Never taken from request headers. A slash at its end is left out.',
+      'Public address, used for issuer, cookies and links. Never taken from request headers. A trailing slash is ' +
+      'removed.',
   }),
   allowHttp: option.boolean({
     default: false,
-    description: 'Lets production run on an http base URL. Cookies and tokens then travel in the clear.',
+    description: 'Allow an http base URL in production. Cookies and tokens are then sent unencrypted.',
   }),
-  redisUrl: redisUrlOption('none', 'A Redis for what instances share. What uses it says so by its own store option.'),
+  redisUrl: redisUrlOption('none', 'Redis for state that instances share. Used by options such as rateLimit.store.'),
   http: httpConfig,
   events: eventsConfig,
   webhooks: webhooksConfig,
@@ -91,20 +92,20 @@ export const configSection = {
   ledger: {
     mode: option.oneOf(['strict'], {
       default: 'strict',
-      description: 'strict: no answer leaves before its record is durable.',
+      description: 'strict: no answer is sent before its record is durable.',
     }),
   },
   audit: auditConfig,
   metrics: {
     token: option.optionalString({
       secret: true,
-      description: 'Bearer token for GET /metrics, beside an admin credential.',
+      description: 'Bearer token for GET /metrics, in addition to admin credentials.',
     }),
   },
   log: {
     level: option.oneOf(['silent', 'error', 'warn', 'info', 'debug'], {
       default: 'info',
-      description: 'Least severe level that is logged.',
+      description: 'Lowest level that is logged.',
     }),
     requests: option.boolean({
       default: false,
@@ -124,7 +125,8 @@ export function readConfig(from: Sources): Loaded<typeof configSection> {
   const { rateLimit, redisUrl } = loaded.values;
   if (rateLimit.store === 'redis' && (rateLimit.redisUrl ?? redisUrl) === undefined)
     throw new ConfigError([
-      'rateLimit.redisUrl (LEGATE_RATE_LIMIT_REDIS_URL): is needed when rateLimit.store is redis; LEGATE_REDIS_URL does as well',
+      'rateLimit.redisUrl (LEGATE_RATE_LIMIT_REDIS_URL): is needed when rateLimit.store is redis; LEGATE_REDIS_URL ' +
+        'does as well',
     ]);
   return loaded;
 }

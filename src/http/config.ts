@@ -15,25 +15,26 @@ const origin = z
   );
 
 export const httpConfig = {
-  port: option.integer({ default: 3000, max: 65_535, env: 'PORT', description: 'TCP port. 0 takes any free one.' }),
+  port: option.integer({ default: 3000, max: 65_535, env: 'PORT', description: 'TCP port. 0 selects a free one.' }),
   host: option.string({ default: '127.0.0.1', env: 'HOST', description: 'Address to listen on.' }),
-  restPath: option.string({ default: '/', schema: path, description: 'Where the REST endpoints are mounted.' }),
+  restPath: option.string({ default: '/', schema: path, description: 'Path of the REST endpoints.' }),
   basePath: option.string({
     default: (c) => `/api/${c.serviceName}`,
     defaultText: '/api/<service.name>',
     schema: path,
-    description: 'Where the OAuth, MCP and stream endpoints are mounted.',
+    description: 'Path of the OAuth, MCP and stream endpoints.',
   }),
   trustedProxies: option.list({
     default: [],
     item: z.string().refine((item) => parseAddressRange(item) !== undefined, 'must be an address or a CIDR range'),
-    description: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.',
+    description: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted.',
   }),
   trustedOrigins: option.list({
     default: [],
     item: origin,
     description:
-      'Origins beside our own whose pages may call the API, with the session cookie too (CORS), and where links may lead in the end.',
+      'Other origins whose pages may call the API, with the session cookie too (CORS), and to which links may ' +
+      'redirect.',
   }),
   bodyLimit: option.integer({ default: 1_048_576, min: 1024, description: 'Largest request body in bytes.' }),
 } satisfies Section;

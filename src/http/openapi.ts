@@ -83,22 +83,24 @@ export function describeApi(
   };
 }
 
-const DESCRIPTION = `Agents have an identity and permissions; \`POST /authorize\` decides what each may do and records the decision before it answers.
+const DESCRIPTION = `Agents have an identity and permissions. \`POST /authorize\` decides what an agent may do and records the
+decision before it answers.
 
-**Credentials.** Send an agent token (\`lgt_\`), an API token (\`lgk_\`), a session token (\`lgs_\`) or an OAuth access token as
-\`Authorization: Bearer\`. Browsers may use the session cookie instead.
+**Credentials.** Send an agent token (\`lgt_\`), an API token (\`lgk_\`), a session token (\`lgs_\`) or an OAuth access
+token as \`Authorization: Bearer\`. Browsers may use the session cookie instead.
 
-**Errors.** Every error has the body \`{"error": {"code", "message", "details"}}\`; the code is stable. OAuth endpoints use the form of
-RFC 6749. What you may not see is 404, as if it did not exist.
+**Errors.** Every error has the body \`{"error": {"code", "message", "details"}}\`; the code is stable. OAuth endpoints
+use the format of RFC 6749. What you may not see is 404, as if it did not exist.
 
-**Lists** have \`limit\` and \`cursor\`; a \`Link\` header with \`rel="next"\` leads to the next page. Times are ISO 8601 in UTC.
+**Lists** have \`limit\` and \`cursor\`. A \`Link\` header with \`rel="next"\` points to the next page. Times are ISO 8601 in
+UTC.
 
-**Lost updates.** The ETag of a resource, sent back as \`If-Match\` with a change, refuses the change with 412 if somebody else has changed the
-resource meanwhile.
+**Lost updates.** Send the ETag of a resource as \`If-Match\` with a change. If somebody else has changed the resource
+meanwhile, the answer is 412.
 
-**Retries.** A POST with an \`Idempotency-Key\` may be sent again: it has one effect, and the same answer for 24 hours.
+**Retries.** A POST with an \`Idempotency-Key\` may be repeated: it has one effect, and the same answer for 24 hours.
 
-**Requests** have an id, \`X-Request-ID\`, which you may choose; the log of the service has the same.`;
+**Requests** have an id, \`X-Request-ID\`, which you may choose. The log of the service has the same id.`;
 
 const IDEMPOTENCY_KEY_PARAMETER: Json = {
   name: 'Idempotency-Key',

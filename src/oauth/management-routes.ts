@@ -47,8 +47,8 @@ export const managementRoutes = [
   defineRoute({
     method: 'GET',
     path: '/oauth/consent',
-    summary: 'Read what a custom consent page has to show',
-    description: 'The query is the one that the page at mcp.consentPage received.',
+    summary: 'Get the content of a custom consent page',
+    description: 'Pass the query that the page at mcp.consentPage received.',
     access: 'user',
     responses: { 200: ConsentDetails, 422: RefusedRequest },
     errors: authorizeErrors,
@@ -106,7 +106,7 @@ export const managementRoutes = [
     path: '/oauth/grants',
     summary: 'List grants',
     description:
-      'People see their own grants, admins all. Newest first. A Link header with rel="next" has the next page.',
+      'People see their own grants, admins all. Newest first. A Link header with rel="next" points to the next page.',
     access: 'user',
     query: PageQuery,
     responses: {
@@ -179,7 +179,7 @@ export const managementRoutes = [
     method: 'GET',
     path: '/oauth/clients',
     summary: 'List clients',
-    description: 'Newest first. A Link header with rel="next" has the next page.',
+    description: 'Newest first. A Link header with rel="next" points to the next page.',
     access: 'admin',
     query: PageQuery,
     responses: { 200: z.array(Registered) },
@@ -195,7 +195,7 @@ export const managementRoutes = [
   defineRoute({
     method: 'GET',
     path: '/oauth/clients/:id',
-    summary: 'Read a client',
+    summary: 'Get a client',
     access: 'admin',
     versioned: true,
     params: idParams,

@@ -67,7 +67,7 @@ const consentGet = atEveryPath((path, mount) =>
     path,
     mount,
     summary: 'Consent page',
-    description: 'The query is the one of the authorization request, which redirects here.',
+    description: 'Has the query of the authorization request, which redirects here.',
     access: 'public',
     rateLimit: 'authorization',
     page: true,
@@ -251,10 +251,10 @@ const introspection = atEveryPath((path, mount) =>
     mount,
     summary: 'Introspect a token',
     description:
-      'RFC 7662. Administrators and auditors (Bearer) may introspect every token. Clients that have a secret may introspect ' +
-      'tokens of their own grants and of the resources for which an administrator registered them; agents authenticate ' +
-      'as clients with their id and agent token. For any other token, and for one that is not valid, the response is ' +
-      'exactly {"active":false}.',
+      'RFC 7662. Administrators and auditors (Bearer) may introspect every token. Clients that have a secret may ' +
+      'introspect tokens of their own grants and of the resources for which an administrator registered them; ' +
+      'agents authenticate as clients with their id and agent token. For any other token, and for one that is not ' +
+      'valid, the response is exactly {"active":false}.',
     access: 'public',
     effect: 'none',
     checksItself: ['client', 'bearer'],
@@ -305,7 +305,7 @@ export const oauthRoutes = [
     method: 'GET',
     path: SERVER_METADATA_PATH,
     mount: 'root',
-    summary: 'Read the authorization server metadata',
+    summary: 'Get the authorization server metadata',
     description: 'RFC 8414.',
     access: 'public',
     crossOrigin: true,
@@ -316,7 +316,7 @@ export const oauthRoutes = [
     method: 'GET',
     path: `${SERVER_METADATA_PATH}/:path{.+}`,
     mount: 'root',
-    summary: 'Read the metadata of an issuer with a path',
+    summary: 'Get the metadata of an issuer with a path',
     description: 'RFC 8414, section 3.1.',
     access: 'public',
     crossOrigin: true,

@@ -5,7 +5,7 @@ export { EXAMPLES } from './examples.ts';
 export { assertFitForProduction, findings } from './production.ts';
 export const system = defineModule({
   name: 'system',
-  description: 'Health, metrics, and the description of this API.',
+  description: 'Health, metrics and API documentation.',
   routes: systemRoutes,
   upkeep: async (platform) => platform.refusalEvents.flush(platform),
   stop: async (platform) => platform.refusalEvents.flush(platform, true),

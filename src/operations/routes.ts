@@ -11,7 +11,7 @@ export const systemRoutes = [
   defineRoute({
     method: 'GET',
     path: '/health/live',
-    summary: 'The process runs',
+    summary: 'Check that the process runs',
     access: 'public',
     responses: { 200: Live },
     handle: () => ({ status: 200, body: { status: 'ok' } }),
@@ -19,7 +19,7 @@ export const systemRoutes = [
   defineRoute({
     method: 'GET',
     path: '/health/ready',
-    summary: 'Requests can be served',
+    summary: 'Check that requests can be served',
     description:
       'The database answers and its schema is that of this version, and Redis answers when it is used; otherwise 503.',
     access: 'public',
@@ -32,7 +32,7 @@ export const systemRoutes = [
   defineRoute({
     method: 'GET',
     path: '/metrics',
-    summary: 'Metrics in the text format of Prometheus',
+    summary: 'Get metrics in the Prometheus text format',
     access: 'admin',
     staticToken: ({ config }) => config.metrics.token,
     responses: { 200: { mediaTypes: ['text/plain'] } },
@@ -46,7 +46,7 @@ export const systemRoutes = [
   defineRoute({
     method: 'GET',
     path: '/openapi.json',
-    summary: 'This description (OpenAPI 3.1)',
+    summary: 'Get the OpenAPI 3.1 document',
     access: 'public',
     responses: { 200: z.record(z.string(), z.unknown()) },
     handle: (_, platform) =>
@@ -61,7 +61,7 @@ export const systemRoutes = [
   defineRoute({
     method: 'GET',
     path: '/docs',
-    summary: 'This description, to be read',
+    summary: 'API documentation',
     description: 'Loads nothing from other hosts.',
     access: 'public',
     responses: { 200: { mediaTypes: ['text/html'] } },
@@ -70,7 +70,7 @@ export const systemRoutes = [
   defineRoute({
     method: 'GET',
     path: '/docs/:file',
-    summary: 'A file of the page above',
+    summary: 'File of the API documentation',
     access: 'public',
     params: z.object({ file: z.string() }),
     responses: { 200: { mediaTypes: ['text/css', 'text/javascript'] } },

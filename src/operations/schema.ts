@@ -8,7 +8,7 @@ export const Ready = z
     checks: z.object({
       database: z.enum(['ok', 'unreachable']),
       redis: z.enum(['ok', 'unreachable']).optional().meta({
-        description: 'Only where Redis is used. unreachable: limits are counted in each process until it answers.',
+        description: 'Only if Redis is used. unreachable: until it answers, each process counts limits itself.',
       }),
       schema: z
         .enum(['ok', 'behind', 'unknown'])

@@ -8,7 +8,7 @@ export type { Anomaly } from './schema.ts';
 
 export const anomalies = defineModule({
   name: 'anomalies',
-  description: 'Unusual behaviour of agents, seen in the ledger as it is written.',
+  description: 'Unusual behaviour of agents, detected from the ledger.',
   routes: anomalyRoutes,
   errors: AnomalyErrors,
   start: (platform) => void detectorOf(platform),

@@ -25,9 +25,10 @@ export const anomalyRoutes = [
   defineRoute({
     method: 'GET',
     path: '/anomalies',
-    summary: 'List unusual behaviour of agents',
+    summary: 'List anomalies',
     description:
-      'Newest first, every decision that is recorded by now considered. A Link header with rel="next" leads to the next page.',
+      'Newest first, every decision that is recorded by now considered. A Link header with rel="next" points to the ' +
+      'next page.',
     access: mayRead,
     query: ListAnomalies,
     responses: { 200: z.array(Anomaly) },
@@ -47,7 +48,7 @@ export const anomalyRoutes = [
   defineRoute({
     method: 'GET',
     path: '/anomalies/:id',
-    summary: 'Read an anomaly',
+    summary: 'Get an anomaly',
     access: mayRead,
     params: idParams,
     responses: { 200: Anomaly },
@@ -60,8 +61,8 @@ export const anomalyRoutes = [
   defineRoute({
     method: 'POST',
     path: '/anomalies/:id/acknowledge',
-    summary: 'Note that a person has seen an anomaly',
-    description: 'The first acknowledgement stays.',
+    summary: 'Acknowledge an anomaly',
+    description: 'Later acknowledgements do not change the first one.',
     access: 'user',
     params: idParams,
     body: Acknowledgement,

@@ -4,6 +4,6 @@ export const auditConfig = {
   redact: option.list({
     default: [],
     defaultText: 'secret-looking values',
-    description: 'Further keys whose values are redacted in recorded parameters, beside those that look secret.',
+    description: 'Additional keys whose values are redacted in recorded parameters.',
   }),
 } satisfies Section;

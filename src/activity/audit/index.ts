@@ -8,7 +8,7 @@ export type { AuditEntry } from './schema.ts';
 
 export const audit = defineModule({
   name: 'audit',
-  description: 'Every decision, queryable at once and exportable whole.',
+  description: 'The record of every decision, to query and to export.',
   routes: auditRoutes,
   errors: AuditErrors,
 });

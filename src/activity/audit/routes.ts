@@ -14,9 +14,10 @@ export const auditRoutes = [
   defineRoute({
     method: 'GET',
     path: '/audit',
-    summary: 'Read audit entries',
+    summary: 'List audit entries',
     description:
-      'Newest first, of what the caller may see. A Link header with rel="next" leads to the next page and stays exact while entries arrive.',
+      'Newest first, of what the caller may see. A Link header with rel="next" leads to the next page and stays ' +
+      'exact while entries arrive.',
     access: mayRead,
     query: ListAudit,
     responses: { 200: z.array(AuditEntry) },
@@ -34,7 +35,8 @@ export const auditRoutes = [
     path: '/audit/export',
     summary: 'Export audit entries',
     description:
-      'Every entry that fits, oldest first, as a file. CSV cells that a spreadsheet would take for formulas get a leading single quote; JSON is free of loss.',
+      'Every entry that fits, oldest first, as a file. CSV cells that a spreadsheet would take for formulas get a ' +
+      'leading single quote; JSON is free of loss.',
     access: mayRead,
     query: ExportAudit,
     responses: {
@@ -49,7 +51,7 @@ export const auditRoutes = [
   defineRoute({
     method: 'GET',
     path: '/audit/:id',
-    summary: 'Read an audit entry',
+    summary: 'Get an audit entry',
     access: mayRead,
     params: z.object({ id: z.string() }),
     responses: { 200: AuditEntry },
@@ -64,7 +66,8 @@ export const auditRoutes = [
     path: '/audit/:id/explain',
     summary: 'Explain a recorded decision',
     description:
-      'Each entry and chain that was looked at and why it did or did not allow, asked again for the moment of the decision.',
+      'Each entry and chain that was looked at and why it did or did not allow, asked again for the moment of the ' +
+      'decision.',
     access: mayRead,
     params: z.object({ id: z.string() }),
     responses: { 200: ExplainedEntry },

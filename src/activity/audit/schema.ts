@@ -13,7 +13,7 @@ const AskedBy = z
     clientId: z.string().optional(),
     grantId: z.string().optional(),
   })
-  .meta({ id: 'AskedBy', description: 'Who asked for the decision. Absent: the agent itself, by its own token.' });
+  .meta({ id: 'AskedBy', description: 'Who requested the decision. Absent if the agent itself did, with its token.' });
 
 /** Specification 2.5 and contract 8. */
 export const AuditEntry = z

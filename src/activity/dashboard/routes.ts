@@ -10,8 +10,8 @@ export const dashboardRoutes = [
   defineRoute({
     method: 'GET',
     path: '/dashboard/stats',
-    summary: 'Read statistics',
-    description: 'Over what the caller owns; over everything for an admin.',
+    summary: 'Get statistics',
+    description: 'About the agents of the caller; for administrators, about all agents.',
     access: { scope: 'audit:read', resource: 'legate:dashboard', action: 'read', self: false },
     query: z.strictObject({ window: StatsWindow.default('24h'), ...OwnerFilter }),
     responses: { 200: DashboardStats },

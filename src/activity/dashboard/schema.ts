@@ -13,7 +13,7 @@ export const DashboardStats = z
       .number()
       .min(0)
       .max(100)
-      .meta({ description: 'Denied and rate-limited among all decisions of the last 24 hours, in percent.' }),
+      .meta({ description: 'Share of denied and rate-limited decisions in the last 24 hours, in percent.' }),
     topAgentsByCallCount: z
       .array(
         z.object({
@@ -24,7 +24,7 @@ export const DashboardStats = z
           deniedCount: z.int(),
         }),
       )
-      .meta({ description: 'The ten with the most decisions in the window, refused ones too.' }),
+      .meta({ description: 'The ten agents with the most decisions in the window, including refused ones.' }),
   })
   .meta({ id: 'DashboardStats' });
 export type DashboardStats = z.output<typeof DashboardStats>;

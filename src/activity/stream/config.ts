@@ -11,13 +11,15 @@ export const eventsConfig = {
     min: 1,
     max: 1_000_000,
     description:
-      'Open event streams of one instance; beyond it the answer is 503. When all are in use, a caller that holds at most half of them (an owner with all agents: three quarters) takes one from a caller that holds more; up to 10 are never shared out.',
+      'Maximum number of open event streams of one instance; further ones get 503. When all are in use, a caller ' +
+      'with at most half of them (an owner with all agents: three quarters) takes one from a caller with more; ' +
+      'nobody with 10 or fewer loses one.',
   }),
   heartbeatIntervalMs: option.integer({
     default: 30_000,
     min: 10,
     max: 3_600_000,
-    description: 'Interval between two heartbeats of a stream, in ms.',
+    description: 'Interval between heartbeats of a stream, in ms.',
   }),
   eventTypes: option.list({
     default: Object.keys(EVENT_TYPES),
@@ -27,12 +29,12 @@ export const eventsConfig = {
   }),
   requireAuth: option.boolean({
     default: true,
-    description: 'false: streams need no credential and show everything. Not for production.',
+    description: 'false: streams need no credential and show all events. Not for production.',
   }),
   retentionDays: option.integer({
     default: 30,
     min: 1,
     max: 36_500,
-    description: 'Days for which events other than audit entries are kept.',
+    description: 'Days after which events other than audit entries are deleted.',
   }),
 } satisfies Section;

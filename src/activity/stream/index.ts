@@ -10,7 +10,7 @@ export type { StreamEvent } from './schema.ts';
 
 export const events = defineModule({
   name: 'events',
-  description: 'Events: a stream of them as they happen, and pages of earlier ones.',
+  description: 'Events: a live stream, and pages of past events.',
   routes: eventRoutes,
   errors: EventErrors,
   upkeep: forgetOldEvents,

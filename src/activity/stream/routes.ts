@@ -14,9 +14,11 @@ export const eventRoutes = [
     method: 'GET',
     path: '/events/stream',
     mount: 'base',
-    summary: 'Follow events as they happen',
+    summary: 'Stream events',
     description:
-      'Server-Sent Events. Authorized by the Authorization header, the session cookie, a ticket or a token in the query; a credential that proves nothing gets one `error` event. Last-Event-ID or `since` replays what was missed.',
+      'Server-Sent Events. Authorized by the Authorization header, the session cookie, a ticket or a token in the ' +
+      'query; a credential that proves nothing gets one `error` event. Last-Event-ID or `since` replays what was ' +
+      'missed.',
     access: 'public',
     crossOrigin: true,
     noHead: true,
@@ -30,7 +32,9 @@ export const eventRoutes = [
     path: '/events/ticket',
     summary: 'Get a ticket for one event stream',
     description:
-      'For browsers, whose EventSource sends no header: `?ticket=`, good for one connection, within a minute. After a break, ask for the next one and go on with `lastEventId`. The stream ends with the credential that asked for the ticket, and after an hour where the application signed the user in.',
+      'For browsers, whose EventSource sends no header: `?ticket=`, good for one connection, within a minute. After ' +
+      'a break, ask for the next one and go on with `lastEventId`. The stream ends with the credential that asked ' +
+      'for the ticket, and after an hour where the application signed the user in.',
     access: mayFollow,
     effect: 'none',
     responses: { 200: Ticket },
@@ -41,7 +45,7 @@ export const eventRoutes = [
     method: 'GET',
     path: '/events',
     summary: 'List events',
-    description: 'Newest first. A Link header with rel="next" leads to the next page.',
+    description: 'Newest first. A Link header with rel="next" points to the next page.',
     access: mayFollow,
     query: ListEvents,
     responses: { 200: z.array(StreamEvent) },

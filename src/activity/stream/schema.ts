@@ -29,10 +29,14 @@ export const StreamQuery = z.object({
     description:
       'The Bearer token, for clients that cannot send the header. It appears in addresses: a ticket is better.',
   }),
-  ticket: z.string().max(512).optional().meta({ description: 'From POST /events/ticket: good for one stream.' }),
+  ticket: z.string().max(512).optional().meta({ description: 'From POST /events/ticket. Valid for one stream.' }),
   types: Types.optional(),
-  since: isoInstant.optional().meta({ description: 'Replays from this moment on, inclusive.' }),
-  lastEventId: z.string().max(200).optional().meta({ description: 'As the header Last-Event-ID, which wins.' }),
+  since: isoInstant.optional().meta({ description: 'Replays events from this time on, inclusive.' }),
+  lastEventId: z
+    .string()
+    .max(200)
+    .optional()
+    .meta({ description: 'Like the header Last-Event-ID, which takes precedence.' }),
 });
 export type StreamQuery = z.output<typeof StreamQuery>;
 
@@ -40,7 +44,7 @@ export type StreamQuery = z.output<typeof StreamQuery>;
 const ActorSchema = z
   .object({
     kind: z.enum(ACTOR_KINDS),
-    id: z.string().nullable().meta({ description: 'null: a request without a credential.' }),
+    id: z.string().nullable().meta({ description: 'null for a request without a credential.' }),
     ip: z.string().optional(),
     clientId: z.string().optional(),
     grantId: z.string().optional(),
@@ -58,10 +62,10 @@ export const StreamEvent = z
     agentId: z.string().optional(),
     userId: z.string().optional(),
     actor: ActorSchema.optional().meta({
-      description: 'Who changed it. Every event has one but `audit`, and those of versions before it was recorded.',
+      description: 'Who caused the event. Absent for `audit` and for events from before actors were recorded.',
     }),
-    before: storedObject.optional().meta({ description: 'The fields that changed, as they were.' }),
-    after: storedObject.optional().meta({ description: 'The fields that changed, as they are.' }),
+    before: storedObject.optional().meta({ description: 'Old values of the changed fields.' }),
+    after: storedObject.optional().meta({ description: 'New values of the changed fields.' }),
   })
   .meta({ id: 'StreamEvent' });
 export type StreamEvent = z.output<typeof StreamEvent>;

@@ -4,16 +4,17 @@ export const webhooksConfig = {
   retryDelaysMs: option.integers({
     default: [5000, 300_000, 1_800_000],
     description:
-      'Waits before the retries of a delivery, in ms: as many retries as there are waits. Each varies by a fifth.',
+      'Delays before the retries of a delivery, in ms. The number of delays is the number of retries. Each varies ' +
+      'by a fifth.',
   }),
   timeoutMs: option.integer({
     default: 15_000,
     min: 100,
     max: 60_000,
-    description: 'How long a receiver may take, from the look-up of its name to the end of its answer.',
+    description: 'Timeout of a delivery in ms, from the look-up of the host name to the end of the answer.',
   }),
   allowPrivateNetworks: option.boolean({
     default: false,
-    description: 'Deliver to private addresses and over http, too. For development.',
+    description: 'Also deliver to private addresses and over http. For development.',
   }),
 } satisfies Section;

@@ -59,7 +59,7 @@ async function upkeep(platform: Platform): Promise<void> {
 
 export const webhooks = defineModule({
   name: 'webhooks',
-  description: 'Events delivered to addresses, signed, retried, and visible when they could not be.',
+  description: 'Events delivered to HTTP endpoints, signed and retried. Failed deliveries are listed.',
   gauges: [
     {
       name: 'webhook_queue',

@@ -13,7 +13,7 @@ export const CreateWebhook = z
   .strictObject({
     url: Url.meta({ description: 'https, and not a private address, unless webhooks.allowPrivateNetworks is on.' }),
     types: Types.optional().meta({
-      description: 'Types of events; all of them but `webhook.*` when left out or null.',
+      description: 'Event types. If absent or null, all except `webhook.*`.',
     }),
   })
   .meta({ id: 'CreateWebhookRequest' });
@@ -23,7 +23,10 @@ export const UpdateWebhook = z
   .strictObject({
     url: Url.optional(),
     types: Types.optional(),
-    enabled: z.boolean().optional().meta({ description: 'true enables again what 410 or an owner has disabled.' }),
+    enabled: z
+      .boolean()
+      .optional()
+      .meta({ description: 'true re-enables a webhook that was disabled by its owner or by a 410.' }),
   })
   .meta({ id: 'UpdateWebhookRequest' });
 export type UpdateWebhook = z.output<typeof UpdateWebhook>;
@@ -43,7 +46,7 @@ export const Webhook = z
 export type Webhook = z.output<typeof Webhook>;
 
 export const WebhookWithSecret = Webhook.extend({
-  secret: z.string().meta({ description: '`whsec_...` of Standard Webhooks. Shown once.' }),
+  secret: z.string().meta({ description: 'Signing secret (`whsec_...`, Standard Webhooks). Shown once.' }),
 }).meta({ id: 'WebhookWithSecret' });
 export type WebhookWithSecret = z.output<typeof WebhookWithSecret>;
 
@@ -53,17 +56,23 @@ export const Delivery = z
   .object({
     id: z.string(),
     webhookId: z.string(),
-    eventId: z.string().meta({ description: '`webhook-id` of the message: the same on every attempt.' }),
+    eventId: z.string().meta({ description: '`webhook-id` of the message, the same on every attempt.' }),
     type: z.string(),
     status: DeliveryStatus.meta({
-      description: 'dropped: it failed as often as it is tried; POST .../redeliver tries again.',
+      description: 'dropped: all attempts failed. POST .../redeliver tries again.',
     }),
     attempts: z.int(),
     lastStatus: z.int().nullable().meta({ description: 'Status of the last answer.' }),
-    lastError: z.string().nullable().meta({
-      description:
-        'Why the last attempt failed: `answered <status>`, or without an answer `timeout`, `connection_failed`, `tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the receiver failed.',
-    }),
+    lastError: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'Why the last attempt failed: `answered <status>`, or without an answer `timeout`, `connection_failed`, ' +
+          '`tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use ' +
+          'address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the ' +
+          'receiver failed.',
+      }),
     nextAttemptAt: isoTimestamp.nullable(),
     createdAt: isoTimestamp,
     deliveredAt: isoTimestamp.nullable(),

@@ -1,5 +1,5 @@
 import { option, type Section } from '../../kernel/config.ts';
 
 export const agentsConfig = {
-  maxPerOwner: option.integer({ default: 200, min: 0, description: 'Active agents that one owner may have.' }),
+  maxPerOwner: option.integer({ default: 200, min: 0, description: 'Maximum number of active agents of one owner.' }),
 } satisfies Section;

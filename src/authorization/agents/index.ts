@@ -26,7 +26,7 @@ export { findAgents, getAgentRow, getChangeableAgent } from './store.ts';
 
 export const agents = defineModule({
   name: 'agents',
-  description: 'Identities of software agents: who owns them, what they may do, their tokens.',
+  description: 'Identities of software agents, with owner, permissions and token.',
   routes: agentRoutes,
   errors: AgentErrors,
   credentials: [agentToken],

@@ -22,7 +22,7 @@ export const Agent = z
     ownerId: z.string(),
     name: z.string(),
     type: AgentType,
-    status: AgentStatusName.meta({ description: 'Computed from the clock: from expiresAt on, the agent is expired.' }),
+    status: AgentStatusName.meta({ description: 'Computed from the clock. The agent is expired from expiresAt on.' }),
     permissions: z.array(Permission),
     expiresAt: isoTimestamp.nullable().meta({ description: 'null: the agent does not expire.' }),
     metadata: storedObject,
@@ -31,7 +31,7 @@ export const Agent = z
     createdBy: z
       .string()
       .nullable()
-      .meta({ description: 'Id of the grant, API token or agent by which it was registered; null: by a person.' }),
+      .meta({ description: 'Id of the grant, API token or agent that registered it; null if a person did.' }),
   })
   .meta({ id: 'Agent' });
 export type Agent = z.output<typeof Agent>;
@@ -60,7 +60,7 @@ export const UpdateAgent = z
     expiresAt: isoInstant
       .nullable()
       .optional()
-      .meta({ description: 'null removes the expiry; a later time revives an expired agent.' }),
+      .meta({ description: 'null removes the expiry; a later time reactivates an expired agent.' }),
     metadata: Metadata.optional().meta({ description: 'Replaces the whole object.' }),
   })
   .meta({ id: 'UpdateAgentRequest' });
@@ -83,7 +83,7 @@ export const EffectivePermission = Permission.extend({
   furtherConstraints: z
     .array(Constraints)
     .optional()
-    .meta({ description: 'Constraints of links of the chain that have to hold as well, where one set cannot say it.' }),
+    .meta({ description: 'Further constraints of the chain that must hold too, if one object cannot express them.' }),
   source: PermissionSource,
 }).meta({ id: 'EffectivePermission' });
 export type EffectivePermission = z.output<typeof EffectivePermission>;

@@ -5,13 +5,12 @@ export const approvalsConfig = {
     default: 300,
     min: 1,
     max: 7 * 24 * 3600,
-    description:
-      'Seconds until an approval expires: while it waits for a person, and again after it was given and not used.',
+    description: 'Seconds until an approval expires, counted from the request and again from its approval by a person.',
   }),
   maxWaitingPerAgent: option.integer({
     default: 100,
     min: 1,
     description:
-      'Calls of one agent that may wait for approval at once; further ones are refused without an approvalId.',
+      'Maximum number of calls of one agent that wait for approval. Further ones are refused without an approvalId.',
   }),
 } satisfies Section;

@@ -18,7 +18,7 @@ export { Approval } from './schema.ts';
 
 export const approvals = defineModule({
   name: 'approvals',
-  description: 'Calls to which a person has to agree.',
+  description: 'Calls that need approval by a person.',
   routes: approvalRoutes,
   errors: ApprovalErrors,
   upkeep: expireApprovals,

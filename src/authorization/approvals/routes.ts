@@ -36,7 +36,7 @@ export const approvalRoutes = [
     method: 'GET',
     path: '/approvals',
     summary: 'List approvals',
-    description: 'Newest first. A Link header with rel="next" leads to the next page.',
+    description: 'Newest first. A Link header with rel="next" points to the next page.',
     access: mayRead,
     query: ListApprovals,
     responses: { 200: z.array(Approval) },
@@ -59,7 +59,7 @@ export const approvalRoutes = [
   defineRoute({
     method: 'GET',
     path: '/approvals/:id',
-    summary: 'Read an approval',
+    summary: 'Get an approval',
     access: mayRead,
     params: idParams,
     responses: { 200: Approval },
@@ -77,8 +77,8 @@ export const approvalRoutes = [
   defineRoute({
     method: 'GET',
     path: APPROVAL_PAGE,
-    summary: 'The page of one approval',
-    description: 'For the owner of the agent, or an admin. Links in the answers of guarded MCP servers lead here.',
+    summary: 'Page of an approval',
+    description: 'For the owner of the agent and for admins. Answers of guarded MCP servers link to it.',
     access: 'user',
     page: true,
     params: idParams,
@@ -89,7 +89,7 @@ export const approvalRoutes = [
   defineRoute({
     method: 'POST',
     path: APPROVAL_PAGE,
-    summary: 'The form of the page of one approval',
+    summary: 'Form of the page of an approval',
     description: 'Approves or denies. 409 with the page if the approval was decided before or has expired.',
     access: 'user',
     page: true,

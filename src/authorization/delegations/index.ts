@@ -20,7 +20,7 @@ export type { Delegation } from './schema.ts';
 
 export const delegations = defineModule({
   name: 'delegations',
-  description: 'Lets an agent pass on less than it holds, evaluated live along the chain.',
+  description: 'Lets agents pass on part of their permissions, checked along the chain at each decision.',
   routes: delegationRoutes,
   errors: DelegationErrors,
   reactions: {

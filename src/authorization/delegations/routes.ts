@@ -21,7 +21,7 @@ export const delegationRoutes = [
     method: 'POST',
     path: '/delegations',
     summary: 'Delegate a subset of permissions from one agent to another',
-    description: 'Evaluated live: each decision grants only what every link of the chain, up to its root, still holds.',
+    description: 'Each decision allows only what every link of the chain, up to its root, still holds.',
     access: mayWrite,
     body: CreateDelegation,
     responses: { 201: Delegation },
@@ -40,7 +40,7 @@ export const delegationRoutes = [
     summary: 'List active delegations',
     description:
       'Delegations that an agent of the caller gives or receives, oldest first. ' +
-      'A Link header with rel="next" leads to the next page.',
+      'A Link header with rel="next" points to the next page.',
     access: mayRead,
     query: ListDelegations,
     responses: { 200: z.array(Delegation) },
@@ -57,7 +57,7 @@ export const delegationRoutes = [
   defineRoute({
     method: 'GET',
     path: '/delegations/:id',
-    summary: 'Read an active delegation',
+    summary: 'Get an active delegation',
     access: mayRead,
     params: idParams,
     responses: { 200: Delegation },
@@ -73,7 +73,7 @@ export const delegationRoutes = [
     method: 'DELETE',
     path: '/delegations/:id',
     summary: 'Revoke a delegation and all that descend from it',
-    description: 'Open to both sides, each with its owner and its agent, and to admins.',
+    description: 'For the owners of both agents, both agents themselves, and admins.',
     access: mayWrite,
     params: idParams,
     responses: { 204: null },

@@ -28,7 +28,7 @@ export const CreateDelegation = z
     toAgent: AgentId,
     permissions: Permissions.min(1).superRefine(refuseRepeats),
     expiresAt: isoInstant.nullable().optional().meta({
-      description: 'null or left out: active until it is revoked or the delegations that it was made from end.',
+      description: 'null or absent: active until it is revoked or the delegations that it was made from end.',
     }),
     maxDepth: wholeNumber(1, MAX_MAX_DEPTH)
       .optional()
@@ -48,8 +48,8 @@ export const Delegation = z
     fromAgent: z.string(),
     toAgent: z.string(),
     permissions: z.array(Permission),
-    depth: z.int().meta({ description: 'Place in the chain: 1 for a direct delegation.' }),
-    expiresAt: isoTimestamp.nullable().meta({ description: 'null: it was created without an expiry of its own.' }),
+    depth: z.int().meta({ description: 'Position in the chain, 1 for a direct delegation.' }),
+    expiresAt: isoTimestamp.nullable().meta({ description: 'null if it was created without its own expiry.' }),
     createdAt: isoTimestamp,
   })
   .meta({ id: 'Delegation' });

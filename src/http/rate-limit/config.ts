@@ -30,8 +30,8 @@ const endpoints = Object.fromEntries(
 export const rateLimitConfig = {
   store: option.oneOf(['memory', 'redis'], {
     default: 'memory',
-    description: 'Where requests are counted. redis: instances share their counters.',
+    description: 'Where requests are counted. With redis, instances share the counters.',
   }),
-  redisUrl: redisUrlOption('redisUrl', 'The Redis of the counters; needed when the store is redis.'),
+  redisUrl: redisUrlOption('redisUrl', 'Redis for the counters. Required if the store is redis.'),
   endpoints,
 } satisfies Section;

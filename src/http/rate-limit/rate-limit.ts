@@ -13,10 +13,10 @@ export const LIMITED_ENDPOINTS = {
   emailOtpVerify: { limit: 100, window: 60, what: 'POST /email-otp/verify' },
   magicLinkVerify: { limit: 100, window: 60, what: 'POST /magic-link/verify' },
   passwordCheck: { limit: 20, window: 60, what: 'the endpoints that ask for the password of a session' },
-  token: { limit: 20, window: 60, what: 'the OAuth token endpoint, by whichever of its paths' },
+  token: { limit: 20, window: 60, what: 'the OAuth token endpoint, on any of its paths' },
   authorization: { limit: 300, window: 60, what: 'the OAuth authorization endpoint and its consent page' },
-  revocation: { limit: 300, window: 60, what: 'POST /oauth/revoke, by whichever of its paths' },
-  introspection: { limit: 3000, window: 60, what: 'POST /oauth/introspect, by whichever of its paths' },
+  revocation: { limit: 300, window: 60, what: 'POST /oauth/revoke, on any of its paths' },
+  introspection: { limit: 3000, window: 60, what: 'POST /oauth/introspect, on any of its paths' },
   registration: { limit: 60, window: 60, what: 'dynamic client registration' },
 } as const;
 

@@ -14,11 +14,12 @@ export const mcpConfig = {
       .refine((url) => !url.includes('?'), 'must not have a query'),
     defaultText: '<baseUrl>',
     description:
-      'Identifier of the authorization server, in metadata, tokens and challenges. Clients keep what they registered under it: never change it lightly.',
+      'Identifier of the authorization server in metadata, tokens and challenges. Clients store their registration ' +
+      'under it, so a change disconnects them.',
   }),
   audience: option.optionalString({
     schema: resource,
     defaultText: '<baseUrl>',
-    description: 'Identifier of our own protected resource: what access tokens for this API are issued for.',
+    description: 'Identifier of this API as a protected resource, for which access tokens are issued.',
   }),
 } satisfies Section;

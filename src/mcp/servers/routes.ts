@@ -17,7 +17,8 @@ export const serverRoutes = [
     path: '/mcp/servers',
     summary: 'Register an MCP server',
     description:
-      'Its endpoint becomes a resource that access tokens can be issued for, and its tools the resources `mcp:<name>:<tool>` of permissions.',
+      'Its endpoint becomes a resource that access tokens can be issued for, and its tools the resources ' +
+      '`mcp:<name>:<tool>` of permissions.',
     access: 'admin',
     body: RegisterMcpServer,
     responses: { 201: McpServer },
@@ -31,7 +32,7 @@ export const serverRoutes = [
     method: 'GET',
     path: '/mcp/servers',
     summary: 'List MCP servers',
-    description: 'Oldest first. A Link header with rel="next" leads to the next page.',
+    description: 'Oldest first. A Link header with rel="next" points to the next page.',
     access: 'admin',
     query: PageQuery,
     responses: { 200: z.array(McpServer) },
@@ -46,7 +47,7 @@ export const serverRoutes = [
   defineRoute({
     method: 'GET',
     path: '/mcp/servers/:id',
-    summary: 'Read an MCP server',
+    summary: 'Get an MCP server',
     access: 'admin',
     versioned: true,
     params: idParams,
@@ -75,8 +76,8 @@ export const serverRoutes = [
   defineRoute({
     method: 'DELETE',
     path: '/mcp/servers/:id',
-    summary: 'Remove an MCP server',
-    description: 'From then on no access token is issued for it, and none for it is valid.',
+    summary: 'Delete an MCP server',
+    description: 'No more access tokens are issued for it, and existing ones become invalid.',
     access: 'admin',
     versioned: true,
     params: idParams,

@@ -23,7 +23,7 @@ const Endpoint = z
     if (problem) ctx.addIssue({ code: 'custom', message: problem });
   })
   .meta({
-    description: 'Address of the server, and the resource that tokens for it are issued for. https; http on loopback.',
+    description: 'URL of the server, which is also the resource of its tokens. https, or http on loopback.',
     examples: ['https://mcp.example.com/mcp'],
   });
 const Tools = z

@@ -8,7 +8,8 @@ export const mailConfig = {
       .string()
       .regex(/^smtps?:\/\/[^\s]+$/, 'must be smtp://user:password@host:587 or smtps://user:password@host'),
     description:
-      'SMTP server that mail goes through. Without it links and codes go to the log in development, and what needs mail answers 503 in production.',
+      'SMTP server for mail. Without it, links and codes are printed to the log in development, and endpoints that ' +
+      'need mail answer 503 in production.',
   }),
   from: option.optionalString({
     defaultText: '<service.name>@<host of the base URL>',

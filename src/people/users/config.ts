@@ -31,9 +31,7 @@ export const usersConfig = {
   }),
   allowExternalOwners: option.boolean({
     default: false,
-    description:
-      'An administrator may use an ownerId that is not known yet; a user record without credentials is created ' +
-      'for it.',
+    description: 'Administrators may use an unknown ownerId; a user record without credentials is created for it.',
   }),
 } satisfies Section;
 

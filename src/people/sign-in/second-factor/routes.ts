@@ -96,7 +96,7 @@ export const secondFactorRoutes = [
   defineRoute({
     method: 'POST',
     path: '/totp/disable',
-    summary: 'Switch the second factor off',
+    summary: 'Switch off the second factor',
     description:
       'Needs the password and a code of the app or a backup code. Also deletes the backup codes and trusted devices.',
     access: 'user',
@@ -118,7 +118,7 @@ export const secondFactorRoutes = [
   defineRoute({
     method: 'DELETE',
     path: '/users/:id/second-factor',
-    summary: 'Switch the second factor of a user off',
+    summary: 'Switch off the second factor of a user',
     description: 'For a user who has lost both the authenticator app and the backup codes.',
     access: 'admin',
     versioned: true,
