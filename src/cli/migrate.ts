@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { migrate, newerSchema, openDatabase, schemaState } from '../storage/index.ts';
+import { migrate, openDatabase, schemaState } from '../storage/index.ts';
 import { type Command, UsageError } from './command.ts';
 import { missingDatabase, readSettings } from './settings.ts';
 
@@ -18,8 +18,8 @@ export const command: Command<{ 'dry-run'?: boolean }> = {
       serviceName: values.service.name,
     });
     try {
-      const { known, pending, newer } = await schemaState(database);
-      if (newer.length > 0) throw new UsageError(newerSchema(database, newer));
+      const { known, pending, refusal } = await schemaState(database);
+      if (refusal !== undefined) throw new UsageError(refusal);
       const say = (text: string): void => void process.stdout.write(`${text}\n`);
       say(database.description);
       for (const name of pending) say(`  ${dryRun ? 'would apply' : 'applying'} ${name}`);

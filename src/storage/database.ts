@@ -178,17 +178,8 @@ const sharedPool = (connect: () => Promise<PostgresClient>): KyselyPool =>
   ({ connect, end: async () => {} }) as unknown as KyselyPool;
 
 /** A query builder on one connection of the pool, hence inside the transaction open on it, if one is. */
-export const onConnection = (client: PostgresClient, database: PostgresDatabase): Db =>
-  builderOf(database, (asked, values) => client.query(asked, values));
-
-/** Like {@link onConnection}, for code that begins and ends transactions of its own: they become part of the open one. */
-export const insideTransaction = (client: PostgresClient, database: PostgresDatabase): Db =>
-  builderOf(database, (asked, values) =>
-    client.query(asked === 'begin' || asked === 'commit' || asked === 'rollback' ? '' : asked, values),
-  );
-
-function builderOf(database: PostgresDatabase, query: (asked: PostgresQuery, values?: unknown[]) => unknown): Db {
-  const borrowed = { query, release: () => {} } as unknown as PostgresClient;
+export function onConnection(client: PostgresClient, database: PostgresDatabase): Db {
+  const borrowed = { query: client.query.bind(client), release: () => {} } as unknown as PostgresClient;
   return new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: sharedPool(async () => borrowed) }),
     plugins: [new TablePrefixPlugin(database.prefix)],

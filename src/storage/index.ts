@@ -18,7 +18,7 @@ export {
   type SqliteDatabase,
 } from './database.ts';
 export { DatabaseError } from './database-error.ts';
-export { isSchemaCurrent, migrate, newerSchema, type SchemaState, schemaState } from './migrate.ts';
+export { isSchemaCurrent, migrate, type SchemaState, schemaState } from './migrate.ts';
 export type { PostgresClient } from './postgres-pool.ts';
 export { prepared } from './prepared.ts';
 export type { AnomalyRow, BudgetRow, CostRow, WebhookDeliveryRow, WebhookRow } from './tables/activity.ts';

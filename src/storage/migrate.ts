@@ -1,65 +1,16 @@
-import { type Migration, Migrator, sql } from 'kysely';
-import { type Database, type Db, insideTransaction, onConnection } from './database.ts';
+import { type Kysely, sql } from 'kysely';
+import { type Database, type Db, onConnection, type PostgresDatabase } from './database.ts';
 import { DatabaseError } from './database-error.ts';
-import { foundation } from './migrations/0001-foundation.ts';
-import { delegations } from './migrations/0002-delegations.ts';
-import { approvals } from './migrations/0003-approvals.ts';
-import { signIn } from './migrations/0004-sign-in.ts';
-import { sessionOrder } from './migrations/0005-session-order.ts';
-import { mcp } from './migrations/0006-mcp.ts';
-import { events } from './migrations/0008-events.ts';
-import { costs } from './migrations/0009-costs.ts';
-import { anomalies } from './migrations/0010-anomalies.ts';
-import { oauth } from './migrations/0012-oauth.ts';
-import { webhooks } from './migrations/0013-webhooks.ts';
-import { anomalyStates } from './migrations/0014-anomaly-states.ts';
-import { webhookTurns } from './migrations/0015-webhook-turns.ts';
-import { costsOfDecisions } from './migrations/0016-costs-of-decisions.ts';
-import { webhooksOfAgents } from './migrations/0017-webhooks-of-agents.ts';
-import { approvalSteps } from './migrations/0018-approval-steps.ts';
-import { consentForms } from './migrations/0019-consent-forms.ts';
-import { delegationLimits } from './migrations/0020-delegation-limits.ts';
-import { makersOfAgents } from './migrations/0021-makers-of-agents.ts';
-import { attempts } from './migrations/0024-attempts.ts';
-import { actors } from './migrations/0025-actors.ts';
-import { history } from './migrations/0030-history.ts';
-import { trustedDeviceNames } from './migrations/0038-trusted-device-names.ts';
-import { idempotencyKeys } from './migrations/0045-idempotency-keys.ts';
+import { baseline } from './migrations/0001-baseline/index.ts';
+import type { Migration, MigrationContext } from './migrations/migration.ts';
 
-export interface MigrationContext {
-  dialect: 'sqlite' | 'postgres';
-  prefix: string;
-}
-
-/**
- * Every migration in order. Never change one that has landed; add the next number. Missing numbers were never released.
- */
+/** Every migration in order. Never change one that has landed; add the next number. */
 const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
-  '0001-foundation': foundation,
-  '0002-delegations': delegations,
-  '0003-approvals': approvals,
-  '0004-sign-in': signIn,
-  '0005-session-order': sessionOrder,
-  '0006-mcp': mcp,
-  '0008-events': events,
-  '0009-costs': costs,
-  '0010-anomalies': anomalies,
-  '0012-oauth': oauth,
-  '0013-webhooks': webhooks,
-  '0014-anomaly-states': anomalyStates,
-  '0015-webhook-turns': webhookTurns,
-  '0016-costs-of-decisions': costsOfDecisions,
-  '0017-webhooks-of-agents': webhooksOfAgents,
-  '0018-approval-steps': approvalSteps,
-  '0019-consent-forms': consentForms,
-  '0020-delegation-limits': delegationLimits,
-  '0021-makers-of-agents': makersOfAgents,
-  '0024-attempts': attempts,
-  '0025-actors': actors,
-  '0030-history': history,
-  '0038-trusted-device-names': trustedDeviceNames,
-  '0045-idempotency-keys': idempotencyKeys,
+  '0001-baseline': baseline,
 };
+
+/** The first of the migrations that were replaced by the baseline before the first release. */
+const REPLACED = '0001-foundation';
 
 export interface SchemaState {
   /** Migrations in the code. */
@@ -67,77 +18,91 @@ export interface SchemaState {
   /** Migrations applied to the database. */
   applied: number;
   pending: string[];
-  /** Migrations that only a newer version of Legate knows. */
-  newer: string[];
-}
-
-export const newerSchema = (database: Database, newer: readonly string[]): string =>
-  `${database.description} was migrated by a newer version of Legate (${newer.join(', ')}). ` +
-  'Start that version, or restore a backup that was made before the upgrade.';
-
-function migrator(database: Database, db: Db = database.write): Migrator {
-  const context: MigrationContext = { dialect: database.dialect, prefix: database.prefix };
-  return new Migrator({
-    db,
-    migrationTableName: `${database.prefix}migrations`,
-    migrationLockTableName: `${database.prefix}migrations_lock`,
-    provider: {
-      getMigrations: async () =>
-        Object.fromEntries(Object.entries(MIGRATIONS).map(([name, make]) => [name, make(context)])),
-    },
-  });
+  /** Why this version cannot use the database, and the way out. */
+  refusal: string | undefined;
 }
 
 export async function schemaState(database: Database, db: Db = database.read): Promise<SchemaState> {
   const applied = await appliedMigrations(database, db);
   const known = Object.keys(MIGRATIONS);
   const pending = known.filter((name) => !applied.has(name));
+  return {
+    known: known.length,
+    applied: known.length - pending.length,
+    pending,
+    refusal: refusalOf(database, applied),
+  };
+}
+
+function refusalOf({ description }: Database, applied: ReadonlySet<string>): string | undefined {
+  if (applied.has(REPLACED))
+    return (
+      `${description} was made by a version of Legate from before 0.1.0, and its tables cannot be upgraded. Export the ` +
+      'audit log with that version (GET /audit/export), then start this one with a new data folder (dataDir) or database.'
+    );
   const newer = [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)).sort();
-  return { known: known.length, applied: known.length - pending.length, pending, newer };
+  if (newer.length > 0)
+    return (
+      `${description} was migrated by a newer version of Legate (${newer.join(', ')}). ` +
+      'Start that version, or restore a backup that was made before the upgrade.'
+    );
+  return undefined;
 }
 
 /**
- * Brings the schema up to date. Several instances may do so at once, since the migrator holds a lock.
- * @throws DatabaseError if a newer version migrated this database.
+ * Brings the schema up to date, all pending migrations in one transaction. Several instances may do so at once.
+ * @throws DatabaseError if another version of Legate made this database and this one cannot use it.
  */
 export async function migrate(database: Database): Promise<SchemaState> {
-  return withoutLockTimeout(database, async (db, migrating) => {
-    const { newer } = await schemaState(database, db);
-    if (newer.length > 0) throw new DatabaseError(newerSchema(database, newer));
-    await migrating(async (db) => {
-      const { error } = await migrator(database, db).migrateToLatest();
-      if (error) throw error;
-    });
+  const before = await stateBeforeStart(database);
+  if (before.refusal !== undefined) throw new DatabaseError(before.refusal);
+  if (before.pending.length === 0) return before;
+  return exclusively(database, async (db) => {
+    const table = sql.table(`${database.prefix}migrations`);
+    await sql`create table if not exists ${table} (name text primary key, timestamp text not null)`.execute(db);
+    const { pending } = await schemaState(database, db);
+    for (const name of pending) {
+      await (MIGRATIONS[name] as (typeof MIGRATIONS)[string])(database).up(db as unknown as Kysely<unknown>);
+      await sql`insert into ${table} (name, timestamp) values (${name}, ${new Date().toISOString()})`.execute(db);
+    }
     return schemaState(database, db);
   });
 }
 
-/** Runs in one transaction. */
-type Migrating = (work: (db: Db) => Promise<void>) => Promise<void>;
+/** Waits for an instance that migrates at this moment. */
+const stateBeforeStart = (database: Database): Promise<SchemaState> =>
+  database.dialect === 'sqlite'
+    ? schemaState(database, database.write)
+    : withoutLockTimeout(database, '', (db) => schemaState(database, db));
 
 /** Key of PostgreSQL's advisory lock of migrations. */
 const MIGRATION_LOCK = 7_203_455_118;
 
-/** Runs work without the lock timeout of decisions and changes, since another instance may migrate for a long time. */
+/** Runs work in a transaction that no other instance's migration overlaps. One on SQLite locks the file when it begins. */
+const exclusively = <T>(database: Database, work: (db: Db) => Promise<T>): Promise<T> =>
+  database.dialect === 'sqlite'
+    ? database.write.transaction().execute(work)
+    : withoutLockTimeout(database, `select pg_advisory_xact_lock(${MIGRATION_LOCK})`, work);
+
+/**
+ * Runs work in a transaction, after `first`, without the lock timeout of decisions and changes: another instance may
+ * migrate for a long time.
+ */
 async function withoutLockTimeout<T>(
-  database: Database,
-  work: (db: Db, migrating: Migrating) => Promise<T>,
+  database: PostgresDatabase,
+  first: string,
+  work: (db: Db) => Promise<T>,
 ): Promise<T> {
-  if (database.dialect === 'sqlite') return work(database.write, (migrate) => migrate(database.write));
-  const { session, pool } = database;
-  const client = await pool.connect();
+  const client = await database.pool.connect();
+  let done = false;
   try {
-    if (session.direct) await client.query('set lock_timeout = 0');
-    return await work(onConnection(client, database), async (migrate) => {
-      // The migrator's own lock belongs to a session, which a pooler may change. This one belongs to the transaction.
-      await client.query(
-        `${session.begin}; set local lock_timeout = 0; select pg_advisory_xact_lock(${MIGRATION_LOCK})`,
-      );
-      await migrate(insideTransaction(client, database));
-      await client.query('commit');
-    });
+    await client.query(`${database.session.begin}; set local lock_timeout = 0; ${first}`);
+    const result = await work(onConnection(client, database));
+    await client.query('commit');
+    done = true;
+    return result;
   } finally {
-    client.release(true);
+    client.release(!done);
   }
 }
 

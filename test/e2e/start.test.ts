@@ -202,6 +202,20 @@ describe('a configuration that does not fit', () => {
     }
   });
 
+  it('refuses a database from before the first release, and names the way out', async () => {
+    const cwd = scratchFolder();
+    const database = await openDatabase(`sqlite:${join(cwd, '.legate/legate.db')}`, { serviceName: 'legate' });
+    await sql`create table legate_migrations (name text primary key, timestamp text)`.execute(database.write);
+    await sql`insert into legate_migrations values ('0001-foundation', '2026-01-01')`.execute(database.write);
+    await database.close();
+    for (const command of [['serve'], ['migrate'], ['migrate', '--dry-run']]) {
+      const { code, stderr } = await legate(command, { cwd });
+      expect([command, code]).toEqual([command, 1]);
+      expect(stderr).toMatch(/made by a version of Legate from before 0\.1\.0.*Export the audit log with that version/);
+      expect(stderr).not.toMatch(/\n\s+at /);
+    }
+  });
+
   it('keeps the database file for its own user, also in a folder that was there before', async () => {
     const cwd = scratchFolder();
     mkdirSync(join(cwd, 'data'), { mode: 0o755 });

@@ -1,8 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Client } from 'pg';
-import { expect, inject } from 'vitest';
+import { expect } from 'vitest';
 import type { Role } from '../../src/access/principal.ts';
 import type { ConfigInput } from '../../src/config.ts';
 import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
@@ -11,7 +7,10 @@ import { newId } from '../../src/kernel/ids.ts';
 import { newSecret, secretHash } from '../../src/kernel/secrets.ts';
 import type { Log } from '../../src/platform.ts';
 import { createLegate, type Legate, type LegateOptions } from '../../src/service.ts';
+import { newMigratedPlace, newPlace, type TestPlace } from './database.ts';
 import { observed } from './observe.ts';
+
+export { dialect } from './database.ts';
 
 /** A clock that tests turn. Starts at a fixed moment, ten minutes past an hour. */
 export class FakeClock implements Clock {
@@ -70,14 +69,10 @@ export async function afterEachTest(): Promise<void> {
 /** Closes what a file of tests kept open. Called by test/support/cleanup.ts. */
 export async function afterEachFile(): Promise<void> {
   for (const close of lasting.splice(0).reverse()) await close();
-  fileDatabase = undefined;
 }
 
 /** Tests that look at the log pass their own. */
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-
-/** Which database this run is on: every suite runs on both. */
-export const dialect = (process.env['LEGATE_TEST_DATABASE'] ?? 'sqlite') as 'sqlite' | 'postgres';
 
 export interface TestOptions extends LegateOptions {
   config?: ConfigInput;
@@ -103,8 +98,11 @@ export interface TestOptions extends LegateOptions {
 export async function createTestService(options: TestOptions = {}): Promise<TestService> {
   const clock = options.clock ?? options.sameDatabaseAs?.clock ?? new FakeClock();
   const closers = options.lasting ? lasting : open;
-  const own = await newTestDatabase(options.sameDatabaseAs?.database, closers);
-  const place = options.databaseUrl ? { ...own, url: options.databaseUrl } : own;
+  const { sameDatabaseAs, databaseUrl } = options;
+  const place =
+    sameDatabaseAs || databaseUrl
+      ? { ...(await newPlace(closers, sameDatabaseAs?.database)), ...(databaseUrl && { url: databaseUrl }) }
+      : await newMigratedPlace(closers);
   const { config, sameDatabaseAs: _, databaseUrl: __, lasting: ___, ...rest } = options;
   // Named after the service by default, which on PostgreSQL each run names anew: tests address it by its usual name.
   const http = { basePath: '/api/legate', ...config?.http };
@@ -126,57 +124,9 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
   return service;
 }
 
-/** A place for one service's data: a folder, a database URL and a service name of its own. Deleted after the test. */
-export async function newTestDatabase(
-  shared?: { url: string; name: string },
-  closers = open,
-): Promise<{ dir: string; url: string; name: string }> {
-  const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
-  closers.push(async () => rmSync(dir, { recursive: true, force: true }));
-  if (shared) return { dir, ...shared };
-  if (dialect === 'sqlite') return { dir, url: `sqlite:${join(dir, 'legate.db')}`, name: 'legate' };
-  const name = randomName();
-  const url = await (fileDatabase ??= createDatabase());
-  closers.push(() => dropTables(url, name));
-  return { dir, url, name };
-}
-
-const randomName = (): string => `t${Math.random().toString(36).slice(2, 12)}`;
-
-let fileDatabase: Promise<string> | undefined;
-
-/** A PostgreSQL database for this file of tests: others run beside it, and a migration fails while another drops tables under its look at the catalog. */
-async function createDatabase(): Promise<string> {
-  const url = new URL(inject('postgresUrl'));
-  const name = randomName();
-  await onPostgres(url.href, (client) => client.query(`create database ${name}`));
-  lasting.unshift(() =>
-    onPostgres(inject('postgresUrl'), (client) => client.query(`drop database ${name} with (force)`)),
-  );
-  url.pathname = `/${name}`;
-  return url.href;
-}
-
-/** What a service leaves would make every later migration of this file slower, since it looks through the whole catalog. */
-const dropTables = (url: string, prefix: string): Promise<void> =>
-  onPostgres(url, async (client) => {
-    const { rows } = await client.query<{ name: string }>(
-      'select tablename as name from pg_tables where starts_with(tablename, $1)',
-      [`${prefix}_`],
-    );
-    if (rows.length > 0)
-      await client.query(`drop table ${rows.map((r) => client.escapeIdentifier(r.name)).join(', ')}`);
-  });
-
-async function onPostgres(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {
-  const client = new Client(url);
-  await client.connect();
-  try {
-    await work(client);
-  } finally {
-    await client.end();
-  }
-}
+/** A place without tables for one service's data. Deleted after the test. */
+export const newTestDatabase = (shared?: { url: string; name: string }, closers = open): Promise<TestPlace> =>
+  newPlace(closers, shared);
 
 export class TestService {
   readonly legate: Legate;

@@ -1,0 +1,56 @@
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { dialect, newTestDatabase } from '../../test/support/service.ts';
+import { DatabaseError, migrate, openDatabase, schemaState } from './index.ts';
+import { TABLE_NAMES } from './tables.ts';
+
+const open = async () => {
+  const { url, name } = await newTestDatabase();
+  return openDatabase(url, { serviceName: name });
+};
+
+it.runIf(dialect === 'postgres')('instances that start at once on an empty database migrate it once', async () => {
+  const { url, name } = await newTestDatabase();
+  const instances = await Promise.all([1, 2, 3, 4].map(() => openDatabase(url, { serviceName: name })));
+  const states = await Promise.all(instances.map(migrate));
+  expect(states.map(({ applied, known, pending }) => [applied - known, pending])).toEqual(states.map(() => [0, []]));
+  await Promise.all(instances.map((instance) => instance.close()));
+});
+
+it('a migration that fails leaves nothing behind, and its database can be migrated later', async () => {
+  const database = await open();
+  const inTheWay = sql.table(`${database.prefix}anomaly_states`);
+  await sql`create table ${inTheWay} (id integer)`.execute(database.write);
+  await expect(migrate(database)).rejects.toThrow('already exists');
+  expect(await schemaState(database)).toMatchObject({ applied: 0, refusal: undefined });
+  await sql`drop table ${inTheWay}`.execute(database.write);
+  expect(await migrate(database)).toMatchObject({ pending: [] });
+  for (const table of TABLE_NAMES) await database.read.selectFrom(table).selectAll().execute();
+  expect(await database.read.selectFrom('head').selectAll().execute()).toEqual([
+    { id: 1, seq: 0, epoch: 1, clock: 0, writer: '' },
+  ]);
+  await database.close();
+});
+
+it('a database from before the first release is refused, unchanged, with a way out', async () => {
+  const database = await open();
+  // As the migrations before the baseline made it.
+  const { prefix, write } = database;
+  for (const statement of [
+    `create table "${prefix}migrations" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null)`,
+    `create table "${prefix}migrations_lock" ("id" varchar(255) not null primary key, "is_locked" integer not null)`,
+    `create table "${prefix}head" ("id" bigint primary key, "seq" bigint not null)`,
+    `insert into "${prefix}migrations" values ('0001-foundation', '2026-01-01'), ('0025-actors', '2026-01-01')`,
+  ])
+    await sql.raw(statement).execute(write);
+  const refused = await migrate(database).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(DatabaseError);
+  expect((refused as Error).message).toBe(
+    `${database.description} was made by a version of Legate from before 0.1.0, and its tables cannot be upgraded. ` +
+      'Export the audit log with that version (GET /audit/export), then start this one with a new data folder (dataDir) ' +
+      'or database.',
+  );
+  expect(await sql.raw(`select seq from "${prefix}head"`).execute(write)).toMatchObject({ rows: [] });
+  expect((await schemaState(database)).refusal).toBe((refused as Error).message);
+  await database.close();
+});

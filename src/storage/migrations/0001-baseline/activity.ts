@@ -1,0 +1,101 @@
+import type { SqlNames } from '../migration.ts';
+
+/** The stream, webhooks, costs, budgets and anomalies. */
+export const activity = ({ p, int, float }: SqlNames): readonly string[] => [
+  `create table ${p}stream_tickets (
+    token_hash text primary key,
+    sealed text not null,
+    expires_at ${int} not null
+  )`,
+  `create index ${p}stream_tickets_expires on ${p}stream_tickets (expires_at)`,
+  `create table ${p}webhooks (
+    id text primary key,
+    user_id text not null,
+    url text not null,
+    types text,
+    secret text not null,
+    previous_secret text,
+    previous_until ${int},
+    enabled integer not null,
+    disabled_reason text,
+    failures integer not null,
+    paused_until ${int} not null,
+    created_at ${int} not null,
+    updated_at ${int} not null,
+    by_agent integer not null default 0
+  )`,
+  `create index ${p}webhooks_user on ${p}webhooks (user_id, id)`,
+  `create table ${p}webhook_deliveries (
+    id text primary key,
+    webhook_id text not null,
+    event_id text not null,
+    type text not null,
+    body text not null,
+    status text not null,
+    attempts integer not null,
+    next_at ${int} not null,
+    lease_until ${int} not null,
+    last_status integer,
+    last_error text,
+    created_at ${int} not null,
+    delivered_at ${int}
+  )`,
+  `create index ${p}webhook_deliveries_due on ${p}webhook_deliveries (status, next_at)`,
+  `create index ${p}webhook_deliveries_turn on ${p}webhook_deliveries (webhook_id, status, next_at, id)`,
+  `create index ${p}webhook_deliveries_webhook on ${p}webhook_deliveries (webhook_id, id)`,
+  `create unique index ${p}webhook_deliveries_once on ${p}webhook_deliveries (webhook_id, event_id)`,
+  `create table ${p}costs (
+    id text primary key,
+    agent_id text not null,
+    user_id text not null,
+    amount ${float} not null,
+    currency text not null,
+    tokens ${int},
+    audit_id text,
+    metadata text not null,
+    created_at ${int} not null
+  )`,
+  `create index ${p}costs_agent on ${p}costs (agent_id, id)`,
+  `create index ${p}costs_audit on ${p}costs (audit_id)`,
+  `create index ${p}costs_user on ${p}costs (user_id, id)`,
+  `create table ${p}budgets (
+    id text primary key,
+    agent_id text not null,
+    user_id text not null,
+    metric text not null,
+    currency text,
+    limit_value ${float} not null,
+    window_kind text not null,
+    on_exceed text not null,
+    used ${float} not null,
+    window_start ${int} not null,
+    exceeded integer not null,
+    created_at ${int} not null,
+    updated_at ${int} not null,
+    policy_epoch ${int} not null
+  )`,
+  `create index ${p}budgets_agent on ${p}budgets (agent_id, id)`,
+  `create index ${p}budgets_epoch on ${p}budgets (policy_epoch)`,
+  `create index ${p}budgets_user on ${p}budgets (user_id, id)`,
+  `create table ${p}anomalies (
+    id text primary key,
+    agent_id text not null,
+    user_id text not null,
+    kind text not null,
+    severity text not null,
+    observed text not null,
+    expected text not null,
+    evidence text not null,
+    detected_at ${int} not null,
+    acknowledged_at ${int},
+    acknowledged_by text,
+    note text
+  )`,
+  `create index ${p}anomalies_agent on ${p}anomalies (agent_id, id)`,
+  `create index ${p}anomalies_user on ${p}anomalies (user_id, id)`,
+  `create table ${p}anomaly_states (
+    agent_id text primary key,
+    state text not null,
+    seq ${int} not null default 0
+  )`,
+];

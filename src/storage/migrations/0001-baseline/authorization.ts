@@ -1,0 +1,87 @@
+import type { SqlNames } from '../migration.ts';
+
+/** Agents, delegations, approvals and MCP servers. */
+export const authorization = ({ p, int }: SqlNames): readonly string[] => [
+  `create table ${p}agents (
+    id text primary key,
+    owner_id text not null,
+    tenant_id text,
+    name text not null,
+    type text not null,
+    token_hash text not null unique,
+    revoked_at ${int},
+    expires_at ${int},
+    permissions text not null,
+    metadata text not null,
+    created_at ${int} not null,
+    updated_at ${int} not null,
+    policy_epoch ${int} not null,
+    created_by text,
+    grant_id text
+  )`,
+  `create index ${p}agents_epoch on ${p}agents (policy_epoch)`,
+  `create index ${p}agents_grant on ${p}agents (grant_id)`,
+  `create index ${p}agents_owner on ${p}agents (owner_id, id)`,
+  `create table ${p}delegations (
+    id text primary key,
+    from_agent text not null,
+    to_agent text not null,
+    from_owner text not null,
+    to_owner text not null,
+    permissions text not null,
+    depth ${int} not null,
+    max_depth ${int} not null,
+    expires_at ${int},
+    ends_at ${int},
+    created_at ${int} not null,
+    revoked_at ${int},
+    self_supplied ${int} not null,
+    policy_epoch ${int} not null,
+    permission_count ${int} not null default 1
+  )`,
+  `create index ${p}delegations_epoch on ${p}delegations (policy_epoch)`,
+  `create index ${p}delegations_from on ${p}delegations (from_agent, id)`,
+  `create index ${p}delegations_from_active on ${p}delegations (from_agent, ends_at) where revoked_at is null`,
+  `create index ${p}delegations_from_owner on ${p}delegations (from_owner, id)`,
+  `create index ${p}delegations_to on ${p}delegations (to_agent, id)`,
+  `create index ${p}delegations_to_active on ${p}delegations
+    (to_agent, ends_at, from_agent, from_owner, permission_count) where revoked_at is null`,
+  `create index ${p}delegations_to_owner on ${p}delegations (to_owner, id)`,
+  `create table ${p}delegation_parents (
+    delegation_id text not null,
+    parent_id text not null,
+    constraint ${p}delegation_parents_pk primary key (delegation_id, parent_id)
+  )`,
+  `create index ${p}delegation_parents_parent on ${p}delegation_parents (parent_id)`,
+  `create table ${p}approvals (
+    id text primary key,
+    digest text not null,
+    agent_id text not null,
+    user_id text not null,
+    action text not null,
+    resource text not null,
+    arguments text not null,
+    status text not null,
+    audit_id text not null,
+    created_at ${int} not null,
+    expires_at ${int} not null,
+    resolved_at ${int},
+    resolved_by text,
+    note text
+  )`,
+  `create index ${p}approvals_agent on ${p}approvals (agent_id, id)`,
+  `create index ${p}approvals_digest on ${p}approvals (digest, expires_at)`,
+  `create index ${p}approvals_user on ${p}approvals (user_id, id)`,
+  `create index ${p}approvals_waiting on ${p}approvals (status, expires_at)`,
+  `create table ${p}mcp_servers (
+    id text primary key,
+    name text not null,
+    endpoint text not null,
+    tools text not null,
+    auth_required integer not null,
+    rpm ${int},
+    created_at ${int} not null,
+    updated_at ${int} not null
+  )`,
+  `create unique index ${p}mcp_servers_name on ${p}mcp_servers (name)`,
+];

@@ -1,0 +1,111 @@
+import type { SqlNames } from '../migration.ts';
+
+/** Tables of the ledger and of what is derived from it. */
+export const ledger = ({ p, int, float, blob, dialect }: SqlNames): readonly string[] => [
+  `create table ${p}head (
+    id ${int} primary key,
+    seq ${int} not null,
+    epoch ${int} not null,
+    clock ${int} not null,
+    writer text not null
+  )`,
+  `insert into ${p}head (id, seq, epoch, clock, writer) values (1, 0, 1, 0, '')`,
+  `create table ${p}stream_events (
+    seq ${int} primary key,
+    id text not null,
+    type text not null,
+    timestamp ${int} not null,
+    agent_id text,
+    user_id text,
+    action text,
+    resource text,
+    result text,
+    reason text,
+    duration_ms ${float},
+    tokens_cost ${float},
+    parameters text,
+    ip text,
+    user_agent text,
+    delegation_ids text,
+    data text,
+    change text,
+    decided text
+  )`,
+  // SQLite has `event_postings` instead. PostgreSQL logs only the changed part of an index page, so indexes cost
+  // little on writes.
+  ...(dialect === 'postgres'
+    ? [
+        `create index ${p}stream_events_agent on ${p}stream_events (agent_id, seq)`,
+        `create index ${p}stream_events_refused on ${p}stream_events (result, seq) where result <> 'allowed'`,
+        `create index ${p}stream_events_user on ${p}stream_events (user_id, seq)`,
+      ]
+    : []),
+  `create table ${p}event_postings (
+    bucket ${int} not null,
+    segment ${int} not null,
+    entries ${blob} not null,
+    constraint ${p}event_postings_pk primary key (bucket, segment)
+  )`,
+  `create table ${p}counters (
+    key text primary key,
+    hour ${int} not null,
+    used ${int} not null
+  )`,
+  `create table ${p}changes (
+    seq ${int} primary key,
+    id text not null,
+    type text not null,
+    timestamp ${int} not null,
+    agent_id text,
+    user_id text,
+    actor_id text,
+    data text not null,
+    change text
+  )`,
+  `create index ${p}changes_type on ${p}changes (type, seq)`,
+  `create index ${p}changes_agent_id on ${p}changes (agent_id, seq)`,
+  `create index ${p}changes_user_id on ${p}changes (user_id, seq)`,
+  `create index ${p}changes_actor_id on ${p}changes (actor_id, seq)`,
+  `create table ${p}change_subjects (
+    subject text not null,
+    seq ${int} not null,
+    constraint ${p}change_subjects_key primary key (subject, seq)
+  )`,
+  `create table ${p}versions (
+    subject text not null,
+    seq ${int} not null,
+    version ${int} not null,
+    timestamp ${int} not null,
+    type text,
+    actor text not null,
+    state text not null,
+    constraint ${p}versions_key primary key (subject, seq)
+  )`,
+  `create table ${p}idempotency_keys (
+    scope text not null,
+    part integer not null,
+    fingerprint text not null,
+    kind text not null,
+    answer text,
+    created_at ${int} not null,
+    expires_at ${int} not null,
+    constraint ${p}idempotency_keys_pk primary key (scope, part)
+  )${dialect === 'sqlite' ? ' without rowid' : ''}`,
+  `create index ${p}idempotency_keys_end on ${p}idempotency_keys (expires_at)`,
+  `create table ${p}agent_hours (
+    agent_id text not null,
+    hour ${int} not null,
+    user_id text not null,
+    calls ${int} not null,
+    denied ${int} not null,
+    steps ${int} not null default 0,
+    constraint ${p}agent_hours_pk primary key (hour, agent_id)
+  )`,
+  `create index ${p}agent_hours_user on ${p}agent_hours (user_id, hour)`,
+  `create table ${p}projections (
+    name text primary key,
+    upto ${int} not null
+  )`,
+  // Each of the others inserts its own row when it first follows the ledger.
+  `insert into ${p}projections (name, upto) values ('anomalies', 0), ('anomaly_states', 0)`,
+];

@@ -1,0 +1,150 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { Client } from 'pg';
+import { inject } from 'vitest';
+import { migrate, openDatabase } from '../../src/storage/index.ts';
+import { TABLE_NAMES } from '../../src/storage/tables.ts';
+
+/** Which database this run is on: every suite runs on both. */
+export const dialect = (process.env['LEGATE_TEST_DATABASE'] ?? 'sqlite') as 'sqlite' | 'postgres';
+
+/** Where a service keeps its data: a folder, a database URL and a service name. */
+export interface TestPlace {
+  readonly dir: string;
+  readonly url: string;
+  readonly name: string;
+}
+
+type Closers = (() => Promise<void>)[];
+
+function newFolder(closers: Closers): string {
+  const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
+  closers.push(async () => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** A place without tables, for one service. Deleted by `closers`. */
+export async function newPlace(closers: Closers, shared?: { url: string; name: string }): Promise<TestPlace> {
+  const dir = newFolder(closers);
+  if (shared) return { dir, ...shared };
+  if (dialect === 'sqlite') return { dir, url: `sqlite:${join(dir, 'legate.db')}`, name: 'legate' };
+  const url = await workerDatabase();
+  const name = randomName();
+  closers.push(() => dropTables(url, name));
+  return { dir, url, name };
+}
+
+/** A place whose tables exist and have the rows of a new database. Making them for each test would be slow. */
+export async function newMigratedPlace(closers: Closers): Promise<TestPlace> {
+  if (dialect === 'sqlite') {
+    template ??= makeTemplate();
+    const dir = newFolder(closers);
+    const path = join(dir, 'legate.db');
+    copyFileSync(await template, path);
+    return { dir, url: `sqlite:${path}`, name: 'legate' };
+  }
+  const url = await workerDatabase();
+  const name = emptied.pop() ?? (await makeTables(url));
+  closers.push(async () => {
+    if (await empty(url, name)) emptied.push(name);
+  });
+  return { dir: newFolder(closers), url, name };
+}
+
+/** Migrated SQLite file of this worker. */
+let template: Promise<string> | undefined;
+
+async function makeTemplate(): Promise<string> {
+  const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+  const path = join(dir, 'legate.db');
+  const database = await openDatabase(`sqlite:${path}`, { serviceName: 'legate' });
+  await migrate(database);
+  // Into the file itself: the write-ahead log is not copied.
+  await sql`pragma wal_checkpoint(truncate)`.execute(database.write);
+  await database.close();
+  return path;
+}
+
+const randomName = (): string => `t${Math.random().toString(36).slice(2, 12)}`;
+
+/** PostgreSQL database of this worker. The server of the run is deleted as a whole. */
+let database: Promise<string> | undefined;
+
+function workerDatabase(): Promise<string> {
+  database ??= (async () => {
+    const url = new URL(inject('postgresUrl'));
+    const name = randomName();
+    await query(url.href, `create database ${name}`);
+    url.pathname = `/${name}`;
+    return url.href;
+  })();
+  return database;
+}
+
+/** Service names of this worker whose tables are as after their migration. */
+const emptied: string[] = [];
+/** Statements that restore the rows of the migrations, for a prefix. */
+let restore: ((prefix: string) => string) | undefined;
+
+async function makeTables(url: string): Promise<string> {
+  const name = randomName();
+  const database = await openDatabase(url, { serviceName: name });
+  try {
+    await migrate(database);
+    if (!restore) {
+      const inserts: [table: string, rows: string][] = [];
+      for (const table of TABLE_NAMES) {
+        const rows = await database.read.selectFrom(table).selectAll().execute();
+        if (rows.length > 0) inserts.push([table, JSON.stringify(rows).replaceAll("'", "''")]);
+      }
+      restore = (prefix) =>
+        inserts
+          .map(([table, rows]) => `insert into ${prefix}${table} select * from ` + populate(`${prefix}${table}`, rows))
+          .join(';');
+    }
+  } finally {
+    await database.close();
+  }
+  return name;
+}
+
+const populate = (table: string, rows: string): string => `json_populate_recordset(null::${table}, '${rows}')`;
+
+/** More rows than this make later tests slower, since deleted rows stay in the file for a while. */
+const MAX_ROWS = 3000;
+
+/** Whether the tables are again as after their migration. If not, they are dropped. */
+async function empty(url: string, name: string): Promise<boolean> {
+  const prefix = `${name}_`;
+  const guard = `do $$ begin
+    if (select seq from ${prefix}head) > ${MAX_ROWS} or not exists (select from ${prefix}migrations) then
+      raise exception 'not worth emptying';
+    end if; end $$`;
+  const deletions = TABLE_NAMES.map((table) => `delete from ${prefix}${table}`);
+  try {
+    await query(url, [`set lock_timeout = 2000`, guard, ...deletions, restore?.(prefix)].join(';'));
+    return true;
+  } catch {
+    await dropTables(url, name);
+    return false;
+  }
+}
+
+async function dropTables(url: string, name: string): Promise<void> {
+  const tables = [...TABLE_NAMES, 'migrations'].map((table) => `${name}_${table}`);
+  await query(url, `drop table if exists ${tables.join(', ')}`);
+}
+
+/** Runs statements in one transaction, on a connection of their own. */
+async function query(url: string, statements: string): Promise<void> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    await client.query(statements);
+  } finally {
+    await client.end();
+  }
+}
