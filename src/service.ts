@@ -29,7 +29,7 @@ import { Histogram } from './kernel/histogram.ts';
 import { parseWith, text } from './kernel/json.ts';
 import { LabelCounter } from './kernel/label-counter.ts';
 import { redactedKeys } from './kernel/redact.ts';
-import { Ledger, LedgerReader, Postings, type Reaction } from './ledger/index.ts';
+import { EventIndex, Ledger, LedgerReader, type Reaction } from './ledger/index.ts';
 import { type McpApi, mcpApi, type TokenValidation } from './mcp/servers/index.ts';
 import { modules } from './modules.ts';
 import { validateToken } from './oauth/index.ts';
@@ -202,8 +202,8 @@ export async function createLegate(
     instance: randomUUID(),
     onError: (message, error) => log.error({ err: error }, message),
   });
-  const postings = database.dialect === 'sqlite' ? new Postings(database, (work) => ledger.maintain(work)) : undefined;
-  if (postings) ledger.onCommit((commit) => postings.add(commit));
+  const index = new EventIndex(database, (work) => ledger.maintain(work));
+  ledger.onCommit((commit) => index.add(commit));
   const mounted = mountRoutes(modules, values);
   const counts = {
     requests: new RequestMetrics(),
@@ -243,7 +243,7 @@ export async function createLegate(
     mailer,
     background,
     secrets: () => (secrets ??= openDataFolder(values.dataDir)),
-    reader: new LedgerReader(database, postings, () => ledger.stats.records),
+    reader: new LedgerReader(database, index, () => ledger.stats.records),
     policy,
     mayUseOwnResource: async (db, agentId, resource, action) => {
       const agent = await policy.current(db, agentId);
@@ -329,7 +329,7 @@ export async function createLegate(
       await background.idle();
       await mailer.close();
       limits.close();
-      await postings?.close();
+      await index.stop();
       await ledger.close();
       await database.close();
     },

@@ -46,3 +46,15 @@ export function nextPage(url: URL, cursor: string | undefined): { headers?: { li
   query.set('cursor', cursor);
   return { headers: { link: `<${url.pathname}?${query}>; rel="next"` } };
 }
+
+/** Like `nextPage`, with the page before as well. */
+export function pageLinks(
+  url: URL,
+  cursors: { readonly next?: string | undefined; readonly prev?: string | undefined },
+): { headers?: { link: string } } {
+  const links = (['next', 'prev'] as const).flatMap((rel) => {
+    const link = nextPage(url, cursors[rel]).headers?.link;
+    return link === undefined ? [] : [link.replace('rel="next"', `rel="${rel}"`)];
+  });
+  return links.length > 0 ? { headers: { link: links.join(', ') } } : {};
+}

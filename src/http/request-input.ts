@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import { CommonErrors, validationFailed } from '../kernel/errors.ts';
-import { parseJson, parseWith } from '../kernel/json.ts';
+import { isRepeated, parseJson, parseQuery, parseWith } from '../kernel/json.ts';
 import type { Platform } from '../platform.ts';
 import { isForm, isJson } from './media-type.ts';
 import type { Route } from './route.ts';
@@ -7,13 +8,23 @@ import type { Source } from './sources/source.ts';
 
 export function readQuery(route: Route<Platform>, source: Source<unknown>): unknown {
   if (!route.query) return undefined;
-  return parseWith(route.query, fieldsOf(source.url.searchParams));
+  const shape = route.query instanceof z.ZodObject ? route.query.shape : {};
+  return parseQuery(route.query, fieldsOf(source.url.searchParams, shape));
 }
 
-/** Throws 400 for a name that is given twice: clients and servers disagree on which of the two counts. */
-function fieldsOf(params: URLSearchParams): Record<string, string> {
-  const fields: Record<string, string> = {};
+/**
+ * Throws 400 for a name that is given twice, since clients and servers disagree on which of the two counts. A name that
+ * `shape` declares as repeated has a list.
+ */
+function fieldsOf(params: URLSearchParams, shape: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
   for (const [key, value] of params) {
+    if (Object.hasOwn(shape, key) && isRepeated(shape[key])) {
+      const values = fields[key];
+      if (Array.isArray(values)) values.push(value);
+      else fields[key] = [value];
+      continue;
+    }
     if (Object.hasOwn(fields, key)) throw validationFailed([{ path: key, message: 'is given more than once' }]);
     Object.defineProperty(fields, key, { value, enumerable: true, configurable: true, writable: true });
   }

@@ -7,7 +7,7 @@
  * every instance; limits on calls per hour hold across instances.
  *
  * `ledger.ts` queues work, `decision-batch.ts` commits decisions, `change.ts` commits changes, `read.ts` reads by
- * filter. What a decision evaluates is in `authorization/permissions`; the HTTP routes are in `activity/audit`.
+ * filter, with the index in `search`. What a decision evaluates is in `authorization/permissions`; the HTTP routes are in `activity/audit`.
  */
 export type { Change, Reaction } from './change.ts';
 export { changedFields } from './changed-fields.ts';
@@ -17,6 +17,17 @@ export type { AuditRecord, Commit, NewEvent } from './entry.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
 export { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';
-export { Postings } from './posting-index.ts';
-export { type EntryFilter, LedgerReader } from './read.ts';
+export { LedgerReader, type Order } from './read.ts';
 export { rowAt } from './rows.ts';
+export {
+  ANY_RESOURCE,
+  type ColumnName,
+  type Condition,
+  type EntryFilter,
+  EventIndex,
+  type FilterField,
+  MAX_PREFIX_SEGMENTS,
+  matches,
+  prefixOf,
+  type ResultCounts,
+} from './search/index.ts';

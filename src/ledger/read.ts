@@ -1,32 +1,28 @@
-import { type SelectQueryBuilder, sql } from 'kysely';
-import { ownersOf } from '../access/where-visible.ts';
-import { type Database, type StreamEventRow, selectArrays, type Tables } from '../storage/index.ts';
-import { ANY_RESULT, type PostingKey, type Postings, RESULT_CODES } from './posting-index.ts';
+import { sql } from 'kysely';
+import { timeOfId } from '../kernel/ids.ts';
+import { type Database, type StreamEventRow, selectArrays } from '../storage/index.ts';
+import {
+  type ColumnName,
+  compile,
+  type EntryFilter,
+  type EventIndex,
+  type Facets,
+  facetsOf,
+  histogramOf,
+  type ResultCounts,
+  Scan,
+  type Selection,
+} from './search/index.ts';
 import { Yielder } from './yielder.ts';
 
-/** Selects rows of the ledger: all fields that are set must match. */
-export interface EntryFilter {
-  readonly types?: readonly string[] | undefined;
-  readonly agentId?: string | undefined;
-  readonly userId?: string | undefined;
-  /** Rows of the users of this tenant. */
-  readonly tenantId?: string | undefined;
-  readonly actions?: readonly string[] | undefined;
-  readonly result?: string | undefined;
-  /** Inclusive. */
-  readonly sinceMs?: number | undefined;
-  /** Exclusive. */
-  readonly untilMs?: number | undefined;
-  /** Only rows below this sequence. */
-  readonly beforeSeq?: number | undefined;
-}
+export type Order = 'asc' | 'desc';
 
-/** Sequence numbers that one step scans. The event loop is free between steps. */
+/** Sequence numbers that one step of a search by id scans. The event loop is free between steps. */
 const WINDOW = 4000;
-/** Rows that one query reads by their sequence numbers. */
-const ROWS_AT_ONCE = 500;
 /** Rows that one query of an export reads. */
 const EXPORT_ROWS = 250;
+/** A range is read when it has at most this many times as many rows as are wanted. */
+const DENSE = 1.25;
 /** Pause between two queries of an export while decisions are being made. */
 const PAUSE_MS = 5;
 
@@ -34,81 +30,115 @@ const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 /**
  * Reads the ledger by filter. Timestamps never decrease along the sequence, so a time range is a range of sequence
- * numbers, found by binary search. Within it, PostgreSQL uses its indexes and SQLite the posting index.
+ * numbers, found by binary search. Within it, the index finds matching rows.
  */
 export class LedgerReader {
   readonly #database: Database;
-  readonly #postings: Postings | undefined;
+  readonly #index: EventIndex;
   readonly #decided: () => number;
 
   /** @param decided returns the number of decisions so far: exports slow down while it grows. */
-  constructor(database: Database, postings: Postings | undefined, decided: () => number) {
+  constructor(database: Database, index: EventIndex, decided: () => number) {
     this.#database = database;
-    this.#postings = postings;
+    this.#index = index;
     this.#decided = decided;
   }
 
-  /** Returns matching rows, newest first. */
-  async page(filter: EntryFilter, limit: number, offset = 0): Promise<StreamEventRow[]> {
-    const { from, before } = await this.span(filter);
-    if (from >= before) return [];
-    if (!this.#postings)
-      return this.#query(filter)
-        .where('seq', '>=', from)
-        .where('seq', '<', before)
-        .orderBy('seq', 'desc')
-        .limit(limit)
-        .offset(offset)
-        .execute();
-
-    const seqs: number[] = [];
-    for await (const some of this.#matchingSeqs(filter, from, before, limit + offset)) {
-      for (const seq of some) seqs.push(seq);
-      if (seqs.length >= limit + offset) break;
+  /** Returns matching rows, newest first unless `order` is `asc`. */
+  async page(
+    filter: EntryFilter,
+    limit: number,
+    { order = 'desc', offset = 0 }: { order?: Order; offset?: number } = {},
+  ): Promise<StreamEventRow[]> {
+    const rows: StreamEventRow[] = [];
+    let skip = offset;
+    for await (const selection of this.#select(filter, order)) {
+      const seqs = seqsOf(selection, order);
+      const from = Math.min(skip, seqs.length);
+      skip -= from;
+      // Rows may have been deleted since they were indexed.
+      for (let at = from; at < seqs.length && rows.length < limit; ) {
+        const some = seqs.slice(at, at + limit - rows.length);
+        rows.push(...(await this.#rows(some, order)));
+        at += some.length;
+      }
+      if (rows.length >= limit) break;
     }
-    const shown = seqs.slice(offset, offset + limit);
-    if (shown.length === 0) return [];
-    return this.#database.read
-      .selectFrom('stream_events')
-      .selectAll()
-      .where('seq', 'in', listed(shown))
-      .orderBy('seq', 'desc')
-      .execute();
+    return rows;
   }
 
-  /** Yields sequence numbers of matching rows, newest first. SQLite only. May yield more than `want`. */
-  async *#matchingSeqs(filter: EntryFilter, from: number, before: number, want: number): AsyncGenerator<number[]> {
-    const query = this.#where(this.#database.read.selectFrom('stream_events').select('seq'), filter).orderBy(
-      'seq',
-      'desc',
-    );
-    const keys = keysOf(filter);
-    if (keys.length === 0) {
-      // Most rows usually match, so the first window is small.
-      for (let top = before, window = Math.min(WINDOW, 2 * want); top > from; window = WINDOW) {
-        const bottom = Math.max(from, top - window);
-        yield (
-          await selectArrays<[number]>(
-            this.#database,
-            query.where('seq', '>=', bottom).where('seq', '<', top).limit(want),
-          )
-        ).map(([seq]) => seq);
-        top = bottom;
-        await nextTick();
+  /**
+   * Counts matching decisions by result in each of `buckets` equal parts of the time from `since` to before `until`.
+   * There are fewer parts if the time has fewer milliseconds.
+   */
+  async histogram(
+    filter: EntryFilter,
+    since: number,
+    until: number,
+    buckets: number,
+  ): Promise<{ since: number; until: number; counts: ResultCounts }[]> {
+    const span = until - since;
+    const parts = Math.min(buckets, span);
+    const bounds = Array.from({ length: parts + 1 }, (_, i) => since + Math.floor((i * span) / parts));
+    const range = { ...filter, sinceMs: since, untilMs: until };
+    const counts = await histogramOf(this.#select(range, 'asc', ['result']), bounds);
+    return counts.map((each, i) => ({ since: bounds[i] as number, until: bounds[i + 1] as number, counts: each }));
+  }
+
+  /** Counts matching rows by the values of a column. */
+  facets(filter: EntryFilter, by: ColumnName, limit: number): Promise<Facets> {
+    return facetsOf(() => this.#select(filter, 'desc', [by, 'result']), by, limit);
+  }
+
+  /** Returns the rows with these sequence numbers that exist, newest first. */
+  bySeqs(seqs: readonly number[]): Promise<StreamEventRow[]> {
+    return this.#rows(seqs, 'desc');
+  }
+
+  async *#select(filter: EntryFilter, order: Order, columns: readonly ColumnName[] = []): AsyncGenerator<Selection> {
+    const { from, before } = await this.span(filter);
+    if (from >= before) return;
+    const tests = compile(filter.where, await this.#seqsOfIds(filter));
+    const range = { from, before, order };
+    yield* new Scan(this.#database, tests, range, columns).run(await this.#index.snapshot());
+  }
+
+  /** Looks up the ids that a filter names. Those that do not exist are missing from the result. */
+  async #seqsOfIds({ where }: EntryFilter): Promise<ReadonlyMap<string, number>> {
+    const found = new Map<string, number>();
+    for (const { field, values } of where) {
+      if (field !== 'id') continue;
+      for (const id of values) {
+        const seq = (await this.byId(id, timeOfId(id)))?.seq;
+        if (seq !== undefined) found.set(id, seq);
       }
-      return;
     }
-    const results = filter.result === undefined ? ANY_RESULT : 1 << (RESULT_CODES[filter.result] ?? 3);
-    const size = Math.min(ROWS_AT_ONCE, want + 20);
-    for await (const seqs of (this.#postings as Postings).lookup(keys, results, from, before, size)) {
-      for (let at = 0; at < seqs.length; at += size) {
-        // The posting index hashes keys: this query drops rows whose keys only share a hash.
-        yield (
-          await selectArrays<[number]>(this.#database, query.where('seq', 'in', listed(seqs.slice(at, at + size))))
-        ).map(([seq]) => seq);
-        await nextTick();
-      }
-    }
+    return found;
+  }
+
+  /** Reads rows by their sequence numbers, which are in this order. */
+  async #rows(seqs: readonly number[], order: Order): Promise<StreamEventRow[]> {
+    if (seqs.length === 0) return [];
+    const [first, last] = [seqs[0] as number, seqs.at(-1) as number];
+    const span = Math.abs(last - first) + 1;
+    let query = this.#database.read.selectFrom('stream_events').select(COLUMNS).orderBy('seq', order);
+    // Reading a range costs less than as many single rows.
+    const asRange = span <= DENSE * seqs.length;
+    query = asRange
+      ? query.where('seq', '>=', Math.min(first, last)).where('seq', '<=', Math.max(first, last))
+      : query.where('seq', 'in', this.#listed(seqs));
+    const rows = (await selectArrays<Columns>(this.#database, query)).map(toRow);
+    if (!asRange || span === seqs.length) return rows;
+    const wanted = new Set(seqs);
+    return rows.filter(({ seq }) => wanted.has(seq));
+  }
+
+  /** A list as one SQL parameter, so that the statement is the same for any length. */
+  #listed(seqs: readonly number[]) {
+    const list = JSON.stringify(seqs);
+    return this.#database.dialect === 'sqlite'
+      ? sql<number>`(select value from json_each(${list}))`
+      : sql<number>`(select value::bigint from json_array_elements_text(${list}::json))`;
   }
 
   /** Returns the row with an id. `around` is the time in the id, which is that of its commit or shortly before. */
@@ -122,6 +152,7 @@ export class LedgerReader {
         .where('seq', '>=', low)
         .where('seq', '<', low + WINDOW)
         .where('id', '=', id)
+        .limit(1)
         .execute();
       if (rows[0]) return rows[0];
       const first = await this.#database.read
@@ -138,31 +169,29 @@ export class LedgerReader {
   }
 
   /**
-   * Yields matching rows in slices, oldest first, up to the current end of the ledger. Reads no faster than the
-   * consumer.
+   * Yields matching rows in slices, oldest first unless `order` is `desc`, up to the current end of the ledger. Reads no
+   * faster than the consumer.
    */
-  async *slices(filter: EntryFilter): AsyncGenerator<StreamEventRow[]> {
+  async *slices(filter: EntryFilter, order: Order = 'asc'): AsyncGenerator<StreamEventRow[]> {
     const { from, before } = await this.span(filter);
     const yielder = new Yielder(this.#decided, PAUSE_MS);
-    const query = this.#where(this.#database.read.selectFrom('stream_events').select(COLUMNS), filter)
-      .orderBy('seq')
-      .limit(EXPORT_ROWS);
-    for (let low = from; low < before; ) {
-      // On SQLite a query blocks decisions, so each one scans a limited window.
-      const high = this.#postings ? Math.min(before, low + WINDOW) : before;
-      const rows = (
-        await selectArrays<Columns>(this.#database, query.where('seq', '>=', low).where('seq', '<', high))
-      ).map(toRow);
-      low = rows.length < EXPORT_ROWS ? high : (rows.at(-1) as StreamEventRow).seq + 1;
-      if (rows.length > 0) yield rows;
-      await yielder.pause();
+    for await (const selection of this.#select({ ...filter, afterSeq: from - 1, beforeSeq: before }, order)) {
+      const seqs = seqsOf(selection, order);
+      for (let at = 0; at < seqs.length; at += EXPORT_ROWS) {
+        const rows = await this.#rows(seqs.slice(at, at + EXPORT_ROWS), order);
+        if (rows.length > 0) yield rows;
+        await yielder.pause();
+      }
     }
   }
 
   /** The range of sequence numbers that a filter can match: `from` inclusive, `before` exclusive. */
   async span(filter: EntryFilter): Promise<{ from: number; before: number }> {
     const end = await this.#end();
-    const from = filter.sinceMs === undefined ? await this.#begin() : await this.seqAt(filter.sinceMs, end);
+    const from = Math.max(
+      (filter.afterSeq ?? 0) + 1,
+      filter.sinceMs === undefined ? 1 : await this.seqAt(filter.sinceMs, end),
+    );
     const before = Math.min(
       end,
       filter.beforeSeq ?? end,
@@ -203,39 +232,17 @@ export class LedgerReader {
       (await this.#database.read.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow()).seq + 1
     );
   }
-
-  #query(filter: EntryFilter): SelectQueryBuilder<Tables, 'stream_events', StreamEventRow> {
-    return this.#where(this.#database.read.selectFrom('stream_events').selectAll(), filter);
-  }
-
-  #where<O>(
-    query: SelectQueryBuilder<Tables, 'stream_events', O>,
-    { types, agentId, userId, tenantId, actions, result }: EntryFilter,
-  ): SelectQueryBuilder<Tables, 'stream_events', O> {
-    let matching = query;
-    if (types) matching = matching.where('type', 'in', types);
-    if (agentId !== undefined) matching = matching.where('agent_id', '=', agentId);
-    if (userId !== undefined) matching = matching.where('user_id', '=', userId);
-    if (tenantId !== undefined) matching = matching.where('user_id', 'in', ownersOf(tenantId));
-    if (actions) matching = matching.where('action', 'in', actions);
-    if (result !== undefined) matching = matching.where('result', '=', result);
-    return matching;
-  }
 }
 
-/** A list as one SQL parameter, so that the statement is the same for any length. SQLite only. */
-const listed = (seqs: readonly number[]) => sql<number>`(select value from json_each(${JSON.stringify(seqs)}))`;
-
-/** Groups of keys, most selective first. A matching row has one key of each group. */
-function keysOf({ agentId, userId, actions, result }: EntryFilter): PostingKey[][] {
-  const groups: PostingKey[][] = [];
-  if (agentId !== undefined) groups.push([{ kind: 'agent', value: agentId }]);
-  if (actions) groups.push(actions.map((value) => ({ kind: 'action', value })));
-  if (userId !== undefined) groups.push([{ kind: 'user', value: userId }]);
-  // The other keys include the result, so it is needed only when there are none.
-  if (groups.length === 0 && result !== undefined && result !== 'allowed')
-    groups.push([{ kind: 'result', value: result }]);
-  return groups;
+/** Sequence numbers of the selected rows. */
+function seqsOf({ segment, start, end, mask }: Selection, order: Order): number[] {
+  const seqs: number[] = [];
+  if (order === 'asc') {
+    for (let i = start; i < end; i++) if (mask[i]) seqs.push(segment.first + i);
+  } else {
+    for (let i = end - 1; i >= start; i--) if (mask[i]) seqs.push(segment.first + i);
+  }
+  return seqs;
 }
 
 const COLUMNS = [

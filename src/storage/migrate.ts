@@ -2,11 +2,13 @@ import { type Kysely, sql } from 'kysely';
 import { type Database, type Db, onConnection, type PostgresDatabase } from './database.ts';
 import { DatabaseError } from './database-error.ts';
 import { baseline } from './migrations/0001-baseline/index.ts';
+import { search } from './migrations/0035-search.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 
 /** Every migration in order. Never change one that has landed; add the next number. */
 const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0001-baseline': baseline,
+  '0035-search': search,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

@@ -59,7 +59,8 @@ const DERIVED: readonly string[] = [
   'webhook_deliveries',
   'projections',
   'agent_hours',
-  'event_postings',
+  'event_segments',
+  'event_columns',
 ];
 
 /** Everything that is stored. */

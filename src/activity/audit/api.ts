@@ -1,42 +1,92 @@
 import type { z } from 'zod';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import type { Visibility } from '../../access/principal.ts';
-import { parseWith } from '../../kernel/json.ts';
+import { isRepeated, parseQuery } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
+import { auditFacets, auditHistogram } from './count-audit.ts';
 import { exportAudit } from './export-audit.ts';
 import { type AuditPage, getAuditEntry, queryAudit } from './query.ts';
-import { type AuditEntry, type AuditFilter, ExportAudit, ListAudit } from './schema.ts';
+import {
+  AskFacets,
+  AskHistogram,
+  type AuditEntry,
+  type AuditFilter,
+  ExportAudit,
+  type FACETS,
+  type Facets,
+  type Histogram,
+  ListAudit,
+} from './schema.ts';
 
-/** `legate.audit`: the endpoints under /audit as functions, with the power of an admin. Filters are those of the query string. Throws {@link LegateError}. */
+/** Lists may be given as one value. */
+type OneOrMore<T> = { [K in keyof T]: T[K] extends (infer V)[] | undefined ? V | readonly V[] | undefined : T[K] };
+type Filter = OneOrMore<InProcess<z.input<typeof AuditFilter>>>;
+
+/**
+ * `legate.audit`: the endpoints under /audit as functions, with the power of an admin. Filters are those of the query
+ * string. Throws {@link LegateError}.
+ */
 export interface AuditApi {
-  /** Newest first, 100 unless `limit` says otherwise; `next` is the `cursor` of the page after. */
+  /**
+   * Returns 100 entries unless `limit` says otherwise, newest first unless `order` does. `next` and `prev` are the
+   * `cursor` of the pages next to it.
+   */
   query(
-    filter?: InProcess<z.input<typeof AuditFilter>> & { limit?: number; offset?: number; cursor?: string | undefined },
+    filter?: Filter & {
+      limit?: number;
+      offset?: number;
+      order?: 'asc' | 'desc';
+      around?: string | undefined;
+      cursor?: string | undefined;
+    },
   ): Promise<AuditPage>;
   /** Throws 404 AUDIT_ENTRY_NOT_FOUND. */
   get(id: string): Promise<AuditEntry>;
+  /** Counts entries by result, in up to 200 equal parts of the range. */
+  histogram(filter?: Filter & { buckets?: number }): Promise<Histogram>;
+  /** Counts entries by the most frequent values of a field. */
+  facets(filter: Filter & { by: (typeof FACETS)[number]; limit?: number }): Promise<Facets>;
   /** The file of GET /audit/export, written while it is read. Throws 503 TOO_MANY_EXPORTS. */
-  export(options: InProcess<z.input<typeof ExportAudit>>): Response;
+  export(options: Filter & Pick<z.input<typeof ExportAudit>, 'format' | 'order'>): Response;
 }
 
 const ALL: Visibility = { kind: 'all' };
-const asText = (n: number | undefined): string | undefined => (n === undefined ? undefined : String(n));
+const NUMBERS = ['limit', 'offset', 'buckets'];
+
+/** Converts the input to what HTTP would carry. */
+function asQuery<S extends z.ZodObject>(schema: S, input: object): z.output<S> {
+  const carried = asOverHttp(input);
+  if (typeof carried !== 'object' || carried === null) return parseQuery(schema, carried);
+  return parseQuery(
+    schema,
+    Object.fromEntries(
+      Object.entries(carried).map(([key, value]) => [
+        key,
+        NUMBERS.includes(key) && typeof value === 'number'
+          ? String(value)
+          : isRepeated(schema.shape[key]) && typeof value === 'string'
+            ? [value]
+            : value,
+      ]),
+    ),
+  );
+}
 
 export function auditApi(platform: Platform): AuditApi {
   return {
-    query: async ({ limit, offset, ...asked } = {}) => {
-      const {
-        limit: size,
-        offset: skip,
-        cursor,
-        ...filter
-      } = parseWith(ListAudit, asOverHttp({ ...asked, limit: asText(limit), offset: asText(offset) }));
-      return queryAudit(platform, ALL, filter, { limit: size, offset: skip, cursor });
+    query: async (asked = {}) => {
+      const { limit, offset, order, cursor, around, ...filter } = asQuery(ListAudit, asked);
+      return queryAudit(platform, ALL, filter, { limit, offset, order, cursor, around });
     },
     get: (id) => getAuditEntry(platform, ALL, id),
-    export: (options) => {
-      const { format, ...filter } = parseWith(ExportAudit, asOverHttp(options));
-      return exportAudit(platform, ALL, filter, format);
+    histogram: async (asked = {}) => {
+      const { buckets, ...filter } = asQuery(AskHistogram, asked);
+      return auditHistogram(platform, ALL, filter, buckets);
     },
+    facets: async (asked) => {
+      const { by, limit, ...filter } = asQuery(AskFacets, asked);
+      return auditFacets(platform, ALL, filter, by, limit);
+    },
+    export: (options) => exportAudit(platform, ALL, asQuery(ExportAudit, options)),
   };
 }

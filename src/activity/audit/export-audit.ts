@@ -1,11 +1,12 @@
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { type SlotHolder, SlotShares } from '../../kernel/slots.ts';
+import type { Order } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { CSV_HEADER, toCsvLine, toJsonText } from './entry.ts';
 import { AuditErrors } from './errors.ts';
-import { whereVisible } from './query.ts';
+import { entryFilter } from './query.ts';
 import type { AuditFilter, ExportFormat } from './schema.ts';
 
 /** Exports that run at the same time in one instance, those that administrators keep, and what one caller may hold. */
@@ -86,20 +87,19 @@ const FORMATS: Readonly<Record<ExportFormat, Format>> = {
 };
 
 /**
- * Every entry that fits, oldest first, as a file that is written while it is read: memory stays flat and the reader's pace is
+ * Every entry that fits, oldest first unless `order` is `desc`, as a file that is written while it is read: memory stays flat and the reader's pace is
  * the pace. It goes up to the end that the ledger has when it begins. An error midway breaks the connection, so that a short
  * file never looks whole, and so does a reader that takes nothing for a minute. 503 TOO_MANY_EXPORTS.
  */
 export function exportAudit(
   platform: Platform,
   visibility: Visibility,
-  filter: AuditFilter,
-  format: ExportFormat,
+  { format, order, ...filter }: AuditFilter & { format: ExportFormat; order: Order },
   holder?: SlotHolder,
 ): Response {
   const release = takeSlot(platform, holder);
   const { mediaType, head, rows: render, tail } = FORMATS[format];
-  const slices = slicesOf(platform, visibility, filter);
+  const slices = slicesOf(platform, visibility, filter, order);
   const encoder = new TextEncoder();
   let first = true;
   let open = true;
@@ -164,7 +164,7 @@ async function* slicesOf(
   platform: Platform,
   visibility: Visibility,
   filter: AuditFilter,
+  order: Order,
 ): AsyncGenerator<StreamEventRow[]> {
-  const wanted = await whereVisible(platform.database.read, visibility, filter);
-  if (wanted) yield* platform.reader.slices(wanted);
+  yield* platform.reader.slices(await entryFilter(platform.database.read, visibility, filter), order);
 }

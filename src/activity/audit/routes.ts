@@ -1,11 +1,22 @@
 import { z } from 'zod';
 import { slotHolderOf } from '../../access/principal.ts';
-import { nextPage } from '../../http/page.ts';
+import { pageLinks } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
+import { auditFacets, auditHistogram } from './count-audit.ts';
 import { AuditErrors } from './errors.ts';
 import { exportAudit } from './export-audit.ts';
+import { withoutPlace } from './pages.ts';
 import { explainAuditEntry, getAuditEntry, queryAudit } from './query.ts';
-import { AuditEntry, ExplainedEntry, ExportAudit, ListAudit } from './schema.ts';
+import {
+  AskFacets,
+  AskHistogram,
+  AuditEntry,
+  ExplainedEntry,
+  ExportAudit,
+  Facets,
+  Histogram,
+  ListAudit,
+} from './schema.ts';
 
 const mayRead = { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: true } as const;
 
@@ -16,18 +27,17 @@ export const auditRoutes = [
     path: '/audit',
     summary: 'List audit entries',
     description:
-      'Newest first, of what the caller may see. A Link header with rel="next" leads to the next page and stays ' +
-      'exact while entries arrive.',
+      'Newest first, of what the caller may see. A Link header with rel="next" and rel="prev" points to the pages ' +
+      'next to it and stays exact while entries arrive.',
     access: mayRead,
     query: ListAudit,
     responses: { 200: z.array(AuditEntry) },
+    errors: [AuditErrors.AUDIT_ENTRY_NOT_FOUND],
     handle: async (call, platform) => {
-      const { limit, offset, cursor, ...filter } = call.query;
-      const { entries, next } = await queryAudit(platform, call.visibility, filter, { limit, offset, cursor });
-      const url = new URL(call.url);
-      // The cursor stands where this page ends; an offset would skip again.
-      url.searchParams.delete('offset');
-      return { status: 200, body: entries, ...nextPage(url, next) };
+      const { limit, offset, order, cursor, around, ...filter } = call.query;
+      const place = { limit, offset, order, cursor, around };
+      const { entries, next, prev } = await queryAudit(platform, call.visibility, filter, place);
+      return { status: 200, body: entries, ...pageLinks(withoutPlace(call.url), { next, prev }) };
     },
   }),
   defineRoute({
@@ -43,9 +53,37 @@ export const auditRoutes = [
       200: { mediaTypes: ['application/json', 'text/csv', 'application/x-ndjson'], json: z.array(AuditEntry) },
     },
     errors: [AuditErrors.TOO_MANY_EXPORTS],
-    handle: (call, platform) => {
-      const { format, ...filter } = call.query;
-      return exportAudit(platform, call.visibility, filter, format, slotHolderOf(call.principal));
+    handle: (call, platform) => exportAudit(platform, call.visibility, call.query, slotHolderOf(call.principal)),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/audit/histogram',
+    summary: 'Count audit entries over time',
+    description:
+      'By result, in equal parts of the range. Where `since` or `until` is missing, the range ends with the first or last matching entry.',
+    access: mayRead,
+    query: AskHistogram,
+    responses: { 200: Histogram },
+    errors: [AuditErrors.TOO_MANY_SEARCHES],
+    handle: async (call, platform) => {
+      const { buckets, ...filter } = call.query;
+      const holder = slotHolderOf(call.principal);
+      return { status: 200, body: await auditHistogram(platform, call.visibility, filter, buckets, holder) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/audit/facets',
+    summary: 'Count audit entries by value',
+    description: 'The most frequent values of a field among the entries that fit.',
+    access: mayRead,
+    query: AskFacets,
+    responses: { 200: Facets },
+    errors: [AuditErrors.TOO_MANY_SEARCHES],
+    handle: async (call, platform) => {
+      const { by, limit, ...filter } = call.query;
+      const holder = slotHolderOf(call.principal);
+      return { status: 200, body: await auditFacets(platform, call.visibility, filter, by, limit, holder) };
     },
   }),
   defineRoute({

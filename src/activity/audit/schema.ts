@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { ACTOR_KINDS } from '../../access/actor.ts';
-import { OwnerFilter } from '../../access/owner-filter.ts';
 import { DecisionTrace, PermissionSource } from '../../authorization/permissions/index.ts';
-import { isoMoment, isoTimestamp, storedObject, text } from '../../kernel/json.ts';
+import { isoTimestamp, storedObject, text } from '../../kernel/json.ts';
+import { ListFilters } from './filters.ts';
+import { PlaceQuery } from './pages.ts';
 
 /** Contract 17.4. */
 const AskedBy = z
@@ -70,26 +71,63 @@ const wholeNumber = (max: number, min: number, beyond = '') =>
     .meta({ type: 'integer', minimum: min, maximum: max });
 
 export const AuditFilter = z.strictObject({
-  agentId: text(64).optional(),
-  userId: text(128).optional(),
-  since: isoMoment.optional().meta({ description: 'Inclusive.' }),
-  until: isoMoment.optional().meta({ description: 'Exclusive.' }),
+  ...ListFilters,
   actions: text(2048)
     .transform((list) => list.split(',').map((action) => action.trim()))
     .refine((list) => list.length <= 50 && list.every((action) => action !== ''), {
       message: 'must be up to 50 actions separated by commas',
     })
     .optional(),
-  result: z.enum(['allowed', 'denied', 'rate_limited']).optional(),
-  ...OwnerFilter,
 });
 export type AuditFilter = z.output<typeof AuditFilter>;
 
 export const ListAudit = AuditFilter.extend({
   limit: wholeNumber(MAX_LIMIT, 1).default(DEFAULT_LIMIT),
   offset: wholeNumber(MAX_OFFSET, 0, '; beyond it follow the cursor of the Link header').default(0),
-  cursor: text(256).optional(),
+  ...PlaceQuery,
 });
 
-export const ExportAudit = AuditFilter.extend({ format: z.enum(['json', 'csv', 'ndjson']) });
+export const ExportAudit = AuditFilter.extend({
+  format: z.enum(['json', 'csv', 'ndjson']),
+  order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'asc: oldest first.' }),
+});
 export type ExportFormat = z.output<typeof ExportAudit>['format'];
+
+const MAX_BUCKETS = 200;
+const DEFAULT_BUCKETS = 50;
+export const AskHistogram = AuditFilter.extend({ buckets: wholeNumber(MAX_BUCKETS, 1).default(DEFAULT_BUCKETS) });
+
+const ResultCounts = z
+  .object({ allowed: z.int(), denied: z.int(), rate_limited: z.int() })
+  .meta({ id: 'ResultCounts', description: 'Number of decisions by result.' });
+
+export const Histogram = z
+  .object({
+    since: isoTimestamp.nullable().meta({ description: 'Inclusive. null: the range is open and no entry matches.' }),
+    until: isoTimestamp.nullable().meta({ description: 'Exclusive.' }),
+    buckets: z
+      .array(z.object({ since: isoTimestamp, until: isoTimestamp, counts: ResultCounts }))
+      .meta({ description: 'Equal parts of the range; fewer than asked for if it has fewer milliseconds.' }),
+  })
+  .meta({ id: 'AuditHistogram' });
+export type Histogram = z.output<typeof Histogram>;
+
+export const FACETS = ['reason', 'action', 'resource', 'agentId', 'ip'] as const;
+const MAX_FACETS = 100;
+export const AskFacets = AuditFilter.extend({
+  by: z.enum(FACETS),
+  limit: wholeNumber(MAX_FACETS, 1).default(10),
+});
+
+export const Facets = z
+  .object({
+    by: z.enum(FACETS),
+    total: z.int().meta({ description: 'Matching entries.' }),
+    missing: z.int().meta({ description: 'Matching entries without a value.' }),
+    distinct: z.int().meta({ description: 'Number of different values.' }),
+    values: z
+      .array(z.object({ value: z.string(), count: z.int(), counts: ResultCounts }))
+      .meta({ description: 'The most frequent first.' }),
+  })
+  .meta({ id: 'AuditFacets' });
+export type Facets = z.output<typeof Facets>;

@@ -1,48 +1,37 @@
 import type { Visibility } from '../../access/principal.ts';
-import { restrictTo } from '../../access/where-visible.ts';
-import { validationFailed } from '../../kernel/errors.ts';
+import { isId, timeOfId } from '../../kernel/ids.ts';
+import { matches } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
+import { checkPlace, filterOf, readPage, rowIds } from '../audit/index.ts';
+import { EventErrors } from './errors.ts';
 import { toJson } from './record.ts';
 import type { ListEvents, StreamEvent } from './schema.ts';
 
-/** Events that a caller may see, newest first. */
+/**
+ * Returns a page of events that a caller may see, newest first unless `order` is `asc`. Throws 404 EVENT_NOT_FOUND if
+ * `around` is not one of them.
+ */
 export async function listEvents(
   platform: Platform,
   caller: Visibility,
-  { types, agentId, since, until, limit, cursor, ...owners }: ListEvents,
-): Promise<{ events: StreamEvent[]; next: string | undefined }> {
-  const none = { events: [], next: undefined };
-  const visibility = await restrictTo(platform.database.read, caller, owners);
-  if (
-    visibility.kind === 'nothing' ||
-    (visibility.kind === 'agent' && agentId !== undefined && agentId !== visibility.agentId)
-  )
-    return none;
+  { limit, order, cursor, around, ...query }: ListEvents,
+): Promise<{ events: StreamEvent[]; next: string | undefined; prev: string | undefined }> {
+  checkPlace({ cursor, around });
+  const { types, ...filters } = query;
   const shown = platform.config.events.eventTypes.filter((type) => types === undefined || types.includes(type));
-  if (shown.length === 0) return none;
-  const rows = await platform.reader.page(
-    {
-      types: shown,
-      agentId: visibility.kind === 'agent' ? visibility.agentId : agentId,
-      userId: visibility.kind === 'owner' ? visibility.userId : undefined,
-      tenantId: visibility.kind === 'tenant' ? visibility.tenantId : undefined,
-      sinceMs: since,
-      untilMs: until,
-      beforeSeq: cursor === undefined ? undefined : seqOfCursor(cursor),
-    },
-    limit + 1,
-  );
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    events: page.map((row) => JSON.parse(toJson(row)) as StreamEvent),
-    next: rows.length > page.length && last ? Buffer.from(String(last.seq)).toString('base64url') : undefined,
-  };
+  const filter = await filterOf(platform.database.read, caller, shown, filters);
+  const middle = around === undefined ? undefined : await findSeq(platform, caller, around);
+  const place = { limit, order, cursor, around: middle };
+  const { rows, next, prev } = await readPage(platform, filter, { list: 'events', ...query }, place);
+  return { events: rows.map((row) => JSON.parse(toJson(row)) as StreamEvent), next, prev };
 }
 
-function seqOfCursor(cursor: string): number {
-  const text = Buffer.from(cursor, 'base64url').toString();
-  if (!/^[1-9]\d{0,15}$/.test(text) || Buffer.from(text).toString('base64url') !== cursor)
-    throw validationFailed([{ path: 'cursor', message: 'is not a cursor of this list' }]);
-  return Number(text);
+async function findSeq(platform: Platform, caller: Visibility, id: string): Promise<number> {
+  const filter = await filterOf(platform.database.read, caller, platform.config.events.eventTypes, {});
+  if (isId('event', id) || isId('audit', id))
+    for (const rowId of rowIds(id)) {
+      const row = await platform.reader.byId(rowId, timeOfId(rowId));
+      if (row && matches(row, filter.where)) return row.seq;
+    }
+  throw EventErrors.EVENT_NOT_FOUND();
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { nextPage } from '../../http/page.ts';
+import { pageLinks } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
+import { withoutPlace } from '../audit/index.ts';
 import { EventErrors } from './errors.ts';
 import { listEvents } from './list-events.ts';
 import { ListEvents, StreamEvent, StreamQuery, Ticket } from './schema.ts';
@@ -45,13 +46,16 @@ export const eventRoutes = [
     method: 'GET',
     path: '/events',
     summary: 'List events',
-    description: 'Newest first. A Link header with rel="next" points to the next page.',
+    description:
+      'Newest first. A Link header with rel="next" and rel="prev" points to the pages next to it. Filters on decisions ' +
+      'leave out other events.',
     access: mayFollow,
     query: ListEvents,
     responses: { 200: z.array(StreamEvent) },
+    errors: [EventErrors.EVENT_NOT_FOUND],
     handle: async (call, platform) => {
-      const { events, next } = await listEvents(platform, call.visibility, call.query);
-      return { status: 200, body: events, ...nextPage(call.url, next) };
+      const { events, next, prev } = await listEvents(platform, call.visibility, call.query);
+      return { status: 200, body: events, ...pageLinks(withoutPlace(call.url), { next, prev }) };
     },
   }),
 ];

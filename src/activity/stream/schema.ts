@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { ACTOR_KINDS } from '../../access/actor.ts';
-import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
-import { isoInstant, isoMoment, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
+import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
 import { EVENT_TYPES, type EventType } from '../../ledger/index.ts';
+import { ListFilters, PlaceQuery } from '../audit/index.ts';
 
 /** Comma-separated names of types. */
 const Types = z
@@ -70,13 +70,7 @@ export const StreamEvent = z
   .meta({ id: 'StreamEvent' });
 export type StreamEvent = z.output<typeof StreamEvent>;
 
-export const ListEvents = PageQuery.extend({
-  types: Types.optional(),
-  agentId: text(64).optional(),
-  since: isoMoment.optional(),
-  until: isoMoment.optional(),
-  ...OwnerFilter,
-});
+export const ListEvents = PageQuery.extend({ types: Types.optional(), ...ListFilters, ...PlaceQuery });
 export type ListEvents = z.output<typeof ListEvents>;
 
 export const Ticket = z.object({ ticket: z.string(), expiresAt: isoTimestamp }).meta({ id: 'StreamTicket' });

@@ -4,7 +4,8 @@ import type { Selectable } from 'kysely';
 export interface LedgerTables {
   head: HeadTable;
   stream_events: StreamEventsTable;
-  event_postings: EventPostingsTable;
+  event_segments: EventSegmentsTable;
+  event_columns: EventColumnsTable;
   counters: CountersTable;
   changes: ChangesTable;
   change_subjects: ChangeSubjectsTable;
@@ -58,11 +59,22 @@ export interface StreamEventsTable {
 }
 export type StreamEventRow = Selectable<StreamEventsTable>;
 
-/** SQLite only: which rows of a closed segment of the ledger match a key (ledger/posting-index.ts). */
-export interface EventPostingsTable {
-  bucket: number;
-  segment: number;
-  entries: Uint8Array;
+/** Closed segments of the index of the ledger: consecutive rows (ledger/search). */
+export interface EventSegmentsTable {
+  /** Sequence of the first row. */
+  first: number;
+  last: number;
+  /** Timestamps of the first and the last row. */
+  first_time: number;
+  last_time: number;
+}
+
+/** The parts of a segment: for each column its distinct values and which of them each row has, and the times. */
+export interface EventColumnsTable {
+  /** First sequence of the segment. */
+  first: number;
+  part: number;
+  data: Uint8Array;
 }
 
 /** Events of changes, kept when `events.retentionDays` has passed, with indexes for GET /changes. */

@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import type { Visibility } from '../../access/principal.ts';
+import { validationFailed } from '../../kernel/errors.ts';
+import { isId } from '../../kernel/ids.ts';
+import { parseIp } from '../../kernel/ip.ts';
+import { isoMoment, repeated, text } from '../../kernel/json.ts';
+import { type Condition, type EntryFilter, MAX_PREFIX_SEGMENTS, prefixOf } from '../../ledger/index.ts';
+import type { Db } from '../../storage/index.ts';
+
+/** Values of one filter. */
+const MAX_VALUES = 50;
+const MAX_IDS = 100;
+const MAX_ID_CHARS = 64;
+
+const ResourceFilter = text(512).refine(
+  (value) => (prefixOf(value)?.split(':').length ?? 0) <= MAX_PREFIX_SEGMENTS + 1,
+  {
+    message: `must have at most ${MAX_PREFIX_SEGMENTS} segments before the final *`,
+  },
+);
+const IpFilter = text(64).transform((value, ctx) => {
+  const address = parseIp(value);
+  if (address === undefined) ctx.addIssue({ code: 'custom', message: 'must be an IPv4 or IPv6 address' });
+  return address ?? '';
+});
+const IdList = text(MAX_IDS * (MAX_ID_CHARS + 2))
+  .transform((list) => list.split(',').map((id) => id.trim()))
+  .refine((ids) => ids.length <= MAX_IDS && ids.every((id) => isId('audit', id) || isId('event', id)), {
+    message: `must be up to ${MAX_IDS} ids of entries separated by commas`,
+  })
+  .meta({ type: 'string' });
+
+const any = <T extends z.ZodType>(item: T, description: string) => repeated(item, MAX_VALUES, description);
+
+const positive = {
+  agentId: any(text(64), 'Repeated: any of them.'),
+  userId: any(text(128), 'Owner of the agent. Repeated: any of them.'),
+  ownerId: any(text(128), 'As userId.'),
+  tenantId: any(text(128), 'Tenant of the owner. Repeated: any of them.'),
+  action: any(text(128), 'Repeated: any of them.'),
+  resource: any(ResourceFilter, '`prefix:*` matches everything below the prefix. Repeated: any of them.'),
+  result: any(z.enum(['allowed', 'denied', 'rate_limited']), 'Repeated: any of them.'),
+  reason: any(text(64), 'Repeated: any of them.'),
+  delegationId: any(text(64), 'A delegation of the chain. Repeated: any of them.'),
+  clientId: any(text(2048), 'OAuth client through which it was asked or changed. Repeated: any of them.'),
+  ip: any(IpFilter, 'Repeated: any of them.'),
+} as const;
+
+type Name = keyof typeof positive;
+const NAMES = Object.keys(positive) as Name[];
+
+const negative = Object.fromEntries(
+  NAMES.map((name) => {
+    const item = positive[name].unwrap().element;
+    return [`not.${name}`, any(item, `Leaves out what \`${name}\` would select.`)];
+  }),
+) as { readonly [N in Name as `not.${N}`]: (typeof positive)[N] };
+
+/** Filters of rows of the ledger that depend on the row alone (contract 17.5). */
+export const RowFilters = { ...positive, ...negative };
+
+/** Filters of lists of rows of the ledger. */
+export const ListFilters = {
+  ...RowFilters,
+  ids: IdList.optional().meta({ description: `Comma-separated ids, at most ${MAX_IDS}.` }),
+  'not.ids': IdList.optional().meta({ description: 'Leaves out these entries.' }),
+  since: isoMoment.optional().meta({ description: 'Inclusive.' }),
+  until: isoMoment.optional().meta({ description: 'Exclusive.' }),
+};
+
+const RowQuery = z.object(RowFilters);
+export type RowQuery = z.output<typeof RowQuery>;
+const ListQuery = z.object(ListFilters);
+type ListQuery = z.output<typeof ListQuery>;
+
+const FIELDS = {
+  agentId: 'agentId',
+  userId: 'userId',
+  ownerId: 'userId',
+  action: 'action',
+  resource: 'resource',
+  result: 'result',
+  reason: 'reason',
+  delegationId: 'delegationId',
+  clientId: 'clientId',
+  ip: 'ip',
+} as const;
+
+/** Returns the conditions of a query. Tenants become the users that belong to them now. */
+export async function conditionsOf(db: Db, query: RowQuery): Promise<Condition[]> {
+  const where: Condition[] = [];
+  for (const name of NAMES)
+    for (const [values, not] of [
+      [query[name], false],
+      [query[`not.${name}`], true],
+    ] as const) {
+      if (values === undefined) continue;
+      where.push(
+        name === 'tenantId'
+          ? { field: 'userId', values: await usersOf(db, values), not }
+          : { field: FIELDS[name], values, not },
+      );
+    }
+  return where;
+}
+
+async function usersOf(db: Db, tenantIds: readonly string[]): Promise<string[]> {
+  const users = await db.selectFrom('users').select('id').where('tenant_id', 'in', tenantIds).execute();
+  return users.map(({ id }) => id);
+}
+
+/** The condition that keeps a caller to what it may see. */
+export function visibleTo(visibility: Visibility): Condition[] {
+  switch (visibility.kind) {
+    case 'all':
+      return [];
+    case 'owner':
+      return [{ field: 'userId', values: [visibility.userId] }];
+    case 'agent':
+      return [{ field: 'agentId', values: [visibility.agentId] }];
+  }
+}
+
+/** Returns the filter of a list, within what the caller may see. Throws 400 for a range that ends before it begins. */
+export async function filterOf(
+  db: Db,
+  caller: Visibility,
+  types: readonly string[],
+  query: Partial<ListQuery>,
+): Promise<EntryFilter> {
+  const { since, until, ids, 'not.ids': notIds } = query;
+  if (since !== undefined && until !== undefined && until < since)
+    throw validationFailed([{ path: 'until', message: 'must not be before since' }]);
+  const where: Condition[] = [
+    ...visibleTo(caller),
+    { field: 'type', values: types },
+    ...(await conditionsOf(db, query)),
+  ];
+  if (ids) where.push({ field: 'id', values: ids.flatMap(rowIds) });
+  if (notIds) where.push({ field: 'id', values: notIds.flatMap(rowIds), not: true });
+  return { where, sinceMs: since, untilMs: until };
+}
+
+/** A decision has an id as an audit entry and one on the stream. Rows have the former. */
+export const rowIds = (id: string): string[] => [`aud_${id.slice(4)}`, ...(isId('event', id) ? [id] : [])];

@@ -1,0 +1,52 @@
+import { type SlotHolder, SlotShares } from '../../kernel/slots.ts';
+import type { Platform } from '../../platform.ts';
+import { AuditErrors } from './errors.ts';
+
+/** Counts that run at the same time in one instance, and those that may wait. */
+const MAX_RUNNING = 3;
+const MAX_WAITING = 32;
+/** Running and waiting ones of a caller, and of an owner with all agents. */
+const MAX_OF_A_PRINCIPAL = 8;
+const MAX_OF_AN_OWNER = 16;
+
+class SearchSlots {
+  readonly #shares = new SlotShares(MAX_OF_A_PRINCIPAL, MAX_OF_AN_OWNER);
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  async run<T>(holder: SlotHolder | undefined, work: () => Promise<T>): Promise<T> {
+    if (this.#waiting.length >= MAX_WAITING || (holder && !this.#shares.hasRoomFor(holder)))
+      throw AuditErrors.TOO_MANY_SEARCHES({ headers: { 'retry-after': '1' } });
+    if (holder) this.#shares.add(holder);
+    try {
+      if (this.#running >= MAX_RUNNING) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      else this.#running++;
+      try {
+        return await work();
+      } finally {
+        // The slot goes to the one that waits longest.
+        const next = this.#waiting.shift();
+        if (next) next();
+        else this.#running--;
+      }
+    } finally {
+      if (holder) this.#shares.delete(holder);
+    }
+  }
+}
+
+const slots = new WeakMap<Platform, SearchSlots>();
+
+/** Runs a count of the ledger when there is room for it. Administrators have no holder. 503 TOO_MANY_SEARCHES. */
+export function inSearchSlot<T>(
+  platform: Platform,
+  holder: SlotHolder | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  let own = slots.get(platform);
+  if (!own) {
+    own = new SearchSlots();
+    slots.set(platform, own);
+  }
+  return own.run(holder, work);
+}

@@ -1,0 +1,181 @@
+import { type ColumnName, RESULTS } from './column.ts';
+import type { Selection } from './scan.ts';
+
+/** Number of decisions by result. */
+export type ResultCounts = Readonly<Record<(typeof RESULTS)[number], number>>;
+
+/** Ordinals of the column `result`, without 0. */
+const CODES = RESULTS.length + 1;
+
+const countsAt = (counts: Uint32Array, index: number): ResultCounts => ({
+  allowed: counts[index * CODES + 1] as number,
+  denied: counts[index * CODES + 2] as number,
+  rate_limited: counts[index * CODES + 3] as number,
+});
+
+/** Returns the index of the last bound that is not after `value`. */
+function lastAtOrBefore(bounds: readonly number[], value: number): number {
+  let [low, high] = [0, bounds.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((bounds[middle] as number) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Returns the first offset from `start` on whose time is not before `time`, at most `end`. */
+function firstAtOrAfter(times: Uint32Array, time: number, start: number, end: number): number {
+  let [low, high] = [start, end];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((times[middle] as number) < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * Counts matching rows by result, between each two of `bounds`: milliseconds in ascending order, the first inclusive,
+ * the last exclusive. All rows must lie between the first and the last. The selections need the column `result`.
+ */
+export async function histogramOf(
+  selections: AsyncIterable<Selection>,
+  bounds: readonly number[],
+): Promise<ResultCounts[]> {
+  const buckets = bounds.length - 1;
+  const counts = new Uint32Array(buckets * CODES);
+  for await (const { segment, start, end, mask, columns, times } of selections) {
+    const ordinals = columns.get('result')?.ordinals;
+    if (!ordinals) continue;
+    const last = lastAtOrBefore(bounds, segment.lastTime);
+    let bucket = Math.max(0, lastAtOrBefore(bounds, segment.firstTime));
+    const ofRows = last > bucket ? await times() : undefined;
+    for (let at = start; at < end && bucket < buckets; bucket++) {
+      const stop = ofRows ? firstAtOrAfter(ofRows, (bounds[bucket + 1] as number) - segment.firstTime, at, end) : end;
+      const base = bucket * CODES;
+      for (; at < stop; at++)
+        if (mask[at]) {
+          const index = base + (ordinals[at] as number);
+          counts[index] = (counts[index] as number) + 1;
+        }
+    }
+  }
+  return Array.from({ length: buckets }, (_, i) => countsAt(counts, i));
+}
+
+/** A value of a facet, known by the newest row that has it. */
+export interface FacetValue {
+  readonly seq: number;
+  readonly count: number;
+  readonly counts: ResultCounts;
+}
+
+export interface Facets {
+  /** Matching rows. */
+  readonly total: number;
+  /** Rows without a value. */
+  readonly missing: number;
+  /** Distinct values. */
+  readonly distinct: number;
+  /** The most frequent values, the one seen last first among equals. */
+  readonly values: readonly FacetValue[];
+}
+
+interface Tally {
+  count: number;
+  readonly counts: Uint32Array;
+  readonly seq: number;
+}
+
+/** Values that are counted at the same time. If there are more, they are counted in several passes. */
+const MAX_VALUES = 200_000;
+const MAX_PASSES = 4096;
+
+/**
+ * Counts the values of a column in matching rows. `select` returns the selections, newest first, with this column and
+ * `result`; it is called once for each pass. Memory is limited whatever the number of distinct values.
+ */
+export async function facetsOf(
+  select: () => AsyncIterable<Selection>,
+  name: ColumnName,
+  limit: number,
+): Promise<Facets> {
+  for (let passes = 1; ; passes *= 4) {
+    let facets: Facets | undefined;
+    for (let pass = 0; pass < passes; pass++) {
+      const own = await countPass(select(), name, limit, pass, passes);
+      if (!own) {
+        facets = undefined;
+        break;
+      }
+      facets = facets ? merge(facets, own, limit) : own;
+    }
+    if (facets) return facets;
+  }
+}
+
+const merge = (a: Facets, b: Facets, limit: number): Facets => ({
+  total: a.total,
+  missing: a.missing,
+  distinct: a.distinct + b.distinct,
+  values: top([...a.values, ...b.values], limit),
+});
+
+const top = (values: FacetValue[], limit: number): FacetValue[] =>
+  values.sort((a, b) => b.count - a.count || b.seq - a.seq).slice(0, limit);
+
+/** Counts the values whose digest belongs to this pass. Returns undefined if they are too many for one pass. */
+async function countPass(
+  selections: AsyncIterable<Selection>,
+  name: ColumnName,
+  limit: number,
+  pass: number,
+  passes: number,
+): Promise<Facets | undefined> {
+  const tallies = new Map<number, Tally>();
+  let [total, missing] = [0, 0];
+  for await (const { segment, start, end, mask, columns } of selections) {
+    const { dictionary, ordinals } = columns.get(name) ?? {};
+    const results = columns.get('result')?.ordinals;
+    const counts = new Uint32Array(((dictionary?.size ?? 0) + 1) * CODES);
+    const newest = new Int32Array((dictionary?.size ?? 0) + 1).fill(-1);
+    for (let i = end - 1; i >= start; i--) {
+      if (!mask[i]) continue;
+      total++;
+      const ordinal = ordinals ? (ordinals[i] as number) : 0;
+      const index = ordinal * CODES + (results ? (results[i] as number) : 0);
+      counts[index] = (counts[index] as number) + 1;
+      if (newest[ordinal] === -1) newest[ordinal] = i;
+    }
+    missing += sumAt(counts, 0);
+    if (!dictionary) continue;
+    for (let i = 0; i < dictionary.size; i++) {
+      const offset = newest[i + 1] as number;
+      if (offset === -1) continue;
+      const high = dictionary.high[i] as number;
+      if (passes > 1 && high % passes !== pass) continue;
+      // 53 bits of the digest: exact as a number.
+      const key = (dictionary.low[i] as number) + (high & 0x1fffff) * 0x1_0000_0000;
+      let tally = tallies.get(key);
+      if (!tally) {
+        if (tallies.size >= MAX_VALUES && passes < MAX_PASSES) return undefined;
+        tally = { count: 0, counts: new Uint32Array(CODES), seq: segment.first + offset };
+        tallies.set(key, tally);
+      }
+      for (let code = 0; code < CODES; code++) {
+        const count = counts[(i + 1) * CODES + code] as number;
+        tally.count += count;
+        tally.counts[code] = (tally.counts[code] as number) + count;
+      }
+    }
+  }
+  const values = [...tallies.values()].map(({ count, counts, seq }) => ({ seq, count, counts: countsAt(counts, 0) }));
+  return { total, missing, distinct: values.length, values: top(values, limit) };
+}
+
+function sumAt(counts: Uint32Array, ordinal: number): number {
+  let sum = 0;
+  for (let code = 0; code < CODES; code++) sum += counts[ordinal * CODES + code] as number;
+  return sum;
+}

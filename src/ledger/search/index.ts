@@ -1,0 +1,18 @@
+/**
+ * The index by which the ledger is searched (docs/decisions/0035-a-columnar-index.md): `event-index.ts` follows the
+ * ledger, `segment.ts` and `segment-files.ts` keep segments in memory and in the database, `scan.ts` finds matching rows,
+ * and `counts.ts` counts them.
+ */
+export type { ColumnName } from './column.ts';
+export { type Facets, type FacetValue, facetsOf, histogramOf, type ResultCounts } from './counts.ts';
+export { EventIndex } from './event-index.ts';
+export {
+  ANY_RESOURCE,
+  type Condition,
+  type EntryFilter,
+  type FilterField,
+  MAX_PREFIX_SEGMENTS,
+  matches,
+  prefixOf,
+} from './filter.ts';
+export { compile, type Range, Scan, type Selection } from './scan.ts';
