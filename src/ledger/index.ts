@@ -20,14 +20,10 @@ export { Ledger, type LedgerPort } from './ledger.ts';
 export { LedgerReader, type Order } from './read.ts';
 export { rowAt } from './rows.ts';
 export {
-  ANY_RESOURCE,
-  type ColumnName,
   type Condition,
   type EntryFilter,
   EventIndex,
-  type FilterField,
   MAX_PREFIX_SEGMENTS,
   matches,
   prefixOf,
-  type ResultCounts,
 } from './search/index.ts';

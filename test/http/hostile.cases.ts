@@ -1,3 +1,4 @@
+import { newId } from '../../src/kernel/ids.ts';
 import type { Scene } from './matrix.scene.ts';
 
 /** A body or query that is right and names every field that the schema knows: what the mutants are made from. */
@@ -150,6 +151,27 @@ const page = { limit: '10', cursor: Buffer.from('tnt_x').toString('base64url') }
 
 const owned = ({ id }: { id: string }) => ({ ownerId: id, tenantId: 'tnt_x' });
 
+/** Filters of rows of the ledger. */
+const rowFilters = ({ agent, owner }: { agent: { id: string }; owner: { id: string } }) => {
+  const positive = {
+    ...owned(owner),
+    agentId: agent.id,
+    userId: owner.id,
+    action: 'read',
+    resource: 'db:*',
+    result: 'allowed',
+    reason: 'NO_PERMISSION',
+    delegationId: 'dlg_x',
+    clientId: 'cli_x',
+    ip: '192.0.2.1',
+  };
+  const negative = Object.fromEntries(Object.entries(positive).map(([name, value]) => [`not.${name}`, value]));
+  const ids = newId('audit', 0);
+  const range = { since: '2029-01-01T00:00:00Z', until: LATER };
+  return { ...positive, ...negative, ...range, ids, 'not.ids': ids };
+};
+const place = { order: 'asc', around: newId('audit', 0) };
+
 export const queries: Readonly<Record<string, Sample>> = {
   'GET /tenants': () => page,
   'GET /mcp/servers': () => page,
@@ -185,15 +207,7 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /oauth/clients': () => page,
   'GET /account/apps': () => ({ ended: '1', lang: 'en' }),
   'GET /permissions/subjects': () => ({ ...page, action: 'read', resource: 'db:x' }),
-  'GET /events': ({ agent, owner }) => ({
-    ...page,
-    ...owned(owner),
-    cursor: Buffer.from('1').toString('base64url'),
-    types: 'audit,agent.created',
-    agentId: agent.id,
-    since: '2029-01-01T00:00:00Z',
-    until: LATER,
-  }),
+  'GET /events': (w) => ({ ...page, ...rowFilters(w), ...place, cursor: '', types: 'audit,agent.created' }),
   'GET /webhooks': ({ owner }) => ({ ...page, ...owned(owner) }),
   'GET /webhooks/:id/deliveries': () => ({ ...page, status: 'pending' }),
   'GET /anomalies': ({ agent, owner }) => ({
@@ -207,28 +221,17 @@ export const queries: Readonly<Record<string, Sample>> = {
     until: LATER,
   }),
   'GET /approvals': ({ agent, owner }) => ({ ...owned(owner), ...page, status: 'pending', agentId: agent.id }),
-  'GET /audit': ({ agent, owner }) => ({
-    ...owned(owner),
-    agentId: agent.id,
-    userId: owner.id,
-    since: '2029-01-01T00:00:00Z',
-    until: LATER,
+  'GET /audit': (w) => ({
+    ...rowFilters(w),
+    ...place,
     actions: 'read,write',
-    result: 'allowed',
     limit: '10',
     offset: '0',
     cursor: '',
   }),
-  'GET /audit/export': ({ agent, owner }) => ({
-    ...owned(owner),
-    agentId: agent.id,
-    userId: owner.id,
-    since: '2029-01-01T00:00:00Z',
-    until: LATER,
-    actions: 'read,write',
-    result: 'allowed',
-    format: 'json',
-  }),
+  'GET /audit/export': (w) => ({ ...rowFilters(w), actions: 'read,write', format: 'json', order: 'desc' }),
+  'GET /audit/histogram': (w) => ({ ...rowFilters(w), actions: 'read,write', buckets: '10' }),
+  'GET /audit/facets': (w) => ({ ...rowFilters(w), actions: 'read,write', by: 'reason', limit: '10' }),
   'GET /dashboard/stats': ({ owner }) => ({ ...owned(owner), window: '7d' }),
 };
 

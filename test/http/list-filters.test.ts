@@ -116,7 +116,8 @@ describe('what every list can be asked for', () => {
     const first = await t.call('GET', `/audit?tenantId=${tenant}&limit=30`, { as: admin });
     const next = /<([^>]+)>/.exec(first.headers.get('link') ?? '')?.[1] as string;
     const second = await t.call('GET', next, { as: admin });
-    expect([first.body.length, second.body.length, second.headers.get('link')]).toEqual([30, 12, null]);
+    expect([first.body.length, second.body.length]).toEqual([30, 12]);
+    expect(second.headers.get('link')).toMatch(/^<[^>]+>; rel="prev"$/);
     expect((await t.call('GET', next.replace(tenant, 'tnt_x'), { as: admin })).status).toBe(400);
   });
 });

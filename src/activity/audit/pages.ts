@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { validationFailed } from '../../kernel/errors.ts';
+import { isId } from '../../kernel/ids.ts';
 import { text } from '../../kernel/json.ts';
 import type { EntryFilter, Order } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -9,7 +10,10 @@ import type { StreamEventRow } from '../../storage/index.ts';
 /** Parameters of a list of rows of the ledger, besides its filters and `limit`. */
 export const PlaceQuery = {
   order: z.enum(['asc', 'desc']).default('desc').meta({ description: 'desc: newest first.' }),
-  around: text(64).optional().meta({ description: 'Id of an entry. The page has it in the middle.' }),
+  around: text(64)
+    .refine((id) => isId('audit', id) || isId('event', id), 'must be the id of an entry')
+    .optional()
+    .meta({ description: 'Id of an entry. The page has it in the middle.' }),
   cursor: text(256).optional().meta({ description: 'From the Link header of another page.' }),
 };
 

@@ -41,7 +41,8 @@ export async function queryAudit(
 ): Promise<AuditPage> {
   checkPlace(page);
   const wanted = await entryFilter(platform.database.read, visibility, filter);
-  const around = page.around === undefined ? undefined : (await findRow(platform, visibility, page.around)).seq;
+  const around =
+    page.around === undefined ? undefined : (await findRow(platform, visibility, `aud_${page.around.slice(4)}`)).seq;
   const { rows, next, prev } = await readPage(platform, wanted, filter, { ...page, around });
   return { entries: rows.map(toEntry), next, prev };
 }

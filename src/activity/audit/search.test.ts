@@ -290,6 +290,7 @@ describe('bad input', () => {
       [`/audit?ids=${list(10_000).slice(0, 7000)}`, 'ids'],
       [`/audit?resource=${'a:'.repeat(17)}*`, 'resource'],
       ['/audit?order=up', 'order'],
+      ['/audit?around=nonsense', 'around'],
       [`/audit?cursor=${other}&order=asc`, 'cursor'],
       [`/audit?cursor=${other}&reason=x`, 'cursor'],
       [`/events?cursor=${other}`, 'cursor'],
@@ -314,7 +315,6 @@ describe('bad input', () => {
         issue,
       ]);
     }
-    expect((await get(`/audit?around=${encodeURIComponent('nonsense')}`)).status).toBe(404);
     expect((await get('/audit/histogram?since=2030-01-01&until=2030-01-01')).body.buckets).toEqual([]);
   });
 });

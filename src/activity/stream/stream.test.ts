@@ -417,7 +417,7 @@ describe('GET /events, and in process', () => {
     for (let next = '/events?limit=3'; next; ) {
       const r = await t.call('GET', next, { as: user });
       paged.push(...r.body.map((e: Json) => e.id));
-      next = /<([^>]+)>/.exec(r.headers.get('link') ?? '')?.[1] ?? '';
+      next = /<([^>]+)>; rel="next"/.exec(r.headers.get('link') ?? '')?.[1] ?? '';
     }
     expect(paged).toEqual(all.map((e: Json) => e.id));
     expect((await t.call('GET', `/events?types=agent.created&agentId=${agent.id}`, { as: user })).body).toEqual([

@@ -4,15 +4,13 @@
  * and `counts.ts` counts them.
  */
 export type { ColumnName } from './column.ts';
-export { type Facets, type FacetValue, facetsOf, histogramOf, type ResultCounts } from './counts.ts';
+export { type Facets, facetsOf, histogramOf, type ResultCounts } from './counts.ts';
 export { EventIndex } from './event-index.ts';
 export {
-  ANY_RESOURCE,
   type Condition,
   type EntryFilter,
-  type FilterField,
   MAX_PREFIX_SEGMENTS,
   matches,
   prefixOf,
 } from './filter.ts';
-export { compile, type Range, Scan, type Selection } from './scan.ts';
+export { compile, Scan, type Selection } from './scan.ts';
