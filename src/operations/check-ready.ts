@@ -3,10 +3,13 @@ import type { Platform } from '../platform.ts';
 import { isSchemaCurrent } from '../storage/index.ts';
 import type { Ready } from './schema.ts';
 
-/** A probe that waits longer than this is answered for. */
-const PATIENCE_MS = 2 * SECOND_MS;
+/** Time limit of a probe. */
+const TIMEOUT_MS = 2 * SECOND_MS;
 
-/** Whether requests can be served: the database answers, its schema is that of this version, and Redis answers when it is used. Never throws. */
+/**
+ * Checks whether requests can be served: the database answers, its schema is current, and Redis answers if it is used.
+ * Never throws.
+ */
 export async function checkReady(platform: Platform): Promise<Ready> {
   const [database, redis] = await Promise.all([checkDatabase(platform), inTime(platform.limits.ping())]);
   const checks: Ready['checks'] = {
@@ -23,7 +26,7 @@ async function checkDatabase(platform: Platform): Promise<Pick<Ready['checks'], 
     if (current === 'late') return { database: 'unreachable', schema: 'unknown' };
     return { database: 'ok', schema: current ? 'ok' : 'behind' };
   } catch (error) {
-    platform.log.warn({ err: error }, 'not ready: the database cannot be asked');
+    platform.log.warn({ err: error }, 'not ready: the database does not answer');
     return { database: 'unreachable', schema: 'unknown' };
   }
 }
@@ -31,7 +34,7 @@ async function checkDatabase(platform: Platform): Promise<Pick<Ready['checks'], 
 async function inTime<T>(answer: Promise<T>): Promise<T | 'late'> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), PATIENCE_MS);
+    timer = setTimeout(() => resolve('late'), TIMEOUT_MS);
   });
   try {
     return await Promise.race([answer, late]);

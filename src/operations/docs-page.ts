@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageVersion } from '../kernel/version.ts';
 
-/** Only from us, no inline script or style, in no frame. */
+/** Allows only files of this service, no inline scripts or styles, and no framing. */
 const SECURITY_HEADERS = {
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 } as const;
@@ -24,7 +25,7 @@ const PAGE = `<!doctype html>
 <link rel="stylesheet" href="docs/theme.css">
 </head>
 <body>
-<div id="docs"><noscript>This page needs JavaScript. The same description as JSON: <a href="openapi.json">openapi.json</a>.</noscript></div>
+<div id="docs"><noscript>This page needs JavaScript. <a href="openapi.json">openapi.json</a> has the same content.</noscript></div>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
 </body>
@@ -83,7 +84,7 @@ html.dark-mode .swagger-ui {
 .swagger-ui .microlight span[style*='211, 99, 99'] { color: #ffa3a3 !important; }
 `;
 
-/** The files of the page, and no others. */
+/** All files of the page. */
 export const DOCS_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'start.js', 'theme.css'] as const;
 export type DocsFile = (typeof DOCS_FILES)[number];
 
@@ -92,7 +93,7 @@ export const docsPage = (): Response =>
     headers: { ...SECURITY_HEADERS, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' },
   });
 
-/** One file of the page. Unchanged for a version, which the ETag tells. */
+/** Returns one file of the page. The ETag is the version of the package. */
 export async function docsFile(name: DocsFile, ifNoneMatch: string | null): Promise<Response> {
   const etag = `"${packageVersion()}"`;
   const headers = {
@@ -106,7 +107,7 @@ export async function docsFile(name: DocsFile, ifNoneMatch: string | null): Prom
   return new Response(own ?? new Uint8Array(await readFile(join(assetsFolder(), name))), { headers });
 }
 
-/** Beside the built code; when run from the sources, where the package manager put the package. */
+/** Returns the folder of the assets: next to the built code or, when run from source, in the installed package. */
 function assetsFolder(): string {
   const built = fileURLToPath(new URL('../docs-assets', import.meta.url));
   if (existsSync(built)) return built;

@@ -6,7 +6,7 @@ const DEVICE_PERMISSION = { resource: 'mcp:github:*', actions: ['read'] };
 const GITHUB = { type: 'mcp', id: 'github:list_issues' };
 const SUBJECT = { type: 'agent', id: AGENT };
 
-/** For each request body a first one to send, by method and declared path. Ids and tokens are to be replaced. */
+/** Example request bodies by method and declared path. Ids and tokens have to be replaced. */
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   'POST /authorize': {
     agentId: AGENT,
@@ -68,11 +68,11 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     client_id: 'the client_id of the registration',
     code: 'the code of the redirect',
     redirect_uri: 'http://127.0.0.1:8080/callback',
-    code_verifier: 'the verifier whose challenge began the request',
+    code_verifier: 'the verifier of the code_challenge',
   },
   'POST /oauth/register': { client_name: 'Example client', redirect_uris: ['http://127.0.0.1:8080/callback'] },
-  'POST /oauth/revoke': { client_id: 'the client_id of the registration', token: 'the token to end' },
-  'POST /oauth/introspect': { token: 'the token to look at' },
+  'POST /oauth/revoke': { client_id: 'the client_id of the registration', token: 'the token to revoke' },
+  'POST /oauth/introspect': { token: 'the token to introspect' },
   'POST /oauth/consent': {
     decision: 'allow',
     scopes: ['agents:read'],

@@ -1,6 +1,14 @@
 import { defineModule } from '../platform.ts';
 import { systemRoutes } from './routes.ts';
 
+/**
+ * Health checks, metrics, the API documentation, and the rules for production.
+ *
+ * Guarantees: `/health/live` needs no database; `/health/ready` never throws; `/docs` loads nothing from other hosts;
+ * production refuses unsafe settings.
+ *
+ * `mail/` sends mail, `outbound/` makes requests to client-supplied URLs. The command line is in `src/cli`.
+ */
 export { EXAMPLES } from './examples.ts';
 export { assertFitForProduction, findings } from './production.ts';
 export const system = defineModule({

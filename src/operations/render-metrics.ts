@@ -3,13 +3,13 @@ import type { Histogram } from '../kernel/histogram.ts';
 import { packageVersion } from '../kernel/version.ts';
 import type { Platform } from '../platform.ts';
 
-/** What Node tells of the process is one for all services in it. */
-let ofProcess: Promise<Registry> | undefined;
+/** Metrics of the process, shared by all services in it. */
+let processMetrics: Promise<Registry> | undefined;
 
-/** Gauges of prom-client that are called `_total`, which linters keep for counters; the same without it has them by type. */
+/** Gauges of prom-client named `_total`, a suffix for counters. The same names without it exist too. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Loaded with the first scrape: a start does not wait for it. */
+/** Loaded with the first scrape, to keep the start fast. */
 async function processRegistry(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = (await import('prom-client')).default;
   const register = new Registry();
@@ -47,12 +47,13 @@ function histogram(name: string, help: string, all: readonly (readonly [Labels, 
 }
 
 /**
- * Everything that is counted, in Prometheus' text format 0.0.4. Requests and decisions are counted in plain numbers and written
- * here: a counter and a histogram of prom-client cost a request 1 µs, a fiftieth of a decision, and loading it 0.1 s of a start.
+ * Renders all metrics in the Prometheus text format 0.0.4. Requests and decisions are counted in plain numbers and
+ * rendered here, because a counter and a histogram of prom-client cost 1 µs per request, a fiftieth of a decision, and
+ * loading it takes 0.1 s of the start.
  */
 export async function renderMetrics(platform: Platform): Promise<{ text: string; contentType: string }> {
-  ofProcess ??= processRegistry();
-  const register = await ofProcess;
+  processMetrics ??= processRegistry();
+  const register = await processMetrics;
   const parts = [ofRequests(platform), ofDecisions(platform), ofLimits(platform), await ofModules(platform)];
   const info = { version: packageVersion(), database: platform.database.dialect };
   parts.push(series('legate_info', 'gauge', 'Version and database.', [[info, 1]]));
@@ -72,7 +73,7 @@ function ofRequests({ counts }: Platform): string {
     ) +
     histogram(
       'legate_http_request_duration_seconds',
-      'Time from the arrival of a request to its answer; of a stream, to its beginning.',
+      'Time from the arrival of a request to its answer, or to the beginning of a stream.',
       used.map(({ method, route, seconds }) => [{ method, route }, seconds]),
     )
   );
@@ -87,11 +88,11 @@ function ofDecisions({ counts, ledger }: Platform): string {
     series('legate_decisions_total', 'counter', 'Recorded decisions by result and reason.', decisions),
     series('legate_ledger_batches_total', 'counter', 'Transactions that recorded decisions.', [[{}, batches]]),
     series('legate_ledger_records_total', 'counter', 'Rows that these transactions recorded.', [[{}, records]]),
-    series('legate_ledger_failures_total', 'counter', 'Transactions that failed: their decisions were answered 503.', [
+    series('legate_ledger_failures_total', 'counter', 'Failed transactions, whose decisions were answered with 503.', [
       [{}, failures],
     ]),
-    series('legate_ledger_queue', 'gauge', 'Decisions that waited when the last transaction ended.', [[{}, queued]]),
-    histogram('legate_ledger_batch_size', 'Decisions that one transaction recorded.', [[{}, counts.batches]]),
+    series('legate_ledger_queue', 'gauge', 'Decisions waiting at the end of the last transaction.', [[{}, queued]]),
+    histogram('legate_ledger_batch_size', 'Decisions recorded by one transaction.', [[{}, counts.batches]]),
   ].join('');
 }
 
@@ -99,19 +100,19 @@ function ofLimits({ limits }: Platform): string {
   const { store } = limits;
   const refused = [...limits.refusals].map(([limit, n]): Sample => [{ limit }, n]);
   return [
-    series('legate_rate_limited_total', 'counter', 'Requests that were answered 429, by the limit they met.', refused),
+    series('legate_rate_limited_total', 'counter', 'Requests answered with 429, by limit.', refused),
     ...(store
       ? [
           series(
             'legate_rate_limit_redis_up',
             'gauge',
-            '1: Redis counts for all instances. 0: each process counts alone.',
+            '1 if Redis counts for all instances, 0 if each process counts by itself.',
             [[{}, store.up ? 1 : 0]],
           ),
           series(
             'legate_rate_limit_fallbacks_total',
             'counter',
-            'Requests that were counted in this process because Redis did not answer.',
+            'Requests counted in this process because Redis did not answer.',
             [[{}, store.fallbacks]],
           ),
         ]

@@ -5,7 +5,7 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The link or the code that the text is about. */
+  /** The link or code in the text. */
   readonly link?: string;
   readonly code?: string;
 }
@@ -17,24 +17,24 @@ export interface MailLog {
 }
 
 export interface Mailer {
-  /** False: nothing can be sent, and what needs mail is refused (503 MAIL_NOT_CONFIGURED). */
+  /** False: nothing can be sent, and endpoints that need mail answer 503 MAIL_NOT_CONFIGURED. */
   readonly available: boolean;
   /**
-   * Takes a mail and returns at once; false when too many are waiting, so that this one is dropped. Sent in the background, tried again
-   * a few times; a mail that cannot be sent is logged without its text.
+   * Queues a mail and returns immediately. Returns false if too many are waiting and this one was dropped. Mails are
+   * sent in the background with a few retries; a mail that cannot be sent is logged without its text.
    */
   send(mail: Mail): boolean;
-  /** When nothing waits to be sent any more. */
+  /** Resolves when no mail is waiting. */
   idle(): Promise<void>;
-  /** Lets what is under way finish, for five seconds at most, and tries nothing again. */
+  /** Waits at most five seconds for mails being sent. Does not retry. */
   close(): Promise<void>;
 }
 
 export interface MailerOptions {
-  /** smtp:// or smtps://; none: `print` takes its place. */
+  /** smtp:// or smtps://. undefined: `print` is used instead. */
   readonly url: string | undefined;
   readonly from: string;
-  /** For development without an SMTP server; none: mail is not available. */
+  /** For development without an SMTP server. undefined: mail is not available. */
   readonly print: ((mail: Mail) => void) | undefined;
   readonly log: MailLog;
   readonly retryDelaysMs?: readonly number[];
@@ -44,7 +44,7 @@ const RETRY_DELAYS_MS = [2000, 15_000, 60_000];
 const MAX_WAITING = 1000;
 const CLOSING_MS = 5000;
 
-/** Mail through SMTP, or printed. Nothing is opened before the first mail. */
+/** Creates a mailer for SMTP or printing. No connection is opened before the first mail. */
 export function createMailer({ url, from, print, log, retryDelaysMs = RETRY_DELAYS_MS }: MailerOptions): Mailer {
   const waiting = new Set<Promise<void>>();
   const closing = new AbortController();
@@ -81,7 +81,7 @@ export function createMailer({ url, from, print, log, retryDelaysMs = RETRY_DELA
         const final = delay === undefined || isFinal(error) || closing.signal.aborted;
         log[final ? 'error' : 'warn'](
           { err: error, subject: mail.subject, attempt: attempt + 1 },
-          final ? 'a mail could not be sent' : 'a mail could not be sent and is tried again',
+          final ? 'a mail could not be sent' : 'a mail could not be sent and will be retried',
         );
         if (final) return;
         await pause(delay, closing.signal);
@@ -98,7 +98,7 @@ export function createMailer({ url, from, print, log, retryDelaysMs = RETRY_DELA
         return true;
       }
       if (waiting.size >= MAX_WAITING || closing.signal.aborted) {
-        log.error({ subject: mail.subject }, 'a mail was dropped: too many are waiting, or the service stops');
+        log.error({ subject: mail.subject }, 'a mail was dropped: too many are waiting, or the service is stopping');
         return false;
       }
       const sent = deliver(url, mail).finally(() => waiting.delete(sent));
@@ -120,7 +120,7 @@ export function createMailer({ url, from, print, log, retryDelaysMs = RETRY_DELA
   };
 }
 
-/** The server said no for good (RFC 5321, section 4.2.1). */
+/** Whether the server refused permanently (RFC 5321, section 4.2.1). */
 const isFinal = (error: unknown): boolean => {
   const code = (error as { responseCode?: unknown }).responseCode;
   return typeof code === 'number' && code >= 500;

@@ -10,15 +10,18 @@ export type GuardedFetchProblem =
   | 'address_refused'
   | 'name_not_resolved'
   | 'connection_failed'
-  /** No TLS is spoken, or its certificate is not trusted, over, or for another name. */
+  /** The server does not speak TLS, or its certificate is untrusted, expired or for another name. */
   | 'tls_failed'
-  /** What came is no HTTP response. */
+  /** The answer is not an HTTP response. */
   | 'response_invalid'
   | 'timeout'
   | 'body_too_large'
   | 'encoding_refused';
 
-/** Why there is no response. The message is for our log: shown to whoever named the address, it would map the network for them. */
+/**
+ * Why there is no response. The message is for the log only: it would reveal the network to the client that chose the
+ * URL.
+ */
 export class GuardedFetchError extends Error {
   readonly problem: GuardedFetchProblem;
   constructor(problem: GuardedFetchProblem, message: string, cause?: unknown) {
@@ -28,7 +31,7 @@ export class GuardedFetchError extends Error {
   }
 }
 
-/** What is connected to: only these addresses, whatever the name would resolve to by now. */
+/** The target of a connection. Only these checked addresses are used, whatever the name resolves to later. */
 export interface Target {
   readonly hostname: string;
   readonly port: number;
@@ -37,9 +40,9 @@ export interface Target {
 }
 
 export interface GuardedFetchOptions {
-  /** Also reaches private and special-use addresses, and `http:`. */
+  /** Also allows private and special-use addresses, and `http:`. */
   readonly allowPrivateNetworks?: boolean;
-  /** Every address of a name. */
+  /** Returns all addresses of a name. */
   readonly resolve?: (hostname: string) => Promise<readonly string[]>;
   readonly connect?: (target: Target) => Duplex;
 }
@@ -52,7 +55,10 @@ export interface GuardedRequest {
   readonly timeoutMs?: number;
   /** Largest response body in bytes. */
   readonly maxBytes?: number;
-  /** A larger body is `refuse`d (default), or `cut` there by who does not look into it: any content coding will do then. */
+  /**
+   * What happens to a larger body: `refuse` (default), or `cut` for callers that do not read it; any content coding is
+   * then accepted.
+   */
   readonly overflow?: 'refuse' | 'cut';
 }
 
@@ -70,14 +76,14 @@ const MAX_HEADER_BYTES = 16_384;
 const MAX_ADDRESSES = 16;
 
 /**
- * A fetch for addresses that others name: https only, no userinfo, every resolved address checked and the checked ones
- * connected to (so a name that resolves differently a moment later gains nothing), one request on a connection of its own,
- * no redirects (a 3xx is a response like any other), no content coding, a largest body, one time limit over everything.
- * Rejects with {@link GuardedFetchError} alone.
+ * Creates a fetch for client-supplied URLs, safe against server-side request forgery. Only https without userinfo.
+ * Every resolved address is checked, and only checked addresses are connected to, so DNS rebinding has no effect. Each
+ * request has its own connection. Redirects are not followed: a 3xx is returned like any other response. No content
+ * coding, a maximum body size, and one time limit for everything. Rejects only with {@link GuardedFetchError}.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { allowPrivateNetworks = false, connect = connectTo } = options;
-  // Names that need a search domain are names of a private network.
+  // Names that need a search domain belong to a private network.
   const { resolve = nameResolver({ searchDomains: allowPrivateNetworks }) } = options;
   return async (address, request = {}) => {
     const url = parseUrl(address, allowPrivateNetworks);
@@ -101,7 +107,7 @@ function parseUrl(address: string | URL, allowHttp: boolean): URL {
   if (url.protocol !== 'https:' && !(allowHttp && url.protocol === 'http:'))
     throw new GuardedFetchError('url_refused', `scheme ${url.protocol} is not allowed`);
   if (url.username !== '' || url.password !== '')
-    throw new GuardedFetchError('url_refused', 'an URL with userinfo is not allowed');
+    throw new GuardedFetchError('url_refused', 'a URL with userinfo is not allowed');
   return url;
 }
 
@@ -126,7 +132,7 @@ async function named(
   return addresses;
 }
 
-/** To whichever of the checked addresses answers first. The name itself goes into the certificate check and nowhere else. */
+/** Connects to the checked address that answers first. The name is used only for the certificate check. */
 function connectTo({ hostname, port, secure, addresses }: Target): Duplex {
   const pinned = addresses.map((address) => ({ address, family: isIP(address) }));
   const lookupPinned: LookupFunction = (_name, o, done) => {
@@ -161,7 +167,7 @@ async function exchange(
   let socket: Duplex | undefined;
   try {
     socket = connect();
-    // Whatever it ends with has been told by then: an error after the last byte that counts is nobody's.
+    // Errors before the last needed byte reach the caller through the response. Later ones are ignored.
     socket.on('error', () => {});
     const response = await limit.within(send(url, socket, o));
     const { overflow = 'refuse' } = o;
@@ -182,7 +188,7 @@ async function exchange(
   }
 }
 
-/** By the code of an error of Node: of its HTTP parser (HPE_...), of TLS and of what checks certificates. */
+/** Classifies an error by its Node code: HTTP parser (HPE_...), TLS or certificate check. */
 function problemOf(error: unknown): GuardedFetchProblem {
   const code = String((error as { code?: unknown } | undefined)?.code ?? '');
   if (code.startsWith('HPE_')) return 'response_invalid';

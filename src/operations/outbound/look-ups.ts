@@ -2,12 +2,12 @@ import { registrableDomain } from './registrable-domain.ts';
 
 interface Limits {
   readonly atOnce: number;
-  /** Of the look-ups at once, so that the names of one owner cannot take all places. */
+  /** Maximum of these per registrable domain, so that one owner's names cannot use them all. */
   readonly perDomain: number;
   readonly waiting: number;
 }
 
-/** Lets a few look-ups run at once; the others wait, and there is an end to that as well. */
+/** Limits concurrent look-ups. Further ones wait in a bounded queue. */
 export class LookUps {
   readonly #limits: Limits;
   readonly #byDomain = new Map<string, number>();
@@ -18,11 +18,11 @@ export class LookUps {
     this.#limits = limits;
   }
 
-  /** Throws when too many wait already. */
+  /** Throws if the queue is full. */
   async run<T>(hostname: string, work: () => Promise<T>): Promise<T> {
     const domain = registrableDomain(hostname);
     if (!this.#hasRoom(domain)) {
-      if (this.#waiting.length >= this.#limits.waiting) throw new Error('too many names are being looked up');
+      if (this.#waiting.length >= this.#limits.waiting) throw new Error('too many look-ups are waiting');
       await new Promise<void>((go) => this.#waiting.push({ domain, go }));
     } else this.#take(domain);
     try {

@@ -14,8 +14,8 @@ const V6: readonly Block<ipaddr.IPv6>[] = SPECIAL_USE_V6.map((use) => ({
 const GLOBAL_V6 = ipaddr.IPv6.parseCIDR(GLOBAL_UNICAST_V6);
 
 /**
- * Why an address is not one of the public network, or undefined when it is. What is no strictly written address (four decimal
- * parts, or IPv6 without a zone) is refused as such.
+ * Returns why an address is not public, or undefined if it is public. Only strict notations are accepted: four decimal
+ * parts, or IPv6 without a zone.
  */
 export function whyNotPublic(address: string): string | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) return whyNotPublicV4(ipaddr.IPv4.parse(address));

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 
 /**
- * The part of a name that somebody registers, about: two labels, or three below a country's `co`, `com`, `ac` and the like. Used to
- * count, never to trust: where it errs, names share a count that need not.
+ * Returns approximately the part of a name that can be registered: two labels, or three below a country's `co`, `com`,
+ * `ac` and the like. Used for counting only: if it is wrong, unrelated names share a count.
  */
 export function registrableDomain(hostname: string): string {
   const name = hostname.toLowerCase().replace(/\.$/, '');

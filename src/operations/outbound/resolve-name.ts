@@ -5,34 +5,34 @@ import { join } from 'node:path';
 import { LookUps } from './look-ups.ts';
 
 export interface NameResolverOptions {
-  /** Asked instead of the system's name servers, as `address:port`. */
+  /** Name servers to use instead of the system's, as `address:port`. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
-  /** Names that only the system's own resolver knows, by a search domain, are asked for there too. */
+  /** Also resolves names with the system's resolver, which knows search domains. */
   readonly searchDomains?: boolean;
-  /** After which a look-up is cancelled, in ms. */
+  /** Timeout of a look-up, in ms. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 3000;
 const TRY_MS = 1000;
 const MAX_HOSTS_BYTES = 1024 * 1024;
-/** No such name, no record of this type, or no name server. */
-const NOT_THERE: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
+/** Error codes: the name does not exist, has no such record, or there is no name server. */
+const NOT_FOUND_CODES: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
 
 const HOSTS_FILE =
   process.platform === 'win32'
     ? join(process.env['SystemRoot'] ?? 'C:\\Windows', 'System32', 'drivers', 'etc', 'hosts')
     : '/etc/hosts';
 
-/** Shared by everything in the process that resolves names for others. */
+/** Shared by all resolvers in the process. */
 const dnsLookUps = new LookUps({ atOnce: 32, perDomain: 4, waiting: 256 });
-/** `dns.lookup` occupies a thread of Node's pool for as long as a name server likes. */
+/** One at a time, because `dns.lookup` blocks a thread of Node's pool until the name server answers. */
 const threadLookUps = new LookUps({ atOnce: 1, perDomain: 1, waiting: 16 });
 
 /**
- * Every address of a name, asked for without the threads that `dns.lookup` shares with files: a name server that never
- * answers holds up nothing else, and its look-up is cancelled. The hosts file goes first.
+ * Creates a resolver that returns all addresses of a name. It does not use the threads that `dns.lookup` shares with
+ * file access, so a name server that never answers delays nothing else. The hosts file has precedence.
  */
 export function nameResolver({
   servers,
@@ -48,7 +48,7 @@ export function nameResolver({
     try {
       return await dnsLookUps.run(name, () => ask(name, servers, timeoutMs));
     } catch (error) {
-      const isUnknown = NOT_THERE.has((error as { code?: unknown }).code);
+      const isUnknown = NOT_FOUND_CODES.has((error as { code?: unknown }).code);
       if (!isUnknown || !(searchDomains || !name.includes('.'))) throw error;
       return threadLookUps.run(name, async () =>
         (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address),

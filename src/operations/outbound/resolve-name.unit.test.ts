@@ -13,7 +13,10 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.close();
 });
 
-/** A name server that answers questions for IPv4 with 192.0.2.7, those for other types with nothing, and `silent.` never. */
+/**
+ * A name server that answers questions for IPv4 with 192.0.2.7, those for other types with nothing, and `silent.`
+ * never.
+ */
 async function nameServer(): Promise<{ address: string; asked: string[] }> {
   const socket = createSocket('udp4');
   const asked: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * Address blocks that no request of ours may reach on behalf of somebody else: the IANA special-purpose registries (RFC 6890,
- * as updated by RFC 8190), multicast, and what carries an IPv4 address inside. `unwrap`: the IPv4 address at that bit counts
- * instead of the block, since a public one is reached through it.
+ * Address blocks that requests to client-supplied URLs must not reach: the IANA special-purpose registries (RFC 6890,
+ * as updated by RFC 8190), multicast, and blocks that embed an IPv4 address. With `unwrap`, the IPv4 address at that
+ * bit is checked instead, because the block leads to it.
  */
 export interface SpecialUse {
   readonly block: string;
@@ -10,7 +10,7 @@ export interface SpecialUse {
   readonly unwrap?: number;
 }
 
-// biome-ignore format: a line each
+// biome-ignore format: one entry per line
 export const SPECIAL_USE_V4: readonly SpecialUse[] = [
   { block: '0.0.0.0/8', name: 'this network', source: 'RFC 791, section 3.2' },
   { block: '10.0.0.0/8', name: 'private use', source: 'RFC 1918' },
@@ -33,7 +33,7 @@ export const SPECIAL_USE_V4: readonly SpecialUse[] = [
   { block: '240.0.0.0/4', name: 'reserved, limited broadcast', source: 'RFC 1112, section 4' },
 ];
 
-// biome-ignore format: a line each
+// biome-ignore format: one entry per line
 export const SPECIAL_USE_V6: readonly SpecialUse[] = [
   { block: '::/128', name: 'unspecified', source: 'RFC 4291' },
   { block: '::1/128', name: 'loopback', source: 'RFC 4291' },
@@ -63,5 +63,5 @@ export const SPECIAL_USE_V6: readonly SpecialUse[] = [
   { block: 'ff00::/8', name: 'multicast', source: 'RFC 4291, section 2.7' },
 ];
 
-/** The only part of the IPv6 space that is handed out for the public network (RFC 4291, section 2.4). */
+/** The only part of the IPv6 space that is allocated for the public network (RFC 4291, section 2.4). */
 export const GLOBAL_UNICAST_V6 = '2000::/3';
