@@ -14,6 +14,8 @@ interface Entry {
 const COMMANDS: Readonly<Record<string, Entry>> = {
   serve: { meaning: 'start the service', load: () => import('./cli/serve.ts') },
   migrate: { meaning: 'bring the database schema up to date', load: () => import('./cli/migrate.ts') },
+  backup: { meaning: 'save everything to a folder, while the service runs', load: () => import('./cli/backup.ts') },
+  restore: { meaning: 'fill an empty database from a backup', load: () => import('./cli/restore.ts') },
   check: { meaning: 'list what would stop a production start', load: () => import('./cli/check.ts') },
   config: { meaning: 'show every setting and where its value comes from', load: () => import('./cli/config.ts') },
   openapi: { meaning: 'print the API description (OpenAPI 3.1)', load: () => import('./cli/openapi.ts') },

@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { migrate, openDatabase, schemaState } from '../storage/index.ts';
 import { type Command, UsageError } from './command.ts';
-import { missingDatabase, readSettings } from './settings.ts';
+import { databaseUrlOf, missingDatabase, readSettings } from './settings.ts';
 
 /** `legate migrate`: applies pending migrations, as a start does. */
 export const command: Command<{ 'dry-run'?: boolean }> = {
@@ -14,9 +13,7 @@ export const command: Command<{ 'dry-run'?: boolean }> = {
       process.stdout.write(`${missing} does not exist. It would be created with every migration applied.\n`);
       return;
     }
-    const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, {
-      serviceName: values.service.name,
-    });
+    const database = await openDatabase(databaseUrlOf(settings), { serviceName: values.service.name });
     try {
       const { known, pending, refusal } = await schemaState(database);
       if (refusal !== undefined) throw new UsageError(refusal);

@@ -67,6 +67,10 @@ export function useDataFolder(dir: string): void {
   }
 }
 
+/** The database of this configuration: by default the SQLite file in the data folder. */
+export const databaseUrlOf = ({ values: { databaseUrl, dataDir } }: Settings): string =>
+  databaseUrl ?? `sqlite:${join(dataDir, DATABASE_FILE)}`;
+
 /** Returns the path of the SQLite file if it does not exist yet. */
 export function missingDatabase({ values: { databaseUrl, dataDir } }: Settings): string | undefined {
   if (databaseUrl?.startsWith('postgres')) return undefined;

@@ -49,6 +49,9 @@ export function openDataFolder(dir: string): Secrets {
   return readSecrets(path);
 }
 
+/** Path of the key file of a data folder. */
+export const secretsPath = (dir: string): string => join(dir, SECRETS_FILE);
+
 /** Returns the secrets of an existing data folder and creates nothing. Throws like {@link openDataFolder}. */
 export const readDataFolder = (dir: string): Secrets => readSecrets(join(dir, SECRETS_FILE));
 

@@ -85,9 +85,10 @@ export async function openDatabase(
       description: `SQLite (${writer.driver}) at ${path}`,
       close: async () => {
         await read.destroy();
-        await write.destroy();
         // Kysely does not close a connection that it never used.
         reader.close();
+        foldLog(writer);
+        await write.destroy();
         writer.close();
       },
     };
@@ -123,6 +124,16 @@ export async function openDatabase(
 
 export const READ_CONNECTIONS = 7;
 export const WRITE_CONNECTIONS = 3;
+
+/**
+ * Moves the log into the database file, so that a copy of this one file is complete. If another process uses the
+ * database, the log stays with it.
+ */
+function foldLog(writer: SqliteHandle): void {
+  try {
+    writer.prepare('pragma wal_checkpoint(truncate)').all([]);
+  } catch {}
+}
 
 /** @throws DatabaseError if this process may not write to the file or its folder. Every later write would be a 503. */
 function assertWritable(path: string): void {

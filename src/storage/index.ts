@@ -18,7 +18,7 @@ export {
   type SqliteDatabase,
 } from './database.ts';
 export { DatabaseError } from './database-error.ts';
-export { isSchemaCurrent, migrate, type SchemaState, schemaState } from './migrate.ts';
+export { isSchemaCurrent, migrate, migrateAsFarAs, type SchemaState, schemaState } from './migrate.ts';
 export type { PostgresClient } from './postgres-pool.ts';
 export { prepared } from './prepared.ts';
 export type { AnomalyRow, BudgetRow, CostRow, WebhookDeliveryRow, WebhookRow } from './tables/activity.ts';
@@ -36,5 +36,5 @@ export type {
   TenantRow,
   UserRow,
 } from './tables/people.ts';
-export type { Tables } from './tables.ts';
+export { TABLE_NAMES, type Tables } from './tables.ts';
 export { isUnavailable } from './unavailable.ts';

@@ -20,6 +20,8 @@ export interface SchemaState {
   /** Migrations applied to the database. */
   applied: number;
   pending: string[];
+  /** Migrations applied to the database, in order. */
+  migrations: string[];
   /** Why this version cannot use the database, and the way out. */
   refusal: string | undefined;
 }
@@ -32,6 +34,7 @@ export async function schemaState(database: Database, db: Db = database.read): P
     known: known.length,
     applied: known.length - pending.length,
     pending,
+    migrations: [...applied].sort(),
     refusal: refusalOf(database, applied),
   };
 }
@@ -55,15 +58,28 @@ function refusalOf({ description }: Database, applied: ReadonlySet<string>): str
  * Brings the schema up to date, all pending migrations in one transaction. Several instances may do so at once.
  * @throws DatabaseError if another version of Legate made this database and this one cannot use it.
  */
-export async function migrate(database: Database): Promise<SchemaState> {
+export const migrate = (database: Database): Promise<SchemaState> => apply(database, Object.keys(MIGRATIONS));
+
+/**
+ * Creates the schema that exactly these migrations make, in an empty database. Returns false, and does nothing, if this
+ * version does not have them all, or has others between them.
+ */
+export async function migrateAsFarAs(database: Database, names: readonly string[]): Promise<boolean> {
+  const first = Object.keys(MIGRATIONS).slice(0, names.length);
+  if (names.length === 0 || first.join() !== [...names].sort().join()) return false;
+  await apply(database, first);
+  return true;
+}
+
+async function apply(database: Database, names: readonly string[]): Promise<SchemaState> {
   const before = await stateBeforeStart(database);
   if (before.refusal !== undefined) throw new DatabaseError(before.refusal);
-  if (before.pending.length === 0) return before;
+  if (!before.pending.some((name) => names.includes(name))) return before;
   return exclusively(database, async (db) => {
     const table = sql.table(`${database.prefix}migrations`);
     await sql`create table if not exists ${table} (name text primary key, timestamp text not null)`.execute(db);
     const { pending } = await schemaState(database, db);
-    for (const name of pending) {
+    for (const name of pending.filter((one) => names.includes(one))) {
       await (MIGRATIONS[name] as (typeof MIGRATIONS)[string])(database).up(db as unknown as Kysely<unknown>);
       await sql`insert into ${table} (name, timestamp) values (${name}, ${new Date().toISOString()})`.execute(db);
     }

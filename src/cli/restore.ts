@@ -1,0 +1,54 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createFolder, FolderError, secretsPath } from '../kernel/data-folder.ts';
+import { BackupError, readManifest, restoreBackup } from '../operations/backup/index.ts';
+import { openDatabase } from '../storage/index.ts';
+import { type Command, EXIT_USAGE, UsageError } from './command.ts';
+import { databaseUrlOf, readSettings } from './settings.ts';
+
+/** `legate restore <folder>`: fills an empty database from a backup. */
+export const command: Command<{ folder?: string }> = {
+  argument: { name: 'folder', meaning: 'the folder of the backup' },
+  notes:
+    'Stop the service first. LEGATE_DATABASE_URL and LEGATE_DATA_DIR say where to restore; SQLite and PostgreSQL\n' +
+    'take backups of either.',
+  run: async ({ folder }) => {
+    if (folder === undefined) throw new UsageError('legate restore needs the folder of a backup.', EXIT_USAGE);
+    const dir = resolve(folder);
+    try {
+      const { secrets: saved } = readManifest(dir);
+      const settings = readSettings();
+      const { dataDir } = settings.values;
+      const secrets = secretsPath(dataDir);
+      if (saved && existsSync(secrets) && !readFileSync(secrets).equals(readFileSync(resolve(dir, saved.file))))
+        throw new BackupError(
+          `${secrets} has other keys than the backup. Move it away to use those of the backup, or name another ` +
+            'LEGATE_DATA_DIR.',
+        );
+      createFolder(dataDir, { parents: true });
+      const database = await openDatabase(databaseUrlOf(settings), { serviceName: settings.values.service.name });
+      try {
+        const restored = await restoreBackup(database, dir);
+        const { tables, ledger, version, createdAt } = restored.manifest;
+        if (restored.secrets && !existsSync(secrets))
+          writeFileSync(secrets, restored.secrets, { mode: 0o600, flag: 'wx', flush: true });
+        const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+        process.stdout.write(
+          `${database.description}\n` +
+            `restored ${rows} rows of ${tables.length} tables, up to entry ${ledger.seq} of the ledger, ` +
+            `from the backup of ${createdAt} (Legate ${version})\n`,
+        );
+        if (!existsSync(secrets))
+          process.stdout.write(
+            `The backup has no keys. Copy secrets.json of the earlier service to ${secrets} before you start,\n` +
+              'or second factors, webhook secrets and signed tokens cannot be used.\n',
+          );
+      } finally {
+        await database.close();
+      }
+    } catch (error) {
+      if (error instanceof BackupError || error instanceof FolderError) throw new UsageError(error.message);
+      throw error;
+    }
+  },
+};

@@ -1,0 +1,160 @@
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  createTestService,
+  dialect,
+  newTestDatabase,
+  type TestAgent,
+  type TestService,
+  type TestUser,
+} from '../../../test/support/service.ts';
+import { type Database, openDatabase } from '../../storage/index.ts';
+import { BackupError, restoreBackup, writeBackup } from './index.ts';
+
+interface Place {
+  readonly url: string;
+  readonly name: string;
+}
+
+async function on<T>({ url, name }: Place, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await openDatabase(url, { serviceName: name });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** An empty SQLite file, on whichever database the suite runs. */
+async function sqlitePlace(): Promise<Place> {
+  const { dir } = await newTestDatabase({ url: '', name: '' });
+  return { url: `sqlite:${join(dir, 'other.db')}`, name: 'legate' };
+}
+
+const open = (database: Place, { clock }: TestService): Promise<TestService> =>
+  createTestService({ sameDatabaseAs: { database, clock } as unknown as TestService });
+
+let t: TestService;
+let owner: TestUser;
+let agent: TestAgent;
+let dir: string;
+let answered: string[];
+
+beforeAll(async () => {
+  t = await createTestService({ lasting: true });
+  owner = await t.user();
+  agent = await t.agent(owner, {
+    permissions: [
+      { resource: 'file:*', actions: ['read'], constraints: { maxCallsPerHour: 30 } },
+      { resource: 'load:*', actions: ['read'] },
+    ],
+  });
+  const ask = async (resource: string) => (await t.authorize(agent, { action: 'read', resource })).body;
+  answered = [];
+  for (let i = 0; i < 20; i++) answered.push((await ask(`file:${i} "\u2028 ß`)).auditId);
+  dir = join((await newTestDatabase({ url: '', name: '' }, [])).dir, 'backup');
+  // Decisions go on while the backup is made.
+  let busy = true;
+  const load = (async () => {
+    while (busy) await ask('load:x');
+  })();
+  await on(t.database, (database) => writeBackup(database, dir));
+  busy = false;
+  await load;
+});
+
+describe('a backup', () => {
+  const targets: [string, () => Promise<Place>][] = [
+    [`the same kind of database (${dialect})`, () => newTestDatabase()],
+    ['SQLite', sqlitePlace],
+  ];
+
+  it.each(targets)(
+    'is restored into %s: the ledger whole, tokens valid, counters and rights kept',
+    async (_, place) => {
+      const target = await place();
+      const { manifest } = await on(target, (database) => restoreBackup(database, dir));
+      expect(manifest.ledger.seq).toBeGreaterThanOrEqual(answered.length);
+      const restored = await open(target, t);
+      for (const id of answered) expect((await restored.call('GET', `/audit/${id}`, { as: owner })).status).toBe(200);
+      expect((await restored.authorize(agent, { action: 'read', resource: 'file:new' })).body).toMatchObject({
+        allowed: true,
+      });
+      expect((await restored.authorize(agent, { action: 'write', resource: 'file:new' })).body).toMatchObject({
+        allowed: false,
+      });
+      // The cap of the hour was partly used before.
+      let allowed = 1;
+      while ((await restored.authorize(agent, { action: 'read', resource: 'file:x' })).body.allowed) allowed++;
+      expect(answered.length + allowed).toBe(30);
+    },
+  );
+
+  it('goes from SQLite back into the database of this run', async () => {
+    const [between, target] = [await sqlitePlace(), await newTestDatabase()];
+    await on(between, (database) => restoreBackup(database, dir));
+    const second = `${dir}-2`;
+    const [first, again] = [
+      await on(between, (database) => writeBackup(database, second)),
+      (await on(target, (database) => restoreBackup(database, second))).manifest,
+    ];
+    expect(first.tables.map(({ name, rows }) => [name, rows])).toEqual(
+      again.tables.map(({ name, rows }) => [name, rows]),
+    );
+    expect(again.ledger).toEqual(first.ledger);
+  });
+
+  it('is refused in a database that has data, which stays as it is', async () => {
+    const other = await createTestService();
+    const someone = await other.user();
+    await expect(on(other.database, (database) => restoreBackup(database, dir))).rejects.toThrow('already has data');
+    expect((await other.call('GET', '/agents', { as: someone })).status).toBe(200);
+  });
+
+  it('is not written into a folder that holds something', async () => {
+    await expect(on(t.database, (database) => writeBackup(database, dir))).rejects.toThrow('is not empty');
+  });
+
+  const damage: [string, (dir: string) => void][] = [
+    [
+      'a byte that differs',
+      (copy) => {
+        const file = join(copy, 'stream_events.ndjson.gz');
+        const bytes = readFileSync(file);
+        bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+        writeFileSync(file, bytes);
+      },
+    ],
+    ['a file that is cut', (copy) => truncateSync(join(copy, 'agents.ndjson.gz'), 20)],
+    ['a file that is missing', (copy) => rmSync(join(copy, 'head.ndjson.gz'))],
+    ['no manifest', (copy) => rmSync(join(copy, 'manifest.json'))],
+    [
+      'a manifest that was edited',
+      (copy) => {
+        const file = join(copy, 'manifest.json');
+        writeFileSync(file, readFileSync(file, 'utf8').replace('"format": 1', '"format": 2'));
+      },
+    ],
+  ];
+  it.each(damage)('is refused with %s, and nothing is written', async (_, harm) => {
+    const copy = `${dir}-${Math.random()}`;
+    cpSync(dir, copy, { recursive: true });
+    harm(copy);
+    const target = await newTestDatabase();
+    await on(target, async (database) => {
+      await expect(restoreBackup(database, copy)).rejects.toThrow(BackupError);
+      await expect(database.read.selectFrom('users').selectAll().execute()).rejects.toThrow();
+    });
+  });
+
+  it('holds no secret in the clear', () => {
+    expect(readdirSync(dir)).not.toContain('secrets.json');
+    for (const file of readdirSync(dir)) {
+      const content = readFileSync(join(dir, file));
+      const text = (file.endsWith('.gz') ? gunzipSync(content) : content).toString();
+      for (const { token } of [agent, owner]) expect(text).not.toContain(token);
+    }
+  });
+});

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { type Database, migrate, migrateAsFarAs, schemaState } from '../../storage/index.ts';
+import { BackupError } from './backup-error.ts';
+import { type Manifest, readManifest, sha256 } from './manifest.ts';
+import { openRestore, type Restore } from './restore-target.ts';
+import type { Value } from './snapshot.ts';
+import { columnsOf, REBUILT_PROJECTIONS, SAVED_TABLES } from './tables.ts';
+
+/** Rows written with one call. */
+const BATCH = 500;
+
+export interface RestoredBackup {
+  readonly manifest: Manifest;
+  /** Content of the key file, if the backup has it. */
+  readonly secrets: Buffer | undefined;
+}
+
+/**
+ * Checks the whole backup and then fills an empty database with it, in one transaction. Brings the schema up to date
+ * afterwards.
+ *
+ * @throws BackupError if the backup is damaged or incomplete, or the database is not empty. Nothing is written then.
+ */
+export async function restoreBackup(
+  database: Database,
+  dir: string,
+  { onTable }: { onTable?: (name: string, rows: number) => void } = {},
+): Promise<RestoredBackup> {
+  const backup = await checkBackup(dir);
+  const { manifest } = backup;
+  await prepareSchema(database, manifest);
+  const columns = await columnsOf(database);
+  for (const { name, columns: saved } of manifest.tables)
+    if (saved.some((column) => !columns.get(name)?.includes(column)))
+      throw new BackupError(`The backup has columns of ${name} that this version of Legate does not know.`);
+  const restore = await openRestore(database);
+  try {
+    for (const table of manifest.tables) {
+      await restore.empty(table.name);
+      await fill(restore, dir, table);
+      onTable?.(table.name, table.rows);
+    }
+    await assertLedgerWhole(restore, manifest);
+    await restore.commit();
+  } catch (error) {
+    await restore.rollback();
+    throw error;
+  }
+  await migrate(database);
+  return backup;
+}
+
+/** Reads every file of a backup and compares it with the manifest. */
+async function checkBackup(dir: string): Promise<RestoredBackup> {
+  const manifest = readManifest(dir);
+  const missing = SAVED_TABLES.filter((name) => name === 'stream_events' || name === 'head').filter(
+    (name) => !manifest.tables.some((table) => table.name === name),
+  );
+  if (missing.length > 0) throw new BackupError(`The backup has no table ${missing[0]}. Use another backup.`);
+  for (const { file, sha256: expected } of manifest.tables) {
+    const hash = createHash('sha256');
+    const path = join(dir, file);
+    await pipeline(createReadStream(path), hash).catch((error: NodeJS.ErrnoException) => {
+      throw new BackupError(`${path} cannot be read (${error.code}). Use another backup.`);
+    });
+    if (hash.digest('hex') !== expected) throw new BackupError(`${path} is damaged. Use another backup.`);
+  }
+  if (manifest.secrets === null) return { manifest, secrets: undefined };
+  const path = join(dir, manifest.secrets.file);
+  let secrets: Buffer | undefined;
+  try {
+    secrets = readFileSync(path);
+  } catch {}
+  if (!secrets || sha256(secrets) !== manifest.secrets.sha256)
+    throw new BackupError(`${path} is missing or damaged. Use another backup.`);
+  return { manifest, secrets };
+}
+
+/** Creates the schema that the backup was made of. An existing one must be the same, and without data. */
+async function prepareSchema(database: Database, manifest: Manifest): Promise<void> {
+  const state = await schemaState(database);
+  if (state.migrations.length === 0) {
+    if (!(await migrateAsFarAs(database, manifest.migrations)))
+      throw new BackupError(
+        `The backup was made by Legate ${manifest.version}, whose schema this version does not know. ` +
+          'Restore it with that version or a later one.',
+      );
+    return;
+  }
+  for (const name of ['users', 'agents', 'stream_events'] as const) {
+    const row = await database.read.selectFrom(name).selectAll().limit(1).executeTakeFirst();
+    if (row) throw new BackupError(`${database.description} already has data. Restore into an empty database.`);
+  }
+  if (state.migrations.join() !== [...manifest.migrations].sort().join())
+    throw new BackupError(
+      `${database.description} has the schema of another version than the backup. Restore into an empty database.`,
+    );
+}
+
+async function fill(restore: Restore, dir: string, table: Manifest['tables'][number]): Promise<void> {
+  const { name, columns } = table;
+  const text = createReadStream(join(dir, table.file)).pipe(createGunzip());
+  const skipped = name === 'projections' ? columns.indexOf('name') : -1;
+  let batch: Value[][] = [];
+  let rows = 0;
+  for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
+    rows++;
+    const row = fromLine(line, columns.length);
+    if (skipped >= 0 && REBUILT_PROJECTIONS.includes(String(row[skipped]))) continue;
+    batch.push(row);
+    if (batch.length < BATCH) continue;
+    await restore.insert(name, columns, batch);
+    batch = [];
+  }
+  if (batch.length > 0) await restore.insert(name, columns, batch);
+  if (rows !== table.rows) throw new BackupError(`${table.file} has ${rows} rows instead of ${table.rows}.`);
+}
+
+function fromLine(line: string, length: number): Value[] {
+  const row = JSON.parse(line) as (string | number | null | { base64: string })[];
+  if (!Array.isArray(row) || row.length !== length) throw new BackupError('The backup has a row of another length.');
+  return row.map((value) =>
+    value !== null && typeof value === 'object' ? Buffer.from(value.base64, 'base64') : value,
+  );
+}
+
+/** The ledger has no gaps except where old events were deleted by retention. */
+async function assertLedgerWhole(restore: Restore, { ledger }: Manifest): Promise<void> {
+  const { seq, rows, last } = await restore.ledger(ledger.keptWholeAfter);
+  if (seq !== ledger.seq || (rows > 0 && last !== seq) || rows !== Math.max(0, seq - ledger.keptWholeAfter))
+    throw new BackupError(
+      `The ledger of the backup is not whole: its end is ${seq}, and ${rows} entries follow ${ledger.keptWholeAfter}.`,
+    );
+}

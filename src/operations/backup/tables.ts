@@ -1,0 +1,37 @@
+import { type Database, TABLE_NAMES } from '../../storage/index.ts';
+import type { Manifest } from './manifest.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** Made anew from the ledger, in a form that depends on the database, by the projections of these names. */
+const REBUILT_TABLES: readonly string[] = ['event_postings'];
+export const REBUILT_PROJECTIONS: readonly string[] = ['postings'];
+
+export const SAVED_TABLES: readonly string[] = TABLE_NAMES.filter((name) => !REBUILT_TABLES.includes(name));
+
+/** The columns of each table of this installation, by name without prefix. */
+export async function columnsOf(database: Database): Promise<Map<string, string[]>> {
+  const tables = await database.read.introspection.getTables();
+  return new Map(
+    tables
+      .filter(({ name }) => name.startsWith(database.prefix))
+      .map(({ name, columns }) => [name.slice(database.prefix.length), columns.map((column) => column.name)]),
+  );
+}
+
+/** Name of the projection that holds the sequence up to which events other than audit entries are deleted. */
+const RETENTION = 'events/retention';
+
+export async function ledgerEnd(
+  snapshot: Snapshot,
+  columns: ReadonlyMap<string, readonly string[]>,
+): Promise<Manifest['ledger']> {
+  const values = async (table: string, wanted: readonly string[]): Promise<unknown[][]> => {
+    const all: unknown[][] = [];
+    if (columns.has(table)) for await (const chunk of snapshot.rows(table, wanted)) all.push(...chunk);
+    return all;
+  };
+  const [head] = await values('head', ['seq']);
+  const projections = await values('projections', ['name', 'upto']);
+  const upto = projections.find(([name]) => name === RETENTION)?.[1];
+  return { seq: Number(head?.[0] ?? 0), keptWholeAfter: Number(upto ?? 0) };
+}

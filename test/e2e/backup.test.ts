@@ -1,0 +1,105 @@
+import { copyFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { legate, scratchFolder, serve } from '../support/cli.ts';
+import type { Json } from '../support/service.ts';
+
+const headers = (token: string) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
+const send = async (
+  url: string,
+  path: string,
+  token: string,
+  body?: object,
+): Promise<{ status: number; body: Json }> => {
+  const answer = await fetch(`${url}${path}`, {
+    method: body ? 'POST' : 'GET',
+    headers: headers(token),
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  return { status: answer.status, body: await answer.json() };
+};
+
+async function withAgent(url: string, cwd: string): Promise<{ token: string; agentId: string; agentToken: string }> {
+  const token = (await legate(['developer-token'], { cwd })).stdout.trim();
+  const me = await send(url, '/auth/session', token);
+  const { body } = await send(url, '/agents', token, {
+    ownerId: me.body.user.id,
+    name: 'reader',
+    type: 'service',
+    permissions: [{ resource: 'file:*', actions: ['read'] }],
+  });
+  return { token, agentId: body.id, agentToken: body.token };
+}
+
+describe('legate backup and restore', () => {
+  it('saves a running service under load and restores it elsewhere, with its keys', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    const { agentId, agentToken, token } = await withAgent(running.url, cwd);
+    const decide = (url: string) =>
+      send(url, '/authorize', agentToken, { agentId, action: 'read', resource: 'file:a' });
+    const { body: first } = await decide(running.url);
+    expect(first).toMatchObject({ allowed: true });
+    let busy = true;
+    const load = (async () => {
+      while (busy) expect((await decide(running.url)).status).toBe(200);
+    })();
+    const saved = await legate(['backup', 'saved', '--with-secrets'], { cwd });
+    busy = false;
+    await load;
+    expect([saved.code, saved.stderr]).toEqual([0, '']);
+    expect(saved.stdout).toMatch(/saved \d+ rows of \d+ tables, up to entry \d+ of the ledger/);
+    const folder = join(cwd, 'saved');
+    for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0);
+    await running.stop();
+
+    const elsewhere = scratchFolder();
+    const restored = await legate(['restore', folder], { cwd: elsewhere });
+    expect([restored.code, restored.stderr]).toEqual([0, '']);
+    const second = await serve({ cwd: elsewhere });
+    expect((await decide(second.url)).body).toMatchObject({ allowed: true });
+    expect((await send(second.url, `/audit/${first.auditId}`, token)).status).toBe(200);
+    await second.stop();
+
+    const again = await legate(['restore', folder], { cwd: elsewhere });
+    expect([again.code, again.stdout]).toEqual([1, '']);
+    expect(again.stderr).toContain('already has data');
+  });
+
+  it('refuses a folder that is no backup, another installation’s keys, and commands without a folder', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    await running.stop();
+    expect((await legate(['backup', 'saved', '--with-secrets'], { cwd })).code).toBe(0);
+    expect((await legate(['backup', 'saved'], { cwd })).stderr).toContain('is not empty');
+    expect((await legate(['backup'], { cwd })).code).toBe(64);
+    expect((await legate(['restore'], { cwd })).code).toBe(64);
+    expect((await legate(['restore', '.'], { cwd })).stderr).toContain('manifest.json cannot be read');
+    const other = scratchFolder();
+    const { stop } = await serve({ cwd: other });
+    await stop();
+    const refused = await legate(['restore', join(cwd, 'saved')], { cwd: other });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('has other keys than the backup');
+    const empty = scratchFolder();
+    const none = await legate(['backup', 'saved'], { cwd: empty });
+    expect([none.code, readdirSync(empty)]).toEqual([1, []]);
+  });
+
+  it('is not needed for a stopped service: its legate.db alone is complete', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    const { agentId, agentToken } = await withAgent(running.url, cwd);
+    const question = { agentId, action: 'read', resource: 'file:a' };
+    await send(running.url, '/authorize', agentToken, question);
+    await running.stop();
+    expect(statSync(join(cwd, '.legate/legate.db-wal'), { throwIfNoEntry: false })?.size ?? 0).toBe(0);
+    const elsewhere = scratchFolder();
+    mkdirSync(join(elsewhere, '.legate'), { mode: 0o700 });
+    for (const file of ['legate.db', 'secrets.json'])
+      copyFileSync(join(cwd, '.legate', file), join(elsewhere, '.legate', file));
+    const second = await serve({ cwd: elsewhere });
+    expect((await send(second.url, '/authorize', agentToken, question)).body).toMatchObject({ allowed: true });
+    await second.stop();
+  });
+});
