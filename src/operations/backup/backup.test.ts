@@ -60,9 +60,12 @@ beforeAll(async () => {
   const load = (async () => {
     while (busy) await ask('load:x');
   })();
-  await on(t.database, (database) => writeBackup(database, dir));
-  busy = false;
-  await load;
+  try {
+    await on(t.database, (database) => writeBackup(database, dir));
+  } finally {
+    busy = false;
+    await load;
+  }
 });
 
 describe('a backup', () => {

@@ -1,4 +1,4 @@
-import type { Database, PostgresDatabase, SqliteDatabase } from '../../storage/index.ts';
+import type { Database, PostgresDatabase, SqliteDatabase, SqliteHandle } from '../../storage/index.ts';
 
 export type Value = string | number | null | Uint8Array;
 
@@ -16,6 +16,12 @@ export const openSnapshot = (database: Database): Promise<Snapshot> =>
 
 const quoted = (name: string): string => `"${name}"`;
 
+/** The columns of a table's primary key, or its rowid. */
+function keyOf(reader: SqliteHandle, table: string): string[] {
+  const key = reader.prepare('select name from pragma_table_info(?) where pk > 0 order by pk').raw([table]);
+  return key.length > 0 ? key.map(([name]) => String(name)) : ['rowid'];
+}
+
 /** A read transaction. In WAL mode it does not hold up the writer. */
 async function openSqliteSnapshot({ reader, prefix }: SqliteDatabase): Promise<Snapshot> {
   reader.exec('begin');
@@ -23,15 +29,18 @@ async function openSqliteSnapshot({ reader, prefix }: SqliteDatabase): Promise<S
   reader.prepare(`select seq from ${quoted(`${prefix}head`)}`).all([]);
   return {
     async *rows(table, columns) {
-      const select = reader.prepare(
-        `select rowid, ${columns.map(quoted).join(', ')} from ${quoted(prefix + table)} ` +
-          `where rowid > ? order by rowid limit ${CHUNK}`,
+      const key = keyOf(reader, prefix + table);
+      const names = [...key, ...columns].map(quoted).join(', ');
+      const order = key.map(quoted).join(', ');
+      const from = `select ${names} from ${quoted(prefix + table)}`;
+      const first = reader.prepare(`${from} order by ${order} limit ${CHUNK}`);
+      const next = reader.prepare(
+        `${from} where (${order}) > (${key.map(() => '?').join(', ')}) order by ${order} limit ${CHUNK}`,
       );
-      for (let after = Number.MIN_SAFE_INTEGER; ; ) {
-        const rows = select.raw([after]) as Value[][];
-        if (rows.length > 0) yield rows.map((row) => row.slice(1));
+      for (let rows = first.raw([]) as Value[][]; rows.length > 0; ) {
+        yield rows.map((row) => row.slice(key.length));
         if (rows.length < CHUNK) return;
-        after = rows.at(-1)?.[0] as number;
+        rows = next.raw(rows.at(-1)?.slice(0, key.length) ?? []) as Value[][];
       }
     },
     close: async () => reader.exec('rollback'),
