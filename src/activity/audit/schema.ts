@@ -51,6 +51,9 @@ export const ExplainedEntry = z
   .object({
     entry: AuditEntry,
     trace: DecisionTrace,
+    complete: z.boolean().meta({
+      description: 'false: not all agents above could be read, and chains through the others count as not held.',
+    }),
     policyChanged: z.boolean().meta({
       description:
         'The agent, or one above it in its chains, was changed since: the trace shows the policy as it is now.',

@@ -84,3 +84,28 @@ it('takes no connection for a credential that is refused', async () => {
   expect(stream?.seen[0]?.data.code).toBe('UNAUTHORIZED');
   expect(live(mine)).toBe(24);
 });
+
+it('a stream that is being opened while the service closes its streams ends too', async () => {
+  let entered = (): void => {};
+  let proceed = (): void => {};
+  const waits = new Promise<void>((resolve) => {
+    entered = resolve;
+  });
+  const gate = new Promise<void>((resolve) => {
+    proceed = resolve;
+  });
+  const one = await createTestService({
+    authenticate: async () => {
+      entered();
+      await gate;
+      return { userId: 'ext|a' };
+    },
+  });
+  const opening = openStream(one);
+  await waits;
+  one.legate.events.close();
+  proceed();
+  const stream = await opening;
+  await stream.end();
+  expect([stream.status, one.legate.events.connectionCount()]).toEqual([200, 0]);
+});

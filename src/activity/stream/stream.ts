@@ -96,8 +96,9 @@ async function connect(
       : undefined,
     onClose: () => slotsOf(platform).release(slot),
   });
-  // The credential may have ended while the stream was being opened.
+  // The credential may have ended while the stream was being opened, and the service may have begun to stop.
   slot.connection.revalidate();
+  if (slotsOf(platform).closed) slot.connection.close();
   return new Response(slot.connection.body, { status: 200, headers: HEADERS });
 }
 

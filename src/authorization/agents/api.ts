@@ -53,7 +53,7 @@ export function agentsApi(platform: Platform, actor: Actor): AgentsApi {
       return all;
     },
     get: (id) => getAgent(platform, caller, id),
-    permissions: (id) => getEffectivePermissions(platform, caller, id),
+    permissions: async (id) => (await getEffectivePermissions(platform, caller, id)).permissions,
     update: async (id, input) => updateAgent(platform, caller, id, parseWith(UpdateAgent, asOverHttp(input))),
     revoke: (id, reason) => revokeAgent(platform, caller, id, reason),
     rotate: (id) => rotateAgent(platform, caller, id),

@@ -1,8 +1,8 @@
 import type { Caller } from '../../access/caller.ts';
 import type { Platform } from '../../platform.ts';
-import { effectivePermissions, readChains } from '../permissions/index.ts';
+import { type EffectivePermissions, effectivePermissions, readChains } from '../permissions/index.ts';
 import { toAgent } from './agent.ts';
-import type { Agent, EffectivePermission } from './schema.ts';
+import type { Agent } from './schema.ts';
 import { getAgentRow } from './store.ts';
 
 /** 404 AGENT_NOT_FOUND if the caller may not see the agent. */
@@ -10,17 +10,16 @@ export async function getAgent(platform: Platform, caller: Caller, id: string): 
   return toAgent(await getAgentRow(platform.database.read, caller.visibility, id), platform.clock.now());
 }
 
-/** What the agent may do now and by which chain: nothing for a revoked or expired agent. 404 AGENT_NOT_FOUND. */
+/**
+ * Returns what the agent may do now and by which chain: nothing for a revoked or expired agent. `complete` is false if
+ * a bound was reached. 404 AGENT_NOT_FOUND.
+ */
 export async function getEffectivePermissions(
   platform: Platform,
   caller: Caller,
   id: string,
-): Promise<EffectivePermission[]> {
+): Promise<EffectivePermissions> {
   const db = platform.database.read;
   await getAgentRow(db, caller.visibility, id);
-  const agents = await readChains(db, id);
-  const agent = agents.get(id);
-  return agent
-    ? effectivePermissions(agent, platform.clock.now(), (source) => agents.get(source) as NonNullable<typeof agent>)
-    : [];
+  return effectivePermissions(await readChains(db, id), platform.clock.now());
 }

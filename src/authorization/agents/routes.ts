@@ -128,14 +128,16 @@ export const agentRoutes = [
     method: 'GET',
     path: '/agents/:id/permissions',
     summary: 'List what an agent may do now',
-    description: 'Empty for a revoked or expired agent.',
+    description:
+      'Empty for a revoked or expired agent. At most 10,000 permissions are listed and 1,000 agents of its chains are ' +
+      'read; the header `Legate-Complete` is `false` if the agent may hold more.',
     access: mayRead,
     params: idParams,
     responses: { 200: z.array(EffectivePermission) },
     errors: [AGENT_NOT_FOUND],
-    handle: async (call, platform) => ({
-      status: 200,
-      body: await getEffectivePermissions(platform, call, call.params.id),
-    }),
+    handle: async (call, platform) => {
+      const { permissions, complete } = await getEffectivePermissions(platform, call, call.params.id);
+      return { status: 200, body: permissions, headers: { 'legate-complete': String(complete) } };
+    },
   }),
 ];

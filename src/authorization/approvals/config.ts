@@ -13,4 +13,11 @@ export const approvalsConfig = {
     description:
       'Maximum number of calls of one agent that wait for approval. Further ones are refused without an approvalId.',
   }),
+  maxWaitingPerOwner: option.integer({
+    default: 1000,
+    min: 1,
+    description:
+      'Maximum number of calls of all agents of one owner that wait for approval. Further ones are refused without ' +
+      'an approvalId.',
+  }),
 } satisfies Section;

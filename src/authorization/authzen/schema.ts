@@ -99,7 +99,11 @@ export type Decision = z.output<typeof Decision>;
 export const Decisions = z.object({ evaluations: z.array(Decision) }).meta({ id: 'AuthZenDecisions' });
 
 const searchResponse = <T extends z.ZodType>(item: T) =>
-  z.object({ results: z.array(item), page: z.object({ next_token: z.string(), count: z.int() }) });
+  z.object({
+    results: z.array(item),
+    context: z.object({ complete: z.literal(false) }).optional(),
+    page: z.object({ next_token: z.string(), count: z.int() }),
+  });
 export const SubjectsFound = searchResponse(z.object({ type: z.string(), id: z.string() })).meta({
   id: 'AuthZenSubjects',
 });

@@ -17,11 +17,16 @@ import { type ActionSearch, DEFAULT_PAGE, type Evaluation, type ResourceSearch, 
 
 interface Found<T> {
   readonly results: T[];
+  /** Present if the search could not follow all chains of the agent. */
+  readonly context?: { readonly complete: false };
   readonly page: { readonly next_token: string; readonly count: number };
 }
 
 const unknownToken = (): LegateError =>
   validationFailed([{ path: 'page.token', message: 'is not a token that this service issued' }]);
+
+const withCompleteness = <T>(found: Found<T>, complete: boolean): Found<T> =>
+  complete ? found : { ...found, context: { complete } };
 
 const singlePage = <T>(results: T[]): Found<T> => ({ results, page: { next_token: '', count: results.length } });
 
@@ -71,12 +76,13 @@ export async function searchResources(
   if (!held) return singlePage([]);
   const named = new Set(
     [
-      ...held.map((p) => p.resource).filter((r) => !r.includes('*')),
+      ...held.permissions.map((p) => p.resource).filter((r) => !r.includes('*')),
       ...(await platform.knownResources(platform.database.read)),
     ].filter((r) => r.startsWith(prefix)),
   );
   const all = [...named].sort().map((resource) => ({ type: body.resource.type, id: resource.slice(prefix.length) }));
-  return page(platform, asker, all, body.page, (resource) => ({ ...body, resource }));
+  const found = await page(platform, asker, all, body.page, (resource) => ({ ...body, resource }));
+  return withCompleteness(found, held.complete);
 }
 
 /**
@@ -91,19 +97,16 @@ export async function searchActions(
   const held = await permissionsOf(platform, asker, body.subject);
   if (!held) return singlePage([]);
   const resource = `${body.resource.type}:${body.resource.id}`;
-  const names = new Set(held.filter((p) => patternMatches(p.resource, resource)).flatMap((p) => p.actions));
+  const names = new Set(held.permissions.filter((p) => patternMatches(p.resource, resource)).flatMap((p) => p.actions));
   const all = [...names].sort().map((name) => ({ name }));
-  return page(platform, asker, all, body.page, (action) => ({ ...body, action }));
+  const found = await page(platform, asker, all, body.page, (action) => ({ ...body, action }));
+  return withCompleteness(found, held.complete);
 }
 
 /** Returns the agent's effective permissions, or undefined if it is unknown or not visible to the caller. */
 async function permissionsOf(platform: Platform, asker: Asker, subject: Evaluation['subject']) {
   if (subject.type !== SUBJECT_TYPE || !(await isVisible(platform, asker, subject.id))) return undefined;
-  const agents = await readChains(platform.database.read, subject.id);
-  const agent = agents.get(subject.id);
-  return (
-    agent && effectivePermissions(agent, platform.clock.now(), (id) => agents.get(id) as NonNullable<typeof agent>)
-  );
+  return effectivePermissions(await readChains(platform.database.read, subject.id), platform.clock.now());
 }
 
 async function isVisible(platform: Platform, asker: Asker, agentId: string): Promise<boolean> {

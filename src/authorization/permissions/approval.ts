@@ -84,20 +84,24 @@ export function approvalStep(
   };
 }
 
-/** Number of an agent's calls that wait for a person. Decisions of a batch share and increment it. */
+/** Number of calls that wait for a person. Decisions of a batch share and increment it. */
 export interface WaitingCalls {
   count: number;
 }
 
-export async function readWaitingCalls(db: Db, agentId: string, now: number): Promise<WaitingCalls> {
-  const { count } = await db
+/** Counts the waiting calls of an agent or of all agents of an owner. */
+export async function readWaitingCalls(
+  db: Db,
+  of: { readonly agentId: string } | { readonly ownerId: string },
+  now: number,
+): Promise<WaitingCalls> {
+  let query = db
     .selectFrom('approvals')
     .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('agent_id', '=', agentId)
     .where('status', '=', 'pending')
-    .where('expires_at', '>', now)
-    .executeTakeFirstOrThrow();
-  return { count: Number(count) };
+    .where('expires_at', '>', now);
+  query = 'agentId' in of ? query.where('agent_id', '=', of.agentId) : query.where('user_id', '=', of.ownerId);
+  return { count: Number((await query.executeTakeFirstOrThrow()).count) };
 }
 
 /** Returns the newest valid approval of the call. */

@@ -3,6 +3,7 @@ import { type AgentLookup, CHAIN_START, ChainWalk } from './chains.ts';
 import type { CompiledAgent, Link } from './compile.ts';
 import { type MergedConstraints, mergeConstraints } from './merge-constraints.ts';
 import { intersectPatterns } from './pattern.ts';
+import type { Chains } from './policy.ts';
 import type { Permission, PermissionSource } from './schema.ts';
 
 /** A permission that an agent holds now, and the chain through which it holds it. */
@@ -22,13 +23,15 @@ const MAX_FOLLOWED = 2000;
 /** Most pairs of permissions that are compared on the way. */
 const MAX_STEPS = 1_000_000;
 
+export interface EffectivePermissions {
+  readonly permissions: EffectivePermission[];
+  /** False if a bound was reached: the agent may hold more. */
+  readonly complete: boolean;
+}
+
 /** Returns the agent's own permissions and the intersection of each chain's links. Empty if the agent is not active. */
-export function effectivePermissions(
-  agent: CompiledAgent,
-  now: number,
-  lookup: (id: string) => CompiledAgent,
-): EffectivePermission[] {
-  if (!isActive(agent, now)) return [];
+export function effectivePermissions({ agent, lookup, complete }: Chains, now: number): EffectivePermissions {
+  if (!agent || !isActive(agent, now)) return { permissions: [], complete: true };
   const out: EffectivePermission[] = [];
   const walk = new HoldingsWalk(now, { agent: lookup });
   for (const { resource, actions, asks, chain } of walk.at(agent, CHAIN_START.depth, CHAIN_START.maxDepth)) {
@@ -41,7 +44,7 @@ export function effectivePermissions(
       source: chain.length === 0 ? { type: 'own' } : { type: 'delegation', delegationIds: chain },
     });
   }
-  return out;
+  return { permissions: out, complete: complete && !walk.cut };
 }
 
 interface Held {
@@ -52,6 +55,9 @@ interface Held {
 }
 
 class HoldingsWalk extends ChainWalk<readonly Held[]> {
+  /** Whether a bound left something out. */
+  cut = false;
+
   constructor(now: number, agents: AgentLookup) {
     super(now, agents, MAX_STEPS);
   }
@@ -60,9 +66,12 @@ class HoldingsWalk extends ChainWalk<readonly Held[]> {
     const most = depth === 0 ? MAX_LISTED : MAX_FOLLOWED;
     const out: Held[] = [];
     for (const { permission, link } of agent.entries) {
+      if (out.length >= most) {
+        this.cut = true;
+        break;
+      }
       if (!link) out.push(ownHolding(permission));
       else this.#receive(permission, link, depth, maxDepth, out, most);
-      if (out.length >= most) break;
     }
     return out;
   }
@@ -72,7 +81,10 @@ class HoldingsWalk extends ChainWalk<readonly Held[]> {
     const held = this.through(link, depth, maxDepth);
     if (typeof held === 'string') return;
     for (const from of held) {
-      if (out.length >= most || !this.step()) return;
+      if (out.length >= most || !this.step()) {
+        this.cut = true;
+        return;
+      }
       const resource = intersectPatterns(permission.resource, from.resource);
       const actions = intersectActions(permission.actions, from.actions);
       if (resource === undefined || actions.length === 0) continue;

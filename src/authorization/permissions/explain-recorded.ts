@@ -10,6 +10,8 @@ export interface RecordedTrace {
   readonly trace: Trace;
   /** The agent, or an agent above it in its chains, changed after the decision. The trace shows the current policy. */
   readonly policyChanged: boolean;
+  /** False if not all agents above could be read: chains through the others count as not held. */
+  readonly complete: boolean;
 }
 
 /**
@@ -26,8 +28,7 @@ export async function explainRecorded(
     ? { ...recorded, ...(await waitingCall(db, approvalOfStep(recorded.resource ?? ''))) }
     : recorded;
   const agentId = row.agent_id ?? '';
-  const agents = await readChains(db, agentId);
-  const agent = agents.get(agentId);
+  const { agent, ids, lookup, complete } = await readChains(db, agentId);
   if (!agent) return undefined;
   const request = {
     action: row.action ?? '',
@@ -41,11 +42,10 @@ export async function explainRecorded(
   const state: DecisionState = {
     // The result is all that is known of the counters at that time.
     used: () => (row.result === 'rate_limited' ? Number.MAX_SAFE_INTEGER : 0),
-    agent: (id) => agents.get(id) as NonNullable<typeof agent>,
+    agent: lookup,
     approved: () => row.result === 'allowed',
   };
   const { entries, ...trace } = explain(agent, request, state, decide(agent, request, state));
-  const ids = [...agents.keys()];
   const changedAgent = await db
     .selectFrom('agents')
     .select('id')
@@ -63,6 +63,7 @@ export async function explainRecorded(
   return {
     trace: { ...trace, entries: entries.map(withoutUse) },
     policyChanged: changedAgent !== undefined || changedDelegation !== undefined,
+    complete,
   };
 }
 

@@ -79,6 +79,7 @@ describe('GET /audit/:id/explain', () => {
     expect(first.body).toEqual({
       entry: expect.objectContaining({ id: asked.auditId, reason: 'NO_PERMISSION' }),
       trace: asked.trace,
+      complete: true,
       policyChanged: false,
     });
     const limited = [await ask('list', 'mcp:x:list'), await ask('list', 'mcp:x:list')][1];

@@ -35,7 +35,8 @@ import { askedBy, decidedText, Observations } from './observations.ts';
 import { jsonOfIds, type Recorded, withGateResults } from './outcome.ts';
 import { type Asker, type AuthorizeAnswer, type AuthorizeInput, answerOf } from './question.ts';
 
-const waitingKey = (agentId: string): string => `waiting ${agentId}`;
+/** Key of the waiting calls of an agent or owner in what a batch shares. */
+const waitingKey = (id: string): string => `waiting ${id}`;
 
 const NO_PARAMETERS = '{}';
 const NO_RESULTS: readonly GateResult[] = [];
@@ -320,14 +321,18 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   async #loadApproval(context: BatchContext, db: Db): Promise<void> {
     const digest = this.#digest as string;
     if (!context.shared.has(digest)) context.shared.set(digest, await readApproval(db, digest, context.now));
-    const waiting = waitingKey(this.#agentId);
-    if (!context.shared.has(waiting))
-      context.shared.set(waiting, await readWaitingCalls(db, this.#agentId, context.now));
+    const ownerId = this.#platform.policy.peek(this.#agentId)?.ownerId ?? '';
+    for (const [id, of] of [
+      [this.#agentId, { agentId: this.#agentId }],
+      [ownerId, { ownerId }],
+    ] as const)
+      if (!context.shared.has(waitingKey(id)))
+        context.shared.set(waitingKey(id), await readWaitingCalls(db, of, context.now));
   }
 
   /**
-   * Reuses the pending approval of an identical call, or requests a new one. If the maximum number of the agent's calls
-   * is waiting already, requests none, and the refusal names no approval.
+   * Reuses the pending approval of an identical call, or requests a new one. If the maximum number of calls of the
+   * agent or its owner is waiting already, requests none, and the refusal names the limit instead of an approval.
    */
   #requestApproval(
     context: BatchContext,
@@ -338,9 +343,15 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     // The decision has already loaded the approval.
     const state = this.#approval(context) as ApprovalState;
     if (state.status === 'pending') return { answer: { ...answer, approvalId: state.id }, record };
-    const waiting = context.shared.get(waitingKey(agent.id)) as WaitingCalls;
-    if (waiting.count >= this.#platform.config.approvals.maxWaitingPerAgent) return { answer, record };
-    waiting.count++;
+    const { maxWaitingPerAgent, maxWaitingPerOwner } = this.#platform.config.approvals;
+    const ofAgent = context.shared.get(waitingKey(agent.id)) as WaitingCalls;
+    const ofOwner = context.shared.get(waitingKey(agent.ownerId)) as WaitingCalls;
+    if (ofAgent.count >= maxWaitingPerAgent)
+      return { answer: { ...answer, approvalLimit: { per: 'agent', limit: maxWaitingPerAgent } }, record };
+    if (ofOwner.count >= maxWaitingPerOwner)
+      return { answer: { ...answer, approvalLimit: { per: 'owner', limit: maxWaitingPerOwner } }, record };
+    ofAgent.count++;
+    ofOwner.count++;
     const row = newApproval(this.#digest as string, agent, record, context.now, this.#platform.config.approvals.ttl);
     state.id = row.id;
     state.status = 'pending';

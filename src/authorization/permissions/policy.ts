@@ -173,22 +173,48 @@ export class PolicyCache {
   }
 }
 
+/** Most agents, and most permission entries of them, that are read for one answer about chains. */
+const MAX_CHAIN_AGENTS = 1000;
+const MAX_CHAIN_ENTRIES = 50_000;
+/** Agents that are read at once, so that no more than these exceed the bounds. */
+const CHAIN_PAGE = 20;
+
+/** An agent and the agents above it in its chains. */
+export interface Chains {
+  /** Undefined if the agent does not exist. */
+  readonly agent: CompiledAgent | undefined;
+  /** The agents that were read. */
+  readonly ids: readonly string[];
+  /** An agent that was not read appears revoked, so its chains count as not held. */
+  readonly lookup: (id: string) => CompiledAgent;
+  /** False if there are more agents or entries than are read: the answer may lack what they pass on. */
+  readonly complete: boolean;
+}
+
 /**
- * Reads an agent and all agents above it in its chains as currently committed, for use outside a batch. Returns an
- * empty map if the agent does not exist.
+ * Reads an agent and the agents above it in its chains, nearest first, as currently committed, for use outside a
+ * batch. Reads at most 1,000 agents and about 50,000 entries.
  */
-export async function readChains(db: Db, agentId: string): Promise<Map<string, CompiledAgent>> {
+export async function readChains(db: Db, agentId: string): Promise<Chains> {
   const agents = new Map<string, CompiledAgent>();
-  let wave = [agentId];
-  while (wave.length > 0) {
-    const next = new Set<string>();
-    for (const agent of await readAgents(db, wave)) {
+  const waiting = new Set([agentId]);
+  let entries = 0;
+  while (waiting.size > 0 && agents.size < MAX_CHAIN_AGENTS && entries < MAX_CHAIN_ENTRIES) {
+    const ids = [...waiting].slice(0, Math.min(CHAIN_PAGE, MAX_CHAIN_AGENTS - agents.size));
+    for (const id of ids) waiting.delete(id);
+    for (const agent of await readAgents(db, ids)) {
       agents.set(agent.id, agent);
-      for (const id of agent.sources) next.add(id);
+      entries += agent.entries.length;
     }
-    wave = [...next].filter((id) => !agents.has(id));
+    for (const id of ids)
+      for (const source of agents.get(id)?.sources ?? []) if (!agents.has(source)) waiting.add(source);
   }
-  return agents;
+  return {
+    agent: agents.get(agentId),
+    ids: [...agents.keys()],
+    lookup: (id) => agents.get(id) ?? UNREAD,
+    complete: waiting.size === 0,
+  };
 }
 
 /**

@@ -29,6 +29,8 @@ export interface AuthorizeAnswer {
   readonly resetAt?: string;
   /** With APPROVAL_REQUIRED: the approval that a person has to decide on. */
   readonly approvalId?: string;
+  /** With APPROVAL_REQUIRED: the limit of waiting calls that is reached, so that no approval was requested. */
+  readonly approvalLimit?: { readonly per: 'agent' | 'owner'; readonly limit: number };
   readonly trace?: Trace;
 }
 

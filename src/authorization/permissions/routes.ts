@@ -101,9 +101,16 @@ export const AuthorizeDecision = z
     remaining: z.int().optional(),
     resetAt: z.string().optional().meta({ format: 'date-time' }),
     approvalId: z.string().optional().meta({
-      description:
-        'With APPROVAL_REQUIRED, unless as many calls of the agent wait as may (`approvals.maxWaitingPerAgent`).',
+      description: 'With APPROVAL_REQUIRED, unless approvalLimit is present.',
     }),
+    approvalLimit: z
+      .object({ per: z.enum(['agent', 'owner']), limit: z.int() })
+      .optional()
+      .meta({
+        description:
+          'With APPROVAL_REQUIRED: no approval was requested, because as many calls of the agent ' +
+          '(`approvals.maxWaitingPerAgent`) or of all agents of its owner (`approvals.maxWaitingPerOwner`) already wait.',
+      }),
     trace: DecisionTrace.optional(),
   })
   .meta({ id: 'AuthorizeDecision' });
