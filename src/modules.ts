@@ -2,6 +2,7 @@ import { anomalies } from './activity/anomalies/index.ts';
 import { audit } from './activity/audit/index.ts';
 import { costs } from './activity/costs/index.ts';
 import { dashboard } from './activity/dashboard/index.ts';
+import { names } from './activity/names/index.ts';
 import { events } from './activity/stream/index.ts';
 import { webhooks } from './activity/webhooks/index.ts';
 import { agents } from './authorization/agents/index.ts';
@@ -47,6 +48,7 @@ export const modules: readonly Module[] = [
   costs,
   anomalies,
   dashboard,
+  names,
   idempotency,
   system,
 ];

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { AgentActivity } from './access/agent-activity.ts';
 import type { Owners } from './access/owners.ts';
 import type { OwnResource, Principal } from './access/principal.ts';
 import type { PolicyCache } from './authorization/permissions/policy.ts';
@@ -64,6 +65,8 @@ export interface Platform {
     action: 'read' | 'write' | 'check',
   ) => Promise<boolean>;
   readonly owners: Owners;
+  /** What agents have done of late, up to date with the ledger. */
+  readonly agentActivity: () => Promise<AgentActivity>;
   /** Resources that modules know by name, such as the tools of registered MCP servers. */
   readonly knownResources: (db: Db) => Promise<string[]>;
   /** Name of the application that waits for a person on their way to an address of ours, as the modules know it. */

@@ -7,6 +7,7 @@ import { type AuthenticateHook, Authenticator } from './access/authenticate.ts';
 import { type AnomaliesApi, anomaliesApi } from './activity/anomalies/index.ts';
 import { type AuditApi, auditApi } from './activity/audit/index.ts';
 import { type BudgetsApi, budgetsApi, type CostsApi, costsApi } from './activity/costs/index.ts';
+import { ledgerCountsOf } from './activity/dashboard/index.ts';
 import { type EventsApi, eventsApi } from './activity/stream/index.ts';
 import { type WebhooksApi, webhooksApi } from './activity/webhooks/index.ts';
 import { type AgentsApi, agentsApi } from './authorization/agents/index.ts';
@@ -250,6 +251,7 @@ export async function createLegate(
       return agent !== undefined && mayUseOwnResource(agent, resource, action);
     },
     owners,
+    agentActivity: () => ledgerCountsOf(platform).activity(),
     knownResources: async (db) => (await Promise.all(modules.map((m) => m.knownResources?.(db) ?? []))).flat(),
     waitingFor: async (address) => {
       for (const module of modules) {

@@ -1,4 +1,4 @@
-type Times = 'expiresAt' | 'since' | 'until';
+type Times = 'expiresAt' | 'expiresBefore' | 'idleSince' | 'since' | 'until';
 
 /** Input of an endpoint called in process, where a time may be a Date. */
 export type InProcess<T> = { [K in keyof T]: K extends Times ? T[K] | Date : T[K] };

@@ -53,9 +53,13 @@ const isPaged = ({ query }: Route<Platform>): boolean => query instanceof z.ZodO
 const headersOf = (route: Route<Platform>, status: string): Json => {
   const headers = {
     ...(isPaged(route) ? LINK : {}),
+    ...(route.total ? TOTAL : {}),
     ...(route.versioned && status === '200' ? ETAG : {}),
   };
   return Object.keys(headers).length > 0 ? { headers } : {};
+};
+const TOTAL = {
+  'Legate-Total-Count': { description: 'Rows on all pages.', schema: { type: 'integer' } },
 };
 const ETAG = {
   ETag: {

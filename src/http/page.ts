@@ -39,6 +39,9 @@ export function cutPage<T extends { id: string }>(
   };
 }
 
+/** The number of rows on all pages of a list, as a header. */
+export const totalCount = (total: number): Record<string, string> => ({ 'legate-total-count': String(total) });
+
 /** Headers that lead to the next page: relative (RFC 8288, section 3.1), so that they hold at whatever address the client reached us. */
 export function nextPage(url: URL, cursor: string | undefined): { headers?: { link: string } } {
   if (cursor === undefined) return {};

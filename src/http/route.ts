@@ -80,6 +80,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
    * something may carry If-Match: its use case calls `call.assertUnchanged`.
    */
   readonly versioned?: boolean;
+  /** A list whose answer has the number of rows on all pages, in Legate-Total-Count. */
+  readonly total?: boolean;
   /** What a request that is not a GET changes; `any` by default, which auditors may not. Routes with access `enrolling` are `ownAccount`. */
   readonly effect?: Effect;
   /** How callers of a public route prove themselves to its handler; `none`: some need not. For the API description. */

@@ -3,12 +3,16 @@ import { type Database, type Db, onConnection, type PostgresDatabase } from './d
 import { DatabaseError } from './database-error.ts';
 import { baseline } from './migrations/0001-baseline/index.ts';
 import { search } from './migrations/0035-search.ts';
+import { agentSummaries } from './migrations/0040-agent-summaries.ts';
+import { decisionSlots } from './migrations/0041-decision-slots.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 
 /** Every migration in order. Never change one that has landed; add the next number. */
 const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0001-baseline': baseline,
   '0035-search': search,
+  '0040-agent-summaries': agentSummaries,
+  '0041-decision-slots': decisionSlots,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

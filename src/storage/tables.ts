@@ -21,6 +21,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'change_subjects',
   'versions',
   'agent_hours',
+  'agent_activity',
+  'decision_slots',
   'projections',
   'idempotency_keys',
   'agents',

@@ -983,6 +983,21 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: `/.well-known/oauth-protected-resource${await registeredPath(s)}` }),
     want: { everyone: 200 },
   },
+  // What the caller may not see is absent.
+  'GET /names': {
+    scope: 'agents:read',
+    target: ({ agent }) => ({ path: `/names?ids=${agent.id}` }),
+    want: {
+      owner: 200,
+      anotherUser: 200,
+      narrowed: 200,
+      agentItself: 200,
+      otherAgent: 200,
+      gatewayAgent: 200,
+      strangersAgent: 200,
+      admin: 200,
+    },
+  },
   'GET /dashboard/stats': {
     scope: 'audit:read',
     target: fixed('/dashboard/stats'),

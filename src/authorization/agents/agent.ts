@@ -1,5 +1,6 @@
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
+import { searchKey } from '../../kernel/search-words.ts';
 import type { AgentRow } from '../../storage/index.ts';
 import type { Permission } from '../permissions/index.ts';
 import { agentStatus } from './agent-state.ts';
@@ -7,6 +8,20 @@ import type { Agent } from './schema.ts';
 
 export const permissionsOf = (row: Pick<AgentRow, 'permissions'>): Permission[] =>
   JSON.parse(row.permissions) as Permission[];
+
+/** Columns that follow from the name of an agent. */
+export const nameColumns = (name: string) => ({ name, name_key: searchKey(name) });
+
+/** Columns that follow from the permissions of an agent. */
+export const permissionColumns = (permissions: readonly Permission[]) => ({
+  permissions: JSON.stringify(permissions),
+  permission_count: permissions.length,
+  unbounded: Number(permissions.some(isUnbounded)),
+});
+
+/** An entry for every resource or every action, without a constraint (contract 17.14). */
+const isUnbounded = ({ resource, actions, constraints }: Permission): boolean =>
+  Object.keys(constraints ?? {}).length === 0 && (resource === '*' || actions.includes('*'));
 
 /** Counts changes of policy on this service; a change of the agent shows in another column too. */
 const VOLATILE = ['policy_epoch'];

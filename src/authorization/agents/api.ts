@@ -6,12 +6,13 @@ import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { createAgent } from './create-agent.ts';
 import { getAgent, getEffectivePermissions } from './get-agent.ts';
-import { listAgents } from './list-agents.ts';
+import { type AgentPage, listAgentSummaries, listAgents } from './list-agents.ts';
 import { revokeAgent } from './revoke-agent.ts';
 import { rotateAgent } from './rotate-agent.ts';
 import {
   type Agent,
   AgentFilter,
+  type AgentSummary,
   type AgentWithToken,
   CreateAgent,
   type EffectivePermission,
@@ -26,7 +27,9 @@ import { updateAgent } from './update-agent.ts';
 export interface AgentsApi {
   create(input: InProcess<z.input<typeof CreateAgent>>): Promise<AgentWithToken>;
   /** All agents that match the filter, oldest first, without pages. */
-  list(filter?: z.input<typeof AgentFilter>): Promise<Agent[]>;
+  list(filter?: InProcess<z.input<typeof AgentFilter>>): Promise<Agent[]>;
+  /** The same agents without permissions and metadata, with what they have done of late. */
+  summaries(filter?: InProcess<z.input<typeof AgentFilter>>): Promise<AgentSummary[]>;
   get(id: string): Promise<Agent>;
   permissions(id: string): Promise<EffectivePermission[]>;
   update(id: string, input: InProcess<z.input<typeof UpdateAgent>>): Promise<Agent>;
@@ -37,20 +40,28 @@ export interface AgentsApi {
 
 const PAGE = 1000;
 
+async function everyPage<T>(read: (cursor: string | undefined) => Promise<AgentPage<T>>): Promise<T[]> {
+  const all: T[] = [];
+  let cursor: string | undefined;
+  do {
+    const { agents, next } = await read(cursor);
+    all.push(...agents);
+    cursor = next;
+  } while (cursor !== undefined);
+  return all;
+}
+
 export function agentsApi(platform: Platform, actor: Actor): AgentsApi {
   const caller = applicationCaller(actor);
   return {
     create: async (input) => createAgent(platform, caller, parseWith(CreateAgent, asOverHttp(input))),
     list: async (filter = {}) => {
-      const parsed = parseWith(AgentFilter, filter);
-      const all: Agent[] = [];
-      let cursor: string | undefined;
-      do {
-        const { agents, next } = await listAgents(platform, caller, parsed, { limit: PAGE, cursor });
-        all.push(...agents);
-        cursor = next;
-      } while (cursor !== undefined);
-      return all;
+      const parsed = parseWith(AgentFilter, asOverHttp(filter));
+      return everyPage((cursor) => listAgents(platform, caller, parsed, { limit: PAGE, cursor }));
+    },
+    summaries: async (filter = {}) => {
+      const parsed = parseWith(AgentFilter, asOverHttp(filter));
+      return everyPage((cursor) => listAgentSummaries(platform, caller, parsed, { limit: PAGE, cursor }));
     },
     get: (id) => getAgent(platform, caller, id),
     permissions: async (id) => (await getEffectivePermissions(platform, caller, id)).permissions,

@@ -6,7 +6,7 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 import { assertPolicyWeight } from '../permissions/policy-weight.ts';
-import { toAgent } from './agent.ts';
+import { nameColumns, permissionColumns, toAgent } from './agent.ts';
 import { AgentErrors } from './errors.ts';
 import { type Maker, makerOf, NOBODY } from './maker.ts';
 import { assertMayGrant } from './narrowed.ts';
@@ -59,12 +59,12 @@ async function insert(
     id: newId('agent', now),
     owner_id: input.ownerId,
     tenant_id: tenantId,
-    name: input.name,
+    ...nameColumns(input.name),
     type: input.type,
     token_hash: secretHash(token),
     revoked_at: null,
     expires_at: expiresAt,
-    permissions: JSON.stringify(input.permissions),
+    ...permissionColumns(input.permissions),
     metadata: JSON.stringify(input.metadata ?? {}),
     created_at: now,
     updated_at: now,

@@ -15,6 +15,7 @@ import { AgentErrors } from './errors.ts';
 import { endAgentTokens } from './rotate-agent.ts';
 import { agentRoutes } from './routes.ts';
 
+export { permissionColumns } from './agent.ts';
 export { agentStatus, agentsOfStatus, isActive } from './agent-state.ts';
 export { type AgentsApi, agentsApi } from './api.ts';
 export { insertAgent } from './create-agent.ts';

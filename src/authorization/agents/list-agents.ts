@@ -1,32 +1,188 @@
+import type { Activity, AgentActivity } from '../../access/agent-activity.ts';
 import type { Caller } from '../../access/caller.ts';
 import { afterCursor, cutPage } from '../../http/page.ts';
+import { isoTime } from '../../kernel/clock.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
+import type { AgentRow } from '../../storage/index.ts';
 import { toAgent } from './agent.ts';
-import { type Agent, type AgentFilter, isAgentId } from './schema.ts';
-import { findAgents } from './store.ts';
+import { agentStatus } from './agent-state.ts';
+import { type Agent, type AgentFilter, type AgentSummary, isAgentId } from './schema.ts';
+import { cursorOf, isDescending, keyOf, type Position, positionOf, type Sort } from './sort.ts';
+import {
+  countAgents,
+  findAgentIds,
+  findAgents,
+  findAgentsById,
+  findAgentsByName,
+  type ListedAgent,
+  SUMMARY_COLUMNS,
+} from './store.ts';
 
-export interface AgentPage {
-  readonly agents: Agent[];
+const DEFAULT_SORT: Sort = 'createdAt';
+
+export interface AgentPage<T = Agent> {
+  readonly agents: T[];
   /** Cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
+  /** Agents that match, on all pages. */
+  readonly total: number;
 }
 
-/** Agents within the caller's reach, oldest first. 400 VALIDATION_FAILED for a foreign cursor. */
+interface Page {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+type Columns = readonly (keyof AgentRow)[] | undefined;
+
+interface Rows {
+  readonly rows: ListedAgent[];
+  readonly next: string | undefined;
+  readonly total: number;
+}
+
+/** Agents within the caller's reach, oldest first unless `sort` says otherwise. 400 VALIDATION_FAILED for a foreign cursor. */
 export async function listAgents(
   platform: Platform,
   caller: Caller,
   filter: AgentFilter,
-  page: { limit: number; cursor?: string | undefined },
+  page: Page,
 ): Promise<AgentPage> {
+  const { rows, next, total } = await find(platform, caller, filter, page, undefined);
   const now = platform.clock.now();
-  const after = afterCursor(page.cursor);
+  return { agents: rows.map((row) => toAgent(row as AgentRow, now)), next, total };
+}
+
+/** The same agents as {@link listAgents} without permissions and metadata, with what they have done of late. */
+export async function listAgentSummaries(
+  platform: Platform,
+  caller: Caller,
+  filter: AgentFilter,
+  page: Page,
+): Promise<AgentPage<AgentSummary>> {
+  const { rows, next, total } = await find(platform, caller, filter, page, SUMMARY_COLUMNS);
+  const activity = await platform.agentActivity();
+  const now = platform.clock.now();
+  return { agents: rows.map((row) => toSummary(row, activity(row.id), now)), next, total };
+}
+
+const toSummary = (row: ListedAgent, activity: Activity, now: number): AgentSummary => ({
+  id: row.id,
+  ownerId: row.owner_id,
+  name: row.name,
+  type: row.type,
+  status: agentStatus(row, now),
+  expiresAt: row.expires_at === null ? null : isoTime(row.expires_at),
+  createdAt: isoTime(row.created_at),
+  updatedAt: isoTime(row.updated_at),
+  createdBy: row.created_by,
+  permissionCount: row.permission_count,
+  unbounded: row.unbounded === 1,
+  calls: activity.calls,
+  refused: activity.refused,
+  lastDecisionAt: activity.lastDecisionAt === null ? null : isoTime(activity.lastDecisionAt),
+});
+
+async function find(
+  platform: Platform,
+  { visibility }: Caller,
+  { sort = DEFAULT_SORT, ...filter }: AgentFilter,
+  page: Page,
+  columns: Columns,
+): Promise<Rows> {
+  const { database, clock } = platform;
+  const db = database.read;
+  const now = clock.now();
+  const key = keyOf(sort);
+  if (filter.idleSince !== undefined || !(key === 'name' || key === 'createdAt'))
+    return findByActivity(
+      platform,
+      await findAgentIds(database, visibility, filter, now),
+      { sort, ...filter },
+      page,
+      columns,
+    );
+  const limit = page.limit + 1;
+  const descending = isDescending(sort);
+  const total = countAgents(db, visibility, filter, now);
+  if (key === 'name') {
+    const after = positionOf(sort, page.cursor);
+    const rows = await findAgentsByName(db, visibility, { filter, after, limit, descending }, now, columns);
+    return { ...cut(rows, page.limit, sort, (row) => ({ value: row.name_key, id: row.id })), total: await total };
+  }
+  // The order of old: its cursor is the id alone.
+  const after = descending ? positionOf(sort, page.cursor)?.id : afterCursor(page.cursor);
   if (after !== undefined && !isAgentId(after))
-    throw validationFailed([{ path: 'cursor', message: 'is not a cursor of this list' }]);
-  // One more than asked for shows whether there is a next page.
-  const { rows, next } = cutPage(
-    await findAgents(platform.database.read, caller.visibility, { filter, after, limit: page.limit + 1 }, now),
-    page.limit,
+    throw validationFailed([{ path: 'cursor', message: 'is not a cursor of this list in this order' }]);
+  const rows = await findAgents(db, visibility, { filter, after, limit, descending }, now, columns);
+  return {
+    ...(descending ? cut(rows, page.limit, sort, ({ id }) => ({ value: 0, id })) : cutPage(rows, page.limit)),
+    total: await total,
+  };
+}
+
+/** Agents in an order, or with a filter, of what they have done: that is in memory, and the database knows the rest. */
+async function findByActivity(
+  platform: Platform,
+  matching: readonly (readonly [id: string, nameKey: string])[],
+  { sort = DEFAULT_SORT, idleSince }: AgentFilter,
+  page: Page,
+  columns: Columns,
+): Promise<Rows> {
+  const activity = await platform.agentActivity();
+  const value = valueBy(sort, activity);
+  const sign = isDescending(sort) ? -1 : 1;
+  const compare = (a: Position, b: Position): number =>
+    sign * (compareKeys(a.value, b.value) || compareKeys(a.id, b.id));
+  const positions: Position[] = [];
+  for (const [id, nameKey] of matching)
+    if (idleSince === undefined || (activity(id).lastDecisionAt ?? 0) < idleSince)
+      positions.push({ value: value(id, nameKey), id });
+  const after = positionOf(sort, page.cursor);
+  const rest = after ? positions.filter((position) => compare(position, after) > 0) : positions;
+  const shown = rest.sort(compare).slice(0, page.limit);
+  const byId = new Map(
+    (
+      await findAgentsById(
+        platform.database.read,
+        shown.map(({ id }) => id),
+        columns,
+      )
+    ).map((row) => [row.id, row]),
   );
-  return { agents: rows.map((row) => toAgent(row, now)), next };
+  const last = shown.at(-1);
+  return {
+    rows: shown.flatMap(({ id }) => byId.get(id) ?? []),
+    next: rest.length > shown.length && last ? cursorOf(sort, last) : undefined,
+    total: positions.length,
+  };
+}
+
+const compareKeys = (a: string | number, b: string | number): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function valueBy(sort: Sort, activity: AgentActivity): (id: string, nameKey: string) => string | number {
+  switch (keyOf(sort)) {
+    case 'name':
+      return (_, nameKey) => nameKey;
+    case 'createdAt':
+      return () => 0;
+    case 'lastDecisionAt':
+      return (id) => activity(id).lastDecisionAt ?? 0;
+    case 'calls':
+      return (id) => activity(id).calls;
+    case 'refused':
+      return (id) => activity(id).refused;
+  }
+}
+
+function cut(
+  found: readonly ListedAgent[],
+  limit: number,
+  sort: Sort,
+  position: (row: ListedAgent) => Position,
+): Omit<Rows, 'total'> {
+  const rows = found.slice(0, limit);
+  const last = rows.at(-1);
+  return { rows, next: found.length > limit && last ? cursorOf(sort, position(last)) : undefined };
 }

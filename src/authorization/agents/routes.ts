@@ -1,14 +1,22 @@
 import { z } from 'zod';
-import { nextPage } from '../../http/page.ts';
+import { nextPage, totalCount } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
 import { PolicyErrors } from '../permissions/errors.ts';
 import { createAgent } from './create-agent.ts';
 import { AgentErrors } from './errors.ts';
 import { getAgent, getEffectivePermissions } from './get-agent.ts';
-import { listAgents } from './list-agents.ts';
+import { listAgentSummaries, listAgents } from './list-agents.ts';
 import { revokeAgent } from './revoke-agent.ts';
 import { rotateAgent } from './rotate-agent.ts';
-import { Agent, AgentWithToken, CreateAgent, EffectivePermission, ListAgents, UpdateAgent } from './schema.ts';
+import {
+  Agent,
+  AgentSummary,
+  AgentWithToken,
+  CreateAgent,
+  EffectivePermission,
+  ListAgents,
+  UpdateAgent,
+} from './schema.ts';
 import { updateAgent } from './update-agent.ts';
 
 const mayRead = { scope: 'agents:read', resource: 'legate:agents', action: 'read', self: true } as const;
@@ -52,14 +60,17 @@ export const agentRoutes = [
     summary: 'List agents',
     description:
       'The agents of the caller, or all agents for an admin, oldest first. ' +
-      'A Link header with rel="next" points to the next page.',
+      'A Link header with rel="next" points to the next page, and Legate-Total-Count has the number of agents on all pages. ' +
+      'A page in an order that decisions change continues after the last agent as the order is then.',
     access: mayRead,
     query: ListAgents,
-    responses: { 200: z.array(Agent) },
+    total: true,
+    responses: { 200: z.array(Agent).or(z.array(AgentSummary)) },
     handle: async (call, platform) => {
-      const { limit, cursor, ...filter } = call.query;
-      const { agents, next } = await listAgents(platform, call, filter, { limit, cursor });
-      return { status: 200, body: agents, ...nextPage(call.url, next) };
+      const { limit, cursor, view, ...filter } = call.query;
+      const list = view === 'summary' ? listAgentSummaries : listAgents;
+      const { agents, next, total } = await list(platform, call, filter, { limit, cursor });
+      return { status: 200, body: agents, headers: { ...nextPage(call.url, next).headers, ...totalCount(total) } };
     },
   }),
   defineRoute({

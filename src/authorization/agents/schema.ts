@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { idList } from '../../http/id-list.ts';
 import { PageQuery } from '../../http/page.ts';
 import { isId } from '../../kernel/ids.ts';
-import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
+import { isoInstant, isoMoment, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
 import { Constraints, Permission, PermissionSource, Permissions } from '../permissions/index.ts';
+import { SORTS } from './sort.ts';
 
 const MAX_NAME_CHARS = 200;
+const MAX_IDS = 500;
 const MAX_METADATA_BYTES = 16 * 1024;
 /** The embedding application chooses the ids of its users. */
 const MAX_OWNER_ID_CHARS = 128;
@@ -35,6 +38,20 @@ export const Agent = z
   })
   .meta({ id: 'Agent' });
 export type Agent = z.output<typeof Agent>;
+
+/** An agent in a list for people (contract 17.7). */
+export const AgentSummary = Agent.omit({ permissions: true, metadata: true })
+  .extend({
+    permissionCount: z.int(),
+    unbounded: z.boolean().meta({
+      description: 'Holds a permission without constraints for every resource (`*`) or every action (`*`).',
+    }),
+    calls: z.int().meta({ description: 'Decisions in the current clock hour and the 24 before it.' }),
+    refused: z.int().meta({ description: 'Those of them that were not allowed.' }),
+    lastDecisionAt: isoTimestamp.nullable(),
+  })
+  .meta({ id: 'AgentSummary' });
+export type AgentSummary = z.output<typeof AgentSummary>;
 
 export const AgentWithToken = Agent.extend({
   token: z.string().meta({ description: 'The agent token. Shown once; only its hash is stored.' }),
@@ -71,11 +88,23 @@ export const AgentFilter = z.strictObject({
   type: AgentType.optional(),
   tenantId: text(MAX_OWNER_ID_CHARS).optional(),
   ownerId: text(MAX_OWNER_ID_CHARS).optional(),
+  q: text(MAX_NAME_CHARS)
+    .optional()
+    .meta({ description: 'Words, or beginnings of words, of the name. All must occur.' }),
+  ids: idList(MAX_IDS).optional(),
+  expiresBefore: isoMoment.optional().meta({ description: 'Only agents that expire before this time.' }),
+  idleSince: isoMoment.optional().meta({ description: 'Only agents without a decision at or after this time.' }),
+  sort: z
+    .enum(SORTS)
+    .optional()
+    .meta({ description: 'createdAt by default; - in front for descending. Equal values are in order of creation.' }),
 });
 export type AgentFilter = z.output<typeof AgentFilter>;
 
 /** Query of GET /agents. */
-export const ListAgents = PageQuery.extend(AgentFilter.shape);
+export const ListAgents = PageQuery.extend(AgentFilter.shape).extend({
+  view: z.enum(['full', 'summary']).default('full').meta({ description: 'summary: AgentSummary instead of Agent.' }),
+});
 export type ListAgents = z.output<typeof ListAgents>;
 
 /** A permission that the agent has now, and its source (contract 6). */

@@ -1,9 +1,13 @@
+import { sql } from 'kysely';
 import type { Visibility } from '../../access/principal.ts';
+import { chunk } from '../../kernel/chunk.ts';
+import { searchWords, wordPattern } from '../../kernel/search-words.ts';
 import type { Platform } from '../../platform.ts';
-import type { AgentRow, Db } from '../../storage/index.ts';
+import { type AgentRow, type Database, type Db, selectArrays } from '../../storage/index.ts';
 import { agentsOfStatus } from './agent-state.ts';
 import { AgentErrors } from './errors.ts';
 import { type AgentFilter, isAgentId } from './schema.ts';
+import type { Position } from './sort.ts';
 
 const visible = (db: Db, visibility: Visibility) => {
   const query = db.selectFrom('agents').selectAll();
@@ -31,23 +35,118 @@ export async function getChangeableAgent(db: Db, visibility: Visibility, id: str
   return row;
 }
 
-export interface Page {
+export interface Page<After = string> {
   readonly filter: AgentFilter;
-  /** Id of the last agent on the previous page. */
-  readonly after: string | undefined;
+  /** Last agent on the previous page. */
+  readonly after: After | undefined;
   readonly limit: number;
+  readonly descending?: boolean;
 }
 
-/** In order of creation, since ids begin with the time. */
-export function findAgents(db: Db, visibility: Visibility, page: Page, now: number): Promise<AgentRow[]> {
-  const { status, type, tenantId, ownerId } = page.filter;
-  let query = visible(db, visibility);
+/** What a list shows of an agent without reading its permissions. */
+export const SUMMARY_COLUMNS = [
+  'id',
+  'owner_id',
+  'name',
+  'name_key',
+  'type',
+  'revoked_at',
+  'expires_at',
+  'created_at',
+  'updated_at',
+  'created_by',
+  'permission_count',
+  'unbounded',
+] as const satisfies readonly (keyof AgentRow)[];
+
+/** A row of a list: with all columns, or with those of the summary. */
+export type ListedAgent = Pick<AgentRow, (typeof SUMMARY_COLUMNS)[number]>;
+
+type Columns = readonly (keyof AgentRow)[] | undefined;
+
+function matching(db: Db, visibility: Visibility, filter: AgentFilter, now: number) {
+  const { status, type, tenantId, ownerId, q, ids, expiresBefore } = filter;
+  let query = db.selectFrom('agents');
+  if (visibility.kind === 'owner') query = query.where('owner_id', '=', visibility.userId);
+  if (visibility.kind === 'agent') query = query.where('id', '=', visibility.agentId);
   if (type !== undefined) query = query.where('type', '=', type);
   if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
   if (ownerId !== undefined) query = query.where('owner_id', '=', ownerId);
   if (status !== undefined) query = query.where(agentsOfStatus(status, now));
-  if (page.after !== undefined) query = query.where('id', '>', page.after);
-  return query.orderBy('id').limit(page.limit).execute();
+  if (ids !== undefined) query = query.where('id', 'in', ids);
+  if (expiresBefore !== undefined) query = query.where('expires_at', '<', expiresBefore);
+  for (const word of q === undefined ? [] : searchWords(q))
+    query = query.where(sql<boolean>`name_key like ${wordPattern(word)} escape '\\'`);
+  return query;
+}
+
+const selected = (query: ReturnType<typeof matching>, columns: Columns) =>
+  columns === undefined ? query.selectAll() : query.select(columns);
+
+/** In order of creation, since ids begin with the time. */
+export function findAgents(db: Db, visibility: Visibility, page: Page, now: number): Promise<AgentRow[]>;
+export function findAgents(
+  db: Db,
+  visibility: Visibility,
+  page: Page,
+  now: number,
+  columns: Columns,
+): Promise<ListedAgent[]>;
+export function findAgents(
+  db: Db,
+  visibility: Visibility,
+  { filter, after, limit, descending }: Page,
+  now: number,
+  columns?: Columns,
+): Promise<ListedAgent[]> {
+  let query = selected(matching(db, visibility, filter, now), columns);
+  if (after !== undefined) query = query.where('id', descending ? '<' : '>', after);
+  return query
+    .orderBy('id', descending ? 'desc' : 'asc')
+    .limit(limit)
+    .execute();
+}
+
+/** In order of the words of their names. */
+export function findAgentsByName(
+  db: Db,
+  visibility: Visibility,
+  { filter, after, limit, descending }: Page<Position>,
+  now: number,
+  columns: Columns,
+): Promise<ListedAgent[]> {
+  const direction = descending ? 'desc' : 'asc';
+  let query = selected(matching(db, visibility, filter, now), columns);
+  if (after !== undefined)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('name_key', 'id'), descending ? '<' : '>', tuple(String(after.value), after.id)),
+    );
+  return query.orderBy('name_key', direction).orderBy('id', direction).limit(limit).execute();
+}
+
+export async function countAgents(db: Db, visibility: Visibility, filter: AgentFilter, now: number): Promise<number> {
+  const { total } = await matching(db, visibility, filter, now)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return Number(total);
+}
+
+/** Ids and words of the names of all agents that match. */
+export const findAgentIds = (
+  database: Database,
+  visibility: Visibility,
+  filter: AgentFilter,
+  now: number,
+): Promise<[id: string, nameKey: string][]> =>
+  selectArrays(database, matching(database.read, visibility, filter, now).select(['id', 'name_key']));
+
+/** In any order. */
+export async function findAgentsById(db: Db, ids: readonly string[], columns: Columns): Promise<ListedAgent[]> {
+  const found: ListedAgent[] = [];
+  const all = { kind: 'all' } as const;
+  for (const some of chunk(ids))
+    found.push(...(await selected(matching(db, all, { ids: [...some] }, 0), columns).execute()));
+  return found;
 }
 
 /**

@@ -4,7 +4,7 @@ import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
 import { assertPolicyWeight } from '../permissions/policy-weight.ts';
-import { permissionsOf, toAgent } from './agent.ts';
+import { nameColumns, permissionColumns, permissionsOf, toAgent } from './agent.ts';
 import { isActive } from './agent-state.ts';
 import { assertKeepsConstraints, assertMayChange, assertMayGrant } from './narrowed.ts';
 import type { Agent, UpdateAgent } from './schema.ts';
@@ -38,8 +38,8 @@ export async function updateAgent(platform: Platform, caller: Caller, id: string
     }
     const wanted: AgentRow = {
       ...row,
-      name: input.name ?? row.name,
-      permissions: input.permissions === undefined ? row.permissions : JSON.stringify(input.permissions),
+      ...(input.name === undefined ? {} : nameColumns(input.name)),
+      ...(input.permissions === undefined ? {} : permissionColumns(input.permissions)),
       expires_at: input.expiresAt === undefined ? row.expires_at : input.expiresAt,
       metadata: input.metadata === undefined ? row.metadata : JSON.stringify(input.metadata),
     };
@@ -54,10 +54,13 @@ export async function updateAgent(platform: Platform, caller: Caller, id: string
     const isPolicy = changed.includes('permissions') || changed.includes('expires_at');
     if (isPolicy) change.invalidate();
     const after: AgentRow = { ...wanted, updated_at: now, policy_epoch: isPolicy ? change.epoch : row.policy_epoch };
-    const { name, permissions, expires_at, metadata, updated_at, policy_epoch } = after;
+    const { name, name_key, permissions, permission_count, unbounded, expires_at, metadata, policy_epoch } = after;
     await db
       .updateTable('agents')
-      .set({ name, permissions, expires_at, metadata, updated_at, policy_epoch })
+      .set({
+        ...{ name, name_key, permissions, permission_count, unbounded },
+        ...{ expires_at, metadata, updated_at: now, policy_epoch },
+      })
       .where('id', '=', id)
       .execute();
     const fields = changed.map((column) => (column === 'expires_at' ? 'expiresAt' : column));

@@ -31,6 +31,9 @@ const row = (permissions: readonly Permission[]): AgentRow => ({
   updated_at: 0,
   policy_epoch: 1,
   created_by: null,
+  name_key: '',
+  permission_count: 0,
+  unbounded: 0,
   grant_id: null,
 });
 

@@ -1,4 +1,10 @@
-import { findAgents, insertAgent, isActive, revokeAgents } from '../../authorization/agents/index.ts';
+import {
+  findAgents,
+  insertAgent,
+  isActive,
+  permissionColumns,
+  revokeAgents,
+} from '../../authorization/agents/index.ts';
 import type { Permission } from '../../authorization/permissions/index.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -122,7 +128,7 @@ async function addPermissions(change: Change, row: AgentRow, added: readonly Per
   change.invalidate();
   await change.db
     .updateTable('agents')
-    .set({ permissions: JSON.stringify([...held, ...missing]), updated_at: change.now, policy_epoch: change.epoch })
+    .set({ ...permissionColumns([...held, ...missing]), updated_at: change.now, policy_epoch: change.epoch })
     .where('id', '=', row.id)
     .execute();
   change.emit({

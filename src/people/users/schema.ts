@@ -147,6 +147,7 @@ export const ListUsers = PageQuery.extend({
   role: Role.optional(),
   tenantId: UserId.optional(),
   email: text(1024).optional().meta({ description: 'Exactly this address, ignoring case.' }),
+  q: text(200).optional().meta({ description: 'Words, or beginnings of words, of name and address. All must occur.' }),
 });
 export type UserFilter = Omit<z.output<typeof ListUsers>, 'limit' | 'cursor'>;
 

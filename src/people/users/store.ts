@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
 import type { Owners } from '../../access/owners.ts';
 import type { UserPrincipal } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { newId } from '../../kernel/ids.ts';
+import { searchWords, wordPattern } from '../../kernel/search-words.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
 import { emailKey } from './email.ts';
@@ -119,6 +121,10 @@ export async function findUserByEmail(db: Db, email: string): Promise<UserRow | 
   return db.selectFrom('users').selectAll().where('email_key', '=', key).executeTakeFirst();
 }
 
+/** Words of name and address. Accents count here, and on SQLite the case of letters beyond ASCII. */
+const SEARCHED = sql`' ' || lower(coalesce(name, '')) || ' ' ||
+  replace(replace(replace(replace(coalesce(email_key, ''), '@', ' '), '.', ' '), '+', ' '), '-', ' ')`;
+
 /** Returns users ordered by id, which is oldest first for users created here. */
 export function findUsers(
   db: Db,
@@ -129,6 +135,8 @@ export function findUsers(
   if (filter.role !== undefined) query = query.where('role', '=', filter.role);
   if (filter.tenantId !== undefined) query = query.where('tenant_id', '=', filter.tenantId);
   if (filter.email !== undefined) query = query.where('email_key', '=', emailKey(filter.email));
+  for (const word of filter.q === undefined ? [] : searchWords(filter.q))
+    query = query.where(sql<boolean>`${SEARCHED} like ${wordPattern(word)} escape '\\'`);
   if (page.after !== undefined) query = query.where('id', '>', page.after);
   return query.orderBy('id').limit(page.limit).execute();
 }

@@ -14,12 +14,18 @@ export interface AgentsTable {
   owner_id: string;
   tenant_id: string | null;
   name: string;
+  /** Words of the name, for searching and sorting (kernel/search-words.ts). */
+  name_key: Generated<string>;
   type: 'autonomous' | 'delegated' | 'service';
   token_hash: string;
   revoked_at: number | null;
   expires_at: number | null;
   /** JSON array of Permission. */
   permissions: string;
+  /** Number of permissions. */
+  permission_count: Generated<number>;
+  /** 1: a permission without constraints is for every resource or every action. */
+  unbounded: Generated<number>;
   /** JSON object. */
   metadata: string;
   created_at: number;

@@ -11,6 +11,8 @@ export interface LedgerTables {
   change_subjects: ChangeSubjectsTable;
   versions: VersionsTable;
   agent_hours: AgentHoursTable;
+  agent_activity: AgentActivityTable;
+  decision_slots: DecisionSlotsTable;
   projections: ProjectionsTable;
   idempotency_keys: IdempotencyKeysTable;
 }
@@ -136,6 +138,27 @@ export interface AgentHoursTable {
   denied: number;
   /** Audit entries of approvals, which do not count as calls. */
   steps: number;
+}
+
+/** The newest decision of an agent, and its decisions in the last hours. Checkpoint of what every instance has in memory. */
+export interface AgentActivityTable {
+  agent_id: string;
+  last_at: number;
+  /** JSON array of `[hour, calls, refused]`, with hours since 1970. */
+  hours: string;
+}
+
+/** Decisions by result and duration in a slot of time. Checkpoint of what every instance has in memory. */
+export interface DecisionSlotsTable {
+  /** Owner of the agents; empty for the sum over all owners. */
+  user_id: string;
+  /** Quarter of an hour since 1970, or minus the day since 1970. */
+  slot: number;
+  allowed: number;
+  denied: number;
+  rate_limited: number;
+  /** JSON array of `[bucket, count]`: the durations, in buckets that grow by a tenth. */
+  durations: string;
 }
 
 /** How much of the ledger each derived table has processed. */

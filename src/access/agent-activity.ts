@@ -1,0 +1,12 @@
+/** What an agent has done of late. */
+export interface Activity {
+  /** Decisions in the current clock hour and the 24 before it. */
+  readonly calls: number;
+  /** Those of them that were not allowed. */
+  readonly refused: number;
+  /** Time of the newest decision; null: there was none. */
+  readonly lastDecisionAt: number | null;
+}
+
+/** Looks up activity by the id of an agent. `activity/dashboard` implements it, from the ledger. */
+export type AgentActivity = (agentId: string) => Activity;

@@ -1,0 +1,97 @@
+import type { Activity } from '../../access/agent-activity.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
+import { type Database, type Db, selectArrays } from '../../storage/index.ts';
+import type { Counted } from './ledger-counts.ts';
+
+/** Clock hours before the current one that count. */
+const HOURS = 24;
+const ROWS_AT_ONCE = 200;
+
+type Hour = [hour: number, calls: number, refused: number];
+
+interface Entry {
+  lastAt: number;
+  /** Oldest first. */
+  hours: Hour[];
+}
+
+export interface ActivityRow {
+  readonly agent_id: string;
+  readonly last_at: number;
+  readonly hours: string;
+}
+
+const NONE: Activity = { calls: 0, refused: 0, lastDecisionAt: null };
+
+/** Decisions of each agent in the last clock hours, and the time of its newest one. */
+export class AgentActivities {
+  readonly #entries = new Map<string, Entry>();
+  #changed = new Set<string>();
+
+  add({ agentId, timestamp, result }: Counted): void {
+    const hour = Math.floor(timestamp / HOUR_MS);
+    let entry = this.#entries.get(agentId);
+    if (!entry) this.#entries.set(agentId, (entry = { lastAt: 0, hours: [] }));
+    entry.lastAt = timestamp;
+    let last = entry.hours[entry.hours.length - 1];
+    if (last?.[0] !== hour) {
+      entry.hours = entry.hours.filter(([old]) => old >= hour - HOURS);
+      last = [hour, 0, 0];
+      entry.hours.push(last);
+    }
+    last[1]++;
+    if (result !== 'allowed') last[2]++;
+    this.#changed.add(agentId);
+  }
+
+  of(agentId: string, now: number): Activity {
+    const entry = this.#entries.get(agentId);
+    if (!entry) return NONE;
+    const first = Math.floor(now / HOUR_MS) - HOURS;
+    let calls = 0;
+    let refused = 0;
+    for (const [hour, all, not] of entry.hours) {
+      if (hour < first) continue;
+      calls += all;
+      refused += not;
+    }
+    return { calls, refused, lastDecisionAt: entry.lastAt };
+  }
+
+  async load(database: Database): Promise<void> {
+    this.#entries.clear();
+    this.#changed.clear();
+    const query = database.read.selectFrom('agent_activity').select(['agent_id', 'last_at', 'hours']);
+    for (const [agentId, lastAt, hours] of await selectArrays<[string, number, string]>(database, query))
+      this.#entries.set(agentId, { lastAt, hours: JSON.parse(hours) as Hour[] });
+  }
+
+  /** Takes the rows that have changed since they were last taken. */
+  changed(): ActivityRow[] {
+    const ids = this.#changed;
+    this.#changed = new Set();
+    return [...ids].map((id) => {
+      const { lastAt, hours } = this.#entries.get(id) as Entry;
+      return { agent_id: id, last_at: lastAt, hours: JSON.stringify(hours) };
+    });
+  }
+
+  /** Puts back rows that could not be written. */
+  keepChanged(rows: readonly ActivityRow[]): void {
+    for (const { agent_id } of rows) this.#changed.add(agent_id);
+  }
+
+  static async write(db: Db, rows: readonly ActivityRow[]): Promise<void> {
+    for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
+      await db
+        .insertInto('agent_activity')
+        .values(rows.slice(at, at + ROWS_AT_ONCE))
+        .onConflict((c) =>
+          c.column('agent_id').doUpdateSet((eb) => ({
+            last_at: eb.ref('excluded.last_at'),
+            hours: eb.ref('excluded.hours'),
+          })),
+        )
+        .execute();
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * Names: turns ids into text for people, many at once, so that a screen needs one request for all the ids it shows.
+ *
+ * Guarantees: an id that is unknown, has no name or is not visible to the caller is absent, without a difference.
+ */
+import { z } from 'zod';
+import { defineModule, defineRoute } from '../../platform.ts';
+import { findNames } from './find-names.ts';
+import { Named, NamesQuery } from './schema.ts';
+
+export const names = defineModule({
+  name: 'names',
+  description: 'Names for ids.',
+  routes: [
+    defineRoute({
+      method: 'GET',
+      path: '/names',
+      summary: 'Find the names of ids',
+      description:
+        'For agents, users, tenants, delegations, API tokens, invitations, MCP servers, clients, grants, webhooks, ' +
+        'approvals and budgets, in the order of the request. What has no name, does not exist or is not visible to the ' +
+        'caller is absent. A narrowed credential sees agents only.',
+      access: { scope: 'agents:read', resource: 'legate:agents', action: 'read', self: true },
+      query: NamesQuery,
+      responses: { 200: z.array(Named) },
+      handle: async (call, platform) => ({
+        status: 200,
+        body: await findNames(platform.database.read, call, call.query.ids),
+      }),
+    }),
+  ],
+});
