@@ -998,6 +998,11 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
+  'GET /dashboard/series': {
+    scope: 'audit:read',
+    target: fixed('/dashboard/series'),
+    want: { owner: 200, anotherUser: 200, narrowed: 200, gatewayAgent: 200, admin: 200 },
+  },
   'GET /dashboard/stats': {
     scope: 'audit:read',
     target: fixed('/dashboard/stats'),

@@ -4,9 +4,8 @@ import { ownersOf } from '../../access/where-visible.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import type { Platform } from '../../platform.ts';
 import { type CallsByAgent, countCalls } from './count-calls.ts';
-import type { DashboardStats, StatsWindow } from './schema.ts';
+import { type DashboardStats, type StatsWindow, WINDOW_DAYS } from './schema.ts';
 
-const DAYS: Readonly<Record<StatsWindow, number | null>> = { '24h': 1, '7d': 7, '30d': 30, all: null };
 const TOP = 10;
 
 /** Statistics over what the caller owns; over everything for an admin. Answered from running counters. */
@@ -16,7 +15,7 @@ export async function getStats(
   window: StatsWindow,
 ): Promise<DashboardStats> {
   const now = platform.clock.now();
-  const days = DAYS[window];
+  const days = WINDOW_DAYS[window];
   const moments = days === 1 ? [now - DAY_MS] : [now - DAY_MS, days === null ? null : now - days * DAY_MS];
   const { total, windows } = await countCalls(platform, visibility, moments);
   return {

@@ -1,7 +1,40 @@
 import { z } from 'zod';
+import { isoTimestamp } from '../../kernel/json.ts';
 
 export const StatsWindow = z.enum(['24h', '7d', '30d', 'all']);
 export type StatsWindow = z.output<typeof StatsWindow>;
+
+export const WINDOW_DAYS: Readonly<Record<StatsWindow, number | null>> = { '24h': 1, '7d': 7, '30d': 30, all: null };
+
+const MAX_BUCKETS = 200;
+
+/** Number of buckets of a series. */
+export const Buckets = z
+  .string()
+  .regex(/^[0-9]{1,3}$/, `must be a whole number from 1 to ${MAX_BUCKETS}`)
+  .transform(Number)
+  .refine((n) => n >= 1 && n <= MAX_BUCKETS, { message: `must be a whole number from 1 to ${MAX_BUCKETS}` })
+  .default(48)
+  .meta({ description: 'At most so many buckets.', type: 'integer', minimum: 1, maximum: MAX_BUCKETS });
+
+const Ms = z.number().nullable().meta({ description: 'Within 5 %; null without decisions.' });
+
+/** Contract 17.12. */
+export const DecisionSeries = z
+  .object({
+    buckets: z.array(
+      z.object({
+        from: isoTimestamp,
+        to: isoTimestamp,
+        allowed: z.int(),
+        denied: z.int(),
+        rateLimited: z.int(),
+        durationMs: z.object({ p50: Ms, p95: Ms }),
+      }),
+    ),
+  })
+  .meta({ id: 'DecisionSeries', description: 'Oldest first; `from` is inclusive, `to` exclusive.' });
+export type DecisionSeries = z.output<typeof DecisionSeries>;
 
 /** Specification 2.10 and contract 9. */
 export const DashboardStats = z

@@ -1,0 +1,18 @@
+import type { ListVisibility } from '../../access/principal.ts';
+import type { Db } from '../../storage/index.ts';
+
+/** Returns the owners whose rows are visible; undefined: all of them. */
+export async function ownerIds(db: Db, visibility: ListVisibility): Promise<readonly string[] | undefined> {
+  switch (visibility.kind) {
+    case 'all':
+      return undefined;
+    case 'nothing':
+      return [];
+    case 'tenant':
+      return (await db.selectFrom('users').select('id').where('tenant_id', '=', visibility.tenantId).execute()).map(
+        ({ id }) => id,
+      );
+    default:
+      return [visibility.userId];
+  }
+}
