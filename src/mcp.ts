@@ -1,2 +1,2 @@
-/** `legate/mcp`: the guard that puts an MCP server behind Legate, without the service itself. */
+/** `legate/mcp`: the guard of MCP servers, without the service itself. */
 export * from './mcp/guard/protect.ts';

@@ -1,4 +1,4 @@
-/** Origins, and the hosts that they are reached at, with the port of the scheme or without. */
+/** Returns origins and their hosts, with and without the default port of the scheme. */
 export function allowedPlaces(addresses: readonly string[]): { origins: Set<string>; hosts: Set<string> } {
   const urls = addresses.map((address) => new URL(address));
   return {

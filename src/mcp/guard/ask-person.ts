@@ -8,14 +8,14 @@ import type { RequestStates, Waiting } from './request-state.ts';
 import type { Sessions } from './sessions.ts';
 
 const INVALID_PARAMS = -32602;
-/** MCP 2025-11-25, elicitation. */
+/** Error code of MCP 2025-11-25, elicitation. */
 const URL_ELICITATION_REQUIRED = -32042;
 const INPUT = 'approval';
 const MAX_WAIT_MS = 20_000;
 const LOOK_EVERY_MS = 500;
 /** Clients give up after ten answers that ask for input. */
 const MAX_ROUNDS = 8;
-/** Methods that may be answered by asking for input (MCP 2026-07-28). */
+/** Methods whose answer may be a request for input (MCP 2026-07-28). */
 const MAY_ASK: ReadonlySet<unknown> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 interface Parts {
@@ -26,7 +26,7 @@ interface Parts {
   readonly waitMs: number;
 }
 
-/** Leads a client to the page on which a person approves its call, in the way that the client can follow. */
+/** Sends the user of a client to the approval page, in a way that the client supports. */
 export class AskPerson {
   readonly #parts: Parts;
   readonly #waitMs: number;
@@ -37,8 +37,8 @@ export class AskPerson {
   }
 
   /**
-   * Looks at a call that repeats one for which an approval was asked, and takes what is ours out of its parameters. A text is the
-   * answer to it; undefined: it is decided as any other.
+   * Handles the repetition of a call that waits for approval, and removes the guard's state from its parameters.
+   * Returns its answer as text, or undefined if the call is to be decided like any other.
    */
   async repeated(auth: McpAuth, body: unknown, ask: Ask): Promise<string | { readonly round: number } | undefined> {
     const params = paramsOf(ask.message);
@@ -67,7 +67,7 @@ export class AskPerson {
     return refusalAnswer(body, ask, { allowed: false, reason: 'APPROVAL_REQUIRED', approvalId }, url);
   }
 
-  /** The answer to a call that a person has to approve. */
+  /** Returns the answer to a call that a person has to approve. */
   answer(auth: McpAuth, body: unknown, ask: Ask, decision: Decision, session: string | null, round: number): string {
     const { decisions, sessions } = this.#parts;
     const { approvalId } = decision;
@@ -92,7 +92,7 @@ export class AskPerson {
     });
   }
 
-  /** Without an address the client repeats its call at once, and no person is asked again. */
+  /** Without a URL, the client repeats its call immediately and the person is not asked again. */
   #inputRequired(auth: McpAuth, body: unknown, ask: Ask, waiting: Waiting, url?: string): string {
     const requestState = this.#parts.states.make(auth, ask.message, waiting);
     const params = { mode: 'url', message: requestText(ask), url };

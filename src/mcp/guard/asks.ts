@@ -1,31 +1,31 @@
 import { idOf, isObject, type Message, type MessageId, messagesOf, paramsOf } from './json-rpc.ts';
 
-/** What is decided on: a tool by its name, what is read by a name that begins with `@` (contract 20). */
+/** The subject of a decision: a tool by its name, anything readable by a name that begins with `@` (contract 20). */
 export interface Question {
-  /** What follows `mcp:<server>:` in the resource. */
+  /** The part of the resource after `mcp:<server>:`. */
   readonly name: string;
   readonly reads: boolean;
   readonly arguments?: Record<string, unknown> | undefined;
 }
 
-/** A question that a message of the client raises. */
+/** A question that a message of the client requires. */
 export interface Ask extends Question {
   readonly id: MessageId | undefined;
   readonly message: Message;
-  /** For people and models. */
+  /** Name for people and models. */
   readonly label: string;
 }
 
 export const onTool = (tool: string): Question => ({ name: tool, reads: false });
 export const onPrompt = (prompt: string): Question => ({ name: `@prompts:${prompt}`, reads: true });
-/** Without a URI: any of them. */
+/** Without a URI: any resource. */
 export const onResource = (uri?: string): Question => ({
   name: '@resources',
   reads: true,
   ...(uri === undefined ? {} : { arguments: { uri } }),
 });
 
-/** A name that is no text is the name of nothing. */
+/** A name that is not a string becomes the empty name, which nothing has. */
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const objectOr = (value: unknown): Message => (isObject(value) ? value : {});
 
@@ -68,7 +68,7 @@ const READINGS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
   ],
 ]);
 
-/** Every question of a body, in order. */
+/** Returns all questions of a body, in order. */
 export const asksOf = (body: unknown): Ask[] =>
   messagesOf(body).flatMap((message) =>
     (READINGS.get(message['method'])?.(paramsOf(message)) ?? []).map((question) => ({

@@ -18,9 +18,9 @@ const INVALID_PARAMS = -32602;
 type Judged =
   | { readonly answer: string; readonly status?: number }
   | {
-      /** What the answer passes through. */
+      /** How the answer is filtered. */
       readonly rules: Pick<AnswerRules, 'cut' | 'note' | 'attach' | 'asksForList'>;
-      /** Whether something of ours was taken out of the body. */
+      /** Whether the guard's state was removed from the body. */
       readonly isChanged: boolean;
     };
 
@@ -30,11 +30,11 @@ interface Circumstances {
   readonly origin: Origin;
 }
 
-/** Decides on what a caller asks of the server, before anything of it is forwarded. */
+/** Decides on a request before any part of it is forwarded. */
 export class Calls {
   readonly #sessions: Sessions;
   readonly #tasks = new Tasks();
-  /** undefined: decisions are not wanted. */
+  /** undefined: decisions are switched off. */
   readonly #wanted: { readonly decisions: Decisions; readonly person: AskPerson } | undefined;
 
   constructor(options: GuardOptions, sessions: Sessions) {
@@ -90,7 +90,7 @@ export class Calls {
     const isModern = messagesOf(body).some((message) => revisionOf(message) !== undefined);
     const call = asks.find(({ message }) => message['method'] === 'tools/call' && mayMakeTask(message));
     const session = this.#sessions.get(header('mcp-session-id'));
-    // A stream that is opened by GET may bring the answer to an earlier request again.
+    // A stream opened by GET may repeat the answer to an earlier request.
     const isGet = method === 'GET';
     const cut = cutLists(
       (questions) => decisions.permitted(auth, questions),
@@ -111,7 +111,9 @@ export class Calls {
     };
   }
 
-  /** The answer to a request about a task of another caller, or of a call that is not permitted any longer. */
+  /**
+   * Returns the refusal of a request about another caller's task, or about a task whose call is no longer permitted.
+   */
   async #stopsTask(auth: McpAuth, body: unknown, task: unknown, decisions: Decisions): Promise<string | undefined> {
     const made = this.#tasks.find(task, auth);
     if (!made) return errorAnswer(body, { code: INVALID_PARAMS, message: 'Task not found' });

@@ -2,7 +2,7 @@ import { onPrompt, onResource, onTool, type Question } from './asks.ts';
 import type { CutLists } from './filter-answer.ts';
 import { isObject, type Message } from './json-rpc.ts';
 
-/** Methods whose answers are cut. */
+/** Methods whose answers are filtered. */
 export const LIST_METHODS: ReadonlySet<string> = new Set([
   'tools/list',
   'prompts/list',
@@ -21,11 +21,11 @@ const LISTS: readonly (readonly [member: string, named: Named])[] = [
   ['tools', by('name', onTool)],
   ['prompts', by('name', onPrompt)],
   ['resources', by('uri', onResource)],
-  // Which resources a template makes is known when one is read.
+  // The resources of a template are known only when one is read.
   ['resourceTemplates', by('uriTemplate', () => onResource())],
 ];
 
-/** Cuts lists by their form: in a resumed stream they answer requests that came earlier. */
+/** Filters lists recognised by their shape, because in a resumed stream they answer earlier requests. */
 export const cutLists =
   (
     permitted: (questions: readonly Question[]) => Promise<boolean[]>,
@@ -51,7 +51,7 @@ export const cutLists =
       result['tasks'] = result['tasks'].filter((task: unknown) => isObject(task) && isOwnTask(task['taskId']));
       changed = true;
     }
-    // Another caller's list differs: no cache may share this one (MCP 2026-07-28, caching).
+    // Lists differ between callers, so caches must not share them (MCP 2026-07-28, caching).
     if (changed && (isModern || 'cacheScope' in result)) result['cacheScope'] = 'private';
     return changed;
   };

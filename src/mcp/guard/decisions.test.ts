@@ -5,7 +5,10 @@ import { protectMcp } from './protect.ts';
 const body = (method: string, params: unknown = {}) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
 const tools = ['search', 'delete', 'approve', 'limited'].map((name) => ({ name, inputSchema: { type: 'object' } }));
 
-/** The guard in front of a handler that says what it was called with, on the decisions of a real service; tokens are taken as they are. */
+/**
+ * The guard in front of a handler that says what it was called with, on the decisions of a real service; tokens are
+ * taken as they are.
+ */
 async function scene(remote: boolean) {
   const t = await createTestService();
   const endpoint = 'http://localhost:3000/notes';

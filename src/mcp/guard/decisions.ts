@@ -7,28 +7,28 @@ export interface Origin {
   readonly userAgent?: string | undefined;
 }
 
-/** Decisions on what one server offers. */
+/** Decisions about one server. */
 export interface Decisions {
-  /** Decided, recorded and counted. */
+  /** Makes a decision, which is recorded and counted. */
   decide(auth: McpAuth, question: Question, origin: Origin): Promise<Decision>;
-  /** Which of these could be had at all: neither recorded nor counted. */
+  /** Returns which questions could be allowed at all, with dry runs. */
   permitted(auth: McpAuth, questions: readonly Question[]): Promise<boolean[]>;
-  /** What became of an approval; undefined: it cannot be asked for. */
+  /** Returns the status of an approval, or undefined if it cannot be read. */
   approvalStatus(id: string): Promise<string | undefined>;
-  /** Where a person approves; undefined: the address is not known. */
+  /** Returns the URL of the approval page, or undefined if it is unknown. */
   approvalUrl(id: string): string | undefined;
 }
 
-/** With any other reason it is still theirs to try: later, elsewhere, or once a person has agreed. */
+/** Reasons that the caller cannot change. With any other reason it may try later, elsewhere, or after an approval. */
 const NEVER = new Set(['NO_PERMISSION', 'AGENT_REVOKED', 'AGENT_EXPIRED']);
 const BATCH = 100;
 
-/** Other arguments may do, unless the question names those that count. */
-const couldBeHad = ({ allowed, reason }: Decision, { arguments: args }: Question): boolean =>
+/** Other arguments may be allowed, unless the question names them. */
+const isPossible = ({ allowed, reason }: Decision, { arguments: args }: Question): boolean =>
   allowed ||
   (reason !== undefined && !NEVER.has(reason) && !(args !== undefined && reason === 'ARGUMENTS_NOT_ALLOWED'));
 
-/** undefined: decisions are not wanted. */
+/** Returns undefined if decisions are switched off. */
 export function decisionsOf(options: GuardOptions): Decisions | undefined {
   const { server, action = 'execute', readAction = 'read' } = options;
   const actionOn = ({ name, reads }: Question): string =>
@@ -59,7 +59,7 @@ export function decisionsOf(options: GuardOptions): Decisions | undefined {
       permitted: (auth, questions) =>
         Promise.all(
           questions.map(async (question) =>
-            couldBeHad(await legate.authorize({ ...asked(auth, question), dryRun: true }), question),
+            isPossible(await legate.authorize({ ...asked(auth, question), dryRun: true }), question),
           ),
         ),
       approvalStatus: async (id) => (await legate.approvals?.get(id).catch(() => undefined))?.status,
@@ -88,7 +88,7 @@ export function decisionsOf(options: GuardOptions): Decisions | undefined {
           requests: some.map((question) => ({ ...asked(auth, question), dryRun: true })),
         });
         for (const [i, result] of (results as Decision[]).entries())
-          found.push(couldBeHad(result, some[i] as Question));
+          found.push(isPossible(result, some[i] as Question));
       }
       return found;
     },

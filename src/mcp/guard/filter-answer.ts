@@ -1,37 +1,37 @@
-/** Cuts the lists of one message to what the caller may use; false: the message stays as it is. */
+/** Filters the lists of one message. Returns false if the message is unchanged. */
 export type CutLists = (message: unknown) => Promise<boolean>;
 
-/** What an answer passes through on its way to the client, piece by piece. */
+/** Filters an answer on its way to the client, chunk by chunk. */
 export interface AnswerFilter {
-  /** Whether what comes out may differ from what went in, so that length and encoding of the answer no longer hold. */
+  /** Whether the output may differ from the input, so that length and encoding of the answer are no longer valid. */
   readonly changes: boolean;
-  /** null: the answer ends here. */
+  /** Returns the chunk to send, or null to end the answer. */
   push(chunk: Uint8Array): Promise<string | Uint8Array | null>;
   end(): Promise<string | Uint8Array>;
 }
 
 export interface AnswerRules {
-  /** undefined: no list can be in this answer, so nothing of it is read. */
+  /** undefined: this answer cannot contain a list and is not read. */
   readonly cut: CutLists | undefined;
-  /** Told of each message, where the answer may name a task that is made. */
+  /** Called with each message if the answer may name a new task. */
   readonly note: ((message: unknown) => void) | undefined;
-  /** Told how to put an event into the stream, where the server may have to say something of its own. */
+  /** Called with a function that inserts an event into the stream, if the guard may have to send notifications. */
   readonly attach: ((inject: (event: string) => void) => () => void) | undefined;
-  /** Whether the request itself asks for a list. Otherwise one can only come in an event stream that is resumed. */
+  /** Whether the request asks for a list. Otherwise lists can only be in a resumed event stream. */
   readonly asksForList: boolean;
-  /** The answer to this request when its lists cannot be cut. */
+  /** The answer to this request if its lists cannot be filtered. */
   readonly failed: (message: string) => string;
-  /** Whether the token still holds: a stream ends before its next piece when it does not. */
+  /** Whether the token is still valid. If not, a stream ends before its next chunk. */
   readonly alive: () => Promise<boolean>;
 }
 
-/** Most of a list, or of one event that may hold one, that is kept in memory. */
+/** Maximum size of a list, or of an event that may contain one. */
 export const MAX_HELD_BYTES = 16 * 1024 * 1024;
-/** A whole answer follows the check of its token at once; only one that lasts is checked again. */
+/** After this time, the token of a JSON answer is checked again. */
 const CHECK_JSON_AFTER_MS = 1000;
 const EMPTY = new Uint8Array();
 
-/** Only an answer that may hold a list is held back until it can be read; every other one passes as it comes. */
+/** Buffers only answers that may contain a list, until they can be read. All others are passed on as they arrive. */
 export function answerFilter(
   contentType: string | null | undefined,
   contentEncoding: string | null | undefined,
@@ -59,7 +59,7 @@ function passing(alive: () => Promise<boolean>, after: number): AnswerFilter {
   };
 }
 
-/** A task is named in a few hundred bytes: what is longer is no such answer. */
+/** An answer that names a task has a few hundred bytes; longer ones are not examined. */
 const MAX_NOTED_BYTES = 64 * 1024;
 
 function notingAll(note: (message: unknown) => void, alive: () => Promise<boolean>): AnswerFilter {
@@ -73,7 +73,7 @@ function notingAll(note: (message: unknown) => void, alive: () => Promise<boolea
       if (size <= MAX_NOTED_BYTES) {
         chunks.push(chunk);
         const text = Buffer.concat(chunks).toString('utf8');
-        // Before the last piece is passed on: the client may ask for the task at once.
+        // Before the last chunk is sent, because the client may ask for the task immediately.
         if (/[}\]]\s*$/.test(text)) noteText(text, note);
       }
       return push(chunk);
@@ -103,7 +103,7 @@ function noteText(text: string, note: (message: unknown) => void): void {
     const body: unknown = JSON.parse(text);
     for (const message of Array.isArray(body) ? body : [body]) note(message);
   } catch {
-    // Not whole yet.
+    // Incomplete.
   }
 }
 
@@ -125,13 +125,13 @@ function holdingAll(cut: CutLists, failed: AnswerRules['failed']): AnswerFilter 
     end: async () => {
       if (size > MAX_HELD_BYTES) return failed('The list of the server is too large to be cut for this caller.');
       const bytes = Buffer.concat(chunks);
-      // Without a byte order mark, which clients skip and JSON.parse does not.
+      // Removes the byte order mark, which clients skip and JSON.parse does not.
       return (await cutText(new TextDecoder().decode(bytes), cut)) ?? bytes;
     },
   };
 }
 
-/** An event is passed on once it is whole (HTML, section 9.2.6: lines end with CR LF, LF or CR). */
+/** Events are passed on when they are complete (HTML, section 9.2.6: lines end with CR LF, LF or CR). */
 const END_OF_EVENT = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g;
 const LONGEST_END = 4;
 
@@ -156,7 +156,7 @@ function holdingEvents(cut: CutLists, alive: () => Promise<boolean>): AnswerFilt
         out += await cutEvent(event, cut);
       }
     },
-    // An event without its end is never dispatched by a client.
+    // Clients never dispatch an incomplete event.
     end: async () => rest + decoder.decode(),
   };
 }
@@ -173,7 +173,7 @@ async function cutEvent(event: string, cut: CutLists): Promise<string> {
   return `${[...others, `data: ${changed}`].join('\n')}\n\n`;
 }
 
-/** The text of a message or a batch with its lists cut; undefined: there is nothing to cut. */
+/** Returns the text of a message or batch with filtered lists, or undefined if nothing changes. */
 async function cutText(text: string, cut: CutLists): Promise<string | undefined> {
   let body: unknown;
   try {

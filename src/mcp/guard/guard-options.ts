@@ -1,24 +1,24 @@
 import type { TokenValidation } from './token-validation.ts';
 
-/** The MCP server behind the guard, as it is registered. */
+/** The guarded MCP server, as registered. */
 export interface GuardedServer {
   /** Second segment of `mcp:<name>:<tool>`. */
   readonly name: string;
-  /** Identifier of the resource, byte for byte as clients know it. */
+  /** Identifier of the resource, byte for byte as clients use it. */
   readonly endpoint: string;
   /** false: requests without a token pass too. */
   readonly authRequired?: boolean;
 }
 
-/** What the guard needs of a service in the same process: `createLegate()` gives it. */
+/** The part of `createLegate()` that the guard needs in the same process. */
 export interface GuardingLegate {
   readonly platform: {
     readonly issuer: string;
     readonly audience: string;
-    /** With `config`: where people approve calls. Without it refusals have no link. */
+    /** With `config`: base of the approval pages. Without it, refusals have no link. */
     readonly baseUrl?: string;
     readonly config?: { readonly http: { readonly restPath: string } };
-    /** Shared by all instances, so that a call may be repeated at any of them. Default: keys of this process. */
+    /** Keys shared by all instances, so that a call may be repeated at any of them. Default: keys of this process. */
     readonly secrets?: () => { readonly cookie: readonly { readonly id: string; readonly key: string }[] };
   };
   readonly approvals?: { get(id: string): Promise<{ readonly status: string }> };
@@ -46,71 +46,74 @@ export interface Decision {
 
 interface Common {
   readonly server: GuardedServer;
-  /** Needed by every request. A broader scope will do. Default: `mcp:read`. */
+  /** Required for every request. A broader scope also counts. Default: `mcp:read`. */
   readonly scopes?: readonly string[];
-  /** Needed to call a tool, beside `scopes`. Default: `mcp:execute`. */
+  /** Also required to call a tool. Default: `mcp:execute`. */
   readonly toolScopes?: readonly string[] | ((tool: string) => readonly string[]);
-  /** Narrower scopes that a broader one stands for. Default: `mcp:execute` stands for `mcp:read`. */
+  /** Narrower scopes that a broader one includes. Default: `mcp:execute` includes `mcp:read`. */
   readonly scopeHierarchy?: Readonly<Record<string, readonly string[]>>;
-  /** The action that a tool call is decided as. Default: `execute`. */
+  /** The action of a tool call. Default: `execute`. */
   readonly action?: string | ((tool: string) => string);
-  /** The action that reading a resource or a prompt is decided as, completing for it and listening to it too. Default: `read`. */
+  /** The action of reading, completing and listening to resources and prompts. Default: `read`. */
   readonly readAction?: string;
   /**
-   * Origins whose pages may call, as `https://app.example.com`; that of `server.endpoint` always may. A request with another `Origin`, or
-   * for another `Host`, is 403, which keeps a page from reaching a server on this machine by DNS rebinding. Default: neither is looked at.
+   * Origins whose pages may call, such as `https://app.example.com`. The origin of `server.endpoint` is always allowed.
+   * Requests with another `Origin` or `Host` get 403, which protects servers on this machine from DNS rebinding.
+   * Default: no check.
    */
   readonly allowedOrigins?: readonly string[];
-  /** How long a repeated call waits for the person who is to approve it, at most 20. Default: 15. */
+  /** How long a repeated call waits for the approval, at most 20. Default: 15. */
   readonly approvalWaitSeconds?: number;
-  /** Pages of other origins may call (CORS, without credentials). Default: true, unless requests without a token pass. */
+  /**
+   * Allow calls from pages of other origins (CORS, without credentials). Default: true, unless `authRequired` is false.
+   */
   readonly cors?: boolean;
   /**
-   * Where requests arrive, when a proxy in front changes the path. What is guarded is this path and everything below; `/` is everything.
-   * Default: the path of `server.endpoint`.
+   * The path at which requests arrive, if a proxy changes it. The guard covers this path and everything below it; `/`
+   * is everything. Default: the path of `server.endpoint`.
    */
   readonly path?: string;
   /** Largest body in bytes. Default: 4 MiB. */
   readonly maxBodyBytes?: number;
 }
 
-/** In the process of the service: a revocation holds from the next request on. */
+/** Options in the process of the service. A revocation applies to the next request. */
 export interface LocalOptions extends Omit<Common, 'server'> {
-  /** Default: the service's own resource, without decisions: tokens for our own API are taken. */
+  /** Default: the service's own resource, without decisions. Tokens for its API are then accepted. */
   readonly server?: GuardedServer;
   readonly legate: GuardingLegate;
   /**
    * Tool calls are decided (and recorded) as `mcp:<server>:<tool>`, resources as `mcp:<server>:@resources`, prompts as
-   * `mcp:<server>:@prompts:<name>`, and lists are cut to what may be had. Default: true.
+   * `mcp:<server>:@prompts:<name>`, and lists are filtered. Default: true.
    */
   readonly decisions?: boolean;
 }
 
-/** Anywhere else. */
+/** Options in other processes. */
 export interface RemoteOptions extends Common {
-  /** Of the authorization server, byte for byte. */
+  /** Issuer of the authorization server, byte for byte. */
   readonly issuer: string;
   /**
-   * Asked about each token: a revocation holds at once, or after `cacheSeconds`. Without it tokens are verified by the keys at the
-   * issuer's `jwks_uri`: then a revocation holds when the token expires.
+   * Introspects each token, so that a revocation applies at once, or after `cacheSeconds`. Without it, tokens are
+   * verified with the keys at the issuer's `jwks_uri`, and a revoked token works until it expires.
    */
   readonly introspection?: {
-    /** Sent as Bearer: an API token of an administrator. */
+    /** API token of an administrator, sent as Bearer token. */
     readonly token?: string;
-    /** Or a confidential client. */
+    /** Alternatively, a confidential client. */
     readonly clientId?: string;
     readonly clientSecret?: string;
-    /** How long an answer is believed. Default: 0. */
+    /** How long an answer is cached. Default: 0. */
     readonly cacheSeconds?: number;
   };
-  /** Where decisions are asked for (the service's REST address), and the agent or API token to ask with. Absent: no decisions. */
+  /** REST URL of the service that decides, and the agent or API token to use. Absent: no decisions. */
   readonly decisions?: { readonly url: string; readonly token: string };
   readonly fetch?: typeof fetch;
 }
 
 export type ProtectMcpOptions = LocalOptions | RemoteOptions;
 
-/** With the server filled in. */
+/** The options, with `server` set. */
 export type GuardOptions = (LocalOptions & Pick<Common, 'server'>) | RemoteOptions;
 
 export function withServer(options: ProtectMcpOptions): GuardOptions {
@@ -120,7 +123,7 @@ export function withServer(options: ProtectMcpOptions): GuardOptions {
   return { ...options, server: { name: '', endpoint: options.legate.platform.audience }, decisions: false };
 }
 
-/** Who calls. Has the members of the MCP SDK's `AuthInfo`, so it can be handed to a transport. */
+/** The caller. Compatible with the MCP SDK's `AuthInfo`, so it can be passed to a transport. */
 export interface McpAuth {
   readonly token: string;
   readonly clientId: string;
@@ -129,7 +132,7 @@ export interface McpAuth {
   readonly expiresAt: number;
   readonly resource: URL;
   readonly agentId: string;
-  /** Of a token that was exchanged: the agent that acts, by a delegation of `agentId`. Decisions are asked for it. */
+  /** For an exchanged token: the agent that acts by a delegation from `agentId`. Decisions are about this agent. */
   readonly actorId?: string;
   readonly userId: string;
   readonly extra: { readonly agentId: string; readonly userId: string; readonly actorId?: string };

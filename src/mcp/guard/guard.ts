@@ -28,34 +28,34 @@ import { missingScopes } from './scope-check.ts';
 import { Sessions } from './sessions.ts';
 import { type VerifyToken, verifierOf } from './verify-token.ts';
 
-/** A finished answer of the guard. */
+/** A complete answer by the guard. */
 export interface GuardAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** A request that may go on to the handler. */
+/** A request that may be passed to the handler. */
 export interface Passed {
-  /** undefined: no token came, and none is required. */
+  /** undefined: no token was sent, and none is required. */
   readonly auth: McpAuth | undefined;
-  /** For the answer; undefined: it is passed on as it is. */
+  /** How the answer is filtered. undefined: it is passed on unchanged. */
   readonly rules: AnswerRules | undefined;
-  /** The body to hand on instead of the one that came; undefined: as it came. What was parsed already is changed in place. */
+  /** The body to pass on instead of the received one. undefined: unchanged. A parsed body is changed in place. */
   readonly body: unknown;
-  /** Told of the Mcp-Session-Id of the answer: from then on it is this agent's. */
+  /** Called with the Mcp-Session-Id of the answer, which then belongs to this agent. */
   readonly bindSession: (session: string | null | undefined) => void;
 }
 
 export type Verdict = { readonly answer: GuardAnswer } | { readonly passed: Passed };
 
-/** A request, whatever framework it came through. */
+/** A request, independent of the framework. */
 export interface GuardedRequest {
   readonly method: string;
-  /** By its name in lower case. */
+  /** Names are in lower case. */
   readonly header: (name: string) => string | null;
   readonly origin: Origin;
-  /** The body as parsed already by somebody, or its bytes; null: there is none. Throws {@link UnreadableBody}, {@link BodyTooLarge}. */
+  /** Returns the body, parsed or as bytes, or null. Throws {@link UnreadableBody}, {@link BodyTooLarge}. */
   readonly body: () => Promise<{ readonly parsed: unknown } | { readonly bytes: Uint8Array } | null>;
 }
 
@@ -64,7 +64,7 @@ export class BodyTooLarge extends Error {}
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const ASK_AGAIN_MS = 5000;
-/** Of JSON-RPC 2.0, section 5.1: parse error, invalid request; and those that MCP adds. */
+/** Error codes of JSON-RPC 2.0, section 5.1, and of MCP. */
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const NO_SESSION = -32001;
@@ -72,7 +72,7 @@ const HEADER_MISMATCH = -32020;
 
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
-/** What the guard decides, apart from frameworks: metadata, challenges, verification, tool decisions. */
+/** The guard without a framework: metadata, challenges, verification, decisions. */
 export class Guard {
   readonly maxBodyBytes: number;
   readonly #options: GuardOptions;
@@ -80,7 +80,7 @@ export class Guard {
   readonly #calls: Calls;
   readonly #scopes: readonly string[];
   readonly #issuer: string;
-  /** Of the resource, as clients know it and as requests arrive. */
+  /** Paths of the resource, as clients use it and as requests arrive. */
   readonly #paths: readonly string[];
   readonly #prefix: string;
   readonly #cors: Readonly<Record<string, string>>;
@@ -116,12 +116,15 @@ export class Guard {
         : {};
   }
 
-  /** Headers that every answer gets, the handler's too. */
+  /** Headers of every answer, including those of the handler. */
   get corsHeaders(): Readonly<Record<string, string>> {
     return this.#cors;
   }
 
-  /** The metadata document (RFC 9728) and preflight requests; undefined: it is another request. `target` is path and query as they came. */
+  /**
+   * Answers preflight requests and requests for the metadata document (RFC 9728). Returns undefined for others.
+   * `target` is path and query as received.
+   */
   publicAnswer(method: string, target: string, header: GuardedRequest['header']): GuardAnswer | undefined {
     const isMetadata = this.#paths.some((path) => target === PROTECTED_RESOURCE_PATH + path);
     if (
@@ -153,7 +156,7 @@ export class Guard {
     };
   }
 
-  /** Whether a path is the resource's or below it, however a router may read it: rather one too many than one too few. */
+  /** Whether a path is that of the resource or below it, in any form that a router may read. If in doubt, it is. */
   covers(target: string): boolean {
     const prefix = this.#prefix;
     return prefix === '' || readings(target).some((path) => path === prefix || path.startsWith(`${prefix}/`));
@@ -236,7 +239,7 @@ export class Guard {
     return { passed: { auth, rules, body: judged.isChanged ? body : undefined, bindSession } };
   }
 
-  /** In process each event is asked for; elsewhere, where asking may be a request, every few seconds. */
+  /** Checks the token for each event in process, and every few seconds elsewhere, because a check may be a request. */
   #stillGood({ token }: McpAuth): () => Promise<boolean> {
     const pause = 'legate' in this.#options ? 0 : ASK_AGAIN_MS;
     let good = true;
@@ -244,7 +247,7 @@ export class Guard {
     return async () => {
       if (!good || performance.now() - askedAt < pause) return good;
       askedAt = performance.now();
-      // Who cannot be asked has not said no.
+      // Fails open: the token was valid when the stream began.
       good = await this.#verify(token).then(
         (validation) => validation.valid,
         () => true,
@@ -257,7 +260,7 @@ export class Guard {
     return { answer: this.#json(status, text) };
   }
 
-  /** 403 for a page of an unknown origin, and for a name of this server that nobody knows (DNS rebinding). */
+  /** Returns 403 for an unknown origin, or for an unknown name of this server (DNS rebinding). */
   #misplaced(header: GuardedRequest['header']): GuardAnswer | undefined {
     if (!this.#origins) return undefined;
     const { origins, hosts } = this.#origins;
@@ -275,7 +278,7 @@ export class Guard {
     if (error instanceof UnreadableBody)
       return this.#json(400, errorAnswer(null, { code: PARSE_ERROR, message: 'The body is not JSON.' }));
     const { status, code } = error as { status?: unknown; code?: unknown };
-    // A question that could not be one is the caller's fault: a name or arguments beyond every limit.
+    // An invalid question is the caller's fault: its name or arguments exceed the limits.
     if (status === 400)
       return this.#json(
         400,
@@ -334,7 +337,7 @@ export class Guard {
     return typeof toolScopes === 'function' ? toolScopes(tool) : toolScopes;
   }
 
-  /** What a client should ask for at first, so that it is not led through consent twice. */
+  /** The scopes that a client should request first, so that one consent is enough. */
   #allScopes(): string[] {
     const { toolScopes = ['mcp:execute'] } = this.#options;
     return [...new Set([...this.#scopes, ...(typeof toolScopes === 'function' ? [] : toolScopes)])];
@@ -348,5 +351,5 @@ const PREFLIGHT = {
   'access-control-max-age': '7200',
 } as const;
 
-/** No token came, and none is required. */
+/** No token was sent, and none is required. */
 const OPEN: Passed = { auth: undefined, rules: undefined, body: undefined, bindSession: () => {} };

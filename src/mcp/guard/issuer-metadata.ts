@@ -8,10 +8,10 @@ export interface IssuerMetadata {
   readonly introspection_endpoint?: string;
 }
 
-/** The answer is not to be had: the guard answers 503 rather than calling a good token bad. */
+/** The token cannot be verified now. The guard answers 503 instead of refusing a token that may be valid. */
 export class VerifierUnavailable extends Error {}
 
-/** JSON of an address of the authorization server. No redirects, and a time limit. */
+/** Fetches JSON from the authorization server, with a time limit and without redirects. */
 export async function fetchJson(
   fetch: typeof globalThis.fetch,
   url: string,
@@ -31,7 +31,7 @@ export async function fetchJson(
   }
 }
 
-/** RFC 8414, section 3, fetched once; the issuer in it must be the one asked for, byte for byte. A failure is tried again. */
+/** Fetches the metadata of RFC 8414, section 3, once. Its issuer must match byte for byte. Failures are retried. */
 export function issuerMetadata(fetch: typeof globalThis.fetch, issuer: string): () => Promise<IssuerMetadata> {
   let known: Promise<IssuerMetadata> | undefined;
   return () => {

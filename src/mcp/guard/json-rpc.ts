@@ -1,12 +1,12 @@
 export type MessageId = string | number;
 export type Message = Record<string, unknown>;
 
-/** The body is not what the handler could read as JSON: nothing can be said about what it asks for. */
+/** The body is not valid JSON, so it cannot be decided. */
 export class UnreadableBody extends Error {}
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** As every handler in this language reads it: UTF-8, the last of two equal names counts. Throws {@link UnreadableBody}. */
+/** Parses a body as JavaScript handlers do: UTF-8, the last of equal names counts. Throws {@link UnreadableBody}. */
 export function parseBody(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
@@ -18,7 +18,7 @@ export function parseBody(bytes: Uint8Array): unknown {
 export const isObject = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** undefined: a notification, which is never answered. */
+/** Returns the id of a message, or undefined for a notification, which is never answered. */
 export const idOf = (message: Message): MessageId | undefined => {
   const id = message['id'];
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
@@ -26,7 +26,7 @@ export const idOf = (message: Message): MessageId | undefined => {
 
 export const paramsOf = (message: Message): Message => (isObject(message['params']) ? message['params'] : {});
 
-/** Every message of a body: one, or a batch (MCP 2025-03-26). */
+/** Returns the messages of a body: one, or a batch (MCP 2025-03-26). */
 export const messagesOf = (body: unknown): Message[] => (Array.isArray(body) ? body : [body]).filter(isObject);
 
 /** Whether a message of the body has one of these methods. */
@@ -41,7 +41,7 @@ const metaOf = (message: Message): Message => {
   return isObject(meta) ? meta : {};
 };
 
-/** The revision that a request names in itself, as each does from 2026-07-28 on. */
+/** Returns the protocol revision that the request names, as all do since 2026-07-28. */
 export const revisionOf = (message: Message): string | undefined => {
   const revision = metaOf(message)[META_VERSION];
   return typeof revision === 'string' ? revision : undefined;
@@ -52,7 +52,7 @@ export const declaredCapabilities = (message: Message): Message => {
   return isObject(declared) ? declared : {};
 };
 
-/** Whether a client can show an address to its user. An empty `elicitation` means forms only. */
+/** Whether a client can show a URL to its user. An empty `elicitation` means forms only. */
 export const hasUrlElicitation = ({ elicitation }: Message): boolean =>
   isObject(elicitation) && isObject(elicitation['url']);
 
@@ -62,7 +62,7 @@ export interface RpcError {
   readonly data?: unknown;
 }
 
-/** What each message that waits for an answer gets: a result or an error. */
+/** Returns the answers to all messages that expect one. */
 export function answerEach(
   body: unknown,
   answer: (message: Message) => { readonly result: unknown } | { readonly error: RpcError },
@@ -75,5 +75,5 @@ export function answerEach(
   );
 }
 
-/** One error for all of it. */
+/** Answers all messages with one error. */
 export const errorAnswer = (body: unknown, error: RpcError): string => answerEach(body, () => ({ error }));

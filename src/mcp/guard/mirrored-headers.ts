@@ -1,6 +1,6 @@
 import { isObject, paramsOf, revisionOf } from './json-rpc.ts';
 
-/** Which member of the parameters `Mcp-Name` repeats (MCP 2026-07-28, Streamable HTTP). */
+/** The parameter that `Mcp-Name` repeats, by method (MCP 2026-07-28, Streamable HTTP). */
 const NAMED_BY: ReadonlyMap<unknown, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
@@ -13,7 +13,7 @@ const NAMED_BY: ReadonlyMap<unknown, string> = new Map([
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** undefined: what it is encoded as is not readable. */
+/** Returns undefined if the encoding is invalid. */
 function decoded(value: string): string | undefined {
   const base64 = ENCODED.exec(value)?.[1];
   if (base64 === undefined) return value.startsWith('=?base64?') ? undefined : value;
@@ -27,8 +27,8 @@ function decoded(value: string): string | undefined {
 }
 
 /**
- * The header that says something else than the body, undefined when all agree. What a proxy decided by the header must be
- * what the server does by the body. Headers that are absent, and `Mcp-Param-*`, are the server's to judge.
+ * Returns the header that differs from the body, or undefined if all match. A proxy may decide by the header while the
+ * server acts on the body, so they must agree. Absent headers and `Mcp-Param-*` are left to the server.
  */
 export function differingHeader(header: (name: string) => string | null, body: unknown): string | undefined {
   const method = header('mcp-method');

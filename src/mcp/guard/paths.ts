@@ -1,10 +1,13 @@
 const MAX_DECODINGS = 3;
 
-/** Lower case, one slash between segments, none at the end. */
+/** Normalises a path: lower case, single slashes, no trailing slash. */
 export const simplest = (path: string): string =>
   path.toLowerCase().replaceAll('\\', '/').replace(/\/+/g, '/').replace(/\/$/, '');
 
-/** Every path that a router may make of a request's target: decoded or not, dot segments resolved or not, with or without parameters. */
+/**
+ * Returns every path that a router may read in a target: decoded or not, dot segments resolved or not, with or without
+ * parameters.
+ */
 export function readings(target: string): string[] {
   const found = new Set<string>();
   let path = target.replace(/[?#].*/s, '');

@@ -4,10 +4,12 @@ import { BodyTooLarge, Guard, type GuardAnswer, type GuardedRequest } from './gu
 import type { McpAuth, ProtectMcpOptions } from './guard-options.ts';
 import { UnreadableBody } from './json-rpc.ts';
 
-/** A request of Express: `auth` says who calls, as with the MCP SDK's own middleware. */
+/** A request of Express. `auth` is the caller, as with the MCP SDK's own middleware. */
 type ExpressRequest = IncomingMessage & { originalUrl?: string; body?: unknown; auth?: McpAuth | undefined };
 
-/** Middleware for Express: guards the path of the resource and what is below, before or behind a body parser. */
+/**
+ * Middleware for Express. Guards the path of the resource and everything below it. Works before or after a body parser.
+ */
 export function expressMcp(
   options: ProtectMcpOptions,
 ): (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void {
@@ -25,7 +27,7 @@ export function expressMcp(
   };
 }
 
-/** The part of Fastify that is used: whatever an instance is, it has these. */
+/** The part of a Fastify instance that is used. */
 interface FastifyInstanceLike {
   readonly decorateRequest: (...args: never[]) => unknown;
   readonly addHook: (...args: never[]) => unknown;
@@ -48,13 +50,17 @@ interface FastifyReplyLike {
   hijack(): unknown;
 }
 
-/** A plugin for Fastify: guards the path of the resource and what is below for the whole server, `request.authInfo` says who calls. */
+/**
+ * A plugin for Fastify. Guards the path of the resource and everything below it in the whole server. `request.authInfo`
+ * is the caller.
+ */
 export function fastifyMcp(options: ProtectMcpOptions): (fastify: FastifyInstanceLike) => Promise<void> {
   const guard = new Guard(options);
   const plugin = async (instance: FastifyInstanceLike): Promise<void> => {
     const fastify = instance as unknown as Hooks;
     fastify.decorateRequest('authInfo', null);
-    // The body is parsed between the two: a request that brings a token and a body is judged with it, every other one at once.
+    // Fastify parses the body between these hooks. Requests with token and body are decided in the second, others in
+    // the first.
     const judge = async (
       request: FastifyRequestLike,
       reply: FastifyReplyLike,
@@ -78,11 +84,11 @@ export function fastifyMcp(options: ProtectMcpOptions): (fastify: FastifyInstanc
         : undefined,
     );
   };
-  // For the whole server, not for what this plugin registers (fastify-plugin).
+  // Applies to the whole server instead of this plugin only (fastify-plugin).
   return Object.assign(plugin, { [Symbol.for('skip-override')]: true });
 }
 
-/** 'answered': the guard has answered. */
+/** Returns 'answered' if the guard has sent the answer. */
 async function pass(
   guard: Guard,
   req: IncomingMessage,
@@ -120,7 +126,7 @@ async function pass(
   return auth;
 }
 
-/** The bytes that were put back into the request, which are still these: a shorter body is filled up with white space. */
+/** Overwrites the bytes that were put back into the request. A shorter body is padded with white space. */
 function overwrite(bytes: Uint8Array, body: unknown): void {
   const text = Buffer.from(JSON.stringify(body));
   if (text.byteLength > bytes.byteLength)
@@ -137,7 +143,7 @@ function send(res: ServerResponse, { status, headers, body }: GuardAnswer, head 
 const bodyIsComing = (req: IncomingMessage): boolean =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 
-/** What a body parser has made of it, or the bytes, which are put back for whoever reads next. */
+/** Returns the body of a body parser, or the bytes, which are put back for the next reader. */
 async function bodyOf(guard: Guard, req: ExpressRequest): Promise<{ parsed: unknown } | { bytes: Uint8Array } | null> {
   if (!bodyIsComing(req)) return null;
   if (
@@ -157,8 +163,8 @@ async function bodyOf(guard: Guard, req: ExpressRequest): Promise<{ parsed: unkn
 }
 
 /**
- * The whole body, left in the request. It is put back in the very tick in which the last of it is taken, before the stream
- * finds itself empty and ends.
+ * Reads the whole body and leaves it in the request. The bytes are put back in the same tick in which the last of them
+ * are read, before the stream notices that it is empty and ends.
  */
 function peekBody(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -195,7 +201,7 @@ function peekBody(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   });
 }
 
-/** Whatever is written to the answer passes the filter first, in order. */
+/** Passes everything that is written to the answer through the filter, in order. */
 function filterAnswer(
   res: ServerResponse,
   rules: AnswerRules,
@@ -238,7 +244,7 @@ function filterAnswer(
   };
 
   res.writeHead = function (this: ServerResponse, status: number, ...rest: unknown[]): ServerResponse {
-    // Headers that are given here would escape the look at the media type.
+    // Headers passed here would bypass the check of the media type.
     const headers = rest.find((argument) => typeof argument === 'object' && argument !== null);
     if (Array.isArray(headers))
       for (let i = 0; i + 1 < headers.length; i += 2) res.setHeader(String(headers[i]), headers[i + 1] as string);

@@ -3,18 +3,18 @@ import { BodyTooLarge, Guard, type GuardAnswer } from './guard.ts';
 import type { McpAuth, ProtectMcpOptions } from './guard-options.ts';
 import { UnreadableBody } from './json-rpc.ts';
 
-/** Given to the handler beside the request; fits the options of the MCP SDK's web transport. */
+/** Second argument of the handler. Compatible with the options of the MCP SDK's web transport. */
 export interface McpContext {
-  /** undefined: no token came, and none is required. */
+  /** undefined: no token was sent, and none is required. */
   readonly authInfo: McpAuth | undefined;
 }
 
 export type McpHandler = (request: Request, context: McpContext) => Response | Promise<Response>;
 
 /**
- * A login in front of an MCP server, for anything that speaks Request and Response. Serves the metadata of the resource
- * (RFC 9728), refuses with challenges that clients can follow (RFC 6750; MCP 2026-07-28), verifies tokens, decides on tool
- * calls and cuts `tools/list` to what may be called. Tokens are taken from the Authorization header alone.
+ * Adds a login to an MCP server that uses Request and Response. Serves the metadata of the resource (RFC 9728), refuses
+ * with challenges that clients can follow (RFC 6750; MCP 2026-07-28), verifies tokens, decides on tool calls, and
+ * filters `tools/list`. Accepts tokens in the Authorization header only.
  *
  *     const server = await legate.mcp.registerServer({ name: 'notes', endpoint: 'https://example.com/mcp' });
  *     export default { fetch: protectMcp(handler, { legate, server }) };
@@ -31,7 +31,7 @@ interface HonoContext {
   set(key: string, value: unknown): void;
 }
 
-/** Middleware for Hono: guards the path of the resource and what is below, `c.get('authInfo')` says who calls. */
+/** Middleware for Hono. Guards the path of the resource and everything below it. `c.get('authInfo')` is the caller. */
 export function honoMcp(
   options: ProtectMcpOptions,
 ): (c: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
@@ -57,7 +57,7 @@ export function honoMcp(
     );
     if (!went) return response;
     if (response !== c.res) {
-      // Hono would put the headers of the old answer over those of the new one.
+      // Hono would copy the headers of the old answer over those of the new one.
       c.res = undefined as unknown as Response;
       c.res = response;
     }
@@ -102,7 +102,7 @@ function withBody(request: Request, body: string): Request {
   return new Request(request.url, { method: request.method, headers, body, signal: request.signal });
 }
 
-/** A copy is read; the handler gets the request's own body, untouched. */
+/** Reads a copy of the body. The handler gets the original. */
 async function readBody(
   guard: Guard,
   request: Request,

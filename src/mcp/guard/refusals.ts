@@ -2,7 +2,7 @@ import type { Ask } from './asks.ts';
 import type { Decision } from './guard-options.ts';
 import { answerEach } from './json-rpc.ts';
 
-/** Errors of our own, outside the range that JSON-RPC 2.0 reserves. */
+/** Error code of a refusal, outside the range that JSON-RPC 2.0 reserves. */
 export const REFUSED = 1403;
 export const UNREADABLE_LIST = 1502;
 
@@ -26,7 +26,7 @@ const advice = ({ reason = '' }: Decision, approvalUrl: string | undefined): str
   }
 };
 
-/** For the model that asked, and for the person it talks to. */
+/** Returns the text for the model and its user. */
 export const refusalText = (ask: Ask, decision: Decision, approvalUrl: string | undefined): string =>
   [
     `${ask.label} ${advice(decision, approvalUrl)}`,
@@ -35,8 +35,8 @@ export const refusalText = (ask: Ask, decision: Decision, approvalUrl: string | 
   ].join(' ');
 
 /**
- * A refusal as an answer at HTTP 200: a tool's result with `isError`, which the model sees, and an error to any other method. A
- * batch is refused as a whole.
+ * Returns a refusal as an answer at HTTP 200: for a tool call a result with `isError`, which the model sees, for any
+ * other method an error. A batch is refused as a whole.
  */
 export function refusalAnswer(body: unknown, ask: Ask, decision: Decision, approvalUrl: string | undefined): string {
   const text = refusalText(ask, decision, approvalUrl);

@@ -9,18 +9,18 @@ const PURPOSE = 'mcp request state';
 const LIFE_MS = 15 * 60_000;
 const MAX_USED = 20_000;
 
-/** What is kept between a call that waits for a person and its repetition. */
+/** State between a call that waits for a person and its repetition. */
 export interface Waiting {
   readonly approvalId: string;
-  /** How often the call has been repeated. */
+  /** Number of repetitions of the call. */
   readonly round: number;
-  /** What the client had for the server when its call was stopped. */
+  /** The client's own values for the server at the first attempt. */
   readonly held?: { readonly requestState?: unknown; readonly inputResponses?: unknown };
 }
 
 /**
- * The `requestState` of an answer that asks for an approval (MCP 2026-07-28): encrypted; bound to the caller, the method and
- * the parameters; good once and for a quarter of an hour.
+ * The `requestState` of an answer that asks for an approval (MCP 2026-07-28). It is encrypted, bound to caller, method
+ * and parameters, and valid once, for a quarter of an hour.
  */
 export class RequestStates {
   readonly #keys: () => readonly SealKey[];
@@ -37,7 +37,7 @@ export class RequestStates {
     return PREFIX + seal(this.#keys(), PURPOSE, binding(auth, message), plain);
   }
 
-  /** undefined: it was made for another call, changed, used before, or is too old. */
+  /** Returns undefined if the state belongs to another call, was modified, was used before, or has expired. */
   take(auth: McpAuth, message: Message, state: string): Waiting | undefined {
     let read: Waiting & { once: string; ends: number };
     try {
@@ -52,7 +52,7 @@ export class RequestStates {
   }
 }
 
-/** Members with which a repetition differs from the call itself. */
+/** Parameters in which a repetition differs from the original call. */
 const OF_THE_ATTEMPT = new Set(['_meta', 'requestState', 'inputResponses']);
 
 function binding({ agentId, actorId = '', userId }: McpAuth, message: Message): string {
@@ -61,13 +61,13 @@ function binding({ agentId, actorId = '', userId }: McpAuth, message: Message): 
   return [agentId, actorId, userId, String(message['method']), digest].join('\n');
 }
 
-/** The same text for the same value, whatever the order of its members. */
+/** Serialises a value independently of the order of its members. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_name, part: unknown) =>
     isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
   );
 
-/** Keys that all instances have in common, where there are any. */
+/** Returns the keys that all instances share, if there are any. */
 export function stateKeys(options: GuardOptions): () => readonly SealKey[] {
   if ('legate' in options && options.legate.platform.secrets) {
     const { secrets } = options.legate.platform;

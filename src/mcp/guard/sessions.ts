@@ -5,17 +5,17 @@ const MAX_WATCHED = 1000;
 const LOOK_EVERY_MS = 1000;
 const WATCH_MS = 15 * 60_000;
 
-/** Puts a whole event into an open stream. */
+/** Inserts a complete event into an open stream. */
 export type Inject = (event: string) => void;
 
 interface Session {
-  /** Knowing a session's id is not enough (MCP security best practices, session hijacking). */
+  /** The agent that owns the session. Knowing the id is not enough (MCP security best practices, session hijacking). */
   readonly agentId: string;
   readonly urlElicitation: boolean;
   readonly streams: Set<Inject>;
 }
 
-/** Sessions of revisions before 2026-07-28, as this process has seen them open. */
+/** Sessions of revisions before 2026-07-28 that this process has seen open. */
 export class Sessions {
   readonly #open = new LRUCache<string, Session>({ max: MAX_SESSIONS });
   readonly #watched = new Set<string>();
@@ -28,7 +28,9 @@ export class Sessions {
     if (!this.#open.has(id)) this.#open.set(id, { ...session, streams: new Set() });
   }
 
-  /** Tells the client once a person has decided (`notifications/elicitation/complete`), on a stream of its session. */
+  /**
+   * Notifies the client on a stream of its session when a person has decided (`notifications/elicitation/complete`).
+   */
   watch(session: Session, approvalId: string, status: () => Promise<string | undefined>): void {
     if (this.#watched.has(approvalId) || this.#watched.size >= MAX_WATCHED) return;
     this.#watched.add(approvalId);

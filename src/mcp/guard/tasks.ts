@@ -14,34 +14,34 @@ interface Made {
 
 const callerOf = ({ agentId, actorId }: McpAuth): string => `${agentId} ${actorId ?? ''}`;
 
-/** Which call made which task. A task belongs to the caller of that call; for every other one it is not there. */
+/** Remembers which call created which task. A task belongs to the caller of that call and does not exist for others. */
 export class Tasks {
   readonly #made = new LRUCache<string, Made>({ max: MAX_TASKS });
 
-  /** Takes note of the task that the answer to a call names, if it names one. */
+  /** Remembers the task that the answer to a call names, if any. */
   note(message: unknown, auth: McpAuth, question: Question): void {
     const result = isObject(message) ? message['result'] : undefined;
     if (!isObject(result)) return;
     const { taskId } = isObject(result['task']) ? result['task'] : result;
-    // A server that repeats an id does not hand the task of one caller to another.
+    // If a server repeats an id, the task of one caller does not pass to another.
     if (typeof taskId === 'string' && !this.#made.has(taskId))
       this.#made.set(taskId, { caller: callerOf(auth), question });
   }
 
-  /** The call that made a task; undefined: the caller has no such task. */
+  /** Returns the call that created a task, or undefined if the caller has no such task. */
   find(taskId: unknown, auth: McpAuth): Question | undefined {
     const made = typeof taskId === 'string' ? this.#made.get(taskId) : undefined;
     return made?.caller === callerOf(auth) ? made.question : undefined;
   }
 }
 
-/** Whether the answer to a call may be a task instead of its result: the client says so with each call. */
+/** Whether the client accepts a task instead of a result for this call. */
 export const mayMakeTask = (message: Message): boolean => {
   const { extensions } = declaredCapabilities(message);
   return isObject(paramsOf(message)['task']) || (isObject(extensions) && EXTENSION in extensions);
 };
 
-/** The tasks that a body is about. */
+/** Returns the ids of the tasks that a body names. */
 export const taskIdsOf = (body: unknown): unknown[] =>
   messagesOf(body)
     .filter(({ method }) => TASK_METHODS.has(method))

@@ -1,4 +1,4 @@
-/** Specification 2.9, with the client. What does not hold has nothing but `valid: false`. */
+/** The result of validating a token (specification 2.9). An invalid token has only `valid: false`. */
 export type TokenValidation =
   | { readonly valid: false }
   | {
@@ -9,6 +9,6 @@ export type TokenValidation =
       readonly scopes: readonly string[];
       readonly expiresAt: Date;
       readonly clientId?: string;
-      /** Of a token that was exchanged: the agent that acts, by a delegation of `agentId` (RFC 8693, `act`). */
+      /** For an exchanged token: the agent that acts by a delegation from `agentId` (RFC 8693, `act`). */
       readonly actorId?: string;
     };

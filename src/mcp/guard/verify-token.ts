@@ -6,7 +6,7 @@ import type { TokenValidation } from './token-validation.ts';
 
 export type VerifyToken = (token: string) => Promise<TokenValidation>;
 
-/** A key of ours is good for one of these and its JWK says which: a token cannot choose (RFC 8725, section 3.1). */
+/** Each key is valid for one of these, as its JWK says. The token cannot choose (RFC 8725, section 3.1). */
 const ALGORITHMS = ['EdDSA', 'ES256'];
 const CLOCK_TOLERANCE_S = 5;
 const MAX_TOKEN_CHARS = 16_384;
@@ -25,7 +25,7 @@ export function verifierOf(options: GuardOptions): VerifyToken {
   return async (token) => (token.length > MAX_TOKEN_CHARS ? INVALID : verify(token));
 }
 
-/** RFC 9068, section 4: type, algorithm, signature, issuer, audience, times. */
+/** Verifies type, algorithm, signature, issuer, audience and times (RFC 9068, section 4). */
 function byKeys({ issuer, fetch = globalThis.fetch }: RemoteOptions, audience: string): VerifyToken {
   const metadata = issuerMetadata(fetch, issuer);
   let keys: ReturnType<typeof createRemoteJWKSet> | undefined;
@@ -49,7 +49,7 @@ function byKeys({ issuer, fetch = globalThis.fetch }: RemoteOptions, audience: s
       });
       return fromClaims(payload);
     } catch (error) {
-      // Everything that is the token's fault has a class of its own; what is left is the network's.
+      // Errors of the token have their own classes. All others are errors of the network.
       const ofToken =
         error instanceof errors.JOSEError &&
         !(error instanceof errors.JWKSTimeout) &&
@@ -61,7 +61,9 @@ function byKeys({ issuer, fetch = globalThis.fetch }: RemoteOptions, audience: s
   };
 }
 
-/** RFC 7662. Only good answers are kept, by the token's own text, and never beyond its end. */
+/**
+ * Verifies by introspection (RFC 7662). Only positive answers are cached, by the token, until it expires at the latest.
+ */
 function introspecting(
   { issuer, fetch = globalThis.fetch }: RemoteOptions,
   o: NonNullable<RemoteOptions['introspection']>,

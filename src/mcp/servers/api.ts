@@ -5,14 +5,14 @@ import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { registerServer } from './register-server.ts';
 import { MAX_SERVERS, type McpServer, RegisterMcpServer, UpdateMcpServer } from './schema.ts';
-import { findServer, listServers, toServer } from './store.ts';
+import { getServer, listServers, toServer } from './store.ts';
 import { removeServer, updateServer } from './update-server.ts';
 
-/** `legate.mcp`: MCP servers and their tokens. What is refused is thrown as {@link LegateError}. */
+/** `legate.mcp`: MCP servers and their tokens. Refusals throw {@link LegateError}. */
 export interface McpApi {
-  /** Registers a server, or brings what is registered under its name to this state: safe to call at every start. */
+  /** Registers a server, or updates the registration with its name. Safe to call at every start. */
   registerServer(input: z.input<typeof RegisterMcpServer>): Promise<McpServer>;
-  /** All of them, oldest first. */
+  /** Returns all servers, oldest first. */
   listServers(): Promise<McpServer[]>;
   getServer(id: string): Promise<McpServer>;
   updateServer(id: string, input: z.input<typeof UpdateMcpServer>): Promise<McpServer>;
@@ -25,7 +25,7 @@ export function mcpApi(platform: Platform, actor: Actor): McpApi {
     registerServer: async (input) =>
       registerServer(platform, parseWith(RegisterMcpServer, input), { caller, taken: 'replace' }),
     listServers: async () => (await listServers(platform.database.read, { limit: MAX_SERVERS })).map(toServer),
-    getServer: async (id) => toServer(await findServer(platform.database.read, id)),
+    getServer: async (id) => toServer(await getServer(platform.database.read, id)),
     updateServer: async (id, input) => updateServer(platform, caller, id, parseWith(UpdateMcpServer, input)),
     removeServer: (id) => removeServer(platform, caller, id),
   };

@@ -5,6 +5,14 @@ import { rateGate } from './rate-gate.ts';
 import { serverRoutes } from './routes.ts';
 import { findTools } from './store.ts';
 
+/**
+ * Registered MCP servers: protected resources with a name, an endpoint, tools and a limit per minute.
+ *
+ * Guarantees: names are unique; tokens are issued and valid only for registered servers; `rateLimit.rpm` is exact over
+ * all agents and instances.
+ *
+ * The guard in front of a server is in `../guard`. Tokens are issued by `src/oauth`.
+ */
 export { expressMcp, fastifyMcp, honoMcp, protectMcp } from '../guard/protect.ts';
 export { missingScopes } from '../guard/scope-check.ts';
 export type { TokenValidation } from '../guard/token-validation.ts';

@@ -4,7 +4,7 @@ import { PROTECTED_RESOURCE_PATH, ProtectedResourceMetadata } from '../../kernel
 import { defineRoute } from '../../platform.ts';
 import { metadataAt, ownMetadata } from './resource-metadata.ts';
 
-/** RFC 9728, section 3: at the root of the domain, whatever the mounts. */
+/** Routes of RFC 9728, section 3, at the root of the domain, independent of the mounts. */
 export const metadataRoutes = [
   defineRoute({
     method: 'GET',

@@ -7,8 +7,9 @@ interface Limit {
 }
 
 /**
- * `rateLimit.rpm` of a registered server: decisions on `mcp:<name>:*` that may be allowed in a clock minute (UTC), over all
- * agents. Counted where the caps per hour are, so exact under any concurrency and durable with the decision.
+ * Applies `rateLimit.rpm` of a registered server: the number of decisions on `mcp:<name>:*` that are allowed in a clock
+ * minute (UTC), over all agents. Counted like the caps per hour, so it is exact under any concurrency and durable with
+ * the decision.
  */
 export function rateGate(platform: Platform): Gate {
   let known: { readonly epoch: number; readonly limits: ReadonlyMap<string, Limit> } | undefined;
@@ -16,7 +17,7 @@ export function rateGate(platform: Platform): Gate {
     check(context, { resource }) {
       const [, name] = /^mcp:([^:]+):/.exec(resource) ?? [];
       if (name === undefined) return undefined;
-      // Registrations move the epoch as permissions do: what was read at this one is true for the whole batch.
+      // Registrations raise the epoch like permissions, so data read at this epoch is valid for the whole batch.
       if (known?.epoch !== context.epoch) {
         const load = async (): Promise<void> => {
           known = { epoch: context.epoch, limits: await readLimits(platform) };

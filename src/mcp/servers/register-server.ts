@@ -9,11 +9,11 @@ import { findServerByName, toServer } from './store.ts';
 
 interface Options {
   readonly caller: Changer;
-  /** A name that is taken: `refuse`, or `replace` what is registered under it, which keeps its id. */
+  /** If the name is in use: `refuse`, or `replace` the registration, which keeps its id. */
   readonly taken: 'refuse' | 'replace';
 }
 
-/** Registers an MCP server (specification 2.8). 422 MCP_SERVER_NAME_IN_USE, MCP_SERVER_LIMIT_EXCEEDED. */
+/** Registers an MCP server (specification 2.8). Throws 422 MCP_SERVER_NAME_IN_USE, MCP_SERVER_LIMIT_EXCEEDED. */
 export async function registerServer(
   platform: Platform,
   input: RegisterMcpServer,

@@ -9,11 +9,11 @@ import type { McpServerRow } from '../../storage/index.ts';
 import { MAX_SERVERS } from './schema.ts';
 import { listServers } from './store.ts';
 
-/** Scopes of MCP servers; `offline_access` is no business of a resource (MCP 2026-07-28, authorization). */
+/** Scopes of MCP servers, without `offline_access`, which is not for resources (MCP 2026-07-28, authorization). */
 export const SERVER_SCOPES = ['mcp:read', 'mcp:execute'] as const;
 const OWN_SCOPES = SCOPE_NAMES.filter((scope) => scope !== 'offline_access');
 
-/** Metadata of our own resource, with every registered server. */
+/** Returns the metadata of the service's own resource, with all registered servers. */
 export async function ownMetadata(platform: Platform): Promise<ProtectedResourceMetadata> {
   const servers = await listServers(platform.database.read, { limit: MAX_SERVERS });
   return {
@@ -30,8 +30,8 @@ export async function ownMetadata(platform: Platform): Promise<ProtectedResource
 }
 
 /**
- * Metadata of the resource whose path and query were put behind the well-known path; undefined: there is none. What is on our
- * own origin goes first; a server elsewhere may have its metadata fetched from here by naming it in `resource_metadata`.
+ * Returns the metadata of the resource whose path and query follow the well-known path, or undefined. Servers on the
+ * service's own origin have precedence. A server elsewhere may name this document in `resource_metadata`.
  */
 export async function metadataAt(platform: Platform, path: string): Promise<ProtectedResourceMetadata | undefined> {
   if (path === '') return ownMetadata(platform);

@@ -4,7 +4,7 @@ import { defineRoute } from '../../platform.ts';
 import { McpErrors } from './errors.ts';
 import { registerServer } from './register-server.ts';
 import { McpServer, RegisterMcpServer, UpdateMcpServer } from './schema.ts';
-import { findServer, listServers, toServer } from './store.ts';
+import { getServer, listServers, toServer } from './store.ts';
 import { removeServer, updateServer } from './update-server.ts';
 
 const idParams = z.object({ id: z.string() });
@@ -55,7 +55,7 @@ export const serverRoutes = [
     errors: [MCP_SERVER_NOT_FOUND],
     handle: async (call, platform) => ({
       status: 200,
-      body: toServer(await findServer(platform.database.read, call.params.id)),
+      body: toServer(await getServer(platform.database.read, call.params.id)),
     }),
   }),
   defineRoute({

@@ -6,7 +6,7 @@ import { wholeNumber } from '../../kernel/whole-number.ts';
 export const MAX_SERVERS = 500;
 const MAX_TOOLS = 500;
 
-/** A segment of a permission's resource. */
+/** A segment of a resource. */
 const Segment = text(128).refine(
   (value) => !value.includes(':') && !value.includes('*'),
   'must not contain ":" or "*"',

@@ -20,8 +20,8 @@ export const toServer = (row: McpServerRow): McpServer =>
     row,
   );
 
-/** 404 MCP_SERVER_NOT_FOUND. */
-export async function findServer(db: Db, id: string): Promise<McpServerRow> {
+/** Throws 404 MCP_SERVER_NOT_FOUND. */
+export async function getServer(db: Db, id: string): Promise<McpServerRow> {
   const row = isId('mcpServer', id)
     ? await db.selectFrom('mcp_servers').selectAll().where('id', '=', id).executeTakeFirst()
     : undefined;
@@ -32,7 +32,7 @@ export async function findServer(db: Db, id: string): Promise<McpServerRow> {
 export const findServerByName = (db: Db, name: string): Promise<McpServerRow | undefined> =>
   db.selectFrom('mcp_servers').selectAll().where('name', '=', name).executeTakeFirst();
 
-/** Oldest first, at most `limit`, behind the id `after`. */
+/** Returns servers, oldest first, at most `limit`, after the id `after`. */
 export async function listServers(
   db: Db,
   page: { limit: number; after?: string | undefined },
@@ -42,11 +42,11 @@ export async function listServers(
   return query.orderBy('id').limit(page.limit).execute();
 }
 
-/** All of them: there are at most {@link MAX_SERVERS}. */
+/** Returns all servers. There are at most {@link MAX_SERVERS}. */
 export const findServers = (db: Db): Promise<Pick<McpServerRow, 'name' | 'endpoint'>[]> =>
   db.selectFrom('mcp_servers').select(['name', 'endpoint']).orderBy('id').limit(MAX_SERVERS).execute();
 
-/** Every registered tool as a resource: `mcp:<server>:<tool>`. */
+/** Returns all registered tools as resources: `mcp:<server>:<tool>`. */
 export async function findTools(db: Db): Promise<string[]> {
   const rows = await db.selectFrom('mcp_servers').select(['name', 'tools']).orderBy('id').limit(MAX_SERVERS).execute();
   return rows.flatMap(({ name, tools }) => (JSON.parse(tools) as string[]).map((tool) => `mcp:${name}:${tool}`));

@@ -4,9 +4,9 @@ import type { Platform } from '../../platform.ts';
 import type { McpServerRow } from '../../storage/index.ts';
 import { McpErrors } from './errors.ts';
 import type { McpServer, UpdateMcpServer } from './schema.ts';
-import { findServer, findServerByName, toServer } from './store.ts';
+import { findServerByName, getServer, toServer } from './store.ts';
 
-/** Changes what is given and leaves the rest. 404 MCP_SERVER_NOT_FOUND, 422 MCP_SERVER_NAME_IN_USE. */
+/** Changes the given fields. Throws 404 MCP_SERVER_NOT_FOUND, 422 MCP_SERVER_NAME_IN_USE. */
 export async function updateServer(
   platform: Platform,
   caller: Changer,
@@ -16,7 +16,7 @@ export async function updateServer(
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
-    const row = await findServer(db, id);
+    const row = await getServer(db, id);
     caller.assertUnchanged?.(toServer(row));
     if (input.name !== undefined && input.name !== row.name && (await findServerByName(db, input.name)))
       throw McpErrors.MCP_SERVER_NAME_IN_USE({ details: { path: 'name' } });
@@ -42,11 +42,13 @@ export async function updateServer(
   });
 }
 
-/** 404 MCP_SERVER_NOT_FOUND. From then on no token is issued for it, and none for it is valid. */
+/**
+ * Removes a server. No more tokens are issued for it, and existing ones are invalid. Throws 404 MCP_SERVER_NOT_FOUND.
+ */
 export async function removeServer(platform: Platform, caller: Changer, id: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
-    const row = await findServer(change.db, id);
+    const row = await getServer(change.db, id);
     caller.assertUnchanged?.(toServer(row));
     await change.db.deleteFrom('mcp_servers').where('id', '=', id).execute();
     change.invalidate();
