@@ -36,6 +36,19 @@ const ACCOUNT_PAGES: readonly {
     purpose: (t) => t.twoFactor.purpose,
     ownAccount: true,
   },
+  {
+    path: '/account/password',
+    label: (t) => t.password.label,
+    title: (t) => t.password.title,
+    purpose: (t) => t.password.purpose,
+    ownAccount: true,
+  },
+  {
+    path: '/account/tokens',
+    label: (t) => t.tokens.label,
+    title: (t) => t.tokens.title,
+    purpose: (t) => t.tokens.purpose,
+  },
   { path: '/account/apps', label: (t) => t.apps.label, title: (t) => t.apps.title, purpose: (t) => t.account.apps },
 ];
 

@@ -16,7 +16,10 @@ describe.skipIf(chromiumPath === undefined)('the pages of credentials in Chromiu
   let people = 0;
   async function newPerson(): Promise<string> {
     const email = `person${++people}@example.com`;
-    await service.legate.users.create({ email, password });
+    const { id } = await service.legate.users.create({ email, password });
+    // The first proof of an address would remove the password.
+    const { write } = service.legate.platform.database;
+    await write.updateTable('users').set({ email_verified: 1 }).where('id', '=', id).execute();
     return email;
   }
   const secretOn = (page: Page): Promise<string> => page.inputValue('input[name=secret]');
@@ -120,6 +123,93 @@ describe.skipIf(chromiumPath === undefined)('the pages of credentials in Chromiu
     await page.locator('main form button').click();
     await page.waitForSelector('[role=status]');
     await expectGoodPage(page, 'two-factor-no-trust');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('the pages of password, tokens and e-mail code are readable for everybody, in both languages', async () => {
+    const email = await newPerson();
+    const { page, context, complaints } = await open({ javaScriptEnabled: true });
+    const at = (path: string): Promise<unknown> => page.goto(service.url + path);
+    const sent = async (lang: string): Promise<string> => {
+      service.mails.length = 0;
+      await at(`/account/email-code?lang=${lang}`);
+      await expectGoodPage(page, `email-code-${lang}`);
+      await page.fill('#email', email);
+      await page.press('#email', 'Enter');
+      await page.waitForSelector('#code');
+      await expectGoodPage(page, `email-code-sent-${lang}`);
+      await service.legate.platform.background.idle();
+      return service.mails[0]?.code ?? '';
+    };
+    await at('/account/sign-in?lang=de');
+    await expectGoodPage(page, 'sign-in-with-mail-de');
+    await sent('de');
+    await page.fill('#code', await sent('en'));
+    await page.press('#code', 'Enter');
+    await page.waitForURL('**/account/two-factor*');
+    await page.fill('#password', password);
+    await page.press('#password', 'Enter');
+    await page.waitForSelector('.qr');
+    await page.fill('#code', await codeOf(await secretOn(page)));
+    await page.press('#code', 'Enter');
+    await page.waitForSelector('.codes');
+    for (const lang of ['de', 'en']) {
+      await at(`/account/password?lang=${lang}`);
+      await expectGoodPage(page, `password-${lang}`);
+      await page.fill('#currentPassword', 'not this one');
+      await page.fill('#newPassword', 'another long password');
+      await page.press('#newPassword', 'Enter');
+      await page.waitForSelector('.summary');
+      await expectGoodPage(page, `password-wrong-${lang}`);
+      await at(`/account/tokens?lang=${lang}`);
+      await expectGoodPage(page, `tokens-${lang}`);
+      await page.fill('#name', 'ci');
+      await page.press('#name', 'Enter');
+      await page.waitForSelector('.summary');
+      await expectGoodPage(page, `tokens-wrong-${lang}`);
+      await page.check('[id="scope:audit:read"]');
+      await page.press('#name', 'Enter');
+      await page.waitForSelector('code.key');
+      await expectGoodPage(page, `tokens-new-${lang}`);
+      await at('/account/tokens');
+      await page.setViewportSize(WIDE);
+      await expectGoodPage(page, `tokens-${lang}-wide`);
+      await at('/account');
+      await expectGoodPage(page, `account-${lang}-wide`);
+      await page.setViewportSize(PHONE);
+      await expectGoodPage(page, `account-${lang}`);
+    }
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('a token is created and revoked without scripts and with the keyboard alone', async () => {
+    const email = await newPerson();
+    const { page, context, complaints } = await open();
+    await signIn(page, email, '/account/tokens');
+    await page.fill('#password', password);
+    await page.press('#password', 'Enter');
+    await page.waitForSelector('.qr');
+    await page.fill('#code', await codeOf(await secretOn(page)));
+    await page.press('#code', 'Enter');
+    await page.locator('main .button').click();
+    await page.waitForURL('**/account/tokens');
+    await tabTo(page, 'Name');
+    await page.keyboard.type('ci');
+    await tabTo(page, 'Read the audit log o');
+    await page.keyboard.press('Space');
+    await tabTo(page, 'In 30 days');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('code.key');
+    expect(await page.locator('code.key').innerText()).toMatch(/^lgk_/);
+    await tabTo(page, 'I have copied the token');
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Revoke ci');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/account/tokens?done=revoked');
+    expect(await page.locator('main .card').count()).toBe(0);
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -34,6 +34,7 @@ const WITHOUT_EVENT: Readonly<Record<string, string>> = {
   'POST /verify-email/send': MAIL,
   'POST /account/magic-link': MAIL,
   'POST /account/forgot-password': MAIL,
+  'POST /account/email-code': MAIL,
   'POST /account/verify-email': MAIL,
   'POST /totp/enable': 'begins a second factor, which POST /totp/verify switches on',
 };
@@ -109,6 +110,18 @@ const PREPARED: Readonly<Record<string, () => Promise<Act>>> = {
     const p = await someone();
     const secret = await beginTotp(p);
     return () => p.t.call('POST', '/totp/verify', { as: p.session, body: { code: codeNow(p, secret) } });
+  },
+  'POST /account/password': async () => {
+    const p = await someone();
+    const browser = new FormClient(p.t);
+    await browser.post('/account/sign-in', { email: p.email, password: PASSWORD });
+    const fields = { currentPassword: PASSWORD, newPassword: 'another long password' };
+    return () => browser.post('/account/password', fields);
+  },
+  'POST /account/email-code/verify': async () => {
+    const p = await someone();
+    const code = await mailedCode(p);
+    return () => new FormClient(p.t).post('/account/email-code/verify', { email: p.email, code });
   },
   'POST /account/two-factor': async () => {
     const p = await withTotp();

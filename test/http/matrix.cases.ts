@@ -327,6 +327,45 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/account/two-factor/devices', {}),
     want: { ownerByCookie: 303 },
   },
+  'GET /account/password': {
+    target: fixed('/account/password'),
+    want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
+  },
+  'POST /account/password': {
+    target: fixed('/account/password', { currentPassword: 'x', newPassword: 'another long password' }),
+    want: { ownerByCookie: 401 },
+  },
+  'GET /account/tokens': {
+    target: fixed('/account/tokens'),
+    want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
+  },
+  'POST /account/tokens': {
+    target: fixed('/account/tokens', { name: 'x', access: 'all' }),
+    want: { owner: 200, anotherUser: 200, admin: 200, auditor: 200 },
+  },
+  'POST /account/tokens/revoke': {
+    target: async (s) => ({ path: '/account/tokens/revoke', body: { id: await apiToken(s) } }),
+    want: { owner: 303, anotherUser: 303, admin: 303, auditor: 303 },
+  },
+  'GET /account/email-code': {
+    target: fixed('/account/email-code'),
+    want: { everyone: 200 },
+  },
+  'GET /account/email-code/verify': {
+    target: fixed('/account/email-code/verify'),
+    want: { everyone: 200 },
+  },
+  'POST /account/email-code': {
+    target: fixed('/account/email-code', { email: 'nobody@example.com' }),
+    want: { everyone: 200 },
+  },
+  'POST /account/email-code/verify': {
+    target: ({ owner }) => ({
+      path: '/account/email-code/verify',
+      body: { email: `nobody-${owner.email}`, code: '123456' },
+    }),
+    want: { everyone: 401 },
+  },
   'POST /account/sign-out': {
     target: fixed('/account/sign-out', {}),
     want: { ownerByCookie: 303 },

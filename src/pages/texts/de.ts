@@ -44,6 +44,11 @@ export const de: Texts = {
     SECOND_FACTOR_REQUIRED: 'Ihr Konto braucht einen zweiten Faktor. Richten Sie zuerst einen ein.',
     TOTP_NOT_SET_UP: 'Es gibt keinen zweiten Faktor. Richten Sie zuerst einen ein.',
     TOTP_ALREADY_ENABLED: 'Der zweite Faktor ist schon eingeschaltet.',
+    REAUTHENTICATION_REQUIRED: 'Geben Sie einen Code aus Ihrer App ein, um zu bestätigen, dass Sie es sind.',
+    EXPIRES_AT_IN_PAST: 'Der Ablauf muss in der Zukunft liegen.',
+    API_TOKEN_LIMIT_EXCEEDED:
+      'Sie haben die Höchstzahl von 50 API-Token erreicht. Widerrufen Sie eines, das Sie nicht mehr brauchen.',
+    API_TOKEN_NOT_FOUND: 'Dieses Token gibt es nicht.',
     UNAUTHORIZED: 'Sie sind nicht angemeldet, oder Ihre Sitzung ist abgelaufen.',
     VALIDATION_FAILED:
       'Die Adresse oder das Formular ist unvollständig. Gehen Sie zurück und versuchen Sie es noch einmal.',

@@ -86,7 +86,7 @@ ${actions(button({ label: t.signIn.submit }))}`,
       tried?.error.code === UserErrors.EMAIL_NOT_VERIFIED.code &&
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.verifyEmail)}">${t.signIn.verify}</a></p>`
-    }${platform.mailer.available && html`${or(t)}${buttonLink(t.signIn.link, withReturnTo(platform, call, PATHS.magicLink))}`}<div class="ways">${
+    }${platform.mailer.available && html`${or(t)}${actions(buttonLink(t.signIn.link, withReturnTo(platform, call, PATHS.magicLink)), buttonLink(t.emailCode.offer, withReturnTo(platform, call, PATHS.emailCode)))}`}<div class="ways">${
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.forgotPassword)}">${t.signIn.forgot}</a></p>`
     }${

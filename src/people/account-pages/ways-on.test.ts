@@ -84,7 +84,13 @@ describe('GET /account', () => {
     await browser.post('/verify-email', { token });
     const page = await browser.get('/account');
     expect(page.status).toBe(200);
-    expect(linksIn(mainOf(page.text))).toEqual(['/account/devices', '/account/two-factor', '/account/apps']);
+    expect(linksIn(mainOf(page.text))).toEqual([
+      '/account/devices',
+      '/account/two-factor',
+      '/account/password',
+      '/account/tokens',
+      '/account/apps',
+    ]);
   });
 
   it('a user of the embedding application has no session to end here', async () => {

@@ -4,6 +4,11 @@ import { ApiTokenErrors } from './errors.ts';
 import { apiTokenRoutes } from './routes.ts';
 
 export { type ApiTokensApi, apiTokensApi } from './api.ts';
+export { createApiToken } from './create-api-token.ts';
+export { ApiTokenErrors } from './errors.ts';
+export { listApiTokens } from './list-api-tokens.ts';
+export { revokeApiToken } from './revoke-api-token.ts';
+export { type ApiToken, CreateApiToken } from './schema.ts';
 
 export const apiTokens = defineModule({
   name: 'api-tokens',

@@ -120,6 +120,7 @@ export const passwordlessRoutes = [
     access: 'public',
     rateLimit: 'emailOtp',
     body: SendCode,
+    secrets: ['requestToken'],
     responses: { 200: CodeSent },
     errors: [MAIL_NOT_CONFIGURED],
     handle: async (call, platform) => {
