@@ -84,7 +84,7 @@ describe('the actor of an event', () => {
     expect((await newestOf(t, 'approval.resolved')).actor).toEqual({ kind: 'system', id: 'system' });
   });
 
-  it('of what follows from a change is the one who made it', async () => {
+  it('of the effects of a change is the one of the change', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const from = await t.agent(owner, { permissions: [{ resource: 'db', actions: ['read'] }] });
@@ -98,7 +98,7 @@ describe('the actor of an event', () => {
     for (const { actor } of [revoked, ended]) expect(actor).toMatchObject({ userId: admin.id, ip });
   });
 
-  it('of a sign-in is the person whom it proved; of one that failed nobody, with the address of the request', async () => {
+  it('of a sign-in is the person; of a failed one nobody, with the address of the request', async () => {
     const t = await createTestService();
     const { email, id } = await signUp(t);
     const signIn = (password: string) => t.call('POST', '/sign-in', { body: { email, password }, ip });

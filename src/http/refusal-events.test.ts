@@ -48,7 +48,7 @@ describe('the events of refused requests', () => {
     expect(events.reduce((sum, [count]) => sum + count, 0)).toBe(51);
   });
 
-  it('writes the refusals that were left out when no further one follows', async () => {
+  it('writes the remaining refusals if no further one follows', async () => {
     const t = await createTestService();
     const user = await t.user();
     await refuse(t, user);
@@ -64,7 +64,7 @@ describe('the events of refused requests', () => {
     ]);
   });
 
-  it('writes the refusals that were left out when the service stops', async () => {
+  it('writes the remaining refusals when the service stops', async () => {
     const t = await createTestService();
     const user = await t.user();
     await refuse(t, user);
@@ -78,7 +78,7 @@ describe('the events of refused requests', () => {
     ]);
   });
 
-  it('writes an event of its own for each principal, with its actor', async () => {
+  it('writes one event for each principal, with its actor', async () => {
     const t = await createTestService();
     const user = await t.user();
     const agent = await t.agent(user);

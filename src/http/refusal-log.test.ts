@@ -63,7 +63,7 @@ it('an error without a reason is not logged: the answer says all', async () => {
   expect(refusals()).toEqual([]);
 });
 
-it('every reason is explained by a sentence of its own', () => {
+it('every reason has its own explanation', () => {
   const sentences = Object.values(REFUSALS);
   expect(new Set(sentences).size).toBe(sentences.length);
   for (const sentence of sentences) expect(sentence).toMatch(/^\S.*\.$/);

@@ -23,7 +23,7 @@ describe('the current epoch', () => {
     }
   });
 
-  it('is known within the same tick on the instance that made the change', async () => {
+  it('is visible in the same tick on the instance of the change', async () => {
     const t = await createTestService();
     const before = await epochOf(t);
     await invalidate(t);

@@ -126,7 +126,7 @@ it.each(Object.keys(METHODS))(
   },
 );
 
-it('[RFC 6749 5.2] the library understands errors: wrong verifier, used refresh token, denied consent', async () => {
+it('[RFC 6749 5.2] returns errors that the library understands: wrong verifier, used refresh token, denied consent', async () => {
   const client = await registered({ token_endpoint_auth_method: 'none' });
   const verifier = oauth.generateRandomCodeVerifier();
   const wrong = await oauth.authorizationCodeGrantRequest(

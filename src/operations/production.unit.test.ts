@@ -20,7 +20,7 @@ const of = (env: Record<string, string | undefined>) =>
     }),
   );
 
-describe('what production refuses', () => {
+describe('settings that production refuses', () => {
   const refused: [string, Record<string, string | undefined>][] = [
     ['LEGATE_BASE_URL', { LEGATE_BASE_URL: undefined }],
     ['LEGATE_BASE_URL', { LEGATE_BASE_URL: undefined, HOST: '0.0.0.0', LEGATE_ALLOW_HTTP: 'true' }],
@@ -39,21 +39,21 @@ describe('what production refuses', () => {
     expect(found.join()).not.toContain(env['LEGATE_METRICS_TOKEN'] ?? 'no secret');
   });
 
-  it('addresses that have to be verified, and no mail', () => {
+  it('required verification of addresses without mail', () => {
     expect(of({ LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION: 'true', LEGATE_MAIL_URL: undefined }).refused).toEqual([
       expect.stringContaining('LEGATE_MAIL_URL'),
     ]);
     expect(of({ LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION: 'true' }).refused).toEqual([]);
   });
 
-  it('a data folder that others can read', () => {
+  it('a data folder that other users can read', () => {
     chmodSync(scratch, 0o755);
     expect(of({ LEGATE_DATA_DIR: scratch }).refused).toEqual([expect.stringContaining(scratch)]);
     chmodSync(scratch, 0o700);
     expect(of({ LEGATE_DATA_DIR: scratch }).refused).toEqual([]);
   });
 
-  it('all of it at once', () => {
+  it('several problems at once', () => {
     expect(
       of({ LEGATE_BASE_URL: undefined, LEGATE_METRICS_TOKEN: 'x', LEGATE_HTTP_TRUSTED_PROXIES: '0.0.0.0/0' }).refused,
     ).toHaveLength(3);
@@ -73,7 +73,7 @@ describe('what production refuses', () => {
   });
 });
 
-describe('what production warns of', () => {
+describe('settings that production warns about', () => {
   const warned: [string, Record<string, string | undefined>][] = [
     ['LEGATE_MAIL_URL', { LEGATE_MAIL_URL: undefined }],
     ['LEGATE_ALLOW_HTTP', { LEGATE_BASE_URL: 'http://localhost:3000', LEGATE_ALLOW_HTTP: 'true' }],

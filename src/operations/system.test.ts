@@ -78,7 +78,7 @@ describe('GET /health/ready', () => {
 describe('GET /metrics', () => {
   const TOKEN = 'a metrics token of some length';
 
-  it('200 in the text format for an admin, with everything that was counted', async () => {
+  it('200 in the text format for an admin, with all metrics', async () => {
     const t = await createTestService();
     const admin = await t.admin();
     const alice = await t.user();
@@ -157,13 +157,13 @@ describe('GET /metrics', () => {
     for (const line of lines) expect(line).toMatch(/^[a-z_0-9]+(\{([a-z_]+="[^"]*",?)+\})? (-?[0-9.e+-]+|Nan)$/);
   });
 
-  it('200 for the token of its own', async () => {
+  it('200 for the metrics token', async () => {
     const t = await createTestService({ config: { metrics: { token: TOKEN } } });
     expect((await t.call('GET', '/metrics', { as: TOKEN })).status).toBe(200);
     expect((await t.call('GET', '/metrics', { headers: { authorization: `bearer ${TOKEN}` } })).status).toBe(200);
   });
 
-  it('401 without a credential, with a wrong one, and with a token of its own where none is configured', async () => {
+  it('401 without a credential, with a wrong one, and with a metrics token if none is configured', async () => {
     const t = await createTestService({ config: { metrics: { token: TOKEN } } });
     const bare = await createTestService();
     for (const r of [
@@ -187,7 +187,7 @@ describe('GET /metrics', () => {
     for (const as of [alice, agent, narrowed]) expect((await t.call('GET', '/metrics', { as })).status).toBe(403);
   });
 
-  it('the token of its own opens nothing else', async () => {
+  it('the metrics token gives access to nothing else', async () => {
     const t = await createTestService({ config: { metrics: { token: TOKEN } } });
     for (const path of ['/agents', '/users', '/auth/session'])
       expect((await t.call('GET', path, { as: TOKEN })).status).toBe(401);
@@ -205,7 +205,7 @@ describe('GET /openapi.json', () => {
     expect(r.body.openapi).toBe('3.1.0');
   });
 
-  it('has every declared route once, without pages and second paths, with an operationId of its own, and no reference that leads nowhere', async () => {
+  it('has every declared route once, without pages and aliases, with a unique operationId and valid references', async () => {
     const t = await createTestService();
     const d = await document(t);
     const operations = Object.entries(d.paths as Document).flatMap(([path, methods]) =>
@@ -294,7 +294,7 @@ describe('GET /openapi.json', () => {
     expect(d.paths['/agents/{id}'].delete.responses['204']).toEqual({ description: expect.any(String) });
   });
 
-  it('has for each body an example that fits it, and that an administrator may send', async () => {
+  it('has a valid example for each body that an administrator may send', async () => {
     const t = await createTestService();
     const admin = await t.admin();
     const mounted = describedRoutes(mountRoutes(modules, t.legate.platform.config));
@@ -317,7 +317,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('has numbers in addresses as integers, and OAuth as it is on the wire', async () => {
+  it('describes numbers in URLs as integers, and OAuth in its wire format', async () => {
     const d = await document(await createTestService());
     const parameter = (path: string, name: string) =>
       d.paths[path].get.parameters.find((p: Document) => p.name === name).schema;
@@ -336,7 +336,7 @@ describe('GET /openapi.json', () => {
     expect(d.info.description).toContain('Authorization: Bearer');
   });
 
-  it('says who may call', async () => {
+  it('names the callers that may use a route', async () => {
     const d = await document(await createTestService());
     expect(d.components.securitySchemes).toMatchObject({
       bearer: { type: 'http', scheme: 'bearer' },
@@ -347,7 +347,7 @@ describe('GET /openapi.json', () => {
     expect(d.paths['/health/live'].get.security).toEqual([]);
   });
 
-  it('shows the routes where they are mounted', async () => {
+  it('shows routes at their mounts', async () => {
     const t = await createTestService({ config: { http: { restPath: '/auth' } } });
     const d = (await t.call('GET', '/auth/openapi.json')).body;
     expect(d.paths).toHaveProperty('/auth/agents/{id}');
@@ -356,7 +356,7 @@ describe('GET /openapi.json', () => {
 });
 
 describe('GET /docs', () => {
-  it('200: a page that refers to nothing on other hosts', async () => {
+  it('200: a page without references to other hosts', async () => {
     const t = await createTestService();
     const r = await t.call('GET', '/docs');
     expect(r.status).toBe(200);
@@ -367,7 +367,7 @@ describe('GET /docs', () => {
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
   });
 
-  it('what it refers to is there', async () => {
+  it('all its references exist', async () => {
     const t = await createTestService();
     const { text } = await t.call('GET', '/docs');
     const references = [...text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map((m) => m[1] as string);
@@ -385,7 +385,7 @@ describe('GET /docs', () => {
 });
 
 describe('GET /docs/:file', () => {
-  it('304 for what the browser has', async () => {
+  it('304 for a cached file', async () => {
     const t = await createTestService();
     const etag = (await t.call('GET', '/docs/swagger-ui.css')).headers.get('etag') ?? '';
     const r = await t.call('GET', '/docs/swagger-ui.css', { headers: { 'if-none-match': etag } });

@@ -90,7 +90,7 @@ const onSqlite = (): void => {
     await recovers(w, 1);
   });
 
-  it('503 within bounded time while another process holds the write lock; recovers by itself', async () => {
+  it('503 within limited time while another process holds the write lock; recovers by itself', async () => {
     const w = await world();
     expect((await ask(w)).body.allowed).toBe(true);
     const other = openSqlite(w.t.database.url.slice('sqlite:'.length));

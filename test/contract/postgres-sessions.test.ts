@@ -103,7 +103,7 @@ describe.runIf(dialect === 'postgres')('sessions of PostgreSQL', () => {
     ).rejects.toThrow('The PostgreSQL server accepts no writes.');
   });
 
-  it('an instance that freezes while it holds the head row holds up the others for at most 5 seconds', async () => {
+  it('an instance that freezes while it locks the head row blocks others for at most 5 seconds', async () => {
     const t = await createTestService();
     const agent = await capped(t);
     const { writePool, session, prefix } = postgresOf(t);

@@ -112,7 +112,7 @@ describe('legate keys', () => {
 });
 
 describe('legate admin create, legate admin token', () => {
-  it('work beside a running service on the same SQLite file', async () => {
+  it('work while a service runs on the same SQLite file', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
     const none = await legate(['admin', 'token'], { cwd });
@@ -186,7 +186,7 @@ describe('legate admin create, legate admin token', () => {
     if (input !== '') expect(result.stderr).not.toContain(input);
   });
 
-  it('refuse an address that is taken, and a token for somebody who is no administrator', async () => {
+  it('refuse an address in use, and a token for a user who is not an administrator', async () => {
     const cwd = scratchFolder();
     const create = () => legate(['admin', 'create', '--email', 'a@example.com'], { cwd, input: 'long enough it is' });
     expect((await create()).code).toBe(0);
@@ -203,7 +203,7 @@ describe('legate admin create, legate admin token', () => {
 });
 
 describe('legate developer-token', () => {
-  it('prints a token that is no administrator, keeps it (0600) and gives it again', async () => {
+  it('prints a token without administrator rights, stores it (0600) and prints it again', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
     const first = await legate(['developer-token'], { cwd });
@@ -260,7 +260,7 @@ describe('legate config', () => {
 });
 
 describe('legate migrate', () => {
-  it('says what it would do, does it, and has nothing left to do', async () => {
+  it('lists pending migrations, applies them, and then has nothing to do', async () => {
     const cwd = scratchFolder();
     const dry = await legate(['migrate', '--dry-run'], { cwd });
     expect(dry.stdout).toContain(`${join(cwd, '.legate/legate.db')} does not exist. It would be created`);

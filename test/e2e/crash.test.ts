@@ -178,7 +178,7 @@ async function audited(running: Running, token: string): Promise<string[]> {
 }
 
 describe('kill -9 under load', () => {
-  it(`on SQLite, ${ROUNDS} times: every answered decision is there exactly once, and the service starts again by itself`, {
+  it(`on SQLite, ${ROUNDS} times: every answered decision is stored exactly once, and the service starts again`, {
     timeout: 60_000 + ROUNDS * 5000,
   }, async () => {
     const cwd = scratchFolder();

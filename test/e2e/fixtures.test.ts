@@ -23,23 +23,23 @@ const test = (text: string, more: string[] = [], files: Record<string, string> =
   });
 
 describe('legate test', () => {
-  it('the example of the documentation is as expected: 0', async () => {
+  it('exits with 0 for the example of the documentation', async () => {
     expect(await test(example)).toEqual({ code: 0, stdout: outputs[0], stderr: '' });
   });
 
-  it('so is that of the README', async () => {
+  it('exits with 0 for the example of the README', async () => {
     const readme = /```yaml\n(# permissions\.yaml\n.*?)```/s.exec(
       readFileSync(join(root, 'README.md'), 'utf8'),
     )?.[1] as string;
     expect(await test(readme)).toEqual({ code: 0, stdout: 'permissions.yaml: 2 decisions as expected.\n', stderr: '' });
   });
 
-  it('a difference is shown with its line: 1', async () => {
+  it('shows a difference with its line and exits with 1', async () => {
     const wider = example.replace('actions: [read]\n', 'actions: [read, comment]\n');
     expect(await test(wider)).toEqual({ code: 1, stdout: outputs[1], stderr: '' });
   });
 
-  it('JSON, and a policy in a file of its own', async () => {
+  it('accepts JSON, and a policy in a separate file', async () => {
     const policy = JSON.stringify({ agents: { a: { permissions: [{ resource: 'db:*', actions: ['read'] }] } } });
     const tests = [{ agent: 'a', action: 'read', resource: 'db:x', expect: 'denied' }];
     const named = await test(JSON.stringify({ policy: 'policy.json', tests }, null, 2), [], { 'policy.json': policy });
@@ -89,14 +89,14 @@ describe('legate test', () => {
       'tests: [{ agent: a, action: b, resource: c, expect: denied }]',
       /permissions\.yaml has no agents/,
     ],
-  ])('a bad file is named with field and line: 2 for %s', async (_, text, says) => {
+  ])('names field and line of an invalid file and exits with 2: %s', async (_, text, says) => {
     const { code, stdout, stderr } = await test(text);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(says);
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  it('2 when there is no such file or service, 64 when used wrongly', async () => {
+  it('exits with 2 without the file or service, with 64 for wrong usage', async () => {
     expect((await legate(['test', 'nowhere.yaml'])).code).toBe(2);
     expect((await legate(['test'])).code).toBe(64);
     expect((await test(example, ['--url', 'http://127.0.0.1:9'])).code).toBe(64);

@@ -52,7 +52,7 @@ const told = async (agent: TestAgent): Promise<Json[]> =>
   ).map((r) => JSON.parse(r.data ?? ''));
 
 describe('the detector', () => {
-  it('denial_burst: once an episode, with its evidence, and told with the same', async () => {
+  it('denial_burst: is reported once per episode, with its evidence', async () => {
     const agent = await agentOf();
     await times(19, agent, 'no');
     expect(await found(agent)).toEqual([]);
@@ -187,7 +187,7 @@ describe('the detector', () => {
     expect((await found(agent)).length).toBe(1);
   });
 
-  it('looks at every decision once, whoever wrote it and however often one stops', async () => {
+  it('examines every decision once, across processes and restarts', async () => {
     const agent = await agentOf();
     await times(10, agent, 'no');
     await found(agent);
@@ -204,7 +204,7 @@ describe('the detector', () => {
     expect(await found(agent)).toEqual(await found(agent, '', second));
   });
 
-  it('does nothing when it is switched off, and takes its thresholds from the configuration', async () => {
+  it('does nothing if switched off, and reads its thresholds from the configuration', async () => {
     const off = await createTestService({ clock: new FakeClock(), config: { anomalies: { enabled: false } } });
     const one = await off.user();
     const idle = await off.agent(one);

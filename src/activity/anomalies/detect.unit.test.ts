@@ -38,7 +38,7 @@ function watched(kind: Kind, thresholds: { readonly [K in keyof Thresholds]?: Th
 }
 
 describe('denial_burst', () => {
-  it('with the refusal that makes the count; over when a window passes without one', () => {
+  it('begins with the refusal that reaches the count, ends after a window without one', () => {
     const w = watched('denial_burst');
     w.refused(19, 0);
     w.allowed(100, 1);
@@ -60,7 +60,7 @@ describe('denial_burst', () => {
     expect(w.found).toEqual([]);
   });
 
-  it('by its thresholds', () => {
+  it('depends on its thresholds', () => {
     const w = watched('denial_burst', { denialBurst: { count: 3, windowSeconds: 10 } });
     for (const second of [0, 5, 10, 14]) w.refused(1, second * SECOND_MS);
     expect(w.found).toEqual([14_000]);
@@ -81,7 +81,7 @@ describe('resource_probing', () => {
     expect(w.found).toEqual([1, 28 * MINUTE_MS]);
   });
 
-  it('by its thresholds', () => {
+  it('depends on its thresholds', () => {
     const w = watched('resource_probing', { probing: { resources: 2, windowSeconds: 5 } });
     w.refused(1, 0, 'a');
     w.refused(1, 5000, 'b');
@@ -100,7 +100,7 @@ describe('rate_spike', () => {
     return w;
   };
 
-  it('with the call that makes it one; over when a period stays below it', () => {
+  it('begins with the call that reaches the factor, ends with a period below it', () => {
     const w = calm();
     w.allowed(49, 12 * PERIOD);
     expect(w.found).toEqual([]);
@@ -130,7 +130,7 @@ describe('rate_spike', () => {
     expect(busy.found).toEqual([30 * PERIOD]);
   });
 
-  it('by its thresholds', () => {
+  it('depends on its thresholds', () => {
     const w = calm({ rateSpike: { factor: 3, minCalls: 4, warmUp: 5 } });
     w.allowed(5, 12 * PERIOD);
     expect(w.found).toEqual([]);
@@ -169,7 +169,7 @@ describe('unusual_hour', () => {
   /** Since the morning, on the day with that number. */
   const at = (day: number, hour: number): number => day * DAY_MS + (hour - 9) * HOUR_MS;
 
-  it('once a clock hour, and not beside an hour that is usual', () => {
+  it('is reported once per clock hour, and not next to a usual hour', () => {
     const w = steady(8);
     w.allowed(5, at(8, 3));
     w.allowed(5, at(8, 3) + 30 * MINUTE_MS);
@@ -179,7 +179,7 @@ describe('unusual_hour', () => {
     expect(w.found).toEqual([at(8, 3), at(8, 14)]);
   });
 
-  it('becomes usual when it is kept up', () => {
+  it('becomes usual if it continues', () => {
     const w = steady(8);
     for (let day = 8; day < 30; day++) w.allowed(10, at(day, 3));
     expect(w.found).toEqual([at(8, 3)]);
@@ -191,7 +191,7 @@ describe('unusual_hour', () => {
     expect(w.found).toEqual([]);
   });
 
-  it('by its thresholds', () => {
+  it('depends on its thresholds', () => {
     const early = steady(1, { unusualHour: { warmUpDays: 1, sharePercent: 1 } });
     early.allowed(1, at(1, 3));
     expect(early.found).toEqual([at(1, 3)]);

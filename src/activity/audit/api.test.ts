@@ -27,7 +27,7 @@ async function decided(t: TestService): Promise<{ first: string; second: string 
 }
 
 describe('legate.audit.query', () => {
-  it('gives the entries of everyone, newest first, by pages', async () => {
+  it('returns the entries of all owners, newest first, in pages', async () => {
     const t = await createTestService();
     const { first, second } = await decided(t);
     const page = await t.legate.audit.query({ limit: 3 });
@@ -70,7 +70,7 @@ describe('legate.audit.query', () => {
 });
 
 describe('legate.audit.get', () => {
-  it('gives one entry', async () => {
+  it('returns one entry', async () => {
     const t = await createTestService();
     const { second } = await decided(t);
     const { auditId } = await t.legate.check({ agentId: second, action: 'read', resource: 'a:c' });
@@ -89,7 +89,7 @@ describe('legate.audit.get', () => {
 });
 
 describe('legate.audit.export', () => {
-  it('gives the file as a stream, oldest first', async () => {
+  it('returns the file as a stream, oldest first', async () => {
     const t = await createTestService();
     const { first } = await decided(t);
     const file = t.legate.audit.export({ format: 'json', agentId: first });

@@ -77,7 +77,7 @@ describe('GET /audit', () => {
     expect((await w.t.call('GET', `/audit/${r.body.auditId}`, { as: w.a })).body.id).toBe(r.body.auditId);
   });
 
-  it('200 with secrets inside of texts redacted, and what only looks like one by its name left', async () => {
+  it('200: redacts secrets inside texts, and keeps names that only resemble one', async () => {
     const w = await world();
     const secret = 'R3dOdMvu9cY1xQ7k2LzA';
     const jwt = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.${secret}`;
@@ -196,7 +196,7 @@ describe('GET /audit', () => {
     expect(await ids(w, `?userId=${w.alice.id}`)).toHaveLength(4);
   });
 
-  it('200 shows nobody what is not theirs', async () => {
+  it('200: shows callers only their own entries', async () => {
     const w = await world();
     const mine = (await w.t.authorize(w.a, { action: 'read', resource: 'db:1' })).body.auditId;
     const theirs = (await w.t.authorize(w.b, { action: 'read', resource: 'db:1' })).body.auditId;
@@ -234,7 +234,7 @@ describe('GET /audit', () => {
     expect(seen).toEqual(made);
   });
 
-  it('400 names what is malformed', async () => {
+  it('400 names the malformed field', async () => {
     const w = await world();
     await w.t.authorize(w.a, { action: 'read', resource: 'db:1' });
     await w.t.authorize(w.a, { action: 'read', resource: 'db:1' });
@@ -299,7 +299,7 @@ async function fill(
 }
 
 describe('GET /audit/export', () => {
-  it('200 gives every row, beyond any limit, as valid json, ndjson and csv', async () => {
+  it('200: returns every row, without a limit, as valid json, ndjson and csv', async () => {
     const w = await world();
     await fill(w, 12_345);
     const get = (format: string) => w.t.call('GET', `/audit/export?format=${format}`, { as: w.alice });
@@ -378,7 +378,7 @@ describe('GET /audit/export', () => {
     expect((await w.t.call('GET', '/audit/export?format=json')).status).toBe(401);
   });
 
-  it('is bounded by the ledger as it was at the start, and lets its place go when the reader leaves', async () => {
+  it('ends at the end of the ledger at its start, and frees its slot when the reader disconnects', async () => {
     const w = await world();
     await fill(w, 5000);
     const open = async () =>
@@ -566,7 +566,7 @@ describe('an export over a socket', () => {
     expect((await w.t.call('GET', '/audit/export?format=csv', { as: w.alice })).status).toBe(200);
   });
 
-  it('is broken off when its reader takes nothing for a minute', async () => {
+  it('is aborted if its reader accepts nothing for a minute', async () => {
     const w = await world();
     await fill(w, 5000);
     // Real time still passes, since reads pause for a moment under load.

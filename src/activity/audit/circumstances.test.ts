@@ -11,8 +11,8 @@ const asked = async (as: { token: string }, body: Json): Promise<Json> =>
 const agentWith = (resource: string, constraints?: object) =>
   t.agent(owner, { permissions: [{ resource, actions: ['read'], ...(constraints ? { constraints } : {}) }] });
 
-describe('an audit entry says who asked and what decided', () => {
-  it('names the permission, and nobody if the agent asked by its own token', async () => {
+describe('an audit entry names the caller and the permission', () => {
+  it('names the permission, and no caller if the agent used its own token', async () => {
     const agent = await agentWith('db:*');
     const entry = await asked(agent, { resource: 'db:x' });
     expect(entry.permission).toEqual({ resource: 'db:*', source: { type: 'own' } });
@@ -23,7 +23,7 @@ describe('an audit entry says who asked and what decided', () => {
     expect(refused).not.toHaveProperty('permission');
   });
 
-  it.each(['{"p":1}:*', '{odd', 'null'])('shows the pattern %s as it was written', async (resource) => {
+  it.each(['{"p":1}:*', '{odd', 'null'])('shows the pattern %s as written', async (resource) => {
     const agent = await agentWith(resource);
     const entry = await asked(agent, { resource: resource.replace('*', 'x') });
     expect(entry.permission).toEqual({ resource, source: { type: 'own' } });

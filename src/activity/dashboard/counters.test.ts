@@ -96,7 +96,7 @@ async function longPast(t: TestService, owner: { id: string }): Promise<void> {
 }
 
 describe('running counters', () => {
-  it('say what the ledger says, whoever decides, whoever writes them, and however the clock steps', async () => {
+  it('equal the ledger, for all writers and clock steps', async () => {
     const step = fc.oneof(
       {
         weight: 5,

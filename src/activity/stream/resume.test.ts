@@ -47,7 +47,7 @@ it('a plain EventSource with a ticket reads what happens, as it happens', async 
   expect(seen.map((s) => s.data.id)).toEqual(ids);
 });
 
-it('a reader that takes nothing for 5 s is cut off: neither its place nor its connection is held', async () => {
+it('a reader that accepts nothing for 5 s is disconnected and frees its slot', async () => {
   const until = async (holds: () => Promise<boolean>): Promise<void> => {
     const deadline = Date.now() + 8000;
     while (!(await holds())) {
@@ -79,7 +79,7 @@ it('a reader that takes nothing for 5 s is cut off: neither its place nor its co
   vi.restoreAllMocks();
 });
 
-it('an answer whose body nobody reads holds its place no longer, and read late it ends at once', async () => {
+it('an answer that is never read frees its slot, and ends immediately if read late', async () => {
   const before = t.legate.events.connectionCount();
   const answer = await t.legate.fetch(new Request(base, { headers: { authorization: `Bearer ${agent.token}` } }));
   expect([answer.status, t.legate.events.connectionCount()]).toEqual([200, before + 1]);

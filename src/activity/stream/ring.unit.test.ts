@@ -69,7 +69,7 @@ it.each([
   ['bytes', 1000, 30_000],
   ['both', 25, 12_000],
 ])(
-  'bounded in %s, what the ring has is the end of what was pushed, byte by byte and without a gap',
+  'limited in %s, the ring contains the last pushed events, byte for byte and without a gap',
   (_, maxEvents, arenaBytes) => {
     let dropped = 0;
     fc.assert(

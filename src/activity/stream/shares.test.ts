@@ -42,7 +42,7 @@ it('lets one agent use all connections until somebody else needs one', async () 
   expect(statuses(await open(t, stranger))).toEqual([503]);
 });
 
-it('holds the agents of one owner to the share of the owner together', async () => {
+it('counts all agents of one owner towards the share of the owner', async () => {
   const t = await withCap(24);
   const [owner, stranger] = [await t.user(), await t.user()];
   const [a, b] = [await t.agent(owner), await t.agent(owner)];
@@ -55,7 +55,7 @@ it('holds the agents of one owner to the share of the owner together', async () 
   expect(statuses(await open(t, await t.admin()))).toEqual([503]);
 });
 
-it('gives an administrator a connection of a caller above its share, and takes none from an administrator', async () => {
+it('gives an administrator a connection of a caller above its share, never the reverse', async () => {
   const t = await withCap(24);
   const [owner, admin] = [await t.user(), await t.admin()];
   const theirs = await open(t, owner, 24);
@@ -76,7 +76,7 @@ it('shares out no cap of 10 or less', async () => {
   }
 });
 
-it('takes no connection for a credential that is refused', async () => {
+it('takes no connection for a refused credential', async () => {
   const t = await withCap(24);
   const mine = await open(t, await t.user(), 24);
   const [stream] = await open(t, { token: 'nonsense' });

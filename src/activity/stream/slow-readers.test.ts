@@ -63,7 +63,7 @@ function follow(token: string): Promise<Reader> {
   });
 }
 
-it('readers that stop and go on have every byte of every event, as those beside them do', async () => {
+it('readers that pause receive every byte of every event, like the others', async () => {
   const { below } = random(7);
   const readers = await Promise.all(
     Array.from({ length: READERS }, (_, i) => follow(i % 2 ? agent.token : admin.token)),

@@ -36,7 +36,7 @@ const decide = (agent: { token: string }, resource = 'x:y', on = t) =>
   on.authorize(agent, { action: 'read', resource });
 
 describe('GET /api/legate/events/stream', () => {
-  it('200: first bytes at once, headers, heartbeats, and each event with its id, type and whole record', async () => {
+  it('200: sends first bytes immediately, headers, heartbeats, and each event with id, type and record', async () => {
     const stream = await open({ as: owner });
     expect(stream.status).toBe(200);
     expect(Object.fromEntries(stream.headers)).toMatchObject({
@@ -72,7 +72,7 @@ describe('GET /api/legate/events/stream', () => {
     expect(stream.text.match(/^data: /gm)?.length).toBe(4);
   });
 
-  it('shows everybody what is theirs alone, live and replayed', async () => {
+  it('shows callers only their own events, live and replayed', async () => {
     const since = new Date(t.clock.now()).toISOString();
     const [mine, other, theirs] = [await t.agent(owner), await t.agent(owner), await t.agent(stranger)];
     const gateway = await t.agent(owner, { permissions: [{ resource: 'legate:events', actions: ['read'] }] });
@@ -107,7 +107,7 @@ describe('GET /api/legate/events/stream', () => {
     expect((live['stranger'] as Stream).seen.length).toBe(1);
   });
 
-  it('replays from Last-Event-ID, which wins over since, without gap or duplicate into what is live', async () => {
+  it('replays from Last-Event-ID, which takes precedence over since, without gap or duplicate', async () => {
     const agent = await t.agent(owner);
     const first = await open({ as: agent });
     for (let i = 0; i < 700; i += 50) await Promise.all(Array.from({ length: 50 }, () => decide(agent)));
@@ -163,7 +163,7 @@ describe('GET /api/legate/events/stream', () => {
     expect(r.body.error.details.issues).toMatchObject([{ path }]);
   });
 
-  it('406, 405, 404: what is no request for the stream', async () => {
+  it('406, 405, 404 for other requests', async () => {
     const path = '/api/legate/events/stream';
     expect((await t.call('GET', path, { as: owner, headers: { accept: 'application/json' } })).status).toBe(406);
     expect((await t.call('POST', path, { as: owner })).status).toBe(405);
@@ -189,7 +189,7 @@ describe('GET /api/legate/events/stream', () => {
     await response?.body?.cancel();
   });
 
-  it('a page of another origin may go on by Last-Event-ID with a header of its own', async () => {
+  it('a page of another origin may resume with the header Last-Event-ID', async () => {
     const r = await t.call('OPTIONS', '/api/legate/events/stream', {
       headers: {
         origin: 'https://app.example',
@@ -251,7 +251,7 @@ describe('GET /api/legate/events/stream', () => {
     expect(few.legate.events.connectionCount()).toBe(0);
   });
 
-  it('ends with its credential, at once, before anything that happens later', async () => {
+  it('ends with its credential, before any later event', async () => {
     const agent = await t.agent(owner);
     const token = await t.call('POST', '/api-tokens', { as: owner, body: { name: 'x' } });
     const session = (
@@ -303,7 +303,7 @@ describe('GET /api/legate/events/stream', () => {
 });
 
 describe('POST /events/ticket', () => {
-  it('200: good for one stream, within a minute, and as long as what asked for it', async () => {
+  it('200: valid for one stream, for a minute, and as long as its credential', async () => {
     const agent = await t.agent(owner);
     const ask = async (): Promise<Json> => (await t.call('POST', '/events/ticket', { as: agent })).body;
     const { ticket, expiresAt } = await ask();
@@ -407,7 +407,7 @@ describe('GET /api/legate/events/stream?ticket=', () => {
 });
 
 describe('GET /events, and in process', () => {
-  it('200: newest first, by filter and page, what is theirs', async () => {
+  it('200: lists own events, newest first, with filters and pages', async () => {
     const user = await t.user();
     const agent = await t.agent(user);
     for (let i = 0; i < 3; i++) await decide(agent);
@@ -469,7 +469,7 @@ describe('GET /events, and in process', () => {
     expect((await open({ as: user }, one)).status).toBe(503);
   });
 
-  it('emit takes a record as it stands on the stream, and assigns id and timestamp itself', async () => {
+  it('emit accepts a record in the form of the stream, and assigns id and timestamp', async () => {
     const one = await own({});
     const user = await one.user();
     await one.legate.events.emit({ type: 'cost.recorded', userId: user.id, data: { n: 1 } });
@@ -484,7 +484,7 @@ describe('GET /events, and in process', () => {
     expect(new Date(second?.timestamp as string).getTime() - new Date(timestamp).getTime()).toBe(60_000);
   });
 
-  it('validateToken of the application says who listens', async () => {
+  it('validateToken of the application identifies the caller', async () => {
     const theirs: Record<string, string> = {};
     const one = await createTestService({
       config: { events: { validateToken: (token: string) => theirs[token] ?? null } } as never,
@@ -501,7 +501,7 @@ describe('GET /events, and in process', () => {
     await stream.end();
   });
 
-  it('what is older than retentionDays is forgotten, audit entries excepted', async () => {
+  it('events older than retentionDays are deleted, except audit entries', async () => {
     const one = await own({ events: { retentionDays: 2 } });
     const user = await one.user();
     const agent = await one.agent(user);

@@ -145,7 +145,7 @@ describe('400, with the field, for an address to which nothing would ever be del
 });
 
 describe('names', () => {
-  it('one that resolves to any address of the table is a failed attempt that says no more; nothing is connected to', async () => {
+  it('one that resolves to any special-use address is a failed attempt without details and without a connection', async () => {
     const { id } = (await post(`https://hooks.example:${port}/in`)).body;
     for (const [, host] of hosts) {
       const address = host.replace(/[[\]]/g, '');
@@ -171,7 +171,7 @@ describe('names', () => {
     });
   });
 
-  it('one that changes its answer between the check and the connection: what was checked is connected to, and the next attempt checks again', async () => {
+  it('one that resolves differently later: the checked address is used, and the next attempt checks again', async () => {
     const user = await lax.user();
     const { id } = (
       await lax.call('POST', '/webhooks', { as: user, body: { url: `http://rebind.example:${port}/in` } })
@@ -183,7 +183,7 @@ describe('names', () => {
     expect([reached, names.asked.length]).toEqual([['127.0.0.1', '127.0.0.2'], 2]);
   });
 
-  it('what was let in while private networks were allowed is refused when they no longer are', async () => {
+  it('a private address accepted earlier is refused once private networks are not allowed', async () => {
     const user = await lax.user();
     const { id, url } = (
       await lax.call('POST', '/webhooks', { as: user, body: { url: `http://127.0.0.1:${port}/in` } })

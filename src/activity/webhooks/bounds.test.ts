@@ -29,7 +29,7 @@ const deliveries = (webhook: Json, query = '') =>
   t.call('GET', `/webhooks/${webhook.id}/deliveries${query}`, { as: owner });
 
 describe('POST /webhooks', () => {
-  it('422 beyond fifty of an owner, exact when many are made at once', async () => {
+  it('422 beyond fifty per owner, exact under concurrency', async () => {
     const user = await t.user();
     const answers = await Promise.all(Array.from({ length: 60 }, () => make(user)));
     expect(answers.filter((a) => a.status === 201).length).toBe(50);
@@ -60,7 +60,7 @@ describe('GET /webhooks/:id/deliveries', () => {
     expect((await deliveries(webhook, '?status=lost')).body.error.details.issues).toMatchObject([{ path: 'status' }]);
   });
 
-  it('what waits for an hour behind others for a receiver that fails is dropped, and can be delivered again', async () => {
+  it('a message that waits for an hour for a failing receiver is dropped and can be redelivered', async () => {
     const [failing, sound] = [(await make()).body, (await make()).body];
     const db = t.legate.platform.database.write;
     const later = t.clock.now() + DAY_MS;
@@ -90,7 +90,7 @@ describe('GET /webhooks/:id/deliveries', () => {
     expect(await seen(failing)).toEqual(['pending null', 'pending overdue']);
   });
 
-  it('what was delivered is kept for a week, what was dropped for thirty days, what waits as long as it waits', async () => {
+  it('keeps delivered messages for a week, dropped ones for thirty days, waiting ones until they end', async () => {
     const webhook = (await make()).body;
     await t.call('PATCH', `/webhooks/${webhook.id}`, { as: owner, body: { enabled: false } });
     await keep(webhook, [

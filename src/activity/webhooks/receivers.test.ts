@@ -193,7 +193,7 @@ describe('receivers that do not do what they should', () => {
   });
 });
 
-describe('who waits for whom', () => {
+describe('the order of deliveries', () => {
   const waiting = async (): Promise<number> => {
     const { read } = t.legate.platform.database;
     return (
@@ -206,7 +206,7 @@ describe('who waits for whom', () => {
     ).length;
   };
 
-  it('what waits for one endpoint stands before nothing of another; one that has failed five times is tried one at a time', async () => {
+  it('a backlog of one endpoint does not delay others; after five failures it gets one message at a time', async () => {
     const [crowded, quick] = [await t.user(), await t.user()];
     receivers['/quick'] = { answer: (s) => s.end(head('204 Good')), want: {} };
     const { write } = t.legate.platform.database;

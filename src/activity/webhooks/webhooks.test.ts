@@ -226,7 +226,7 @@ describe('delivery', () => {
     await t.call('DELETE', `/webhooks/${everything.id}`, { as: admin });
   });
 
-  it('what was written before a stop is delivered after it, once, by whichever instance', async () => {
+  it('an event from before a stop is delivered once afterwards, by any instance', async () => {
     const path = newPath();
     const webhook = await make({ path, types: ['agent.created'] });
     const agents = await Promise.all(Array.from({ length: 12 }, () => t.agent(owner)));
@@ -247,7 +247,7 @@ describe('delivery', () => {
 });
 
 describe('receivers that are slow, dead or new', () => {
-  it('what a process had under way when it died is made again when its time and 5 s are over', async () => {
+  it('an attempt of a process that died is repeated after the timeout and 5 s', async () => {
     const webhook = await make({ types: ['agent.created'] });
     await t.agent(owner);
     const dispatcher = dispatcherOf(t.legate.platform);
@@ -270,7 +270,7 @@ describe('receivers that are slow, dead or new', () => {
     expect(at(pathOf(webhook)).length).toBe(2);
   });
 
-  it('one that is delivered again while the last attempt is under way begins anew, whatever becomes of that', async () => {
+  it('a redelivery during the last attempt starts again, independent of its result', async () => {
     const path = newPath();
     const webhook = await make({ path, types: ['agent.created'] });
     answers.set(path, (_, res) => res.writeHead(500).end());
@@ -298,7 +298,7 @@ describe('receivers that are slow, dead or new', () => {
     expect(await deliveries(webhook)).toMatchObject([{ id, status: 'delivered', attempts: 1 }]);
   });
 
-  it('after twenty failures in a row an endpoint is left alone for 30 s, then tried again', async () => {
+  it('after twenty failures in a row an endpoint gets nothing for 30 s', async () => {
     const [path, user] = [newPath(), await t.user()];
     answers.set(path, (_, res) => res.writeHead(503).end());
     const webhook = await make({ as: user, path, types: ['agent.created'] });
@@ -328,7 +328,7 @@ describe('receivers that are slow, dead or new', () => {
     expect(at(pathOf(webhook))).toEqual([]);
   });
 
-  it('an endpoint gets what happens after it was made, and nothing from before', async () => {
+  it('an endpoint gets only events from after its creation', async () => {
     await make({ types: ['agent.created'] });
     await t.agent(owner);
     t.clock.advance(1);
@@ -338,7 +338,7 @@ describe('receivers that are slow, dead or new', () => {
     expect(at(pathOf(webhook)).map((r) => JSON.parse(r.body).agentId)).toEqual([later.id]);
   });
 
-  it('what waits for a user who is deleted is not sent any more', async () => {
+  it('messages for a deleted user are not sent', async () => {
     const leaver = await t.user();
     const path = newPath();
     answers.set(path, (_, res) => res.writeHead(500).end());
@@ -356,7 +356,7 @@ describe('receivers that are slow, dead or new', () => {
 });
 
 describe('POST /webhooks/:id/test', () => {
-  it('200: sent at once and once, and the answer says what became of it', async () => {
+  it('200: sends once and immediately, and returns the result', async () => {
     const path = newPath();
     const webhook = await make({ path });
     const r = await t.call('POST', `/webhooks/${webhook.id}/test`, { as: owner });
@@ -373,8 +373,8 @@ describe('POST /webhooks/:id/test', () => {
   });
 });
 
-describe('what is refused', () => {
-  it('400: types that do not exist, a secret of their own', async () => {
+describe('refusals', () => {
+  it('400 for unknown types and for a given secret', async () => {
     const post = (more: Json) => t.call('POST', '/webhooks', { as: owner, body: { url: base, ...more } });
     expect((await post({ types: ['agent.eaten'] })).body.error.details.issues[0].path).toMatch(/^types/);
     for (const more of [{ secret: 'mine' }, { url: 7 }, { url: `${base}/${'x'.repeat(2048)}` }])
@@ -396,7 +396,7 @@ describe('what is refused', () => {
     expect((await test(1)).body.status).toBe('delivered');
   });
 
-  it('404: what is not theirs, deliveries included', async () => {
+  it('404 for webhooks and deliveries of others', async () => {
     const webhook = await make({ types: ['agent.created'] });
     await t.agent(owner);
     await settle();
@@ -433,7 +433,7 @@ it('legate.webhooks does the same', async () => {
   await expect(webhooks.get(made.id)).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
 });
 
-it('legate.webhooks.create: 422 for an owner who is not known, unless those of the application are let in', async () => {
+it('legate.webhooks.create: 422 for an unknown owner, unless external owners are allowed', async () => {
   const input = { ownerId: 'their-user-7', url: `${base}/theirs` };
   await expect(t.legate.webhooks.create(input)).rejects.toMatchObject({ status: 422, code: 'OWNER_NOT_FOUND' });
   const open = await createTestService({

@@ -35,7 +35,7 @@ describe('legate.agents', () => {
     ]);
   });
 
-  it('takes a Date where a time is written', async () => {
+  it('accepts a Date for a time', async () => {
     const t = await createTestService();
     const { agents, delegations, audit, apiTokens } = t.legate;
     const ownerId = (await t.user()).id;

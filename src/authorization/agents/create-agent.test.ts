@@ -7,7 +7,7 @@ const TOKEN = /^lgt_[A-Za-z0-9_-]{49}$/;
 
 describe('POST /agents', () => {
   describe('201', () => {
-    it('gives the agent with its token and defaults, and records the event', async () => {
+    it('returns the agent with its token and defaults, and records the event', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const r = await t.call('POST', '/agents', {
@@ -88,7 +88,7 @@ describe('POST /agents', () => {
       expect(row.token_hash).toMatch(/^[0-9a-f]{64}$/);
     });
 
-    it('lets an admin name any known user, whose tenant the agent takes', async () => {
+    it('lets an admin name any known user, whose tenant the agent gets', async () => {
       const t = await createTestService();
       const tenantId = await t.tenant();
       const [admin, bob] = [await t.admin(), await t.user({ tenantId })];
@@ -99,7 +99,7 @@ describe('POST /agents', () => {
       expect((await eventsOf(t))[0]).toMatchObject({ userId: bob.id });
     });
 
-    it('makes a bare user of an unknown owner when external owners are allowed', async () => {
+    it('creates a user record for an unknown owner if external owners are allowed', async () => {
       const t = await createTestService({ config: { users: { allowExternalOwners: true } } });
       const [admin, alice] = [await t.admin(), await t.user()];
       const body = { ownerId: 'auth0|5f7c8ec7', name: 'a', type: 'service' };
@@ -134,7 +134,7 @@ describe('POST /agents', () => {
       expect((await t.call('POST', '/agents', { body })).status).toBe(401);
     });
 
-    it('lets an agent with the right to write make agents of its owner', async () => {
+    it('lets an agent with the right to write create agents of its owner', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const gateway = await t.agent(alice, { permissions: [{ resource: 'legate:agents', actions: ['write'] }] });
@@ -155,7 +155,7 @@ describe('POST /agents', () => {
       ).toBe(201);
     });
 
-    it('takes the greatest values that are allowed', async () => {
+    it('accepts the largest allowed values', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const permissions = Array.from({ length: 1000 }, (_, i) => ({ resource: `mcp:server${i}:*`, actions: ['read'] }));
@@ -221,7 +221,7 @@ describe('POST /agents', () => {
       ['an array', '', () => []],
       ['null', '', () => null],
     ];
-    it('names the field that does not fit, and makes nothing', async () => {
+    it('names the invalid field, and creates nothing', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const valid = { ownerId: alice.id, name: 'a', type: 'service' };
@@ -273,7 +273,7 @@ describe('POST /agents', () => {
         expect([r.status, r.body.error.details.issues, r.text.length < 1000]).toEqual([400, issues, true]);
     });
 
-    it('refuses JSON that means something else to others, and what is no JSON', async () => {
+    it('refuses ambiguous and invalid JSON', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const head = `"ownerId":"${alice.id}","name":"a","type":"service"`;
@@ -375,7 +375,7 @@ describe('POST /agents', () => {
   });
 
   describe('422', () => {
-    it('OWNER_NOT_FOUND when an admin names nobody', async () => {
+    it('OWNER_NOT_FOUND if an admin names an unknown user', async () => {
       const t = await createTestService();
       const r = await t.call('POST', '/agents', {
         as: await t.admin(),

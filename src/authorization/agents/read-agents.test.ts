@@ -24,7 +24,7 @@ async function agentsOverTime(
 
 describe('GET /agents', () => {
   describe('200', () => {
-    it('gives the agents of the caller in the order of creation, without tokens', async () => {
+    it('returns the agents of the caller in order of creation, without tokens', async () => {
       const t = await createTestService();
       const [alice, bob] = [await t.user(), await t.user()];
       expect((await t.call('GET', '/agents', { as: alice })).text).toBe('[]');
@@ -41,7 +41,7 @@ describe('GET /agents', () => {
       expect(ids((await t.call('GET', '/agents', { as: bob })).body)).toEqual([other?.id]);
     });
 
-    it('keeps the order of creation within one millisecond, from page to page while agents are made', async () => {
+    it('keeps the order of creation within one millisecond, across pages, while agents are created', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const made: string[] = [];
@@ -92,7 +92,7 @@ describe('GET /agents', () => {
       expect(ids((await t.call('GET', '/agents?status=revoked', { as: alice })).body)).toEqual([id]);
     });
 
-    it('lets an admin see all, by owner and by tenant; a user only what is theirs', async () => {
+    it('shows an admin all agents, by owner and tenant, and a user only their own', async () => {
       const t = await createTestService();
       const [red, blue] = [await t.tenant(), await t.tenant()];
       const [admin, alice, bob] = [await t.admin(), await t.user({ tenantId: red }), await t.user({ tenantId: blue })];
@@ -121,7 +121,7 @@ describe('GET /agents', () => {
       expect(ids((await t.call('GET', '/agents', { as: gateway })).body)).toEqual([plain.id, gateway.id]);
     });
 
-    it('gives every agent exactly once over pages', async () => {
+    it('returns every agent exactly once over all pages', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const made = await Promise.all(
@@ -192,7 +192,7 @@ describe('GET /agents', () => {
 });
 
 for (const path of ['', '/permissions']) {
-  describe(`GET /agents/:id${path}: who sees what`, () => {
+  describe(`GET /agents/:id${path}: visibility`, () => {
     it('200 for the owner, an admin, the agent itself and a gateway agent; 404 for anybody else, as if it did not exist', async () => {
       const t = await createTestService();
       const [alice, bob, admin] = [await t.user(), await t.user(), await t.admin()];
@@ -228,7 +228,7 @@ for (const path of ['', '/permissions']) {
       expect((await get(await t.apiToken(alice.id, ['audit:read']))).status).toBe(403);
     });
 
-    it('takes the right of a gateway agent away at once', async () => {
+    it('removes the right of a gateway agent immediately', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const agent = await t.agent(alice);

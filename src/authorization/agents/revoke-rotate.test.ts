@@ -13,7 +13,7 @@ import { newId } from '../../kernel/ids.ts';
 const changesOf = async (t: TestService) => (await eventsOf(t)).filter(({ type }) => type !== 'auth.denied');
 
 describe('DELETE /agents/:id', () => {
-  it('204: the agent is revoked at once and for good, and stays readable', async () => {
+  it('204: revokes the agent immediately and permanently; it stays readable', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const agent = await t.agent(alice, { permissions: [{ resource: 'a:*', actions: ['read'] }] });
@@ -86,7 +86,7 @@ describe('DELETE /agents/:id', () => {
 });
 
 describe('POST /agents/:id/rotate', () => {
-  it('200: the agent with a new token; the one before is no credential at once', async () => {
+  it('200: returns the agent with a new token; the old one stops working immediately', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const agent = await t.agent(alice, { permissions: [{ resource: 'a:*', actions: ['read'] }], metadata: { a: 1 } });

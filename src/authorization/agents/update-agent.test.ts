@@ -62,7 +62,7 @@ describe('PATCH /agents/:id', () => {
       expect(await eventsOf(t, id)).toHaveLength(1);
     });
 
-    it('changes what the very next decision says, both ways', async () => {
+    it('applies to the very next decision, in both directions', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const agent = await t.agent(alice);
@@ -266,7 +266,7 @@ describe.each([
   ['PATCH', ''],
   ['DELETE', ''],
   ['POST', '/rotate'],
-])('%s /agents/:id%s: who may not', (method, path) => {
+])('%s /agents/:id%s: refused callers', (method, path) => {
   it('401, 403 and 404, changing nothing', async () => {
     const t = await createTestService();
     const [alice, bob] = [await t.user(), await t.user()];

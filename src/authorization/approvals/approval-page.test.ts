@@ -40,7 +40,7 @@ describe('/account/approvals/:id', () => {
     expect((await open(t, path, owner, 'de')).text).toContain('Freigeben');
   });
 
-  it('approves: the identical call may be made once, and the page says what became of it', async () => {
+  it('approves: the identical call may be made once, and the page shows the outcome', async () => {
     const { t, owner, agent, ask, path } = await waiting();
     const done = await decide(t, path, owner, 'approve');
     expect([done.status, done.headers.get('location')]).toEqual([303, path]);

@@ -218,7 +218,7 @@ describe('POST /approvals/:id/approve and /deny', () => {
     expect(all.filter((r) => r.status === 409)).toHaveLength(49);
   });
 
-  it('401, 403 for agents and narrowed tokens, 404 for others and what is not there, 400 for a bad note', async () => {
+  it('401, 403 for agents and narrowed tokens, 404 for others and unknown ids, 400 for an invalid note', async () => {
     const w = await world();
     const { approvalId } = await request(w);
     expect((await w.t.call('POST', `/approvals/${approvalId}/approve`)).status).toBe(401);
@@ -296,7 +296,7 @@ describe('the audit log of an approval', () => {
     expect(totalAuditEntries).toBe((await entries(w)).length);
   });
 
-  it('records an expired approval once, by whichever of two instances comes first', async () => {
+  it('records an expired approval once with two instances', async () => {
     const w = await world();
     // Two processes may share a SQLite file; two services in one process may not write it at once.
     const other = dialect === 'postgres' ? await createTestService({ sameDatabaseAs: w.t }) : w.t;

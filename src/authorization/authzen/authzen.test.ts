@@ -90,7 +90,7 @@ describe('POST /access/v1/evaluation', () => {
     { ip: { v4: '192.0.2.7' }, userAgent: { name: 'curl' } },
     { ip: '192.0.2.7\u0000', userAgent: 'x'.repeat(5000) },
     { userAgent: null, time: { zone: [1] } },
-  ])('[AuthZEN 5] 200: %j holds nothing that is used, and disturbs nothing', async (context) => {
+  ])('[AuthZEN 5] 200: ignores %j', async (context) => {
     const r = await post('evaluation', evaluation('1', 'read', { context }));
     expect([r.status, r.body.decision]).toEqual([200, true]);
     const entry = (await t.call('GET', `/audit/${r.body.context.auditId}`, { as: owner })).body;

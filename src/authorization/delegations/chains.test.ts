@@ -173,7 +173,7 @@ describe('POST /authorize with explain through a chain', () => {
     ]);
   });
 
-  it('200: what an agent of another owner holds is not shown', async () => {
+  it('200: does not show permissions of an agent of another owner', async () => {
     const { t } = await open();
     const tenantId = await t.tenant();
     const [giver, taker] = [await t.user({ tenantId }), await t.user({ tenantId })];
@@ -191,7 +191,7 @@ describe('POST /authorize with explain through a chain', () => {
 });
 
 describe('what has ended', () => {
-  it('never comes back, not even when its source later holds the permission itself', async () => {
+  it('never becomes active again, not even if its source later holds the permission itself', async () => {
     const { t, give, may, listed, patch, inMinutes } = await cast(3);
     await give(0, 1, { expiresAt: inMinutes(10) });
     await give(1, 2);
@@ -237,7 +237,7 @@ describe('what has ended', () => {
     expect(await seen()).toEqual(['delegation-expired', 'allowed']);
   });
 
-  it('leaves what stands partly on its source itself, action by action', async () => {
+  it('keeps delegations that its source partly supports itself, action by action', async () => {
     const { t, owner, give, may, patch, listed } = await cast(3, db('db:*', undefined, ['read', 'write']));
     const first = await give(0, 1, { permissions: db('db:*', undefined, ['write']) });
     await patch(1, { permissions: db() });

@@ -118,7 +118,7 @@ describe('POST /delegations', () => {
     expect((await delegate(w, w.d, w.e)).body.error.code).toBe('DELEGATION_DEPTH_EXCEEDED');
   });
 
-  it('400 names what is malformed', async () => {
+  it('400 names the malformed field', async () => {
     const w = await world();
     for (const [more, path] of [
       [{ permissions: [] }, 'permissions'],
@@ -360,7 +360,7 @@ describe('caps along chains', () => {
     expect(answers.filter((r) => r.body.reason === 'RATE_LIMITED')).toHaveLength(180);
   });
 
-  it('a delegated permission may carry a cap of its own, which narrows further', async () => {
+  it('a delegated permission may have its own cap, which narrows further', async () => {
     const w = await world();
     await w.t.call('PATCH', `/agents/${w.a.id}`, { as: w.owner, body: { permissions: capped(5) } });
     await delegate(w, w.a, w.b, { permissions: capped(2) });
@@ -375,7 +375,7 @@ describe('caps along chains', () => {
     expect([await may(w, w.b), await may(w, w.a)]).toEqual([true, true]);
   });
 
-  it('what an agent holds is shown with the constraints of every link, none weaker than the decision', async () => {
+  it('lists permissions with the constraints of every link, none weaker than in a decision', async () => {
     const w = await world();
     const constrained = (constraints: object) => [{ ...gh(['read'])[0], constraints }];
     const shown = async (agent = w.b) => {

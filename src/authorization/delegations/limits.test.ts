@@ -36,7 +36,7 @@ const limited = (delegations: Record<string, number>): Promise<TestService> =>
 const giver = (t: TestService, owner: TestUser): Promise<TestAgent> => t.agent(owner, { permissions: [read('*')] });
 
 describe('limits on delegations', () => {
-  it('hold for a pair, and what has ended makes room', async () => {
+  it('hold for a pair; ended delegations do not count', async () => {
     const t = await limited({ maxPerPair: 2 });
     const owner = await t.user();
     const [from, to, other] = [await giver(t, owner), await t.agent(owner), await t.agent(owner)];
@@ -51,7 +51,7 @@ describe('limits on delegations', () => {
     expect(outcome(await delegate(t, owner, from, to))).toBe(201);
   });
 
-  it('hold for what one agent gives', async () => {
+  it('hold for delegations from one agent', async () => {
     const t = await limited({ maxGiven: 2 });
     const owner = await t.user();
     const from = await giver(t, owner);
@@ -93,7 +93,7 @@ describe('limits on delegations', () => {
     expect(outcome(await delegate(t, owner, own, to))).toBe(201);
   });
 
-  it('hold exactly when requests come at once, on PostgreSQL at two instances', async () => {
+  it('are exact under concurrency, on PostgreSQL with two instances', async () => {
     const t = await limited({ maxPerPair: 5 });
     const config = { delegations: { maxPerPair: 5 } };
     const second = dialect === 'postgres' ? await createTestService({ sameDatabaseAs: t, config }) : t;

@@ -178,7 +178,7 @@ describe('POST /authorize', () => {
     expect(await records(t)).toEqual([]);
   });
 
-  it('200 for a gateway agent that asks about agents of its owner, and about no others', async () => {
+  it('200 for a gateway agent about agents of its owner, and no others', async () => {
     const { t, owner, agent } = await world();
     const gateway = await t.agent(owner, { permissions: [{ resource: 'legate:authorize', actions: ['check'] }] });
     const capped = await t.agent(owner, {

@@ -424,7 +424,7 @@ describe('the doctor', () => {
     ]);
   });
 
-  it('leaves out what needs a person, with a token or a client that is there, or with nobody', async () => {
+  it('skips steps that need a person, for a given token or client, or without a login', async () => {
     const w = world();
     expect(outcomes(await examined(w, { login: undefined }))).toBe('+++++---');
     expect(outcomes(await examined(w, { token: 'aaaaaaaaaaaa.bbbbbbbbbbbb' }))).toBe('++++---+');
@@ -474,7 +474,7 @@ describe('the loopback address', () => {
     }
   });
 
-  it('does not wait for ever', async () => {
+  it('times out', async () => {
     const loopback = await openLoopback();
     await expect(loopback.wait(1)).rejects.toThrow('The login was not completed in time');
     await loopback.close();

@@ -151,7 +151,7 @@ describe('a request that is sent again with its Idempotency-Key', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('stored answers', () => {
   it('is never a secret: the repetition is 409 and has no effect', async () => {
     const body = { ownerId: alice.id, name: `once ${newKey()}`, type: 'autonomous' };
     const key = newKey();
@@ -188,7 +188,7 @@ describe('what is kept', () => {
     expect((await post('/delegations', body, invalid)).status).toBe(422);
   });
 
-  it('is no 401, 409 or 429', async () => {
+  it('does not store 401, 409 or 429', async () => {
     const ended = await t.agent(alice);
     await t.call('DELETE', `/agents/${ended.id}`, { as: alice });
     const key = newKey();
@@ -246,7 +246,7 @@ describe('what is kept', () => {
 });
 
 describe('rights and bad keys', () => {
-  it('are looked at before a kept answer', async () => {
+  it('are checked before a stored answer is returned', async () => {
     const made = await t.agent(alice, { permissions: [{ resource: 'files:*', actions: ['read'] }] });
     const ask = { agentId: made.id, ...question };
     const [own, asOwner] = [newKey(), newKey()];
@@ -308,7 +308,7 @@ describe('rights and bad keys', () => {
   });
 });
 
-describe('50 at once', () => {
+describe('50 concurrent requests', () => {
   const kinds: [string, () => Promise<[path: string, body: unknown, effects: () => Promise<number>]>][] = [
     [
       'a capped decision',

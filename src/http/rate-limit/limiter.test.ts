@@ -41,7 +41,7 @@ const stores: [string, () => Pick<RateLimiterOptions, 'store' | 'redisUrl' | 'na
 ];
 
 describe.each(stores)('createRateLimiter with store %s', (store, at) => {
-  it.each([5, 100])('of 200 requests at once exactly %i pass', async (limit) => {
+  it.each([5, 100])('allows exactly %i of 200 concurrent requests', async (limit) => {
     const limiter = limiterOf({ limit, window: 60, ...at() });
     const verdicts = await Promise.all(Array.from({ length: 200 }, () => limiter.checkKey('a')));
     expect(verdicts.filter((v) => v.allowed)).toHaveLength(limit);
@@ -122,7 +122,7 @@ describe.each(stores)('createRateLimiter with store %s', (store, at) => {
 });
 
 describe('withRateLimit', () => {
-  it('takes limiter and handler in either order, and says what it takes', async () => {
+  it('accepts limiter and handler in either order, and names what it expects', async () => {
     const limiter = createRateLimiter({ limit: 1, window: 60 });
     const guarded = withRateLimit(limiter, () => new Response('hello'));
     expect([(await guarded(request())).status, (await guarded(request())).status]).toEqual([200, 429]);
@@ -136,7 +136,7 @@ describe('withRateLimit', () => {
       expect(() => anything(...wrong)).toThrow('withRateLimit takes a handler, and a limiter or its options');
   });
 
-  it('makes its limiter from options, one for each handler', async () => {
+  it('creates its limiter from options, one for each handler', async () => {
     const options = { limit: 1, window: 60 };
     const [one, two] = [withRateLimit(hello, options), withRateLimit(hello, options)];
     expect([(await one(request())).status, (await one(request())).status, (await two(request())).status]).toEqual([
@@ -152,7 +152,7 @@ describe('withRateLimit', () => {
     ]).toEqual([200, 429]);
   });
 
-  it('hands over what the framework gives beside the request, and counts by the address in it', async () => {
+  it('passes on the further arguments of the framework, and counts by the address in them', async () => {
     const seen = vi.fn(
       (_: Request, connection: { remoteAddress: string }, more: number) =>
         new Response(`${connection.remoteAddress} ${more}`),
@@ -163,7 +163,7 @@ describe('withRateLimit', () => {
     expect((await guarded(request(), { remoteAddress: '203.0.113.8' }, 7)).status).toBe(200);
   });
 
-  it('says what is left on answers whose headers cannot be set, too', async () => {
+  it('adds its headers to answers with immutable headers, too', async () => {
     const answer = await withRateLimit(() => Response.redirect('https://app.example/there', 303), {
       limit: 3,
       window: 60,
@@ -186,7 +186,7 @@ describe('withRateLimit', () => {
 });
 
 describe('the default key', () => {
-  it('is the address of the peer; a header is believed of nobody', async () => {
+  it('is the address of the peer; headers are not trusted', async () => {
     const limiter = limiterOf({ limit: 1, window: 60 });
     expect(await allowed(limiter, 2, request(), { remoteAddress: '203.0.113.7' })).toEqual([true, false]);
     expect(

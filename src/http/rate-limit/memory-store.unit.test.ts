@@ -34,7 +34,7 @@ describe('the store in memory', () => {
     expect(store.take('active', 10, WINDOW, NOW + 2).remaining).toBe(0);
   });
 
-  it('what is over makes room first', () => {
+  it('expired keys are evicted first', () => {
     const store = new MemoryStore(100);
     for (let i = 0; i < 50; i++) for (let n = 0; n < 2; n++) store.take(`old-${i}`, 2, WINDOW, NOW);
     const later = NOW + WINDOW;
@@ -43,7 +43,7 @@ describe('the store in memory', () => {
     expect(store.take('kept', 2, WINDOW, later).allowed).toBe(false);
   });
 
-  it('what is used up stays before what is only in use', () => {
+  it('exhausted keys are kept longer than keys in use', () => {
     const store = new MemoryStore(100);
     const twice = (key: string): void => {
       for (let n = 0; n < 2; n++) store.take(key, 10, WINDOW, NOW);

@@ -70,7 +70,7 @@ describe('a window of more', () => {
     );
   });
 
-  it('allows the limit at once, and no more', () => {
+  it('allows exactly the limit at once', () => {
     const window = newWindow(100);
     expect(Array.from({ length: 200 }, () => window.take(100, WINDOW, START)).filter((o) => o.allowed)).toHaveLength(
       100,
@@ -78,7 +78,7 @@ describe('a window of more', () => {
   });
 });
 
-describe('what a refused request is told', () => {
+describe('the answer to a refused request', () => {
   it('is the first moment at which it will be allowed', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 90 }), pauses(300), (limit, gaps) => {

@@ -58,7 +58,7 @@ describe.each(['web', 'express', 'express with a parser'] as const)('a call that
     expect(scene.reached).toEqual([]);
   });
 
-  it("a server's own requestState passes, and comes back after an approval", async () => {
+  it('passes on the requestState of the server, also after an approval', async () => {
     const scene = await guarded(face, PERMISSIONS, ok);
     const own = { requestState: 'of the server', inputResponses: { name: { action: 'accept' } } };
     const { result } = await ask(scene, call(own));
@@ -69,7 +69,7 @@ describe.each(['web', 'express', 'express with a parser'] as const)('a call that
     expect(scene.reached[0].params).toMatchObject(own);
   });
 
-  it('denied by the person, the model is told; declined by the user, it is told where to approve', async () => {
+  it('tells the model if the person denied, and where to approve if the user declined', async () => {
     const scene = await guarded(face, PERMISSIONS, ok);
     const first = (await ask(scene, call())).result;
     const declined = { approval: { action: 'decline' } };
@@ -108,7 +108,7 @@ describe('a client of 2025-11-25', () => {
   const session = { 'mcp-session-id': 'session-1' };
   const pay = rpc('tools/call', { name: 'pay', arguments: { amount: 10 } });
 
-  it('with url elicitation gets -32042, and is told on its stream once a person has decided', async () => {
+  it('with url elicitation gets -32042, and a notification on its stream after the decision', async () => {
     const scene = await guarded('web', PERMISSIONS, (message) =>
       message.method === undefined
         ? { body: new ReadableStream(), headers: { 'content-type': 'text/event-stream' } }

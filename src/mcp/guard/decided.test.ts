@@ -12,7 +12,7 @@ const ok = (message: Json) => ({ body: { jsonrpc: '2.0', id: message.id, result:
 const MINE = 'note:/mine/1';
 const YOURS = 'note:/yours/1';
 
-describe.each(['web', 'express'] as const)('what is read, by %s', (face) => {
+describe.each(['web', 'express'] as const)('reading, by %s', (face) => {
   it.each<[string, Json, Json, string]>([
     ['resources/read', { uri: MINE }, { uri: YOURS }, 'ARGUMENTS_NOT_ALLOWED'],
     ['resources/subscribe', { uri: MINE }, { uri: YOURS }, 'ARGUMENTS_NOT_ALLOWED'],
@@ -84,7 +84,7 @@ describe.each(['web', 'express'] as const)('what is read, by %s', (face) => {
     expect((await (await send(rpc(method))).json()).result).not.toHaveProperty('cacheScope');
   });
 
-  it('nothing is read by an agent that may only execute, unless the guard takes that for reading', async () => {
+  it('refuses reading to an agent that may only execute, unless readAction is execute', async () => {
     const all = [{ resource: 'mcp:notes:*', actions: ['execute'] }];
     const strict = await guarded(face, all, ok);
     expect(await (await strict.send(rpc('prompts/get', { name: 'daily' }))).json()).toMatchObject({
@@ -102,30 +102,33 @@ describe('a task', () => {
   it.each([
     ['as JSON', 'application/json', (text: string) => text],
     ['as an event', 'text/event-stream', (text: string) => `data: ${text}\n\n`],
-  ])('belongs to the caller of the call that made it, and ends with its permission (%s)', async (_what, type, form) => {
-    const { t, owner, agents, reached, send } = await guarded('web', PERMISSIONS, (message) => ({
-      body:
-        message.method === 'tools/call'
-          ? form(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { resultType: 'task', taskId: 'task-1' } }))
-          : ok(message).body,
-      headers: message.method === 'tools/call' ? { 'content-type': type } : {},
-    }));
-    await (await send(modern('tools/call', { name: 'search', arguments: {} }, CLIENT))).text();
-    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel', 'tasks/result']) {
-      const ask = modern(method, { taskId: 'task-1' });
-      expect(await (await send(ask)).json(), method).toMatchObject({ result: { done: method } });
-      const others = await (await send(ask, { as: 'other' })).json();
-      const unknown = await (await send(modern(method, { taskId: 'task-2' }))).json();
-      expect(others).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'Task not found' } });
-      expect(unknown).toEqual(others);
-    }
-    await t.call('PATCH', `/agents/${agents.mine.id}`, { as: owner, body: { permissions: [] } });
-    const before = reached.length;
-    expect(await (await send(modern('tasks/get', { taskId: 'task-1' }))).json()).toMatchObject({
-      error: { code: 1403, data: { reason: 'NO_PERMISSION' } },
-    });
-    expect(reached).toHaveLength(before);
-  });
+  ])(
+    'belongs to the caller of the call that created it, and ends with its permission (%s)',
+    async (_what, type, form) => {
+      const { t, owner, agents, reached, send } = await guarded('web', PERMISSIONS, (message) => ({
+        body:
+          message.method === 'tools/call'
+            ? form(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { resultType: 'task', taskId: 'task-1' } }))
+            : ok(message).body,
+        headers: message.method === 'tools/call' ? { 'content-type': type } : {},
+      }));
+      await (await send(modern('tools/call', { name: 'search', arguments: {} }, CLIENT))).text();
+      for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel', 'tasks/result']) {
+        const ask = modern(method, { taskId: 'task-1' });
+        expect(await (await send(ask)).json(), method).toMatchObject({ result: { done: method } });
+        const others = await (await send(ask, { as: 'other' })).json();
+        const unknown = await (await send(modern(method, { taskId: 'task-2' }))).json();
+        expect(others).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'Task not found' } });
+        expect(unknown).toEqual(others);
+      }
+      await t.call('PATCH', `/agents/${agents.mine.id}`, { as: owner, body: { permissions: [] } });
+      const before = reached.length;
+      expect(await (await send(modern('tasks/get', { taskId: 'task-1' }))).json()).toMatchObject({
+        error: { code: 1403, data: { reason: 'NO_PERMISSION' } },
+      });
+      expect(reached).toHaveLength(before);
+    },
+  );
 });
 
 describe('headers of 2026-07-28', () => {

@@ -124,7 +124,7 @@ describe.each([
     });
   });
 
-  it('tools/list shows what may be called, now or once asked for; nothing is recorded for it', async () => {
+  it('tools/list shows tools that may be called, now or after approval, and records nothing', async () => {
     const { t, owner, agent, send } = await scene(remote);
     const { result } = (await send(body('tools/list'))) as { result: { tools: { name: string }[] } };
     expect(result.tools.map((tool) => tool.name)).toEqual(['search', 'approve', 'limited']);

@@ -81,7 +81,7 @@ const open = (endpoint: string, token: string, session?: string): Promise<Respon
   });
 
 describe.each(Object.entries(faces))('over %s', (_name, face) => {
-  it('an open stream ends before its next event once the token holds no more, and others go on', async () => {
+  it('an open stream ends before its next event once its token is invalid; others continue', async () => {
     const endpoint = await start(face);
     const [first, second] = [await open(endpoint, 'a'), await open(endpoint, 'b')];
     const readers = [first, second].map((response) => (response.body as ReadableStream<Uint8Array>).getReader());

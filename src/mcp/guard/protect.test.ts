@@ -79,7 +79,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
   const place = () =>
     `issuer="${ISSUER}", resource="${server.endpoint}", resource_metadata="${server.url}/.well-known/oauth-protected-resource/mcp"`;
 
-  it('[RFC 9728 5.1] 401 without a token: the challenge says where to go and what to ask for, and no error', async () => {
+  it('[RFC 9728 5.1] 401 without a token: the challenge names metadata and scopes, and no error', async () => {
     for (const response of [
       await post(server.endpoint, call('search')),
       await fetch(server.endpoint),
@@ -114,7 +114,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     expect([response.status, response.headers.get('www-authenticate')?.includes('error=')]).toEqual([401, false]);
   });
 
-  it('[RFC 6750 3.1] 403 names every scope that the request needs, at once; a broader scope will do', async () => {
+  it('[RFC 6750 3.1] 403 names all required scopes at once; a broader scope is enough', async () => {
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const lacking = await post(server.endpoint, call('search'), as('read'));
     expect([lacking.status, lacking.headers.get('www-authenticate')]).toEqual([
@@ -155,7 +155,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
   });
 
   it.each([false, true])(
-    'an unmodified client lists what may be called, calls it, and is told why not (answers as JSON: %s)',
+    'an unmodified client lists and calls its tools, and gets the reason of a refusal (answers as JSON: %s)',
     async (json) => {
       const own = await start(adapter, json);
       try {
@@ -286,7 +286,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     },
   );
 
-  it('400 for what is no JSON, 413 for what is too much of it', async () => {
+  it('400 for invalid JSON, 413 for a body that is too large', async () => {
     const small = await adapter((endpoint) => ({
       legate: legate(endpoint),
       server: { name: 'notes', endpoint },
@@ -303,7 +303,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     }
   });
 
-  it('without a server, takes tokens for the resource of the service itself', async () => {
+  it('without a server, accepts tokens for the resource of the service', async () => {
     const own = await adapter(() => ({ legate: legate(ISSUER) }));
     try {
       const response = await post(own.endpoint, call('delete'));

@@ -97,7 +97,7 @@ const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toSt
 describe('[RFC 9068 4] by the keys of the issuer', () => {
   const verify = (token: string, more: Partial<RemoteOptions> = {}) => verifierOf({ issuer, server, ...more })(token);
 
-  it('gives what specification 2.9 names', async () => {
+  it('returns the fields of specification 2.9', async () => {
     expect(await verify(await sign())).toEqual({
       valid: true,
       agentId: 'agt_1',
@@ -238,7 +238,7 @@ describe('[RFC 7662 2] by introspection', () => {
     expect(await verifier()('a.b.c')).toEqual({ valid: false });
   });
 
-  it('keeps good answers for as long as it was told, never bad ones', async () => {
+  it('caches positive answers for the configured time, never negative ones', async () => {
     const verify = verifier({ token: 'lgk_x', cacheSeconds: 60 });
     introspection['active'] = false;
     expect((await verify('a')).valid).toBe(false);

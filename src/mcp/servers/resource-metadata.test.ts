@@ -66,7 +66,7 @@ describe('GET /.well-known/oauth-protected-resource', () => {
 
 describe('GET /.well-known/oauth-protected-resource/<path>', () => {
   it.each(['/mcp', '/mcp/', '/a/b/mcp', '/mcp%20x', '/MCP', '/q?tenant=1'])(
-    '[RFC 9728 3.3] 200 for the path %s, with `resource` equal to what was asked',
+    '[RFC 9728 3.3] 200 for the path %s, with the requested `resource`',
     async (path) => {
       const endpoint = `http://localhost:3000${path}`;
       await t.legate.mcp.registerServer({ name: `at ${path.replaceAll('*', '')}`, endpoint });

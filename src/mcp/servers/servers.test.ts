@@ -30,7 +30,7 @@ describe('POST /mcp/servers', () => {
     });
   });
 
-  it('201 with what is left out: no tools, a credential required, no limit', async () => {
+  it('201 with defaults: no tools, a credential required, no limit', async () => {
     const r = await register(wanted());
     expect([r.status, r.body.tools, r.body.authRequired, 'rateLimit' in r.body]).toEqual([201, [], true, false]);
   });
@@ -42,7 +42,7 @@ describe('POST /mcp/servers', () => {
     'http://[::1]:9/mcp',
     'https://mcp.example.com',
     'https://h/%7e?x=1',
-  ])('201: the endpoint %s is kept byte for byte', async (endpoint) => {
+  ])('201: stores the endpoint %s byte for byte', async (endpoint) => {
     const r = await register(wanted({ endpoint }));
     expect([r.status, r.body.endpoint]).toEqual([201, endpoint]);
   });
@@ -92,7 +92,7 @@ describe('POST /mcp/servers', () => {
     ]).toEqual([401, 403, 403]);
   });
 
-  it('422 for a name that is taken: of 10 at once one gets it', async () => {
+  it('422 for a name in use: one of 10 concurrent requests gets it', async () => {
     const body = wanted();
     const all = await Promise.all(Array.from({ length: 10 }, () => register(body)));
     expect(all.map((r) => r.status).sort()).toEqual([201, ...Array(9).fill(422)]);
@@ -127,7 +127,7 @@ describe('/mcp/servers/:id', () => {
     }
   });
 
-  it('404 for what is no id', async () => {
+  it('404 for an invalid id', async () => {
     for (const id of ['x', '%00', 'mcp_00000000000000000000000000'])
       expect((await t.call('GET', `/mcp/servers/${id}`, { as: admin })).status).toBe(404);
   });
@@ -142,7 +142,7 @@ describe('/mcp/servers/:id', () => {
 });
 
 describe('mcp.registerServer', () => {
-  it('gives the registration with its id, and the same one at the next start', async () => {
+  it('returns the registration with its id, and the same id at the next start', async () => {
     const { mcp } = t.legate;
     const input = {
       name: 'in-process',
@@ -182,7 +182,7 @@ describe('rateLimit.rpm', () => {
   const ask = (agent: TestAgent, name: string, tool = 'search') =>
     t.authorize(agent, { action: 'read', resource: `mcp:${name}:${tool}` });
 
-  it('of 40 decisions at once, by two agents and on two tools, exactly rpm are allowed; the next minute allows again', async () => {
+  it('allows exactly rpm of 40 concurrent decisions by two agents on two tools, and again in the next minute', async () => {
     const { name, id } = (await register(wanted({ rateLimit: { rpm: 7 } }))).body;
     const alice = await t.user();
     const permissions = [{ resource: `mcp:${name}:*`, actions: ['read'] }];
@@ -236,7 +236,7 @@ describe('rateLimit.rpm', () => {
     ]);
   });
 
-  it('a change holds from the next decision on: lowered, removed, renamed, of a new server', async () => {
+  it('a change applies to the next decision: lowered, removed, renamed, for a new server', async () => {
     const server = (await register(wanted({ rateLimit: { rpm: 2 } }))).body;
     const { name } = server;
     const patch = (body: unknown) => t.call('PATCH', `/mcp/servers/${server.id}`, { as: admin, body });

@@ -88,7 +88,7 @@ describe('GET /oauth/authorize', () => {
     ['a user', { redirect_uri: 'https://app.example@evil.example/callback' }],
     ['a port', { redirect_uri: 'https://app.example:444/callback' }],
     ['another scheme', { redirect_uri: 'http://app.example/callback' }],
-  ])('[RFC 6749 4.1.2.1; RFC 9700 2.1] shows a page and redirects nowhere for %s', async (_what, query) => {
+  ])('[RFC 6749 4.1.2.1; RFC 9700 2.1] shows a page and does not redirect for %s', async (_what, query) => {
     const r = await opened(t, authorizePath(ask(client, query)), { as: person, headers: { accept: 'text/html' } });
     expect(r.status).toBe(400);
     expect(r.headers.has('location')).toBe(false);

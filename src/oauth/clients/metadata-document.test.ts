@@ -155,7 +155,7 @@ describe('a client ID metadata document', () => {
       },
     ],
   ])(
-    'while its host %s nobody is signed out: 503, and what was read before is good for a day more',
+    'while its host %s nobody is signed out: 503, and a cached document stays valid for one more day',
     async (_what, fail) => {
       const [known, unknown] = [newClient(), newClient()];
       publishOf(known);

@@ -41,7 +41,7 @@ const atOnce = (call: (t: TestService) => Promise<Json>): Promise<Json[]> =>
 const validAnywhere = async (token: string): Promise<boolean> =>
   (await Promise.all(instances.map(async (t) => (await t.legate.mcp.validateToken(token)).valid))).includes(true);
 
-describe(`${AT_ONCE} calls at once`, () => {
+describe(`${AT_ONCE} concurrent calls`, () => {
   it('[RFC 6749 4.1.2; RFC 9700 4.5] one code is exchanged once, and no token outlives its second use', async () => {
     const request = ask(client);
     const value = await code(first(), person, request);

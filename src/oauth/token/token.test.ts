@@ -112,7 +112,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
   });
 
   it.each(['code_verifier', 'redirect_uri', 'client_id'])(
-    '[RFC 6749 4.1.3] a request without %s leaves the code as it was',
+    '[RFC 6749 4.1.3] a request without %s does not use the code',
     async (name) => {
       const fields = await codeFields();
       expect((await form(t, '/oauth/token', without(fields, name))).status).toBeGreaterThanOrEqual(400);
@@ -353,7 +353,7 @@ describe('the resource of a token', () => {
 });
 
 describe('an access token at the REST API', () => {
-  it('[RFC 6750 3.1] an access token gives access to what its scopes name and the person owns, else 403 insufficient_scope', async () => {
+  it('[RFC 6750 3.1] an access token can use what its scopes name and the person owns, else 403 insufficient_scope', async () => {
     const someone = await signUp(t);
     const { access_token } = await tokens(t, someone, client, { scope: 'agents:read' });
     expect((await t.call('GET', '/agents', { as: access_token })).status).toBe(200);

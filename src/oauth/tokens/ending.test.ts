@@ -52,7 +52,7 @@ describe('POST /oauth/revoke', () => {
     await expectEnded(client, got);
   });
 
-  it('[RFC 7009 2] revoking an access token ends it at once, and keeps the grant', async () => {
+  it('[RFC 7009 2] revoking an access token ends it immediately, and keeps the grant', async () => {
     const got = await tokens(t, person, client, { scope: 'agents:read' });
     const other = (await refreshWith(t, client, got.refresh_token)).body;
     const r = await form(t, '/oauth/revoke', {

@@ -15,7 +15,7 @@ function newLog() {
 }
 
 describe('a mailer with an SMTP server', () => {
-  it('sends a mail with its text whole, marked as made by a program', async () => {
+  it('sends a mail with its whole text, marked as automatic', async () => {
     const box = await openMailbox();
     const mailer = createMailer({
       url: box.url,
@@ -32,7 +32,7 @@ describe('a mailer with an SMTP server', () => {
     await mailer.close();
   });
 
-  it('lets no address add a header or a recipient', async () => {
+  it('does not let an address add a header or a recipient', async () => {
     const box = await openMailbox();
     const mailer = createMailer({
       url: box.url,
@@ -51,7 +51,7 @@ describe('a mailer with an SMTP server', () => {
     await mailer.close();
   });
 
-  it('tries again what failed for the moment, and gives up on what failed for good', async () => {
+  it('retries temporary failures, and gives up on permanent ones', async () => {
     let refusals = 0;
     const refusing = (code: number, times: number) =>
       openMailbox({
@@ -92,7 +92,7 @@ describe('a mailer with an SMTP server', () => {
     await other.close();
   });
 
-  it('closes at once though a mail waits for its next try', async () => {
+  it('closes immediately while a mail waits for its retry', async () => {
     const { lines, log } = newLog();
     const mailer = createMailer({
       url: 'smtp://127.0.0.1:1',
@@ -108,7 +108,7 @@ describe('a mailer with an SMTP server', () => {
   });
 });
 
-describe('a mailer without', () => {
+describe('a mailer without a server', () => {
   it('prints in development', () => {
     const printed: Mail[] = [];
     const mailer = createMailer({

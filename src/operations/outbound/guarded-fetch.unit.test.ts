@@ -68,7 +68,7 @@ const problemOf = (work: Promise<unknown>): Promise<string> =>
     },
   );
 
-describe('what is connected to', () => {
+describe('the address of a connection', () => {
   /** A guarded fetch that tells what it would connect to, and connects to nothing. */
   const guarded = (...answered: string[][]) => {
     const targets: unknown[] = [];
@@ -83,7 +83,7 @@ describe('what is connected to', () => {
     return { fetch, targets, asked: () => asked };
   };
 
-  it('the addresses that were checked, although the name resolves to another one a moment later', async () => {
+  it('is a checked one, even if the name resolves differently later', async () => {
     const { fetch, targets, asked } = guarded(['93.184.216.34'], ['127.0.0.1']);
     expect(await problemOf(fetch('https://rebind.example/x'))).toBe('connection_failed');
     expect(targets).toEqual([{ hostname: 'rebind.example', port: 443, secure: true, addresses: ['93.184.216.34'] }]);
@@ -151,7 +151,7 @@ describe('what is connected to', () => {
 });
 
 describe('the exchange', () => {
-  it('gives status, headers and body, and sends what it was told', async () => {
+  it('returns status, headers and body, and sends the given request', async () => {
     received.length = 0;
     const response = await open({ resolve: async () => ['127.0.0.1'] })(`http://name.example:${port}/ok?a=1`, {
       method: 'POST',
@@ -207,16 +207,16 @@ describe('the exchange', () => {
     },
   );
 
-  it("a larger body is cut where that is wished, and its coding is nobody's matter", async () => {
+  it('cuts a larger body on request, whatever its coding', async () => {
     expect((await get('/big', { maxBytes: 1000, overflow: 'cut' })).body).toHaveLength(1000);
     expect((await get('/gzip', { overflow: 'cut' })).status).toBe(200);
   });
 
-  it('a port where nobody listens: connection_failed', async () => {
+  it('connection_failed for a closed port', async () => {
     expect(await problemOf(open()('http://127.0.0.1:1/'))).toBe('connection_failed');
   });
 
-  it('plain text where TLS is spoken gives nothing', async () => {
+  it('refuses plain text on a TLS port', async () => {
     expect(await problemOf(open()(`https://127.0.0.1:${port}/`, { timeoutMs: 100 }))).toBe('timeout');
     const plain = createServer(
       (socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),

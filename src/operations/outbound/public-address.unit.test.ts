@@ -57,7 +57,7 @@ describe('[RFC 6890 2.2] special-use addresses', () => {
     },
   );
 
-  it.each(['::ffff:', '64:ff9b::'])('an IPv4 address behind %s counts as itself', (prefix) => {
+  it.each(['::ffff:', '64:ff9b::'])('an IPv4 address embedded in %s is checked itself', (prefix) => {
     expect(whyNotPublic(`${prefix}127.0.0.1`)).toBe('loopback');
     expect(whyNotPublic(`${prefix}169.254.169.254`)).toBe('link-local, cloud metadata');
     expect(whyNotPublic(`${prefix}10.0.0.1`)).toBe('private use');
@@ -93,7 +93,7 @@ describe('[RFC 6890 2.2] special-use addresses', () => {
     expect(whyNotPublic(address)).toBeDefined();
   });
 
-  it('the table holds every block that the IANA registries call not globally reachable', () => {
+  it('the table contains every block that the IANA registries call not globally reachable', () => {
     const v4 =
       '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 240.0.0.0/4';
     const v6 =

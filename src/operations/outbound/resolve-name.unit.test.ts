@@ -59,7 +59,7 @@ describe('the addresses of a name', () => {
     expect(await nameResolver({ servers: [address] })('www.example.com')).toEqual(['192.0.2.7']);
   });
 
-  it('come from the hosts file first, and those of localhost from nowhere', async () => {
+  it('come from the hosts file first; those of localhost need no look-up', async () => {
     const { address, asked } = await nameServer();
     const file = hostsFile('# names\n10.0.0.5 Hook.internal other # both\n::2 hook.internal\nnonsense hook.internal\n');
     const resolve = nameResolver({ servers: [address], hostsFile: file });
@@ -68,7 +68,7 @@ describe('the addresses of a name', () => {
     expect(asked).toEqual([]);
   });
 
-  it('are waited for no longer than the limit, and names of others and the hosts file do not wait meanwhile', async () => {
+  it('time out, and other names and the hosts file do not wait meanwhile', async () => {
     const { address } = await nameServer();
     const file = hostsFile('10.0.0.5 hook.internal\n');
     const resolve = nameResolver({ servers: [address], hostsFile: file, timeoutMs: 300 });
@@ -83,8 +83,8 @@ describe('the addresses of a name', () => {
   });
 });
 
-describe('look-ups at once', () => {
-  it('are few for one registrable domain, few over all, and bounded while they wait', async () => {
+describe('concurrent look-ups', () => {
+  it('are limited per registrable domain and in total, and so is their queue', async () => {
     const lookUps = new LookUps({ atOnce: 3, perDomain: 2, waiting: 2 });
     const begun: string[] = [];
     const ends: (() => void)[] = [];

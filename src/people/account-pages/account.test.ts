@@ -53,7 +53,7 @@ describe('GET /account/sign-in', () => {
     expect(r.text).not.toMatch(/<script|style=| on[a-z]+=/);
   });
 
-  it('whoever is signed in may go on, or sign in as somebody else', async () => {
+  it('a signed-in person can continue, or sign in as somebody else', async () => {
     await signUp();
     const browser = await signedIn();
     const page = (await browser.get('/account/sign-in?returnTo=%2Fdocs')).text;
@@ -63,13 +63,13 @@ describe('GET /account/sign-in', () => {
     expect((await browser.get('/account/sign-in')).text).not.toContain(email);
   });
 
-  it('in German for whoever wants that', async () => {
+  it('is in German on request', async () => {
     expect((await new FormClient(t, { 'accept-language': 'de-AT' }).get('/account/sign-in')).text).toContain(
       '<h1>Anmelden</h1>',
     );
   });
 
-  it('lets the form lead on to the redirect_uri of an authorization request, and to nothing that is no address', async () => {
+  it('allows the form to redirect to the redirect_uri of an authorization request, and only to valid addresses', async () => {
     const policy = async (redirectUri: string): Promise<string> => {
       const returnTo = `/api/legate/oauth/authorize?redirect_uri=${encodeURIComponent(redirectUri)}`;
       return (
@@ -119,7 +119,7 @@ describe('POST /account/sign-in', () => {
     expect(await cookie({ rememberMe: 'on' })).toContain('Max-Age=2592000');
   });
 
-  it('401: the page again, with what was typed but the password', async () => {
+  it('401: shows the page again with the input except the password', async () => {
     await signUp();
     const r = await new FormClient(t).post('/account/sign-in', { email, password: 'not the "right" one' });
     expect(r.status).toBe(401);
@@ -135,7 +135,7 @@ describe('POST /account/sign-in', () => {
     expect([r.status, r.body.error.code]).toEqual([401, 'INVALID_EMAIL_OR_PASSWORD']);
   });
 
-  it('403 for a form of another site: nobody is signed in by it', async () => {
+  it('403 for a form of another site, without a sign-in', async () => {
     await signUp();
     const browser = new FormClient(t);
     const r = await browser.post(
@@ -220,7 +220,7 @@ describe('/account/sign-up', () => {
     });
   });
 
-  it('400: each field says what is wrong, and keeps what was typed', async () => {
+  it('400: each field has its error and keeps its input', async () => {
     const r = await new FormClient(t).post('/account/sign-up', {
       name: 'Ada "Countess"',
       email: 'no address',
@@ -241,7 +241,7 @@ describe('/account/sign-up', () => {
     expect([r.status, problems(r.text)]).toEqual([422, ['An account with this e-mail address already exists.']]);
   });
 
-  it('403 where accounts are made by an administrator', async () => {
+  it('403 if only administrators create accounts', async () => {
     const closed = await createTestService({ config: { users: { signUp: 'closed' } } });
     const browser = new FormClient(closed);
     expect((await browser.get('/account/sign-up')).status).toBe(403);
@@ -254,7 +254,7 @@ describe(DEVICES, () => {
   const firefox = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
   const idIn = (html: string): string[] => [...html.matchAll(/name="id" value="(\w+)"/g)].map((m) => m[1] as string);
 
-  it('303 to the sign-in page and back for whoever is not signed in', async () => {
+  it('303 to the sign-in page and back without a session', async () => {
     const r = await new FormClient(t).get(`${DEVICES}?done=ended`);
     expect([r.status, r.headers.get('location')]).toEqual([
       303,
@@ -380,7 +380,7 @@ describe('pages that mail a link', () => {
       expect(await answer(path, email)).toBe(await answer(path, `no-${email}`));
   });
 
-  it('400 for what is no address, which is kept in the form', async () => {
+  it('400 for an invalid address, which the form keeps', async () => {
     const r = await new FormClient(t).post('/account/forgot-password', { email: 'no address' });
     expect([r.status, problems(r.text), r.text.includes('value="no address"')]).toEqual([
       400,
@@ -389,7 +389,7 @@ describe('pages that mail a link', () => {
     ]);
   });
 
-  it('503 where there is no mail; then the sign-in page does not lead there', async () => {
+  it('503 without mail; the sign-in page then has no link to it', async () => {
     const silent = await createTestService({ production: true, config: { baseUrl: 'https://legate.example' } });
     const browser = new FormClient(silent);
     expect((await browser.get('/account/sign-in')).text).not.toContain('forgot-password');

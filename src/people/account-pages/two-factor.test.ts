@@ -83,7 +83,7 @@ describe('setting up a second factor', () => {
     expect((await p.browser.get(PAGE)).text).toContain('9 codes are left.');
   });
 
-  it('shows the same key again after a wrong code, and to nobody who does not know it', async () => {
+  it('shows the same key again after a wrong code, but not to others', async () => {
     const { browser } = await person();
     const secret = secretIn(await begin(browser));
     const wrong = await browser.post(PAGE, { action: 'confirm', secret, code: '000000' });
@@ -150,13 +150,13 @@ describe('setting up a second factor', () => {
     expect((await browser.post(PAGE, { action: 'begin', password })).status).toBe(403);
   });
 
-  it('is in German for those who want it', async () => {
+  it('is in German on request', async () => {
     const { browser } = await person(t, { 'accept-language': 'de' });
     expect((await begin(browser)).text).toContain('<h1>Zweiten Faktor einrichten</h1>');
   });
 });
 
-describe('a person who has to have a second factor', () => {
+describe('a person who must have a second factor', () => {
   let required: TestService;
   beforeAll(async () => {
     required = await createTestService({ lasting: true, config: { users: { requireSecondFactor: 'all' } } });
@@ -180,7 +180,7 @@ describe('a person who has to have a second factor', () => {
     expect((await p.browser.get('/account/devices')).status).toBe(200);
   });
 
-  it('comes back to the request of an application', async () => {
+  it('returns to the request of an application', async () => {
     const p = await person(required);
     const asked = authorizePath(ask(await register(required)));
     const away = await p.browser.get(asked);
@@ -212,7 +212,7 @@ describe('a person who has to have a second factor', () => {
 });
 
 describe('a second factor that is on', () => {
-  it('gives new backup codes for a code; the old ones end', async () => {
+  it('returns new backup codes for a code and ends the old ones', async () => {
     const p = await enrolled();
     const at = `${PAGE}?step=backup-codes`;
     expect((await p.browser.get(at)).text).toContain('<h1>Create new backup codes</h1>');

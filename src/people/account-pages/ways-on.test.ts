@@ -27,14 +27,14 @@ const linksIn = (text: string): string[] => [...text.matchAll(/<a [^>]*href="([^
 const mainOf = (text: string): string => text.slice(text.indexOf('<main>'), text.indexOf('</main>'));
 
 describe('GET /', () => {
-  it('200 for a browser: what this is, and the ways in', async () => {
+  it('200 for a browser: explains the service and links to sign-in and sign-up', async () => {
     const r = await new FormClient(t).get('/');
     expect(r.status).toBe(200);
     expect(linksIn(mainOf(r.text))).toEqual(['/account/sign-in', '/account/sign-up', '/docs', '/health/ready']);
     expect(r.text).not.toMatch(/<script|style=| on[a-z]+=/);
   });
 
-  it('200 for somebody who is signed in: to their account, with their address and the way out', async () => {
+  it('200 for a signed-in person: shows their address, and links to the account and sign-out', async () => {
     const r = await (await signedIn()).get('/');
     expect(linksIn(mainOf(r.text))).toEqual(['/account', '/docs', '/health/ready']);
     expect(r.text).toContain(`<span>${email}</span><form method="post" action="/account/sign-out"`);
@@ -47,7 +47,7 @@ describe('GET /', () => {
     }
   });
 
-  it('offers no sign-up where nobody may sign up, and stands where the pages are mounted', async () => {
+  it('offers no sign-up if it is closed, and is at the mount of the pages', async () => {
     const other = await createTestService({ config: { users: { signUp: 'closed' }, http: { restPath: '/legate' } } });
     const r = await new FormClient(other).get('/legate/');
     expect(linksIn(r.text)).toEqual(expect.arrayContaining(['/legate/', '/legate/account/sign-in', '/legate/docs']));
@@ -56,7 +56,7 @@ describe('GET /', () => {
 });
 
 describe('GET /account', () => {
-  it('200: who is signed in, the pages of the account, and the way out', async () => {
+  it('200: shows the signed-in person, the pages of the account, and sign-out', async () => {
     const browser = await signedIn();
     for (const [path, current] of [
       ['/account', 'Account'],
@@ -75,7 +75,7 @@ describe('GET /account', () => {
     expect((await browser.get('/account')).headers.get('location')).toBe('/account/sign-in?returnTo=%2Faccount');
   });
 
-  it('asks to verify an address that is not verified, and not otherwise', async () => {
+  it('asks to verify an unverified address only', async () => {
     const browser = await signedIn();
     expect(linksIn(mainOf((await browser.get('/account')).text))).toContain('/account/verify-email');
     await t.call('POST', '/verify-email/send', { body: { email } });
@@ -93,7 +93,7 @@ describe('GET /account', () => {
     ]);
   });
 
-  it('a user of the embedding application has no session to end here', async () => {
+  it('a user of the embedding application gets no sign-out button', async () => {
     const other = await createTestService({ authenticate: () => ({ userId: 'ext-<1>' }) });
     const r = await new FormClient(other).get('/account');
     expect(r.text).toContain('ext-&lt;1&gt;');
@@ -101,7 +101,7 @@ describe('GET /account', () => {
   });
 });
 
-describe('no page is a dead end', () => {
+describe('every page has a next step', () => {
   it('an invalid link leads to a new one', async () => {
     for (const [path, next] of [
       ['/magic-link/verify', '/account/magic-link'],
@@ -117,7 +117,7 @@ describe('no page is a dead end', () => {
     }
   });
 
-  it('what a link did leads on', async () => {
+  it('the page after a used link has a next step', async () => {
     await signedIn();
     const use = async (ask: string, path: string, more: Record<string, string> = {}) => {
       await t.call('POST', ask, { body: { email } });
@@ -130,7 +130,7 @@ describe('no page is a dead end', () => {
     expect(await use('/password/forgot', '/password/reset', { newPassword: password })).toEqual(['/account/sign-in']);
   });
 
-  it('the set-up ends at the account, and errors lead to the start', async () => {
+  it('set-up links to the account, and errors link to the start', async () => {
     const other = await createTestService();
     const first = await ensureFirstAdmin(other.legate.platform);
     const url = new URL(first.kind === 'setupLink' ? first.url : '');
@@ -143,7 +143,7 @@ describe('no page is a dead end', () => {
     expect([used.status, linksIn(mainOf(used.text))]).toEqual([410, ['/']]);
   });
 
-  it('an unknown address is a page for a browser, with a way to the start, and JSON for a program', async () => {
+  it('an unknown address is a page with a link to the start for a browser, and JSON for a program', async () => {
     const browser = new FormClient(t);
     for (const r of [await browser.get('/no/such/page'), await browser.post('/no/such/page', { x: '1' })]) {
       expect([r.status, r.headers.get('content-type'), r.headers.get('cache-control')]).toEqual([
@@ -162,7 +162,7 @@ describe('no page is a dead end', () => {
       expect([r.status, r.body.error.code]).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('a page that mailed something leads back', async () => {
+  it('a page that sent a mail links back', async () => {
     const browser = new FormClient(t);
     for (const path of ['/account/magic-link', '/account/forgot-password', '/account/verify-email'])
       expect(linksIn(mainOf((await browser.post(path, { email })).text))).toEqual(['/account/sign-in']);
@@ -170,7 +170,7 @@ describe('no page is a dead end', () => {
 });
 
 describe('a sign-in for an authorization request', () => {
-  it('names the application that waits, on sign-in and sign-up, and nothing that is not known', async () => {
+  it('names the waiting application on sign-in and sign-up, if it is known', async () => {
     const client = await register(t, { client_name: 'Notes <b>' });
     const browser = new FormClient(t);
     const shown = async (path: string, to: string): Promise<boolean> =>
@@ -188,7 +188,7 @@ describe('a sign-in for an authorization request', () => {
     }
   });
 
-  it('is in the language that the application asks for, unless the person chose one', async () => {
+  it('is in the language of the request, unless the person chose one', async () => {
     const client = await register(t);
     const asked = authorizePath(ask(client, { ui_locales: 'fr-CA de-AT en' }));
     const language = async (browser: FormClient, path: string) =>
@@ -213,7 +213,7 @@ describe('times', () => {
     ['en', 'Jan 15, 2030, '],
     ['fr,en-AU;q=0.5', '15 Jan 2030, '],
     ['de-AT,en-GB', '15.01.2030, '],
-  ])('are written as in the region of %s', async (accepted, written) => {
+  ])('have the format of the region of %s', async (accepted, written) => {
     t.clock.set('2030-01-15T13:10:00.000Z');
     const browser = await signedIn({ 'accept-language': accepted });
     const text = (await browser.get('/account/devices')).text;

@@ -116,7 +116,7 @@ describe('POST /password/forgot', () => {
     await expectForeignUrlsRefused(p, '/password/forgot', { email: p.email });
   });
 
-  it('links to no path of its own origin except those of users.resetPages', async () => {
+  it('does not link to paths of its own origin except users.resetPages', async () => {
     const mails: Mail[] = [];
     const t = await createTestService({
       config: { users: { resetPages: ['/app/reset'] } },

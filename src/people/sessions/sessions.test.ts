@@ -169,7 +169,7 @@ describe('what a session shows of its sign-in', () => {
 });
 
 describe('DELETE /auth/sessions/:id', () => {
-  it('204: another one of the caller ends at once, with its event', async () => {
+  it('204: ends another session of the caller immediately, with its event', async () => {
     await person();
     const [one, two] = [await signIn(t, ada.id), await signIn(t, ada.id)];
     const r = await t.call('DELETE', `/auth/sessions/${two.id}`, { as: one, ip: '198.51.100.9' });
@@ -196,7 +196,7 @@ describe('DELETE /auth/sessions/:id', () => {
     expect(await alive(t, one)).toBe(false);
   });
 
-  it('404 SESSION_NOT_FOUND for the session of another, of an administrator too, and for what is no id', async () => {
+  it('404 SESSION_NOT_FOUND for the session of another user, of an administrator too, and for an invalid id', async () => {
     await person();
     const [mine, theirs] = [await signIn(t, ada.id), await signIn(t, (await t.user()).id)];
     const admin = await t.admin();
@@ -215,7 +215,7 @@ describe('DELETE /auth/sessions/:id', () => {
     expect([await alive(t, mine), await alive(t, theirs)]).toEqual([true, true]);
   });
 
-  it('by two at once ends once', async () => {
+  it('ended by two concurrent requests ends once', async () => {
     await person();
     const [one, two] = [await signIn(t, ada.id), await signIn(t, ada.id)];
     const answers = await Promise.all(
@@ -227,7 +227,7 @@ describe('DELETE /auth/sessions/:id', () => {
 });
 
 describe('DELETE /auth/sessions', () => {
-  it('200 with how many ended: all but the current one, nobody else', async () => {
+  it('200 with the number of ended sessions: all of the caller except the current one', async () => {
     await person();
     const sessions = [await signIn(t, ada.id), await signIn(t, ada.id), await signIn(t, ada.id)] as const;
     const other = await signIn(t, (await t.user()).id);
@@ -363,7 +363,7 @@ describe('multiSession.maxSessions', () => {
     expect([await alive(one, a), await alive(one, b)]).toEqual([false, true]);
   });
 
-  it('uses that change the order, decisions and changes of policy at once do not wait for each other', async () => {
+  it('concurrent uses that change the order, decisions and changes of policy do not block each other', async () => {
     const one = await capped({ maxSessions: 2 });
     const user = await one.user();
     const agent = await one.agent(user);
@@ -397,7 +397,7 @@ describe('multiSession.maxSessions', () => {
     expect([(await again()).status, (await again()).status, (await again()).status]).toEqual([200, 200, 429]);
   });
 
-  it('a lower cap than before ends as many as needed; nobody else loses any', async () => {
+  it('a lower cap ends as many sessions as needed, and none of other users', async () => {
     const before = await createTestService();
     const [user, other] = [await before.user(), await before.user()];
     for (let i = 0; i < 5; i++) await signIn(before, user.id);
@@ -409,7 +409,7 @@ describe('multiSession.maxSessions', () => {
   });
 
   for (const overflow of ['evict-oldest', 'reject'] as const)
-    it(`${overflow}: of 200 sign-ins at once exactly 5 sessions are left`, async () => {
+    it(`${overflow}: 200 concurrent sign-ins leave exactly 5 sessions`, async () => {
       const one = await capped({ maxSessions: 5, overflow });
       // Two processes share an SQLite file, but not in one event loop: each would wait for the other.
       const two = dialect === 'postgres' ? await capped({ maxSessions: 5, overflow }, { sameDatabaseAs: one }) : one;
@@ -427,7 +427,7 @@ describe('multiSession.maxSessions', () => {
       expect((await Promise.all(signedIn.map((s) => alive(two, s)))).filter(Boolean)).toHaveLength(5);
     });
 
-  it('holds over HTTP as well: 40 sign-ins with a password at once', async () => {
+  it('holds over HTTP: 40 concurrent sign-ins with a password', async () => {
     const t = await capped({ maxSessions: 3 });
     const { token } = (await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password } })).body;
     const answers = await Promise.all(

@@ -14,7 +14,7 @@ async function withAda(
 
 describe('POST /sign-in', () => {
   describe('200', () => {
-    it('gives a new session each time, and the ones before stay', async () => {
+    it('creates a new session each time, and keeps earlier ones', async () => {
       const { t, token } = await withAda();
       const r = await t.call('POST', '/sign-in', { body: ada });
       expect(r.status).toBe(200);
@@ -100,7 +100,7 @@ describe('POST /sign-in', () => {
 });
 
 describe('POST /sign-out', () => {
-  it('204: the session is over at once, on every instance, and the cookie is taken away', async () => {
+  it('204: ends the session immediately on every instance, and deletes the cookie', async () => {
     const { t, token } = await withAda();
     const second = await createTestService({ sameDatabaseAs: t });
     const other = (await t.call('POST', '/sign-in', { body: ada })).body.token;
@@ -209,7 +209,7 @@ describe('a session', () => {
     expect((await t.call('GET', '/auth/session', { as: token })).status).toBe(401);
   });
 
-  it('writes its use down at most once a minute, however many calls come at once', async () => {
+  it('stores its use at most once a minute, also for concurrent calls', async () => {
     const { t, token } = await withAda();
     const lastUsed = async () => {
       await settled(t);

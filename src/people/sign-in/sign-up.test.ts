@@ -5,7 +5,7 @@ const ada = { email: 'ada@example.com', password: 'correct horse battery' };
 
 describe('POST /sign-up', () => {
   describe('200', () => {
-    it('makes the account and signs it in, with the token as cookie too', async () => {
+    it('creates the account and signs in, with the token also as a cookie', async () => {
       const t = await createTestService();
       const r = await t.call('POST', '/sign-up', { body: { ...ada, name: 'Ada' } });
       expect(r.status).toBe(200);
@@ -53,7 +53,7 @@ describe('POST /sign-up', () => {
       expect(stored).not.toContain(r.body.token.slice(4));
     });
 
-    it('takes any characters in a password, up to 1,024 bytes, and uses all of them', async () => {
+    it('accepts any characters in a password, up to 1,024 bytes, and uses all of them', async () => {
       const t = await createTestService();
       const passwords = ['pässwörd', '🔑🗝🔒🔓🔏🔐🚪🏠', 'nul\u0000nul\u0000', `${'x'.repeat(1023)}a`, '        '];
       for (const [i, password] of passwords.entries()) {
@@ -73,7 +73,7 @@ describe('POST /sign-up', () => {
       );
     });
 
-    it('takes an international address, with blanks around it taken off', async () => {
+    it('accepts an international address, and removes surrounding blanks', async () => {
       const t = await createTestService();
       const r = await t.call('POST', '/sign-up', { body: { ...ada, email: ` Jose\u0301@bücher.example\n` } });
       expect(r.body.user.email).toBe('José@bücher.example');
@@ -150,7 +150,7 @@ describe('POST /sign-up', () => {
       }
     });
 
-    it('of 50 at once with one address exactly one gets it', async () => {
+    it('exactly one of 50 concurrent sign-ups with one address succeeds', async () => {
       const t = await createTestService();
       const all = await Promise.all(
         Array.from({ length: 50 }, (_, i) =>

@@ -101,7 +101,7 @@ const resetting = async (p: Person, as?: string): Promise<Answered> =>
 
 describe('the first verification of an address', () => {
   it.each([...ways, ['a password reset', resetting] as const])(
-    'by %s ends all that was made before',
+    'by %s ends everything that was created before',
     async (_, prove) => {
       const p = await equip(await signedUp(await shared()));
       expect(await works(p)).toEqual(all(true));

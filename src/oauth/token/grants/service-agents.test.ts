@@ -371,7 +371,7 @@ describe('token exchange', () => {
         await t.call('DELETE', `/delegations/${delegation.id}`, { as: someone });
       },
     ],
-  ])('[ASVS 5.0 10.4.9] what was exchanged ends when %s', async (_what, end) => {
+  ])('[ASVS 5.0 10.4.9] an exchanged token ends when %s', async (_what, end) => {
     const source = await tokens(t, someone, client, { prompt: 'consent' });
     const actor = await actorOf();
     const got = (await exchange({ subject_token: source.access_token, actor_token: actor.token })).body;

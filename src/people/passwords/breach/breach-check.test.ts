@@ -47,7 +47,7 @@ describe('check', () => {
     expect(JSON.stringify(server.asked).toUpperCase()).not.toContain(sha1('password').slice(5, 20));
   });
 
-  it('takes padding, a row with count 0, for nothing', async () => {
+  it('ignores padding, which has count 0', async () => {
     const { server, breach } = await withServer();
     server.answer = (res, list) =>
       text(res, `${sha1('password').slice(5)}:0\r\n${list.replace(sha1('password').slice(5), 'A'.repeat(35))}`);
@@ -93,7 +93,7 @@ describe('enforce', () => {
     expect(await often.check('correct horse battery staple')).toEqual({ breached: true, count: 2 });
   });
 
-  it('takes nothing but a text', async () => {
+  it('accepts only strings', async () => {
     const { breach } = await withServer();
     await expect(breach.enforce(undefined as unknown as string)).rejects.toThrow(TypeError);
   });
@@ -164,7 +164,7 @@ describe('a service that', () => {
 });
 
 describe('what a look-up costs', () => {
-  it('a range is asked for once: at the same time, and for a day', async () => {
+  it('requests a range once: for concurrent look-ups, and for a day', async () => {
     let now = 1_000_000;
     const { server, breach } = await withServer({ now: () => now });
     await Promise.all(Array.from({ length: 50 }, () => breach.check('password')));
@@ -176,7 +176,7 @@ describe('what a look-up costs', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  it('what is remembered is bounded', async () => {
+  it('the cache is limited', async () => {
     let asked = 0;
     const big = Array.from({ length: 5000 }, (_, i) => `${i.toString(16).toUpperCase().padStart(35, '0')}:1`).join(
       '\n',
@@ -229,7 +229,7 @@ describe('what a look-up costs', () => {
     expect(asked).toBe(6);
   });
 
-  it('one look-up, or two, that nobody answered leave the next ones as they are', async () => {
+  it('one or two failed look-ups do not affect the next ones', async () => {
     const { server, breach } = await withServer({ timeout: 50 });
     for (let i = 0; i < 4; i++) {
       server.answer = () => {};
@@ -242,7 +242,7 @@ describe('what a look-up costs', () => {
     }
   });
 
-  it('those who wait when it is known that nobody answers wait no longer', async () => {
+  it('waiting look-ups end when the circuit breaker opens', async () => {
     const { server, breach } = await withServer({ timeout: 1000 });
     server.answer = () => {};
     const ends: number[] = [];
@@ -257,7 +257,7 @@ describe('what a look-up costs', () => {
     await Promise.all([last, others]);
   });
 
-  it('three failures in a row stop it, and one answer between them starts the count anew', async () => {
+  it('three failures in a row open the circuit breaker; an answer in between resets the count', async () => {
     const { server, breach } = await withServer();
     const fail = (res: ServerResponse): void => text(res, '', 500);
     const look = async (n: number, answer: RangeServer['answer']): Promise<number> => {

@@ -39,7 +39,7 @@ describe('searchFile', () => {
 });
 
 describe('createBreachCheck with a file', () => {
-  it('asks nobody else', async () => {
+  it('sends no request', async () => {
     const breach = createBreachCheck({
       offlineFile: write(lines(50).join('\n')),
       fetch: () => expect.unreachable('asked a service'),

@@ -34,7 +34,7 @@ describe('common passwords', () => {
   });
 });
 
-describe('passwords made of account data', () => {
+describe('passwords derived from account data', () => {
   it('consist mostly of words of the account', () => {
     const words = ['acme', ...wordsOfEmail('ada.lovelace@example.com')];
     for (const password of [

@@ -66,7 +66,7 @@ describe('wrong passwords in a row', () => {
     expect(waits).toEqual([15, 30, 60, 120, 240, 480, 960, 1440, 1440, 1440]);
   });
 
-  it('are counted exactly when they come at once, and over instances and restarts', async () => {
+  it('are counted exactly under concurrency, over instances and restarts', async () => {
     const p = await person();
     const second = await createTestService({ sameDatabaseAs: p.t });
     const all = await Promise.all(
@@ -170,7 +170,7 @@ describe('codes by mail', () => {
     if (code !== stranger.code) expect((await verify(p, code, requestToken)).status).toBe(200);
   });
 
-  it('three tries with the secret, in the body or as a cookie, and it is good for its mailbox only', async () => {
+  it('allows three tries with the token, in the body or as a cookie, for its mailbox only', async () => {
     const [p, other] = [await person(), await person()];
     const { requestToken, code } = await ask(p);
     expect((await verify(other, code, requestToken)).status).toBe(401);

@@ -37,7 +37,7 @@ async function enableTotp(p: Person): Promise<string> {
 }
 
 describe('POST /magic-link', () => {
-  it('200, the same whether there is an account or not, and mail only to who has one', async () => {
+  it('200: the same with and without an account, and mail only to existing accounts', async () => {
     const p = await person();
     const known = await p.t.call('POST', '/magic-link', { body: { email: p.email.toUpperCase() } });
     const unknown = await p.t.call('POST', '/magic-link', { body: { email: 'nobody@example.com' } });
@@ -100,7 +100,7 @@ describe('POST /magic-link', () => {
     expect(await requestLinks(1)).toBe(31);
   });
 
-  it('400 for what is no address, and for a callbackURL elsewhere', async () => {
+  it('400 for an invalid address, and for a callbackURL on another origin', async () => {
     const p = await person();
     for (const email of [
       '',
@@ -153,7 +153,7 @@ describe('GET /magic-link/verify', () => {
     expect((await useLink(p, token)).status).toBe(200);
   });
 
-  it('401: a page that says so, for what is no link', async () => {
+  it('401 with a page for an invalid link', async () => {
     const p = await person();
     for (const query of ['', '?token=', '?token=%3Cscript%3E', `?token=lgo_${'x'.repeat(49)}`, `?token=${p.session}`]) {
       const r = await p.t.call('GET', `/magic-link/verify${query}`);
@@ -207,7 +207,7 @@ describe('POST /magic-link/verify', () => {
     expect((await useLink(p, token)).status).toBe(200);
   });
 
-  it('of 50 at once exactly one signs in', async () => {
+  it('exactly one of 50 concurrent requests signs in', async () => {
     const p = await person();
     const token = await mailedToken(p, '/magic-link');
     const all = await Promise.all(Array.from({ length: 50 }, () => useLink(p, token)));
@@ -215,7 +215,7 @@ describe('POST /magic-link/verify', () => {
     expect(await eventsAbout(p, 'auth.signin')).toHaveLength(2);
   });
 
-  it('401 after 5 minutes, after use, for a link of another kind and for what is none; JSON stays JSON', async () => {
+  it('401 after 5 minutes, after use, for a link of another kind and for other text; JSON is answered with JSON', async () => {
     const p = await person();
     const token = await mailedToken(p, '/magic-link');
     const reset = await mailedToken(p, '/password/forgot');
@@ -280,7 +280,7 @@ describe('POST /email-otp', () => {
     expect(JSON.stringify(rows)).not.toContain(`"${code}"`);
   });
 
-  it('400 for what is no address, and for a field it does not know', async () => {
+  it('400 for an invalid address, and for an unknown field', async () => {
     const p = await person();
     expect((await p.t.call('POST', '/email-otp', { body: { email: 'x' } })).status).toBe(400);
     expect(
@@ -347,7 +347,7 @@ describe('POST /email-otp/verify', () => {
     });
   });
 
-  it('of many guesses at once exactly three are compared, and of many right ones one signs in', async () => {
+  it('compares exactly three of many concurrent guesses, and one of many correct ones signs in', async () => {
     const p = await person();
     const code = await mailedCode(p);
     const guesses = Array.from({ length: 40 }, (_, i) => String(i).padStart(6, '0')).filter((guess) => guess !== code);
@@ -372,7 +372,7 @@ describe('POST /email-otp/verify', () => {
     expect(right).toEqual([200, ...Array(10).fill(401), ...Array(39).fill(429)]);
   });
 
-  it("401 alike for an unknown address, somebody else's code, and what is no code", async () => {
+  it('401 alike for an unknown address, the code of another account, and other text', async () => {
     const [p, other] = [await person(), await person()];
     const code = await mailedCode(other);
     await mailedCode(p);

@@ -60,7 +60,7 @@ describe('users.requireSecondFactor', () => {
     expect((await t.call('POST', '/authorize', { as: p.session, body: calls[2]?.[2] })).status).toBe(404);
   });
 
-  it('admins: holds administrators to it, also one who becomes one, and none: nobody', async () => {
+  it('admins: applies to administrators and to users who become one; none: to nobody', async () => {
     const t = await serve({ requireSecondFactor: 'admins' });
     const [user, admin] = [await person(t), await person(t, 'admin')];
     const users = (p: Person) => t.call('GET', '/agents', { as: p.session });
@@ -71,7 +71,7 @@ describe('users.requireSecondFactor', () => {
     expect((await open.call('GET', '/users', { as: (await person(open, 'admin')).session })).status).toBe(200);
   });
 
-  it('API tokens go on, and so does an administrator who has one', async () => {
+  it('API tokens keep working, and so do administrators with a second factor', async () => {
     const t = await serve({ requireSecondFactor: 'all' });
     expect((await t.call('GET', '/users', { as: await t.admin() })).status).toBe(200);
     const admin = await person(t, 'admin');
@@ -81,7 +81,7 @@ describe('users.requireSecondFactor', () => {
 });
 
 describe('POST /totp/disable', () => {
-  it('asks for a code beside the password, and counts wrong ones', async () => {
+  it('requires a code in addition to the password, and counts wrong ones', async () => {
     const p = await person(await serve());
     const { secret, backupCodes } = await enrol(p);
     const without = await disable(p, { password });
@@ -131,7 +131,7 @@ describe('a recent proof', () => {
     expect((await all()).map((r) => r.status)).toEqual([201, 200, 204]);
   });
 
-  it('is not that of a trusted device, and is of the one session that sent the code', async () => {
+  it('does not come from a trusted device, and applies only to the session that sent the code', async () => {
     const t = await serve();
     const p = await person(t);
     const { secret } = await enrol(p);

@@ -32,7 +32,7 @@ describe('totpStep', () => {
     }
   });
 
-  it('takes no other form of a code', () => {
+  it('accepts no other form of a code', () => {
     for (const code of ['', '28708', '2870820', ' 287082', '２８７０８２', '287082\n', '+87082', '0x1234'])
       expect(totpStep(SECRET, code, 59_000)).toBeUndefined();
   });
