@@ -1,12 +1,11 @@
+import type { Platform } from '../platform.ts';
 import type { Db, UserRow } from '../storage/index.ts';
+
+type Change = Parameters<Parameters<Platform['ledger']['change']>[1]>[0];
 
 /** Access to the owners of agents for areas outside `people`. `people/users` implements it. */
 export interface Owners {
   find(db: Db, userId: string): Promise<UserRow | undefined>;
   /** Adds the bare record of a user of the embedding application, if there is none yet. */
-  ensureExternal(
-    db: Db,
-    now: number,
-    user: { readonly userId: string; readonly tenantId: string | null },
-  ): Promise<void>;
+  ensureExternal(change: Change, user: { readonly userId: string; readonly tenantId: string | null }): Promise<void>;
 }

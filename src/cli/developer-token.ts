@@ -37,8 +37,9 @@ export async function developerToken(settings: Settings): Promise<string> {
   return withLegate(settings, async ({ platform, apiTokens }) => {
     const kept = readKept(path);
     if (kept !== undefined && (await isValidFor(platform, kept))) return kept;
-    const expiresAt = await platform.ledger.change(SYSTEM, async ({ db, now }) => {
-      await ensureExternalUser(db, now, { userId: USER_ID, tenantId: null });
+    const expiresAt = await platform.ledger.change(SYSTEM, async (change) => {
+      const { db, now } = change;
+      await ensureExternalUser(change, { userId: USER_ID, tenantId: null });
       await db.deleteFrom('api_tokens').where('user_id', '=', USER_ID).where('expires_at', '<=', now).execute();
       return now + LIFETIME_MS;
     });

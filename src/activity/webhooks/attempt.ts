@@ -1,9 +1,12 @@
+import { SYSTEM } from '../../access/actor.ts';
 import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
 import { unseal } from '../../kernel/encryption.ts';
+import { type Change, changedFields } from '../../ledger/index.ts';
 import { createGuardedFetch, type GuardedFetch, GuardedFetchError } from '../../operations/outbound/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
+import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { SECRET_PURPOSE, sign } from './signature.ts';
+import { settingsOf, webhookEvent } from './webhook-events.ts';
 
 const MAX_ANSWER_BYTES = 16_384;
 const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
@@ -61,15 +64,14 @@ export async function attempt(
     last_error: good ? null : result.error,
     delivered_at: good ? now : null,
   };
-  await platform.ledger.maintain(async (db) => {
+  const write = async (db: Db): Promise<void> => {
     const row = db.updateTable('webhook_deliveries').set(set).where('id', '=', delivery.id);
     // A failure counts only while the lease is this one: whoever asked for a new delivery meanwhile, or took it over, decides.
     await (good ? row : row.where('lease_until', '=', delivery.lease_until)).execute();
     // Of an address that is the webhook's no more nothing follows for the one that is.
     const endpoint = db.updateTable('webhooks').where('id', '=', webhook.id).where('url', '=', webhook.url);
-    if (gone) await endpoint.set({ enabled: 0, disabled_reason: 'gone', updated_at: now }).execute();
-    else if (good) await endpoint.set({ failures: 0, paused_until: 0 }).where('failures', '>', 0).execute();
-    else {
+    if (good) await endpoint.set({ failures: 0, paused_until: 0 }).where('failures', '>', 0).execute();
+    else if (!gone) {
       // Counted in the row: several attempts at one endpoint end at the same time.
       const row = await endpoint
         .set((eb) => ({ failures: eb('failures', '+', 1) }))
@@ -77,8 +79,31 @@ export async function attempt(
         .executeTakeFirst();
       if (row && row.failures >= BREAKER_FAILURES) await endpoint.set({ paused_until: now + BREAKER_MS }).execute();
     }
-  });
+  };
+  if (gone)
+    await platform.ledger.change(SYSTEM, async (change) => {
+      await write(change.db);
+      await disableGone(change, webhook);
+    });
+  else await platform.ledger.maintain(write);
   return { ...delivery, ...set };
+}
+
+/** Disables a webhook whose receiver answered 410, unless its address has changed meanwhile. */
+async function disableGone(change: Change, { id, url }: WebhookRow): Promise<void> {
+  const { db, now } = change;
+  const before = await db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('id', '=', id)
+    .where('url', '=', url)
+    .executeTakeFirst();
+  if (!before || before.disabled_reason === 'gone') return;
+  const set = { enabled: 0, disabled_reason: 'gone', updated_at: now };
+  await db.updateTable('webhooks').set(set).where('id', '=', id).execute();
+  const event = webhookEvent('webhook.updated', before);
+  const fields = changedFields(settingsOf(before), settingsOf({ ...before, ...set }));
+  change.emit({ ...event, data: { ...event.data, changed: ['enabled'] }, ...fields });
 }
 
 const jittered = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 0.2));

@@ -1,9 +1,10 @@
+import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import { defineModule, type Platform } from '../../platform.ts';
 import { BREAKER_FAILURES } from './attempt.ts';
+import { deleteOwnerless, deleteWebhooksOf, findOwnerless } from './delete-webhooks.ts';
 import { dispatcherOf } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
-import { deleteWebhooksOf } from './manage-webhooks.ts';
 import { webhookRoutes } from './routes.ts';
 
 export { type WebhooksApi, webhooksApi } from './api.ts';
@@ -18,16 +19,8 @@ const SLICE = 5000;
 async function upkeep(platform: Platform): Promise<void> {
   dispatcherOf(platform).wake();
   const now = platform.clock.now();
-  const ownerless = await platform.database.read
-    .selectFrom('webhooks')
-    .select('id')
-    .where('user_id', 'not in', (eb) => eb.selectFrom('users').select('id'))
-    .execute();
+  if ((await findOwnerless(platform.database.read)).length > 0) await platform.ledger.change(SYSTEM, deleteOwnerless);
   await platform.ledger.maintain(async (db) => {
-    for (const { id } of ownerless) {
-      await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
-      await db.deleteFrom('webhooks').where('id', '=', id).execute();
-    }
     await db
       .updateTable('webhook_deliveries')
       .set({ status: 'dropped', last_error: 'overdue' })

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { seal } from '../../kernel/encryption.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
-import { type Change, changedFields, type NewEvent } from '../../ledger/index.ts';
+import { changedFields } from '../../ledger/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, WebhookRow } from '../../storage/index.ts';
@@ -14,6 +14,7 @@ import type { CreateWebhook, UpdateWebhook, Webhook, WebhookWithSecret } from '.
 import { newWebhookSecret, SECRET_PURPOSE } from './signature.ts';
 import { findWebhook, toWebhook } from './store.ts';
 import { assertDeliverable } from './url.ts';
+import { settingsOf, webhookEvent } from './webhook-events.ts';
 
 const OVERLAP_MS = DAY_MS;
 const MAX_WEBHOOKS = 50;
@@ -34,10 +35,10 @@ export async function createWebhook(
     await caller.reauthorize(db);
     await assertMayReadEvents(platform, db, caller);
     if (caller.principal.kind === 'user' && caller.principal.via === 'external')
-      await ensureExternalUser(db, now, caller.principal);
+      await ensureExternalUser(change, caller.principal);
     else if (!(await findUser(db, ownerId))) {
       if (!platform.config.users.allowExternalOwners) throw AgentErrors.OWNER_NOT_FOUND();
-      await ensureExternalUser(db, now, { userId: ownerId, tenantId: null });
+      await ensureExternalUser(change, { userId: ownerId, tenantId: null });
     }
     const { count } = await db
       .selectFrom('webhooks')
@@ -164,27 +165,4 @@ export async function rotateWebhook(platform: Platform, caller: By, id: string):
     return { ...before, ...set };
   });
   return Object.assign(toWebhook(row), { secret });
-}
-
-/** Deletes the webhooks of a user. */
-export async function deleteWebhooksOf(change: Change, userId: string): Promise<void> {
-  const { db } = change;
-  const own = db.selectFrom('webhooks').select('id').where('user_id', '=', userId);
-  await db.deleteFrom('webhook_deliveries').where('webhook_id', 'in', own).execute();
-  const rows = await db.deleteFrom('webhooks').where('user_id', '=', userId).returningAll().execute();
-  for (const row of rows) change.emit({ ...webhookEvent('webhook.deleted', row), before: settingsOf(row) });
-}
-
-type WebhookChange = 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.rotated';
-
-const webhookEvent = (type: WebhookChange, { id, user_id }: WebhookRow): NewEvent => ({
-  type,
-  userId: user_id,
-  data: { webhookId: id },
-});
-
-/** What events show: of the address the origin alone, since many a path is a secret. */
-function settingsOf(row: WebhookRow): Record<string, unknown> {
-  const { types, enabled, disabledReason } = toWebhook(row);
-  return { origin: new URL(row.url).origin, types, enabled, disabledReason };
 }

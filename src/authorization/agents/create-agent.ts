@@ -4,10 +4,11 @@ import { newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { AgentRow, Db } from '../../storage/index.ts';
+import type { AgentRow } from '../../storage/index.ts';
 import { assertPolicyWeight } from '../permissions/policy-weight.ts';
 import { nameColumns, permissionColumns, toAgent } from './agent.ts';
 import { AgentErrors } from './errors.ts';
+import { redactedFields, settingsOf } from './event-fields.ts';
 import { type Maker, makerOf, NOBODY } from './maker.ts';
 import { assertMayGrant } from './narrowed.ts';
 import type { AgentWithToken, CreateAgent } from './schema.ts';
@@ -26,7 +27,7 @@ export async function createAgent(platform: Platform, caller: Caller, input: Cre
     if (visibility.kind !== 'all' && input.ownerId !== visibility.userId)
       throw CommonErrors.FORBIDDEN({ message: 'ownerId must be your own id.' });
     await assertMayGrant(platform, db, caller.principal, input.permissions);
-    const tenantId = await takeOwner(platform, db, { visibility, principal: caller.principal }, input.ownerId, now);
+    const tenantId = await takeOwner(platform, change, { visibility, principal: caller.principal }, input.ownerId);
     const row = await insert(platform, change, input, tenantId, token, await makerOf(db, caller.principal));
     return { ...toAgent(row, now), token };
   });
@@ -78,6 +79,7 @@ async function insert(
     agentId: row.id,
     userId: row.owner_id,
     data: { agentId: row.id, name: row.name, ownerId: row.owner_id, type: row.type },
+    after: redactedFields(settingsOf(toAgent(row, now)), platform.redactedKeys),
   });
   return row;
 }
@@ -89,19 +91,18 @@ async function insert(
  */
 async function takeOwner(
   platform: Platform,
-  db: Db,
+  change: Change,
   by: Pick<Caller, 'principal' | 'visibility'>,
   ownerId: string,
-  now: number,
 ): Promise<string | null> {
   const { principal, visibility } = by;
-  const known = await platform.owners.find(db, ownerId);
+  const known = await platform.owners.find(change.db, ownerId);
   const external =
     principal.kind === 'user' && principal.via === 'external' && principal.userId === ownerId ? principal : undefined;
   if (known) return external?.tenantId ?? known.tenant_id;
   if (!external && !(visibility.kind === 'all' && platform.config.users.allowExternalOwners))
     throw AgentErrors.OWNER_NOT_FOUND();
   const tenantId = external?.tenantId ?? null;
-  await platform.owners.ensureExternal(db, now, { userId: ownerId, tenantId });
+  await platform.owners.ensureExternal(change, { userId: ownerId, tenantId });
   return tenantId;
 }

@@ -1,24 +1,14 @@
 import type { Caller } from '../../access/caller.ts';
-import { redact } from '../../kernel/redact.ts';
 import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
 import { assertPolicyWeight } from '../permissions/policy-weight.ts';
 import { nameColumns, permissionColumns, permissionsOf, toAgent } from './agent.ts';
 import { isActive } from './agent-state.ts';
+import { redactedFields } from './event-fields.ts';
 import { assertKeepsConstraints, assertMayChange, assertMayGrant } from './narrowed.ts';
 import type { Agent, UpdateAgent } from './schema.ts';
 import { assertInFuture, assertRoomForAgent, getChangeableAgent } from './store.ts';
-
-/** Metadata may hold anything, so it is redacted as the parameters of audit entries are. */
-function withoutSecrets<T extends Record<'before' | 'after', Record<string, unknown>>>(
-  fields: T,
-  keys: ReadonlySet<string>,
-): T {
-  const redacted = ({ metadata, ...rest }: Record<string, unknown>): Record<string, unknown> =>
-    metadata === undefined ? rest : { ...rest, metadata: redact(metadata, keys) };
-  return { ...fields, before: redacted(fields.before), after: redacted(fields.after) };
-}
 
 /**
  * Changes the given fields. If no value differs, nothing happens: no event, and `updatedAt` stays. Emits
@@ -64,12 +54,14 @@ export async function updateAgent(platform: Platform, caller: Caller, id: string
       .where('id', '=', id)
       .execute();
     const fields = changed.map((column) => (column === 'expires_at' ? 'expiresAt' : column));
+    const { before: was, after: is } = changedFields(toAgent(row, now), toAgent(after, now));
     change.emit({
       type: 'agent.updated',
       agentId: id,
       userId: row.owner_id,
       data: { agentId: id, changed: fields },
-      ...withoutSecrets(changedFields(toAgent(row, now), toAgent(after, now)), platform.redactedKeys),
+      before: redactedFields(was, platform.redactedKeys),
+      after: redactedFields(is, platform.redactedKeys),
     });
     return toAgent(after, now);
   });

@@ -1,10 +1,10 @@
 import type { UserPrincipal } from '../../access/principal.ts';
 import type { Call } from '../../http/route.ts';
 import { CommonErrors, LegateError } from '../../kernel/errors.ts';
+import type { Change } from '../../ledger/index.ts';
 import { type Problem, textsFor } from '../../pages/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db } from '../../storage/index.ts';
 import { isLoopback, withParameters } from '../clients/redirect-uri.ts';
 import { approve, deny, findRememberedAgent, hasConsented } from '../consent/consent.ts';
 import { NEW_AGENT } from '../consent/consent-agent.ts';
@@ -91,7 +91,7 @@ export function authorizePage(platform: Platform, call: AuthorizeCall, onConsent
     if (agent !== undefined)
       return redirect(
         await approve(platform, authRequest, {
-          ...approverOf(platform, person),
+          ...approverOf(person),
           agent,
           scopes: authRequest.scopes,
           remembered: true,
@@ -116,7 +116,7 @@ export function decideOnPage(
     const authRequest = await readAuthorizationRequest(platform, call.url.searchParams);
     const person = await call.requireUser();
     const by = {
-      ...approverOf(platform, person),
+      ...approverOf(person),
       form: readConsentToken(platform, person.principal, authRequest, fields[CONSENT_TOKEN]),
     };
     if (fields['decision'] !== 'allow') return redirect(await deny(platform, authRequest, by), 303);
@@ -145,12 +145,12 @@ export function decideOnPage(
 }
 
 /** Returns the approver. A user of the embedder's own sign-in gets a user record in the change. */
-export const approverOf = (platform: Platform, { principal, reauthorize, actor }: Person) => ({
+export const approverOf = ({ principal, reauthorize, actor }: Person) => ({
   userId: principal.userId,
   actor,
-  reauthorize: async (db: Db): Promise<void> => {
-    await reauthorize(db);
-    if (principal.via === 'external') await ensureExternalUser(db, platform.clock.now(), principal);
+  reauthorize: async (change: Change): Promise<void> => {
+    await reauthorize(change.db);
+    if (principal.via === 'external') await ensureExternalUser(change, principal);
   },
 });
 

@@ -1,3 +1,4 @@
+import { SYSTEM } from '../../access/actor.ts';
 import type { Changer } from '../../access/caller.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
@@ -7,6 +8,7 @@ import { revokeUnusedAgents } from '../consent/consent-agent.ts';
 import { deleteExpiredForms } from '../consent/consent-form.ts';
 import { endGrants } from '../consent/grants.ts';
 import { getClientRow, toClientRecord, toSummary } from './client.ts';
+import { deleteUnusedSince, findUnusedSince } from './delete-unused.ts';
 import { isDocumentId } from './metadata-document.ts';
 
 /** Returns a page of clients, newest first. */
@@ -56,25 +58,9 @@ const CHUNK = 500;
 export async function deleteStale(platform: Platform): Promise<void> {
   const now = platform.clock.now();
   const unusedBefore = now - platform.config.mcp.unusedClientDays * DAY_MS;
+  while ((await findUnusedSince(platform.database.read, unusedBefore)).length > 0)
+    await platform.ledger.change(SYSTEM, (change) => deleteUnusedSince(change, unusedBefore));
   await platform.ledger.maintain(async (db) => {
-    const stale = await db
-      .selectFrom('oauth_clients')
-      .select('id')
-      .where('origin', '=', 'self')
-      .where('last_used_at', 'is', null)
-      .where('created_at', '<', unusedBefore)
-      .limit(CHUNK)
-      .execute();
-    if (stale.length > 0)
-      await db
-        .deleteFrom('oauth_clients')
-        .where(
-          'id',
-          'in',
-          stale.map((c) => c.id),
-        )
-        .where('last_used_at', 'is', null)
-        .execute();
     // A used code is kept for an hour so that a second use is detected.
     await db
       .deleteFrom('oauth_codes')

@@ -3,13 +3,13 @@ import type { Changer } from '../../access/caller.ts';
 import { newId } from '../../kernel/ids.ts';
 import { text, toIssues } from '../../kernel/json.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
-import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { OAuthClientRow } from '../../storage/index.ts';
 import { OAuthErrors } from '../errors.ts';
 import { findTarget } from '../resource.ts';
 import { knownScopes, scopeNames } from '../scope.ts';
 import { AUTH_METHODS, CLIENT_GRANT_TYPES, toRegistration, toSummary } from './client.ts';
+import { deleteSurplus } from './delete-unused.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
 
 const MAX_REDIRECT_URIS = 20;
@@ -107,32 +107,6 @@ async function resolveResources(platform: Platform, resources: readonly string[]
   return registered;
 }
 
-/** Clients that one registration deletes at most. After the limit was lowered, several registrations reach it. */
-const MAX_DELETED = 100;
-
-/** Deletes the oldest self-registered clients that were never used, beyond `max`, so that they cannot fill the disk. */
-async function deleteOldestUnused({ db }: Change, max: number): Promise<void> {
-  const surplus = await db
-    .selectFrom('oauth_clients')
-    .select('id')
-    .where('last_used_at', 'is', null)
-    .where('origin', '=', 'self')
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(MAX_DELETED)
-    .offset(max)
-    .execute();
-  if (surplus.length === 0) return;
-  await db
-    .deleteFrom('oauth_clients')
-    .where(
-      'id',
-      'in',
-      surplus.map(({ id }) => id),
-    )
-    .execute();
-}
-
 /**
  * Registers a client (RFC 7591, contract 12.1). A client that states no authentication method gets a secret whose use
  * is optional. URLs in the metadata are never fetched.
@@ -167,7 +141,7 @@ export async function registerClient(platform: Platform, caller: Changer, value:
       data: { clientId: client.id, name: client.name, origin },
       after: toSummary(client),
     });
-    if (origin === 'self') await deleteOldestUnused(change, platform.config.mcp.unusedClients);
+    if (origin === 'self') await deleteSurplus(change, platform.config.mcp.unusedClients);
     return client;
   });
   return {

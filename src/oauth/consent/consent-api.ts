@@ -94,7 +94,7 @@ export async function decideByApi(
   input: z.output<typeof ConsentDecision>,
 ): Promise<string> {
   const form = readConsentToken(platform, person.principal, authRequest, input.consentToken);
-  const by = { ...approverOf(platform, person), form };
+  const by = { ...approverOf(person), form };
   if (input.decision === 'deny') return deny(platform, authRequest, by);
   const scopes = input.scopes ?? authRequest.scopes;
   if (scopes.length === 0 || scopes.some((s) => !authRequest.scopes.includes(s)))

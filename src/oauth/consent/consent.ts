@@ -2,8 +2,8 @@ import type { Actor } from '../../access/actor.ts';
 import { isActive } from '../../authorization/agents/index.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db } from '../../storage/index.ts';
 import { type AuthorizationRequest, authorizationResponseUrl } from '../authorize/authorization-request.ts';
 import { bindAgent } from './consent-agent.ts';
 import { type ConsentForm, consumeForm } from './consent-form.ts';
@@ -60,7 +60,7 @@ export interface Approval {
   /** The form that the person sent; undefined if `remembered`. */
   readonly form?: ConsentForm;
   /** Authenticates the person again inside the change. */
-  readonly reauthorize: (db: Db) => Promise<unknown>;
+  readonly reauthorize: (change: Change) => Promise<unknown>;
   readonly actor: Actor;
 }
 
@@ -74,7 +74,7 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
   const location = authorizationResponseUrl(platform, request, { code });
   const { client, redirectUri, target } = request;
   return platform.ledger.change({ ...approval.actor, clientId: client.id }, async (change) => {
-    await approval.reauthorize(change.db);
+    await approval.reauthorize(change);
     const expiresAt = change.now + CODE_TTL_MS;
     if (approval.form) {
       const firstLocation = await consumeForm(platform, change, approval.form, {
@@ -143,7 +143,7 @@ export async function deny(
 ): Promise<string> {
   const location = authorizationResponseUrl(platform, request, { error: 'access_denied' });
   return platform.ledger.change({ ...actor, clientId: request.client.id }, async (change) => {
-    await reauthorize(change.db);
+    await reauthorize(change);
     const answer = { location, codeHash: null, validUntil: change.now + CODE_TTL_MS };
     return (await consumeForm(platform, change, form, answer)) ?? location;
   });

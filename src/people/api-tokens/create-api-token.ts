@@ -3,6 +3,7 @@ import type { UserPrincipal } from '../../access/principal.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { ApiTokenRow, Db } from '../../storage/index.ts';
 import { ensureExternalUser, findUser, UserErrors } from '../users/index.ts';
@@ -34,7 +35,7 @@ export async function createApiToken(
     const expiresAt = input.expiresAt ?? null;
     if (expiresAt !== null && expiresAt <= now)
       throw ApiTokenErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });
-    if ('via' in maker) await assertNotOutlived(db, maker, expiresAt, now);
+    if ('via' in maker) await assertNotOutlived(change, maker, expiresAt);
     if (!(await findUser(db, maker.userId))) throw UserErrors.USER_NOT_FOUND();
     await assertRoom(db, maker.userId, now);
     const row: ApiTokenRow = {
@@ -67,8 +68,8 @@ async function assertRoom(db: Db, userId: string, now: number): Promise<void> {
   await db.deleteFrom('api_tokens').where('user_id', '=', userId).where('expires_at', '<=', now).execute();
 }
 
-async function assertNotOutlived(db: Db, maker: UserPrincipal, expiresAt: number | null, now: number): Promise<void> {
-  if (maker.via === 'external') await ensureExternalUser(db, now, maker);
+async function assertNotOutlived(change: Change, maker: UserPrincipal, expiresAt: number | null): Promise<void> {
+  if (maker.via === 'external') await ensureExternalUser(change, maker);
   if (maker.via !== 'apiToken') return;
   if (maker.expiresAt !== null && (expiresAt === null || expiresAt > maker.expiresAt))
     throw CommonErrors.FORBIDDEN({

@@ -15,9 +15,9 @@ export async function getSession(platform: Platform, principal: UserPrincipal): 
   if (principal.via === 'external') {
     const row =
       (await findUser(read, principal.userId)) ??
-      (await platform.ledger.change(person(principal.userId, null), async ({ db, now }) => {
-        await ensureExternalUser(db, now, principal);
-        return getUserRow(db, principal.userId);
+      (await platform.ledger.change(person(principal.userId, null), async (change) => {
+        await ensureExternalUser(change, principal);
+        return getUserRow(change.db, principal.userId);
       }));
     return {
       session: null,

@@ -67,38 +67,44 @@ export async function insertUser(change: Change, user: NewUser): Promise<UserRow
   if (numInsertedOrUpdatedRows === 0n) throw UserErrors.EMAIL_IN_USE({ details: { path: 'email' } });
   // Who makes an account without a credential makes their own.
   if (change.actor.id === null) change.actAs({ ...change.actor, id: row.id });
+  emitCreated(change, row);
+  return row;
+}
+
+function emitCreated(change: Change, row: UserRow): void {
   const { id, createdAt: _, updatedAt: __, ...after } = toUser(row);
   change.emit({ type: 'user.created', userId: id, data: { userId: id, role: row.role }, after });
-  return row;
 }
 
 /**
  * Creates the record, without credentials, of a user of the embedding application if it is missing. Its role is always
  * `user`: a credential that outlives the call, such as an API token, does not keep a role that the application granted
- * for the call.
+ * for the call. Emits `user.created`.
  */
 export async function ensureExternalUser(
-  db: Db,
-  now: number,
-  principal: Pick<UserPrincipal, 'userId' | 'tenantId'>,
+  change: Change,
+  { userId, tenantId }: Pick<UserPrincipal, 'userId' | 'tenantId'>,
 ): Promise<void> {
-  await db
+  const { db, now } = change;
+  const row: UserRow = {
+    id: userId,
+    email: null,
+    email_key: null,
+    name: null,
+    role: 'user',
+    password_hash: null,
+    email_verified: 0,
+    two_factor_enabled: 0,
+    tenant_id: tenantId,
+    created_at: now,
+    updated_at: now,
+  };
+  const { numInsertedOrUpdatedRows } = await db
     .insertInto('users')
-    .values({
-      id: principal.userId,
-      email: null,
-      email_key: null,
-      name: null,
-      role: 'user',
-      password_hash: null,
-      email_verified: 0,
-      two_factor_enabled: 0,
-      tenant_id: principal.tenantId,
-      created_at: now,
-      updated_at: now,
-    })
+    .values(row)
     .onConflict((oc) => oc.column('id').doNothing())
-    .execute();
+    .executeTakeFirstOrThrow();
+  if (numInsertedOrUpdatedRows !== 0n) emitCreated(change, row);
 }
 
 export async function findUser(db: Db, id: string): Promise<UserRow | undefined> {

@@ -1,0 +1,26 @@
+import type { Change } from '../../ledger/index.ts';
+import type { Db, WebhookRow } from '../../storage/index.ts';
+import { settingsOf, webhookEvent } from './webhook-events.ts';
+
+/** Deletes the webhooks of a user. */
+export const deleteWebhooksOf = (change: Change, userId: string): Promise<void> =>
+  deleteSelected(change, (db) => db.selectFrom('webhooks').selectAll().where('user_id', '=', userId).execute());
+
+/** Returns the webhooks whose owner does not exist. */
+export const findOwnerless = (db: Db): Promise<WebhookRow[]> =>
+  db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('user_id', 'not in', (eb) => eb.selectFrom('users').select('id'))
+    .execute();
+
+/** Deletes the webhooks whose owner does not exist. */
+export const deleteOwnerless = (change: Change): Promise<void> => deleteSelected(change, findOwnerless);
+
+async function deleteSelected(change: Change, select: (db: Db) => Promise<WebhookRow[]>): Promise<void> {
+  for (const row of await select(change.db)) {
+    await change.db.deleteFrom('webhook_deliveries').where('webhook_id', '=', row.id).execute();
+    await change.db.deleteFrom('webhooks').where('id', '=', row.id).execute();
+    change.emit({ ...webhookEvent('webhook.deleted', row), before: settingsOf(row) });
+  }
+}

@@ -1,0 +1,17 @@
+import type { NewEvent } from '../../ledger/index.ts';
+import type { WebhookRow } from '../../storage/index.ts';
+import { toWebhook } from './store.ts';
+
+type WebhookChange = 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.rotated';
+
+export const webhookEvent = (type: WebhookChange, { id, user_id }: WebhookRow): NewEvent => ({
+  type,
+  userId: user_id,
+  data: { webhookId: id },
+});
+
+/** Returns what events show of a webhook. Of the address only the origin, since a path may be a secret. */
+export function settingsOf(row: WebhookRow): Record<string, unknown> {
+  const { types, enabled, disabledReason } = toWebhook(row);
+  return { origin: new URL(row.url).origin, types, enabled, disabledReason };
+}
