@@ -30,6 +30,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     meaning: "print a new API token with an administrator's power",
     load: () => import('./cli/admin-token.ts'),
   },
+  'clock reset': {
+    meaning: "set the ledger's time back after a clock was ahead",
+    load: () => import('./cli/clock-reset.ts'),
+  },
   'keys list': { meaning: 'show the kinds of keys and their ages', load: () => import('./cli/keys-list.ts') },
   'keys rotate': {
     meaning: 'add new keys; old ones stay valid for what they signed or sealed',

@@ -55,6 +55,8 @@ export interface LegateOptions {
   /** Checks tokens of the event stream that are not ours: gives a user id or an agent id, or null (specification 5.7). `events.validateToken` of the configuration is the same. */
   validateStreamToken?: Platform['validateStreamToken'];
   clock?: Clock;
+  /** Stands in for the clock of the database, from which commits take their time on PostgreSQL. By default `clock`, if it is given. */
+  databaseClock?: Clock;
   log?: Log;
   /** Where mail goes in development while there is no `mail.url`; the log when not given. */
   printMail?: (mail: Mail) => void;
@@ -166,7 +168,7 @@ export async function createLegate(
     serviceName: values.service.name,
     ...values.database,
     onError: (error) => log.warn({ err: error }, 'an idle database connection broke'),
-    onWarning: (message) => log.warn({}, message),
+    ...(production ? { onWarning: (message) => log.warn({}, message) } : {}),
   });
   try {
     await migrate(database);
@@ -201,10 +203,13 @@ export async function createLegate(
     policy,
     reactions,
     instance: randomUUID(),
+    databaseClock: options.databaseClock ?? options.clock,
     onError: (message, error) => log.error({ err: error }, message),
+    onWarning: (message, fields) => log.warn(fields, message),
   });
   const index = new EventIndex(database, (work) => ledger.maintain(work));
   ledger.onCommit((commit) => index.add(commit));
+  ledger.history.onLoss(() => void index.reset());
   const mounted = mountRoutes(modules, values);
   const counts = {
     requests: new RequestMetrics(),

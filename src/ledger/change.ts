@@ -1,16 +1,24 @@
-import type { Transaction } from 'kysely';
+import { randomInt } from 'node:crypto';
+import { sql, type Transaction } from 'kysely';
 import type { Actor } from '../access/actor.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Database, Tables } from '../storage/index.ts';
 import type { ActedEvent, AuditRecord, Commit, CommittedEvent, Head, NewEvent, PolicyCache } from './entry.ts';
+import type { History } from './history.ts';
+import type { LedgerTime } from './ledger-time.ts';
+import { DATABASE_TIME } from './postgres-store.ts';
 import { append } from './rows.ts';
 
 /** A change in progress. Everything done through it commits together or not at all. */
 export interface Change {
   readonly db: Transaction<Tables>;
   readonly now: number;
+  /** Time of the newest commit before this change. Later than `now` only in a reset of the ledger's clock. */
+  readonly previousTime: number;
   /** The epoch of this change. Write it into `policy_epoch` of each row that the change touches. */
   readonly epoch: number;
+  /** The epoch before this change. */
+  readonly previousEpoch: number;
   /** Marks this as a change of policy or credentials: every instance applies it from its next decision on. */
   invalidate(): void;
   /** Writes the audit entry of a person's decision on an agent's call, or of an approval that expired. */
@@ -37,8 +45,19 @@ export interface ChangeOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly policy: PolicyCache;
+  readonly history: History;
+  readonly time: LedgerTime;
   readonly reactions?: ReadonlyMap<string, readonly Reaction[]>;
 }
+
+/**
+ * Epochs increase by a random number up to this one, so that two histories that differ do not have the same epochs. The
+ * sum of 2^27 changes is still a safe integer.
+ */
+const EPOCH_STEP = 2 ** 26;
+/** About 10,000 epochs. An instance that has not followed for longer drops its policy and reads it again. */
+const KEPT_EPOCHS = (EPOCH_STEP / 2) * 10_000;
+const PRUNED_EVERY = 64;
 
 /** A change after its commit. */
 export interface AppliedChange<T> {
@@ -53,9 +72,10 @@ export interface AppliedChange<T> {
  * appends its records and events to the ledger. Returns after the commit is durable.
  */
 export async function applyChange<T>(
-  { database, clock, policy, reactions }: ChangeOptions,
+  { database, clock, policy, history, time, reactions }: ChangeOptions,
   by: Actor,
   work: (change: Change) => Promise<T>,
+  resetClock = false,
 ): Promise<AppliedChange<T>> {
   const records: AuditRecord[] = [];
   const events: ActedEvent[] = [];
@@ -63,14 +83,21 @@ export async function applyChange<T>(
   let commit: Commit | undefined;
   let invalidated = false;
   const result = await database.write.transaction().execute(async (db) => {
-    let query = db.selectFrom('head').select(['seq', 'epoch', 'clock', 'writer']).where('id', '=', 1);
-    if (database.dialect === 'postgres') query = query.forUpdate();
-    const head: Head = await query.executeTakeFirstOrThrow();
-    const now = Math.max(clock.now(), head.clock);
+    const askedAt = clock.now();
+    const query = db.selectFrom('head').select(['seq', 'epoch', 'clock', 'writer']).where('id', '=', 1);
+    const head: Head = await (database.dialect === 'postgres'
+      ? query.select(sql<number>`${sql.raw(DATABASE_TIME)}`.as('time')).forUpdate()
+      : query
+    ).executeTakeFirstOrThrow();
+    const now = resetClock ? time.now(head, askedAt) : time.after(head, askedAt);
+    history.check(head);
+    const epoch = head.epoch + 1 + randomInt(EPOCH_STEP);
     const change: Change = {
       db,
       now,
-      epoch: head.epoch + 1,
+      previousTime: head.clock,
+      epoch,
+      previousEpoch: head.epoch,
       invalidate: () => {
         invalidated = true;
       },
@@ -87,7 +114,7 @@ export async function applyChange<T>(
         actor = other;
       },
       readPolicy: async () => {
-        if (policy.epoch !== head.epoch) await policy.refresh(database.lockedRead, head.epoch);
+        if (policy.epoch !== head.epoch) await history.refresh(policy, head);
       },
     };
     const result = await work(change);
@@ -108,9 +135,17 @@ export async function applyChange<T>(
     if (appended > 0 || invalidated) {
       await db
         .updateTable('head')
-        .set({ seq: head.seq + appended, epoch: head.epoch + (invalidated ? 1 : 0), clock: now })
+        .set({ seq: head.seq + appended, epoch: invalidated ? epoch : head.epoch, clock: now })
         .where('id', '=', 1)
         .execute();
+    }
+    if (invalidated) {
+      await db.insertInto('epochs').values({ epoch }).execute();
+      if (epoch % PRUNED_EVERY === 0)
+        await db
+          .deleteFrom('epochs')
+          .where('epoch', '<', epoch - KEPT_EPOCHS)
+          .execute();
     }
     return result;
   });

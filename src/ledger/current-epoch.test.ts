@@ -18,8 +18,9 @@ describe('the current epoch', () => {
       // Another instance may answer from its own event-loop tick. Here both share one loop, so wait for the next tick.
       if (other.legate.platform.database.dialect === 'sqlite') await new Promise((resolve) => setImmediate(resolve));
       const now = await Promise.all([epochOf(by), epochOf(other), epochOf(by)]);
-      expect(now).toEqual([last + 1, last + 1, last + 1]);
-      last++;
+      expect(new Set(now).size).toBe(1);
+      expect(now[0]).toBeGreaterThan(last);
+      last = now[0] as number;
     }
   });
 
@@ -27,7 +28,7 @@ describe('the current epoch', () => {
     const t = await createTestService();
     const before = await epochOf(t);
     await invalidate(t);
-    expect(await epochOf(t)).toBe(before + 1);
+    expect(await epochOf(t)).toBeGreaterThan(before);
   });
 
   it('does not change when a change invalidates nothing', async () => {

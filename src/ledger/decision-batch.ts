@@ -5,7 +5,9 @@ import type { Database, Db, IdempotencyKeyRow } from '../storage/index.ts';
 import { HourCounters } from './counters.ts';
 import type { BatchContext, Need, Outcome, PendingDecision } from './decision.ts';
 import type { ActedEvent, AuditRecord, Batch, BatchStore, Commit, LedgerStats, PolicyCache } from './entry.ts';
+import type { History } from './history.ts';
 import { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
+import type { LedgerTime } from './ledger-time.ts';
 import { append } from './rows.ts';
 
 const MAX_LOADING_ROUNDS = 1000;
@@ -23,6 +25,8 @@ export interface DecisionBatchOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly policy: PolicyCache;
+  readonly history: History;
+  readonly time: LedgerTime;
   /** Unique to this instance. */
   readonly instance: string;
   readonly onError: (message: string, error: unknown) => void;
@@ -37,6 +41,9 @@ export class DecisionBatches {
   readonly #store: BatchStore;
   readonly #stats: LedgerStats;
   readonly #counters = new HourCounters();
+  /** The newest batch that this instance committed. */
+  #writer: string | undefined;
+  #number = 0;
 
   constructor(options: DecisionBatchOptions, store: BatchStore, stats: LedgerStats) {
     this.#o = options;
@@ -44,21 +51,35 @@ export class DecisionBatches {
     this.#stats = stats;
   }
 
-  /** Settles the promise of every decision in the batch, and returns what was committed, if anything. */
-  async commit(batch: readonly QueuedDecision[]): Promise<Commit | undefined> {
-    const { policy, clock, instance } = this.#o;
+  /**
+   * Commits the decisions that `take` returns, which is called once the head row is locked, so that everything that
+   * arrives during the wait is part of the batch. Settles the promise of each, and returns what was committed, if
+   * anything.
+   */
+  async commit(take: () => readonly QueuedDecision[]): Promise<Commit | undefined> {
+    const { policy, clock, history, time } = this.#o;
+    let batch: readonly QueuedDecision[] | undefined;
     const records: AuditRecord[] = [];
     const answers: unknown[] = [];
     const answered: QueuedDecision[] = [];
     let commit: Commit | undefined;
     try {
+      const askedAt = clock.now();
       const begun = this.#store.begin();
       const head = begun instanceof Promise ? await begun : begun;
-      if (head.epoch !== policy.epoch) await policy.refresh(this.#o.database.lockedRead, head.epoch);
-      if (head.writer !== instance) this.#counters.forget();
+      batch = take();
+      const now = time.after(head, askedAt);
+      history.check(head);
+      if (head.epoch !== policy.epoch) await history.refresh(policy, head);
+      if (head.writer !== this.#writer) this.#counters.forget();
       else this.#counters.trim();
-      const now = Math.max(clock.now(), head.clock);
-      const context: BatchContext = { now, epoch: head.epoch, counters: this.#counters, shared: new Map() };
+      const context: BatchContext = {
+        now,
+        epoch: head.epoch,
+        losses: history.losses,
+        counters: this.#counters,
+        shared: new Map(),
+      };
       const asked = batch.some(({ key }) => key) ? await this.#withoutRepeated(batch, context) : batch;
       const prepared = await this.#prepare(asked, context);
 
@@ -88,16 +109,18 @@ export class DecisionBatches {
         const committed =
           events.length > 0 ? await append(this.#store.db(), [], events, firstSeq + records.length, now) : [];
         const lastSeq = head.seq + records.length + events.length;
+        const writer = `${this.#o.instance}.${++this.#number}`;
         const written = this.#store.commit({
           firstSeq,
           lastSeq,
           timestamp: now,
           records,
           counters: this.#counters.drain(),
-          writer: instance,
+          writer,
           kept,
         } satisfies Batch);
         if (written instanceof Promise) await written;
+        this.#writer = writer;
         this.#stats.batches++;
         this.#stats.records += records.length;
         commit = { firstSeq, records, events: committed, timestamp: now };
@@ -110,7 +133,7 @@ export class DecisionBatches {
       this.#counters.forget();
       await this.#store.rollback();
       this.#o.onError('decisions could not be recorded', error);
-      for (const { reject } of batch)
+      for (const { reject } of batch ?? take())
         reject(error instanceof LegateError ? error : CommonErrors.AUDIT_UNAVAILABLE({ cause: error }));
       return undefined;
     }

@@ -7,6 +7,8 @@ import type { AuditRecord, NewEvent } from './entry.ts';
 export interface BatchContext {
   readonly now: number;
   readonly epoch: number;
+  /** Number of times that the database has lost commits: what was read before the latest is not valid. */
+  readonly losses: number;
   readonly counters: HourCounters;
   /** State that decisions of one batch share, such as approvals requested or used in it. */
   readonly shared: Map<string, unknown>;

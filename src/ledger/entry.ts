@@ -53,7 +53,10 @@ export interface Head {
   readonly seq: number;
   readonly epoch: number;
   readonly clock: number;
+  /** Names the batch that was committed last, by any instance. */
   readonly writer: string;
+  /** The database's own time, if it is not that of this machine. */
+  readonly time?: number;
 }
 
 export interface CounterState {
@@ -70,6 +73,7 @@ export interface Batch {
   readonly timestamp: number;
   readonly records: readonly AuditRecord[];
   readonly counters: readonly CounterState[];
+  /** Unique to this batch. */
   readonly writer: string;
   /** Answers of decisions that may be requested again with the same `Idempotency-Key`. */
   readonly kept: readonly IdempotencyKeyRow[];
@@ -107,6 +111,8 @@ export interface PolicyCache {
   /** Keeps everything in memory until `release`, however large it is. Called when a batch begins. */
   hold(): void;
   release(): void;
+  /** Marks everything in memory as outdated: the next refresh drops it. */
+  reset(): void;
 }
 
 export interface LedgerStats {

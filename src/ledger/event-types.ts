@@ -30,6 +30,7 @@ export const EVENT_TYPES = {
   'invite.created': 'An administrator invited a person.',
   'invite.accepted': 'An invited person signed up.',
   'invite.revoked': 'An invitation was withdrawn or replaced, or its creator lost the right to invite.',
+  'ledger.clock_reset': 'The time of the ledger was set back to the clock, after a clock that was ahead.',
   'mcp.created': 'An MCP server was registered.',
   'mcp.updated': 'An MCP server was changed.',
   'mcp.deleted': 'An MCP server was deleted.',

@@ -1,4 +1,5 @@
 import { type Actor, SYSTEM } from '../access/actor.ts';
+import { isoTime } from '../kernel/clock.ts';
 import { CommonErrors, type LegateError } from '../kernel/errors.ts';
 import { type Db, isUnavailable } from '../storage/index.ts';
 import { applyChange, type Change, type ChangeOptions } from './change.ts';
@@ -7,12 +8,15 @@ import { CurrentEpoch } from './current-epoch.ts';
 import type { PendingDecision } from './decision.ts';
 import { DecisionBatches, type DecisionBatchOptions, type QueuedDecision } from './decision-batch.ts';
 import type { Commit, LedgerStats } from './entry.ts';
+import { History } from './history.ts';
 import type { DecisionKey } from './kept-answers.ts';
+import { ClockError, LedgerTime, type LedgerTimeOptions } from './ledger-time.ts';
 import { Mutex } from './mutex.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
 import { SqliteBatchStore } from './sqlite-store.ts';
 
-type LedgerOptions = DecisionBatchOptions & ChangeOptions;
+type LedgerOptions = Omit<DecisionBatchOptions & ChangeOptions, 'history' | 'time'> &
+  Pick<LedgerTimeOptions, 'databaseClock' | 'onWarning'>;
 
 const MAX_BATCH = 512;
 /** Waiting decisions. Further ones are refused at once instead of being queued. */
@@ -26,7 +30,9 @@ const MAX_QUEUE = 20_000;
 export class Ledger {
   readonly stats: LedgerStats = { batches: 0, records: 0, failures: 0, queued: 0, changes: 0 };
   readonly epoch: CurrentEpoch;
-  readonly #o: LedgerOptions;
+  readonly history: History;
+  readonly time: LedgerTime;
+  readonly #o: DecisionBatchOptions & ChangeOptions;
   readonly #batches: DecisionBatches;
   readonly #mutex = new Mutex();
   readonly #changeBatcher = new ChangeBatcher((work) => this.change(SYSTEM, work));
@@ -38,10 +44,12 @@ export class Ledger {
 
   constructor(options: LedgerOptions) {
     const { database } = options;
-    this.#o = options;
+    this.history = new History(database, options.onError);
+    this.time = new LedgerTime(options);
+    this.#o = { ...options, history: this.history, time: this.time };
     this.epoch = new CurrentEpoch(database, () => this.stats.changes);
     this.#batches = new DecisionBatches(
-      options,
+      this.#o,
       database.dialect === 'sqlite' ? new SqliteBatchStore(database) : new PostgresBatchStore(database),
       this.stats,
     );
@@ -102,9 +110,35 @@ export class Ledger {
    * cannot be reached.
    */
   async change<T>(by: Actor, work: (change: Change) => Promise<T>): Promise<T> {
+    return this.#apply(by, work, false);
+  }
+
+  /**
+   * Sets the time of the ledger back to the clock, after a clock that was ahead has moved it, and appends an event that
+   * says so. Entries that follow have earlier timestamps than the ones before. Returns the two times, or undefined if
+   * the ledger is not ahead.
+   */
+  resetClock(by: Actor): Promise<{ from: number; to: number } | undefined> {
+    return this.#apply(
+      by,
+      async ({ now: to, previousTime: from, emit }) => {
+        if (from <= to) return undefined;
+        emit({
+          type: 'ledger.clock_reset',
+          data: { from: isoTime(from), to: isoTime(to) },
+          before: { time: isoTime(from) },
+          after: { time: isoTime(to) },
+        });
+        return { from, to };
+      },
+      true,
+    );
+  }
+
+  #apply<T>(by: Actor, work: (change: Change) => Promise<T>, resetClock: boolean): Promise<T> {
     return this.#mutex.run(async () => {
       try {
-        const { result, commit, invalidated } = await applyChange(this.#o, by, work);
+        const { result, commit, invalidated } = await applyChange(this.#o, by, work, resetClock);
         this.stats.changes++;
         if (commit) {
           this.stats.records += commit.records.length;
@@ -114,7 +148,8 @@ export class Ledger {
         return result;
       } catch (error) {
         this.stats.changes++;
-        if (isUnavailable(error)) throw CommonErrors.STORAGE_UNAVAILABLE({ cause: error });
+        if (isUnavailable(error) || error instanceof ClockError)
+          throw CommonErrors.STORAGE_UNAVAILABLE({ cause: error });
         throw error;
       }
     });
@@ -136,17 +171,16 @@ export class Ledger {
   async close(): Promise<void> {
     while (this.#running) await new Promise((resolve) => setImmediate(resolve));
     this.#closed = true;
+    await this.history.close();
     const release = await this.#mutex.acquire();
     release();
   }
 
   async #runBatch(): Promise<void> {
     const release = await this.#mutex.acquire();
-    const batch = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH);
-    this.#queue = this.#queue.length <= MAX_BATCH ? [] : this.#queue.slice(MAX_BATCH);
     this.#o.policy.hold();
     try {
-      const commit = await this.#batches.commit(batch);
+      const commit = await this.#batches.commit(() => this.#takeQueued());
       if (commit) this.#announce(commit);
     } finally {
       this.#o.policy.release();
@@ -157,7 +191,14 @@ export class Ledger {
     }
   }
 
+  #takeQueued(): QueuedDecision[] {
+    const taken = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH);
+    this.#queue = this.#queue.length <= MAX_BATCH ? [] : this.#queue.slice(MAX_BATCH);
+    return taken;
+  }
+
   #announce(commit: Commit): void {
+    this.history.committed(commit);
     for (const listener of this.#commitListeners) this.#call(() => listener(commit));
   }
 

@@ -8,6 +8,9 @@ import {
 } from '../storage/index.ts';
 import type { Batch, BatchStore, CounterState, Head } from './entry.ts';
 
+/** Milliseconds since the epoch, by the clock of the database server. */
+export const DATABASE_TIME = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint';
+
 /**
  * Batches on PostgreSQL: three round trips each (begin and lock, write everything, commit) on a dedicated connection.
  * Commits are durable because every session sets synchronous_commit.
@@ -21,7 +24,8 @@ export class PostgresBatchStore implements BatchStore {
     this.#db = db;
     const p = db.prefix;
     this.#sql = {
-      begin: `${db.session.begin}; select seq, epoch, clock, writer from ${p}head where id = 1 for update`,
+      begin: `${db.session.begin}; select seq, epoch, clock, writer, ${DATABASE_TIME} as time
+        from ${p}head where id = 1 for update`,
       counters: `select key, hour, used from ${p}counters where key = any($1::text[])`,
       kept: `select scope, part, fingerprint, kind, answer, created_at, expires_at from ${p}idempotency_keys
         where scope = any($1::text[]) and expires_at > $2::bigint`,

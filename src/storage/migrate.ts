@@ -5,6 +5,7 @@ import { baseline } from './migrations/0001-baseline/index.ts';
 import { search } from './migrations/0035-search.ts';
 import { agentSummaries } from './migrations/0040-agent-summaries.ts';
 import { decisionSlots } from './migrations/0041-decision-slots.ts';
+import { epochs } from './migrations/0050-epochs.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 
 /** Every migration in order. Never change one that has landed; add the next number. */
@@ -13,6 +14,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0035-search': search,
   '0040-agent-summaries': agentSummaries,
   '0041-decision-slots': decisionSlots,
+  '0050-epochs': epochs,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

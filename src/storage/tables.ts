@@ -13,6 +13,7 @@ export interface Tables extends LedgerTables, AuthorizationTables, PeopleTables,
 
 export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'head',
+  'epochs',
   'stream_events',
   'event_segments',
   'event_columns',

@@ -79,6 +79,18 @@ export class AnomalyDetector {
   constructor(platform: Platform) {
     this.#platform = platform;
     if (!platform.config.anomalies.enabled) return;
+    platform.ledger.history.onLoss((seq) => {
+      this.#upto = undefined;
+      this.#keepWaiting([]);
+      this.#next(async () => {
+        this.#upto = undefined;
+        this.#found = [];
+        this.#keepWaiting([]);
+        this.#states.forget();
+        // What was written between the loss and its discovery.
+        await platform.ledger.maintain((db) => db.deleteFrom('anomaly_states').where('seq', '>', seq).execute());
+      }).catch((error: unknown) => platform.log.warn({ err: error }, 'states of lost decisions could not be deleted'));
+    });
     platform.ledger.onCommit((commit) => {
       const waiting = decisionsOf(commit);
       if (!this.#lookAtOnce(waiting) && this.#waitingRows < MAX_WAITING) {

@@ -40,6 +40,13 @@ export class AgentStates {
     return this.#changed.get(agentId)?.remembered ?? this.#unchanged.get(agentId);
   }
 
+  /** Drops everything: the database has lost commits that it was derived from. */
+  forget(): void {
+    this.#unchanged.clear();
+    this.#changed.clear();
+    this.#saved = -1;
+  }
+
   /** Has the state of each of them in memory. */
   async load(db: Db, agentIds: Iterable<string>): Promise<void> {
     const missing = [...agentIds].filter((id) => !this.get(id));

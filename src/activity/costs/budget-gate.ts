@@ -20,13 +20,14 @@ export class BudgetGate implements Gate {
   /** Agents that have or had a budget, as of the epoch. */
   readonly #agents = new Set<string>();
   #epoch = -1;
+  #losses = 0;
 
   prepare(context: BatchContext, agentId: string): void {
     if (this.#agents.has(agentId)) batchOf(context).wanted.add(agentId);
   }
 
   check(context: BatchContext, call: GatedCall): GateResult | Lacking | undefined {
-    if (this.#epoch !== context.epoch) return { lacks: [{ load: (db) => this.#loadAgents(db, context.epoch) }] };
+    if (this.#epoch !== context.epoch) return { lacks: [{ load: (db) => this.#loadAgents(db, context) }] };
     if (!this.#agents.has(call.agentId)) return undefined;
     const batch = batchOf(context);
     const accounts = batch.accounts.get(call.agentId);
@@ -54,7 +55,10 @@ export class BudgetGate implements Gate {
     };
   }
 
-  async #loadAgents(db: Db, epoch: number): Promise<void> {
+  async #loadAgents(db: Db, { epoch, losses }: BatchContext): Promise<void> {
+    // The epoch belongs to commits that the database has lost.
+    if (losses !== this.#losses) this.#epoch = -1;
+    this.#losses = losses;
     const rows = await db
       .selectFrom('budgets')
       .select('agent_id')

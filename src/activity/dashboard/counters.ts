@@ -82,6 +82,11 @@ export class CallCounters {
   constructor(platform: Platform) {
     this.#platform = platform;
     platform.ledger.onCommit((commit) => this.#add(commit));
+    platform.ledger.history.onLoss(() => {
+      void this.#exclusively(async () => {
+        this.#next = undefined;
+      });
+    });
   }
 
   #add({ firstSeq, records, events, timestamp }: Commit): void {
@@ -132,7 +137,9 @@ export class CallCounters {
   }
 
   /** Called now and then. Writes when the service is idle or much has gathered; `always`: whatever there is. */
-  upkeep(always = false): Promise<void> {
+  async upkeep(always = false): Promise<void> {
+    // What was counted of commits that the database has lost must not be written.
+    await this.#platform.ledger.history.read();
     return this.#exclusively(async () => {
       await this.#follow(performance.now() + UPKEEP_MS);
       const next = this.#next as number;

@@ -116,6 +116,14 @@ export class StreamConnection implements Listener {
     this.#outlet?.end();
   }
 
+  /** Ends the stream: the database has lost events that it may have sent. */
+  lose(): void {
+    this.close({
+      code: 'REPLAY_GAP',
+      message: 'The database has lost events that were sent: resume with the id of the last event.',
+    });
+  }
+
   /** Ends the stream in favour of another caller. */
   displace(error: { code: string; message: string }): void {
     if (this.#blockedSince === undefined && this.#outlet) this.close(error);

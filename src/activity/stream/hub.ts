@@ -36,6 +36,8 @@ export interface Listener {
   tick(): void;
   /** Called when a credential or right may have ended. */
   revalidate(): void;
+  /** Called when the database has lost events that were committed. */
+  lose(): void;
 }
 
 /**
@@ -67,6 +69,11 @@ export class EventHub {
   constructor(platform: Platform) {
     this.#platform = platform;
     platform.ledger.onCommit((commit) => this.#onCommit(commit));
+    platform.ledger.history.onLoss((seq) => {
+      for (const listener of [...this.#listeners]) listener.lose();
+      this.#ring.release();
+      this.#end = seq;
+    });
     platform.ledger.onInvalidate(() => {
       for (const listener of this.#listeners) listener.revalidate();
     });

@@ -70,7 +70,7 @@ async function insert(
     created_at: now,
     updated_at: now,
     // No cache holds a new agent, so nothing needs to be invalidated and the epoch stays.
-    policy_epoch: change.epoch - 1,
+    policy_epoch: change.previousEpoch,
     ...maker,
   };
   await db.insertInto('agents').values(row).execute();

@@ -24,11 +24,13 @@ function withCache(t: TestService, maxBytes: number): Platform {
   const ledger = new Ledger({
     database: platform.database,
     clock: t.clock,
+    databaseClock: t.clock,
     policy,
     instance: randomUUID(),
     onError: (message, error) => {
       throw new Error(message, { cause: error });
     },
+    onWarning: () => {},
   });
   return { ...platform, policy, ledger };
 }

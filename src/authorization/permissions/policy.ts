@@ -70,6 +70,11 @@ export class PolicyCache {
     return this.#epoch;
   }
 
+  /** Marks everything in memory as outdated: the next refresh drops it. */
+  reset(): void {
+    this.#epoch = 0;
+  }
+
   /** Returns the agent if it is in memory. */
   peek(agentId: string): CompiledAgent | undefined {
     return this.#agents.get(agentId) ?? this.#held?.get(agentId);

@@ -65,6 +65,12 @@ export class KeyedLedger implements LedgerPort {
   get epoch() {
     return this.#ledger.epoch;
   }
+  get history() {
+    return this.#ledger.history;
+  }
+  get time() {
+    return this.#ledger.time;
+  }
   /** The answer of an earlier request with this key, or one of its decisions, came up instead of a new one. */
   get repeated(): boolean {
     return this.#repeated;
@@ -76,6 +82,7 @@ export class KeyedLedger implements LedgerPort {
 
   onCommit: LedgerPort['onCommit'] = (listener) => this.#ledger.onCommit(listener);
   onInvalidate: LedgerPort['onInvalidate'] = (listener) => this.#ledger.onInvalidate(listener);
+  resetClock: LedgerPort['resetClock'] = (by) => this.#ledger.resetClock(by);
   close: LedgerPort['close'] = () => this.#ledger.close();
 
   reserve(): Pick<LedgerPort, 'decide'> {

@@ -112,6 +112,14 @@ export class EventIndex {
     return { closed: this.#closed, open: [...this.#open], next: this.#next as number };
   }
 
+  /** Drops what is in memory: the database has lost commits that it was derived from. */
+  async reset(): Promise<void> {
+    await this.#catchingUp?.catch(() => {});
+    this.#closed = [];
+    this.#open = [];
+    this.#next = undefined;
+  }
+
   /** Stops, and waits for what is under way. */
   async stop(): Promise<void> {
     this.#stopped = true;

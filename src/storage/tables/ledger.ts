@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely';
 /** Tables of the ledger and of what is derived from it. */
 export interface LedgerTables {
   head: HeadTable;
+  epochs: EpochsTable;
   stream_events: StreamEventsTable;
   event_segments: EventSegmentsTable;
   event_columns: EventColumnsTable;
@@ -22,12 +23,17 @@ export interface HeadTable {
   id: number;
   /** Sequence of the newest event. */
   seq: number;
-  /** Increases with each change of policy or credentials. */
+  /** Increases by a random number with each change of policy or credentials. */
   epoch: number;
   /** Time of the newest commit. Timestamps never decrease along the sequence. */
   clock: number;
-  /** Instance that committed last. While it is this instance, its counters in memory are authoritative. */
+  /** Instance and number of the batch that was committed last. An instance whose batch it is has valid counters in memory. */
   writer: string;
+}
+
+/** Epochs of the recent past. One that is missing here belongs to commits that the database has lost. */
+export interface EpochsTable {
+  epoch: number;
 }
 
 /** The ledger. A row of type `audit` is an audit entry; other types have `data`. */

@@ -1,0 +1,82 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Head } from './entry.ts';
+
+/** An instance whose clock is off by more than this says so. */
+const WARN_MS = 2000;
+/** An instance whose clock is off by more than this does not write. */
+const MAX_OFF_MS = 30_000;
+const WARN_EVERY_MS = 60_000;
+
+/** The clocks of this instance and of the database differ so much that neither can be believed. */
+export class ClockError extends Error {
+  override readonly name = 'ClockError';
+}
+
+export interface LedgerTimeOptions {
+  readonly clock: Clock;
+  /** Stands in for the database's clock. Without it the time is what the head was read with. */
+  readonly databaseClock?: Clock | undefined;
+  readonly onWarning: (message: string, fields: object) => void;
+}
+
+/**
+ * The time of commits. PostgreSQL reports its own with the head row, so that all instances agree on it whatever their
+ * clocks say; on SQLite it is the clock of the machine. It never goes back along the sequence.
+ */
+export class LedgerTime {
+  /** How far the clock of this instance is ahead of the database's, at least; negative if it is behind. */
+  offMs = 0;
+  /** How far the newest commit is ahead of the database's clock. Until that has caught up, the ledger's time stands still. */
+  aheadMs = 0;
+  readonly #o: LedgerTimeOptions;
+  #warnedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LedgerTimeOptions) {
+    this.#o = options;
+  }
+
+  get isTrusted(): boolean {
+    return Math.abs(this.offMs) <= MAX_OFF_MS;
+  }
+
+  /**
+   * Returns the time of a commit after `head`, which was asked for at `askedAt` of the instance's clock. Throws a
+   * ClockError if the clocks differ by more than 30 s.
+   */
+  after(head: Head, askedAt: number): number {
+    return Math.max(this.now(head, askedAt), head.clock);
+  }
+
+  /** Like `after`, but may be earlier than the head. */
+  now(head: Head, askedAt: number): number {
+    const now = this.#o.clock.now();
+    const time = this.#o.databaseClock?.now() ?? head.time ?? now;
+    this.offMs = time < askedAt ? askedAt - time : time > now ? now - time : 0;
+    this.aheadMs = Math.max(0, head.clock - time);
+    if (Math.abs(this.offMs) > WARN_MS || this.aheadMs > WARN_MS) this.#warn();
+    if (!this.isTrusted)
+      throw new ClockError(
+        `The clock of this instance is ${secondsOf(this.offMs)} s off that of the database: nothing is recorded until both agree.`,
+      );
+    return time;
+  }
+
+  #warn(): void {
+    const at = performance.now();
+    if (at - this.#warnedAt < WARN_EVERY_MS) return;
+    this.#warnedAt = at;
+    const { onWarning } = this.#o;
+    if (Math.abs(this.offMs) > WARN_MS)
+      onWarning('the clock of this instance differs from that of the database: set both by NTP', {
+        seconds: secondsOf(this.offMs),
+      });
+    if (this.aheadMs > WARN_MS)
+      onWarning(
+        'the newest commit is ahead of the clock: the time of the ledger stands still until the clock has caught up, ' +
+          'or legate clock reset is run',
+        { seconds: secondsOf(this.aheadMs) },
+      );
+  }
+}
+
+const secondsOf = (ms: number): number => Math.round(ms / 100) / 10;

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { SYSTEM } from '../../src/access/actor.ts';
+import { PostgresBatchStore } from '../../src/ledger/postgres-store.ts';
+import type { Log } from '../../src/platform.ts';
+import { createTestService, dialect, FakeClock, type TestAgent, type TestService } from '../support/service.ts';
+
+const ask = (t: TestService, agent: TestAgent) => t.authorize(agent, { action: 'read', resource: 'db:x' });
+
+const timesOf = async (t: TestService): Promise<number[]> =>
+  (await t.legate.platform.database.read.selectFrom('stream_events').select('timestamp').orderBy('seq').execute()).map(
+    (row) => row.timestamp,
+  );
+
+interface World {
+  /** The clock of the database. */
+  readonly right: FakeClock;
+  /** The clock of the second instance. */
+  readonly own: FakeClock;
+  readonly a: TestService;
+  readonly b: TestService;
+  readonly agent: TestAgent;
+  readonly warnings: string[];
+}
+
+async function world(): Promise<World> {
+  const [right, own] = [new FakeClock(), new FakeClock()];
+  const warnings: string[] = [];
+  const log: Log = { debug: () => {}, info: () => {}, error: () => {}, warn: (_, text) => warnings.push(text) };
+  const a = await createTestService({ clock: right });
+  const b = await createTestService({ sameDatabaseAs: a, clock: own, databaseClock: right, log });
+  const agent = await a.agent(await a.user(), { permissions: [{ resource: 'db:*', actions: ['read'] }] });
+  return { right, own, a, b, agent, warnings };
+}
+
+describe('an instance whose clock is wrong', () => {
+  it('by seconds: records with the time of the database and says so once', async () => {
+    const { right, own, b, agent, warnings } = await world();
+    own.advance(10_000);
+    for (let i = 0; i < 3; i++) expect((await ask(b, agent)).body.allowed).toBe(true);
+    expect(new Set(await timesOf(b))).toEqual(new Set([right.now()]));
+    expect(b.legate.platform.ledger.time.offMs).toBe(10_000);
+    expect(warnings).toEqual(['the clock of this instance differs from that of the database: set both by NTP']);
+  });
+
+  it.each([400 * 86_400_000, 300_000, -300_000])('by %d ms: writes nothing until it is right', async (off) => {
+    const { right, own, a, b, agent } = await world();
+    const before = await timesOf(a);
+    own.advance(off);
+    const refused = await ask(b, agent);
+    expect([refused.status, refused.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
+    await expect(
+      b.legate.platform.ledger.change(SYSTEM, async (change) => change.emit({ type: 'agent.updated', data: {} })),
+    ).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    expect(await timesOf(a)).toEqual(before);
+    expect((await ask(a, agent)).body.allowed).toBe(true);
+    own.advance(-off);
+    expect((await ask(b, agent)).body.allowed).toBe(true);
+    expect(new Set(await timesOf(a))).toEqual(new Set([right.now()]));
+  });
+});
+
+describe('a ledger whose time is ahead', () => {
+  it('stands still, says so, and is set back by a reset that leaves an event', async () => {
+    const { right, own, a, b, agent, warnings } = await world();
+    for (const clock of [right, own]) clock.advance(86_400_000);
+    await ask(a, agent);
+    for (const clock of [right, own]) clock.advance(-86_400_000);
+    await ask(b, agent);
+    const ahead = right.now() + 86_400_000;
+    expect((await timesOf(a)).at(-1)).toBe(ahead);
+    expect(b.legate.platform.ledger.time.aheadMs).toBe(86_400_000);
+    expect(warnings.join()).toContain('legate clock reset');
+    const { ledger } = b.legate.platform;
+    expect(await ledger.resetClock(SYSTEM)).toEqual({ from: ahead, to: right.now() });
+    expect(await ledger.resetClock(SYSTEM)).toBeUndefined();
+    await ask(a, agent);
+    expect((await timesOf(a)).slice(-2)).toEqual([right.now(), right.now()]);
+    const event = await a.legate.platform.database.read
+      .selectFrom('stream_events')
+      .select(['type', 'data'])
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .offset(1)
+      .executeTakeFirstOrThrow();
+    expect([event.type, JSON.parse(event.data ?? '')]).toEqual([
+      'ledger.clock_reset',
+      { from: new Date(ahead).toISOString(), to: new Date(right.now()).toISOString() },
+    ]);
+  });
+});
+
+it.runIf(dialect === 'postgres')('the head row comes with the time of the database server', async () => {
+  const t = await createTestService();
+  const { database } = t.legate.platform;
+  if (database.dialect !== 'postgres') throw new Error('this is a test for PostgreSQL');
+  const store = new PostgresBatchStore(database);
+  const { time } = await store.begin();
+  await store.rollback();
+  expect(Math.abs((time ?? 0) - Date.now())).toBeLessThan(60_000);
+});
