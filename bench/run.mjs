@@ -1,6 +1,7 @@
 // npm run bench: measures the service against a raw node:http server on this machine and prints each figure beside its bar.
 //   --quick        about a minute: fewer and shorter rounds
 //   --only <name>  one of the parts below, or several with commas
+//   --rows <n>     past decisions for the parts that need a long history; 1,000,000 by default
 // Trust the ratios: both sides are loaded in turn within the same minute, and the median over the rounds is what counts.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -20,14 +21,20 @@ const PARTS = [
   'oauth',
   'mcp',
   'pages',
+  'search',
   'export',
   'events',
   'sessions',
   'limits',
   'start',
 ];
-const HISTORY_ROWS = 1_000_000;
-const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } });
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    rows: { type: 'string', default: '1000000' },
+  },
+});
 const only = values.only?.split(',') ?? PARTS;
 const unknown = only.filter((name) => !PARTS.includes(name));
 if (unknown.length > 0) {
@@ -49,6 +56,7 @@ const { measureDelegation } = await import('./figures/delegation.mjs');
 const { measureVerification } = await import('./figures/mcp.mjs');
 const { measurePostgres } = await import('./figures/postgres.mjs');
 const { measureLimits } = await import('./figures/limits.mjs');
+const { measureSearch } = await import('./figures/search.mjs');
 const { measureSessions } = await import('./figures/sessions.mjs');
 const { measureStart } = await import('./figures/start.mjs');
 
@@ -81,6 +89,7 @@ const parts = {
   delegation: measureDelegation,
   mcp: measureVerification,
   pages: measurePages,
+  search: measureSearch,
   export: measureExport,
   events: measureEvents,
   sessions: measureSessions,
@@ -91,8 +100,8 @@ const parts = {
 const startedAt = performance.now();
 console.log(describeMachine(generator));
 console.log(fsyncLine('before'));
-if (only.some((name) => ['history', 'pages', 'export'].includes(name)))
-  context.history = await fillHistory(scratch, HISTORY_ROWS);
+if (only.some((name) => ['history', 'pages', 'search', 'export'].includes(name)))
+  context.history = await fillHistory(scratch, Number(values.rows));
 for (const name of only) {
   try {
     await parts[name](context);

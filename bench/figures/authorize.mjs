@@ -1,8 +1,8 @@
 // POST /authorize on SQLite: against the yardstick, at one connection, and against itself with more of everything.
 import { join } from 'node:path';
-import { countAudit, fillAudit, fillPeople } from '../support/data.mjs';
+import { countAudit, fillAudit, fillPeople, INDEX_SEGMENT, indexedUpTo } from '../support/data.mjs';
 import { compare, load } from '../support/load.mjs';
-import { ms, ratio, thousands } from '../support/numbers.mjs';
+import { ms, ratio, sleep, thousands } from '../support/numbers.mjs';
 import { startReference, startService, writeBodies } from '../support/service.mjs';
 
 const ASK = { action: 'read', resource: 'mcp:server3:list_issues', arguments: { repo: 'octo/hello', page: 1 } };
@@ -86,19 +86,20 @@ export async function fillHistory(scratch, rows) {
   await fillAudit(databaseUrl, people, rows);
   const service = await startService(databaseUrl, dataDir);
   try {
-    await caughtUp(service, people);
+    await caughtUp(service, databaseUrl, people, rows);
   } finally {
     await service.stop();
   }
   return { dataDir, databaseUrl, people, rows };
 }
 
-/** What was written past the service it indexes and counts in the background, or at once when it is asked for. */
-async function caughtUp(service, people) {
+/** What was written past the service is indexed in the background and counted when it is asked for. */
+async function caughtUp(service, databaseUrl, people, rows) {
   for (const path of [`/audit?agentId=${people.many[0]}&limit=1`, '/dashboard/stats?window=all']) {
     const { status } = await fetch(service.url + path, { headers: { authorization: `Bearer ${people.ownerToken}` } });
     if (status !== 200) throw new Error(`${path} answered ${status}`);
   }
+  while ((await indexedUpTo(databaseUrl)) < rows - 2 * INDEX_SEGMENT) await sleep(200);
 }
 
 /** Every answer was an allowed one, and every answer has its row: the rows are counted before and after. */

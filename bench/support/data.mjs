@@ -136,6 +136,21 @@ export async function fillAudit(databaseUrl, people, rows) {
   await database.close();
 }
 
+/** Rows of a segment of the index of the ledger; the last ones are not written yet. */
+export const INDEX_SEGMENT = 16_384;
+
+/** Sequence up to which the index of the ledger is written. */
+export async function indexedUpTo(databaseUrl) {
+  const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
+  const row = await database.read
+    .selectFrom('projections')
+    .select('upto')
+    .where('name', '=', 'search')
+    .executeTakeFirstOrThrow();
+  await database.close();
+  return row.upto;
+}
+
 /** Rows of type audit, straight from the table, and how many of them allowed. */
 export async function countAudit(databaseUrl) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });

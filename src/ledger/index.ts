@@ -23,6 +23,8 @@ export {
   type Condition,
   type EntryFilter,
   EventIndex,
+  type FilterFields,
+  filterFieldsOf,
   MAX_PREFIX_SEGMENTS,
   matches,
   prefixOf,

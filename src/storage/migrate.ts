@@ -3,6 +3,7 @@ import { type Database, type Db, onConnection, type PostgresDatabase } from './d
 import { DatabaseError } from './database-error.ts';
 import { baseline } from './migrations/0001-baseline/index.ts';
 import { search } from './migrations/0035-search.ts';
+import { webhookFilters } from './migrations/0036-webhook-filters.ts';
 import { agentSummaries } from './migrations/0040-agent-summaries.ts';
 import { decisionSlots } from './migrations/0041-decision-slots.ts';
 import { epochs } from './migrations/0050-epochs.ts';
@@ -12,6 +13,7 @@ import type { Migration, MigrationContext } from './migrations/migration.ts';
 const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0001-baseline': baseline,
   '0035-search': search,
+  '0036-webhook-filters': webhookFilters,
   '0040-agent-summaries': agentSummaries,
   '0041-decision-slots': decisionSlots,
   '0050-epochs': epochs,

@@ -21,6 +21,25 @@ const registration = {
   application_type: 'web',
 };
 
+/** Every filter of a webhook. */
+const positiveFilters = {
+  agentId: ['agt_x'],
+  userId: ['usr_x'],
+  ownerId: ['usr_x'],
+  tenantId: ['tnt_x'],
+  action: ['read'],
+  resource: ['db:*'],
+  result: ['allowed'],
+  reason: ['NO_PERMISSION'],
+  delegationId: ['dlg_x'],
+  clientId: ['cli_x'],
+  ip: ['192.0.2.1'],
+};
+const webhookFilters = {
+  ...positiveFilters,
+  ...Object.fromEntries(Object.entries(positiveFilters).map(([name, values]) => [`not.${name}`, values])),
+};
+
 const LATER = '2031-01-01T00:00:00.000Z';
 
 const constraints = {
@@ -141,8 +160,13 @@ export const bodies: Readonly<Record<string, Sample>> = {
     action: 'read',
     context: { ip: '192.0.2.1', userAgent: 'test' },
   }),
-  'POST /webhooks': () => ({ url: 'http://127.0.0.1:9/in', types: ['audit'] }),
-  'PATCH /webhooks/:id': () => ({ url: 'http://127.0.0.1:9/in', types: ['audit'], enabled: false }),
+  'POST /webhooks': () => ({ url: 'http://127.0.0.1:9/in', types: ['audit'], filters: webhookFilters }),
+  'PATCH /webhooks/:id': () => ({
+    url: 'http://127.0.0.1:9/in',
+    types: ['audit'],
+    filters: webhookFilters,
+    enabled: false,
+  }),
   'POST /approvals/:id/approve': () => ({ note: 'x' }),
   'POST /approvals/:id/deny': () => ({ note: 'x' }),
 };

@@ -86,7 +86,11 @@ export class Stream {
 /** Opens the stream; gives it once its first bytes are there. */
 export async function openStream(
   t: TestService,
-  o: { as?: { token: string } | string; query?: Record<string, string>; headers?: Record<string, string> } = {},
+  o: {
+    as?: { token: string } | string;
+    query?: Record<string, string> | string;
+    headers?: Record<string, string>;
+  } = {},
 ): Promise<Stream> {
   const token = typeof o.as === 'string' ? o.as : o.as?.token;
   const url = `http://localhost:3000/api/legate/events/stream?${new URLSearchParams(o.query)}`;

@@ -4,7 +4,7 @@ import { auditRoutes } from './routes.ts';
 
 export { type AuditApi, auditApi } from './api.ts';
 export { toJsonText } from './entry.ts';
-export { filterOf, ListFilters, rowIds } from './filters.ts';
+export { conditionsOf, filterOf, ListFilters, RowFilters, type RowQuery, rowIds } from './filters.ts';
 export { checkPlace, PlaceQuery, readPage, withoutPlace } from './pages.ts';
 export type { AuditEntry } from './schema.ts';
 

@@ -2,7 +2,8 @@ import { ServerResponse } from 'node:http';
 import type { Visibility } from '../../access/principal.ts';
 import { offerDirect } from '../../http/node-body.ts';
 import { LegateError } from '../../kernel/errors.ts';
-import { viewOf } from './frame-chunk.ts';
+import type { Condition } from '../../ledger/index.ts';
+import { type FrameChunk, noCounts, type SelectedChunk, type View, viewOf } from './frame-chunk.ts';
 import type { EventHub, HubSubscription, Listener } from './hub.ts';
 
 /** While more bytes than this wait for the reader, no further events are read. */
@@ -28,6 +29,20 @@ export interface StreamOptions {
   /** Sent first, as an error event. */
   readonly notice?: { readonly code: string; readonly message: string } | undefined;
   readonly onClose: () => void;
+  /** What a stream with filters, a limit or counts shows. */
+  readonly selected?: SelectedStream | undefined;
+}
+
+export interface SelectedStream {
+  /** Events a second; those beyond are left out. */
+  readonly maxPerSecond: number;
+  /** Sends the number of decisions once a second. */
+  readonly ticks: boolean;
+  /** The filters as they stand now. */
+  readonly conditions: () => Promise<readonly Condition[]>;
+  readonly first: readonly Condition[];
+  /** The filters depend on who belongs to a tenant. They are looked up again once a second. */
+  readonly changing: boolean;
 }
 
 /** The reader's side of a stream. */
@@ -63,11 +78,19 @@ export class StreamConnection implements Listener {
   #closed = false;
   #blockedSince: number | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
+  /** Conditions of a stream with a selection. */
+  #where: readonly Condition[] | undefined;
+  /** Since the last tick: events sent, events left out, and decisions. */
+  #sent = 0;
+  #skipped = 0;
+  #counts = noCounts();
 
   constructor(options: StreamOptions) {
     this.#o = options;
     this.#cursor = options.after;
-    this.#subscription = options.hub.subscribe(viewOf(options.visibility, options.types));
+    const { selected } = options;
+    this.#where = selected?.first;
+    this.#subscription = options.hub.subscribe(this.#viewOf(options.visibility));
     const { notice } = options;
     this.#unsent = `retry: ${RETRY_MS}\n: connected\n\n${notice ? errorEvent(notice.code, notice.message) : ''}`;
     this.body = new ReadableStream<Uint8Array>(
@@ -100,6 +123,20 @@ export class StreamConnection implements Listener {
     if (!this.#outlet && performance.now() - this.#openedAt >= STALLED_MS) this.#end();
     else if (this.#blockedSince !== undefined && performance.now() - this.#blockedSince >= STALLED_MS) this.#abort();
     else if (this.#o.expiresAt !== null && this.#o.now() >= this.#o.expiresAt) this.revalidate();
+    const { selected } = this.#o;
+    if (!selected || this.#closed) return;
+    this.#reportSecond(selected);
+    if (selected.changing) this.revalidate();
+  }
+
+  /** Tells what happened since the last tick, unless the reader is behind: then it comes with the next one. */
+  #reportSecond({ ticks }: SelectedStream): void {
+    this.#sent = 0;
+    if (this.#blockedSince !== undefined || !this.#outlet) return;
+    if (this.#skipped > 0) this.#send(`event: skipped\ndata: ${JSON.stringify({ count: this.#skipped })}\n\n`);
+    if (ticks) this.#send(`event: tick\ndata: ${JSON.stringify(this.#counts)}\n\n`);
+    this.#skipped = 0;
+    this.#counts = noCounts();
   }
 
   /** Checks the credential again, and sends nothing until that has succeeded. */
@@ -163,7 +200,9 @@ export class StreamConnection implements Listener {
     while (this.#revalidations > 0 && !this.#closed) {
       const revalidations = this.#revalidations;
       try {
-        this.#applyVisibility(await this.#o.reauthorize());
+        const visibility = await this.#o.reauthorize();
+        if (this.#o.selected) this.#where = await this.#o.selected.conditions();
+        this.#applyVisibility(visibility);
       } catch (error) {
         // If the check itself fails, for instance without the database, the stream ends too.
         const code = error instanceof LegateError && error.status < 500 ? error.code : undefined;
@@ -176,11 +215,22 @@ export class StreamConnection implements Listener {
   }
 
   #applyVisibility(visibility: Visibility): void {
-    const view = viewOf(visibility, this.#o.types);
+    const view = this.#viewOf(visibility);
     if (this.#closed || view.key === this.#subscription.view.key) return;
     const before = this.#subscription;
     this.#subscription = this.#o.hub.subscribe(view);
     this.#o.hub.unsubscribe(before);
+  }
+
+  #viewOf(visibility: Visibility): View {
+    return viewOf(visibility, this.#o.types, this.#where && { where: this.#where });
+  }
+
+  /** Reads the next events. */
+  #next(): FrameChunk | undefined | Promise<FrameChunk | undefined> {
+    const { hub, selected } = this.#o;
+    if (!selected) return hub.chunk(this.#cursor, this.#subscription);
+    return hub.selectedChunk(this.#cursor, this.#subscription, selected.maxPerSecond - this.#sent);
   }
 
   async #pump(): Promise<void> {
@@ -195,11 +245,12 @@ export class StreamConnection implements Listener {
             this.#blockedSince ??= performance.now();
             break;
           }
-          const result = this.#o.hub.chunk(this.#cursor, this.#subscription);
+          const result = this.#next();
           const chunk = result instanceof Promise ? await result : result;
           // A revalidation that began meanwhile may change what is visible: read the chunk again after it.
           if (!chunk || this.#closed || this.#revalidations > 0) break;
           this.#cursor = chunk.lastSeq;
+          if (this.#o.selected) this.#note(chunk as SelectedChunk);
           if (chunk.bytes && !outlet.write(chunk.bytes)) this.#o.hub.retain();
         }
       } while (this.#wokenMeanwhile && !this.#closed);
@@ -208,6 +259,14 @@ export class StreamConnection implements Listener {
     } finally {
       this.#pumping = false;
     }
+  }
+
+  #note({ frames, skipped, counts }: SelectedChunk): void {
+    this.#sent += frames;
+    this.#skipped += skipped;
+    this.#counts.allowed += counts.allowed;
+    this.#counts.denied += counts.denied;
+    this.#counts.rate_limited += counts.rate_limited;
   }
 
   #send(text: string): void {

@@ -1,4 +1,5 @@
 import type { Visibility } from '../../access/principal.ts';
+import { type Condition, filterFieldsOf, matches } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { frameText } from './record.ts';
 
@@ -10,6 +11,25 @@ export interface View {
   readonly key: string;
   readonly visibility: Visibility;
   readonly types: ReadonlySet<string>;
+  /** What it shows only of what it may see; undefined: everything, without counting it. */
+  readonly selection: Selection | undefined;
+}
+
+/** What a stream with filters, a limit or counts shows. */
+export interface Selection {
+  readonly where: readonly Condition[];
+}
+
+/** Number of decisions by result. */
+export interface Counts {
+  allowed: number;
+  denied: number;
+  rate_limited: number;
+}
+export const noCounts = (): Counts => ({ allowed: 0, denied: 0, rate_limited: 0 });
+
+export function count(counts: Counts, result: string | null): void {
+  if (result === 'allowed' || result === 'denied' || result === 'rate_limited') counts[result]++;
 }
 
 /** Consecutive frames of a stream, possibly none, up to a sequence. */
@@ -18,10 +38,18 @@ export interface FrameChunk {
   readonly lastSeq: number;
 }
 
-export function viewOf(visibility: Visibility, types: ReadonlySet<string>): View {
+/** A chunk of a stream with a selection: how many frames it has, how many were left out, and the decisions of both. */
+export interface SelectedChunk extends FrameChunk {
+  readonly frames: number;
+  readonly skipped: number;
+  readonly counts: Counts;
+}
+
+export function viewOf(visibility: Visibility, types: ReadonlySet<string>, selection?: Selection): View {
   const who =
     visibility.kind === 'all' ? '' : visibility.kind === 'owner' ? `u ${visibility.userId}` : `a ${visibility.agentId}`;
-  return { key: `${who} ${[...types].join()}`, visibility, types };
+  const where = selection ? ` ${JSON.stringify(selection.where)}` : '';
+  return { key: `${who} ${[...types].join()}${where}`, visibility, types, selection };
 }
 
 /** Returns what a view shows of consecutive rows, or of the first of them. Returns undefined if there are no rows. */
@@ -37,6 +65,33 @@ export function chunkOfRows(rows: readonly StreamEventRow[], { visibility, types
     break;
   }
   return { bytes: text === '' ? undefined : Buffer.from(text), lastSeq };
+}
+
+/** Like `chunkOfRows`, for a view with a selection. At most `room` frames are in the chunk; the others are skipped. */
+export function selectedChunkOfRows(
+  rows: readonly StreamEventRow[],
+  { visibility, types, selection }: View,
+  room: number,
+): SelectedChunk | undefined {
+  let lastSeq = rows.at(-1)?.seq;
+  if (lastSeq === undefined) return undefined;
+  const counts = noCounts();
+  let [text, frames, skipped] = ['', 0, 0];
+  for (const row of rows) {
+    if (!types.has(row.type) || !sees(visibility, row)) continue;
+    if (selection && !matches(filterFieldsOf(row), selection.where)) continue;
+    count(counts, row.result);
+    if (frames >= room) {
+      skipped++;
+      continue;
+    }
+    frames++;
+    text += frameText(row);
+    if (text.length < CHUNK_BYTES) continue;
+    lastSeq = row.seq;
+    break;
+  }
+  return { bytes: text === '' ? undefined : Buffer.from(text), lastSeq, frames, skipped, counts };
 }
 
 function sees(visibility: Visibility, row: StreamEventRow): boolean {

@@ -1,6 +1,16 @@
-import { type Commit, rowAt } from '../../ledger/index.ts';
+import { type Commit, matches, rowAt } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import { CHUNK_BYTES, chunkOfRows, type FrameChunk, type View } from './frame-chunk.ts';
+import type { StreamEventRow } from '../../storage/index.ts';
+import {
+  CHUNK_BYTES,
+  chunkOfRows,
+  count,
+  type FrameChunk,
+  noCounts,
+  type SelectedChunk,
+  selectedChunkOfRows,
+  type View,
+} from './frame-chunk.ts';
 import { Ring } from './ring.ts';
 import { type Subscription, Topics } from './topics.ts';
 import { WriteBuffer } from './write-buffer.ts';
@@ -60,6 +70,8 @@ export class EventHub {
   /** Events since the current round began. */
   #events = 0;
   #polling = false;
+  /** Subscriptions with a selection. */
+  #selecting = 0;
   #ticker: NodeJS.Timeout | undefined;
   /** Chunks of this turn of the event loop, shared by all streams with the same view. */
   readonly #chunks = new Map<string, FrameChunk>();
@@ -110,10 +122,12 @@ export class EventHub {
 
   /** Keeps events of the view in memory from now on, until {@link unsubscribe}. */
   subscribe(view: View): HubSubscription {
+    if (view.selection) this.#selecting++;
     return { ...this.#topics.subscribe(view), since: this.#end, page: PAGE };
   }
 
   unsubscribe(subscription: HubSubscription): void {
+    if (subscription.view.selection) this.#selecting--;
     this.#topics.unsubscribe(subscription);
   }
 
@@ -135,6 +149,18 @@ export class EventHub {
     return chunk;
   }
 
+  /** Like `chunk`, for a subscription with a selection. At most `room` frames are in the chunk; the others are skipped. */
+  selectedChunk(
+    after: number,
+    subscription: HubSubscription,
+    room: number,
+  ): SelectedChunk | undefined | Promise<SelectedChunk | undefined> {
+    const { first, last } = this.#ring;
+    if (after < subscription.since || after < first - 1 || (after >= last && after < this.#end))
+      return this.#readRows(after, subscription, (rows) => selectedChunkOfRows(rows, subscription.view, room));
+    return after >= last ? undefined : this.#selectedChunkFromRing(after, subscription, room);
+  }
+
   /** Keeps the memory of the current chunks: some bytes are not written out yet. */
   retain(): void {
     this.#writeBuffer.retain();
@@ -153,15 +179,45 @@ export class EventHub {
       lastSeq = seq;
       break;
     }
-    if (size === 0) return { bytes: undefined, lastSeq };
+    return { bytes: this.#copyOf(shown, size), lastSeq };
+  }
+
+  #selectedChunkFromRing(after: number, { view, topic }: HubSubscription, room: number): SelectedChunk {
+    const ring = this.#ring;
+    const where = view.selection?.where ?? [];
+    const counts = noCounts();
+    let lastSeq = ring.last;
+    let [size, skipped] = [0, 0];
+    const shown: number[] = [];
+    for (const seq of topic.after(after)) {
+      if (!view.types.has(ring.typeOf(seq))) continue;
+      const fields = ring.fieldsOf(seq);
+      if (!fields || !matches(fields, where)) continue;
+      count(counts, fields.result);
+      if (shown.length >= room) {
+        skipped++;
+        continue;
+      }
+      shown.push(seq);
+      size += ring.sizeOf(seq);
+      if (size < CHUNK_BYTES) continue;
+      lastSeq = seq;
+      break;
+    }
+    return { bytes: this.#copyOf(shown, size), lastSeq, frames: shown.length, skipped, counts };
+  }
+
+  /** Copies frames of the ring, `size` bytes in all, to memory that is valid for this turn of the event loop. */
+  #copyOf(seqs: readonly number[], size: number): Uint8Array | undefined {
+    if (size === 0) return undefined;
     this.#resetSoon();
     const bytes = this.#writeBuffer.take(size);
     let at = 0;
-    for (const seq of shown) {
-      ring.copyTo(bytes, at, seq);
-      at += ring.sizeOf(seq);
+    for (const seq of seqs) {
+      this.#ring.copyTo(bytes, at, seq);
+      at += this.#ring.sizeOf(seq);
     }
-    return { bytes, lastSeq };
+    return bytes;
   }
 
   #resetSoon(): void {
@@ -174,8 +230,16 @@ export class EventHub {
     });
   }
 
-  async #read(after: number, subscription: HubSubscription): Promise<FrameChunk | undefined> {
-    const { page, view } = subscription;
+  #read(after: number, subscription: HubSubscription): Promise<FrameChunk | undefined> {
+    return this.#readRows(after, subscription, (rows) => chunkOfRows(rows, subscription.view));
+  }
+
+  async #readRows<C extends FrameChunk>(
+    after: number,
+    subscription: HubSubscription,
+    render: (rows: readonly StreamEventRow[]) => C | undefined,
+  ): Promise<C | undefined> {
+    const { page } = subscription;
     const rows = await this.#platform.database.read
       .selectFrom('stream_events')
       .selectAll()
@@ -183,7 +247,7 @@ export class EventHub {
       .orderBy('seq')
       .limit(page)
       .execute();
-    const chunk = chunkOfRows(rows, view);
+    const chunk = render(rows);
     const used = rows.findIndex((row) => row.seq === chunk?.lastSeq) + 1;
     subscription.page = used < rows.length ? Math.max(LEAST_PAGE, used) : Math.min(PAGE, 2 * page);
     return chunk;
@@ -208,7 +272,7 @@ export class EventHub {
   #store(commit: Commit, index: number, type: string, agentId: string | null, userId: string | null): void {
     const seq = commit.firstSeq + index;
     const topics = this.#topics.of(type, agentId, userId);
-    this.#ring.push(seq, type, topics.length > 0 ? rowAt(commit, index) : undefined);
+    this.#ring.push(seq, type, topics.length > 0 ? rowAt(commit, index) : undefined, this.#selecting > 0);
     if (this.#ring.last === seq) for (const topic of topics) topic.push(seq, this.#ring);
   }
 

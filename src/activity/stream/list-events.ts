@@ -1,6 +1,6 @@
 import type { Visibility } from '../../access/principal.ts';
 import { isId, timeOfId } from '../../kernel/ids.ts';
-import { matches } from '../../ledger/index.ts';
+import { filterFieldsOf, matches } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { checkPlace, filterOf, readPage, rowIds } from '../audit/index.ts';
 import { EventErrors } from './errors.ts';
@@ -31,7 +31,7 @@ async function findSeq(platform: Platform, caller: Visibility, id: string): Prom
   if (isId('event', id) || isId('audit', id))
     for (const rowId of rowIds(id)) {
       const row = await platform.reader.byId(rowId, timeOfId(rowId));
-      if (row && matches(row, filter.where)) return row.seq;
+      if (row && matches(filterFieldsOf(row), filter.where)) return row.seq;
     }
   throw EventErrors.EVENT_NOT_FOUND();
 }

@@ -1,3 +1,4 @@
+import { type FilterFields, filterFieldsOf } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { frameText } from './record.ts';
 
@@ -20,6 +21,8 @@ export class Ring {
   readonly #starts: Int32Array;
   readonly #sizes: Int32Array;
   readonly #types: string[];
+  /** What filters compare, of events with a filtering subscriber. */
+  readonly #fields: (FilterFields | undefined)[] = [];
   #arena: Buffer | undefined;
   /** Where the next bytes go; every frame from here to the end of the arena is older than every frame before. */
   #at = 0;
@@ -55,6 +58,11 @@ export class Ring {
     return this.#types[seq % this.#maxEvents] as string;
   }
 
+  /** Returns what filters compare; undefined if no subscriber had filters when the event came. */
+  fieldsOf(seq: number): FilterFields | undefined {
+    return this.#fields[seq % this.#maxEvents];
+  }
+
   copyTo(target: Buffer, at: number, seq: number): void {
     const i = seq % this.#maxEvents;
     const start = this.#starts[i] as number;
@@ -62,10 +70,10 @@ export class Ring {
   }
 
   /**
-   * Adds the next event, with its row if it has a subscriber. After a gap, which another process wrote, and after a
+   * Adds the next event, with its row if it has a subscriber, and with `keepFields` if one has filters. After a gap, which another process wrote, and after a
    * frame that is too large, the ring starts over.
    */
-  push(seq: number, type: string, row: StreamEventRow | undefined): void {
+  push(seq: number, type: string, row: StreamEventRow | undefined, keepFields = false): void {
     if (seq !== this.#last + 1) this.#beginAt(seq);
     let size = 0;
     if (row) {
@@ -81,6 +89,7 @@ export class Ring {
     this.#starts[i] = this.#at - size;
     this.#sizes[i] = size;
     this.#types[i] = type;
+    if (keepFields || this.#fields.length > 0) this.#fields[i] = keepFields && row ? filterFieldsOf(row) : undefined;
     this.#last = seq;
     if (this.#last - this.#first >= this.#maxEvents) this.#first = this.#last - this.#maxEvents + 1;
   }
@@ -89,6 +98,7 @@ export class Ring {
   release(): void {
     this.#beginAt(0);
     this.#arena = undefined;
+    this.#fields.length = 0;
   }
 
   #beginAt(seq: number): void {

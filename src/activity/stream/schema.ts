@@ -3,7 +3,7 @@ import { ACTOR_KINDS } from '../../access/actor.ts';
 import { PageQuery } from '../../http/page.ts';
 import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
 import { EVENT_TYPES, type EventType } from '../../ledger/index.ts';
-import { ListFilters, PlaceQuery } from '../audit/index.ts';
+import { ListFilters, PlaceQuery, RowFilters } from '../audit/index.ts';
 
 /** Comma-separated names of types. */
 const Types = z
@@ -24,7 +24,7 @@ const Types = z
   .meta({ type: 'string', description: 'Comma-separated types of events.' });
 
 /** Specification 4.7. */
-export const StreamQuery = z.object({
+export const StreamQuery = z.strictObject({
   token: z.string().max(16_384).optional().meta({
     description:
       'The Bearer token, for clients that cannot send the header. It appears in addresses: a ticket is better.',
@@ -37,6 +37,22 @@ export const StreamQuery = z.object({
     .max(200)
     .optional()
     .meta({ description: 'Like the header Last-Event-ID, which takes precedence.' }),
+  ...RowFilters,
+  maxPerSecond: z
+    .string()
+    .regex(/^[1-9][0-9]{0,3}$/, 'must be a whole number from 1 to 9999')
+    .transform(Number)
+    .optional()
+    .meta({
+      description: 'Events beyond it are left out; `event: skipped` says how many. 1 to 9999.',
+      type: 'integer',
+      minimum: 1,
+      maximum: 9999,
+    }),
+  ticks: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: 'true: `event: tick` once a second with the number of decisions by result.' }),
 });
 export type StreamQuery = z.output<typeof StreamQuery>;
 

@@ -1,8 +1,10 @@
 import type { Call } from '../../http/route.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { isId, timeOfId } from '../../kernel/ids.ts';
+import type { Condition } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import { errorEvent, StreamConnection } from './connection.ts';
+import { conditionsOf } from '../audit/index.ts';
+import { errorEvent, type SelectedStream, StreamConnection } from './connection.ts';
 import { EventErrors } from './errors.ts';
 import { hubOf } from './hub.ts';
 import { forgottenUpTo } from './retention.ts';
@@ -95,11 +97,22 @@ async function connect(
         }
       : undefined,
     onClose: () => slotsOf(platform).release(slot),
+    selected: await selectedOf(platform, call.query),
   });
   // The credential may have ended while the stream was being opened, and the service may have begun to stop.
   slot.connection.revalidate();
   if (slotsOf(platform).closed) slot.connection.close();
   return new Response(slot.connection.body, { status: 200, headers: HEADERS });
+}
+
+/** Returns what a stream with filters, a limit or counts shows, or undefined without any of them. */
+async function selectedOf(platform: Platform, query: StreamQuery): Promise<SelectedStream | undefined> {
+  const { maxPerSecond = Number.POSITIVE_INFINITY, ticks } = query;
+  const conditions = (): Promise<Condition[]> => conditionsOf(platform.database.read, query);
+  const first = await conditions();
+  if (first.length === 0 && maxPerSecond === Number.POSITIVE_INFINITY && ticks !== 'true') return undefined;
+  const changing = query.tenantId !== undefined || query['not.tenantId'] !== undefined;
+  return { maxPerSecond, ticks: ticks === 'true', conditions, first, changing };
 }
 
 /** Returns where a stream begins: after the event of Last-Event-ID, at `since`, or at the end of the ledger. */

@@ -1,9 +1,10 @@
 import { chunk } from '../../kernel/chunk.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
-import type { EventType } from '../../ledger/index.ts';
+import { type EventType, filterFieldsOf, matches } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
+import { conditionsOf, type RowQuery } from '../audit/index.ts';
 import { eventId, toJson } from '../stream/index.ts';
 import { attempt } from './attempt.ts';
 
@@ -139,6 +140,7 @@ export class Dispatcher {
           'webhooks.id',
           'webhooks.user_id',
           'webhooks.types',
+          'webhooks.filters',
           'webhooks.by_agent',
           'webhooks.created_at',
           'users.role',
@@ -159,10 +161,13 @@ export class Dispatcher {
         .orderBy('seq')
         .execute();
       const now = this.#platform.clock.now();
-      const wanted = endpoints.map((e) => ({
-        ...e,
-        types: e.types === null ? undefined : new Set(JSON.parse(e.types) as string[]),
-      }));
+      const wanted = [];
+      for (const e of endpoints)
+        wanted.push({
+          ...e,
+          types: e.types === null ? undefined : new Set(JSON.parse(e.types) as string[]),
+          where: e.filters === null ? undefined : await conditionsOf(read, JSON.parse(e.filters) as RowQuery),
+        });
       const deliveries: WebhookDeliveryRow[] = [];
       const shown = new Set(this.#platform.config.events.eventTypes);
       for (const row of rows) {
@@ -172,6 +177,7 @@ export class Dispatcher {
             row.timestamp >= e.created_at &&
             ((e.role === 'admin' && e.by_agent === 0) || e.user_id === row.user_id) &&
             (e.types === undefined ? !row.type.startsWith(OWN) : e.types.has(row.type)) &&
+            (e.where === undefined || matches(filterFieldsOf(row), e.where)) &&
             !(row.type === CREATED && isAbout(row, e.id)),
         );
         if (fitting.length === 0) continue;

@@ -54,6 +54,7 @@ export async function createWebhook(
       url: input.url,
       by_agent: byAgent(caller),
       types: input.types ? JSON.stringify(input.types) : null,
+      filters: input.filters ? JSON.stringify(input.filters) : null,
       secret: seal(platform.secrets().cookie, SECRET_PURPOSE, id, secret),
       previous_secret: null,
       previous_until: null,
@@ -111,6 +112,7 @@ export async function updateWebhook(
       url: input.url ?? before.url,
       by_agent: input.url === undefined ? before.by_agent : byAgent(caller),
       types: input.types === undefined ? before.types : input.types === null ? null : JSON.stringify(input.types),
+      filters: input.filters === undefined ? before.filters : input.filters && JSON.stringify(input.filters),
       enabled: input.enabled === undefined ? before.enabled : Number(input.enabled),
       disabled_reason: input.enabled === undefined ? before.disabled_reason : input.enabled ? null : 'disabled',
       failures: input.enabled || input.url !== undefined ? 0 : before.failures,
@@ -120,7 +122,9 @@ export async function updateWebhook(
     await db.updateTable('webhooks').set(set).where('id', '=', id).execute();
     const after = { ...before, ...set };
     const [was, is] = [toWebhook(before), toWebhook(after)];
-    const changed = (['url', 'types', 'enabled'] as const).filter((f) => String(was[f]) !== String(is[f]));
+    const changed = (['url', 'types', 'filters', 'enabled'] as const).filter(
+      (f) => JSON.stringify(was[f]) !== JSON.stringify(is[f]),
+    );
     if (changed.length > 0) {
       const event = webhookEvent('webhook.updated', after);
       const fields = changedFields(settingsOf(before), settingsOf(after));

@@ -3,10 +3,22 @@ import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
 import { isoTimestamp, text } from '../../kernel/json.ts';
 import { EVENT_TYPES } from '../../ledger/index.ts';
+import { RowFilters } from '../audit/index.ts';
 
 const TypeName = z.enum(Object.keys(EVENT_TYPES) as [string, ...string[]]);
 const Url = text(2048);
 const Types = z.array(TypeName).min(1).max(50).nullable();
+
+const Filters = z
+  .strictObject(RowFilters)
+  .refine((filters) => Object.values(filters).some((values) => values !== undefined), 'must have at least one filter')
+  .nullable()
+  .meta({
+    id: 'WebhookFilters',
+    description:
+      'Filters of GET /events, each with a list of values of which one must match. Filters on decisions leave out ' +
+      'other events. null: none.',
+  });
 
 /** Contract 13. */
 export const CreateWebhook = z
@@ -15,6 +27,7 @@ export const CreateWebhook = z
     types: Types.optional().meta({
       description: 'Event types. If absent or null, all except `webhook.*`.',
     }),
+    filters: Filters.optional(),
   })
   .meta({ id: 'CreateWebhookRequest' });
 export type CreateWebhook = z.output<typeof CreateWebhook>;
@@ -23,6 +36,7 @@ export const UpdateWebhook = z
   .strictObject({
     url: Url.optional(),
     types: Types.optional(),
+    filters: Filters.optional(),
     enabled: z
       .boolean()
       .optional()
@@ -37,6 +51,7 @@ export const Webhook = z
     ownerId: z.string(),
     url: z.string(),
     types: z.array(z.string()).nullable(),
+    filters: z.record(z.string(), z.array(z.string())).nullable(),
     enabled: z.boolean(),
     disabledReason: z.string().nullable(),
     createdAt: isoTimestamp,

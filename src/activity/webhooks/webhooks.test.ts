@@ -90,6 +90,48 @@ describe('secrets', () => {
   });
 });
 
+describe('filters', () => {
+  it('delivers what fits; PATCH changes or removes them; 400 names what is wrong', async () => {
+    const agent = await t.agent(owner, { permissions: [{ resource: 'db:*', actions: ['read'] }] });
+    const url = base + newPath();
+    const filters = { agentId: [agent.id], 'not.result': ['allowed'] };
+    const created = await t.call('POST', '/webhooks', { as: owner, body: { url, types: ['audit'], filters } });
+    expect([created.status, created.body.filters]).toEqual([201, filters]);
+    const webhook = created.body;
+    const decide = async (resource: string, by = agent) =>
+      (await t.authorize(by, { action: 'read', resource })).body.auditId as string;
+    const got = async (): Promise<string[]> => {
+      await settle();
+      return at(pathOf(webhook)).map((r) => JSON.parse(r.body).data.id);
+    };
+    await decide('db:1');
+    const denied = await decide('x');
+    await decide('x', await t.agent(owner));
+    expect(await got()).toEqual([denied]);
+
+    const patch = (body: Json) => t.call('PATCH', `/webhooks/${webhook.id}`, { as: owner, body });
+    expect((await patch({ filters: { resource: ['db:*'], agentId: [agent.id] } })).status).toBe(200);
+    const second = await decide('db:2');
+    await decide('x');
+    expect(await got()).toEqual([denied, second]);
+    expect((await patch({ filters: null })).body.filters).toBeNull();
+    const third = await decide('x');
+    expect(await got()).toEqual([denied, second, third]);
+
+    for (const [wrong, path] of [
+      [{}, 'filters'],
+      [{ unknown: ['x'] }, 'filters.unknown'],
+      [{ ids: ['x'] }, 'filters.ids'],
+      [{ result: ['nonsense'] }, 'filters.result.0'],
+      [{ agentId: [] }, 'filters.agentId'],
+      [{ ip: ['nonsense'] }, 'filters.ip.0'],
+    ] as const) {
+      const answer = await patch({ filters: wrong });
+      expect([answer.status, answer.body.error.details.issues[0].path]).toEqual([400, path]);
+    }
+  });
+});
+
 describe('delivery', () => {
   it('the event as the stream has it, signed so that standardwebhooks verifies it', async () => {
     const webhook = await make({ types: ['agent.created', 'audit'] });

@@ -53,52 +53,53 @@ const matchesResource = (resource: string, wanted: string): boolean => {
   return prefix === undefined ? resource === wanted : resource.length > prefix.length && resource.startsWith(prefix);
 };
 
-type Fields = Pick<
-  StreamEventRow,
-  | 'id'
-  | 'type'
-  | 'agent_id'
-  | 'user_id'
-  | 'action'
-  | 'resource'
-  | 'result'
-  | 'reason'
-  | 'ip'
-  | 'delegation_ids'
-  | 'decided'
-  | 'change'
->;
+/** The fields of a row that conditions compare. */
+export interface FilterFields {
+  readonly id: string;
+  readonly type: string;
+  readonly agentId: string | null;
+  readonly userId: string | null;
+  readonly action: string | null;
+  readonly resource: string | null;
+  readonly result: string | null;
+  readonly reason: string | null;
+  readonly ip: string | null;
+  /** JSON array. */
+  readonly delegationIds: string | null;
+  readonly clientId: string | null;
+}
 
-const VALUE_OF: Readonly<Record<Exclude<FilterField, 'delegationId'>, (row: Fields) => string | null>> = {
-  type: (row) => row.type,
-  agentId: (row) => row.agent_id,
-  userId: (row) => row.user_id,
-  action: (row) => row.action,
-  resource: (row) => row.resource,
-  result: (row) => row.result,
-  reason: (row) => row.reason,
-  ip: (row) => row.ip,
-  clientId: (row) => clientOf(row.decided, row.change),
-  id: (row) => row.id,
-};
+export const filterFieldsOf = (row: StreamEventRow): FilterFields => ({
+  id: row.id,
+  type: row.type,
+  agentId: row.agent_id,
+  userId: row.user_id,
+  action: row.action,
+  resource: row.resource,
+  result: row.result,
+  reason: row.reason,
+  ip: row.ip,
+  delegationIds: row.delegation_ids,
+  clientId: clientOf(row.decided, row.change),
+});
 
-function hasOneOf(row: Fields, { field, values }: Condition): boolean {
+function hasOneOf(fields: FilterFields, { field, values }: Condition): boolean {
   switch (field) {
     case 'delegationId': {
-      const chain = row.delegation_ids === null ? [] : (JSON.parse(row.delegation_ids) as string[]);
+      const chain = fields.delegationIds === null ? [] : (JSON.parse(fields.delegationIds) as string[]);
       return chain.some((id) => values.includes(id));
     }
     case 'resource': {
-      const { resource } = row;
+      const { resource } = fields;
       return resource !== null && values.some((wanted) => matchesResource(resource, wanted));
     }
     default: {
-      const value = VALUE_OF[field](row);
+      const value = fields[field];
       return value !== null && values.includes(value);
     }
   }
 }
 
-/** Whether a row meets all conditions. The index must give the same answer. */
-export const matches = (row: Fields, where: readonly Condition[]): boolean =>
-  where.every((condition) => hasOneOf(row, condition) !== (condition.not === true));
+/** Whether a row meets all conditions. The index answers the same. */
+export const matches = (fields: FilterFields, where: readonly Condition[]): boolean =>
+  where.every((condition) => hasOneOf(fields, condition) !== (condition.not === true));

@@ -9,6 +9,8 @@ export { EventIndex } from './event-index.ts';
 export {
   type Condition,
   type EntryFilter,
+  type FilterFields,
+  filterFieldsOf,
   MAX_PREFIX_SEGMENTS,
   matches,
   prefixOf,

@@ -29,6 +29,8 @@ export interface WebhooksTable {
   by_agent: number;
   /** JSON array, or null for all. */
   types: string | null;
+  /** JSON object of filters on events, or null. */
+  filters: string | null;
   /** Encrypted with the `cookie` key of secrets.json. Signs every message. */
   secret: string;
   previous_secret: string | null;
