@@ -130,6 +130,7 @@ export async function fillAudit(databaseUrl, people, rows) {
       timestamp,
       records,
       counters: [],
+      kept: [],
       writer: 'bench',
     });
   }
