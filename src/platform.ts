@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { AgentActivity } from './access/agent-activity.ts';
 import type { Owners } from './access/owners.ts';
 import type { OwnResource, Principal } from './access/principal.ts';
+import type { Losses } from './authorization/losses/index.ts';
 import type { PolicyCache } from './authorization/permissions/policy.ts';
 import type { Config } from './config.ts';
 import type { EndpointLimits } from './http/rate-limit/index.ts';
@@ -16,7 +17,16 @@ import type { Histogram } from './kernel/histogram.ts';
 import type { LabelCounter } from './kernel/label-counter.ts';
 import type { RefusalReason } from './kernel/refusals.ts';
 import type { SecretKind } from './kernel/secrets.ts';
-import type { BatchContext, EventType, Lacking, LedgerPort, LedgerReader, NewEvent, Reaction } from './ledger/index.ts';
+import type {
+  BatchContext,
+  Change,
+  EventType,
+  Lacking,
+  LedgerPort,
+  LedgerReader,
+  NewEvent,
+  Reaction,
+} from './ledger/index.ts';
 import type { Mailer } from './operations/mail/index.ts';
 import type { BreachCheck } from './people/passwords/breach/breach-check.ts';
 import type { ValidatePassword } from './people/passwords/password-rule.ts';
@@ -56,6 +66,10 @@ export interface Platform {
   readonly secrets: () => Secrets;
   /** What the ledger holds, by filter. */
   readonly reader: LedgerReader;
+  /** Reads, in an open change, which agents can do less by it. */
+  readonly findLosses: (change: Change) => Promise<Losses>;
+  /** Number of decisions by agent since a time. */
+  readonly callsSince: (ms: number) => Promise<ReadonlyMap<string, number>>;
   readonly policy: PolicyCache;
   /** Whether an agent's own permissions let it act within what its owner owns (contract 4). */
   readonly mayUseOwnResource: (

@@ -7,18 +7,22 @@ import { type AuthenticateHook, Authenticator } from './access/authenticate.ts';
 import { type AnomaliesApi, anomaliesApi } from './activity/anomalies/index.ts';
 import { type AuditApi, auditApi } from './activity/audit/index.ts';
 import { type BudgetsApi, budgetsApi, type CostsApi, costsApi } from './activity/costs/index.ts';
+import { callsSince } from './activity/dashboard/count-calls.ts';
 import { ledgerCountsOf } from './activity/dashboard/index.ts';
 import { type EventsApi, eventsApi } from './activity/stream/index.ts';
 import { type WebhooksApi, webhooksApi } from './activity/webhooks/index.ts';
 import { type AgentsApi, agentsApi } from './authorization/agents/index.ts';
 import { type Approval, type ApprovalsApi, approvalsApi, notifyOfApprovals } from './authorization/approvals/index.ts';
 import { type DelegationsApi, delegationsApi } from './authorization/delegations/index.ts';
+import { findLosses } from './authorization/losses/index.ts';
 import { type DecisionsApi, decisionsApi, mayUseOwnResource, PolicyCache } from './authorization/permissions/index.ts';
 import { type ConfigInput, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { pathMatcher } from './http/mount.ts';
 import { describeApi, describedRoutes } from './http/openapi.ts';
 import { Pipeline } from './http/pipeline.ts';
+import { preview } from './http/preview/preview.ts';
+import type { Preview } from './http/preview/schema.ts';
 import { EndpointLimits, steadyClock } from './http/rate-limit/index.ts';
 import { RefusalEvents } from './http/refusal-events.ts';
 import { RequestMetrics } from './http/request-metrics.ts';
@@ -104,6 +108,11 @@ export interface LegateApi extends DecisionsApi {
   readonly apiTokens: ApiTokensApi;
   /** Whether a password is known from data breaches, as `breach.*` is configured; works while `breach.enabled` is off, too. */
   readonly breach: BreachCheck;
+  /**
+   * What one changing call would do, without doing it: `legate.preview((api) => api.agents.revoke(id))`. Throws what the
+   * call would throw.
+   */
+  preview(change: (api: LegateApi) => Promise<unknown>): Promise<Preview>;
 }
 
 /** What an application embeds: the HTTP surface, and the same things as functions (contract 15). */
@@ -250,6 +259,8 @@ export async function createLegate(
     background,
     secrets: () => (secrets ??= openDataFolder(values.dataDir)),
     reader: new LedgerReader(database, index, () => ledger.stats.records),
+    findLosses: (change) => findLosses(database, change),
+    callsSince: (ms) => callsSince(platform, ms),
     policy,
     mayUseOwnResource: async (db, agentId, resource, action) => {
       const agent = await policy.current(db, agentId);
@@ -303,7 +314,7 @@ export async function createLegate(
   for (const module of modules) module.start?.(platform);
   const upkeep = startUpkeep(platform);
 
-  const apiOf = (actor: Actor): LegateApi => ({
+  const apiOf = (actor: Actor, platform: Platform): LegateApi => ({
     ...decisionsApi(platform),
     agents: agentsApi(platform, actor),
     delegations: delegationsApi(platform, actor),
@@ -319,14 +330,15 @@ export async function createLegate(
     sessions: sessionsApi(platform, actor),
     apiTokens: apiTokensApi(platform, actor),
     breach: platform.breach,
+    preview: (change) => preview(platform, { kind: 'all' }, (rehearsing) => change(apiOf(actor, rehearsing))),
   });
 
   return {
     fetch,
     handles: pathMatcher(mounted),
     hot: nodeSource(platform, mounted, authenticator, pipeline),
-    ...apiOf(application()),
-    as: ({ userId }) => apiOf(application(parseWith(text(128), userId))),
+    ...apiOf(application(), platform),
+    as: ({ userId }) => apiOf(application(parseWith(text(128), userId)), platform),
     baseUrl: platform.baseUrl,
     platform,
     firstAdmin,

@@ -4,6 +4,7 @@ import type { Platform } from '../platform.ts';
 import { IdempotencyErrors } from './idempotency/errors.ts';
 import { takesIdempotencyKey } from './idempotency/request-key.ts';
 import type { Components, Json } from './openapi.ts';
+import { Preview } from './preview/schema.ts';
 import type { Route } from './route.ts';
 
 /** Body of every error (contract 3). */
@@ -17,7 +18,7 @@ const TEXT = { type: 'string' } as const;
 
 export function answers(route: Route<Platform>, components: Components): Json {
   return Object.fromEntries(
-    Object.entries(route.responses).map(([status, answer]) => {
+    Object.entries(responsesOf(route)).map(([status, answer]) => {
       const description = STATUS_TEXT[status] ?? 'The answer.';
       if (answer === null) return [status, { description }];
       if (answer instanceof z.ZodType)
@@ -48,6 +49,13 @@ export function answers(route: Route<Platform>, components: Components): Json {
     }),
   );
 }
+
+/** A preview is an answer of its own. */
+export const responsesOf = ({ responses, preview }: Route<Platform>): Route<Platform>['responses'] => {
+  if (!preview) return responses;
+  const done = responses[200];
+  return { ...responses, 200: done instanceof z.ZodType ? z.union([Preview, done]) : Preview };
+};
 
 const isPaged = ({ query }: Route<Platform>): boolean => query instanceof z.ZodObject && 'cursor' in query.shape;
 const headersOf = (route: Route<Platform>, status: string): Json => {
@@ -83,6 +91,8 @@ export function errors(route: Route<Platform>): Json {
   if (route.access !== 'public' || route.checksItself || route.page)
     all.push(CommonErrors.UNAUTHORIZED, CommonErrors.FORBIDDEN, CommonErrors.SECOND_FACTOR_REQUIRED);
   if (route.versioned && route.method !== 'GET') all.push(CommonErrors.PRECONDITION_FAILED);
+  if (route.preview)
+    all.push(CommonErrors.RATE_LIMIT_EXCEEDED, CommonErrors.PREVIEW_TIMED_OUT, CommonErrors.VALIDATION_FAILED);
   if (takesIdempotencyKey(route)) all.push(...Object.values(IdempotencyErrors), CommonErrors.VALIDATION_FAILED);
   if (route.rateLimit) all.push(CommonErrors.RATE_LIMIT_EXCEEDED);
   if (route.body) all.push(CommonErrors.PAYLOAD_TOO_LARGE, route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE);

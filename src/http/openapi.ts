@@ -5,7 +5,7 @@ import { packageVersion } from '../kernel/version.ts';
 import type { Platform } from '../platform.ts';
 import type { MountedRoute } from './app.ts';
 import { MAX_KEY_CHARS, takesIdempotencyKey } from './idempotency/request-key.ts';
-import { answers, ErrorBody, errors } from './openapi-answers.ts';
+import { answers, ErrorBody, errors, responsesOf } from './openapi-answers.ts';
 import type { Route } from './route.ts';
 
 export type Json = Record<string, unknown>;
@@ -102,6 +102,14 @@ meanwhile, the answer is 412.
 
 **Requests** have an id, \`X-Request-ID\`, which you may choose. The log of the service has the same id.`;
 
+const PREVIEW_PARAMETER: Json = {
+  name: 'preview',
+  in: 'query',
+  description: 'With `true`, answers with what the request would do (`Preview`) and changes nothing.',
+  required: false,
+  schema: { type: 'boolean' },
+};
+
 const IDEMPOTENCY_KEY_PARAMETER: Json = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -117,7 +125,7 @@ const isPageFile = (mediaType: string): boolean => /^text\/(html|css|javascript)
 /** Every schema of a route, and which side of it is seen. */
 function schemasOf(route: Route<Platform>): [z.ZodType, Io][] {
   const asked = [route.params, route.query, route.body].filter((schema) => schema !== undefined);
-  const answered = Object.values(route.responses).flatMap((answer) =>
+  const answered = Object.values(responsesOf(route)).flatMap((answer) =>
     answer instanceof z.ZodType ? [answer] : answer?.json ? [answer.json] : [],
   );
   return [
@@ -132,6 +140,7 @@ function operation(route: Route<Platform>, tag: string, components: Components, 
     ...parametersOf(route.params, 'path', components),
     ...parametersOf(route.query, 'query', components),
     ...(takesIdempotencyKey(route) ? [IDEMPOTENCY_KEY_PARAMETER] : []),
+    ...(route.preview ? [PREVIEW_PARAMETER] : []),
   ];
   if (route.versioned && route.method !== 'GET') parameters.push(IF_MATCH);
   const named = new Set(parameters.map((p) => p['name']));

@@ -12,6 +12,8 @@ import type { Platform } from '../platform.ts';
 import { clientAddress, parseTrustedProxies } from './client-address.ts';
 import { RepeatableRequests } from './idempotency/once.ts';
 import { fingerprintOf, idempotencyKeyOf, scopeOf, takesIdempotencyKey } from './idempotency/request-key.ts';
+import { asksForPreview, assertMayPreview, preview } from './preview/preview.ts';
+import { Preview } from './preview/schema.ts';
 import { withHeaders } from './rate-limit/index.ts';
 import { JSON_HEADERS, type Rendered } from './render-error.ts';
 import { renderFailure } from './render-failure.ts';
@@ -104,8 +106,10 @@ export class Pipeline {
       await this.#authorize(route, call);
       call.params = route.params ? parseWith(route.params, params, 'path') : params;
       call.query = readQuery(route, source);
+      const isPreview = asksForPreview(route, source);
       const key = endpoint.takesKey ? idempotencyKeyOf(source) : null;
-      if (key === null) {
+      if (isPreview) answer = await this.#preview(route, call);
+      else if (key === null) {
         const body = readBody(this.#platform, route, source);
         call.body = body instanceof Promise ? await body : body;
         answer = await this.#carryOut(route, call, this.#platform);
@@ -120,6 +124,15 @@ export class Pipeline {
     if (route.versioned && changes(call.source)) call.readIfMatch();
     const handled = await route.handle(call, platform);
     return this.#render(route, route.versioned ? withVersion(route, call, handled) : handled);
+  }
+
+  /** Answers a request with `preview=true`. */
+  async #preview(route: Route<Platform>, call: RequestCall): Promise<Rendered> {
+    await assertMayPreview(this.#platform, call.principal);
+    const body = readBody(this.#platform, route, call.source);
+    call.body = body instanceof Promise ? await body : body;
+    const found = await preview(this.#platform, call.visibility, (platform) => this.#carryOut(route, call, platform));
+    return { status: 200, headers: this.#jsonHeaders, body: JSON.stringify(Preview.parse(found)) };
   }
 
   async #fail(

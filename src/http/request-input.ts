@@ -9,7 +9,9 @@ import type { Source } from './sources/source.ts';
 export function readQuery(route: Route<Platform>, source: Source<unknown>): unknown {
   if (!route.query) return undefined;
   const shape = route.query instanceof z.ZodObject ? route.query.shape : {};
-  return parseQuery(route.query, fieldsOf(source.url.searchParams, shape));
+  const fields = fieldsOf(source.url.searchParams, shape);
+  if (route.preview) delete fields['preview'];
+  return parseQuery(route.query, fields);
 }
 
 /**

@@ -136,6 +136,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
     Record<number, z.ZodType | null | { readonly mediaTypes: readonly string[]; readonly json?: z.ZodType }>
   >;
   readonly errors?: readonly ErrorFactory[];
+  /** `?preview=true` answers with what the change would do, and changes nothing (contract 17.8). The handler makes one change. */
+  readonly preview?: boolean;
   /** Fields of an answer that hold a secret, which is never stored: a repeated request is not answered with it. */
   readonly secrets?: readonly string[];
   readonly handle: (call: Call<z.output<P>, z.output<Q>, z.output<B>>, platform: Platform) => Promise<Answer> | Answer;

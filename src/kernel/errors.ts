@@ -79,6 +79,7 @@ export const CommonErrors = defineErrors({
   UNSUPPORTED_MEDIA_TYPE: [415, 'The content type must be application/json.'],
   RATE_LIMIT_EXCEEDED: [429, 'Too many requests. Retry-After and `details` say when to try again.'],
   INTERNAL_ERROR: [500, 'An unexpected error occurred. The log of the service has the cause.'],
+  PREVIEW_TIMED_OUT: [503, 'The preview took too long and was stopped. Nothing was changed.'],
   AUDIT_UNAVAILABLE: [503, 'The decision could not be recorded, so it is not allowed. Try again.'],
   STORAGE_UNAVAILABLE: [503, 'The database cannot be reached. Try again.'],
 });

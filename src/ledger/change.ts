@@ -3,6 +3,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Actor } from '../access/actor.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Database, Tables } from '../storage/index.ts';
+import { Deadline } from './deadline.ts';
 import type { ActedEvent, AuditRecord, Commit, CommittedEvent, Head, NewEvent, PolicyCache } from './entry.ts';
 import type { History } from './history.ts';
 import type { LedgerTime } from './ledger-time.ts';
@@ -59,6 +60,16 @@ const EPOCH_STEP = 2 ** 26;
 const KEPT_EPOCHS = (EPOCH_STEP / 2) * 10_000;
 const PRUNED_EVERY = 64;
 
+/** Looks at a change that has done its work, with its events, before it is rolled back. */
+export type Inspect<R> = (change: Change, events: readonly ActedEvent[]) => Promise<R>;
+
+/** A change that is rolled back. */
+export interface Rehearsal<R> {
+  readonly inspect: Inspect<R>;
+  /** After this time the next statement throws 503 PREVIEW_TIMED_OUT: decisions wait for the change. */
+  readonly maxMs: number;
+}
+
 /** A change after its commit. */
 export interface AppliedChange<T> {
   readonly result: T;
@@ -76,13 +87,15 @@ export async function applyChange<T>(
   by: Actor,
   work: (change: Change) => Promise<T>,
   resetClock = false,
+  rehearsal?: Rehearsal<never>,
 ): Promise<AppliedChange<T>> {
   const records: AuditRecord[] = [];
   const events: ActedEvent[] = [];
   let actor = by;
   let commit: Commit | undefined;
   let invalidated = false;
-  const result = await database.write.transaction().execute(async (db) => {
+  const result = await database.write.transaction().execute(async (transaction) => {
+    const db = rehearsal ? transaction.withPlugin(new Deadline(rehearsal.maxMs)) : transaction;
     const askedAt = clock.now();
     const query = db.selectFrom('head').select(['seq', 'epoch', 'clock', 'writer']).where('id', '=', 1);
     const head: Head = await (database.dialect === 'postgres'
@@ -126,6 +139,7 @@ export async function applyChange<T>(
         for (const react of reactions?.get(group.type) ?? []) await react(change, group.events);
       }
     }
+    if (rehearsal) await rehearsal.inspect(change, events);
     const appended = records.length + events.length;
     if (appended > 0) {
       const firstSeq = head.seq + 1;
@@ -168,4 +182,23 @@ function groupEvents(emitted: readonly ActedEvent[]): EventGroup[] {
     else groups.push({ type, actor, events: [event] });
   }
   return groups;
+}
+
+/** Runs `work` and the reactions to its events as {@link applyChange} does, lets `inspect` look at it, rolls it back. */
+export async function rehearseChange<R>(
+  options: ChangeOptions,
+  by: Actor,
+  work: (change: Change) => Promise<unknown>,
+  rehearsal: Rehearsal<R>,
+): Promise<R> {
+  let inspected: { readonly result: R } | undefined;
+  const rolledBack = new Error('The change was rolled back.');
+  const inspect: Inspect<never> = async (change, events) => {
+    inspected = { result: await rehearsal.inspect(change, events) };
+    throw rolledBack;
+  };
+  await applyChange(options, by, work, false, { ...rehearsal, inspect }).catch((error: unknown) => {
+    if (error !== rolledBack) throw error;
+  });
+  return (inspected as { readonly result: R }).result;
 }

@@ -11,9 +11,10 @@
  */
 export type { Change, Reaction } from './change.ts';
 export { changedFields } from './changed-fields.ts';
+export { Deadline } from './deadline.ts';
 export { type AskedBy, askedByOf, type Decided, readDecided, writeDecided } from './decided.ts';
 export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './decision.ts';
-export type { AuditRecord, Commit, NewEvent } from './entry.ts';
+export type { ActedEvent, AuditRecord, Commit, NewEvent } from './entry.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
 export { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';

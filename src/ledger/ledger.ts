@@ -2,7 +2,7 @@ import { type Actor, SYSTEM } from '../access/actor.ts';
 import { isoTime } from '../kernel/clock.ts';
 import { CommonErrors, type LegateError } from '../kernel/errors.ts';
 import { type Db, isUnavailable } from '../storage/index.ts';
-import { applyChange, type Change, type ChangeOptions } from './change.ts';
+import { applyChange, type Change, type ChangeOptions, type Rehearsal, rehearseChange } from './change.ts';
 import { ChangeBatcher } from './change-batcher.ts';
 import { CurrentEpoch } from './current-epoch.ts';
 import type { PendingDecision } from './decision.ts';
@@ -150,6 +150,21 @@ export class Ledger {
         this.stats.changes++;
         if (isUnavailable(error) || error instanceof ClockError)
           throw CommonErrors.STORAGE_UNAVAILABLE({ cause: error });
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Runs a change as `change` does, lets `inspect` look at it, and rolls it back: nothing is written, announced or
+   * counted. Throws what the change would have thrown, and 503 PREVIEW_TIMED_OUT.
+   */
+  async rehearse<R>(by: Actor, work: (change: Change) => Promise<unknown>, rehearsal: Rehearsal<R>): Promise<R> {
+    return this.#mutex.run(async () => {
+      try {
+        return await rehearseChange(this.#o, by, work, rehearsal);
+      } catch (error) {
+        if (isUnavailable(error)) throw CommonErrors.STORAGE_UNAVAILABLE({ cause: error });
         throw error;
       }
     });

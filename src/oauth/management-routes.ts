@@ -149,6 +149,7 @@ export const managementRoutes = [
       'Ends all its tokens at once; the client has to ask the person again. An agent that a consent created is ' +
       'revoked with its last grant. An agent that the person chose is kept.',
     access: 'user',
+    preview: true,
     params: idParams,
     responses: { 204: null },
     errors: [ClientErrors.GRANT_NOT_FOUND],
@@ -212,6 +213,7 @@ export const managementRoutes = [
     summary: 'Delete a client',
     description: 'Ends all its grants at once, and revokes the agents that consents created for it alone.',
     access: 'admin',
+    preview: true,
     versioned: true,
     params: idParams,
     responses: { 204: null },

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { mountRoutes } from '../../src/http/app.ts';
 import { IdempotencyErrors } from '../../src/http/idempotency/errors.ts';
 import { takesIdempotencyKey } from '../../src/http/idempotency/request-key.ts';
+import { responsesOf } from '../../src/http/openapi-answers.ts';
 import { CommonErrors, type ErrorDeclaration } from '../../src/kernel/errors.ts';
 import { modules } from '../../src/modules.ts';
 import type { Legate } from '../../src/service.ts';
@@ -82,7 +83,7 @@ function check(
   if (status === 304 && route) return;
   // A page for people leads whoever is not signed in to the sign-in page.
   if (status === 303 && route?.page && text === '') return;
-  const schema = route?.responses[status];
+  const schema = route && responsesOf(route)[status];
   if (schema === null) {
     if (text !== '') tell('has a body, and none is declared');
     return;

@@ -40,6 +40,27 @@ export function countCalls(
   });
 }
 
+/**
+ * Decisions by agent since a moment. Counted in the ledger, so nothing is written for it, unless there are more than
+ * {@link PARTIAL_ROWS} entries.
+ */
+export async function callsSince(platform: Platform, since: number): Promise<ReadonlyMap<string, number>> {
+  const { reader, database } = platform;
+  const { from, before } = await reader.span({ where: [], sinceMs: since });
+  const calls = new Map<string, number>();
+  if (before - from > PARTIAL_ROWS) {
+    const { windows } = await countCalls(platform, { kind: 'all' }, [since]);
+    for (const [agentId, counted] of windows[0] ?? []) calls.set(agentId, counted.calls);
+    return calls;
+  }
+  for (let at = from; at < before; at += SLICE) {
+    for (const [agentId, , , counted] of await countSlice(database, at, Math.min(at + SLICE, before) - 1))
+      calls.set(agentId, (calls.get(agentId) ?? 0) + counted);
+    await breathe();
+  }
+  return calls;
+}
+
 type Sees = (userId: string) => boolean;
 
 /** The same as `within`, for rows in memory. */

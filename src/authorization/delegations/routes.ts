@@ -75,6 +75,7 @@ export const delegationRoutes = [
     summary: 'Revoke a delegation and all that descend from it',
     description: 'For the owners of both agents, both agents themselves, and admins.',
     access: mayWrite,
+    preview: true,
     params: idParams,
     responses: { 204: null },
     errors: [DELEGATION_NOT_FOUND],

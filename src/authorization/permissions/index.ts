@@ -16,15 +16,15 @@ export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from
 export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { isLiveDelegation, liveDelegations } from './chains.ts';
-export type { CompiledAgent } from './compile.ts';
+export { type CompiledAgent, compileAgent } from './compile.ts';
 export { REASONS, type Reason } from './decide.ts';
 export { type DelegationSources, findDelegationSources, MAX_SOURCE_STEPS } from './delegation-sources.ts';
-export { type EffectivePermissions, effectivePermissions } from './effective.ts';
+export { type EffectivePermission, type EffectivePermissions, effectivePermissions } from './effective.ts';
 export { PolicyErrors } from './errors.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
 export { findSubjects } from './find-subjects.ts';
 export { mayUseOwnResource } from './own-resources.ts';
-export { intersectPatterns, patternMatches } from './pattern.ts';
+export { intersectPatterns, PatternIndex, patternMatches } from './pattern.ts';
 export { evaluateWithAgents, PolicyCache, readChains } from './policy.ts';
 export { assertPolicyWeight } from './policy-weight.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, CallContext, DecisionTrace, mayCheck } from './routes.ts';

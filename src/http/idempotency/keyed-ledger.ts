@@ -85,6 +85,8 @@ export class KeyedLedger implements LedgerPort {
   resetClock: LedgerPort['resetClock'] = (by) => this.#ledger.resetClock(by);
   close: LedgerPort['close'] = () => this.#ledger.close();
 
+  rehearse: LedgerPort['rehearse'] = (by, work, rehearsal) => this.#ledger.rehearse(by, work, rehearsal);
+
   reserve(): Pick<LedgerPort, 'decide'> {
     const part = this.#decisions++;
     return { decide: (decision) => this.#decide(decision, part) };

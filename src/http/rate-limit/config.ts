@@ -11,15 +11,23 @@ export const redisUrlOption = (defaultText: string, description: string): Option
     description,
   });
 
+interface Limited {
+  readonly limit: number;
+  readonly window: number;
+  readonly what: string;
+  /** What requests are counted by, if not the client address. */
+  readonly per?: string;
+}
+
 const endpoints = Object.fromEntries(
-  Object.entries(LIMITED_ENDPOINTS).map(([name, { limit, window, what }]) => [
+  Object.entries<Limited>(LIMITED_ENDPOINTS).map(([name, { limit, window, what, per = 'client address' }]) => [
     name,
     {
       limit: option.integer({
         default: limit,
         min: 1,
         max: MAX_LIMIT,
-        description: `Requests to ${what} within the window, for each client address.`,
+        description: `Requests to ${what} within the window, for each ${per}.`,
       }),
       window: option.integer({ default: window, min: 1, max: MAX_WINDOW_SECONDS, description: 'Window in seconds.' }),
     },

@@ -38,9 +38,14 @@ export class EndpointLimits {
   }
 
   /** Counts a request from `address`, which may be unknown. */
-  async pass(name: LimitedEndpoint, address: string | null): Promise<Passage> {
+  pass(name: LimitedEndpoint, address: string | null): Promise<Passage> {
+    return this.passAs(name, addressGroup(address));
+  }
+
+  /** Counts a request of a caller who is known otherwise than by an address. */
+  async passAs(name: LimitedEndpoint, caller: string): Promise<Passage> {
     const { limit, window } = this.#o.endpoints[name];
-    const taken = this.#take(`${name}:${addressGroup(address)}`, limit, window * 1000);
+    const taken = this.#take(`${name}:${caller}`, limit, window * 1000);
     const verdict: Verdict = verdictOf(limit, window, taken instanceof Promise ? await taken : taken);
     if (verdict.allowed) return { headers: limitHeaders(name, verdict) };
     this.refusals.set(name, (this.refusals.get(name) ?? 0) + 1);

@@ -17,6 +17,7 @@ export const LIMITED_ENDPOINTS = {
   authorization: { limit: 300, window: 60, what: 'the OAuth authorization endpoint and its consent page' },
   revocation: { limit: 300, window: 60, what: 'POST /oauth/revoke, on any of its paths' },
   introspection: { limit: 3000, window: 60, what: 'POST /oauth/introspect, on any of its paths' },
+  preview: { limit: 60, window: 60, what: 'endpoints with `preview=true`', per: 'caller' },
   registration: { limit: 60, window: 60, what: 'dynamic client registration' },
 } as const;
 

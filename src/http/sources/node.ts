@@ -39,6 +39,11 @@ class NodeSource implements Source<void> {
     });
   }
 
+  /** Addresses on the fast path are without one. */
+  get query(): string {
+    return '';
+  }
+
   get hasBody(): boolean {
     return this.#body.length > 0;
   }

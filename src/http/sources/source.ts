@@ -11,6 +11,8 @@ export interface Source<Sent> {
   readonly method: string;
   /** Address of the peer, where it is known. */
   readonly remoteAddress: string | null;
+  /** The query as it was sent, without the question mark. */
+  readonly query: string;
   readonly url: URL;
   readonly request: Request;
   /** False: the request states that it has no body. */

@@ -22,6 +22,12 @@ export class WebSource implements Source<Response> {
     return (this.#url ??= new URL(this.request.url));
   }
 
+  get query(): string {
+    const { url } = this.request;
+    const start = url.indexOf('?');
+    return start === -1 ? '' : url.slice(start + 1);
+  }
+
   get hasBody(): boolean {
     return this.request.body !== null && this.header('content-length') !== '0';
   }

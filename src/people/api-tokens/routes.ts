@@ -60,6 +60,7 @@ export const apiTokenRoutes = [
     summary: 'Revoke an API token',
     description: 'Takes effect immediately. An administrator can revoke any token.',
     access: 'user',
+    preview: true,
     effect: 'ownAccount',
     params: z.object({ id: z.string() }),
     responses: { 204: null },

@@ -148,6 +148,7 @@ export const userRoutes = [
       "Takes effect with the user's next request. With the tenant, the user's agents move too, and their " +
       'delegations from and to agents of other owners end.',
     access: 'admin',
+    preview: true,
     versioned: true,
     params: idParams,
     body: UpdateUser,
@@ -173,6 +174,7 @@ export const userRoutes = [
     summary: 'Delete a user',
     description: "Ends the user's sessions and API tokens and revokes their agents. Audit entries remain.",
     access: 'admin',
+    preview: true,
     versioned: true,
     params: idParams,
     responses: { 204: null },

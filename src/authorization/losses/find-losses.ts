@@ -1,0 +1,180 @@
+import { chunk } from '../../kernel/chunk.ts';
+import { type Change, Deadline } from '../../ledger/index.ts';
+import type { AgentRow, ApprovalRow, Database, Db, DelegationRow } from '../../storage/index.ts';
+import {
+  type CompiledAgent,
+  compileAgent,
+  type EffectivePermission,
+  effectivePermissions,
+  patternMatches,
+} from '../permissions/index.ts';
+import { lostPermissions } from './compare.ts';
+
+/** An agent that can do less. */
+export interface AgentLoss {
+  readonly agent: Pick<AgentRow, 'id' | 'name' | 'owner_id'>;
+  readonly lost: readonly EffectivePermission[];
+  /** Number of effective permissions that it keeps. */
+  readonly left: number;
+  /** Waiting approvals that the agent could no longer use. */
+  readonly approvals: number;
+}
+
+/** What was read while the change was open. `compare` reads nothing and may run after it. */
+export interface Losses {
+  compare(): Promise<AgentLoss[]>;
+}
+
+type Rows = {
+  readonly agents: Map<string, AgentRow>;
+  readonly delegations: Map<string, DelegationRow>;
+};
+
+/** Agents compared in one event-loop tick. */
+const AT_ONCE = 50;
+/** Decisions wait while the rows are read: 503 PREVIEW_TIMED_OUT after this time. */
+const MAX_READ_MS = 500;
+
+/** Reads, in an open change that has done its work, the policy of all agents that it may affect: as it was, and as it is. */
+export async function findLosses(database: Database, change: Change): Promise<Losses> {
+  const { now } = change;
+  const changed: Rows = {
+    agents: byId(await change.db.selectFrom('agents').selectAll().where('policy_epoch', '=', change.epoch).execute()),
+    delegations: byId(
+      await change.db.selectFrom('delegations').selectAll().where('policy_epoch', '=', change.epoch).execute(),
+    ),
+  };
+  const before: Rows = { agents: new Map(), delegations: new Map() };
+  const first = [...changed.agents.keys(), ...[...changed.delegations.values()].map((row) => row.to_agent)];
+  // Other transactions see the database as it is without this change.
+  const db = database.lockedRead.withPlugin(new Deadline(MAX_READ_MS));
+  const affected = await below(db, before, first);
+  await above(db, before, affected);
+  await readAgents(db, before, [...affected, ...[...before.delegations.values()].map((d) => d.from_agent)]);
+  const approvals = await waitingApprovals(db, affected, now);
+  const after: Rows = {
+    agents: new Map([...before.agents, ...changed.agents]),
+    delegations: new Map([...before.delegations, ...changed.delegations]),
+  };
+  return {
+    compare: async () => {
+      const [was, is] = [compileAll(before), compileAll(after)];
+      const losses: AgentLoss[] = [];
+      for (const ids of chunk([...affected], AT_ONCE)) {
+        for (const id of ids) {
+          const loss = lossOf(id, was, is, before, now, approvals.get(id) ?? []);
+          if (loss) losses.push(loss);
+        }
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return losses;
+    },
+  };
+}
+
+function lossOf(
+  id: string,
+  was: ReadonlyMap<string, CompiledAgent>,
+  is: ReadonlyMap<string, CompiledAgent>,
+  { agents }: Rows,
+  now: number,
+  waiting: readonly ApprovalRow[],
+): AgentLoss | undefined {
+  const [agent, before, after] = [agents.get(id), was.get(id), is.get(id)];
+  if (!agent || !before || !after) return undefined;
+  const permissionsOf = (of: CompiledAgent, all: ReadonlyMap<string, CompiledAgent>): EffectivePermission[] => {
+    const lookup = (source: string) => all.get(source) as CompiledAgent;
+    return effectivePermissions({ agent: of, ids: [], lookup, complete: true }, now).permissions;
+  };
+  const kept = permissionsOf(after, is);
+  const lost = lostPermissions(permissionsOf(before, was), kept);
+  const isEnded = before.revoked_at === null && after.revoked_at !== null;
+  if (lost.length === 0 && !isEnded) return undefined;
+  const approvals = waiting.filter(
+    ({ action, resource }) =>
+      isEnded ||
+      lost.some((p) => (p.actions.includes(action) || p.actions.includes('*')) && patternMatches(p.resource, resource)),
+  );
+  return { agent, lost, left: kept.length, approvals: approvals.length };
+}
+
+/** All agents that hold something by a chain from these, these included. */
+async function below(db: Db, rows: Rows, ids: readonly string[]): Promise<Set<string>> {
+  const found = new Set(ids);
+  for (let wave = [...found]; wave.length > 0; ) {
+    const next: string[] = [];
+    for (const some of chunk(wave))
+      for (const row of await db
+        .selectFrom('delegations')
+        .selectAll()
+        .where('from_agent', 'in', some)
+        .where('revoked_at', 'is', null)
+        .execute()) {
+        rows.delegations.set(row.id, row);
+        if (found.has(row.to_agent)) continue;
+        found.add(row.to_agent);
+        next.push(row.to_agent);
+      }
+    wave = next;
+  }
+  return found;
+}
+
+/** The delegations by which these agents hold something, up to their roots. */
+async function above(db: Db, rows: Rows, ids: ReadonlySet<string>): Promise<void> {
+  const found = new Set(ids);
+  for (let wave = [...found]; wave.length > 0; ) {
+    const next: string[] = [];
+    for (const some of chunk(wave))
+      for (const row of await db
+        .selectFrom('delegations')
+        .selectAll()
+        .where('to_agent', 'in', some)
+        .where('revoked_at', 'is', null)
+        .execute()) {
+        rows.delegations.set(row.id, row);
+        if (found.has(row.from_agent)) continue;
+        found.add(row.from_agent);
+        next.push(row.from_agent);
+      }
+    wave = next;
+  }
+}
+
+async function readAgents(db: Db, rows: Rows, ids: readonly string[]): Promise<void> {
+  for (const some of chunk([...new Set(ids)]))
+    for (const row of await db.selectFrom('agents').selectAll().where('id', 'in', some).execute())
+      rows.agents.set(row.id, row);
+}
+
+async function waitingApprovals(
+  db: Db,
+  agentIds: ReadonlySet<string>,
+  now: number,
+): Promise<Map<string, ApprovalRow[]>> {
+  const found = new Map<string, ApprovalRow[]>();
+  for (const some of chunk([...agentIds]))
+    for (const row of await db
+      .selectFrom('approvals')
+      .selectAll()
+      .where('agent_id', 'in', some)
+      .where('status', '=', 'pending')
+      .where('expires_at', '>', now)
+      .execute())
+      found.set(row.agent_id, [...(found.get(row.agent_id) ?? []), row]);
+  return found;
+}
+
+function compileAll({ agents, delegations }: Rows): Map<string, CompiledAgent> {
+  const inbound = new Map<string, DelegationRow[]>();
+  for (const row of [...delegations.values()].sort((a, b) => (a.id < b.id ? -1 : 1))) {
+    if (row.revoked_at !== null) continue;
+    const list = inbound.get(row.to_agent);
+    if (list) list.push(row);
+    else inbound.set(row.to_agent, [row]);
+  }
+  return new Map([...agents.values()].map((row) => [row.id, compileAgent(row, inbound.get(row.id))]));
+}
+
+const byId = <Row extends { readonly id: string }>(rows: readonly Row[]): Map<string, Row> =>
+  new Map(rows.map((row) => [row.id, row]));

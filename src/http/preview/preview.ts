@@ -1,0 +1,96 @@
+import type { Principal, Visibility } from '../../access/principal.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
+import { CommonErrors, validationFailed } from '../../kernel/errors.ts';
+import type { ActedEvent } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Route } from '../route.ts';
+import type { Source } from '../sources/source.ts';
+import { Previewed, PreviewLedger } from './preview-ledger.ts';
+import type { Preview } from './schema.ts';
+
+const MENTIONED = /(?:^|&)preview(?:=|&|$)/;
+
+/**
+ * Whether the request asks for a preview. Throws 400 where there is none. Protocols and pages of others than this API
+ * ignore what they do not know.
+ */
+export function asksForPreview(route: Route<Platform>, source: Source<unknown>): boolean {
+  const { query } = source;
+  if (query === '' || !MENTIONED.test(query) || route.errorBody || route.page) return false;
+  if (!route.preview) throw validationFailed([{ path: 'preview', message: 'is not possible at this endpoint' }]);
+  const values = source.url.searchParams.getAll('preview');
+  if (values.length > 1) throw validationFailed([{ path: 'preview', message: 'is given more than once' }]);
+  if (values[0] !== 'true' && values[0] !== 'false')
+    throw validationFailed([{ path: 'preview', message: 'must be true or false' }]);
+  return values[0] === 'true';
+}
+
+/** Throws 429: each preview keeps decisions waiting for a moment. */
+export async function assertMayPreview({ limits }: Platform, principal: Principal): Promise<void> {
+  const { refusal } = await limits.passAs('preview', callerOf(principal));
+  if (refusal) throw refusal;
+}
+
+function callerOf(principal: Principal): string {
+  switch (principal.kind) {
+    case 'anonymous':
+      return 'anonymous';
+    case 'user':
+      return principal.userId;
+    case 'agent':
+      return principal.agentId;
+    case 'accessToken':
+      return principal.grantId;
+  }
+}
+
+/**
+ * Runs `carryOut` on a platform whose changes are rolled back, and returns what its change would have done, as far as the
+ * caller sees it (contract 17.8).
+ */
+export async function preview(
+  platform: Platform,
+  visibility: Visibility,
+  carryOut: (platform: Platform) => Promise<unknown>,
+): Promise<Preview> {
+  const ledger = new PreviewLedger(platform.ledger, platform.findLosses);
+  try {
+    await carryOut({ ...platform, ledger });
+  } catch (error) {
+    if (!(error instanceof Previewed)) throw error;
+  }
+  const { rehearsed } = ledger;
+  if (!rehearsed) throw CommonErrors.INTERNAL_ERROR({ cause: new Error('A route with a preview made no change.') });
+  const losses = await rehearsed.losses.compare();
+  const seen = losses.filter(({ agent }) => seesAgent(visibility, agent.id, agent.owner_id));
+  const calls = seen.length === 0 ? undefined : await platform.callsSince(platform.clock.now() - HOUR_MS);
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+  return {
+    preview: true,
+    events: rehearsed.events.filter((event) => seesEvent(visibility, event)).map(asPlain),
+    loses: seen.map(({ agent, lost, left }) => ({
+      agentId: agent.id,
+      name: agent.name,
+      permissions: lost.map(asPlain) as Preview['loses'][number]['permissions'],
+      left,
+    })),
+    hidden: losses.length - seen.length,
+    grants: rehearsed.events.filter(({ type }) => type === 'grant.revoked').length,
+    approvals: sum(seen.map(({ approvals }) => approvals)),
+    callsLastHour: sum(seen.map(({ agent }) => calls?.get(agent.id) ?? 0)),
+  };
+}
+
+/** As JSON has it: without members that are undefined. */
+const asPlain = <T>(value: T): Preview['events'][number] & T => JSON.parse(JSON.stringify(value));
+
+function seesAgent(visibility: Visibility, agentId: string, ownerId: string): boolean {
+  if (visibility.kind === 'all') return true;
+  return visibility.kind === 'owner' ? ownerId === visibility.userId : agentId === visibility.agentId;
+}
+
+/** As on the event stream. */
+function seesEvent(visibility: Visibility, { agentId, userId }: ActedEvent): boolean {
+  if (visibility.kind === 'all') return true;
+  return visibility.kind === 'owner' ? userId === visibility.userId : agentId === visibility.agentId;
+}
