@@ -25,7 +25,7 @@ import { breachConfig } from './people/passwords/breach/config.ts';
 import { multiSessionConfig } from './people/sessions/config.ts';
 import { adminConfig, usersConfig } from './people/users/config.ts';
 
-/** Every option there is. Environment names, docs/config.md and `legate config` are made from this. */
+/** All options. Environment names, docs/config.md and `legate config` are generated from this. */
 export const configSection = {
   service: {
     name: option.string({
@@ -114,12 +114,12 @@ export const configSection = {
   },
 } satisfies Section;
 
-/** The configuration as the code sees it: every default filled in. */
+/** The configuration with all defaults applied. */
 export type Config = ValuesOf<typeof configSection>;
 /** What an embedder passes to `createLegate`. */
 export type ConfigInput = PartialValuesOf<typeof configSection>;
 
-/** Throws ConfigError, for options that need each other too. */
+/** Reads the configuration. Throws ConfigError, also for options that depend on each other. */
 export function readConfig(from: Sources): Loaded<typeof configSection> {
   const loaded = loadConfig(configSection, from);
   const { rateLimit, redisUrl } = loaded.values;

@@ -24,8 +24,8 @@ import { tenants } from './people/tenants/index.ts';
 import { users } from './people/users/index.ts';
 import type { Module } from './platform.ts';
 
-/** THE LIST. Router, OpenAPI, error and route docs, the permission matrix of the tests: all follow from it. */
-// biome-ignore format: a line each
+/** All modules. Router, OpenAPI, generated docs and the permission matrix of the tests are made from this list. */
+// biome-ignore format: one module per line
 export const modules: readonly Module[] = [
   permissions,
   tenants,

@@ -38,20 +38,22 @@ export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
-  /** Absent: every level may be read by somebody. */
+  /** Absent: every level is enabled. */
   isLevelEnabled?(level: string): boolean;
 }
 
-/** What every use case is given. Made once, in service.ts. */
+/** What every use case gets. Created once, in service.ts. */
 export interface Platform {
   /** The platform of the service. Another one is that of a single request and shares everything but `ledger`. */
   readonly service: Platform;
   readonly config: Config;
   /** Public address without a trailing slash. */
   readonly baseUrl: string;
-  /** Identifier of the authorization server, byte for byte as it stands in metadata, tokens and challenges (RFC 8414, section 2). */
+  /**
+   * Identifier of the authorization server, byte for byte as in metadata, tokens and challenges (RFC 8414, section 2).
+   */
   readonly issuer: string;
-  /** Identifier of our own protected resource: what access tokens for our REST API are issued for (RFC 8707). */
+  /** Identifier of the REST API as a protected resource, for which access tokens are issued (RFC 8707). */
   readonly audience: string;
   readonly production: boolean;
   readonly clock: Clock;
@@ -60,11 +62,11 @@ export interface Platform {
   /** A request with an `Idempotency-Key`, and a preview, have one of their own. */
   readonly ledger: LedgerPort;
   readonly mailer: Mailer;
-  /** Work that no answer waits for. Done before the service has closed. */
+  /** Work that no answer waits for. Finished before the service closes. */
   readonly background: BackgroundTasks;
-  /** The keys of this installation, from the data folder, which is made when they are first asked for. */
+  /** Returns the keys of this installation from the data folder, which is created on first use. */
   readonly secrets: () => Secrets;
-  /** What the ledger holds, by filter. */
+  /** Reads the ledger by filter. */
   readonly reader: LedgerReader;
   /** Reads, in an open change, which agents can do less by it. */
   readonly findLosses: (change: Change) => Promise<Losses>;
@@ -79,19 +81,19 @@ export interface Platform {
     action: 'read' | 'write' | 'check',
   ) => Promise<boolean>;
   readonly owners: Owners;
-  /** What agents have done of late, up to date with the ledger. */
+  /** Returns recent activity of agents, up to date with the ledger. */
   readonly agentActivity: () => Promise<AgentActivity>;
   /** Resources that modules know by name, such as the tools of registered MCP servers. */
   readonly knownResources: (db: Db) => Promise<string[]>;
-  /** Name of the application that waits for a person on their way to an address of ours, as the modules know it. */
+  /** Returns the name of the application that waits for a person who is about to open a URL of this service. */
   readonly waitingFor: (address: URL) => Promise<string | undefined>;
-  /** What routes with a `rateLimit` count against. */
+  /** The limits of routes with a `rateLimit`. */
   readonly limits: EndpointLimits;
   /** The application's own check of stream tokens: a user id or an agent id, or null (specification 5.7). */
   readonly validateStreamToken:
     | ((token: string) => Promise<string | null | undefined> | string | null | undefined)
     | undefined;
-  /** Limits that a decision has to pass beside permissions, in the order of modules.ts. */
+  /** Limits that apply to decisions after permissions, in the order of modules.ts. */
   readonly gates: readonly Gate[];
   /** Whether a password is known from data breaches. */
   readonly breach: BreachCheck;
@@ -103,29 +105,29 @@ export interface Platform {
   readonly validatePassword: ValidatePassword | undefined;
   /** Further keys whose values are redacted before storage (`audit.redact`), normalised. */
   readonly redactedKeys: ReadonlySet<string>;
-  /** What is counted for GET /metrics. */
+  /** Counters for GET /metrics. */
   readonly counts: {
     readonly requests: RequestMetrics;
     /** By result and reason. */
     readonly decisions: LabelCounter;
-    /** Decisions that one transaction recorded. */
+    /** Decisions per transaction. */
     readonly batches: Histogram;
   };
-  /** What modules measure of themselves. */
+  /** Gauges of the modules. */
   readonly gauges: readonly ModuleGauge[];
-  /** The OpenAPI document of everything that is mounted, as JSON. */
+  /** Returns the OpenAPI document of all mounted routes as JSON. */
   readonly describeApi: () => string;
 }
 
-/** What a request can carry as proof: a secret of ours, or an access token. */
+/** Kinds of credentials of a request: a secret of Legate, or an access token. */
 export type CredentialKind = SecretKind | 'accessToken';
 
-/** How one kind of secret is recognised and turned into a principal. */
+/** How one kind of credential is recognised and verified. */
 export interface Credential {
   readonly kind: CredentialKind;
-  /** Of what is no secret with a prefix of ours: whether it is worth asking `verify`. */
+  /** For credentials without a Legate prefix: whether to call `verify`. */
   readonly recognises?: (platform: Platform, credential: string) => boolean;
-  /** The principal of the secret with this hash, or why there is none. Reads from `db`. */
+  /** Returns the principal of the secret with this hash, or the reason why there is none. Reads from `db`. */
   readonly verify: (
     platform: Platform,
     db: Db,
@@ -134,15 +136,15 @@ export interface Credential {
     credential: string,
   ) => Promise<Principal | RefusalReason>;
   /**
-   * Told of a use, once for each request that was proved by `verify` and never when a principal is proved again, which may be under
-   * the ledger's lock: so this may make changes, and the request waits for it.
+   * Called once for each request that `verify` authenticated, but not for reauthorization, which may happen under the
+   * ledger's lock. So it may make changes; the request waits for it.
    */
   readonly used?: (platform: Platform, principal: Principal, now: number) => Promise<void> | undefined;
-  /** True: `used` has to be told of each use, so what `verify` gave is not remembered. */
+  /** True: `used` must be called for each use, so the result of `verify` is not cached. */
   readonly everyUse?: (platform: Platform) => boolean;
 }
 
-/** A call that permissions allow, on its way past the gates. */
+/** A call that permissions allow and that gates may refuse. */
 export interface GatedCall {
   readonly agentId: string;
   readonly ownerId: string;
@@ -152,37 +154,40 @@ export interface GatedCall {
   readonly dryRun: boolean;
 }
 
-/** The answer of a gate about a call. `write` and `events` commit with the call's record, whichever way the decision falls; a dry run has neither. */
+/**
+ * The result of a gate. `write` and `events` commit with the call's record, whether it is allowed or not. A dry run has
+ * neither.
+ */
 export interface GateResult {
-  /** Absent: the gate lets the call through. */
+  /** Absent: the gate allows the call. */
   readonly refusal?: {
     readonly reason: 'RATE_LIMITED' | 'BUDGET_EXCEEDED';
-    /** Calls a window, for RATE_LIMITED. */
+    /** Calls per window, for RATE_LIMITED. */
     readonly limit?: number;
     /** End of the window, in ms. */
     readonly resetAt?: number;
-    /** What refused, for `explain`: `bdg_...`, `mcp_...`. */
+    /** Id of what refused, for `explain`: `bdg_...`, `mcp_...`. */
     readonly by: string;
   };
-  /** Makes true in memory what the gate counts or tells; run once, when the call's outcome is settled and it is no dry run. */
+  /** Updates the gate's state in memory. Called once, when the outcome of a call is final and it is not a dry run. */
   readonly commit?: () => void;
   readonly write?: (db: Db) => Promise<void>;
   readonly events?: readonly NewEvent[];
 }
 
 /**
- * A limit that comes after permissions: a budget, a server's rate. It is asked under the ledger's lock, for calls that
- * permissions allow. What it remembers from call to call belongs into `context.shared` (gone with the batch) or
- * `context.counters`, since a batch may fail.
+ * A limit that applies after permissions: a budget, or a server's rate. It is checked under the ledger's lock, for
+ * calls that permissions allow. Its state between calls belongs in `context.shared` (discarded with the batch) or
+ * `context.counters`, because a batch may fail.
  */
 export interface Gate {
-  /** A decision about this agent is in the batch: what `check` needs can be read for several agents at once. */
+  /** Called for each agent in the batch, so that the data for `check` can be read for several agents together. */
   prepare?(context: BatchContext, agentId: string): void;
-  /** Synchronous and without effect. undefined: this gate has nothing to do with the call. */
+  /** Checks a call, synchronously and without effects. undefined: this gate does not apply to the call. */
   check(context: BatchContext, call: GatedCall): GateResult | Lacking | undefined;
 }
 
-/** A number that is read with each scrape of GET /metrics. */
+/** A number that is read at each scrape of GET /metrics. */
 export interface ModuleGauge {
   /** After `legate_`, with its unit. */
   readonly name: string;
@@ -197,20 +202,20 @@ export interface Module {
   readonly routes?: readonly Route<Platform>[];
   readonly errors?: Readonly<Record<string, ErrorFactory>>;
   readonly credentials?: readonly Credential[];
-  /** Looked after every few seconds, one run at a time, while the service is up. */
+  /** Called every few seconds while the service runs, one run at a time. */
   readonly upkeep?: (platform: Platform) => Promise<void>;
-  /** Resources that this module knows by name. */
+  /** Returns the resources that this module knows by name. */
   readonly knownResources?: (db: Db) => Promise<string[]>;
   readonly gauges?: readonly ModuleGauge[];
-  /** Name of the application that waits for a person on their way to this address, which is one of the module's. */
+  /** Returns the name of the application that waits for a person who is about to open this URL of the module. */
   readonly waitingFor?: (platform: Platform, address: URL) => Promise<string | undefined>;
-  /** Makes the module's limit on decisions. */
+  /** Creates the module's limit on decisions. */
   readonly gate?: (platform: Platform) => Gate;
-  /** Begins what the module does by itself, once the service is wired. */
+  /** Starts background work of the module, after the service is wired. */
   readonly start?: (platform: Platform) => void;
-  /** Ends what the module does by itself; called once, before the ledger closes. */
+  /** Ends background work of the module. Called once, before the ledger closes. */
   readonly stop?: (platform: Platform) => Promise<void>;
-  /** What follows in the same change when an event of a type is emitted, by whichever module. */
+  /** Code that runs in the same change when any module emits an event of a type. */
   readonly reactions?: Readonly<Partial<Record<EventType, Reaction>>>;
 }
 

@@ -50,39 +50,48 @@ import type { Gate, Log, Platform } from './platform.ts';
 import { migrate, openDatabase } from './storage/index.ts';
 
 export interface LegateOptions {
-  /** Asked when a request carries no credential of ours (contract 4). */
+  /** Called when a request has no Legate credential (contract 4). */
   authenticate?: AuthenticateHook;
-  /** Told of each call that waits for a person, after it is recorded: notify somebody. What it throws is logged. */
+  /** Called for each call that needs approval, after it is recorded, to notify a person. Errors are logged. */
   onApprovalRequested?: (approval: Approval) => Promise<void> | void;
   /** A rule for new passwords; `users.validatePassword` of the configuration is the same. */
   validatePassword?: ValidatePassword;
-  /** Checks tokens of the event stream that are not ours: gives a user id or an agent id, or null (specification 5.7). `events.validateToken` of the configuration is the same. */
+  /**
+   * Checks tokens of the event stream that are not from Legate. Returns a user id, an agent id or null (specification
+   * 5.7). The same as `events.validateToken` of the configuration.
+   */
   validateStreamToken?: Platform['validateStreamToken'];
   clock?: Clock;
-  /** Stands in for the clock of the database, from which commits take their time on PostgreSQL. By default `clock`, if it is given. */
+  /**
+   * Stands in for the clock of the database, from which commits take their time on PostgreSQL. By default `clock`, if
+   * it is given.
+   */
   databaseClock?: Clock;
   log?: Log;
-  /** Where mail goes in development while there is no `mail.url`; the log when not given. */
+  /** Prints mail in development without `mail.url`. Default: the log. */
   printMail?: (mail: Mail) => void;
-  /** Changes some defaults and refuses unsafe settings. NODE_ENV of `env` decides when not given. */
+  /** Changes some defaults and refuses unsafe settings. Default: whether NODE_ENV in `env` is `production`. */
   production?: boolean;
-  /** Environment variables to read: `process.env` by default, `{}` for none (contract 22.9). */
+  /** Environment variables to read. Default: `process.env`; `{}` for none (contract 22.9). */
   env?: Record<string, string | undefined>;
   /** Content of legate.config.json. */
   file?: unknown;
 }
 
-/** What the endpoints do, as functions (contract 15). Events name `application` as the actor of what they change. */
+/** The endpoints as functions (contract 15). The actor of their events is `application`. */
 export interface LegateApi extends DecisionsApi {
-  /** The endpoints under /agents as functions, with the power of an admin. */
+  /** The endpoints under /agents as functions, with the rights of an admin. */
   readonly agents: AgentsApi;
-  /** The endpoints under /delegations as functions, with the power of an admin. */
+  /** The endpoints under /delegations as functions, with the rights of an admin. */
   readonly delegations: DelegationsApi;
-  /** The endpoints under /audit as functions, with the power of an admin. */
+  /** The endpoints under /audit as functions, with the rights of an admin. */
   readonly audit: AuditApi;
   /** MCP servers: registration. */
   readonly mcp: McpApi & {
-    /** Whether an access token is good at this moment, for a resource (our own unless `audience` says which) and with these scopes (specification 2.9). */
+    /**
+     * Checks whether an access token is valid now, for a resource (by default the service's own) and with these scopes
+     * (specification 2.9).
+     */
     validateToken(
       token: string,
       options?: { readonly scopes?: readonly string[]; readonly audience?: string },
@@ -90,23 +99,23 @@ export interface LegateApi extends DecisionsApi {
   };
   /** The event stream as functions. */
   readonly events: EventsApi;
-  /** Webhooks as functions, with the power of an admin. */
+  /** Webhooks as functions, with the rights of an admin. */
   readonly webhooks: WebhooksApi;
-  /** Costs as functions, with the power of an admin. */
+  /** Costs as functions, with the rights of an admin. */
   readonly costs: CostsApi;
-  /** Budgets as functions, with the power of an admin. */
+  /** Budgets as functions, with the rights of an admin. */
   readonly budgets: BudgetsApi;
-  /** What waits for a person, as functions, with the power of an admin. */
+  /** Approvals as functions, with the rights of an admin. */
   readonly approvals: ApprovalsApi;
-  /** Unusual behaviour of agents, as functions, with the power of an admin. */
+  /** Anomalies as functions, with the rights of an admin. */
   readonly anomalies: AnomaliesApi;
-  /** Accounts, with the power of an admin. */
+  /** Accounts, with the rights of an admin. */
   readonly users: UsersApi;
-  /** Where people are signed in, with the power of an admin. */
+  /** Sessions of people, with the rights of an admin. */
   readonly sessions: SessionsApi;
   /** API tokens of any user. */
   readonly apiTokens: ApiTokensApi;
-  /** Whether a password is known from data breaches, as `breach.*` is configured; works while `breach.enabled` is off, too. */
+  /** Checks passwords against data breaches, as configured by `breach.*`. Works even if `breach.enabled` is off. */
   readonly breach: BreachCheck;
   /**
    * What one changing call would do, without doing it: `legate.preview((api) => api.agents.revoke(id))`. Throws what the
@@ -115,31 +124,31 @@ export interface LegateApi extends DecisionsApi {
   preview(change: (api: LegateApi) => Promise<unknown>): Promise<Preview>;
 }
 
-/** What an application embeds: the HTTP surface, and the same things as functions (contract 15). */
+/** An embedded service: the HTTP surface, and the same operations as functions (contract 15). */
 export interface Legate extends LegateApi {
   /** The whole HTTP surface. */
   readonly fetch: Fetch;
-  /** Whether there is an endpoint at a path; what is not goes to the application. */
+  /** Whether a path belongs to Legate. Others belong to the application. */
   readonly handles: (pathname: string) => boolean;
-  /** Takes the hottest routes straight from node:http; false when the request is for `fetch`. */
+  /** Answers the most frequent routes directly on node:http. Returns false if the request is for `fetch`. */
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
-  /** The same functions for one of the application's users, whom events then name beside `application`. No rights are checked. */
+  /** The same functions for one of the application's users, whom events then also name. No rights are checked. */
   readonly as: (user: { readonly userId: string }) => LegateApi;
   readonly baseUrl: string;
   readonly platform: Platform;
-  /** What the start found or made, where `admin.email` and `admin.password` are set. */
+  /** The first administrator, if `admin.email` and `admin.password` are set. */
   readonly firstAdmin: FirstAdmin | undefined;
   close(): Promise<void>;
 }
 
-/** What `createLegate` is given first: the configuration, and functions of the application. */
+/** First argument of `createLegate`: the configuration, and functions of the application. */
 export type LegateInput = Omit<ConfigInput, 'users' | 'events'> &
   Pick<LegateOptions, 'authenticate' | 'onApprovalRequested' | 'env'> & {
     users?: (NonNullable<ConfigInput['users']> & Pick<LegateOptions, 'validatePassword'>) | undefined;
     events?: (NonNullable<ConfigInput['events']> & { validateToken?: Platform['validateStreamToken'] }) | undefined;
   };
 
-/** The log of an application that passes none: what needs attention goes to standard error. */
+/** Default log of an application: warnings and errors go to standard error. */
 const toConsole: Log = {
   isLevelEnabled: (level) => level === 'warn' || level === 'error',
   debug: () => {},
@@ -149,8 +158,8 @@ const toConsole: Log = {
 };
 
 /**
- * Wires a service together: the only place that does. Opens and migrates the database.
- * @throws ConfigError for a configuration that is not valid, or that production refuses.
+ * Creates a service: opens and migrates the database and wires all modules. The only wiring.
+ * @throws ConfigError for an invalid configuration, or one that production refuses.
  */
 export async function createLegate(
   { authenticate, onApprovalRequested, env: givenEnv, users, events, ...rest }: LegateInput = {},
@@ -355,12 +364,12 @@ export async function createLegate(
   };
 }
 
-/** Bounds of the histogram of decisions that one transaction recorded. */
+/** Bounds of the histogram of decisions per transaction. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 const UPKEEP_MS = 5000;
 
-/** Runs what modules have to look after, one run at a time. */
+/** Runs the upkeep of all modules, one run at a time. */
 function startUpkeep(platform: Platform): { stop: () => Promise<void> } {
   let running = Promise.resolve();
   let idle = true;

@@ -4,7 +4,7 @@ import type { Platform } from '../../platform.ts';
 import type { Anomaly } from './schema.ts';
 import { findAnomaly, toAnomaly } from './store.ts';
 
-/** A person has seen it. The first acknowledgement stays; a further one changes nothing. 404 ANOMALY_NOT_FOUND. */
+/** Records that a person has seen an anomaly. Only the first acknowledgement counts. Throws 404 ANOMALY_NOT_FOUND. */
 export async function acknowledgeAnomaly(
   platform: Platform,
   caller: Pick<Caller, 'reauthorize' | 'principal' | 'actor'>,

@@ -11,9 +11,12 @@ import { findAnomalies, findAnomaly, toAnomaly } from './store.ts';
 
 const MAX = 1000;
 
-/** `legate.anomalies`: the endpoints under /anomalies as functions, with the power of an admin. What is refused is thrown as {@link LegateError}. */
+/**
+ * `legate.anomalies`: the endpoints under /anomalies as functions, with the rights of an admin. Throws {@link
+ * LegateError}.
+ */
 export interface AnomaliesApi {
-  /** The newest thousand that fit, every decision that is recorded by now considered. */
+  /** Returns the newest thousand matches, up to date with all recorded decisions. */
   list(filter?: InProcess<z.input<typeof AnomalyFilter>>): Promise<Anomaly[]>;
   get(id: string): Promise<Anomaly>;
   acknowledge(id: string, input?: z.input<typeof Acknowledgement>): Promise<Anomaly>;

@@ -17,7 +17,7 @@ const SEVERITY: Readonly<Record<Kind, Severity>> = {
   resource_probing: 'high',
 };
 
-/** A recorded decision, as far as the detector looks at it. */
+/** The fields of a recorded decision that the detector uses. */
 export interface Seen {
   readonly auditId: string;
   readonly resource: string;
@@ -28,9 +28,9 @@ export interface Seen {
 export interface Found {
   readonly kind: Kind;
   readonly severity: Severity;
-  /** Measured, in the unit of its kind. */
+  /** Measured value, in the unit of the kind. */
   readonly observed: number | string;
-  /** What would have been usual. */
+  /** Usual value. */
   readonly expected: number | string;
   /** Audit entries, newest last. */
   readonly evidence: readonly string[];
@@ -42,21 +42,21 @@ interface Refused {
   readonly auditId: string;
 }
 
-/** What is remembered of an agent between decisions: bounded, and JSON. */
+/** The state of an agent between decisions. Of limited size, stored as JSON. */
 export interface AgentState {
   calls: number;
-  /** Last refusals, oldest first, as many as a burst takes. */
+  /** The last refusals, oldest first, at most as many as a burst needs. */
   refused: Refused[];
-  /** Until when a further refusal belongs to a burst that was told. */
+  /** Refusals before this time belong to a reported burst. */
   burstUntil: number;
-  /** Refused resources, the one refused last at the end. */
+  /** Refused resources, the latest one last. */
   probed: (Refused & { readonly resource: string })[];
   probingUntil: number;
-  /** The present period of five minutes. */
+  /** The current period of five minutes. */
   period: number;
   periodCalls: number;
   spiked: boolean;
-  /** Decisions in a usual period, as an exponentially weighted mean, and of how many periods it is made. */
+  /** Exponentially weighted mean of decisions per period, and the number of periods in it. */
   baseline: number;
   periods: number;
   namespaces: string[];
@@ -64,7 +64,7 @@ export interface AgentState {
   hours: number[];
   day: number;
   days: number;
-  /** Clock hour of the last decision: the first in each says whether it is unusual. */
+  /** Clock hour of the last decision. The first decision of an hour determines whether the hour is unusual. */
   clockHour: number;
 }
 
@@ -93,9 +93,9 @@ const MAX_NAMESPACES = 200;
 const MAX_EVIDENCE = 10;
 
 /**
- * Looks at one decision of an agent, in the order of the ledger, and remembers what it needs of it. Pure but for `state`.
- * Each anomaly is found once an episode: bursts and probing end when a whole window passes without a further refusal, a spike
- * when a period stays below it, an unusual hour with the clock hour; a namespace is new once.
+ * Examines one decision of an agent, in the order of the ledger, and updates `state`. Otherwise pure. Each anomaly is
+ * found once per episode: bursts and probing end after a whole window without a refusal, a spike after a period below
+ * it, an unusual hour with the clock hour; a namespace is new once.
  */
 export function detect(state: AgentState, seen: Seen, o: Thresholds): Found[] {
   const found: Found[] = [];
@@ -175,12 +175,12 @@ function watchRate(
   const period = Math.floor(at / PERIOD_MS);
   if (period !== state.period) {
     if (state.periodCalls > 0) {
-      // The mean of the first periods, then an exponentially weighted one. A spike itself is not what is usual.
+      // A plain mean of the first periods, then exponentially weighted. Spikes are left out.
       if (!state.spiked)
         state.baseline += (state.periodCalls - state.baseline) * Math.max(ALPHA, 1 / (state.periods + 1));
       state.periods++;
     }
-    // A period without any decision was below it, too.
+    // A period without decisions is below it, too.
     if (period > state.period + 1 || state.periodCalls < threshold(state, factor, minCalls)) state.spiked = false;
     state.period = period;
     state.periodCalls = 0;
@@ -210,7 +210,7 @@ function watchNamespaces(
   if (state.namespaces.includes(namespace)) return;
   if (state.calls >= warmUpCalls && state.namespaces.length < MAX_NAMESPACES)
     tell('new_namespace', namespace, state.namespaces.slice(0, 20).join(', '), [auditId]);
-  // An agent that is everywhere has nowhere new to go.
+  // For an agent with the maximum number of namespaces, no further one is reported.
   if (state.namespaces.length < MAX_NAMESPACES) state.namespaces.push(namespace);
 }
 
@@ -237,6 +237,6 @@ function watchHours(
       tell('unusual_hour', isoTime(at).slice(11, 16), usual.join(', '), [auditId]);
     }
   }
-  // Counted even when it is unusual: what is kept up becomes usual some day.
+  // Counted even if unusual, so that a lasting change of habit becomes usual.
   state.hours[hour] = (state.hours[hour] ?? 0) + 1;
 }

@@ -8,14 +8,14 @@ import { detect, type Found, type Seen } from './detect.ts';
 import { AgentStates, savedUpto } from './states.ts';
 
 const PROJECTION = 'anomalies';
-/** Rows looked at between two turns of the event loop. */
+/** Rows examined before the event loop gets a turn. */
 const SLICE = 500;
-/** Decisions kept in memory for the next look; beyond, they are read from the ledger. */
+/** Decisions kept in memory for the next run. Beyond that, they are read from the ledger. */
 const MAX_WAITING = 50_000;
-/** How long after a decision the detector looks at the latest. */
+/** Maximum delay between a decision and its examination. */
 const LOOK_AFTER_MS = 1000;
 
-/** A class: of literals that lived long once, V8 makes every further one in the old space from then on. */
+/** A class rather than a literal, because V8 would allocate the literals in the old space. */
 class Row implements Seen {
   readonly seq: number;
   readonly agentId: string;
@@ -44,7 +44,7 @@ class Row implements Seen {
   }
 }
 
-/** The decisions of a commit, without what else it holds: that is large, and just old enough by then to be dear to collect. */
+/** The decisions of a commit, without its other data, which is large and would be costly to collect later. */
 interface Waiting {
   readonly firstSeq: number;
   readonly lastSeq: number;
@@ -58,22 +58,22 @@ interface Detected extends Found {
 }
 
 /**
- * Follows the ledger in its order, whichever process wrote it and however often one stops. Every process remembers all of it;
- * what is found is told once, by the one that first moves the progress in the database beyond it.
+ * Follows the ledger in its order, across processes and restarts. Every process keeps the state of all agents. An
+ * anomaly is reported once, by the process that first advances the stored position past it.
  */
 export class AnomalyDetector {
   readonly #platform: Platform;
   readonly #states = new AgentStates();
-  /** What was looked at; undefined before the first look. */
+  /** The last examined sequence. undefined before the first run. */
   #upto: number | undefined;
-  /** Found and not told yet. */
+  /** Found but not yet reported. */
   #found: Detected[] = [];
-  /** What this process committed and has not been looked at: its first sequence is that behind `#upto`, or it is of no use. */
+  /** Commits of this process that were not examined yet. Only useful if they start right after `#upto`. */
   #waiting: Waiting[] = [];
   #waitingRows = 0;
   #timer: NodeJS.Timeout | undefined;
   #turn: Promise<void> = Promise.resolve();
-  /** During a look what is committed waits: what is told and written is what was seen up to one moment. */
+  /** Commits wait during a run, so that what is reported and written reflects one moment. */
   #looking = false;
 
   constructor(platform: Platform) {
@@ -106,12 +106,12 @@ export class AnomalyDetector {
     });
   }
 
-  /** Looks at everything that is committed by now. */
+  /** Examines everything that is committed by now. */
   look(): Promise<void> {
     return this.#next(() => this.#lookOn(false));
   }
 
-  /** Waits for a look under way, writes what is remembered, and begins no look any more. */
+  /** Waits for a current run, writes the state, and starts no further run. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#next(() => (this.#upto === undefined ? Promise.resolve() : this.#lookOn(true)));
@@ -147,7 +147,7 @@ export class AnomalyDetector {
       await new Promise((resolve) => setImmediate(resolve));
     }
     await this.#tell(end);
-    // Only now: what is remembered of a decision is never in the table before what was found in it is told.
+    // Only now, so that the state of a decision is never stored before its anomalies are reported.
     await this.#states.save((work) => ledger.maintain(work), clock.now(), end, last);
   }
 
@@ -158,7 +158,7 @@ export class AnomalyDetector {
     this.#upto = end;
   }
 
-  /** Looks at a commit when all before it was looked at and its agents are in memory, so that nothing is kept until the next look. */
+  /** Examines a commit immediately if everything before it was examined and its agents are in memory. */
   #lookAtOnce({ firstSeq, lastSeq, rows }: Waiting): boolean {
     if (this.#looking || this.#upto !== firstSeq - 1 || !rows.every((r) => this.#states.get(r.agentId))) return false;
     for (const row of rows) this.#see(row);
@@ -191,7 +191,7 @@ export class AnomalyDetector {
     this.#states.changed(agentId, remembered, seq, this.#platform.clock.now());
   }
 
-  /** Tells what was found up to `end`, but for what another process has told. */
+  /** Reports what was found up to `end`, except what another process has reported. */
   async #tell(end: number): Promise<void> {
     const { database, ledger } = this.#platform;
     for (;;) {
@@ -248,7 +248,7 @@ export class AnomalyDetector {
     };
   }
 
-  /** Decisions behind `from` up to `end`, when this process wrote everything between; undefined: ask the ledger. */
+  /** Returns the decisions after `from` up to `end` if this process wrote all of them, otherwise undefined. */
   #fromMemory(from: number, end: number): Row[] | undefined {
     const commits = this.#waiting;
     let next = from + 1;
@@ -262,7 +262,7 @@ export class AnomalyDetector {
       for (const row of commit.rows) if (row.seq >= next && row.seq <= end) rows.push(row);
       next = commit.lastSeq + 1;
     }
-    // What lies wholly behind is let go; so is all that cannot be used because something before it is missing.
+    // Drops commits that were examined, and those that cannot be used because an earlier one is missing.
     const whole = next > end;
     this.#keepWaiting(commits.slice(whole ? first : Math.max(first, at)));
     return whole ? rows : undefined;
@@ -294,7 +294,7 @@ export class AnomalyDetector {
   }
 }
 
-/** What agents did: what a person decided about an approval is none of it. */
+/** Returns the decisions of agents, without those of people about approvals. */
 function decisionsOf({ firstSeq, records, events, timestamp }: Commit): Waiting {
   const rows: Row[] = [];
   for (const [i, r] of records.entries())
@@ -305,7 +305,7 @@ function decisionsOf({ firstSeq, records, events, timestamp }: Commit): Waiting 
 
 const detectors = new WeakMap<Platform, AnomalyDetector>();
 
-/** The detector of a service; made when first asked for. */
+/** Returns the detector of a service, created on first use. */
 export function detectorOf({ service: platform }: Platform): AnomalyDetector {
   let detector = detectors.get(platform);
   if (!detector) {

@@ -12,7 +12,7 @@ const mayRead = { scope: 'audit:read', resource: 'legate:audit', action: 'read',
 const idParams = z.object({ id: z.string() });
 const { ANOMALY_NOT_FOUND } = AnomalyErrors;
 
-/** What is known can be read while nothing can be written: the look is made up for later. */
+/** Runs the detector before a read. If the database is read-only, the read succeeds and the run happens later. */
 const noted =
   ({ log }: Platform) =>
   (error: unknown): void => {

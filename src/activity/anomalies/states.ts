@@ -5,21 +5,21 @@ import { type AgentState, newState } from './detect.ts';
 
 const SAVED = 'anomaly_states';
 const MAX_UNCHANGED = 20_000;
-/** Beyond as many changed ones those that were changed first are written at once. */
+/** Beyond this number of changed states, the oldest are written immediately. */
 const MAX_CHANGED = 20_000;
 const SAVE_AFTER_MS = 30 * SECOND_MS;
-/** Written in one transaction: decisions wait for it on SQLite. */
+/** States written in one transaction. On SQLite, decisions wait for it. */
 const SLICE = 100;
 
 export interface Remembered {
   readonly state: AgentState;
-  /** The agent's decision that was looked at last. */
+  /** Sequence of the last examined decision of the agent. */
   seq: number;
 }
 
 interface Changed {
   readonly remembered: Remembered;
-  /** Everything up to here is in the table. */
+  /** Everything up to this sequence is in the table. */
   readonly savedUpto: number;
   readonly at: number;
 }
@@ -27,12 +27,12 @@ interface Changed {
 type Run = <T>(work: (db: Db) => Promise<T>) => Promise<T>;
 
 /**
- * What is remembered of each agent: in memory first, in the table some time later. From {@link savedUpto} on the ledger has
- * what the table lacks: whoever starts looks at it again, and leaves out what a state has seen.
+ * The states of all agents: in memory first, written to the table later. Decisions after {@link savedUpto} may be
+ * missing in the table. After a start they are read from the ledger again, except those that a state already includes.
  */
 export class AgentStates {
   readonly #unchanged = new LRUCache<string, Remembered>({ max: MAX_UNCHANGED });
-  /** The one first changed comes first. */
+  /** In the order of the first change. */
   readonly #changed = new Map<string, Changed>();
   #saved = -1;
 
@@ -47,7 +47,7 @@ export class AgentStates {
     this.#saved = -1;
   }
 
-  /** Has the state of each of them in memory. */
+  /** Loads the states of these agents. */
   async load(db: Db, agentIds: Iterable<string>): Promise<void> {
     const missing = [...agentIds].filter((id) => !this.get(id));
     if (missing.length === 0) return;
@@ -60,7 +60,7 @@ export class AgentStates {
       });
   }
 
-  /** Notes that the agent's state has changed by the decision `seq`, at `now`. */
+  /** Marks the agent's state as changed by the decision `seq`, at `now`. */
   changed(agentId: string, remembered: Remembered, seq: number, now: number): void {
     remembered.seq = seq;
     if (this.#changed.has(agentId)) return;
@@ -69,8 +69,8 @@ export class AgentStates {
   }
 
   /**
-   * Writes what was changed long enough ago, or all of it.
-   * @param upto what was looked at, and told
+   * Writes states that changed long enough ago, or all of them.
+   * @param upto the last sequence that was examined and reported
    */
   async save(run: Run, now: number, upto: number, all = false): Promise<void> {
     for (let due = this.#due(now, all); due.length > 0; due = this.#due(now, all)) {
@@ -83,7 +83,7 @@ export class AgentStates {
         db
           .insertInto('anomaly_states')
           .values(states)
-          // Another process may have come further.
+          // Another process may be ahead.
           .onConflict((oc) =>
             oc
               .column('agent_id')
@@ -117,7 +117,7 @@ export class AgentStates {
   }
 }
 
-/** Sequence from which on the table may lack what the ledger has. */
+/** Returns the sequence after which the table may be incomplete. */
 export async function savedUpto(db: Db): Promise<number> {
   return (await db.selectFrom('projections').select('upto').where('name', '=', SAVED).executeTakeFirstOrThrow()).upto;
 }

@@ -23,7 +23,7 @@ type OneOrMore<T> = { [K in keyof T]: T[K] extends (infer V)[] | undefined ? V |
 type Filter = OneOrMore<InProcess<z.input<typeof AuditFilter>>>;
 
 /**
- * `legate.audit`: the endpoints under /audit as functions, with the power of an admin. Filters are those of the query
+ * `legate.audit`: the endpoints under /audit as functions, with the rights of an admin. Filters are those of the query
  * string. Throws {@link LegateError}.
  */
 export interface AuditApi {
@@ -46,7 +46,7 @@ export interface AuditApi {
   histogram(filter?: Filter & { buckets?: number }): Promise<Histogram>;
   /** Counts entries by the most frequent values of a field. */
   facets(filter: Filter & { by: (typeof FACETS)[number]; limit?: number }): Promise<Facets>;
-  /** The file of GET /audit/export, written while it is read. Throws 503 TOO_MANY_EXPORTS. */
+  /** Returns the file of GET /audit/export as a stream. Throws 503 TOO_MANY_EXPORTS. */
   export(options: Filter & Pick<z.input<typeof ExportAudit>, 'format' | 'order'>): Response;
 }
 

@@ -8,7 +8,7 @@ import { entryFilter } from './query.ts';
 import type { AuditFilter, FACETS, Facets, Histogram } from './schema.ts';
 import { inSearchSlot } from './search-slots.ts';
 
-/** Counts entries by result over time. 503 TOO_MANY_SEARCHES. */
+/** Counts entries by result over time. Throws 503 TOO_MANY_SEARCHES. */
 export function auditHistogram(
   platform: Platform,
   visibility: Visibility,
@@ -36,7 +36,7 @@ export function auditHistogram(
 
 const isoOrNull = (ms: number | undefined): string | null => (ms === undefined ? null : isoTime(ms));
 
-/** Ends of a range that are open are those of the first and the last matching entry. */
+/** Returns the range. Missing bounds are those of the first and the last matching entry. */
 async function rangeOf(
   platform: Platform,
   filter: EntryFilter,
@@ -60,7 +60,7 @@ const LABELS: Readonly<Record<FacetName, (row: StreamEventRow) => string | null>
   ip: (row) => row.ip,
 };
 
-/** Counts entries by the values of a field. 503 TOO_MANY_SEARCHES. */
+/** Counts entries by the values of a field. Throws 503 TOO_MANY_SEARCHES. */
 export function auditFacets(
   platform: Platform,
   visibility: Visibility,

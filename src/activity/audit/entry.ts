@@ -3,7 +3,7 @@ import { readDecided } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import type { AuditEntry } from './schema.ts';
 
-/** The audit entry that a row of the ledger is. */
+/** Converts a row of the ledger to an audit entry. */
 export const toEntry = (row: StreamEventRow): AuditEntry => ({
   ...circumstancesOf(row),
   id: row.id,
@@ -25,7 +25,7 @@ export const toEntry = (row: StreamEventRow): AuditEntry => ({
 
 type Circumstances = Pick<AuditEntry, 'askedBy' | 'approvalId' | 'permission'>;
 
-/** Who asked, which approval was used, and which permission decided (contract 17.4). */
+/** Returns the caller, the used approval, and the deciding permission (contract 17.4). */
 function circumstancesOf({ decided, delegation_ids }: StreamEventRow): Circumstances {
   if (decided === null) return {};
   const { askedBy, approvalId, pattern, chain } = readDecided(decided);
@@ -44,7 +44,7 @@ function circumstancesOf({ decided, delegation_ids }: StreamEventRow): Circumsta
   };
 }
 
-/** The same as members of a JSON object, after others. */
+/** The same as JSON text, to append to other members. */
 function circumstancesText(row: StreamEventRow): string {
   if (row.decided === null) return '';
   const members = JSON.stringify(circumstancesOf(row)).slice(1, -1);
@@ -53,7 +53,7 @@ function circumstancesText(row: StreamEventRow): string {
 
 const text = (value: string | null): string => (value === null ? 'null' : JSON.stringify(value));
 
-/** The same entry as JSON text, without taking apart what is stored as JSON: the way of exports. */
+/** Returns the entry as JSON text without parsing stored JSON. Used by exports. */
 export const toJsonText = (row: StreamEventRow): string =>
   `{"id":"${row.id}","agentId":${text(row.agent_id)},"userId":${text(row.user_id)},"action":${text(row.action)},"resource":${text(row.resource)},"parameters":${row.parameters ?? '{}'},"result":"${row.result}","durationMs":${row.duration_ms ?? 0},"tokensCost":${row.tokens_cost ?? 0},"timestamp":"${isoTime(row.timestamp)}","reason":${text(row.reason)},"delegationIds":${row.delegation_ids ?? '[]'},"ip":${text(row.ip)},"userAgent":${text(row.user_agent)},"seq":${row.seq}${circumstancesText(row)}}`;
 
@@ -61,7 +61,7 @@ export const toJsonText = (row: StreamEventRow): string =>
 export const CSV_HEADER =
   'id,timestamp,agentId,userId,action,resource,result,reason,durationMs,tokensCost,parameters,ip,userAgent,delegationIds,seq';
 
-/** Beginnings that spreadsheets take for formulas, full-width look-alikes among them (ASVS 5, 1.2.10). */
+/** First characters that spreadsheets read as formulas, including full-width ones (ASVS 5, 1.2.10). */
 const FORMULA = /^[=+\-@\t\r\n\0＝＋－＠]/;
 
 /** RFC 4180. A cell that would be a formula gets a leading single quote. */

@@ -9,7 +9,7 @@ import { AuditErrors } from './errors.ts';
 import { entryFilter } from './query.ts';
 import type { AuditFilter, ExportFormat } from './schema.ts';
 
-/** Exports that run at the same time in one instance, those that administrators keep, and what one caller may hold. */
+/** Concurrent exports of one instance, those reserved for administrators, and the maximum per caller. */
 const MAX_EXPORTS = 6;
 const MAX_EXPORTS_OF_ADMINISTRATORS = 1;
 /** One for each format. */
@@ -31,7 +31,10 @@ function runningOf(platform: Platform): Running {
   return own;
 }
 
-/** Takes a slot for an export and returns what gives it back. Administrators have no holder. 503 TOO_MANY_EXPORTS. */
+/**
+ * Takes a slot for an export and returns a function that frees it. Administrators have no holder. Throws 503
+ * TOO_MANY_EXPORTS.
+ */
 function takeSlot(platform: Platform, holder: SlotHolder | undefined): () => void {
   const own = runningOf(platform);
   const free = MAX_EXPORTS - (holder ? MAX_EXPORTS_OF_ADMINISTRATORS : 0) - own.count;
@@ -45,7 +48,7 @@ function takeSlot(platform: Platform, holder: SlotHolder | undefined): () => voi
   };
 }
 
-/** A reader that takes nothing for this long loses its slot. */
+/** A reader that accepts nothing for this long loses its slot. */
 const STALLED_MS = 60_000;
 
 interface Format {
@@ -87,9 +90,9 @@ const FORMATS: Readonly<Record<ExportFormat, Format>> = {
 };
 
 /**
- * Every entry that fits, oldest first unless `order` is `desc`, as a file that is written while it is read: memory stays flat and the reader's pace is
- * the pace. It goes up to the end that the ledger has when it begins. An error midway breaks the connection, so that a short
- * file never looks whole, and so does a reader that takes nothing for a minute. 503 TOO_MANY_EXPORTS.
+ * Exports all matching entries, oldest first unless `order` is `desc`, at the pace of the reader and in constant
+ * memory. The export ends at the end of the ledger at its start. An error breaks the connection, so that an incomplete
+ * file never looks complete; so does a reader that accepts nothing for a minute. Throws 503 TOO_MANY_EXPORTS.
  */
 export function exportAudit(
   platform: Platform,

@@ -22,7 +22,7 @@ export interface Place {
   readonly order: Order;
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
-  /** Sequence of the entry that is to be in the middle. */
+  /** Sequence of the entry in the middle of the page. */
   readonly around?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface RowPage {
 
 interface Cursor {
   readonly seq: number;
-  /** Leads to the page before. */
+  /** Reads backwards, towards the previous page. */
   readonly back: boolean;
 }
 
@@ -44,7 +44,7 @@ const beyond = (seq: number, order: Order): Pick<EntryFilter, 'afterSeq' | 'befo
 
 /**
  * Returns a page of matching rows and the cursors of the pages next to it. `query` holds the filters that a cursor
- * belongs to. Throws 400 for a cursor of another query, and for places that exclude each other.
+ * belongs to. Throws 400 for a cursor of another query, and for parameters that exclude each other.
  */
 export async function readPage(
   platform: Platform,
@@ -90,7 +90,7 @@ export async function readPage(
   return pageOf(rows, found.length > limit, place !== undefined || offset > 0);
 }
 
-/** The address of a list for a link with a cursor, which says where a page is. */
+/** Returns the URL of a list without its position, for a link with a cursor. */
 export function withoutPlace(address: URL): URL {
   const url = new URL(address);
   url.searchParams.delete('offset');
@@ -98,7 +98,7 @@ export function withoutPlace(address: URL): URL {
   return url;
 }
 
-/** Refuses places in a list that exclude each other. */
+/** Throws 400 for parameters that exclude each other. */
 export function checkPlace(query: { around?: unknown; cursor?: unknown; offset?: number }): void {
   if (query.around === undefined) return;
   if (query.cursor !== undefined) throw validationFailed([{ path: 'around', message: 'excludes cursor' }]);

@@ -25,7 +25,7 @@ export interface AuditPage {
 
 /**
  * Returns a page of entries; filters apply before the limit. Throws 400 for a cursor of another query, and 404
- * AUDIT_ENTRY_NOT_FOUND if `around` is not the caller's to see.
+ * AUDIT_ENTRY_NOT_FOUND if the caller may not see `around`.
  */
 export async function queryAudit(
   platform: Platform,
@@ -47,12 +47,12 @@ export async function queryAudit(
   return { entries: rows.map(toEntry), next, prev };
 }
 
-/** 404 AUDIT_ENTRY_NOT_FOUND for what is not the caller's to see. */
+/** Throws 404 AUDIT_ENTRY_NOT_FOUND for an entry that the caller may not see. */
 export async function getAuditEntry(platform: Platform, visibility: Visibility, id: string): Promise<AuditEntry> {
   return toEntry(await findRow(platform, visibility, id));
 }
 
-/** A recorded decision and why it came out as it did. 404 AUDIT_ENTRY_NOT_FOUND. */
+/** Explains a recorded decision. Throws 404 AUDIT_ENTRY_NOT_FOUND. */
 export async function explainAuditEntry(
   platform: Platform,
   visibility: Visibility,

@@ -46,7 +46,7 @@ export const AuditEntry = z
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.output<typeof AuditEntry>;
 
-/** Why a recorded decision came out as it did. */
+/** The explanation of a recorded decision. */
 export const ExplainedEntry = z
   .object({
     entry: AuditEntry,

@@ -2,10 +2,10 @@ import { type SlotHolder, SlotShares } from '../../kernel/slots.ts';
 import type { Platform } from '../../platform.ts';
 import { AuditErrors } from './errors.ts';
 
-/** Counts that run at the same time in one instance, and those that may wait. */
+/** Concurrent counts of one instance, and the length of their queue. */
 const MAX_RUNNING = 3;
 const MAX_WAITING = 32;
-/** Running and waiting ones of a caller, and of an owner with all agents. */
+/** Maximum of running and waiting counts per caller, and per owner with all agents. */
 const MAX_OF_A_PRINCIPAL = 8;
 const MAX_OF_AN_OWNER = 16;
 
@@ -24,7 +24,7 @@ class SearchSlots {
       try {
         return await work();
       } finally {
-        // The slot goes to the one that waits longest.
+        // The slot goes to the count that has waited longest.
         const next = this.#waiting.shift();
         if (next) next();
         else this.#running--;
@@ -37,7 +37,7 @@ class SearchSlots {
 
 const slots = new WeakMap<Platform, SearchSlots>();
 
-/** Runs a count of the ledger when there is room for it. Administrators have no holder. 503 TOO_MANY_SEARCHES. */
+/** Runs a count of the ledger when a slot is free. Administrators have no holder. Throws 503 TOO_MANY_SEARCHES. */
 export function inSearchSlot<T>(
   platform: Platform,
   holder: SlotHolder | undefined,

@@ -66,7 +66,7 @@ export class AgentActivities {
       this.#entries.set(agentId, { lastAt, hours: JSON.parse(hours) as Hour[] });
   }
 
-  /** Takes the rows that have changed since they were last taken. */
+  /** Returns the rows that changed since the last call. */
   changed(): ActivityRow[] {
     const ids = this.#changed;
     this.#changed = new Set();
@@ -76,7 +76,7 @@ export class AgentActivities {
     });
   }
 
-  /** Puts back rows that could not be written. */
+  /** Marks rows that could not be written as changed again. */
   keepChanged(rows: readonly ActivityRow[]): void {
     for (const { agent_id } of rows) this.#changed.add(agent_id);
   }

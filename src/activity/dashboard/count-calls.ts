@@ -5,10 +5,10 @@ import type { Platform } from '../../platform.ts';
 import { type Db, selectArrays } from '../../storage/index.ts';
 import { ALL_TIME, type Calls, countersOf, countSlice, wholeDay } from './counters.ts';
 
-/** Rows of a part of an hour or a day that are counted one by one; beyond, it counts whole. */
+/** Maximum number of rows counted in a partial hour or day. Beyond that, the whole hour or day counts. */
 const PARTIAL_ROWS = 50_000;
 const SLICE = 2000;
-/** Hours or days summed in one query: on SQLite a query stands in the way of decisions. */
+/** Hours or days summed in one query. On SQLite, a query blocks decisions. */
 const STEP = { sqlite: 1, postgres: 1000 };
 
 const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -16,9 +16,9 @@ const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 export type CallsByAgent = Map<string, Omit<Calls, 'steps'>>;
 
 /**
- * Entries of the audit log within reach, and decisions by agent since each of the given moments (inclusive; null: of all time). A window of
- * up to a day is made of hours, a longer one of days; what comes before the first whole one is counted in the ledger, exactly,
- * unless it is more than {@link PARTIAL_ROWS} rows: then that hour or day counts whole.
+ * Counts visible entries of the audit log, and decisions by agent since each of the given times (inclusive; null: all
+ * time). A window of up to a day consists of hours, a longer one of days. The part before the first whole one is
+ * counted exactly in the ledger, unless it has more than {@link PARTIAL_ROWS} rows; then the whole hour or day counts.
  */
 export function countCalls(
   platform: Platform,
@@ -92,7 +92,7 @@ async function totalEntries(db: Db, visibility: ListVisibility): Promise<number>
   return Number((await query.executeTakeFirstOrThrow()).entries ?? 0);
 }
 
-/** What the table has of a window, and what the ledger has of its first part of an hour. */
+/** Adds up the table for a window, and the ledger for its first partial hour. */
 async function counted(
   platform: Platform,
   db: Db,
@@ -125,7 +125,7 @@ async function counted(
   const firstHour = first * hours;
   const firstDay = Math.ceil(firstHour / 24);
   const lowest = await db.selectFrom('agent_hours').select('hour').orderBy('hour').limit(1).executeTakeFirst();
-  // Days are below zero: the newest has the smallest number.
+  // Days are negative, so the newest has the smallest number.
   const newestDay = lowest?.hour ?? ALL_TIME;
   const step = visibility.kind === 'all' ? STEP[platform.database.dialect] : STEP.postgres;
   for (let hour = firstHour; hour < firstDay * 24; hour += step)

@@ -8,7 +8,7 @@ import { type Database, type Db, selectArrays } from '../../storage/index.ts';
 export interface Calls {
   calls: number;
   denied: number;
-  /** Entries of the audit log that are no calls: what became of approvals. */
+  /** Audit entries of approval steps, which are not calls. */
   steps: number;
 }
 
@@ -17,7 +17,7 @@ const ALLOWED: Counted = [1, 0, 0];
 const REFUSED: Counted = [1, 1, 0];
 const STEP: Counted = [0, 0, 1];
 
-/** Decisions of one agent in one clock hour that are not in the table yet. */
+/** Decisions of one agent in one clock hour that are not yet in the table. */
 interface Cell extends Calls {
   readonly userId: string;
   readonly hour: number;
@@ -25,57 +25,57 @@ interface Cell extends Calls {
 }
 
 interface Part {
-  /** By agent; older hours behind. */
+  /** By agent. Older hours are linked. */
   readonly newest: Map<string, Cell>;
   /** Cells, not agents. */
   size: number;
 }
 
-/** Agents are spread over parts, each with a progress of its own, so that no transaction holds decisions up for long. */
+/** Agents are divided into parts with their own progress, so that no transaction delays decisions for long. */
 const PARTS = 16;
-/** Cells written in one transaction, when they are of several parts. */
+/** Maximum number of cells of several parts in one transaction. */
 const CELLS_AT_ONCE = 500;
 /** Rows of the ledger counted in one query when catching up. */
 const SLICE = 2000;
-/** Between two pieces of upkeep when no read waits. */
+/** Pause between two slices while no read waits. */
 const PAUSE_MS = 25;
-/** Longest catching up in one piece of upkeep: a service that stops waits for it. */
+/** Maximum time of catching up in one run of upkeep, because a stop waits for it. */
 const UPKEEP_MS = 1000;
-/** Cells kept in memory before they are written: more of them while a read waits, since fewer writes are less work. */
+/** Cells in memory before they are written. More while a read waits, because fewer writes are less work. */
 const MAX_CELLS = 10_000;
 const MAX_CELLS_FOR_READ = 100_000;
-/** Decisions kept in memory alone, to be counted again after a restart. */
+/** Maximum number of decisions that are only in memory and are counted again after a restart. */
 const MAX_BEHIND = 500_000;
 const HOURS_A_DAY = 24;
-/** Older hours count only in their day: only the window of 24 hours is made of hours. */
+/** Older hours are kept only as part of their day, because only the 24-hour window uses hours. */
 const KEPT_HOURS = 2 * HOURS_A_DAY;
 
 /** `hour` of the rows that count all time. */
 export const ALL_TIME = 0;
-/** `hour` of the rows that count a whole day (UTC), which comes before every clock hour. */
+/** `hour` of the rows that count a whole day (UTC). Negative, so below every clock hour. */
 export const wholeDay = (day: number): number => -day;
 
 const partOf = (agentId: string): number =>
   ((agentId.charCodeAt(agentId.length - 1) * 3 + agentId.charCodeAt(agentId.length - 2)) | 0) % PARTS;
 const progressName = (part: number): string => `agent_hours/${part}`;
 
-/** Another process has counted on: what is in memory is counted twice. */
+/** Another process has counted the same rows, so what is in memory must be discarded. */
 class Superseded extends Error {}
 
 /**
- * Decisions per agent and hour, day and all time. What commits here is counted in memory as it commits and written when the
- * service is idle, or when much has gathered; what other processes commit, and what was not written before a stop, is counted
- * from the ledger. Table and memory together are exact at any moment.
+ * Counts decisions per agent for hours, days and all time. Commits of this process are counted in memory and written
+ * when the service is idle or many have accumulated. Commits of other processes, and what was not written before a
+ * stop, are counted from the ledger. Table and memory together are always exact.
  */
 export class CallCounters {
   readonly #platform: Platform;
   #cells: Part[] = emptyParts();
-  /** Sequence up to which each part is in the table. */
+  /** For each part, the sequence up to which the table is complete. */
   #upto: number[] = Array(PARTS).fill(0);
   /** Next sequence to be counted; undefined before the progress is read. */
   #next: number | undefined;
   #last = 0;
-  /** Reads that wait: upkeep does not pause then. */
+  /** Number of waiting reads. Upkeep does not pause while there are any. */
   #reads = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -116,8 +116,8 @@ export class CallCounters {
   }
 
   /**
-   * Runs `read` on the table while neither it nor the memory moves, caught up to the end of the ledger. It may run again when
-   * another process wrote the table meanwhile.
+   * Runs `read` while neither table nor memory changes, up to date with the ledger. Runs it again if another process
+   * wrote the table meanwhile.
    */
   consistently<T>(
     read: (db: Db, waiting: (each: (agentId: string, cell: Cell) => void) => void) => Promise<T>,
@@ -136,7 +136,7 @@ export class CallCounters {
     });
   }
 
-  /** Called now and then. Writes when the service is idle or much has gathered; `always`: whatever there is. */
+  /** Called regularly. Writes if the service is idle or many decisions have accumulated, or `always`. */
   async upkeep(always = false): Promise<void> {
     // What was counted of commits that the database has lost must not be written.
     await this.#platform.ledger.history.read();
@@ -160,7 +160,7 @@ export class CallCounters {
     return new Promise((resolve) => (this.#reads > 0 ? setImmediate(resolve) : setTimeout(resolve, PAUSE_MS)));
   }
 
-  /** Counts what is missing up to the end of the ledger, or until the deadline. */
+  /** Catches up with the ledger, at most until the deadline. */
   async #follow(deadline = Number.POSITIVE_INFINITY): Promise<void> {
     const db = this.#platform.database.read;
     if (this.#next !== undefined && !(await this.#isCurrent(db))) this.#next = undefined;
@@ -196,7 +196,7 @@ export class CallCounters {
     for (const part of this.#cells) eachCellOf(part, each);
   }
 
-  /** Progress of every part; made for all of them when there is none. */
+  /** Returns the progress of every part, creating it if missing. */
   async #firstProgress(db: Db): Promise<number[]> {
     const found = await readProgress(db);
     if (!found.includes(NONE)) return found;
@@ -211,10 +211,10 @@ export class CallCounters {
     return readProgress(db);
   }
 
-  /** Puts what is in memory into the table, some parts at a time. */
+  /** Writes memory to the table, a few parts at a time. */
   async #write(): Promise<void> {
     for (let part = 0; part < PARTS; ) {
-      // What commits from here on is counted anew; it belongs to what is written next.
+      // Later commits are counted in a new set, which is written next time.
       const upto = (this.#next as number) - 1;
       const taken: { part: number; after: number; cells: Part }[] = [];
       for (let size = 0; part < PARTS; part++) {
@@ -283,7 +283,7 @@ function eachCellOf({ newest }: Part, each: (agentId: string, cell: Cell) => voi
     for (let cell: Cell | undefined = last; cell; cell = cell.before) each(agentId, cell);
 }
 
-/** Progress of a part that has none yet. */
+/** Progress of a part without any. */
 const NONE = -1;
 
 async function readProgress(db: Db): Promise<number[]> {
@@ -292,7 +292,7 @@ async function readProgress(db: Db): Promise<number[]> {
   return Array.from({ length: PARTS }, (_, part) => progress.get(progressName(part)) ?? NONE);
 }
 
-/** Moves a progress from exactly where it was thought to be: of two processes that count the same rows one is refused. */
+/** Advances a progress by compare-and-swap, so that only one of two processes can count the same rows. */
 async function advance(db: Db, parts: readonly number[], after: number, upto: number): Promise<void> {
   const { numUpdatedRows } = await db
     .updateTable('projections')
@@ -307,7 +307,7 @@ async function advance(db: Db, parts: readonly number[], after: number, upto: nu
   if (Number(numUpdatedRows) !== parts.length) throw new Superseded();
 }
 
-/** Adds `[agentId, hour, userId, calls, denied, steps]` to what the table has. */
+/** Adds `[agentId, hour, userId, calls, denied, steps]` to the table. */
 async function upsert(db: Db, dialect: Database['dialect'], json: string): Promise<void> {
   const rows =
     dialect === 'sqlite'
@@ -322,7 +322,7 @@ async function upsert(db: Db, dialect: Database['dialect'], json: string): Promi
 
 type HourCalls = [agentId: string, userId: string, hour: number, ...Counted];
 
-/** Decisions by agent and hour, of the ledger itself. `from` and `upto` inclusive. */
+/** Counts decisions by agent and hour in the ledger. `from` and `upto` are inclusive. */
 export function countSlice(database: Database, from: number, upto: number): Promise<HourCalls[]> {
   const hour = sql<number>`timestamp / ${sql.lit(HOUR_MS)}`;
   const step = sql`coalesce(reason, '') in (${sql.join(APPROVAL_STEP_REASONS.map((reason) => sql.lit(reason)))})`;
@@ -345,7 +345,7 @@ export function countSlice(database: Database, from: number, upto: number): Prom
 
 const counters = new WeakMap<Platform, CallCounters>();
 
-/** The counters of a service: made when they are first asked for. */
+/** Returns the counters of a service, created on first use. */
 export function countersOf({ service: platform }: Platform): CallCounters {
   let found = counters.get(platform);
   if (!found) {

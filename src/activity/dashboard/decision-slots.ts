@@ -4,7 +4,7 @@ import { type Database, type Db, selectArrays } from '../../storage/index.ts';
 import type { Counted } from './ledger-counts.ts';
 
 export const SLOT_MS = 15 * MINUTE_MS;
-/** Quarters of an hour are kept for the longest window and the slots around it; days for good. */
+/** Quarters of an hour are kept for the longest window and its adjacent slots, days permanently. */
 const KEPT_MS = 32 * DAY_MS;
 const ROWS_AT_ONCE = 100;
 /** `user_id` of the sums over all owners. No owner has this id. */
@@ -14,7 +14,7 @@ export const slotOf = (ms: number): number => Math.floor(ms / SLOT_MS);
 /** Days are below zero, before every quarter of an hour. */
 export const daySlotOf = (ms: number): number => -Math.floor(ms / DAY_MS);
 
-/** Durations are counted in buckets, each a tenth wider than the one before, from a hundredth of a millisecond on. */
+/** Durations are counted in buckets from 0.01 ms, each a tenth wider than the previous one. */
 const BUCKETS = 160;
 const SMALLEST_MS = 0.01;
 const GROWTH = Math.log(1.1);
@@ -22,7 +22,7 @@ const GROWTH = Math.log(1.1);
 const bucketOf = (ms: number): number =>
   ms <= SMALLEST_MS ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log(ms / SMALLEST_MS) / GROWTH));
 
-/** The middle of a bucket: at most 5 % from what was measured. */
+/** Returns the middle of a bucket, at most 5 % from the measured value. */
 const middleOf = (bucket: number): number => SMALLEST_MS * Math.exp(GROWTH * (bucket - 0.5));
 
 export interface SlotSums {
@@ -68,13 +68,15 @@ export interface SlotRow {
   readonly durations: string;
 }
 
-/** Where the decisions of an owner are counted now. */
+/** The current slots of an owner. */
 interface Current {
   readonly slot: Row;
   readonly day: Row;
 }
 
-/** Decisions by result and duration, for each owner and slot. The newest slots are in memory, older ones in the table. */
+/**
+ * Decisions by result and duration, for each owner and slot. The newest slots are in memory, older ones in the table.
+ */
 export class DecisionSlots {
   /** By slot, then by owner. */
   readonly #rows = new Map<number, Map<string, Row>>();
@@ -136,7 +138,7 @@ export class DecisionSlots {
     for (const row of rows) this.#row(row.user_id, row.slot, () => sumsOf(row));
   }
 
-  /** Returns the sums by slot. What is in memory is complete for its slot; the table has the others. */
+  /** Returns the sums by slot. Slots in memory are complete; the table has the others. */
   async read(
     database: Database,
     owners: readonly string[] | undefined,
@@ -176,7 +178,7 @@ export class DecisionSlots {
     return found;
   }
 
-  /** Takes the rows that have changed since they were last taken. */
+  /** Returns the rows that changed since the last call. */
   changed(): SlotRow[] {
     const rows = this.#changed;
     this.#changed = new Set();
@@ -190,7 +192,7 @@ export class DecisionSlots {
     }));
   }
 
-  /** Puts back rows that could not be written. */
+  /** Marks rows that could not be written as changed again. */
   keepChanged(rows: readonly SlotRow[]): void {
     for (const { user_id, slot } of rows) {
       const row = this.#rows.get(slot)?.get(user_id);
@@ -198,7 +200,7 @@ export class DecisionSlots {
     }
   }
 
-  /** Forgets slots that are written and over. */
+  /** Removes past slots that are written. */
   forget(): void {
     const day = daySlotOf(this.#currentSlot * SLOT_MS);
     for (const [slot, rows] of this.#rows) {

@@ -8,7 +8,7 @@ import { type DashboardStats, type StatsWindow, WINDOW_DAYS } from './schema.ts'
 
 const TOP = 10;
 
-/** Statistics over what the caller owns; over everything for an admin. Answered from running counters. */
+/** Returns statistics about the agents of the caller; for an admin, about all agents. Uses running counters. */
 export async function getStats(
   platform: Platform,
   visibility: ListVisibility,

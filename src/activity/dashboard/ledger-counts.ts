@@ -26,8 +26,9 @@ const UPKEEP_MS = 1000;
 const MAX_BEHIND = 200_000;
 
 /**
- * Counts every decision of the ledger in memory: local ones as they commit, those of other instances when somebody reads.
- * The tables are a checkpoint: rows are written whole, by whichever instance is ahead, so a start counts on from there.
+ * Counts every decision of the ledger in memory: local ones as they commit, those of other instances when somebody
+ * reads. The tables are a checkpoint: rows are written whole, by whichever instance is ahead, so a start counts on from
+ * there.
  */
 export class LedgerCounts {
   readonly #platform: Platform;
@@ -59,7 +60,9 @@ export class LedgerCounts {
     return this.#slots.read(this.#platform.database, owners, from, before);
   }
 
-  /** Called every few seconds: counts what other instances decided, and writes a checkpoint when the service is idle. */
+  /**
+   * Called every few seconds: counts what other instances decided, and writes a checkpoint when the service is idle.
+   */
   upkeep(): Promise<void> {
     return this.#exclusively(async () => {
       await this.#follow(performance.now() + UPKEEP_MS);

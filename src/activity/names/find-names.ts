@@ -20,7 +20,7 @@ const agents: Find = (db, ids, { visibility }) => {
   return query.execute();
 };
 
-/** Persons see their own account, and whoever sees everything sees every account. */
+/** People see their own account. Callers that see everything see every account. */
 const users: Find = (db, ids, { visibility }) => {
   let query = db.selectFrom('users').select(['id', 'name', 'email']).where('id', 'in', ids);
   if (visibility.kind !== 'all') query = query.where('id', '=', visibility.userId);
@@ -67,11 +67,11 @@ const grants: Find = (db, ids, { visibility }) => {
   return query.execute();
 };
 
-/** Only for those who see everything. */
+/** Only for callers that see everything. */
 const servers: Find = async (db, ids, { visibility }) =>
   visibility.kind === 'all' ? db.selectFrom('mcp_servers').select(['id', 'name']).where('id', 'in', ids).execute() : [];
 
-/** Only for those who see everything. */
+/** Only for callers that see everything. */
 const invites: Find = async (db, ids, { visibility }) =>
   visibility.kind === 'all'
     ? db.selectFrom('invites').select(['id', 'email as name']).where('id', 'in', ids).execute()
@@ -83,7 +83,7 @@ const apiTokens: Find = (db, ids, { visibility }) => {
   return query.execute();
 };
 
-/** Of an address the origin alone, since paths can be secrets. */
+/** Shows only the origin of the URL, because paths can be secrets. */
 const webhooks: Find = async (db, ids, { visibility }) => {
   let query = db.selectFrom('webhooks').select(['id', 'url']).where('id', 'in', ids);
   if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);

@@ -149,7 +149,9 @@ export class EventHub {
     return chunk;
   }
 
-  /** Like `chunk`, for a subscription with a selection. At most `room` frames are in the chunk; the others are skipped. */
+  /**
+   * Like `chunk`, for a subscription with a selection. At most `room` frames are in the chunk; the others are skipped.
+   */
   selectedChunk(
     after: number,
     subscription: HubSubscription,

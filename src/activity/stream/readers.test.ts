@@ -108,7 +108,8 @@ it.skipIf(chromiumPath === undefined)(
     t.clock.advance(1);
     since = new Date(t.clock.now()).toISOString();
 
-    // The example, from a page of the same origin; a plain EventSource with the cookie; one whose ticket is spent after its first connection.
+    // The example, from a page of the same origin; a plain EventSource with the cookie; one whose ticket is spent after
+    // its first connection.
     await page.goto(`${url}/live?types=${TYPES}`);
     const plain = await context.newPage();
     await plain.route(`${url}/`, (route) => route.fulfill({ contentType: 'text/html', body: '<title>empty</title>' }));

@@ -70,8 +70,8 @@ export class Ring {
   }
 
   /**
-   * Adds the next event, with its row if it has a subscriber, and with `keepFields` if one has filters. After a gap, which another process wrote, and after a
-   * frame that is too large, the ring starts over.
+   * Adds the next event, with its row if it has a subscriber, and with `keepFields` if one has filters. After a gap,
+   * which another process wrote, and after a frame that is too large, the ring starts over.
    */
   push(seq: number, type: string, row: StreamEventRow | undefined, keepFields = false): void {
     if (seq !== this.#last + 1) this.#beginAt(seq);

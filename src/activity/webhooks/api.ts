@@ -11,7 +11,10 @@ import { findDeliveries, findWebhook, findWebhooks, toDelivery, toWebhook } from
 const ForOwner = CreateWebhook.extend({ ownerId: text(128) });
 const MAX = 1000;
 
-/** `legate.webhooks`: the endpoints under /webhooks as functions, with the power of an admin. What is refused is thrown as {@link LegateError}. */
+/**
+ * `legate.webhooks`: the endpoints under /webhooks as functions, with the rights of an admin. Throws {@link
+ * LegateError}.
+ */
 export interface WebhooksApi {
   create(input: z.input<typeof ForOwner>): Promise<WebhookWithSecret>;
   list(): Promise<Webhook[]>;
@@ -20,7 +23,7 @@ export interface WebhooksApi {
   delete(id: string): Promise<void>;
   test(id: string): Promise<Delivery>;
   rotate(id: string): Promise<WebhookWithSecret>;
-  /** The newest thousand. */
+  /** Returns the newest thousand. */
   deliveries(id: string): Promise<Delivery[]>;
   redeliver(deliveryId: string): Promise<Delivery>;
 }

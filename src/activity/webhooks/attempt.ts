@@ -10,7 +10,7 @@ import { settingsOf, webhookEvent } from './webhook-events.ts';
 
 const MAX_ANSWER_BYTES = 16_384;
 const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
-/** After so many failures in a row an endpoint is left alone for a while, so that a dead one costs the others nothing. */
+/** After this many failures in a row, an endpoint is paused, so that a dead one does not delay others. */
 export const BREAKER_FAILURES = 20;
 const BREAKER_MS = 30 * SECOND_MS;
 
@@ -32,10 +32,10 @@ function fetchOf({ service: platform }: Platform): GuardedFetch {
 }
 
 /**
- * One attempt (contract 13; Standard Webhooks): only 2xx within `webhooks.timeoutMs` is success, a redirect is a failure like any other. Writes down
- * what became of it: delivered; to be tried again after its wait; or dropped, and kept visible. 410 disables the endpoint.
+ * Makes one attempt (contract 13; Standard Webhooks). Only 2xx within `webhooks.timeoutMs` is success; a redirect is a
+ * failure. Stores the result: delivered, to be retried after a delay, or dropped. 410 disables the endpoint.
  *
- * @param last true: it is not tried again, whatever comes.
+ * @param last true: a failure is not retried.
  */
 export async function attempt(
   platform: Platform,
@@ -66,13 +66,13 @@ export async function attempt(
   };
   const write = async (db: Db): Promise<void> => {
     const row = db.updateTable('webhook_deliveries').set(set).where('id', '=', delivery.id);
-    // A failure counts only while the lease is this one: whoever asked for a new delivery meanwhile, or took it over, decides.
+    // A failure counts only under the same lease. Otherwise the message was redelivered or taken over meanwhile.
     await (good ? row : row.where('lease_until', '=', delivery.lease_until)).execute();
-    // Of an address that is the webhook's no more nothing follows for the one that is.
+    // Ignores results for a URL that has since been changed.
     const endpoint = db.updateTable('webhooks').where('id', '=', webhook.id).where('url', '=', webhook.url);
     if (good) await endpoint.set({ failures: 0, paused_until: 0 }).where('failures', '>', 0).execute();
     else if (!gone) {
-      // Counted in the row: several attempts at one endpoint end at the same time.
+      // Incremented in the database, because several attempts for one endpoint can end at the same time.
       const row = await endpoint
         .set((eb) => ({ failures: eb('failures', '+', 1) }))
         .returning('failures')
@@ -120,7 +120,7 @@ async function send(platform: Platform, webhook: WebhookRow, { event_id, body }:
   try {
     secrets = sealed.map((each) => unseal(keys, SECRET_PURPOSE, webhook.id, each));
   } catch (error) {
-    // Without the key of secrets.json nothing can be signed: rotating the webhook's secret mends it.
+    // Nothing can be signed without the key in secrets.json. Rotating the webhook's secret fixes it.
     platform.log.error({ err: error, webhookId: webhook.id }, 'the secret of a webhook cannot be read');
     return { status: null, error: 'secret_unreadable' };
   }
@@ -146,7 +146,7 @@ async function send(platform: Platform, webhook: WebhookRow, { event_id, body }:
       ...(seconds === undefined ? {} : { retryAfterMs: Math.min(MAX_RETRY_AFTER_MS, Number(seconds) * SECOND_MS) }),
     };
   } catch (error) {
-    // Of an address that is refused no more is said than that: the rest would map the network for whoever named it.
+    // No details of a refused address, because they would reveal the network to the owner of the webhook.
     if (error instanceof GuardedFetchError) return { status: null, error: error.problem };
     throw error;
   }

@@ -11,10 +11,13 @@ import { findWebhook, toDelivery } from './store.ts';
 
 const MAX_TESTS_AT_ONCE = 5;
 
-/** Test messages under way here, by owner. */
+/** Test messages in progress in this process, by owner. */
 const testing = new WeakMap<Platform, Map<string, number>>();
 
-/** Sends one message of type `webhook.test` at once, and once. 404 WEBHOOK_NOT_FOUND; 409 WEBHOOK_BUSY. */
+/**
+ * Sends one message of type `webhook.test` immediately, without retries. Throws 404 WEBHOOK_NOT_FOUND, 409
+ * WEBHOOK_BUSY.
+ */
 export async function testWebhook(platform: Platform, visibility: Visibility, id: string): Promise<Delivery> {
   const { user_id } = await findWebhook(platform.database.read, visibility, id);
   const underWay = testing.get(platform.service) ?? new Map<string, number>();
@@ -35,13 +38,16 @@ async function sendTest(platform: Platform, id: string): Promise<Delivery> {
   const now = platform.clock.now();
   const eventId = newId('event', now);
   const body = JSON.stringify({ id: eventId, type: 'webhook.test', timestamp: isoTime(now), data: { webhookId: id } });
-  // Leased from the beginning: nobody else sends it.
+  // Leased from the beginning, so that no other process sends it.
   const row = { ...newDelivery(now, id, eventId, 'webhook.test', body), lease_until: leaseUntil(platform, now) };
   await platform.ledger.maintain((db) => insertDeliveries(db, [row]));
   return toDelivery(await attempt(platform, row, true));
 }
 
-/** Tries again from the beginning, with the same `webhook-id`; what fails that is under way counts no more. 404 DELIVERY_NOT_FOUND. */
+/**
+ * Starts a delivery again, with the same `webhook-id`. A failure of a current attempt no longer counts. Throws 404
+ * DELIVERY_NOT_FOUND.
+ */
 export async function redeliver(platform: Platform, caller: Changer, id: string): Promise<Delivery> {
   const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
     const visibility = await caller.reauthorize(db);

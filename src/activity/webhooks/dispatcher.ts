@@ -8,22 +8,22 @@ import { conditionsOf, type RowQuery } from '../audit/index.ts';
 import { eventId, toJson } from '../stream/index.ts';
 import { attempt } from './attempt.ts';
 
-/** How far the ledger was followed. */
+/** Name of the position in the ledger. */
 export const PROJECTION = 'webhooks';
 const SLICE = 500;
-/** How soon after an event its deliveries begin, and how often what is due is looked for. */
+/** Delay between an event and its deliveries. */
 const SOON_MS = 50;
-/** How soon after a delivery the next begins when there was no room for all. */
+/** Delay after a delivery if others are waiting for room. */
 const SOONER_MS = 5;
 const PUMP_MS = 500;
-/** Types about webhooks, sent only to those that name them; its own creation is sent to none. */
+/** Types about webhooks, sent only to endpoints that name them, and never to a webhook about its own creation. */
 const OWN = 'webhook.';
 const CREATED: EventType = 'webhook.created';
 const isAbout = ({ data }: { data: string | null }, webhookId: string): boolean =>
   (JSON.parse(data ?? '{}') as { webhookId?: unknown }).webhookId === webhookId;
-/** A process that took a delivery is taken for dead when so long after the time of an attempt nothing is written of it. */
+/** If no result is stored this long after the timeout of an attempt, its process is considered dead. */
 const GRACE_MS = 5 * SECOND_MS;
-/** How long a stop waits for slow receivers: less than the service has for stopping. */
+/** How long a stop waits for slow receivers. Less than the time that the service has to stop. */
 const STOP_MS = 5 * SECOND_MS;
 const MAX_AT_ONCE = 128;
 const MAX_PER_OWNER = 20;
@@ -32,23 +32,24 @@ const MAX_PER_ENDPOINT = 5;
 type UnderWay = Pick<WebhookRow, 'user_id'> & Pick<WebhookDeliveryRow, 'webhook_id'>;
 type Candidate = UnderWay & Pick<WebhookDeliveryRow, 'id'> & Pick<WebhookRow, 'failures'>;
 
-/** Another process has followed further. */
+/** Another process is ahead. */
 class Superseded extends Error {}
 
 /**
- * The queue of webhooks. It follows the ledger, each event once whichever process is first, and writes a delivery for every
- * endpoint that may see it; what is due is taken by a lease, so that several processes deliver each once.
+ * The queue of webhooks. Follows the ledger, where each event is handled once by the first process, and creates a
+ * delivery for every endpoint that may see it. Due deliveries are leased, so that several processes deliver each one
+ * once.
  */
 export class Dispatcher {
   readonly #platform: Platform;
-  /** Deliveries under way here. */
+  /** Deliveries in progress in this process. */
   readonly #underWay = new Map<Promise<void>, UnderWay>();
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
-  /** More was due than there was room for. */
+  /** More deliveries were due than there was room for. */
   #crowded = false;
   #turn: Promise<void> = Promise.resolve();
-  /** Nothing is enabled and nothing waits: looked at again by upkeep. */
+  /** No endpoint is enabled and no delivery waits. Upkeep checks again. */
   #idle = false;
   #stopped = false;
 
@@ -62,7 +63,7 @@ export class Dispatcher {
     }, PUMP_MS).unref();
   }
 
-  /** There may be something to do. */
+  /** Called when there may be something to do. */
   wake(): void {
     this.#idle = false;
     this.#runSoon();
@@ -79,7 +80,7 @@ export class Dispatcher {
     }, ms).unref();
   }
 
-  /** Follows the ledger to its end and begins what is due. Gives how many. */
+  /** Catches up with the ledger and begins due deliveries. Returns their number. */
   run(): Promise<number> {
     const turn = this.#turn.then(async () => {
       const any = await this.#follow();
@@ -94,7 +95,7 @@ export class Dispatcher {
     return turn;
   }
 
-  /** As {@link run}, again and again until nothing is under way and nothing due. */
+  /** Repeats {@link run} until nothing is in progress or due. */
   async settle(): Promise<void> {
     let begun: number;
     do {
@@ -103,7 +104,7 @@ export class Dispatcher {
     } while (!this.#stopped && (begun > 0 || this.#crowded));
   }
 
-  /** Waits a while for the deliveries that are under way; one that takes longer is made again when its lease is over. */
+  /** Waits a limited time for deliveries in progress. Longer ones are repeated when their lease expires. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
@@ -127,11 +128,11 @@ export class Dispatcher {
     return row !== undefined;
   }
 
-  /** False: no endpoint is enabled. */
+  /** Returns false if no endpoint is enabled. */
   async #follow(): Promise<boolean> {
     const { read } = this.#platform.database;
     for (;;) {
-      // The end first: an endpoint that is made after this reading gets what happens from there on with the next one.
+      // Reads the end first. An endpoint created afterwards gets later events in the next run.
       const { seq: end } = await read.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
       const endpoints = await read
         .selectFrom('webhooks')
@@ -201,7 +202,7 @@ export class Dispatcher {
     }
   }
 
-  /** Takes what is due and has room, and begins it. Gives how many. */
+  /** Begins due deliveries for which there is room. Returns their number. */
   async #begin(): Promise<number> {
     if (this.#stopped || this.#underWay.size >= MAX_AT_ONCE) return 0;
     const now = this.#platform.clock.now();
@@ -229,7 +230,7 @@ export class Dispatcher {
     return taken.length;
   }
 
-  /** The first few of every endpoint: however much waits for one, it stands before nobody else's. */
+  /** Returns the first few of every endpoint, so that the backlog of one does not delay others. */
   #due(now: number): Promise<Candidate[]> {
     return this.#platform.database.read
       .selectFrom('webhooks as w')
@@ -272,7 +273,10 @@ export class Dispatcher {
   }
 }
 
-/** Room for deliveries at once: in all, of an owner, and of an endpoint, which is tried one at a time when as many as go at once have failed. */
+/**
+ * Limits concurrent deliveries in total, per owner and per endpoint. An endpoint with as many failures gets one at a
+ * time.
+ */
 class Room {
   #left = MAX_AT_ONCE;
   readonly #used = new Map<string, number>();
@@ -281,7 +285,7 @@ class Room {
     for (const each of underWay) this.#add(each);
   }
 
-  /** False: there is none for it. */
+  /** Returns false if there is no room. */
   take(candidate: Candidate): boolean {
     const full =
       this.#left <= 0 ||

@@ -11,11 +11,11 @@ export { type WebhooksApi, webhooksApi } from './api.ts';
 
 const DELIVERED_DAYS = 7;
 const DROPPED_DAYS = 30;
-/** What has waited so long behind others for a receiver that fails is dropped: more comes than it is tried with. */
+/** A message that waits this long for a failing receiver is dropped. */
 const OVERDUE_MS = 60 * MINUTE_MS;
 const SLICE = 5000;
 
-/** Other processes may have made webhooks; what was delivered long ago is forgotten, and so are webhooks whose owner is gone. */
+/** Notices webhooks created by other processes. Deletes old deliveries, and webhooks whose owner was deleted. */
 async function upkeep(platform: Platform): Promise<void> {
   dispatcherOf(platform).wake();
   const now = platform.clock.now();
@@ -37,7 +37,7 @@ async function upkeep(platform: Platform): Promise<void> {
           .limit(SLICE),
       )
       .execute();
-    // By the time of the last attempt that was planned: what was delivered again yesterday is not old.
+    // By the time of the last attempt, so that a recent redelivery is not old.
     for (const [status, days] of [
       ['delivered', DELIVERED_DAYS],
       ['dropped', DROPPED_DAYS],
@@ -70,7 +70,7 @@ export const webhooks = defineModule({
   routes: webhookRoutes,
   errors: WebhookErrors,
   reactions: {
-    // Whoever set the account up before its address was verified may read what is delivered.
+    // Whoever created the account before its address was verified could otherwise read what is delivered.
     'user.updated': async (change, events) => {
       for (const { userId, data } of events)
         if (userId !== undefined && data['reason'] === 'address-proved') await deleteWebhooksOf(change, userId);

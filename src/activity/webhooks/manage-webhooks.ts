@@ -21,7 +21,10 @@ const MAX_WEBHOOKS = 50;
 
 type By = Pick<Caller, 'reauthorize' | 'principal' | 'actor' | 'assertUnchanged'>;
 
-/** Events from now on are delivered to it. The secret is shown here and never again. 422 OWNER_NOT_FOUND, WEBHOOK_LIMIT_EXCEEDED. */
+/**
+ * Creates a webhook for events from now on. The secret is shown only here. Throws 422 OWNER_NOT_FOUND,
+ * WEBHOOK_LIMIT_EXCEEDED.
+ */
 export async function createWebhook(
   platform: Platform,
   caller: By,
@@ -73,14 +76,14 @@ export async function createWebhook(
   return { ...toWebhook(row), secret };
 }
 
-/** What is delivered is what GET /events shows: throws 403 FORBIDDEN for an agent that may not read that. */
+/** Deliveries show what GET /events shows. Throws 403 FORBIDDEN for an agent that may not read events. */
 async function assertMayReadEvents(platform: Platform, db: Db, { principal }: By): Promise<void> {
   if (principal.kind !== 'agent') return;
   if (!(await platform.mayUseOwnResource(db, principal.agentId, 'legate:events', 'read')))
     throw CommonErrors.FORBIDDEN({ message: 'Webhooks deliver events: the agent needs legate:events read as well.' });
 }
 
-/** While no webhook was enabled nothing was followed: what happened meanwhile is nobody's. */
+/** Moves the position to the end of the ledger, because nothing was followed while no webhook was enabled. */
 async function beginHere(db: Db): Promise<void> {
   if (await db.selectFrom('webhooks').select('id').where('enabled', '=', 1).limit(1).executeTakeFirst()) return;
   const { seq } = await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
@@ -91,10 +94,10 @@ async function beginHere(db: Db): Promise<void> {
     .execute();
 }
 
-/** An agent acts within what its owner owns (contract 4), also where the owner is an admin and gets everything. */
+/** An agent is limited to what its owner owns (contract 4), even if the owner is an admin. */
 const byAgent = ({ principal }: By): number => Number(principal.kind === 'agent');
 
-/** 404 WEBHOOK_NOT_FOUND. */
+/** Throws 404 WEBHOOK_NOT_FOUND. */
 export async function updateWebhook(
   platform: Platform,
   caller: By,
@@ -136,7 +139,7 @@ export async function updateWebhook(
   return toWebhook(row);
 }
 
-/** What waits for it is dropped with it. 404 WEBHOOK_NOT_FOUND. */
+/** Deletes a webhook and its pending deliveries. Throws 404 WEBHOOK_NOT_FOUND. */
 export async function deleteWebhook(platform: Platform, caller: Changer, id: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     const { db } = change;
@@ -148,13 +151,16 @@ export async function deleteWebhook(platform: Platform, caller: Changer, id: str
   });
 }
 
-/** A new secret; for 24 hours messages are signed with the one before as well. 409 WEBHOOK_ROTATING within them. */
+/**
+ * Creates a new secret. For 24 hours, messages are also signed with the previous one; until then another rotation
+ * throws 409 WEBHOOK_ROTATING.
+ */
 export async function rotateWebhook(platform: Platform, caller: By, id: string): Promise<WebhookWithSecret> {
   const secret = newWebhookSecret();
   const row = await platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const before = await findWebhook(db, await caller.reauthorize(db), id);
-    // The secret signs what the receiver believes: that of an address which a person has set is not for an agent.
+    // Receivers trust the secret, so an agent must not learn that of a URL set by a person.
     if (caller.principal.kind === 'agent' && before.by_agent === 0) throw CommonErrors.FORBIDDEN();
     caller.assertUnchanged?.(toWebhook(before));
     if (before.previous_until !== null && now < before.previous_until) throw WebhookErrors.WEBHOOK_ROTATING();

@@ -1,12 +1,12 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** What secrets are encrypted for (lib/seal.ts). */
+/** Purpose of the encryption of secrets (`kernel/encryption.ts`). */
 export const SECRET_PURPOSE = 'webhook secret';
 
-/** 32 random bytes in the form of Standard Webhooks. */
+/** Returns 32 random bytes in the format of Standard Webhooks. */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
-/** `webhook-signature`: one for each secret, space-separated (Standard Webhooks 1.0.0, signature scheme v1). */
+/** Returns `webhook-signature`: one signature per secret, separated by spaces (Standard Webhooks 1.0.0, scheme v1). */
 export const sign = (secrets: readonly string[], id: string, timestamp: number, body: string): string =>
   secrets
     .map(

@@ -8,7 +8,7 @@ import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts'
 import { WebhookErrors } from './errors.ts';
 import type { Delivery, Webhook } from './schema.ts';
 
-/** A webhook is about no agent: an agent that may see any sees its owner's. */
+/** Webhooks do not belong to an agent. An agent that may see any sees its owner's. */
 const visible = (db: Db, visibility: ListVisibility) =>
   db
     .selectFrom('webhooks')
@@ -47,7 +47,7 @@ export function findDeliveries(
   return query.orderBy('id', 'desc').limit(page.limit).execute();
 }
 
-/** What deliveries change, and the end of a secret that was replaced. */
+/** Columns that deliveries change, and those of a replaced secret. */
 const VOLATILE = ['failures', 'paused_until', 'previous_secret', 'previous_until'];
 
 export const toWebhook = (row: WebhookRow): Webhook =>

@@ -2,7 +2,9 @@ import { isIP } from 'node:net';
 import { validationFailed } from '../../kernel/errors.ts';
 import { whyNotPublic } from '../../operations/outbound/index.ts';
 
-/** Throws 400 for an address that no delivery would ever be made to. What a name resolves to is looked at with every delivery. */
+/**
+ * Throws 400 for a URL to which nothing would ever be delivered. What a name resolves to is checked at each delivery.
+ */
 export function assertDeliverable(url: string, allowPrivateNetworks: boolean): void {
   const refuse = (message: string): never => {
     throw validationFailed([{ path: 'url', message }]);
