@@ -3,6 +3,14 @@ import { countersOf } from './counters.ts';
 import { ledgerCountsOf } from './ledger-counts.ts';
 import { dashboardRoutes } from './routes.ts';
 
+/**
+ * Statistics about decisions and agents (specification 4.8, contract 17.12).
+ *
+ * Guarantees: numbers are exact at any time on every instance, except partial hours of very large ledgers; requests
+ * never scan the whole ledger, and decisions do not wait for the counters.
+ *
+ * Counters are kept in memory and stored later (decision 13); the ledger remains the source.
+ */
 export { countersOf } from './counters.ts';
 export { ledgerCountsOf } from './ledger-counts.ts';
 

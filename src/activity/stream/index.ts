@@ -4,6 +4,16 @@ import { forgetOldEvents } from './retention.ts';
 import { eventRoutes } from './routes.ts';
 import { slotsOf } from './stream.ts';
 
+/**
+ * The event stream (Server-Sent Events), its tickets, and the list of past events (specification 4.7 and 6.2, contract
+ * 13).
+ *
+ * Guarantees: a stream has no gap and no duplicate, also after a reconnect; it ends with its credential; callers see
+ * only events that concern them; slow readers cost limited memory and do not delay others.
+ *
+ * `hub.ts` reads the ledger for all streams, `connection.ts` is one stream (decision 16). Webhooks are in
+ * `../webhooks`.
+ */
 export { type EventsApi, eventsApi } from './api.ts';
 export { eventId, toJson } from './record.ts';
 export type { StreamEvent } from './schema.ts';

@@ -3,6 +3,14 @@ import { sessionToken } from './credential.ts';
 import { SessionErrors } from './errors.ts';
 import { sessionRoutes } from './routes.ts';
 
+/**
+ * Sessions of people: creation, authentication, lists and ends (decision 21).
+ *
+ * Guarantees: only hashes of tokens are stored; an ended session is refused at the next request on every instance; the
+ * limit of sessions is exact under concurrency.
+ *
+ * Sign-in is in `../sign-in`; the session cookie is in `src/access/session-cookie.ts`.
+ */
 export { actAsPerson } from './act-as-person.ts';
 export { type SessionsApi, sessionsApi } from './api.ts';
 export { endCookie, startCookie } from './cookie.ts';

@@ -6,6 +6,15 @@ import { verifyEmailRoutes } from '../sign-in/verify-email-routes.ts';
 import { UserErrors } from './errors.ts';
 import { userRoutes } from './routes.ts';
 
+/**
+ * Accounts of people, and the first administrator.
+ *
+ * Guarantees: e-mail addresses are unique in their comparison form; a change of role applies to the next request on
+ * every instance; the last administrator cannot be removed.
+ *
+ * Sign-in is in `../sign-in`, sessions in `../sessions`, passwords in `../passwords`. The port for other areas is
+ * `src/access/owners.ts`.
+ */
 export { type PersonCalling, withPasswordCheck } from '../passwords/password-check.ts';
 export { confirmPage, donePage } from '../passwords/password-pages.ts';
 export { passwordErrors } from '../passwords/password-policy.ts';

@@ -2,6 +2,12 @@ import { defineModule } from '../../../platform.ts';
 import { SecondFactorErrors } from './errors.ts';
 import { secondFactorRoutes } from './routes.ts';
 
+/**
+ * Second factors: authenticator apps (TOTP), backup codes and trusted devices (decision 17).
+ *
+ * Guarantees: each code works once; secrets are encrypted and backup codes stored as HMAC; wrong codes are limited per
+ * person.
+ */
 export { completeSignIn } from './complete-sign-in.ts';
 export { confirmTotp } from './confirm-totp.ts';
 export { disableTotp } from './disable-totp.ts';
