@@ -17,6 +17,7 @@ export type {
 } from './authorization/permissions/index.ts';
 export type { ConfigInput } from './config.ts';
 export { honoLegate, type Mountable } from './http/mount.ts';
+export { expressLegate, fastifyLegate, type NodeMountable } from './http/mount-node.ts';
 export type { Preview } from './http/preview/schema.ts';
 export {
   createRateLimiter,

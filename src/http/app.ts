@@ -21,6 +21,10 @@ export interface MountedRoute {
   readonly path: string;
 }
 
+const ADDRESS_UNKNOWN =
+  'fetch was called without a client address, so rate limits count all such clients as one and ipAllowlist refuses ' +
+  'them. Pass { remoteAddress } as the second argument, or set http.clientAddressHeader to a header that a proxy sets.';
+
 /** Every route of every module at its place. */
 export function mountRoutes(modules: readonly Module[], config: Platform['config']): MountedRoute[] {
   const prefixes = { rest: config.http.restPath, base: config.http.basePath, root: '' };
@@ -100,7 +104,14 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
     return forOrigins(reader ? readableBy(reader, response) : response);
   });
 
-  return async (request, connection) => app.fetch(request, { connection });
+  let warned = platform.config.http.clientAddressHeader !== undefined;
+  return async (request, connection) => {
+    if (!warned && connection?.remoteAddress === undefined) {
+      warned = true;
+      platform.log.warn({}, ADDRESS_UNKNOWN);
+    }
+    return app.fetch(request, { connection });
+  };
 }
 
 function refuseMethod(allow: string): never {

@@ -29,6 +29,16 @@ export const httpConfig = {
     item: z.string().refine((item) => parseAddressRange(item) !== undefined, 'must be an address or a CIDR range'),
     description: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted.',
   }),
+  clientAddressHeader: option.optionalString({
+    schema: z
+      .string()
+      .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header, such as x-real-ip')
+      .transform((name) => name.toLowerCase()),
+    description:
+      'Header from which an embedded service takes the client address if `fetch` is called without the address of ' +
+      'the connection, as in Next.js. Of a list the last entry counts. Set it only if every request passes a proxy ' +
+      'that sets this header itself.',
+  }),
   trustedOrigins: option.list({
     default: [],
     item: origin,

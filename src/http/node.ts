@@ -30,7 +30,10 @@ export interface Listening {
 export function nodeListener(legate: Served): (req: IncomingMessage, res: ServerResponse) => void {
   const answer = async (request: Request, env: unknown): Promise<Response> => {
     const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
-    const response = await legate.fetch(request, { remoteAddress: incoming.socket.remoteAddress });
+    const response = await legate.fetch(request, {
+      // The socket of a client that has gone has no address.
+      remoteAddress: incoming.socket.remoteAddress ?? '',
+    });
     const writeTo = directOf(response.body);
     if (!writeTo || !(outgoing instanceof ServerResponse)) return response;
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));

@@ -217,7 +217,9 @@ export class Pipeline {
   }
 
   #addressOf(source: Source<unknown>): string | null {
-    return clientAddress(source.remoteAddress, source.header('x-forwarded-for'), this.#trusted);
+    const { clientAddressHeader } = this.#platform.config.http;
+    const peer = source.remoteAddress ?? (clientAddressHeader && lastOf(source.header(clientAddressHeader)));
+    return clientAddress(peer || null, source.header('x-forwarded-for'), this.#trusted);
   }
 
   /** Header fields for the answer. Throws 429. */
@@ -290,3 +292,6 @@ function textOf(route: Route<Platform>, schema: NonNullable<Route<Platform>['res
   if (route.serialize) return route.serialize(body);
   return JSON.stringify('mediaTypes' in schema ? body : schema.parse(body));
 }
+
+/** The last entry of a header that may be a list: the one that the nearest proxy added. */
+const lastOf = (value: string | null): string | undefined => value?.slice(value.lastIndexOf(',') + 1).trim();

@@ -110,21 +110,24 @@ async function runBlock(name: string): Promise<string> {
   return `http://localhost:${port}`;
 }
 
-it("the README's application, by copy and paste: Legate answers at its paths, the application at its own", async () => {
-  const log = vi.spyOn(console, 'log').mockImplementation(() => {});
-  const base = await runBlock('embed');
-  expect(log.mock.calls).toContainEqual(['release bot may read: true']);
-  log.mockRestore();
-  const status = async (path: string): Promise<number> => (await fetch(base + path, { redirect: 'manual' })).status;
-  expect(await (await fetch(base)).text()).toBe('the application itself');
-  expect([
-    await status('/legate/agents'),
-    await status('/api/legate/oauth/authorize'),
-    await status('/.well-known/oauth-authorization-server'),
-    await status('/mcp'),
-    await status('/elsewhere'),
-  ]).toEqual([401, 400, 200, 404, 404]);
-});
+it.each(['embed', 'embed-express', 'embed-fastify'])(
+  "the README's application '%s', by copy and paste: Legate answers at its paths, the application at its own",
+  async (name) => {
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+    const base = await runBlock(name);
+    if (name === 'embed') expect(log.mock.calls).toContainEqual(['release bot may read: true']);
+    log.mockRestore();
+    const status = async (path: string): Promise<number> => (await fetch(base + path, { redirect: 'manual' })).status;
+    expect(await (await fetch(base)).text()).toBe('the application itself');
+    expect([
+      await status('/legate/agents'),
+      await status('/api/legate/oauth/authorize'),
+      await status('/.well-known/oauth-authorization-server'),
+      await status('/mcp'),
+      await status('/elsewhere'),
+    ]).toEqual([401, 400, 200, 404, 404]);
+  },
+);
 
 it("the README's guarded server, by copy and paste: from 401 to a call", async () => {
   const base = await runBlock('guard');

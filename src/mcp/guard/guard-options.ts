@@ -21,6 +21,8 @@ export interface GuardingLegate {
     /** Keys shared by all instances, so that a call may be repeated at any of them. Default: keys of this process. */
     readonly secrets?: () => { readonly cookie: readonly { readonly id: string; readonly key: string }[] };
   };
+  /** Whether Legate has an endpoint at a path. The guard leaves these to it. */
+  readonly handles?: (pathname: string) => boolean;
   readonly approvals?: { get(id: string): Promise<{ readonly status: string }> };
   readonly mcp: { validateToken(token: string, options: { readonly audience: string }): Promise<TokenValidation> };
   authorize(question: {
@@ -69,8 +71,8 @@ interface Common {
    */
   readonly cors?: boolean;
   /**
-   * The path at which requests arrive, if a proxy changes it. The guard covers this path and everything below it; `/`
-   * is everything. Default: the path of `server.endpoint`.
+   * The path at which requests arrive, if a proxy changes it. The guard covers this path and everything below it, except
+   * Legate's own endpoints (`/mcp/register`); `/` is everything. Default: the path of `server.endpoint`.
    */
   readonly path?: string;
   /** Largest body in bytes. Default: 4 MiB. */

@@ -156,10 +156,22 @@ export class Guard {
     };
   }
 
-  /** Whether a path is that of the resource or below it, in any form that a router may read. If in doubt, it is. */
+  /**
+   * Whether a path is the resource's or below it in any reading that a router may have: rather one too many than one
+   * too few. Endpoints of a Legate in the same process are its own, also below the resource.
+   */
   covers(target: string): boolean {
     const prefix = this.#prefix;
-    return prefix === '' || readings(target).some((path) => path === prefix || path.startsWith(`${prefix}/`));
+    if (prefix === '') return true;
+    const found = readings(target);
+    return found.some((path) => path === prefix || path.startsWith(`${prefix}/`)) && !this.#isOfLegate(target, found);
+  }
+
+  /** Whether Legate answers a path, such as `/mcp/register`, which has to have one reading only. */
+  #isOfLegate(target: string, found: readonly string[]): boolean {
+    const handles = 'legate' in this.#options ? this.#options.legate.handles : undefined;
+    const path = target.replace(/[?#].*/s, '');
+    return handles !== undefined && path !== this.#prefix && found.every((one) => one === path) && handles(path);
   }
 
   async judge(request: GuardedRequest): Promise<Verdict> {
