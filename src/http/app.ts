@@ -6,7 +6,7 @@ import type { Endpoint, Pipeline } from './pipeline.ts';
 import type { Route } from './route.ts';
 import { WebSource } from './sources/web.ts';
 
-/** What the server in front knows and a Request does not carry. */
+/** Facts about a request that the server knows and a Request does not contain. */
 export interface Connection {
   /** Address of the peer. */
   readonly remoteAddress?: string | undefined;
@@ -25,7 +25,7 @@ const ADDRESS_UNKNOWN =
   'fetch was called without a client address, so rate limits count all such clients as one and ipAllowlist refuses ' +
   'them. Pass { remoteAddress } as the second argument, or set http.clientAddressHeader to a header that a proxy sets.';
 
-/** Every route of every module at its place. */
+/** Returns every route of every module with its paths. */
 export function mountRoutes(modules: readonly Module[], config: Platform['config']): MountedRoute[] {
   const prefixes = { rest: config.http.restPath, base: config.http.basePath, root: '' };
   return modules.flatMap((module) =>
@@ -37,14 +37,14 @@ export function mountRoutes(modules: readonly Module[], config: Platform['config
   );
 }
 
-/** The whole HTTP surface as one function: finds the route of a web request, and adds what pages of other origins need. */
+/** Creates the whole HTTP surface as one function. Finds the route of a web request and adds CORS headers. */
 export function createApp(platform: Platform, mounted: readonly MountedRoute[], pipeline: Pipeline): Fetch {
   const app = new Hono<{ Bindings: { connection: Connection | undefined } }>();
 
   const byPath = new Map<string, Map<string, Endpoint>>();
   for (const { route, path } of mounted) {
     const methods = byPath.get(path) ?? new Map<string, Endpoint>();
-    // One route may have several paths, which fall together when mounts do.
+    // A route may have several paths, which are equal if mounts are.
     if (methods.get(route.method)?.route.handle === route.handle) continue;
     if (methods.has(route.method)) throw new Error(`${route.method} ${path} is declared twice.`);
     byPath.set(path, methods.set(route.method, pipeline.endpoint(path, route)));
@@ -56,13 +56,13 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
     return origin !== null && trustedOrigins.includes(origin) ? { trusted: origin } : undefined;
   };
 
-  /** Where answers differ by origin, caches must keep them apart. */
+  /** Marks answers that differ by origin for caches. */
   const forOrigins = (response: Response): Response => {
     if (trustedOrigins.length > 0) response.headers.append('vary', 'Origin');
     return response;
   };
 
-  // Literal segments before parameters, so that /audit/export is never taken for /audit/:id.
+  // Literal segments before parameters, so that /audit/export does not match /audit/:id.
   const paths = [...byPath.keys()].sort((a, b) => Number(a.includes(':')) - Number(b.includes(':')));
   for (const path of paths) {
     const methods = byPath.get(path) as Map<string, Endpoint>;
@@ -89,7 +89,7 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
       if (reader) readableBy(reader, response);
       forOrigins(response);
       if (!head) return response;
-      // A body that is written while it is read would wait for its reader for ever.
+      // A streamed body would wait for a reader forever.
       await response.body?.cancel();
       return new Response(null, response);
     });
@@ -97,7 +97,7 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
   app.notFound((c) => {
     const request = c.req.raw;
     const source = new WebSource(request, c.env.connection?.remoteAddress);
-    // People in a browser get a page with a way on, programs JSON.
+    // Browsers get a page with a link, programs JSON.
     const page = request.headers.get('accept')?.includes('text/html') === true;
     const response = pipeline.answerOutside('', 'unknown', source, notFound, { page });
     const reader = trustedPage(request);

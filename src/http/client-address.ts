@@ -14,7 +14,7 @@ export function parseTrustedProxies(list: readonly string[]): AddressRange[] {
 const MAX_REMEMBERED = 1000;
 const remembered = new Map<string, string | null>();
 
-/** The canonical form of a socket's address. Few peers ask often, so their addresses are kept. */
+/** Returns the canonical form of a socket's address. Cached, because few peers send many requests. */
 function canonical(socket: string): string | null {
   let address = remembered.get(socket);
   if (address === undefined) {
@@ -36,14 +36,14 @@ function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
     .replace(/^\[([^\]]+)\](:\d+)?$/, '$1')
     .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
     .replace(/%.*$/, '');
-  // Only what is written out in full: `1`, `0x7f.1` and `127.1` are addresses to ipaddr.js, and to nobody else the same one.
+  // Only full notations: ipaddr.js also accepts `1`, `0x7f.1` and `127.1`, which others read differently.
   const address = parseIp(bare);
   return address === undefined ? undefined : ipaddr.parse(address);
 }
 
 const MAX_HOPS = 20;
 
-/** The rightmost entries of a list, read from its end: a header of any length costs the same. */
+/** Yields the entries of a list from the right, so that the cost does not depend on the length of the header. */
 function* fromRight(list: string): Iterable<string> {
   let end = list.length;
   for (let hop = 0; hop < MAX_HOPS && end >= 0; hop++) {
@@ -54,8 +54,9 @@ function* fromRight(list: string): Iterable<string> {
 }
 
 /**
- * The client's address: the socket's, unless that is a trusted proxy; then X-Forwarded-For is walked from the right past
- * further trusted proxies. IPv4-mapped IPv6 is folded to IPv4. Garbage ends the walk at the last good address.
+ * Returns the client's address: that of the socket, unless it is a trusted proxy; then the first entry of
+ * X-Forwarded-For from the right that is not a trusted proxy. IPv4-mapped IPv6 becomes IPv4. At an invalid entry, the
+ * last valid one counts.
  */
 export function clientAddress(
   socket: string | null,
@@ -76,8 +77,8 @@ export function clientAddress(
 }
 
 /**
- * What requests are counted under: an IPv4 address, or the /64 of an IPv6 address, since one subscriber has that many of them.
- * Unknown addresses count as one.
+ * Returns the key under which requests are counted: an IPv4 address, or the /64 of an IPv6 address, because one
+ * subscriber has a whole /64. All unknown addresses share one key.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return 'unknown';

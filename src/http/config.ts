@@ -6,7 +6,7 @@ const path = z
   .string()
   .regex(/^\/([A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*)?$/, 'must be a path such as /api, without a slash at the end');
 
-/** As browsers write it: any other would never be met. */
+/** An origin in the notation of browsers. Any other would never match. */
 const origin = z
   .string()
   .refine(

@@ -1,10 +1,10 @@
 /**
  * What pages of other origins may call (Fetch standard, CORS).
  *
- * Pages of any origin: MCP clients that run in a browser read metadata, register and fetch tokens from wherever they are served.
- * Never with credentials, so a cookie of ours opens nothing to them.
+ * Pages of any origin: MCP clients in a browser read metadata, register and fetch tokens from their own origin. Never
+ * with credentials, so the session cookie has no effect.
  *
- * Pages of a trusted origin (`http.trustedOrigins`): everything but our own pages, with the session cookie.
+ * Pages of a trusted origin (`http.trustedOrigins`): everything except the service's pages, with the session cookie.
  */
 export type Reader = { readonly trusted: string } | 'anyone';
 
@@ -23,13 +23,13 @@ const allowed = (reader: Reader): Record<string, string> =>
         'access-control-expose-headers': EXPOSED_TO_TRUSTED,
       };
 
-/** The same answer, readable by these pages. */
+/** Returns the answer with CORS headers for these pages. */
 export function readableBy(reader: Reader, response: Response): Response {
   for (const [name, value] of Object.entries(allowed(reader))) response.headers.set(name, value);
   return response;
 }
 
-/** Answer to a preflight request. */
+/** Answers a preflight request. */
 export const preflight = (reader: Reader, methods: string): Response =>
   new Response(null, {
     status: 204,

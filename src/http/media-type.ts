@@ -1,4 +1,4 @@
-/** A form that a page sent; never JSON. */
+/** Whether the body is an HTML form. */
 export const isForm = (contentType: string | null): boolean =>
   contentType !== null && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType);
 

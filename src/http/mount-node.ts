@@ -10,8 +10,8 @@ export interface NodeMountable extends Served {
 const pathOf = (target: string): string => target.replace(/[?#].*/s, '');
 
 /**
- * Middleware for Express: answers at the paths of the service, and passes every other one on to the application. Mount it
- * at the root (`app.use(expressLegate(legate))`) before any body parser.
+ * Middleware for Express: answers at the paths of the service, and passes every other one on to the application. Mount
+ * it at the root (`app.use(expressLegate(legate))`) before any body parser.
  */
 export function expressLegate(
   legate: NodeMountable,
@@ -40,8 +40,8 @@ interface FastifyReplyLike {
 }
 
 /**
- * A plugin for Fastify: answers at the paths of the service, before bodies are parsed, and leaves every other one to the
- * application. `await app.register(fastifyLegate(legate))`.
+ * A plugin for Fastify: answers at the paths of the service, before bodies are parsed, and leaves every other one to
+ * the application. `await app.register(fastifyLegate(legate))`.
  */
 export function fastifyLegate(legate: NodeMountable): (fastify: unknown) => Promise<void> {
   const answer = nodeListener(legate);

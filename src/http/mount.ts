@@ -1,6 +1,6 @@
 import type { Fetch, MountedRoute } from './app.ts';
 
-/** Whether there is an endpoint at a path, whatever its method. */
+/** Returns a function that says whether any method has an endpoint at a path. */
 export function pathMatcher(mounted: readonly Pick<MountedRoute, 'path'>[]): (pathname: string) => boolean {
   const fixed = new Set<string>();
   const patterns: RegExp[] = [];
@@ -31,7 +31,7 @@ interface HonoContext {
   readonly env: unknown;
 }
 
-/** Middleware for Hono: answers at the paths of the service, and passes every other one on to the application. */
+/** Middleware for Hono. Answers at the paths of the service and passes all others to the application. */
 export const honoLegate =
   (legate: Mountable) =>
   async (c: HonoContext, next: () => Promise<void>): Promise<Response | undefined> => {

@@ -7,7 +7,7 @@ import type { Fetch } from './app.ts';
 import { directOf } from './node-body.ts';
 import { badAddress, renderError } from './render-error.ts';
 
-/** What this file serves; `createLegate` makes one. */
+/** The part of `createLegate()` that is served. */
 export interface Served {
   readonly fetch: Fetch;
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
@@ -19,13 +19,13 @@ export interface Served {
 export interface Listening {
   readonly server: Server;
   readonly port: number;
-  /** Stops accepting, lets requests finish (at most `graceMs`), then closes what is left. */
+  /** Stops accepting connections, lets requests finish (at most `graceMs`), then closes the remaining ones. */
   stop(graceMs?: number): Promise<void>;
 }
 
 /**
- * A request listener for `node:http`, for Express and other frameworks on Node's own request and response. It must see requests
- * before any body parser does; one whose body was read already is answered with 500, and the log says so.
+ * Returns a request listener for `node:http`, for Express and other frameworks that use Node's own request and
+ * response. It must run before any body parser. A request whose body was already read is answered with 500 and logged.
  */
 export function nodeListener(legate: Served): (req: IncomingMessage, res: ServerResponse) => void {
   const answer = async (request: Request, env: unknown): Promise<Response> => {
@@ -72,12 +72,12 @@ export async function listen(legate: Served, options: { port: number; host: stri
   const server = createServer(
     { keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000, maxHeaderSize: 32_768, noDelay: true },
     (req, res) => {
-      // A client that sends one request after the other learns with the next answer that this connection ends.
+      // Tells keep-alive clients with the next answer that the connection ends.
       if (stopping) res.shouldKeepAlive = false;
       handle(req, res);
     },
   );
-  // Node counts a connection on which nothing was ever asked neither as idle nor as done with.
+  // Node does not count a connection without any request as idle.
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -95,7 +95,7 @@ export async function listen(legate: Served, options: { port: number; host: stri
     port: (server.address() as AddressInfo).port,
     stop: async (graceMs = 8000) => {
       stopping = true;
-      // An open stream would keep the server waiting; its client comes back.
+      // Open streams would delay the stop. Their clients reconnect.
       legate.events.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const closeIdle = (): void => {

@@ -29,7 +29,7 @@ export function answers(route: Route<Platform>, components: Components): Json {
             ...headersOf(route, status),
             content: {
               'application/json': { schema: components.of(answer, 'output') },
-              // A form of a page is answered with a page.
+              // Forms of pages are answered with pages.
               ...(route.form && route.form !== 'only' ? { 'text/html': { schema: TEXT } } : {}),
             },
           },
@@ -84,7 +84,7 @@ const LINK = {
 
 const STATUS_TEXT: Record<string, string> = { 200: 'Done.', 201: 'Made.', 204: 'Done; no body.' };
 
-/** What the route declares, and what any route of its kind can answer. */
+/** Returns the errors that the route declares and those of every route of its kind. */
 export function errors(route: Route<Platform>): Json {
   const all: ErrorFactory[] = [...(route.errors ?? [])];
   if (route.params || route.query || route.body) all.push(CommonErrors.VALIDATION_FAILED);
@@ -103,7 +103,7 @@ export function errors(route: Route<Platform>): Json {
   for (const [status, byCode] of [...byStatus].sort(([a], [b]) => a - b)) {
     const factories = [...byCode.values()];
     const own = route.responses[status];
-    // What a page answers people with is JSON for programs.
+    // Pages answer programs with JSON.
     if (own !== undefined && !(own && 'mediaTypes' in own)) continue;
     described[status] = {
       description: factories.map((error) => `\`${nameOf(route, error)}\`: ${error.message}`).join('\n\n'),
@@ -120,7 +120,7 @@ export function errors(route: Route<Platform>): Json {
   return described;
 }
 
-/** A refusal by rate limit keeps our own form, whatever the route uses for others. */
+/** Refusals by a rate limit have the standard format, even if the route has its own error format. */
 const standardForm = (route: Route<Platform>, status: number): Route<Platform>['errorBody'] =>
   status === CommonErrors.RATE_LIMIT_EXCEEDED.status ? undefined : route.errorBody;
 

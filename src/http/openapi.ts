@@ -10,12 +10,12 @@ import type { Route } from './route.ts';
 
 export type Json = Record<string, unknown>;
 
-/** `METHOD /path` as declared -> a body to begin with. */
+/** Example bodies by declared `METHOD /path`. */
 export type Examples = Readonly<Record<string, unknown>>;
 
 /**
- * What of the routes a reader of the API looks for: without the pages for people, and of several paths that lead to the same
- * handler only the first.
+ * Returns the routes for the API description: without pages for people, and only the first of several paths with the
+ * same handler.
  */
 export function describedRoutes(mounted: readonly MountedRoute[]): MountedRoute[] {
   const seen = new Set<unknown>();
@@ -32,8 +32,8 @@ export function describedRoutes(mounted: readonly MountedRoute[]): MountedRoute[
 }
 
 /**
- * OpenAPI 3.1 of the mounted routes, made from their declarations. Addresses are relative to where the document is served.
- * Of `platform` only the configuration and the base URL matter: the name of the session cookie follows from them.
+ * Returns the OpenAPI 3.1 document of the mounted routes. URLs are relative to the document. `platform` is needed for
+ * the name of the session cookie.
  */
 export function describeApi(
   mounted: readonly MountedRoute[],
@@ -122,7 +122,7 @@ const IDEMPOTENCY_KEY_PARAMETER: Json = {
 
 const isPageFile = (mediaType: string): boolean => /^text\/(html|css|javascript)$/.test(mediaType);
 
-/** Every schema of a route, and which side of it is seen. */
+/** Returns the schemas of a route, each as input or output. */
 function schemasOf(route: Route<Platform>): [z.ZodType, Io][] {
   const asked = [route.params, route.query, route.body].filter((schema) => schema !== undefined);
   const answered = Object.values(responsesOf(route)).flatMap((answer) =>
@@ -205,7 +205,7 @@ function operationId(method: string, path: string): string {
 }
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** Who may call, in words. */
+/** Describes who may call. */
 function needs(who: Access): string | undefined {
   if (who === 'public') return undefined;
   if (who === 'user' || who === 'enrolling')
@@ -232,7 +232,10 @@ function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query', co
 
 type Io = 'input' | 'output';
 
-/** Schemas with a `meta({ id })` become components, once each. One that differs between requests and answers has `Input` behind its name in requests. */
+/**
+ * Schemas with a `meta({ id })` become components. If one differs between requests and answers, its name in requests
+ * ends with `Input`.
+ */
 export class Components {
   readonly #found: Record<Io, Map<string, Json>> = { input: new Map(), output: new Map() };
   readonly #differing = new Set<string>();
@@ -244,7 +247,7 @@ export class Components {
     const { input, output } = this.#found;
     for (const [id, definition] of input)
       if (output.has(id) && JSON.stringify(output.get(id)) !== JSON.stringify(definition)) this.#differing.add(id);
-    // What refers to one that differs, differs.
+    // A schema that refers to a different one is different too.
     for (let before = -1; before !== this.#differing.size; ) {
       before = this.#differing.size;
       for (const [id, definition] of input)
@@ -256,7 +259,7 @@ export class Components {
     }
   }
 
-  /** Every component, by its name. */
+  /** Returns all components by name. */
   all(): Record<string, Json> {
     const both = (['output', 'input'] as const).flatMap((io) =>
       [...this.#found[io]].map(([id, definition]) => [this.#name(id, io), this.#withRefs(definition, io)] as const),
@@ -264,7 +267,7 @@ export class Components {
     return Object.fromEntries(both.sort(([a], [b]) => (a < b ? -1 : 1))) as Record<string, Json>;
   }
 
-  /** One schema, with references to components in it. */
+  /** Returns a schema with references to components. */
   of(schema: z.ZodType, io: Io): Json {
     const { $schema: _, $defs: __, ...rest } = toJsonSchema(schema, io);
     return this.#withRefs(rest, io) as Json;
@@ -293,11 +296,11 @@ const toJsonSchema = (schema: z.ZodType, io: Io): Json & { $defs?: Record<string
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       const { def } = zodSchema._zod;
-      // What we answer may gain fields; only what is declared strict is closed.
+      // Answers may gain fields, so only strict schemas are closed.
       if (def.type === 'object' && (def as { catchall?: unknown }).catchall === undefined)
         delete jsonSchema.additionalProperties;
       delete jsonSchema.id;
-      // In an address a number is text that fits a pattern; clients send the number.
+      // In a URL, a number is declared as text with a pattern. Clients send the number.
       if (jsonSchema.type === 'integer') delete jsonSchema.pattern;
     },
   }) as Json;

@@ -2,17 +2,19 @@ import { CommonErrors } from '../kernel/errors.ts';
 import type { Platform } from '../platform.ts';
 
 /**
- * A change that a browser may have been made to send (its cookie is sent unasked) must come from a page of ours. Throws 403.
- * What the browser says of where it comes from is looked at in the order of its worth: Origin (RFC 6454); Sec-Fetch-Site (Fetch
- * Metadata) where that is missing or `null`, as browsers send it under `Referrer-Policy: no-referrer`; Referer where both are
- * missing. A request that says nothing of all this is refused as well: a program sends its token as Bearer.
+ * Throws 403 unless a change by cookie comes from an allowed origin, because browsers send cookies with requests of
+ * other sites too. Checks Origin (RFC 6454); if it is missing or `null`, as browsers send it under `Referrer-Policy:
+ * no-referrer`, Sec-Fetch-Site (Fetch Metadata); and if both are missing, Referer. A request without any of them is
+ * refused: programs send their token as Bearer token.
  */
 export function assertAllowedOrigin(platform: Platform, request: Request): void {
   if (!comesFrom(request, [new URL(platform.baseUrl).origin, ...platform.config.http.trustedOrigins]))
     throw CommonErrors.FORBIDDEN({ message: 'A request with a session cookie must come from an allowed origin.' });
 }
 
-/** Whether a browser sent this from a page of one of these origins, or of our own where it names none. */
+/**
+ * Whether a browser sent this from a page of one of these origins or, without a named origin, of the service itself.
+ */
 export function comesFrom(request: Request, origins: readonly string[]): boolean {
   const origin = request.headers.get('origin');
   const site = request.headers.get('sec-fetch-site');

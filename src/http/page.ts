@@ -17,7 +17,7 @@ export const PageQuery = z.strictObject({
 });
 export type PageQuery = z.output<typeof PageQuery>;
 
-/** Id behind which the page begins. Throws 400 VALIDATION_FAILED for what cannot be a cursor. */
+/** Returns the id of the last item on the previous page. Throws 400 VALIDATION_FAILED for an invalid cursor. */
 export function afterCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const id = Buffer.from(cursor, 'base64url').toString();
@@ -26,7 +26,7 @@ export function afterCursor(cursor: string | undefined): string | undefined {
   return id;
 }
 
-/** Cuts the page from rows of which one more than `limit` was asked for, and says where the next one begins. */
+/** Cuts a page from up to `limit` + 1 rows and returns the cursor of the next page, if any. */
 export function cutPage<T extends { id: string }>(
   rows: readonly T[],
   limit: number,
@@ -42,7 +42,10 @@ export function cutPage<T extends { id: string }>(
 /** The number of rows on all pages of a list, as a header. */
 export const totalCount = (total: number): Record<string, string> => ({ 'legate-total-count': String(total) });
 
-/** Headers that lead to the next page: relative (RFC 8288, section 3.1), so that they hold at whatever address the client reached us. */
+/**
+ * Returns a Link header for the next page. Relative (RFC 8288, section 3.1), so that it is valid at any address of the
+ * service.
+ */
 export function nextPage(url: URL, cursor: string | undefined): { headers?: { link: string } } {
   if (cursor === undefined) return {};
   const query = new URLSearchParams(url.searchParams);
@@ -50,7 +53,7 @@ export function nextPage(url: URL, cursor: string | undefined): { headers?: { li
   return { headers: { link: `<${url.pathname}?${query}>; rel="next"` } };
 }
 
-/** Like `nextPage`, with the page before as well. */
+/** Like `nextPage`, and for the previous page too. */
 export function pageLinks(
   url: URL,
   cursors: { readonly next?: string | undefined; readonly prev?: string | undefined },

@@ -25,14 +25,14 @@ import type { Answer, Route } from './route.ts';
 import { securityHeaders } from './security-headers.ts';
 import type { Source } from './sources/source.ts';
 
-/** An address and method as the pipeline answers it. */
+/** A method and path as the pipeline answers it. */
 export interface Endpoint {
   readonly route: Route<Platform>;
   readonly metrics: EndpointMetrics;
   readonly takesKey: boolean;
 }
 
-/** What a request that no route answers has of a call. */
+/** The part of a call that exists without a route. */
 type Passing = Pick<RequestCall, 'requestId' | 'ip' | 'seen'>;
 
 const NO_PARAMS: Readonly<Record<string, string>> = {};
@@ -40,8 +40,8 @@ const NO_PARAMS: Readonly<Record<string, string>> = {};
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
- * The way of every request from its source to its answer: client address, rate limit, credential, right, input, handler,
- * errors and counting. Written once for web requests and for node:http.
+ * Takes every request from its source to its answer: client address, rate limit, credential, right, input, handler,
+ * errors and metrics. The same code serves web requests and node:http.
  */
 export class Pipeline {
   readonly #platform: Platform;
@@ -71,8 +71,8 @@ export class Pipeline {
   }
 
   /**
-   * For what no route answers: preflight requests, unknown paths and methods.
-   * @param method as it is counted: one of ours, or `other`
+   * Answers requests without a route: preflight requests, unknown paths and methods.
+   * @param method for the metrics: a known one, or `other`
    */
   answerOutside<Sent>(
     method: string,
@@ -151,7 +151,7 @@ export class Pipeline {
     return renderFailure(this.#platform, route, source, call.requestId, thrown);
   }
 
-  /** Answers a request with an `Idempotency-Key`. Its credential is proved by now. */
+  /** Answers a request with an `Idempotency-Key`. Its credential is already authenticated. */
   async #answerOnce(
     key: string,
     endpoint: Endpoint,
@@ -168,7 +168,7 @@ export class Pipeline {
       });
       call.body = body instanceof Promise ? await body : body;
     } catch (error) {
-      // A body that is not even JSON has no form to compare.
+      // A body that is not JSON cannot be compared.
       if (json === undefined) throw error;
       invalid = { error };
     }
@@ -185,7 +185,7 @@ export class Pipeline {
     });
   }
 
-  /** Counts and logs what is answered, and sends it with what every answer has. */
+  /** Counts, logs and sends the answer, with the headers of every answer. */
   #send<Sent>(
     metrics: EndpointMetrics,
     source: Source<Sent>,
@@ -200,7 +200,7 @@ export class Pipeline {
     return source.send(this.#completed(answer, extra), requestId);
   }
 
-  /** What a page says of itself counts; whatever it leaves out is as everywhere. */
+  /** Adds the common headers that the answer does not set itself. */
   #completed(answer: Rendered | Response, extra: Record<string, string> | undefined): Rendered | Response {
     if (answer instanceof Response) {
       const missing = Object.entries(this.#headers).filter(([name]) => !answer.headers.has(name));
@@ -209,7 +209,7 @@ export class Pipeline {
     return extra ? { ...answer, headers: { ...answer.headers, ...extra } } : answer;
   }
 
-  /** The caller's own id of the request where it has the usual form, so that its log and ours can be read together. */
+  /** Returns the caller's request id if it is valid, so that both logs can be correlated, otherwise a new one. */
   #requestId(source: Source<unknown>, route?: Route<Platform>): string {
     const given = source.header('x-request-id');
     if (given !== null && (route?.echoRequestId || REQUEST_ID.test(given))) return given;
@@ -222,7 +222,7 @@ export class Pipeline {
     return clientAddress(peer || null, source.header('x-forwarded-for'), this.#trusted);
   }
 
-  /** Header fields for the answer. Throws 429. */
+  /** Counts the request and returns headers for the answer. Throws 429. */
   async #passLimit(
     name: NonNullable<Route<Platform>['rateLimit']>,
     ip: string | null,
@@ -232,7 +232,7 @@ export class Pipeline {
     return passage.headers;
   }
 
-  /** Proves the credential and finds how far it reaches on this route. Throws 401 or 403. */
+  /** Authenticates the credential and determines its visibility on this route. Throws 401 or 403. */
   async #authorize(route: Route<Platform>, call: RequestCall): Promise<void> {
     const { source } = call;
     if (route.page && changes(source)) assertOwnForm(this.#platform, source.request);
@@ -245,7 +245,7 @@ export class Pipeline {
       (await visibilityOf(this.#platform, proof.principal, route.access, call.effect));
   }
 
-  /** The answer through its declared schema: a field that is not declared never leaves. */
+  /** Renders the answer with its declared schema, so that undeclared fields are never sent. */
   #render(route: Route<Platform>, answer: Answer): Rendered | Response {
     if (answer instanceof Response) return answer;
     const schema = route.responses[answer.status];
@@ -260,7 +260,7 @@ export class Pipeline {
     };
   }
 
-  /** A remembered credential may have ended meanwhile: then that is the answer, and not what is wrong with the request. */
+  /** If a cached credential has ended meanwhile, returns that error instead of the one of the request. */
   async #overruled(route: Route<Platform>, { proven }: RequestCall, error: unknown): Promise<unknown> {
     if (!route.provedByLedger || !proven) return error;
     if (!(error instanceof LegateError) || error.status >= 500 || error.status === 401) return error;
@@ -271,7 +271,7 @@ export class Pipeline {
   }
 }
 
-/** What an agent sees without any permission for the service's own resources: itself. */
+/** Returns the visibility of an agent without permissions on the service: itself. */
 const ownVisibility = (principal: Principal): Visibility | undefined =>
   principal.kind === 'agent' ? { kind: 'agent', agentId: principal.agentId, userId: principal.ownerId } : undefined;
 
@@ -280,7 +280,7 @@ function opensByStaticToken(platform: Platform, route: Route<Platform>, source: 
   return secret !== undefined && secretsEqual(source.header('authorization')?.replace(/^bearer +/i, '') ?? '', secret);
 }
 
-/** The answer with the version of what it shows. Throws where a change did not compare the version. */
+/** Adds the ETag to the answer. Throws if a change did not compare the version. */
 function withVersion(route: Route<Platform>, call: RequestCall, answer: Answer): Answer {
   if (changes(call.source) && !call.matched)
     throw new Error(`${route.method} ${route.path} is versioned and did not call assertUnchanged.`);

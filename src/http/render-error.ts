@@ -6,7 +6,7 @@ import type { Platform } from '../platform.ts';
 import { isUnavailable } from '../storage/index.ts';
 import { securityHeaders } from './security-headers.ts';
 
-/** An answer that is written out, whatever it goes to. */
+/** A rendered answer, independent of the source. */
 export interface Rendered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,21 +25,21 @@ export const JSON_HEADERS = {
   'cache-control': 'no-store',
 } as const;
 
-/** The answer to what goes wrong before the pipeline has the request. */
+/** Renders an error from before the pipeline. */
 export function renderError(platform: Platform, thrown: unknown): RenderedError {
   const requestId = newId('request', platform.clock.now());
   const rendered = renderKnownError(platform, toKnownError(platform, thrown, requestId));
   return { ...rendered, headers: { ...rendered.headers, 'x-request-id': requestId } };
 }
 
-/** The answer to an error that {@link toKnownError} has seen (contract 3). */
+/** Renders an error returned by {@link toKnownError} (contract 3). */
 export function renderKnownError(platform: Platform, error: LegateError): RenderedError {
   const body = error.toBody();
   const authenticate = challengeOf(platform, error);
   if (error.status === 401 && error.details?.['error'] === 'invalid_token') delete body.error.details;
   return {
     status: error.status,
-    // Specification 7 gives the media type of a 429 to the letter.
+    // Specification 7 requires this exact media type for a 429.
     headers: {
       ...JSON_HEADERS,
       ...securityHeaders(platform.baseUrl),
@@ -51,11 +51,11 @@ export function renderKnownError(platform: Platform, error: LegateError): Render
   };
 }
 
-/** 400 for a request of whose target and Host no URL can be made. */
+/** 400 for a request whose target and Host are not a valid URL. */
 export const badAddress = (): LegateError =>
   validationFailed([{ path: '', message: 'the address or the Host of the request is not valid' }]);
 
-/** Any error as one that has an answer; what is not for the caller goes to the log. */
+/** Converts any error to one with an answer. Logs what the caller must not see. */
 export function toKnownError(platform: Platform, thrown: unknown, requestId?: string): LegateError {
   if (thrown instanceof LegateError) {
     const { code, status, reason, context, cause } = thrown;
@@ -73,8 +73,8 @@ export function toKnownError(platform: Platform, thrown: unknown, requestId?: st
 }
 
 /**
- * Logs why a request was refused, where the error has a reason. For handlers that answer a refusal themselves, with a page; the
- * refusals that they throw are logged on the way out.
+ * Logs why a request was refused, if the error has a reason. For handlers that answer a refusal with a page; thrown
+ * refusals are logged by the pipeline.
  */
 export function logRefusal(
   { log, clock }: Pick<Platform, 'log' | 'clock'>,
@@ -84,7 +84,7 @@ export function logRefusal(
   if (reason !== undefined) log.info({ requestId, code, status, reason, ...context }, 'refused');
 }
 
-/** Of a 401, and of a 403 for want of a scope (MCP 2026-07-28, authorization, scope challenge). */
+/** Returns the challenge of a 401, or of a 403 for a missing scope (MCP 2026-07-28, authorization, scope challenge). */
 function challengeOf(platform: Platform, error: LegateError): string | undefined {
   const { issuer, audience: resource, baseUrl } = platform;
   const place = { issuer, resource, resourceMetadata: baseUrl + PROTECTED_RESOURCE_PATH };

@@ -6,7 +6,7 @@ import { type Rendered, renderKnownError, toKnownError } from './render-error.ts
 import type { Route } from './route.ts';
 import type { Source } from './sources/source.ts';
 
-/** What is thrown while a route answers, in the form that the route has for its errors: JSON, that of a standard, or a page. */
+/** Renders an error in the format of the route: JSON, that of a standard, or a page. */
 export function renderFailure(
   platform: Platform,
   route: Pick<Route<Platform>, 'page' | 'errorBody'>,
@@ -17,7 +17,7 @@ export function renderFailure(
   const error = toKnownError(platform, thrown, requestId);
   if (!route.page) return asJson(platform, error, route.errorBody);
   const type = source.header('content-type');
-  // People who are not signed in are led to the sign-in page and from there back. Programs get the usual errors.
+  // People without a session are redirected to the sign-in page and back. Programs get the usual errors.
   if (error.status === 401 && source.header('authorization') === null && !isJson(type))
     return seeOther(signInLocation(platform, source.url));
   if (!isForm(type) && !source.header('accept')?.includes('text/html')) return asJson(platform, error, route.errorBody);
@@ -30,7 +30,7 @@ function asJson(platform: Platform, error: LegateError, errorBody: Route<Platfor
   const rendered = renderKnownError(platform, error);
   if (!errorBody) return rendered;
   const { status, headers, body } = rendered;
-  // Our own challenge is for credentials of ours; what else these routes answer 401 to brings its own.
+  // The standard challenge is for Legate credentials. Other 401 answers of these routes have their own.
   if (error.code !== CommonErrors.UNAUTHORIZED.code && error.headers?.['www-authenticate'] === undefined)
     delete headers['www-authenticate'];
   return { status, headers, body: status === 429 ? body : JSON.stringify(errorBody(error)) };

@@ -11,10 +11,13 @@ import type { Source } from './sources/source.ts';
 
 const MAX_USER_AGENT_CHARS = 512;
 
-/** What the pipeline learns of a request, step by step, and hands to the handler. Rarely used values are made on demand. */
+/**
+ * Collects what the pipeline learns about a request, and is passed to the handler. Rarely used values are computed on
+ * demand.
+ */
 export class RequestCall implements Call<unknown, unknown, unknown> {
   ip: string | null = null;
-  /** Undefined where the route needs no credential. */
+  /** undefined: the route needs no credential. */
   proven: Proof | undefined;
   #asked: Proof | undefined;
   visibility: Visibility = { kind: 'all' };
@@ -45,8 +48,8 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   }
 
   /**
-   * Proves the credential of the request. Throws 401, and 403 for a change that another site may have had a browser send.
-   * @param remembered a credential from memory is enough
+   * Authenticates the request. Throws 401, and 403 for a change by cookie that may come from another site.
+   * @param remembered a cached credential is enough
    */
   authenticate(remembered = false): Proof | Promise<Proof> {
     const proving = this.source.prove(this.#authenticator, remembered);
@@ -62,7 +65,7 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
     return this.proven?.principal ?? ANONYMOUS;
   }
 
-  /** Who called as far as it was looked at, for the log: on a public route the handler may have asked. */
+  /** The principal for the log, as far as it was authenticated. On public routes the handler may have done so. */
   get seen(): Principal {
     return (this.proven ?? this.#asked)?.principal ?? ANONYMOUS;
   }
@@ -127,7 +130,7 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
     };
   }
 
-  /** Proves credential and right again in the database of a change. */
+  /** Authenticates and authorizes again inside a change. */
   #again(proof: Proof, access: Access): (db: Db) => Promise<Visibility> {
     return async (db) => visibilityOf(this.#platform, await proof.reauthenticate(db), access, this.effect, db);
   }

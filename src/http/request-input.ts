@@ -35,10 +35,10 @@ function fieldsOf(params: URLSearchParams, shape: Readonly<Record<string, unknow
 
 const strict = new TextDecoder('utf-8', { fatal: true });
 
-/** The text without a byte order mark (RFC 8259, section 8.1). Throws 400 for what is not valid UTF-8. */
+/** Decodes UTF-8 and removes a byte order mark (RFC 8259, section 8.1). Throws 400 for invalid UTF-8. */
 export function decodeBody(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  // The quick decoder writes U+FFFD for broken UTF-8 and keeps a byte order mark: both are for the strict one.
+  // The fast decoder writes U+FFFD for invalid UTF-8 and keeps a byte order mark. Such texts go to the strict decoder.
   if (!text.includes('\ufffd') && text.charCodeAt(0) !== 0xfeff) return text;
   try {
     return strict.decode(bytes);
@@ -48,8 +48,8 @@ export function decodeBody(bytes: Uint8Array): string {
 }
 
 /**
- * The body through the schema of the route. A promise only where the body has yet to arrive.
- * @param onJson receives the body as it came, before the schema judges it
+ * Reads the body and parses it with the schema of the route. Returns a promise only if the body has not yet arrived.
+ * @param onJson receives the parsed JSON before the schema is applied
  */
 export function readBody(
   platform: Platform,

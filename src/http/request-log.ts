@@ -4,7 +4,7 @@ import type { Platform } from '../platform.ts';
 export interface AnsweredRequest {
   readonly requestId: string;
   readonly method: string;
-  /** The pattern of the path. The address itself may hold tokens and stays out of the log. */
+  /** The pattern of the path. The URL itself may contain tokens and is not logged. */
   readonly route: string;
   readonly status: number;
   readonly ms: number;
@@ -12,7 +12,10 @@ export interface AnsweredRequest {
   readonly ip: string | null;
 }
 
-/** Writes a line for each request, at info where `log.requests` is on and at debug otherwise. Undefined: nobody would read it. */
+/**
+ * Returns a function that logs each request, at info with `log.requests`, otherwise at debug. undefined: the level is
+ * off.
+ */
 export function requestLog({ config, log }: Pick<Platform, 'config' | 'log'>) {
   const level = config.log.requests ? 'info' : 'debug';
   if (log.isLevelEnabled?.(level) === false) return undefined;

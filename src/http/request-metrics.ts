@@ -1,6 +1,6 @@
 import { Histogram } from '../kernel/histogram.ts';
 
-/** Seconds. A decision takes less than the first, a sign-in with its password hash some of the middle ones. */
+/** Bounds in seconds. A decision is below the first; a sign-in with its password hash is in the middle. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Requests of one method and path pattern. */
@@ -12,7 +12,7 @@ export interface EndpointMetrics {
   readonly seconds: Histogram;
 }
 
-/** What is counted of every request. There are as many series as there are declared routes. */
+/** Metrics of requests, one series for each declared route. */
 export class RequestMetrics {
   readonly #byName = new Map<string, EndpointMetrics>();
 
@@ -26,7 +26,7 @@ export class RequestMetrics {
     return metrics;
   }
 
-  /** Those that were asked at least once. */
+  /** Returns the endpoints with at least one request. */
   used(): readonly EndpointMetrics[] {
     return [...this.#byName.values()].filter(({ statuses }) => statuses.size > 0);
   }

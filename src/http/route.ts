@@ -7,32 +7,35 @@ import type { LimitedEndpoint } from './rate-limit/rate-limit.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** What a handler is given: everything about the call, checked and parsed. */
+/** The argument of a handler: everything about the call, checked and parsed. */
 export interface Call<Params, Query, Body> {
   readonly principal: Principal;
-  /** The caller, as events name it. */
+  /** The caller as recorded in events. */
   readonly actor: Actor;
-  /** What the ledger needs to prove the principal again under its lock. */
+  /** What the ledger needs to authenticate the principal again under its lock. */
   readonly proof: { readonly epoch: number; readonly reauthenticate: (db: Db) => Promise<Principal> };
   /** How far the caller sees here; `all` on public routes has no meaning and is never used. */
   readonly visibility: Visibility;
   /**
-   * Proves credential and right again inside a change (`db` is that of the change) and gives the reach as it is there, so that
+   * Authenticates and authorizes again inside a change (`db` is that of the change) and returns the visibility, so that
    * nothing is written with a right that has ended. Throws 401 or 403.
    */
   readonly reauthorize: (db: Db) => Promise<Visibility>;
   /** On a `versioned` route that changes something: has to be called inside the change. Throws 412. */
   readonly assertUnchanged: (current: object) => void;
   /**
-   * On a public route: the person who calls, if there has to be one, proved as on a route for `user`. Throws 401 or 403.
-   * `confirm` proves the same again inside a change.
+   * On a public route: returns the calling person, authenticated as on a route for `user`. Throws 401 or 403.
+   * `reauthorize` checks the same again inside a change.
    */
   readonly requireUser: () => Promise<{
     readonly principal: UserPrincipal;
     readonly actor: Actor;
     readonly reauthorize: (db: Db) => Promise<Visibility>;
   }>;
-  /** On a public route: whoever calls, proved as on a route for `who`; by this credential instead of the request's own when one is given. Throws 401 or 403. */
+  /**
+   * On a public route: authenticates the caller as on a route for `who`, optionally with this credential instead of the
+   * request's own. Throws 401 or 403.
+   */
   readonly authenticateAs: (
     access: Access,
     credential?: string,
@@ -45,7 +48,7 @@ export interface Call<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
-  /** Address of the client (trusted proxies considered), or null when it is not known. */
+  /** Address of the client, with trusted proxies considered. null: unknown. */
   readonly ip: string | null;
   readonly userAgent: string | null;
   /** Value of performance.now() when the request arrived. */
@@ -56,7 +59,7 @@ export interface Call<Params, Query, Body> {
   readonly url: URL;
 }
 
-/** `cookies`: values of Set-Cookie, of which there may be several. */
+/** `cookies` are values of Set-Cookie. */
 export type Answer =
   | Response
   | {
@@ -82,66 +85,82 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly versioned?: boolean;
   /** A list whose answer has the number of rows on all pages, in Legate-Total-Count. */
   readonly total?: boolean;
-  /** What a request that is not a GET changes; `any` by default, which auditors may not. Routes with access `enrolling` are `ownAccount`. */
+  /**
+   * What a request that is not a GET changes; `any` by default, which auditors may not. Routes with access `enrolling`
+   * are `ownAccount`.
+   */
   readonly effect?: Effect;
-  /** How callers of a public route prove themselves to its handler; `none`: some need not. For the API description. */
+  /**
+   * How the handler of a public route authenticates callers; `none`: some need no credential. For the API description.
+   */
   readonly checksItself?: readonly ('bearer' | 'cookie' | 'client' | 'none')[];
-  /** Pages of any origin may call it, without credentials (CORS); preflight requests are answered. Counts for all methods of the path. */
+  /** Pages of any origin may call it, without credentials (CORS). Applies to all methods of the path. */
   readonly crossOrigin?: boolean;
-  /** GET alone, not HEAD: what it opens is not to be opened for its headers. */
+  /** Allows GET but not HEAD, for streams that must not be opened for their headers. */
   readonly noHead?: boolean;
-  /** A secret of this route alone that opens it as well, sent as Bearer. */
+  /** A secret that is valid for this route only, sent as Bearer token. */
   readonly staticToken?: (platform: Platform) => string | undefined;
-  /** Each request counts, before anything else is looked at, against the limit of this name for its client's address. Routes of one name share it. */
+  /** The rate limit per client address, checked before anything else. Routes with the same name share it. */
   readonly rateLimit?: LimitedEndpoint;
   /**
-   * GET or POST at a fixed address that is asked very often: answered on node:http itself, without a Request, where the
+   * A very frequent GET or POST at a fixed path. It is answered directly on node:http, without a Request, if the
    * credential is a Bearer token (or for GET the session cookie). Nothing else changes.
    */
   readonly fastPath?: boolean;
   /**
-   * The handler hands `call.proof` to the ledger, which proves the credential and an agent's right again under its lock. A
-   * credential from memory is then enough, and `call.visibility` of an agent is itself alone.
+   * The handler passes `call.proof` to the ledger, which checks the credential and an agent's right again under its
+   * lock. A cached credential is then enough, and `call.visibility` of an agent is only itself.
    */
   readonly provedByLedger?: boolean;
-  /** A quicker way than the schema for simple bodies, with the same result; undefined: the schema judges. */
+  /** A faster parser for simple bodies, with the same result as the schema. Returns undefined to use the schema. */
   readonly parseBody?: (text: string, json: unknown) => z.output<B> | undefined;
-  /** A quicker way than the schema to write the answer, with the same result. */
+  /** A faster serialiser, with the same result as the schema. */
   readonly serialize?: (body: unknown) => string;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
-  /** The body may also come as application/x-www-form-urlencoded, from a page of ours; then every field is a text. `only`: JSON is refused. */
+  /**
+   * The body may also be application/x-www-form-urlencoded, from a page of the service; all fields are then strings.
+   * `only`: JSON is refused.
+   */
   readonly form?: boolean | 'only';
   /**
-   * Body of an error, where a standard demands another form than ours; status and headers stay. A refusal by rate limit keeps the
-   * body of specification 7.
+   * Renders the body of an error if a standard requires another format. Status and headers stay. Refusals by a rate
+   * limit keep the body of specification 7.
    */
   readonly errorBody?: (error: LegateError) => object;
   /**
-   * For people in a browser (src/pages): 401 leads to the sign-in page and back, other errors are pages for whoever accepts HTML
-   * or sends a form, and a form from another site is refused.
+   * For people in a browser (src/pages): 401 redirects to the sign-in page and back, other errors are pages for clients
+   * that accept HTML or send a form, and forms from other sites are refused.
    */
   readonly page?: boolean;
-  /** Thrown instead of 415 for a body of another media type, where a standard wants it so. */
+  /** Thrown instead of 415 for another media type, if a standard requires it. */
   readonly wrongMediaType?: ErrorFactory;
-  /** X-Request-ID comes back as it came, with errors too. */
+  /** X-Request-ID is returned unchanged, with errors too. */
   readonly echoRequestId?: boolean;
-  /** The body may be left out. */
+  /** The body is optional. */
   readonly bodyOptional?: boolean;
-  /** Largest body in bytes; http.bodyLimit when not stated. */
+  /** Largest body in bytes. Default: http.bodyLimit. */
   readonly bodyLimit?: number;
-  /** Status -> schema of the answer (null: no body; `mediaTypes`: written by the handler, with `json` the schema of its JSON form). Answers are parsed by it on the way out. */
+  /**
+   * Schemas of answers by status, applied to each answer. null: no body; `mediaTypes`: written by the handler, where
+   * `json` is the schema of its JSON form.
+   */
   readonly responses: Readonly<
     Record<number, z.ZodType | null | { readonly mediaTypes: readonly string[]; readonly json?: z.ZodType }>
   >;
   readonly errors?: readonly ErrorFactory[];
-  /** `?preview=true` answers with what the change would do, and changes nothing (contract 17.8). The handler makes one change. */
+  /**
+   * `?preview=true` answers with what the change would do, and changes nothing (contract 17.8). The handler makes one
+   * change.
+   */
   readonly preview?: boolean;
-  /** Fields of an answer that hold a secret, which is never stored: a repeated request is not answered with it. */
+  /**
+   * Fields of an answer that contain a secret. They are never stored, so a repeated request does not get them again.
+   */
   readonly secrets?: readonly string[];
   readonly handle: (call: Call<z.output<P>, z.output<Q>, z.output<B>>, platform: Platform) => Promise<Answer> | Answer;
 }
 
-/** A route whose schema types are forgotten: what the router, OpenAPI and the tests loop over. */
+/** A route without its schema types, as the router, OpenAPI and the tests use it. */
 export type Route<Platform> = RouteDeclaration<Platform, z.ZodType, z.ZodType, z.ZodType>;

@@ -29,9 +29,9 @@ interface Effect {
  * with the row that prevents a second effect.
  *
  * A change hands its result to the caller before it commits, and commits once the request has its answer, which the row
- * then has as well. A request that does more before it answers is not waited for longer than one event-loop tick: its row
- * says `unfinished` until the answer is there. Decisions have a row each, written with their audit entry; from these a
- * repeated request puts its answer together again.
+ * then has as well. A request that does more before it answers is not waited for longer than one event-loop tick: its
+ * row says `unfinished` until the answer is there. Decisions have a row each, written with their audit entry; from
+ * these a repeated request puts its answer together again.
  */
 export class KeyedLedger implements LedgerPort {
   readonly #ledger: LedgerPort;
@@ -154,7 +154,8 @@ export class KeyedLedger implements LedgerPort {
   }
 
   /**
-   * Writes the row before the effect. On PostgreSQL this waits for another request with the key that is about to commit.
+   * Writes the row before the effect. On PostgreSQL this waits for another request with the key that is about to
+   * commit.
    */
   async #claim(db: Db, now: number): Promise<void> {
     if (await insertAnswer(db, keptAnswer(this.#key, 'unfinished', undefined, now))) return;

@@ -11,8 +11,8 @@ export const IDEMPOTENCY_KEY = 'idempotency-key';
 export const MAX_KEY_CHARS = 255;
 
 /**
- * Whether the header counts on a route: on every POST of this API, but not on endpoints whose protocol has an error format of
- * its own (OAuth) and not on forms of pages.
+ * Whether the header counts on a route: on every POST of this API, but not on endpoints whose protocol has an error
+ * format of its own (OAuth) and not on forms of pages.
  */
 export const takesIdempotencyKey = ({ method, errorBody, page, form, responses }: Route<Platform>): boolean =>
   method === 'POST' &&

@@ -45,8 +45,8 @@ function callerOf(principal: Principal): string {
 }
 
 /**
- * Runs `carryOut` on a platform whose changes are rolled back, and returns what its change would have done, as far as the
- * caller sees it (contract 17.8).
+ * Runs `carryOut` on a platform whose changes are rolled back, and returns what its change would have done, as far as
+ * the caller sees it (contract 17.8).
  */
 export async function preview(
   platform: Platform,

@@ -11,13 +11,13 @@ export interface EndpointLimitsOptions {
   readonly endpoints: Readonly<Record<LimitedEndpoint, { readonly limit: number; readonly window: number }>>;
   /** Absent: counters are in memory. */
   readonly redisUrl?: string | undefined;
-  /** Begins every key in Redis. */
+  /** Prefix of every key in Redis. */
   readonly prefix: string;
   readonly clock: Clock;
   readonly onStoreChange: (up: boolean, error?: unknown) => void;
 }
 
-/** What may be said to a client that passed: the draft's header fields. Or the refusal to throw. */
+/** Headers for an allowed request, or the refusal to throw. */
 export type Passage =
   | { readonly headers: Record<string, string>; readonly refusal?: undefined }
   | { readonly refusal: LegateError };
@@ -58,17 +58,17 @@ export class EndpointLimits {
       : this.#memory.take(key, limit, windowMs, this.#o.clock.now());
   }
 
-  /** undefined: no Redis is used. */
+  /** undefined: Redis is not used. */
   get store(): { readonly up: boolean; readonly fallbacks: number } | undefined {
     return this.#shared;
   }
 
-  /** Connects to Redis when it is used. Resolves in bounded time, connected or not. */
+  /** Connects to Redis if it is used. Resolves within limited time, connected or not. */
   async open(): Promise<void> {
     await this.#shared?.open();
   }
 
-  /** Whether Redis answers; undefined when it is not used. */
+  /** Whether Redis answers. undefined: it is not used. */
   async ping(): Promise<boolean | undefined> {
     return this.#shared?.ping();
   }

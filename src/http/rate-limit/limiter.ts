@@ -6,7 +6,7 @@ import { MAX_LIMIT, MAX_WINDOW_SECONDS, type Outcome, type Verdict, verdictOf } 
 import { SharedStore } from './shared-store.ts';
 import { steadyClock } from './steady-clock.ts';
 
-/** What a server in front knows of a request and the request does not carry. */
+/** Facts about a request that the server knows and the request does not contain. */
 export interface RequestOrigin {
   /** Address of the peer. */
   readonly remoteAddress?: string | undefined;
@@ -17,38 +17,38 @@ export interface RateLimiterOptions {
   limit: number;
   /** Length of the sliding window in seconds. */
   window: number;
-  /** What a request is counted under; its client address unless given. */
+  /** Returns the key under which a request is counted. Default: its client address. */
   keyFn?: ((request: Request) => string | Promise<string>) | undefined;
   /** Default `memory`: this process. `redis`: instances share their counters. */
   store?: 'memory' | 'redis' | undefined;
-  /** `redis://...`; needed when the store is `redis`. */
+  /** `redis://...`. Required if the store is `redis`. */
   redisUrl?: string | undefined;
-  /** Tells limiters apart that share a Redis; those with the same name share their counters. Default `default`. */
+  /** Limiters with the same name and Redis share their counters. Default `default`. */
   name?: string | undefined;
-  /** Proxies whose X-Forwarded-For is believed; none unless given. */
+  /** Proxies whose X-Forwarded-For is trusted. Default: none. */
   trustedProxies?: readonly string[] | undefined;
-  /** Told when Redis is lost, with what went wrong, and when it is found again. */
+  /** Called when Redis becomes unreachable, with the error, and when it is back. */
   onStoreChange?: ((up: boolean, error?: unknown) => void) | undefined;
   clock?: Clock | undefined;
 }
 
-/** A limiter of its own, for handlers of the application (specification 8.3). */
+/** A limiter for handlers of an application (specification 8.3). */
 export interface RateLimiter {
   readonly name: string;
   readonly limit: number;
   readonly window: number;
-  /** Counts a request and says whether it may pass. `origin`: the address of its peer, when known. */
+  /** Counts a request and returns whether it is allowed. `origin`: the address of its peer, if known. */
   check(request: Request, origin?: RequestOrigin): Promise<Verdict>;
   /** The same for a key of the caller's choice. */
   checkKey(key: string): Promise<Verdict>;
-  /** Gives the connection to Redis up. */
+  /** Closes the connection to Redis. */
   close(): void;
 }
 
 /**
- * Throws a TypeError that names the option that is wrong. Without `keyFn` a request counts under its client's address: that of the
- * peer as it is handed to `check` (or to the wrapped handler as its second argument, `{ remoteAddress }`), or from X-Forwarded-For
- * when the peer is a trusted proxy. Where no address is known all requests count as one.
+ * Creates a limiter. Throws a TypeError that names an invalid option. Without `keyFn` a request counts under its client
+ * address: that of the peer as passed to `check` (or to the wrapped handler as its second argument, `{ remoteAddress
+ * }`), or from X-Forwarded-For if the peer is a trusted proxy. Requests without a known address share one key.
  */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { limit, window, keyFn, store = 'memory', redisUrl, name = 'default', clock = steadyClock } = options;

@@ -5,9 +5,9 @@ import { newWindow, type Window } from './window.ts';
 const GENERATION = 32_768;
 
 /**
- * Windows by key, in memory that is bounded however many keys there are: at most twice {@link GENERATION}. A key that is asked
- * about stays. When room is needed, those go first that have not been asked about for a generation and have used least: to have
- * one request forgotten takes 32,768 others from as many addresses, and a key that is used up is not forgotten by a flood at all.
+ * Windows by key, in limited memory: at most twice {@link GENERATION} keys. Keys in use stay. To make room, keys that
+ * were not used for a generation are evicted first, those with the least usage before others. Evicting the record of
+ * one request takes 32,768 others from as many addresses, and a flood never evicts an exhausted key.
  */
 export class MemoryStore {
   readonly #generation: number;
@@ -18,7 +18,7 @@ export class MemoryStore {
     this.#generation = generation;
   }
 
-  /** Keys held. */
+  /** Number of keys. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }
@@ -35,7 +35,7 @@ export class MemoryStore {
     return window.take(limit, windowMs, now);
   }
 
-  /** The young become the old; of those that were old, the most used are young again, for at most half of the room. */
+  /** Starts a new generation. The most used keys of the old one are kept, in at most half of the room. */
   #turn(now: number): void {
     const kept = new Map<string, Window>();
     const room = this.#generation >> 1;

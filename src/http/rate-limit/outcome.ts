@@ -2,25 +2,27 @@
 export const MAX_LIMIT = 10_000_000;
 export const MAX_WINDOW_SECONDS = 86_400;
 
-/** Up to this limit each request is remembered by its time, so that the window is exact; above it two counters are weighed. */
+/**
+ * Up to this limit, the time of each request is stored and the window is exact. Above it, two counters are weighted.
+ */
 export const EXACT_UP_TO = 64;
 
-/** What a store says of one request, which it has counted when it is allowed. */
+/** The result of a store for one request. Allowed requests have been counted. */
 export interface Outcome {
   readonly allowed: boolean;
   /** Requests that would be allowed now. */
   readonly remaining: number;
-  /** Refused: ms until a request will be allowed. Allowed: ms until the oldest of those counted is forgotten. */
+  /** Refused: ms until a request will be allowed. Allowed: ms until the oldest counted request leaves the window. */
   readonly waitMs: number;
 }
 
-/** What a limiter says of one request. Times in seconds, whole and at least 1. */
+/** The result of a limiter for one request. Times are whole seconds, at least 1. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly limit: number;
   readonly window: number;
   readonly remaining: number;
-  /** Refused: how long to wait. Allowed: when the next request is forgotten. */
+  /** Refused: how long to wait. Allowed: when the next counted request leaves the window. */
   readonly retryAfter: number;
 }
 

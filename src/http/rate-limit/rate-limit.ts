@@ -1,6 +1,6 @@
 /**
- * Endpoints with a limit of their own per client address: requests, and seconds of the sliding window they count in (specification
- * 8.1; `registration`: contract 11).
+ * Endpoints with their own limit per client address: requests, and length of the sliding window in seconds
+ * (specification 8.1; `registration`: contract 11).
  */
 export const LIMITED_ENDPOINTS = {
   signIn: { limit: 10, window: 60, what: 'POST /sign-in' },

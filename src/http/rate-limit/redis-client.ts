@@ -2,16 +2,16 @@ import type { Redis } from 'ioredis';
 import type { Outcome } from './outcome.ts';
 import { counterKey, SCRIPT } from './script.ts';
 
-/** Longest that a request waits for Redis before it is counted here. */
-const PATIENCE_MS = 250;
-/** Longest that a start waits for the first connection. */
+/** How long a request waits for Redis before it is counted in this process. */
+const COMMAND_TIMEOUT_MS = 250;
+/** How long a start waits for the first connection. */
 const CONNECT_MS = 1000;
 
 interface WithScript extends Redis {
   legateTake(key: string, limit: number, windowMs: number): Promise<[number, number, number]>;
 }
 
-/** Our side of one Redis: one script, no queue, no retry of a command; the connection is made again by itself. */
+/** A client for one script, without a queue or retries of commands. Reconnects automatically. */
 export class RedisClient {
   readonly #redis: WithScript;
 
@@ -19,7 +19,7 @@ export class RedisClient {
     this.#redis = redis;
   }
 
-  /** Resolves when connected, or when that is not to be waited for any longer. Loads the driver, which nobody else needs. */
+  /** Loads the driver and connects. Resolves when connected or after a timeout. */
   static async open(url: string): Promise<RedisClient> {
     const { Redis } = await import('ioredis');
     const redis = new Redis(url, {
@@ -27,20 +27,20 @@ export class RedisClient {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
-      commandTimeout: PATIENCE_MS,
+      commandTimeout: COMMAND_TIMEOUT_MS,
       connectTimeout: CONNECT_MS,
-      disconnectTimeout: PATIENCE_MS,
+      disconnectTimeout: COMMAND_TIMEOUT_MS,
       retryStrategy: (attempt) => Math.min(attempt * 100, 1000),
       scripts: { legateTake: { lua: SCRIPT, numberOfKeys: 1 } },
     }) as WithScript;
-    // Whoever asks learns of it; without a listener it would be written to the console.
+    // Commands report errors. Without a listener, the driver would print them to the console.
     redis.on('error', () => {});
     const patience = new Promise<void>((resolve) => setTimeout(resolve, CONNECT_MS).unref());
     await Promise.race([redis.connect().catch(() => {}), patience]);
     return new RedisClient(redis);
   }
 
-  /** False: a command would fail at once. */
+  /** False: a command would fail immediately. */
   get connected(): boolean {
     return this.#redis.status === 'ready';
   }
@@ -59,7 +59,7 @@ export class RedisClient {
     );
   }
 
-  /** Gives up a connection that does not answer: what it may still say would be the answer to something else. */
+  /** Replaces a connection that does not answer. A late answer would belong to another command. */
   renew(): void {
     if (this.#redis.status !== 'reconnecting') this.#redis.disconnect(true);
   }

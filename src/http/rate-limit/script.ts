@@ -1,8 +1,8 @@
 import { EXACT_UP_TO } from './outcome.ts';
 
 /**
- * One request, counted in one atomic step by the server's own clock. The same arithmetic as window.ts.
- * KEYS[1]: the counter, see {@link counterKey}. ARGV: limit, window in ms. Answers: allowed (0 or 1), remaining, wait in ms.
+ * Counts one request atomically, by the clock of the Redis server. The same arithmetic as window.ts. KEYS[1]: the
+ * counter, see {@link counterKey}. ARGV: limit, window in ms. Answers: allowed (0 or 1), remaining, wait in ms.
  */
 export const SCRIPT = `
 local time = redis.call('TIME')
@@ -49,5 +49,5 @@ end
 return {0, 0, window - elapsed + math.ceil(window - (limit - 1) * window / current)}
 `;
 
-/** The two kinds of counter are of different types, so that a limit may be changed from one kind to the other. */
+/** The two kinds of counters have different keys, so that a changed limit can switch between them. */
 export const counterKey = (key: string, limit: number): string => `${key}:${limit <= EXACT_UP_TO ? 'log' : 'sum'}`;

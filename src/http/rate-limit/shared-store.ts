@@ -3,27 +3,28 @@ import { MemoryStore } from './memory-store.ts';
 import { EXACT_UP_TO, type Outcome } from './outcome.ts';
 import { RedisClient } from './redis-client.ts';
 
-/** How often a Redis that failed is asked whether it is back. No request waits for that. */
+/** Interval of probes while Redis is unreachable. No request waits for them. */
 const PROBE_MS = 500;
-/** A new connection gets this many probes to answer before another one is tried. */
+/** Number of probes before another connection is tried. */
 const PROBES_PER_CONNECTION = 6;
 
 export interface SharedStoreOptions {
   readonly url: string;
-  /** Begins every key, so that services share a Redis without sharing counters. */
+  /** Prefix of every key, so that services can share a Redis without sharing counters. */
   readonly prefix: string;
   readonly clock: Clock;
-  /** Told once each time Redis is lost (with what went wrong) or found again. */
+  /** Called once whenever Redis becomes unreachable (with the error) or is back. */
   readonly onChange: (up: boolean, error?: unknown) => void;
 }
 
 /**
- * Counts in Redis, so that instances share their counters. While Redis is gone it counts in this process: the limit then holds
- * for each instance, and is never open. What Redis allows is counted here as well, so that losing Redis forgets nothing of this
- * instance; and for one window after Redis is found again both have to allow, so that a Redis that came back empty forgives nothing.
+ * Counts in Redis, so that instances share their counters. While Redis is unreachable, it counts in this process, so
+ * that the limit applies to each instance. Requests that Redis allows are also counted here, so that losing Redis
+ * forgets nothing of this instance. For one window after Redis is back, both have to allow a request, in case Redis
+ * came back empty.
  */
 export class SharedStore {
-  /** Requests that were counted in this process for want of Redis. */
+  /** Requests counted in this process because Redis was unreachable. */
   fallbacks = 0;
   readonly #o: SharedStoreOptions;
   readonly #local = new MemoryStore();
@@ -38,7 +39,7 @@ export class SharedStore {
     this.#o = options;
   }
 
-  /** Connects. Resolves in bounded time, connected or not. */
+  /** Connects. Resolves within limited time, connected or not. */
   async open(): Promise<void> {
     this.#opening ??= RedisClient.open(this.#o.url);
     this.#client = await this.#opening;
@@ -98,7 +99,7 @@ export class SharedStore {
   }
 
   async #look(): Promise<void> {
-    // A Redis that answers may still refuse to count: full, or a replica.
+    // Redis may answer and still refuse to count, if it is full or a replica.
     const counts = await this.#client?.take(`${this.#o.prefix}probe`, EXACT_UP_TO, PROBE_MS).then(
       () => true,
       () => false,

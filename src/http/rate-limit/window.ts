@@ -3,23 +3,26 @@ import { EXACT_UP_TO, type Outcome } from './outcome.ts';
 /** The requests of one key. Times in ms. Only allowed requests are counted. */
 export interface Window {
   take(limit: number, windowMs: number, now: number): Outcome;
-  /** From then on it is worth nothing. */
+  /** After this time the window is empty. */
   readonly endsAt: number;
-  /** Requests counted, at most those of the current window and the one before. */
+  /** Number of counted requests, at most those of the current and the previous window. */
   readonly used: number;
-  /** Whether its last request was refused or took the last place. */
+  /** Whether the last request was refused or used up the limit. */
   readonly full: boolean;
 }
 
 export const newWindow = (limit: number): Window => (limit <= EXACT_UP_TO ? new SlidingLog() : new TwoBuckets());
 
-/** Exact: a request counts from its time on, for one window. Holds at most `limit` times, as a ring once it is full. */
+/** Exact: each request counts for one window from its time. Stores at most `limit` times, in a ring. */
 export class SlidingLog implements Window {
-  /** Made with the first time in it: most keys of a flood have no second one, and a growing array takes room for many. */
+  /**
+   * Created with the first time, because most keys of a flood have only one and a growing array would reserve more
+   * memory.
+   */
   #times: number[] | undefined;
-  /** Place of the oldest time. */
+  /** Index of the oldest time. */
   #first = 0;
-  /** How many, from there on, are held. */
+  /** Number of stored times. */
   #count = 0;
   endsAt = 0;
   full = false;
@@ -37,7 +40,7 @@ export class SlidingLog implements Window {
       return { allowed: true, remaining: limit - 1, waitMs: windowMs };
     }
     const times = this.#times;
-    // A clock that is set back must not make a window longer.
+    // A clock that is set back must not extend a window.
     const last = this.endsAt - windowMs;
     const at = this.#count > 0 && last > now ? last : now;
     while (this.#count > 0 && (times[this.#first] as number) + windowMs <= at) {
@@ -56,8 +59,8 @@ export class SlidingLog implements Window {
 }
 
 /**
- * Two counters: requests of the current window by the clock, and of the one before, weighed by how much of it the sliding window
- * still covers. Exact within a window; across an edge it takes the requests before it as evenly spread.
+ * Two counters: requests of the current clock window and of the previous one, weighted by the part of it that the
+ * sliding window still covers. Exact within a window; across a boundary, earlier requests count as evenly distributed.
  */
 export class TwoBuckets implements Window {
   #bucket = -1;
@@ -91,7 +94,7 @@ function weigh(previous: number, current: number, limit: number, windowMs: numbe
   const free = limit * windowMs - previous * (windowMs - elapsed) - current * windowMs;
   if (free >= windowMs)
     return { allowed: true, remaining: Math.floor(free / windowMs) - 1, waitMs: windowMs - elapsed };
-  // Still in this window, as the one before slides out of sight; or in the next one, as this one does.
+  // Either in this window, as the previous one leaves the sliding window, or in the next one, as this one does.
   if (current < limit)
     return {
       allowed: false,

@@ -1,15 +1,16 @@
 import { createRateLimiter, type RateLimiter, type RateLimiterOptions, type RequestOrigin } from './limiter.ts';
 import { limitHeaders, rateLimitExceeded } from './refusal.ts';
 
-/** A Web-standard handler; what a framework hands over beside the request is passed on. */
+/** A Web-standard handler. Further arguments of the framework are passed on. */
 export type WebHandler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>;
 
 type Limiter = RateLimiter | RateLimiterOptions;
 type Limited<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>;
 
 /**
- * The handler with a limit: beyond it the answer is 429 (specification 7) and the handler is not called. Every answer says in
- * `RateLimit` how much is left. Handlers share a limit when they get the same limiter. Both orders of the arguments do.
+ * Wraps a handler with a limit. Beyond the limit, the answer is 429 (specification 7) and the handler is not called.
+ * Every answer has a `RateLimit` header. Handlers with the same limiter share its limit. The arguments may be in either
+ * order.
  */
 export function withRateLimit<Rest extends unknown[]>(handler: WebHandler<Rest>, limiter: Limiter): Limited<Rest>;
 export function withRateLimit<Rest extends unknown[]>(limiter: Limiter, handler: WebHandler<Rest>): Limited<Rest>;
@@ -38,7 +39,10 @@ export function withRateLimit<Rest extends unknown[]>(
 const originOf = (given: unknown): RequestOrigin | undefined =>
   typeof given === 'object' && given !== null && 'remoteAddress' in given ? (given as RequestOrigin) : undefined;
 
-/** Headers of a response that came from elsewhere (fetch, Response.redirect) cannot be set: then it is made anew around the same body. */
+/**
+ * Adds headers to a response. If its headers are immutable (fetch, Response.redirect), returns a new one with the same
+ * body.
+ */
 export function withHeaders(response: Response, headers: Record<string, string>): Response {
   let target = response;
   try {

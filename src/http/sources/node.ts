@@ -8,7 +8,7 @@ import type { Source } from './source.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** A request of node:http whose body has been read, answered without the Request and Response objects, which cost more than most answers. */
+/** A request of node:http, answered without Request and Response objects, which cost more than most answers. */
 class NodeSource implements Source<void> {
   readonly startedAt: number;
   readonly method: string;
@@ -68,7 +68,7 @@ class NodeSource implements Source<void> {
     else this.#write(answer, requestId);
   }
 
-  /** Head and body in one write: the length is stated, so there are no chunks, and the socket is given one piece, not two. */
+  /** Sends head and body in one write. The length is known, so there is no chunked encoding. */
   #write({ status, headers, cookies, body }: Rendered, requestId: string): void {
     const res = this.#res;
     const head = [...pairsOf(headers), 'x-request-id', requestId];
@@ -95,7 +95,7 @@ class NodeSource implements Source<void> {
 
 const pairs = new WeakMap<Readonly<Record<string, string>>, readonly string[]>();
 
-/** Names and values in turn. Most answers share one object of headers. */
+/** Returns names and values in turn. Cached, because most answers share one object of headers. */
 function pairsOf(headers: Readonly<Record<string, string>>): readonly string[] {
   let flat = pairs.get(headers);
   if (!flat) {
@@ -106,8 +106,8 @@ function pairsOf(headers: Readonly<Record<string, string>>): readonly string[] {
 }
 
 /**
- * Answers the routes that are declared with `fastPath` straight on node:http. The returned function is false for every
- * request that does not fit: then the web source takes it, with the same result.
+ * Answers routes declared with `fastPath` directly on node:http. The returned function returns false for other
+ * requests, which the web source then answers with the same result.
  */
 export function nodeSource(
   platform: Platform,
@@ -149,7 +149,7 @@ export function nodeSource(
     const { authorization, 'content-length': length } = req.headers;
     if (
       !found ||
-      // A cookie is for the web source, which looks at where the request comes from.
+      // Cookies are left to the web source, which checks the origin of the request.
       authorization === undefined ||
       !(Number(length) >= 0) ||
       Number(length) > found.limit ||
@@ -177,8 +177,8 @@ export function nodeSource(
 }
 
 /**
- * A valid Host, no Origin (pages of other origins may need CORS headers), and no header twice that decides something: Node
- * would keep the first, the web source refuses both.
+ * Whether the request has a valid Host, no Origin (which may need CORS headers), and no important header twice: Node
+ * would keep the first, but the web source refuses both.
  */
 function isPlain({ headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.origin !== undefined || !/^[\w.:[\]-]+$/.test(headers.host ?? '')) return false;

@@ -43,7 +43,7 @@ export class WebSource implements Source<Response> {
   async body(limit: number): Promise<Uint8Array> {
     const stated = this.header('content-length') ?? '';
     if (Number(stated) > limit) throw CommonErrors.PAYLOAD_TOO_LARGE({ details: { limit } });
-    // HTTP holds a body to the length it states; read whole it costs half of what a stream does.
+    // HTTP limits a body to its declared length. Reading it whole costs half as much as a stream.
     if (/^\d+$/.test(stated)) {
       const bytes = new Uint8Array(await this.request.arrayBuffer());
       if (bytes.byteLength > limit) throw CommonErrors.PAYLOAD_TOO_LARGE({ details: { limit } });
