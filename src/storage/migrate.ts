@@ -7,6 +7,7 @@ import { webhookFilters } from './migrations/0036-webhook-filters.ts';
 import { agentSummaries } from './migrations/0040-agent-summaries.ts';
 import { decisionSlots } from './migrations/0041-decision-slots.ts';
 import { epochs } from './migrations/0050-epochs.ts';
+import { clientDocuments } from './migrations/0056-client-documents.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 
 /** Every migration in order. Never change one that has landed; add the next number. */
@@ -17,6 +18,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0040-agent-summaries': agentSummaries,
   '0041-decision-slots': decisionSlots,
   '0050-epochs': epochs,
+  '0056-client-documents': clientDocuments,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

@@ -55,6 +55,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'oauth_grants',
   'oauth_codes',
   'oauth_refresh_tokens',
+  'oauth_client_documents',
   'oauth_revoked_tokens',
   'anomalies',
   'anomaly_states',

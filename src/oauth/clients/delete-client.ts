@@ -9,7 +9,8 @@ import { deleteExpiredForms } from '../consent/consent-form.ts';
 import { endGrants } from '../consent/grants.ts';
 import { getClientRow, toClientRecord, toSummary } from './client.ts';
 import { deleteUnusedSince, findUnusedSince } from './delete-unused.ts';
-import { isDocumentId } from './metadata-document.ts';
+import { isDocumentId, STALE_MS } from './metadata-document.ts';
+import { deleteDocumentsBefore } from './stored-document.ts';
 
 /** Returns a page of clients, newest first. */
 export function listClients(
@@ -67,6 +68,7 @@ export async function deleteStale(platform: Platform): Promise<void> {
       .where('expires_at', '<', now - DAY_MS / 24)
       .execute();
     await deleteExpiredForms(db, now);
+    await deleteDocumentsBefore(db, now - STALE_MS);
     await db.deleteFrom('oauth_revoked_tokens').where('expires_at', '<', now).execute();
     const expired = await db
       .selectFrom('oauth_grants')

@@ -14,6 +14,7 @@ import {
   signUp,
 } from '../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
+import { deleteStale } from './delete-client.ts';
 
 /** A host on loopback that publishes client ID metadata documents. */
 let host: Server;
@@ -221,6 +222,63 @@ describe('a client ID metadata document', () => {
       await open(client);
       expect(requestedPaths, cacheControl).toHaveLength(2);
     }
+  });
+
+  it('[CIMD 4.4] another instance, and one after a restart, uses the stored document within its lifetime', async () => {
+    const client = newClient();
+    publishOf(client, {}, { 'cache-control': 'max-age=600' });
+    requestedPaths = [];
+    await open(client);
+    const config = { mcp: { allowPrivateNetworks: true } };
+    const second = await createTestService({ sameDatabaseAs: t, config });
+    const ask2 = async (): Promise<number> => (await opened(second, authorizePath(ask(client)), { as: person })).status;
+    expect(await ask2()).toBe(200);
+    t.clock.advance(599_999);
+    expect([await ask2(), requestedPaths.length]).toEqual([200, 1]);
+    t.clock.advance(1);
+    expect([await ask2(), requestedPaths.length]).toEqual([200, 2]);
+    // What one instance fetched anew counts for the other one, too.
+    await open(client);
+    expect(requestedPaths).toHaveLength(2);
+  });
+
+  it('uses a stored document for a day longer while its host fails, and forgets it then', async () => {
+    const client = newClient();
+    publishOf(client, {}, { 'cache-control': 'max-age=60' });
+    await open(client);
+    publish('', 503);
+    t.clock.advance(3_600_000);
+    const config = { mcp: { allowPrivateNetworks: true } };
+    const second = await createTestService({ sameDatabaseAs: t, config });
+    expect((await opened(second, authorizePath(ask(client)), { as: person })).status).toBe(200);
+    const stored = () =>
+      t.legate.platform.database.read
+        .selectFrom('oauth_client_documents')
+        .select('client_id')
+        .where('client_id', '=', client.client_id)
+        .execute();
+    await deleteStale(t.legate.platform);
+    expect(await stored()).toHaveLength(1);
+    t.clock.advance(24 * 3_600_000);
+    await deleteStale(t.legate.platform);
+    expect(await stored()).toEqual([]);
+  });
+
+  it('does not use a stored document that it would refuse, and stores none that it refuses', async () => {
+    const client = newClient();
+    publishOf(client, { client_secret: 'x' });
+    expect((await open(client)).status).toBe(400);
+    const { read, write } = t.legate.platform.database;
+    const count = await read
+      .selectFrom('oauth_client_documents')
+      .select('client_id')
+      .where('client_id', '=', client.client_id)
+      .execute();
+    expect(count).toEqual([]);
+    const row = { client_id: client.client_id, document: '{"client_id":"other"}', valid_until: t.clock.now() + 60_000 };
+    await write.insertInto('oauth_client_documents').values(row).execute();
+    publishOf(client);
+    expect((await open(client)).status).toBe(200);
   });
 
   it('[CIMD 6] concurrent requests fetch a document once', async () => {

@@ -12,6 +12,7 @@ import { OAuthErrors } from '../errors.ts';
 import { scopeNames } from '../scope.ts';
 import type { Client } from './client.ts';
 import { grantTypesOf, parseClientMetadata } from './register-client.ts';
+import { findStoredDocument, storeDocument } from './stored-document.ts';
 
 const MAX_BYTES = 5 * 1024;
 const TIMEOUT_MS = 3 * SECOND_MS;
@@ -21,7 +22,7 @@ const MAX_CACHED = 1000;
 /**
  * How long an expired document stays valid if it cannot be read again, so that an outage of its host signs nobody out.
  */
-const STALE_MS = 24 * 3600 * SECOND_MS;
+export const STALE_MS = 24 * 3600 * SECOND_MS;
 /** Permanent problems: of the URL, or of the document itself. */
 const PERMANENT_PROBLEMS: ReadonlySet<string> = new Set<GuardedFetchError['problem']>([
   'url_refused',
@@ -91,8 +92,8 @@ const unreachable = (message?: string): LegateError =>
 
 /**
  * Returns the client that a client ID metadata document describes. Fetches the document with the guarded fetch, once
- * for concurrent calls, and caches it as its headers say, for between a minute and a day, or a day longer while its
- * host fails. Throws OAUTH_INVALID_CLIENT for an invalid document, OAUTH_TEMPORARILY_UNAVAILABLE if it cannot be read
+ * for concurrent calls, and keeps it as its headers say, for between a minute and a day, or a day longer while its
+ * host fails: in memory, and in the database for other instances and after a restart. Throws OAUTH_INVALID_CLIENT for an invalid document, OAUTH_TEMPORARILY_UNAVAILABLE if it cannot be read
  * now.
  */
 export async function documentClient(platform: Platform, id: string): Promise<Client> {
@@ -110,6 +111,9 @@ export async function documentClient(platform: Platform, id: string): Promise<Cl
 }
 
 async function refresh(platform: Platform, documents: Documents, id: string, url: URL, now: number): Promise<Client> {
+  const stored = await findStored(platform, id, url);
+  if (stored && stored.until > (documents.kept.get(id)?.until ?? 0)) documents.kept.set(id, stored);
+  if (stored && now < stored.until) return stored.client;
   try {
     assertMayFetch(documents, url.host, PER_HOST, now);
     assertMayFetch(documents, `*.${registrableDomain(url.hostname)}`, PER_DOMAIN, now);
@@ -119,6 +123,18 @@ async function refresh(platform: Platform, documents: Documents, id: string, url
     const passing = error instanceof LegateError && error.code === 'OAUTH_TEMPORARILY_UNAVAILABLE';
     if (!passing || !kept || now >= kept.until + STALE_MS) throw error;
     return kept.client;
+  }
+}
+
+/** Returns the client of the stored document; undefined if there is none, or this version does not accept it. */
+async function findStored(platform: Platform, id: string, url: URL): Promise<CachedClient | undefined> {
+  const stored = await findStoredDocument(platform.database.read, id);
+  if (!stored) return undefined;
+  try {
+    return { client: clientFromDocument(id, url, parse(Buffer.from(stored.text))), until: stored.until };
+  } catch (error) {
+    if (error instanceof LegateError) return undefined;
+    throw error;
   }
 }
 
@@ -141,7 +157,9 @@ async function read(platform: Platform, documents: Documents, id: string, url: U
     if (response.status >= 500 || response.status === 429) throw unreachable();
     if (response.status !== 200) throw unusable('The client ID metadata document could not be read.');
     const client = clientFromDocument(id, url, parse(response.body));
-    documents.kept.set(id, { client, until: platform.clock.now() + maxAge(response.headers.get('cache-control')) });
+    const until = platform.clock.now() + maxAge(response.headers.get('cache-control'));
+    documents.kept.set(id, { client, until });
+    await storeDocument(platform, id, { text: new TextDecoder().decode(response.body), until });
     return client;
   } catch (error) {
     if (error instanceof GuardedFetchError) {

@@ -9,6 +9,7 @@ export interface OAuthTables {
   oauth_grants: OAuthGrantsTable;
   oauth_codes: OAuthCodesTable;
   oauth_refresh_tokens: OAuthRefreshTokensTable;
+  oauth_client_documents: OAuthClientDocumentsTable;
   oauth_revoked_tokens: OAuthRevokedTokensTable;
 }
 
@@ -33,6 +34,16 @@ export interface OAuthClientsTable {
   last_used_at: number | null;
 }
 export type OAuthClientRow = Selectable<OAuthClientsTable>;
+
+/** Fetched client ID metadata documents. */
+export interface OAuthClientDocumentsTable {
+  /** URL of the document. */
+  client_id: string;
+  /** JSON, as its host sent it. */
+  document: string;
+  /** Until then it is not fetched again. */
+  valid_until: number;
+}
 
 /** A person's lasting consent. It is requested again only when something in it differs. */
 export interface OAuthConsentsTable {

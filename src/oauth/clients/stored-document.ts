@@ -1,0 +1,53 @@
+import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+
+/** A metadata document as its host sent it. */
+export interface StoredDocument {
+  readonly text: string;
+  /** Until then it is not fetched again. */
+  readonly until: number;
+}
+
+/** Documents that are stored at most, so that strangers cannot fill the disk with theirs. */
+const MAX_STORED = 5000;
+const MAX_DELETED = 100;
+
+export async function findStoredDocument(db: Db, clientId: string): Promise<StoredDocument | undefined> {
+  const row = await db
+    .selectFrom('oauth_client_documents')
+    .select(['document', 'valid_until'])
+    .where('client_id', '=', clientId)
+    .executeTakeFirst();
+  return row && { text: row.document, until: row.valid_until };
+}
+
+/** Stores a fetched document in place of the one before. Deletes those that end first beyond the maximum. */
+export async function storeDocument(
+  { ledger }: Pick<Platform, 'ledger'>,
+  clientId: string,
+  { text: document, until }: StoredDocument,
+): Promise<void> {
+  await ledger.maintain(async (db) => {
+    await db
+      .insertInto('oauth_client_documents')
+      .values({ client_id: clientId, document, valid_until: until })
+      .onConflict((oc) => oc.column('client_id').doUpdateSet({ document, valid_until: until }))
+      .execute();
+    const surplus = await db
+      .selectFrom('oauth_client_documents')
+      .select('client_id')
+      .orderBy('valid_until', 'desc')
+      .orderBy('client_id')
+      .limit(MAX_DELETED)
+      .offset(MAX_STORED)
+      .execute();
+    if (surplus.length === 0) return;
+    const ids = surplus.map((row) => row.client_id);
+    await db.deleteFrom('oauth_client_documents').where('client_id', 'in', ids).execute();
+  });
+}
+
+/** Deletes documents that were valid until before a time. */
+export async function deleteDocumentsBefore(db: Db, time: number): Promise<void> {
+  await db.deleteFrom('oauth_client_documents').where('valid_until', '<', time).execute();
+}
