@@ -10,6 +10,7 @@ import { httpConfig } from './http/config.ts';
 import { rateLimitConfig, redisUrlOption } from './http/rate-limit/config.ts';
 import {
   ConfigError,
+  flatten,
   type Loaded,
   loadConfig,
   option,
@@ -24,6 +25,7 @@ import { mailConfig } from './operations/mail/config.ts';
 import { breachConfig } from './people/passwords/breach/config.ts';
 import { multiSessionConfig } from './people/sessions/config.ts';
 import { adminConfig, usersConfig } from './people/users/config.ts';
+import type { Setting } from './platform.ts';
 
 /** All options. Environment names, docs/config.md and `legate config` are generated from this. */
 export const configSection = {
@@ -130,3 +132,19 @@ export function readConfig(from: Sources): Loaded<typeof configSection> {
     ]);
   return loaded;
 }
+
+/** Returns every option with its value and source. A secret says only whether it is set. */
+export const describeSettings = ({ values, sources }: Loaded<typeof configSection>): Setting[] =>
+  flatten(configSection).map(({ path, env, option: { secret = false } }) => {
+    const name = path.join('.');
+    const value = path.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], values);
+    const set = value !== undefined;
+    return {
+      option: name,
+      environment: env,
+      source: sources.get(name) ?? 'default',
+      secret,
+      set,
+      value: secret ? undefined : value,
+    };
+  });

@@ -56,6 +56,10 @@ export interface Platform {
   /** Identifier of the REST API as a protected resource, for which access tokens are issued (RFC 8707). */
   readonly audience: string;
   readonly production: boolean;
+  /** This process. */
+  readonly instance: { readonly id: string; readonly startedAt: number };
+  /** Every option with its source. A secret has no value here. */
+  readonly settings: () => Setting[];
   readonly clock: Clock;
   readonly log: Log;
   readonly database: Database;
@@ -117,6 +121,17 @@ export interface Platform {
   readonly gauges: readonly ModuleGauge[];
   /** Returns the OpenAPI document of all mounted routes as JSON. */
   readonly describeApi: () => string;
+}
+
+/** An option as it is set. */
+export interface Setting {
+  readonly option: string;
+  readonly environment: string;
+  readonly source: string;
+  readonly secret: boolean;
+  readonly set: boolean;
+  /** undefined for a secret, and for an option without a value. */
+  readonly value: unknown;
 }
 
 /** Kinds of credentials of a request: a secret of Legate, or an access token. */

@@ -16,7 +16,7 @@ import { type Approval, type ApprovalsApi, approvalsApi, notifyOfApprovals } fro
 import { type DelegationsApi, delegationsApi } from './authorization/delegations/index.ts';
 import { findLosses } from './authorization/losses/index.ts';
 import { type DecisionsApi, decisionsApi, mayUseOwnResource, PolicyCache } from './authorization/permissions/index.ts';
-import { type ConfigInput, readConfig } from './config.ts';
+import { type ConfigInput, describeSettings, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { pathMatcher } from './http/mount.ts';
 import { describeApi, describedRoutes } from './http/openapi.ts';
@@ -260,6 +260,8 @@ export async function createLegate(
     issuer: values.mcp.issuer ?? baseUrl,
     audience: values.mcp.audience ?? baseUrl,
     production,
+    instance: { id: randomUUID(), startedAt: clock.now() },
+    settings: () => describeSettings(loaded),
     clock,
     log,
     database,

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { CommonErrors } from '../kernel/errors.ts';
 import { defineRoute } from '../platform.ts';
 import { checkReady } from './check-ready.ts';
+import { describeSystem } from './describe-system.ts';
 import { DOCS_FILES, docsFile, docsPage } from './docs-page.ts';
 import { renderMetrics } from './render-metrics.ts';
-import { Live, Ready } from './schema.ts';
+import { Live, Ready, SystemDescription } from './schema.ts';
 
 /** Contract, section 1. */
 export const systemRoutes = [
@@ -42,6 +43,15 @@ export const systemRoutes = [
         headers: { 'content-type': contentType, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' },
       });
     },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/system',
+    summary: 'Describe this installation',
+    description: 'Version, database, instances, settings with their source, and ages of keys. Contains no secret.',
+    access: 'admin',
+    responses: { 200: SystemDescription },
+    handle: async (_, platform) => ({ status: 200, body: await describeSystem(platform) }),
   }),
   defineRoute({
     method: 'GET',

@@ -1,6 +1,52 @@
 import { z } from 'zod';
+import { isoTimestamp } from '../kernel/json.ts';
 
 export const Live = z.object({ status: z.literal('ok') }).meta({ id: 'Live' });
+
+/** Contract 17.12. */
+export const SystemDescription = z
+  .object({
+    version: z.string(),
+    node: z.string(),
+    baseUrl: z.string(),
+    production: z.boolean(),
+    time: isoTimestamp,
+    database: z.object({
+      dialect: z.enum(['sqlite', 'postgres']),
+      migrations: z.object({ applied: z.int(), pending: z.array(z.string()) }),
+    }),
+    instances: z.array(
+      z.object({
+        id: z.string(),
+        version: z.string(),
+        startedAt: isoTimestamp,
+        current: z.boolean().meta({ description: 'The instance that answers.' }),
+      }),
+    ),
+    settings: z.array(
+      z.object({
+        option: z.string(),
+        environment: z.string().meta({ description: 'Name of its environment variable.' }),
+        source: z.string().meta({ description: '`default`, `file`, `environment` or `code`.' }),
+        secret: z.boolean(),
+        set: z.boolean(),
+        value: z.unknown().meta({ description: 'null for a secret, and for an option without a value.' }),
+      }),
+    ),
+    keys: z
+      .array(
+        z.object({
+          kind: z.string(),
+          id: z.string(),
+          createdAt: isoTimestamp,
+          ageSeconds: z.int(),
+          current: z.boolean().meta({ description: 'The key that signs or encrypts; the others still verify.' }),
+        }),
+      )
+      .meta({ description: 'Keys of secrets.json, without their values.' }),
+  })
+  .meta({ id: 'SystemDescription' });
+export type SystemDescription = z.output<typeof SystemDescription>;
 
 export const Ready = z
   .object({

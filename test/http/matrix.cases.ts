@@ -1037,6 +1037,24 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
+  'GET /dashboard/attention': {
+    scope: 'audit:read',
+    target: fixed('/dashboard/attention'),
+    want: { owner: 200, anotherUser: 200, narrowed: 200, gatewayAgent: 200, admin: 200 },
+  },
+  'GET /system': { target: fixed('/system'), want: { admin: 200 } },
+  'GET /costs/series': {
+    target: fixed('/costs/series'),
+    want: {
+      owner: 200,
+      anotherUser: 200,
+      agentItself: 200,
+      otherAgent: 200,
+      gatewayAgent: 200,
+      strangersAgent: 200,
+      admin: 200,
+    },
+  },
   'GET /dashboard/series': {
     scope: 'audit:read',
     target: fixed('/dashboard/series'),

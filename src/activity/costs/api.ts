@@ -5,12 +5,15 @@ import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { createBudget, deleteBudget, updateBudget } from './budgets.ts';
+import { costSeries } from './cost-series.ts';
 import { recordCost } from './record-cost.ts';
 import {
   type Budget,
   BudgetFilter,
   type Cost,
   CostFilter,
+  type CostSeries,
+  CostSeriesQuery,
   type CostSummary,
   CreateBudget,
   RecordCost,
@@ -29,6 +32,10 @@ export interface CostsApi {
   record(input: z.input<typeof RecordCost>): Promise<Cost>;
   /** Returns the newest thousand matches. */
   list(filter?: InProcess<z.input<typeof CostFilter>>): Promise<Cost[]>;
+  /** Returns the costs over time; the last 30 days without a range. */
+  series(
+    query?: InProcess<Omit<z.input<typeof CostSeriesQuery>, 'buckets'>> & { buckets?: number },
+  ): Promise<CostSeries>;
   summary(filter?: InProcess<z.input<typeof CostFilter>>): Promise<CostSummary>;
 }
 
@@ -49,6 +56,10 @@ export const costsApi = (platform: Platform, actor: Actor): CostsApi => ({
   record: async (input) => recordCost(platform, applicationCaller(actor), parseWith(RecordCost, input)),
   list: async (filter = {}) =>
     (await findCosts(platform.database.read, all, parseWith(CostFilter, asOverHttp(filter)), page)).map(toCost),
+  series: async ({ buckets, ...query } = {}) => {
+    const asked = { ...(asOverHttp(query) as object), ...(buckets === undefined ? {} : { buckets: String(buckets) }) };
+    return costSeries(platform, { kind: 'all' }, parseWith(CostSeriesQuery, asked));
+  },
   summary: async (filter = {}) => summariseCosts(platform, all, parseWith(CostFilter, asOverHttp(filter))),
 });
 

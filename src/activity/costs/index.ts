@@ -5,6 +5,7 @@ import { costRoutes } from './routes.ts';
 
 export { type BudgetsApi, budgetsApi, type CostsApi, costsApi } from './api.ts';
 export type { Budget, Cost, CostSummary } from './schema.ts';
+export { isNearLimit } from './usage.ts';
 
 /**
  * Costs of agents, and budgets that report or refuse excess usage (contract 14).

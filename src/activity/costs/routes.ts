@@ -3,12 +3,15 @@ import { AgentErrors } from '../../authorization/agents/index.ts';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
 import { createBudget, deleteBudget, updateBudget } from './budgets.ts';
+import { costSeries } from './cost-series.ts';
 import { CostErrors } from './errors.ts';
 import { recordCost } from './record-cost.ts';
 import {
   Budget,
   Cost,
   CostFilter,
+  CostSeries,
+  CostSeriesQuery,
   CostSummary,
   CreateBudget,
   ListBudgets,
@@ -72,6 +75,16 @@ export const costRoutes = [
       status: 200,
       body: await summariseCosts(platform, call.visibility, call.query),
     }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/costs/series',
+    summary: 'Get costs over time',
+    description: 'By currency, in buckets of equal length. Without a range, the last 30 days.',
+    access: CostsRead,
+    query: CostSeriesQuery,
+    responses: { 200: CostSeries },
+    handle: async (call, platform) => ({ status: 200, body: await costSeries(platform, call.visibility, call.query) }),
   }),
   defineRoute({
     method: 'POST',

@@ -64,6 +64,26 @@ export const CostSummary = Sum.extend({
 }).meta({ id: 'CostSummary' });
 export type CostSummary = z.output<typeof CostSummary>;
 
+const MAX_BUCKETS = 200;
+const DEFAULT_BUCKETS = 30;
+
+/** Query of GET /costs/series. */
+export const CostSeriesQuery = CostFilter.extend({
+  buckets: z
+    .string()
+    .regex(/^[0-9]{1,3}$/, `must be a whole number from 1 to ${MAX_BUCKETS}`)
+    .transform(Number)
+    .refine((n) => n >= 1 && n <= MAX_BUCKETS, { message: `must be a whole number from 1 to ${MAX_BUCKETS}` })
+    .default(DEFAULT_BUCKETS)
+    .meta({ description: `1 to ${MAX_BUCKETS}.`, type: 'integer', minimum: 1, maximum: MAX_BUCKETS }),
+});
+
+/** Contract 17.12. Amounts of different currencies are never added. */
+export const CostSeries = z
+  .object({ buckets: z.array(Sum.extend({ from: isoTimestamp, to: isoTimestamp })) })
+  .meta({ id: 'CostSeries', description: 'Oldest first; `from` is inclusive, `to` exclusive.' });
+export type CostSeries = z.output<typeof CostSeries>;
+
 export const Metric = z.enum(['cost', 'tokens', 'calls']);
 export const Window = z.enum(['hour', 'day', 'month']);
 export const OnExceed = z.enum(['notify', 'deny']);

@@ -4,6 +4,9 @@ import type { BudgetRow } from '../../storage/index.ts';
 
 type WindowKind = BudgetRow['window_kind'];
 
+/** Whether more than 80 % of a budget are used in its current window. */
+export const isNearLimit = (row: BudgetRow, now: number): boolean => usageAt(row, now).used > 0.8 * row.limit_value;
+
 /** Start of the clock hour, day or month (UTC) that contains `now`, in ms. */
 export function windowStart(kind: WindowKind, now: number): number {
   const t = new Date(now);

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { OwnerFilter } from '../../access/owner-filter.ts';
 import { restrictTo } from '../../access/where-visible.ts';
 import { defineRoute } from '../../platform.ts';
+import { getAttention } from './get-attention.ts';
 import { getSeries } from './get-series.ts';
 import { getStats } from './get-stats.ts';
-import { Buckets, DashboardStats, DecisionSeries, StatsWindow } from './schema.ts';
+import { Attention, Buckets, DashboardStats, DecisionSeries, StatsWindow } from './schema.ts';
 
 const mayRead = { scope: 'audit:read', resource: 'legate:dashboard', action: 'read', self: false } as const;
 
@@ -41,5 +42,19 @@ export const dashboardRoutes = [
       const visibility = await restrictTo(platform.database.read, call.visibility, owners);
       return { status: 200, body: await getSeries(platform, visibility, window, buckets) };
     },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/dashboard/attention',
+    summary: 'Get what waits for a person',
+    description:
+      'Over what the caller owns; over everything for an administrator. Each kind with its number and the first ids.',
+    access: mayRead,
+    query: z.strictObject(OwnerFilter),
+    responses: { 200: Attention },
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await getAttention(platform, await restrictTo(platform.database.read, call.visibility, call.query)),
+    }),
   }),
 ];

@@ -36,6 +36,23 @@ export const DecisionSeries = z
   .meta({ id: 'DecisionSeries', description: 'Oldest first; `from` is inclusive, `to` exclusive.' });
 export type DecisionSeries = z.output<typeof DecisionSeries>;
 
+const Waiting = z.object({
+  count: z.int(),
+  ids: z.array(z.string()).meta({ description: 'The first ten.' }),
+});
+
+/** Contract 17.12. */
+export const Attention = z
+  .object({
+    approvals: Waiting.meta({ description: 'Calls that wait for an approval, the one that lapses first in front.' }),
+    anomalies: Waiting.meta({ description: 'Anomalies that nobody has acknowledged, newest first.' }),
+    budgets: Waiting.meta({ description: 'Budgets of which more than 80 % are used in the current window.' }),
+    webhooks: Waiting.meta({ description: 'Webhooks whose last attempt failed, and those that 410 disabled.' }),
+    agents: Waiting.meta({ description: 'Active agents that expire within 7 days, the next one first.' }),
+  })
+  .meta({ id: 'Attention' });
+export type Attention = z.output<typeof Attention>;
+
 /** Specification 2.10 and contract 9. */
 export const DashboardStats = z
   .object({

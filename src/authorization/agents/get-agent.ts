@@ -1,8 +1,10 @@
 import type { Caller } from '../../access/caller.ts';
+import { isoTime } from '../../kernel/clock.ts';
 import type { Platform } from '../../platform.ts';
-import { type EffectivePermissions, effectivePermissions, readChains } from '../permissions/index.ts';
+import { effectivePermissions, readChains } from '../permissions/index.ts';
 import { toAgent } from './agent.ts';
-import type { Agent } from './schema.ts';
+import { lastUsed } from './last-used.ts';
+import type { Agent, EffectivePermission } from './schema.ts';
 import { getAgentRow } from './store.ts';
 
 /** 404 AGENT_NOT_FOUND if the caller may not see the agent. */
@@ -18,8 +20,14 @@ export async function getEffectivePermissions(
   platform: Platform,
   caller: Caller,
   id: string,
-): Promise<EffectivePermissions> {
+): Promise<{ permissions: EffectivePermission[]; complete: boolean }> {
   const db = platform.database.read;
   await getAgentRow(db, caller.visibility, id);
-  return effectivePermissions(await readChains(db, id), platform.clock.now());
+  const { permissions, complete } = effectivePermissions(await readChains(db, id), platform.clock.now());
+  const times = await lastUsed(platform, id, permissions);
+  const shown = permissions.map((permission, i) => {
+    const at = times[i] ?? null;
+    return { ...permission, lastUsedAt: at === null ? null : isoTime(at) };
+  });
+  return { permissions: shown, complete };
 }

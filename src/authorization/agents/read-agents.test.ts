@@ -289,7 +289,7 @@ describe('GET /agents/:id/permissions', () => {
     const { id } = await t.agent(alice, { permissions });
     const r = await t.call('GET', `/agents/${id}/permissions`, { as: alice });
     expect(r.status).toBe(200);
-    expect(r.body).toEqual(permissions.map((p) => ({ ...p, source: { type: 'own' } })));
+    expect(r.body).toEqual(permissions.map((p) => ({ ...p, source: { type: 'own' }, lastUsedAt: null })));
   });
 
   it('200: nothing once the agent is expired or revoked', async () => {

@@ -114,6 +114,10 @@ export const EffectivePermission = Permission.extend({
     .optional()
     .meta({ description: 'Further constraints of the chain that must hold too, if one object cannot express them.' }),
   source: PermissionSource,
+  lastUsedAt: isoTimestamp.nullable().meta({
+    description:
+      "When it last allowed a call; null if not among the agent's newest 2,000 allowed decisions, or fewer for many permissions.",
+  }),
 }).meta({ id: 'EffectivePermission' });
 export type EffectivePermission = z.output<typeof EffectivePermission>;
 

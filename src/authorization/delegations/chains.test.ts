@@ -289,11 +289,12 @@ describe('GET /agents/:id/permissions through chains', () => {
         actions: ['read'],
         constraints: { maxCallsPerHour: 5, ipAllowlist: ['192.0.2.1'], timeWindow: { start: '00:00', end: '23:00' } },
         source: { type: 'delegation', delegationIds: [first, second] },
+        lastUsedAt: null,
       },
     ]);
     await patch(2, { permissions: db('own') });
     t.clock.advance(LATER);
-    expect(await held(2)).toEqual([{ resource: 'own', actions: ['read'], source: { type: 'own' } }]);
+    expect(await held(2)).toEqual([{ resource: 'own', actions: ['read'], source: { type: 'own' }, lastUsedAt: null }]);
     expect(await held(3)).toEqual([]);
   });
 });

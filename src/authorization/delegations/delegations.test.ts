@@ -543,11 +543,13 @@ describe('GET /agents/:id/permissions', () => {
         resource: 'mcp:gh:issues:*',
         actions: ['read'],
         source: { type: 'delegation', delegationIds: [ab.body.id, bc.body.id] },
+        lastUsedAt: null,
       },
       {
         resource: 'mcp:gh:issues:*',
         actions: ['read'],
         source: { type: 'delegation', delegationIds: [ab.body.id, bc.body.id] },
+        lastUsedAt: null,
       },
     ]);
     expect((await w.t.call('GET', `/agents/${w.b.id}/permissions`, { as: w.b })).body).toHaveLength(2);

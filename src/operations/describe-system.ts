@@ -1,0 +1,33 @@
+import { isoTime, SECOND_MS } from '../kernel/clock.ts';
+import { SECRET_KEY_KINDS } from '../kernel/data-folder.ts';
+import { packageVersion } from '../kernel/version.ts';
+import type { Platform } from '../platform.ts';
+import { schemaState } from '../storage/index.ts';
+import type { SystemDescription } from './schema.ts';
+
+/** Describes this installation for administrators. Contains no secret: a secret setting shows only whether it is set. */
+export async function describeSystem(platform: Platform): Promise<SystemDescription> {
+  const { database, clock, settings, instance } = platform;
+  const now = clock.now();
+  const schema = await schemaState(database);
+  const secrets = platform.secrets();
+  return {
+    version: packageVersion(),
+    node: process.version,
+    baseUrl: platform.baseUrl,
+    production: platform.production,
+    time: isoTime(now),
+    database: { dialect: database.dialect, migrations: { applied: schema.applied, pending: schema.pending } },
+    instances: [{ id: instance.id, version: packageVersion(), startedAt: isoTime(instance.startedAt), current: true }],
+    settings: settings().map((setting) => ({ ...setting, value: setting.value ?? null })),
+    keys: SECRET_KEY_KINDS.flatMap((kind) =>
+      secrets[kind].map(({ id, createdAt }, i) => ({
+        kind,
+        id,
+        createdAt: isoTime(Date.parse(createdAt)),
+        ageSeconds: Math.max(0, Math.floor((now - Date.parse(createdAt)) / SECOND_MS)),
+        current: i === 0,
+      })),
+    ),
+  };
+}
