@@ -1,5 +1,6 @@
 import { anomalies } from './activity/anomalies/index.ts';
 import { audit } from './activity/audit/index.ts';
+import { changes } from './activity/changes/index.ts';
 import { costs } from './activity/costs/index.ts';
 import { dashboard } from './activity/dashboard/index.ts';
 import { names } from './activity/names/index.ts';
@@ -9,6 +10,7 @@ import { agents } from './authorization/agents/index.ts';
 import { approvals } from './authorization/approvals/index.ts';
 import { authzen } from './authorization/authzen/index.ts';
 import { delegations } from './authorization/delegations/index.ts';
+import { history } from './authorization/history/index.ts';
 import { permissions } from './authorization/permissions/index.ts';
 import { idempotency } from './http/idempotency/index.ts';
 import { mcp } from './mcp/servers/index.ts';
@@ -38,8 +40,10 @@ export const modules: readonly Module[] = [
   apiTokens,
   agents,
   delegations,
+  history,
   approvals,
   audit,
+  changes,
   mcp,
   oauth,
   authzen,

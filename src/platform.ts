@@ -6,6 +6,7 @@ import type { Losses } from './authorization/losses/index.ts';
 import type { PolicyCache } from './authorization/permissions/policy.ts';
 import type { Config } from './config.ts';
 import type { EndpointLimits } from './http/rate-limit/index.ts';
+import { withReason } from './http/reason.ts';
 import type { RefusalEvents } from './http/refusal-events.ts';
 import type { RequestMetrics } from './http/request-metrics.ts';
 import type { Call, Route, RouteDeclaration } from './http/route.ts';
@@ -242,7 +243,7 @@ export function defineRoute<
   Q extends z.ZodType = z.ZodType<undefined>,
   B extends z.ZodType = z.ZodType<undefined>,
 >(declaration: RouteDeclaration<Platform, P, Q, B>): Route<Platform> {
-  return declaration as unknown as Route<Platform>;
+  return withReason(declaration as unknown as Route<Platform>);
 }
 
 export type { Call };

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { type Actor, application } from './access/actor.ts';
 import { type AuthenticateHook, Authenticator } from './access/authenticate.ts';
 import { type AnomaliesApi, anomaliesApi } from './activity/anomalies/index.ts';
 import { type AuditApi, auditApi } from './activity/audit/index.ts';
+import { type ChangesApi, changesApi } from './activity/changes/index.ts';
 import { type BudgetsApi, budgetsApi, type CostsApi, costsApi } from './activity/costs/index.ts';
 import { callsSince } from './activity/dashboard/count-calls.ts';
 import { ledgerCountsOf } from './activity/dashboard/index.ts';
@@ -15,6 +17,7 @@ import { type AgentsApi, agentsApi } from './authorization/agents/index.ts';
 import { type Approval, type ApprovalsApi, approvalsApi, notifyOfApprovals } from './authorization/approvals/index.ts';
 import { type DelegationsApi, delegationsApi } from './authorization/delegations/index.ts';
 import { findLosses } from './authorization/losses/index.ts';
+import { keepVersions } from './authorization/history/index.ts';
 import { type DecisionsApi, decisionsApi, mayUseOwnResource, PolicyCache } from './authorization/permissions/index.ts';
 import { type ConfigInput, describeSettings, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
@@ -24,6 +27,7 @@ import { Pipeline } from './http/pipeline.ts';
 import { preview } from './http/preview/preview.ts';
 import type { Preview } from './http/preview/schema.ts';
 import { EndpointLimits, steadyClock } from './http/rate-limit/index.ts';
+import { ReasonText } from './http/reason.ts';
 import { RefusalEvents } from './http/refusal-events.ts';
 import { RequestMetrics } from './http/request-metrics.ts';
 import { nodeSource } from './http/sources/node.ts';
@@ -86,6 +90,8 @@ export interface LegateApi extends DecisionsApi {
   readonly delegations: DelegationsApi;
   /** The endpoints under /audit as functions, with the rights of an admin. */
   readonly audit: AuditApi;
+  /** Who changed what, with the rights of an admin. */
+  readonly changes: ChangesApi;
   /** MCP servers: registration. */
   readonly mcp: McpApi & {
     /**
@@ -134,6 +140,8 @@ export interface Legate extends LegateApi {
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
   /** The same functions for one of the application's users, whom events then also name. No rights are checked. */
   readonly as: (user: { readonly userId: string }) => LegateApi;
+  /** The same functions for one of the application's users, whom events then name beside `application`. No rights are checked. */
+  readonly as: (by: { readonly userId?: string; readonly reason?: string }) => LegateApi;
   readonly baseUrl: string;
   readonly platform: Platform;
   /** The first administrator, if `admin.email` and `admin.password` are set. */
@@ -220,6 +228,7 @@ export async function createLegate(
     clock,
     policy,
     reactions,
+    keepVersions: keepVersions(redactedKeys(values.audit.redact)),
     instance: randomUUID(),
     databaseClock: options.databaseClock ?? options.clock,
     onError: (message, error) => log.error({ err: error }, message),
@@ -330,6 +339,7 @@ export async function createLegate(
     agents: agentsApi(platform, actor),
     delegations: delegationsApi(platform, actor),
     audit: auditApi(platform),
+    changes: changesApi(platform),
     mcp: { ...mcpApi(platform, actor), validateToken: (token, o) => validateToken(platform, token, o) },
     events: eventsApi(platform, actor, fetch),
     webhooks: webhooksApi(platform, actor),
@@ -350,6 +360,8 @@ export async function createLegate(
     hot: nodeSource(platform, mounted, authenticator, pipeline),
     ...apiOf(application(), platform),
     as: ({ userId }) => apiOf(application(parseWith(text(128), userId)), platform),
+    ...apiOf(application()),
+    as: (by) => apiOf(applicationFor(by)),
     baseUrl: platform.baseUrl,
     platform,
     firstAdmin,
@@ -367,6 +379,15 @@ export async function createLegate(
 }
 
 /** Bounds of the histogram of decisions per transaction. */
+const ActingFor = z.strictObject({ userId: text(128).optional(), reason: ReasonText.optional() });
+
+/** The application on behalf of one of its users, with a reason. Throws 400 VALIDATION_FAILED. */
+function applicationFor(by: unknown): Actor {
+  const { userId, reason } = parseWith(ActingFor, by);
+  return { ...application(userId), ...(reason === undefined ? {} : { reason }) };
+}
+
+/** Bounds of the histogram of decisions that one transaction recorded. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 const UPKEEP_MS = 5000;

@@ -19,6 +19,8 @@ export interface Actor {
   readonly grantId?: string;
   /** The owner of an API token, the person an access token acts for, the user that the application acts for. */
   readonly userId?: string;
+  /** Why, in the words of the request (contract 17.2). */
+  readonly reason?: string;
 }
 
 /** What nobody asked for: the clock, upkeep, the detector. */

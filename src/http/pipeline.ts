@@ -15,6 +15,7 @@ import { fingerprintOf, idempotencyKeyOf, scopeOf, takesIdempotencyKey } from '.
 import { asksForPreview, assertMayPreview, preview } from './preview/preview.ts';
 import { Preview } from './preview/schema.ts';
 import { withHeaders } from './rate-limit/index.ts';
+import { takesReason } from './reason.ts';
 import { JSON_HEADERS, type Rendered } from './render-error.ts';
 import { renderFailure } from './render-failure.ts';
 import { changes, RequestCall } from './request-call.ts';
@@ -121,6 +122,7 @@ export class Pipeline {
   }
 
   async #carryOut(route: Route<Platform>, call: RequestCall, platform: Platform): Promise<Rendered | Response> {
+    if (takesReason(route)) call.takeReason();
     if (route.versioned && changes(call.source)) call.readIfMatch();
     const handled = await route.handle(call, platform);
     return this.#render(route, route.versioned ? withVersion(route, call, handled) : handled);

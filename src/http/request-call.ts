@@ -6,6 +6,7 @@ import { assertMatches, type IfMatch, parseIfMatch } from '../kernel/entity-tag.
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 import { assertAllowedOrigin } from './origin.ts';
+import { splitReason } from './reason.ts';
 import type { Call, Route } from './route.ts';
 import type { Source } from './sources/source.ts';
 
@@ -32,6 +33,7 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   readonly #platform: Platform;
   readonly #authenticator: Authenticator;
   readonly #route: Route<Platform>;
+  #reason: string | undefined;
 
   constructor(
     platform: Platform,
@@ -59,6 +61,14 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   #notForged(proof: Proof): Proof {
     if (proof.byCookie && changes(this.source)) assertAllowedOrigin(this.#platform, this.source.request);
     return proof;
+  }
+
+  /** Moves the reason from the body or the query to the actor. */
+  takeReason(): void {
+    const name = this.source.method === 'DELETE' ? 'query' : 'body';
+    const { reason, rest } = splitReason(this[name]);
+    this[name] = rest;
+    this.#reason = reason;
   }
 
   get principal(): Principal {
@@ -92,7 +102,8 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   }
 
   #actor(principal: Principal): Actor {
-    return actorOf(principal, this.#platform.config.multiSession.trackIp ? this.ip : null);
+    const actor = actorOf(principal, this.#platform.config.multiSession.trackIp ? this.ip : null);
+    return this.#reason === undefined ? actor : { ...actor, reason: this.#reason };
   }
 
   get proof(): Call<unknown, unknown, unknown>['proof'] {

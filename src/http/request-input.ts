@@ -60,14 +60,18 @@ export function readBody(
   const { body: schema } = route;
   if (!schema) return undefined;
   const type = source.header('content-type');
-  if (type === null && route.bodyOptional && !source.hasBody) return parseWith(schema, {});
+  if (route.bodyOptional && !source.hasBody) return parseWith(schema, {});
   const form = route.form !== undefined && route.form !== false && isForm(type);
-  if (!(form || (isJson(type) && route.form !== 'only')) || source.header('content-encoding') !== null)
+  const isKnown = (form || (isJson(type) && route.form !== 'only')) && source.header('content-encoding') === null;
+  const refuse = (): never => {
     throw (route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE)({ message: wrongMediaType(route, source) });
+  };
+  if (!isKnown && !route.bodyOptional) refuse();
+  // Some clients state a type for a body that they leave out.
+  const parse = (bytes: Uint8Array): unknown =>
+    isKnown ? parseBody(route, form, bytes, onJson) : bytes.length === 0 ? parseWith(schema, {}) : refuse();
   const bytes = source.body(route.bodyLimit ?? platform.config.http.bodyLimit);
-  return bytes instanceof Promise
-    ? bytes.then((b) => parseBody(route, form, b, onJson))
-    : parseBody(route, form, bytes, onJson);
+  return bytes instanceof Promise ? bytes.then(parse) : parse(bytes);
 }
 
 function parseBody(

@@ -42,6 +42,18 @@ export interface Change {
  */
 export type Reaction = (change: Change, events: readonly NewEvent[]) => Promise<void>;
 
+/** Where the events of a change stand in the ledger. */
+export interface Placement {
+  readonly firstEventSeq: number;
+  /** New end of the ledger. */
+  readonly lastSeq: number;
+  /** The change touched policy or credentials. */
+  readonly invalidated: boolean;
+}
+
+/** Runs at the end of a change, after all reactions, in its transaction. May write, but emits nothing. */
+export type KeepVersions = (change: Change, events: readonly ActedEvent[], placement: Placement) => Promise<void>;
+
 export interface ChangeOptions {
   readonly database: Database;
   readonly clock: Clock;
@@ -49,6 +61,7 @@ export interface ChangeOptions {
   readonly history: History;
   readonly time: LedgerTime;
   readonly reactions?: ReadonlyMap<string, readonly Reaction[]>;
+  readonly keepVersions?: KeepVersions;
 }
 
 /**
@@ -83,7 +96,7 @@ export interface AppliedChange<T> {
  * appends its records and events to the ledger. Returns after the commit is durable.
  */
 export async function applyChange<T>(
-  { database, clock, policy, history, time, reactions }: ChangeOptions,
+  { database, clock, policy, history, time, reactions, keepVersions }: ChangeOptions,
   by: Actor,
   work: (change: Change) => Promise<T>,
   resetClock = false,
@@ -141,6 +154,11 @@ export async function applyChange<T>(
     }
     if (rehearsal) await rehearsal.inspect(change, events);
     const appended = records.length + events.length;
+    if (keepVersions && (events.length > 0 || invalidated)) {
+      change.actAs(by);
+      const firstEventSeq = head.seq + 1 + records.length;
+      await keepVersions(change, events, { firstEventSeq, lastSeq: head.seq + appended, invalidated });
+    }
     if (appended > 0) {
       const firstSeq = head.seq + 1;
       const committed: CommittedEvent[] = await append(db, records, events, firstSeq, now);

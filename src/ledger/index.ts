@@ -9,7 +9,7 @@
  * `ledger.ts` queues work, `decision-batch.ts` commits decisions, `change.ts` commits changes, `read.ts` reads by
  * filter, with the index in `search`. What a decision evaluates is in `authorization/permissions`; the HTTP routes are in `activity/audit`.
  */
-export type { Change, Reaction } from './change.ts';
+export type { Change, KeepVersions, Reaction } from './change.ts';
 export { changedFields } from './changed-fields.ts';
 export { Deadline } from './deadline.ts';
 export { type AskedBy, askedByOf, type Decided, readDecided, writeDecided } from './decided.ts';

@@ -22,6 +22,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
       { agentId: AGENT, action: 'write', resource: 'mcp:github:create_issue', dryRun: true },
     ],
   },
+  'POST /agents/:id/rotate': { reason: 'the token was in a log' },
   'POST /agents/:id/permissions/filter': {
     resources: ['mcp:github:list_issues', 'mcp:github:create_issue'],
     action: 'read',
@@ -29,6 +30,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   'POST /tenants': { name: 'Acme', slug: 'acme' },
   'POST /sign-up': { email: EMAIL, password: PASSWORD, name: 'Ada' },
   'POST /sign-in': { email: EMAIL, password: PASSWORD },
+  'POST /sign-out': { reason: 'end of the shift' },
   'PATCH /users/:id': { name: 'Ada Lovelace' },
   'POST /password/change': { currentPassword: PASSWORD, newPassword: 'another long passphrase' },
   'POST /password/forgot': { email: EMAIL },
@@ -94,6 +96,9 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   'POST /access/v1/search/action': { subject: SUBJECT, resource: GITHUB },
   'POST /webhooks': { url: 'https://app.example.com/legate', types: ['agent.revoked', 'anomaly.detected'] },
   'PATCH /webhooks/:id': { enabled: true },
+  'POST /webhooks/:id/rotate': { reason: 'rotated every quarter' },
+  'POST /webhooks/:id/test': { reason: 'after the change of the firewall' },
+  'POST /webhooks/deliveries/:id/redeliver': { reason: 'the receiver was down' },
   'POST /costs': { agentId: AGENT, amount: 0.42, currency: 'USD', tokens: 12_000 },
   'POST /budgets': {
     agentId: AGENT,

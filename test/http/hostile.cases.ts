@@ -197,6 +197,16 @@ const rowFilters = ({ agent, owner }: { agent: { id: string }; owner: { id: stri
 const place = { order: 'asc', around: newId('audit', 0) };
 
 export const queries: Readonly<Record<string, Sample>> = {
+  'GET /agents/:id/history': () => page,
+  'GET /delegations/:id/history': () => page,
+  'GET /changes': ({ agent, owner }) => ({
+    ...page,
+    subject: agent.id,
+    actor: owner.id,
+    type: 'agent.created',
+    since: '2030-01-01T00:00:00.000Z',
+    until: '2031-01-01T00:00:00.000Z',
+  }),
   'GET /tenants': () => page,
   'GET /mcp/servers': () => page,
   'GET /api-tokens': () => page,

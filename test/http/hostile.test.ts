@@ -24,16 +24,38 @@ const endsByItself = ({ route }: Mounted): boolean =>
 const endpoints = distinctRoutes(config)
   .filter(endsByItself)
   .map((m) => [`${m.route.method} ${m.path}`, m] as const);
+/** A body that has no field but `reason` is the same everywhere: two endpoints are enough. */
+const isReasonOnly = (schema: unknown): boolean =>
+  Object.keys((schema as { shape?: object } | undefined)?.shape ?? {}).join() === 'reason';
+const sameBody = new Set(
+  endpoints
+    .filter(([, m]) => isReasonOnly(m.route.body))
+    .map(([endpoint]) => endpoint)
+    .slice(2),
+);
 const withBody = endpoints.filter(
-  ([, m]) =>
+  ([endpoint, m]) =>
     m.route.body !== undefined &&
+    !sameBody.has(endpoint) &&
     m.route.form !== 'only' &&
     m.route.errorBody === undefined &&
     m.route.wrongMediaType === undefined,
 );
 /** A body that does not parse is refused before the database is asked: on PostgreSQL a sample of the endpoints is enough. */
 const parsed = withBody.filter((_, i) => dialect === 'sqlite' || i % 8 === 0);
-const withQuery = endpoints.filter(([, m]) => m.route.query !== undefined);
+/** A query that has no field but `reason` is tested where the reason is. */
+const withQuery = endpoints.filter(([, m]) => m.route.query !== undefined && !isReasonOnly(m.route.query));
+const WHY = 'a ticket asked for it';
+const takesReason = (schema: unknown): boolean => 'reason' in ((schema as { shape?: object }).shape ?? {});
+/** The sample of an endpoint, with a reason where it takes one. */
+const bodyOf = (endpoint: string, route: Mounted['route'], w: World): unknown => {
+  const sample = bodies[endpoint]?.(w);
+  return takesReason(route.body) ? { ...(sample as object | undefined), reason: WHY } : sample;
+};
+const queryOf = (endpoint: string, route: Mounted['route'], w: World): Record<string, string> => ({
+  ...(queries[endpoint]?.(w) as Record<string, string> | undefined),
+  ...(takesReason(route.query) ? { reason: WHY } : {}),
+});
 const withId = endpoints.filter(([, m]) => m.path.includes(':id'));
 
 let service: Promise<TestService> | undefined;
@@ -103,14 +125,15 @@ async function refused(endpoint: string, work: (w: World) => Promise<void>): Pro
 }
 
 it('has a sample for each body and each query', () => {
-  expect(Object.keys(bodies).sort()).toEqual(withBody.map(([e]) => e).sort());
+  const sampled = withBody.filter(([, { route }]) => !isReasonOnly(route.body));
+  expect(Object.keys(bodies).sort()).toEqual(sampled.map(([e]) => e).sort());
   expect(Object.keys(queries).sort()).toEqual(withQuery.map(([e]) => e).sort());
 });
 
 describe('a body that is not of its schema', () => {
   it.each(parsed)('%s', async (endpoint, { route }) => {
     await refused(endpoint, async (w) => {
-      for (const { what, value, names } of mutants(inputSchema(route.body as never), bodies[endpoint]?.(w))) {
+      for (const { what, value, names } of mutants(inputSchema(route.body as never), bodyOf(endpoint, route, w))) {
         const raw = JSON.stringify(value);
         // A body that is too long for the endpoint is refused before it is read.
         const tooLarge = Buffer.byteLength(raw) > (route.bodyLimit ?? 1_048_576);
@@ -175,7 +198,7 @@ describe('a body that is not JSON', () => {
 describe('a body of another kind or size', () => {
   it.each(parsed)('%s', async (endpoint, { route }) => {
     await refused(endpoint, async (w) => {
-      const raw = JSON.stringify(bodies[endpoint]?.(w));
+      const raw = JSON.stringify(bodyOf(endpoint, route, w));
       const types = [
         'text/plain',
         'text/json',
@@ -239,7 +262,7 @@ describe('a query', () => {
     '%s',
     async (endpoint, { route }) => {
       const w = await world(endpoint);
-      const sample = queries[endpoint]?.(w) as Record<string, string>;
+      const sample = queryOf(endpoint, route, w);
       const { properties = {}, required = [] } = inputSchema(route.query as never);
       expect(Object.keys(sample).sort()).toEqual(Object.keys(properties).sort());
       const ask = (fields: Record<string, string>, more = ''): Promise<Answered> =>

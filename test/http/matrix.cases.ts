@@ -777,6 +777,20 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
+  'GET /agents/:id/history': {
+    scope: 'agents:read',
+    target: ({ agent }) => ({ path: `/agents/${agent.id}/history` }),
+    want: {
+      owner: 200,
+      anotherUser: 404,
+      narrowed: 200,
+      agentItself: 200,
+      otherAgent: 404,
+      gatewayAgent: 200,
+      strangersAgent: 404,
+      admin: 200,
+    },
+  },
   'PATCH /agents/:id': {
     scope: 'agents:write',
     target: ({ agent }) => ({ path: `/agents/${agent.id}`, body: { name: 'x' } }),
@@ -851,6 +865,20 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
+  'GET /delegations/:id/history': {
+    scope: 'delegations:read',
+    target: async (s) => ({ path: `/delegations/${await delegation(s)}/history` }),
+    want: {
+      owner: 200,
+      anotherUser: 404,
+      narrowed: 200,
+      agentItself: 200,
+      otherAgent: 404,
+      gatewayAgent: 200,
+      strangersAgent: 404,
+      admin: 200,
+    },
+  },
   'DELETE /delegations/:id': {
     scope: 'delegations:write',
     target: async (s) => ({ path: `/delegations/${await delegation(s)}` }),
@@ -909,6 +937,20 @@ export const matrix: Readonly<Record<string, Row>> = {
       body: new URLSearchParams({ decision: 'deny' }),
     }),
     want: { nobody: 303, owner: 303, anotherUser: 404, admin: 303 },
+  },
+  'GET /changes': {
+    scope: 'audit:read',
+    target: fixed('/changes'),
+    want: {
+      owner: 200,
+      anotherUser: 200,
+      narrowed: 200,
+      agentItself: 200,
+      otherAgent: 200,
+      gatewayAgent: 200,
+      strangersAgent: 200,
+      admin: 200,
+    },
   },
   'GET /audit': {
     scope: 'audit:read',

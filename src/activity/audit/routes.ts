@@ -104,8 +104,8 @@ export const auditRoutes = [
     path: '/audit/:id/explain',
     summary: 'Explain a recorded decision',
     description:
-      'Each entry and chain that was looked at and why it did or did not allow, asked again for the moment of the ' +
-      'decision.',
+      'Every entry and chain that was examined, and why it did or did not allow. Evaluated again as of the decision: ' +
+      'with agents, delegations, approvals and counters as it found them.',
     access: mayRead,
     params: z.object({ id: z.string() }),
     responses: { 200: ExplainedEntry },

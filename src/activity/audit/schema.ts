@@ -54,9 +54,19 @@ export const ExplainedEntry = z
     complete: z.boolean().meta({
       description: 'false: not all agents above could be read, and chains through the others count as not held.',
     }),
+    evaluated: z
+      .object({ result: AuditEntry.shape.result, reason: z.string().nullable() })
+      .meta({ description: 'What the evaluation shown in the trace came to.' }),
+    asOf: z
+      .int()
+      .nullable()
+      .meta({
+        description:
+          'Sequence of the entry: the trace shows agents, delegations, approvals and counters as the decision found ' +
+          'them. null: the entry is older than their versions, and the trace shows the current policy.',
+      }),
     policyChanged: z.boolean().meta({
-      description:
-        'The agent, or one above it in its chains, was changed since: the trace shows the policy as it is now.',
+      description: 'The agent, or one above it in its chains, was changed since.',
     }),
   })
   .meta({ id: 'ExplainedAuditEntry' });

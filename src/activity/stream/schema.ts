@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ACTOR_KINDS } from '../../access/actor.ts';
+import { ActorSchema } from '../../access/actor-schema.ts';
 import { PageQuery } from '../../http/page.ts';
 import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
 import { EVENT_TYPES, type EventType } from '../../ledger/index.ts';
@@ -55,18 +55,6 @@ export const StreamQuery = z.strictObject({
     .meta({ description: 'true: `event: tick` once a second with the number of decisions by result.' }),
 });
 export type StreamQuery = z.output<typeof StreamQuery>;
-
-/** Contract 17.1. */
-const ActorSchema = z
-  .object({
-    kind: z.enum(ACTOR_KINDS),
-    id: z.string().nullable().meta({ description: 'null for a request without a credential.' }),
-    ip: z.string().optional(),
-    clientId: z.string().optional(),
-    grantId: z.string().optional(),
-    userId: z.string().optional().meta({ description: 'The person that a token or the application acts for.' }),
-  })
-  .meta({ id: 'Actor' });
 
 /** Specification 2.7; contract 17.1. */
 export const StreamEvent = z

@@ -4,6 +4,7 @@ import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
+import { listAgentVersions, type PageOf, type VersionPage } from '../history/list-versions.ts';
 import { createAgent } from './create-agent.ts';
 import { getAgent, getEffectivePermissions } from './get-agent.ts';
 import { type AgentPage, listAgentSummaries, listAgents } from './list-agents.ts';
@@ -36,6 +37,8 @@ export interface AgentsApi {
   /** `reason` goes into the event; the default is `revoked`. */
   revoke(id: string, reason?: string): Promise<void>;
   rotate(id: string): Promise<AgentWithToken>;
+  /** Its versions, newest first; `next` is the `cursor` of the next page. */
+  history(id: string, page?: Partial<PageOf>): Promise<VersionPage>;
 }
 
 const PAGE = 1000;
@@ -67,6 +70,7 @@ export function agentsApi(platform: Platform, actor: Actor): AgentsApi {
     permissions: async (id) => (await getEffectivePermissions(platform, caller, id)).permissions,
     update: async (id, input) => updateAgent(platform, caller, id, parseWith(UpdateAgent, asOverHttp(input))),
     revoke: (id, reason) => revokeAgent(platform, caller, id, reason),
+    history: (id, page) => listAgentVersions(platform, caller.visibility, id, { limit: PAGE, ...page }),
     rotate: (id) => rotateAgent(platform, caller, id),
   };
 }

@@ -5,6 +5,7 @@ import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import { cutPage } from '../../http/page.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
+import { listDelegationVersions, type PageOf, type VersionPage } from '../history/list-versions.ts';
 import { createDelegation } from './create-delegation.ts';
 import { revokeDelegation } from './revoke-delegation.ts';
 import { CreateDelegation, type Delegation, DelegationFilter } from './schema.ts';
@@ -23,6 +24,8 @@ export interface DelegationsApi {
   get(id: string): Promise<Delegation>;
   /** Ends it together with all delegations that descend from it. */
   revoke(id: string): Promise<void>;
+  /** Its versions, newest first; `next` is the `cursor` of the next page. */
+  history(id: string, page?: Partial<PageOf>): Promise<VersionPage>;
 }
 
 export function delegationsApi(platform: Platform, actor: Actor): DelegationsApi {
@@ -47,5 +50,6 @@ export function delegationsApi(platform: Platform, actor: Actor): DelegationsApi
     },
     get: async (id) => toDelegation(await getDelegation(platform.database.read, all, id, platform.clock.now())),
     revoke: (id) => revokeDelegation(platform, caller, id),
+    history: (id, page) => listDelegationVersions(platform, all, id, { limit: PAGE, ...page }),
   };
 }

@@ -47,6 +47,8 @@ export interface DecisionRequest extends Circumstances {
 export interface DecisionState extends AgentLookup {
   /** Calls allowed so far in an hour, by counter. */
   used(key: string, hour: number): number;
+  /** Whether a counter is known, for a recorded decision; absent: all are. */
+  knows?(key: string): boolean;
   /** An agent further up a chain. */
   agent(id: string): CompiledAgent;
   /** Whether a person has approved exactly this call. */

@@ -1,22 +1,30 @@
 import type { Platform } from '../../platform.ts';
 import type { Db, StreamEventRow } from '../../storage/index.ts';
 import { approvalOfStep, isApprovalStep } from './approval.ts';
-import { CallFacts } from './call-facts.ts';
-import { type DecisionState, decide } from './decide.ts';
+import type { CompiledAgent } from './compile.ts';
+import { type Decision, type DecisionState, decide, type Reason } from './decide.ts';
 import { explain, type Trace, type TracedEntry } from './explain.ts';
 import { readChains } from './policy.ts';
+import { nextChangeOf, type PolicyAt, readPolicyAt } from './policy-at.ts';
+import { decideAgain, requestOf, resultOf } from './recorded-call.ts';
 
 export interface RecordedTrace {
   readonly trace: Trace;
-  /** The agent, or an agent above it in its chains, changed after the decision. The trace shows the current policy. */
+  /** What the evaluation behind the trace came to. */
+  readonly evaluated: { readonly result: 'allowed' | 'denied' | 'rate_limited'; readonly reason: Reason | null };
+  /**
+   * Sequence of the entry: the trace shows agents, delegations, approvals and counters as the decision found them. null:
+   * the entry is older than their versions, so the trace shows the current policy.
+   */
+  readonly asOf: number | null;
+  /** The agent, or an agent above it in its chains, changed after the decision. */
   readonly policyChanged: boolean;
   /** False if not all agents above could be read: chains through the others count as not held. */
   readonly complete: boolean;
 }
 
 /**
- * Explains a recorded decision: evaluates the question for the time of its record on the current policy, without
- * counting anything. Conditions see the recorded arguments, in which secrets are redacted. For a step of an approval,
+ * Explains a recorded decision: evaluates it again as it was made, without counting anything. For a step of an approval,
  * explains the call that waited. Returns undefined if the agent has been deleted.
  */
 export async function explainRecorded(
@@ -28,43 +36,66 @@ export async function explainRecorded(
     ? { ...recorded, ...(await waitingCall(db, approvalOfStep(recorded.resource ?? ''))) }
     : recorded;
   const agentId = row.agent_id ?? '';
-  const { agent, ids, lookup, complete } = await readChains(db, agentId);
-  if (!agent) return undefined;
-  const request = {
-    action: row.action ?? '',
-    resource: row.resource ?? '',
-    now: row.timestamp,
-    call: new CallFacts(
-      row.ip,
-      row.parameters === null ? undefined : (JSON.parse(row.parameters) as Record<string, unknown>),
-    ),
+  const policy = await readPolicyAt(db, agentId, row.seq);
+  return policy?.isRecorded ? explainAsOf(db, policy, row) : explainOnCurrent(db, row);
+}
+
+async function explainAsOf(db: Db, { agents, subjects, complete }: PolicyAt, row: StreamEventRow): Promise<RecordedTrace> {
+  const agent = agents.get(row.agent_id ?? '') as CompiledAgent;
+  const { decision, request, state } = decideAgain(agents, agent, row);
+  const refusedBy = decision.allowed ? undefined : decision.by;
+  return {
+    trace: { ...explain(agent, request, state, decision), ...(refusedBy === undefined ? {} : { refusedBy }) },
+    evaluated: evaluatedOf(decision),
+    asOf: row.seq,
+    policyChanged: (await nextChangeOf(db, subjects, row.seq)) !== undefined,
+    complete,
   };
+}
+
+async function explainOnCurrent(db: Db, row: StreamEventRow): Promise<RecordedTrace | undefined> {
+  const { agent, ids, lookup, complete } = await readChains(db, row.agent_id ?? '');
+  if (!agent) return undefined;
+  const request = requestOf(row, {});
   const state: DecisionState = {
     // The result is all that is known of the counters at that time.
     used: () => (row.result === 'rate_limited' ? Number.MAX_SAFE_INTEGER : 0),
     agent: lookup,
     approved: () => row.result === 'allowed',
   };
-  const { entries, ...trace } = explain(agent, request, state, decide(agent, request, state));
-  const changedAgent = await db
-    .selectFrom('agents')
-    .select('id')
-    .where('id', 'in', ids)
-    .where('updated_at', '>', row.timestamp)
-    .limit(1)
-    .executeTakeFirst();
-  const changedDelegation = await db
-    .selectFrom('delegations')
-    .select('id')
-    .where('to_agent', 'in', ids)
-    .where((eb) => eb.or([eb('created_at', '>', row.timestamp), eb('revoked_at', '>', row.timestamp)]))
-    .limit(1)
-    .executeTakeFirst();
+  const decision = decide(agent, request, state);
+  const { entries, ...trace } = explain(agent, request, state, decision);
   return {
     trace: { ...trace, entries: entries.map(withoutUse) },
-    policyChanged: changedAgent !== undefined || changedDelegation !== undefined,
+    evaluated: evaluatedOf(decision),
+    asOf: null,
+    policyChanged: await changedSince(db, ids, row.timestamp),
     complete,
   };
+}
+
+const evaluatedOf = (decision: Decision): RecordedTrace['evaluated'] => ({
+  result: resultOf(decision),
+  reason: decision.allowed ? null : decision.reason,
+});
+
+async function changedSince(db: Db, agentIds: readonly string[], timestamp: number): Promise<boolean> {
+  const agent = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('id', 'in', agentIds)
+    .where('updated_at', '>', timestamp)
+    .limit(1)
+    .executeTakeFirst();
+  if (agent) return true;
+  const delegation = await db
+    .selectFrom('delegations')
+    .select('id')
+    .where('to_agent', 'in', agentIds)
+    .where((eb) => eb.or([eb('created_at', '>', timestamp), eb('revoked_at', '>', timestamp)]))
+    .limit(1)
+    .executeTakeFirst();
+  return delegation !== undefined;
 }
 
 const waitingCall = (db: Db, approvalId: string) =>

@@ -80,6 +80,8 @@ describe('GET /audit/:id/explain', () => {
       entry: expect.objectContaining({ id: asked.auditId, reason: 'NO_PERMISSION' }),
       trace: asked.trace,
       complete: true,
+      evaluated: { result: 'denied', reason: 'NO_PERMISSION' },
+      asOf: first.body.entry.seq,
       policyChanged: false,
     });
     const limited = [await ask('list', 'mcp:x:list'), await ask('list', 'mcp:x:list')][1];

@@ -170,10 +170,14 @@ class Tracing {
           }
         : { type: 'own' },
       outcome,
-      ...(cap && matched(outcome)
-        ? { used: this.#world.used(cap.counterKey, clockHour(this.#ask.now)), limit: cap.limit }
-        : {}),
+      ...(cap && matched(outcome) ? { ...this.#used(cap.counterKey), limit: cap.limit } : {}),
     };
+  }
+
+  /** Calls counted so far. Empty if not known: a recorded decision keeps only the counters that it needed. */
+  #used(key: string): { readonly used?: number } {
+    const used = this.#world.used(key, clockHour(this.#ask.now));
+    return this.#world.knows && !this.#world.knows(key) ? {} : { used };
   }
 
   /** Shows the matching entries of a delegation's source. Returns nothing if the chain was not followed. */

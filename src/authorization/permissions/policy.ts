@@ -179,10 +179,10 @@ export class PolicyCache {
 }
 
 /** Most agents, and most permission entries of them, that are read for one answer about chains. */
-const MAX_CHAIN_AGENTS = 1000;
-const MAX_CHAIN_ENTRIES = 50_000;
+export const MAX_CHAIN_AGENTS = 1000;
+export const MAX_CHAIN_ENTRIES = 50_000;
 /** Agents that are read at once, so that no more than these exceed the bounds. */
-const CHAIN_PAGE = 20;
+export const CHAIN_PAGE = 20;
 
 /** An agent and the agents above it in its chains. */
 export interface Chains {

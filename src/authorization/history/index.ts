@@ -1,0 +1,20 @@
+import { defineModule } from '../../platform.ts';
+import { historyRoutes } from './routes.ts';
+
+/**
+ * Versions of agents and delegations: who changed what and why, and which policy was in force at a sequence of the
+ * ledger (contract 17.2).
+ *
+ * Guarantees: a version commits with its change; the versions hold everything that decisions read from agents and
+ * delegations, so that each recorded decision can be evaluated again; they contain no secret.
+ *
+ * `keep-versions.ts` writes them in the transaction of every change. `permissions/policy-at.ts` reads the policy of a
+ * sequence back. Changes of everything else are in `activity/changes`.
+ */
+export { keepVersions } from './keep-versions.ts';
+
+export const history = defineModule({
+  name: 'history',
+  description: 'Who changed an agent or delegation, when and why, version by version.',
+  routes: historyRoutes,
+});

@@ -1,0 +1,90 @@
+import type { Actor } from '../../access/actor.ts';
+import { chunk } from '../../kernel/chunk.ts';
+import type { KeepVersions, NewEvent } from '../../ledger/index.ts';
+import type { Db } from '../../storage/index.ts';
+import { agentSnapshot, delegationSnapshot } from './snapshot.ts';
+
+/** The change of one subject: its last event in the commit, if it has one. */
+interface Touch {
+  readonly seq: number;
+  readonly type: string | null;
+  readonly actor: Actor;
+}
+
+/** The agent or delegation that an event is about. */
+function subjectOf({ type, agentId, data }: NewEvent): string | undefined {
+  if (type.startsWith('agent.')) return agentId;
+  return type.startsWith('delegation.') ? String(data['delegationId']) : undefined;
+}
+
+/**
+ * Keeps a version of each agent and delegation that a change touches: those that its events are about, and those whose
+ * rows it wrote, such as a delegation that ends earlier because another one was revoked. So the versions hold everything
+ * that decisions read.
+ */
+export const keepVersions =
+  (redactedKeys: ReadonlySet<string>): KeepVersions =>
+  async (change, events, { firstEventSeq, lastSeq, invalidated }) => {
+    const { db, epoch } = change;
+    const touched = new Map<string, Touch>();
+    for (const [i, event] of events.entries()) {
+      const subject = subjectOf(event);
+      if (subject !== undefined) touched.set(subject, { seq: firstEventSeq + i, type: event.type, actor: event.actor });
+    }
+    if (invalidated)
+      for (const table of ['agents', 'delegations'] as const)
+        for (const { id } of await db.selectFrom(table).select('id').where('policy_epoch', '=', epoch).execute())
+          if (!touched.has(id)) touched.set(id, { seq: lastSeq, type: null, actor: change.actor });
+    for (const ids of chunk([...touched.keys()])) {
+      const states = await readStates(db, ids, redactedKeys);
+      const newest = await readNewest(db, ids);
+      const rows = [...states].flatMap(([subject, state]) => {
+        const { seq, type, actor } = touched.get(subject) as Touch;
+        const before = newest.get(subject);
+        if (type === null && before?.state === state) return [];
+        const version = (before?.version ?? 0) + 1;
+        return [{ subject, seq, version, timestamp: change.now, type, actor: JSON.stringify(actor), state }];
+      });
+      if (rows.length > 0)
+        await db
+          .insertInto('versions')
+          .values(rows)
+          .onConflict((c) => c.columns(['subject', 'seq']).doUpdateSet((eb) => ({ state: eb.ref('excluded.state') })))
+          .execute();
+    }
+  };
+
+async function readStates(
+  db: Db,
+  ids: readonly string[],
+  redactedKeys: ReadonlySet<string>,
+): Promise<Map<string, string>> {
+  const states = new Map<string, string>();
+  const agentIds = ids.filter((id) => id.startsWith('agt_'));
+  const others = ids.filter((id) => !id.startsWith('agt_'));
+  if (agentIds.length > 0)
+    for (const row of await db.selectFrom('agents').selectAll().where('id', 'in', agentIds).execute())
+      states.set(row.id, JSON.stringify(agentSnapshot(row, redactedKeys)));
+  if (others.length > 0)
+    for (const row of await db.selectFrom('delegations').selectAll().where('id', 'in', others).execute())
+      states.set(row.id, JSON.stringify(delegationSnapshot(row)));
+  return states;
+}
+
+async function readNewest(
+  db: Db,
+  subjects: readonly string[],
+): Promise<Map<string, { readonly version: number; readonly state: string }>> {
+  const rows = await db
+    .selectFrom('versions as v')
+    .select(['v.subject', 'v.version', 'v.state'])
+    .where('v.subject', 'in', subjects)
+    .where('v.seq', '=', (eb) =>
+      eb
+        .selectFrom('versions as w')
+        .select((w) => w.fn.max('w.seq').as('seq'))
+        .whereRef('w.subject', '=', 'v.subject'),
+    )
+    .execute();
+  return new Map(rows.map(({ subject, version, state }) => [subject, { version, state }]));
+}

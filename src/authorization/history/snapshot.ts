@@ -1,0 +1,56 @@
+import { isoTime } from '../../kernel/clock.ts';
+import { redact } from '../../kernel/redact.ts';
+import type { AgentRow, DelegationRow } from '../../storage/index.ts';
+import type { Permission } from '../permissions/index.ts';
+
+/** Whether it was revoked. Expiry follows from the clock and makes no version. */
+type Status = 'active' | 'revoked';
+
+/** An agent as a version keeps it: without its token, and with redacted metadata. */
+export interface AgentSnapshot {
+  readonly ownerId: string;
+  readonly name: string;
+  readonly type: AgentRow['type'];
+  readonly status: Status;
+  readonly permissions: readonly Permission[];
+  readonly expiresAt: string | null;
+  /** Absent in the first version of agents that are older than versions. */
+  readonly metadata?: unknown;
+}
+
+export interface DelegationSnapshot {
+  readonly fromAgent: string;
+  readonly toAgent: string;
+  readonly status: Status;
+  readonly permissions: readonly Permission[];
+  readonly depth: number;
+  readonly maxDepth: number;
+  readonly expiresAt: string | null;
+  /** When it ends at the latest, because all delegations that it was made from end. */
+  readonly endsAt: string | null;
+}
+
+const statusOf = ({ revoked_at }: { readonly revoked_at: number | null }): Status =>
+  revoked_at === null ? 'active' : 'revoked';
+const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
+
+export const agentSnapshot = (row: AgentRow, redactedKeys: ReadonlySet<string>): AgentSnapshot => ({
+  ownerId: row.owner_id,
+  name: row.name,
+  type: row.type,
+  status: statusOf(row),
+  permissions: JSON.parse(row.permissions) as Permission[],
+  expiresAt: time(row.expires_at),
+  metadata: redact(JSON.parse(row.metadata) as Record<string, unknown>, redactedKeys),
+});
+
+export const delegationSnapshot = (row: DelegationRow): DelegationSnapshot => ({
+  fromAgent: row.from_agent,
+  toAgent: row.to_agent,
+  status: statusOf(row),
+  permissions: JSON.parse(row.permissions) as Permission[],
+  depth: row.depth,
+  maxDepth: row.max_depth,
+  expiresAt: time(row.expires_at),
+  endsAt: time(row.ends_at),
+});

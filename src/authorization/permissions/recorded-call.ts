@@ -1,0 +1,87 @@
+import { type Decided, readDecided } from '../../ledger/index.ts';
+import type { StreamEventRow } from '../../storage/index.ts';
+import { isApprovalStep } from './approval.ts';
+import { CallFacts } from './call-facts.ts';
+import { type CompiledAgent, UNREAD } from './compile.ts';
+import { type Decision, type DecisionRequest, type DecisionState, decide, type Reason } from './decide.ts';
+
+/** The columns of a recorded decision from which it can be evaluated again. */
+export type RecordedColumns = Pick<
+  StreamEventRow,
+  'timestamp' | 'action' | 'resource' | 'result' | 'reason' | 'ip' | 'parameters' | 'decided'
+>;
+
+/** The question of a recorded decision. Secrets in its arguments are redacted. */
+export const requestOf = (row: RecordedColumns, decided: Decided): DecisionRequest => ({
+  action: row.action ?? '',
+  resource: row.resource ?? '',
+  now: row.timestamp,
+  call: new CallFacts(
+    row.ip,
+    row.parameters === null ? undefined : (JSON.parse(row.parameters) as Record<string, unknown>),
+    decided.matched,
+  ),
+});
+
+/**
+ * The state that a recorded decision was made in. Evaluation looks at counters in the same order as then, so the order
+ * of the recorded numbers says which counter each belongs to.
+ */
+export class RecordedState implements DecisionState {
+  readonly #agents: ReadonlyMap<string, CompiledAgent>;
+  readonly #numbers: readonly number[];
+  readonly #isApproved: boolean;
+  readonly counters = new Map<string, number>();
+
+  constructor(agents: ReadonlyMap<string, CompiledAgent>, row: RecordedColumns, decided: Decided) {
+    this.#agents = agents;
+    this.#numbers = decided.used ?? [];
+    this.#isApproved =
+      decided.approvalId !== undefined ||
+      decided.approved === true ||
+      (isApprovalStep(row.reason) && row.result === 'allowed');
+  }
+
+  used(key: string): number {
+    const known = this.counters.get(key);
+    if (known !== undefined) return known;
+    const recorded = this.#numbers[this.counters.size];
+    if (recorded !== undefined) this.counters.set(key, recorded);
+    return recorded ?? 0;
+  }
+
+  knows(key: string): boolean {
+    return this.counters.has(key);
+  }
+
+  /** An agent that was not read appears revoked, so its chains count as not held. */
+  agent(id: string): CompiledAgent {
+    return this.#agents.get(id) ?? UNREAD;
+  }
+
+  approved(): boolean {
+    return this.#isApproved;
+  }
+}
+
+/** Makes a recorded decision again on the policy by which it was made. */
+export function decideAgain(
+  agents: ReadonlyMap<string, CompiledAgent>,
+  agent: CompiledAgent,
+  row: RecordedColumns,
+): { readonly decision: Decision; readonly request: DecisionRequest; readonly state: RecordedState } {
+  const decided = readDecided(row.decided);
+  const request = requestOf(row, decided);
+  const state = new RecordedState(agents, row, decided);
+  const permitted = decide(agent, request, state);
+  return { decision: throughGates(permitted, row, decided), request, state };
+}
+
+/** What permissions allowed and a budget or server then refused stays refused. */
+export const throughGates = (decision: Decision, row: RecordedColumns, { refusedBy }: Decided): Decision =>
+  decision.allowed && refusedBy !== undefined
+    ? { allowed: false, reason: row.reason as Reason, by: refusedBy }
+    : decision;
+
+export const resultOf = (decision: Decision): 'allowed' | 'denied' | 'rate_limited' =>
+  decision.allowed ? 'allowed' : decision.reason === 'RATE_LIMITED' ? 'rate_limited' : 'denied';
