@@ -30,3 +30,4 @@ export {
   matches,
   prefixOf,
 } from './search/index.ts';
+export { Yielder } from './yielder.ts';

@@ -23,6 +23,10 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     ],
   },
   'POST /agents/:id/rotate': { reason: 'the token was in a log' },
+  'POST /agents/:id/permissions/replay': {
+    permissions: [{ resource: 'mcp:github:*', actions: ['read'], constraints: { maxCallsPerHour: 100 } }],
+    limit: 1000,
+  },
   'POST /agents/:id/permissions/filter': {
     resources: ['mcp:github:list_issues', 'mcp:github:create_issue'],
     action: 'read',

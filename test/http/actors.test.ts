@@ -24,6 +24,7 @@ const WITHOUT_EVENT: Readonly<Record<string, string>> = {
   'POST /access/v1/search/resource': QUESTION,
   'POST /access/v1/search/action': QUESTION,
   'POST /agents/:id/permissions/filter': QUESTION,
+  'POST /agents/:id/permissions/replay': QUESTION,
   'POST /api/legate/oauth/introspect': QUESTION,
   'POST /events/ticket': 'hands out a ticket that opens one stream within a minute',
   'POST /webhooks/:id/test': RESENDS,

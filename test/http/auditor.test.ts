@@ -15,6 +15,7 @@ const MAY_SEND: Readonly<Record<string, 'none' | 'ownAccount'>> = {
   'POST /authorize': 'none',
   'POST /authorize/batch': 'none',
   'POST /agents/:id/permissions/filter': 'none',
+  'POST /agents/:id/permissions/replay': 'none',
   'POST /access/v1/search/subject': 'none',
   'POST /access/v1/search/resource': 'none',
   'POST /access/v1/search/action': 'none',

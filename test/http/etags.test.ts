@@ -23,6 +23,7 @@ const ifMatch = (value: string) => ({ headers: { 'if-match': value } });
 /** Requests below a resource that change something other than the resource itself. */
 const OF_SOMETHING_ELSE = [
   'POST /agents/:id/permissions/filter',
+  'POST /agents/:id/permissions/replay',
   'DELETE /users/:id/sessions',
   'DELETE /users/:id/sessions/:sid',
   'POST /webhooks/:id/test',

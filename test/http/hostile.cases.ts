@@ -60,6 +60,8 @@ const question = ({ agent }: Scene) => ({
   explain: true,
   dryRun: true,
   tokensCost: 1,
+  permissions,
+  at: LATER,
 });
 
 /** By endpoint. An endpoint with a body needs one; a field that is missing here fails the test. */
@@ -155,6 +157,12 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /anomalies/:id/acknowledge': () => ({ note: 'x' }),
   'POST /oauth/consent': () => ({ decision: 'deny', scopes: ['mcp:read'], agent: 'new', consentToken: 'x' }),
   'POST /oauth/clients': () => ({ ...registration, resources: ['https://mcp.example/mcp'] }),
+  'POST /agents/:id/permissions/replay': () => ({
+    permissions,
+    since: '2030-01-01T00:00:00.000Z',
+    until: '2031-01-01T00:00:00.000Z',
+    limit: 10,
+  }),
   'POST /agents/:id/permissions/filter': () => ({
     resources: ['db:x'],
     action: 'read',

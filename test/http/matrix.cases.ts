@@ -626,6 +626,21 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/.well-known/authzen-configuration'),
     want: { everyone: 200 },
   },
+  'POST /agents/:id/permissions/replay': {
+    scope: 'audit:read',
+    target: ({ agent }) => ({ path: `/agents/${agent.id}/permissions/replay`, body: { permissions: [] } }),
+    want: {
+      owner: 200,
+      anotherUser: 404,
+      narrowed: 200,
+      agentItself: 200,
+      otherAgent: 404,
+      gatewayAgent: 200,
+      strangersAgent: 404,
+      admin: 200,
+      auditor: 200,
+    },
+  },
   'POST /agents/:id/permissions/filter': {
     scope: 'authorize',
     target: ({ agent }) => ({

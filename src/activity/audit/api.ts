@@ -5,7 +5,7 @@ import { isRepeated, parseQuery } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { auditFacets, auditHistogram } from './count-audit.ts';
 import { exportAudit } from './export-audit.ts';
-import { type AuditPage, getAuditEntry, queryAudit } from './query.ts';
+import { type AuditPage, explainAuditEntry, getAuditEntry, queryAudit } from './query.ts';
 import {
   AskFacets,
   AskHistogram,
@@ -42,6 +42,8 @@ export interface AuditApi {
   ): Promise<AuditPage>;
   /** Throws 404 AUDIT_ENTRY_NOT_FOUND. */
   get(id: string): Promise<AuditEntry>;
+  /** The decision of an entry, evaluated again as it was made. Throws 404 AUDIT_ENTRY_NOT_FOUND. */
+  explain(id: string): ReturnType<typeof explainAuditEntry>;
   /** Counts entries by result, in up to 200 equal parts of the range. */
   histogram(filter?: Filter & { buckets?: number }): Promise<Histogram>;
   /** Counts entries by the most frequent values of a field. */
@@ -79,6 +81,7 @@ export function auditApi(platform: Platform): AuditApi {
       return queryAudit(platform, ALL, filter, { limit, offset, order, cursor, around });
     },
     get: (id) => getAuditEntry(platform, ALL, id),
+    explain: (id) => explainAuditEntry(platform, ALL, id),
     histogram: async (asked = {}) => {
       const { buckets, ...filter } = asQuery(AskHistogram, asked);
       return auditHistogram(platform, ALL, filter, buckets);

@@ -5,6 +5,9 @@ import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { listAgentVersions, type PageOf, type VersionPage } from '../history/list-versions.ts';
+import { assertPolicyWeight } from '../permissions/policy-weight.ts';
+import { type Replay, replay } from '../permissions/replay.ts';
+import { ReplayBody } from '../permissions/replay-schema.ts';
 import { createAgent } from './create-agent.ts';
 import { getAgent, getEffectivePermissions } from './get-agent.ts';
 import { type AgentPage, listAgentSummaries, listAgents } from './list-agents.ts';
@@ -19,6 +22,7 @@ import {
   type EffectivePermission,
   UpdateAgent,
 } from './schema.ts';
+import { getAgentRow } from './store.ts';
 import { updateAgent } from './update-agent.ts';
 
 /**
@@ -37,6 +41,8 @@ export interface AgentsApi {
   /** `reason` goes into the event; the default is `revoked`. */
   revoke(id: string, reason?: string): Promise<void>;
   rotate(id: string): Promise<AgentWithToken>;
+  /** Recorded decisions, made again under a draft of the permissions. */
+  replay(id: string, input: InProcess<z.input<typeof ReplayBody>>): Promise<Replay>;
   /** Its versions, newest first; `next` is the `cursor` of the next page. */
   history(id: string, page?: Partial<PageOf>): Promise<VersionPage>;
 }
@@ -70,6 +76,12 @@ export function agentsApi(platform: Platform, actor: Actor): AgentsApi {
     permissions: async (id) => (await getEffectivePermissions(platform, caller, id)).permissions,
     update: async (id, input) => updateAgent(platform, caller, id, parseWith(UpdateAgent, asOverHttp(input))),
     revoke: (id, reason) => revokeAgent(platform, caller, id, reason),
+    replay: async (id, input) => {
+      const parsed = parseWith(ReplayBody, asOverHttp(input));
+      const row = await getAgentRow(platform.database.read, caller.visibility, id);
+      assertPolicyWeight(parsed.permissions);
+      return replay(platform, row.id, parsed);
+    },
     history: (id, page) => listAgentVersions(platform, caller.visibility, id, { limit: PAGE, ...page }),
     rotate: (id) => rotateAgent(platform, caller, id),
   };

@@ -1,4 +1,5 @@
 import { defineModule } from '../../platform.ts';
+import { replayRoutes } from './replay-routes.ts';
 import { historyRoutes } from './routes.ts';
 
 /**
@@ -15,6 +16,7 @@ export { keepVersions } from './keep-versions.ts';
 
 export const history = defineModule({
   name: 'history',
-  description: 'Who changed an agent or delegation, when and why, version by version.',
-  routes: historyRoutes,
+  description:
+    'Who changed an agent or delegation, when and why, version by version; recorded decisions under a draft.',
+  routes: [...historyRoutes, ...replayRoutes],
 });

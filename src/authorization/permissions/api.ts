@@ -1,3 +1,4 @@
+import { asOverHttp } from '../../access/in-process.ts';
 import { ANONYMOUS } from '../../access/principal.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
@@ -6,7 +7,11 @@ import { REASONS, type Reason } from './decide.ts';
 import { AuthorizeBody, assertAgentNamed } from './routes.ts';
 
 /** A question of the embedding application, which always names the agent. */
-export type Question = AuthorizeInput & { readonly agentId: string };
+export type Question = Omit<AuthorizeInput, 'at'> & {
+  readonly agentId: string;
+  /** Of a dry run: the time to decide for, as ISO 8601 or a Date. */
+  readonly at?: string | Date | undefined;
+};
 
 /**
  * Like {@link AuthorizeAnswer}, but `reason` is the text for people and `code` the value that programs compare
@@ -33,7 +38,7 @@ export interface DecisionsApi {
 export function decisionsApi(platform: Platform): DecisionsApi {
   const ask = async (question: Question): Promise<AuthorizeAnswer> => {
     const startedAt = performance.now();
-    const input = parseWith(AuthorizeBody, question);
+    const input = parseWith(AuthorizeBody, asOverHttp(question));
     assertAgentNamed(undefined, input);
     const asker: Asker = {
       principal: null,

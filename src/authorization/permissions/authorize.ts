@@ -1,5 +1,6 @@
 import type { Platform } from '../../platform.ts';
 import { PendingQuestion } from './pending-question.ts';
+import { assertPolicyWeight } from './policy-weight.ts';
 import type { Asker, AuthorizeAnswer, AuthorizeInput } from './question.ts';
 
 export type { Asker, AuthorizeAnswer, AuthorizeInput } from './question.ts';
@@ -19,6 +20,7 @@ export function authorize(
   onAllowed?: (delegationIds: readonly string[]) => void,
 ): Promise<AuthorizeAnswer> {
   const ledger = platform.ledger.reserve();
+  if (input.permissions) assertPolicyWeight(input.permissions);
   const question = new PendingQuestion(platform, asker, input, onAllowed);
   const evaluating = question.evaluateAhead();
   return evaluating ? evaluating.then(() => ledger.decide(question)) : ledger.decide(question);

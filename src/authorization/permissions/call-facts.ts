@@ -38,7 +38,7 @@ export class CallFacts {
   /** Results of the argument patterns in the current pass, `1` or `0` each. */
   #results = '';
   /** Results to repeat, for a recorded call whose arguments were redacted. */
-  readonly #recorded: string | undefined;
+  #recorded: string | undefined;
 
   /** @param recorded what `results` was when the call was decided */
   constructor(ip: string | null, args: Record<string, unknown> | undefined, recorded?: string) {
@@ -57,6 +57,11 @@ export class CallFacts {
     if (this.#arguments === undefined) return false;
     this.#texts ??= this.#collect();
     return this.#chars > HEAVY_CHARS;
+  }
+
+  /** From here on, recorded results hold for the lists that they were for, in whatever order these are evaluated. */
+  keepResults(): void {
+    this.#recorded = undefined;
   }
 
   /** Starts a decision: resets its steps and results, so that neither depends on what was evaluated before. */

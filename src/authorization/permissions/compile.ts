@@ -185,6 +185,25 @@ export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], s
   };
 }
 
+/**
+ * Returns the agent with a draft in place of its own permissions. What it receives by delegation stays. Equal lists of
+ * argument patterns are shared, so that results known for one hold for the other (`CallFacts.keepResults`).
+ */
+export function withDraft(agent: CompiledAgent, permissions: readonly Permission[]): CompiledAgent {
+  const known = new Map<string, CompiledEntry['conditions']>();
+  for (const { permission, conditions } of agent.entries)
+    if (conditions?.argPatterns) known.set(JSON.stringify(permission.constraints?.allowedArgPatterns), conditions);
+  const own = compileEntries(agent.id, permissions, 0, undefined).map((entry) => {
+    const argPatterns = known.get(JSON.stringify(entry.permission.constraints?.allowedArgPatterns))?.argPatterns;
+    return entry.conditions && argPatterns ? { ...entry, conditions: { ...entry.conditions, argPatterns } } : entry;
+  });
+  const received = agent.entries
+    .filter((entry) => entry.link)
+    .map((entry, i) => ({ ...entry, position: own.length + i }));
+  const { bytes, ...set } = entrySet([...own, ...received]);
+  return { ...agent, ...set, bytes: AGENT_BYTES + bytes };
+}
+
 /** Placeholder for an agent that has not been read yet. */
 export const UNREAD: CompiledAgent = {
   ...entrySet([]),

@@ -19,7 +19,7 @@ import {
   type WaitingCalls,
 } from './approval.ts';
 import { CallFacts } from './call-facts.ts';
-import { type CompiledAgent, UNREAD } from './compile.ts';
+import { type CompiledAgent, UNREAD, withDraft } from './compile.ts';
 import {
   counterKeys,
   countersOf,
@@ -53,6 +53,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   #principal: Principal | null;
   #principalEpoch: number;
   #digest: string | undefined;
+  #draft: { readonly of: CompiledAgent; readonly agent: CompiledAgent } | undefined;
   #call: CallFacts;
   /** The arguments as recorded. */
   readonly #parameters: string;
@@ -85,7 +86,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
    */
   evaluateAhead(): Promise<void> | undefined {
     const { policy } = this.#platform;
-    const agent = policy.peek(this.#agentId);
+    const agent = this.#peek();
     const withArguments = this.#input.arguments !== undefined;
     if (agent ? !agent.conditional && (agent.sources.length === 0 || !withArguments) : !withArguments) return undefined;
     if (this.#call.isHeavy) return policy.nextTick().then(() => this.#loadAndEvaluate());
@@ -100,7 +101,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     if (!isId('agent', this.#agentId)) return;
     try {
       for (let round = 0; round < MAX_ROUNDS_AHEAD; round++) {
-        const agent = await policy.load(database.read, this.#agentId);
+        const agent = (await policy.load(database.read, this.#agentId)) && this.#peek();
         const missing = new Set<string>();
         if (!agent || !this.#mayAskNow(agent)) return;
         this.#dryEvaluate(agent, missing);
@@ -170,8 +171,8 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   }
 
   #wantCounters(context: BatchContext): void {
-    const { policy, gates } = this.#platform;
-    const agent = policy.peek(this.#agentId);
+    const { gates } = this.#platform;
+    const agent = this.#peek();
     if (agent?.capped)
       for (const key of counterKeys(agent, this.#input.action, this.#input.resource)) context.counters.want(key);
     for (const gate of gates) gate.prepare?.(context, this.#agentId);
@@ -186,11 +187,12 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   decide(context: BatchContext): Outcome<AuthorizeAnswer> | Lacking {
     const input = this.#input;
     const { policy } = this.#platform;
-    const agent = policy.peek(this.#agentId);
+    const agent = this.#peek();
     if (!agent) throw AgentErrors.AGENT_NOT_FOUND();
     this.#assertMayAsk(agent, context.now);
 
-    const request = { action: input.action, resource: input.resource, now: context.now, call: this.#call };
+    const now = input.at ?? context.now;
+    const request = { action: input.action, resource: input.resource, now, call: this.#call };
     const observed = new Observations();
     let lacks: Need[] | undefined;
     const lack = (need: Need): void => {
@@ -232,7 +234,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     if (lacks) return { lacks };
     const chain = decision.allowed ? delegationsOf(decision) : [];
     if (decision.allowed) this.#onAllowed?.(chain);
-    if (input.dryRun) return { answer: answerOf(decision, undefined, context.now, trace) };
+    if (input.dryRun) return { answer: answerOf(decision, undefined, now, trace) };
 
     const approval = decision.allowed && neededApproval(decision) ? this.#approval(context) : undefined;
     // Nothing throws from here on, so each call is counted once.
@@ -367,6 +369,15 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     const { policy } = this.#platform;
     await policy.loadAll(db, [id]);
     if (!policy.peek(id)) throw new Error(`The agent ${id} of a delegation does not exist.`);
+  }
+
+  /** The agent, if it is in memory, with the draft of a dry run in place of its own permissions. */
+  #peek(): CompiledAgent | undefined {
+    const agent = this.#platform.policy.peek(this.#agentId);
+    const { permissions } = this.#input;
+    if (!agent || !permissions) return agent;
+    if (this.#draft?.of !== agent) this.#draft = { of: agent, agent: withDraft(agent, permissions) };
+    return this.#draft.agent;
   }
 
   /** Whether the record shows other arguments than the decision saw. */

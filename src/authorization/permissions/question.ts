@@ -3,6 +3,7 @@ import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
 import type { Db } from '../../storage/index.ts';
 import type { Decision, Reason } from './decide.ts';
 import type { Trace } from './explain.ts';
+import type { Permission } from './schema.ts';
 
 export interface AuthorizeInput {
   /** An agent that asks about itself may omit it. */
@@ -15,6 +16,10 @@ export interface AuthorizeInput {
   /** Returns the same answer, but counts and records nothing, so there is no auditId. */
   readonly dryRun?: boolean | undefined;
   readonly tokensCost?: number | undefined;
+  /** Of a dry run: a draft in place of the agent's own permissions. */
+  readonly permissions?: readonly Permission[] | undefined;
+  /** Of a dry run: the time to decide for, on the current policy. */
+  readonly at?: number | undefined;
 }
 
 /** Specification 2.4 and contract 6. */

@@ -2,15 +2,16 @@ import { z } from 'zod';
 import { afterCursor, nextPage, PageQuery } from '../../http/page.ts';
 import { CommonErrors, LegateError, validationFailed } from '../../kernel/errors.ts';
 import { parseIp } from '../../kernel/ip.ts';
-import { jsonObject, text } from '../../kernel/json.ts';
+import { isoInstant, jsonObject, text } from '../../kernel/json.ts';
 import { type Call, defineRoute } from '../../platform.ts';
 import { AgentErrors } from '../agents/errors.ts';
 import { type Asker, type AuthorizeAnswer, authorize } from './authorize.ts';
 import { REASONS } from './decide.ts';
+import { PolicyErrors } from './errors.ts';
 import { ENTRY_OUTCOMES } from './explain.ts';
 import { findSubjects } from './find-subjects.ts';
 import { parseSimpleAuthorize } from './plain-question.ts';
-import { Action, PermissionSource, Resource } from './schema.ts';
+import { Action, PermissionSource, Permissions, Resource } from './schema.ts';
 
 /** Maximum size of the body of /authorize, which also limits `arguments`. */
 export const AUTHORIZE_BODY_LIMIT = 65_536;
@@ -33,6 +34,17 @@ export const AuthorizeBody = z
     explain: z.boolean().optional(),
     dryRun: z.boolean().optional(),
     tokensCost: z.number().min(0).max(1e15).optional(),
+    permissions: Permissions.optional().meta({
+      description: "With dryRun only: a draft in place of the agent's own permissions.",
+    }),
+    at: isoInstant.optional().meta({
+      description: 'With dryRun only: the time to decide for, on the current policy, budgets and counters.',
+    }),
+  })
+  .superRefine((body, ctx) => {
+    for (const name of ['permissions', 'at'] as const)
+      if (body[name] !== undefined && body.dryRun !== true)
+        ctx.addIssue({ code: 'custom', path: [name], message: 'is allowed with dryRun: true only' });
   })
   .meta({ id: 'AuthorizeRequest' });
 export type AuthorizeBody = z.output<typeof AuthorizeBody>;
@@ -187,7 +199,7 @@ export const permissionRoutes = [
     parseBody: parseSimpleAuthorize,
     serialize: (answer) => writeAnswer(answer as AuthorizeAnswer),
     responses: { 200: AuthorizeDecision },
-    errors: [AgentErrors.AGENT_NOT_FOUND, CommonErrors.AUDIT_UNAVAILABLE],
+    errors: [AgentErrors.AGENT_NOT_FOUND, PolicyErrors.POLICY_TOO_LARGE, CommonErrors.AUDIT_UNAVAILABLE],
     handle: async (call, platform) => {
       assertAgentNamed(call.principal.kind, call.body);
       return { status: 200, body: await authorize(platform, askerOf(call), call.body) };
@@ -204,7 +216,7 @@ export const permissionRoutes = [
     effect: 'none',
     body: z.strictObject({ requests: z.array(AuthorizeBody).min(1).max(100) }),
     responses: { 200: z.object({ results: z.array(BatchResult) }) },
-    errors: [CommonErrors.AUDIT_UNAVAILABLE],
+    errors: [PolicyErrors.POLICY_TOO_LARGE, CommonErrors.AUDIT_UNAVAILABLE],
     handle: async (call, platform) => {
       call.body.requests.forEach((request, i) => {
         assertAgentNamed(call.principal.kind, request, `requests.${i}.agentId`);
