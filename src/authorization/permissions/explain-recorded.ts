@@ -40,7 +40,11 @@ export async function explainRecorded(
   return policy?.isRecorded ? explainAsOf(db, policy, row) : explainOnCurrent(db, row);
 }
 
-async function explainAsOf(db: Db, { agents, subjects, complete }: PolicyAt, row: StreamEventRow): Promise<RecordedTrace> {
+async function explainAsOf(
+  db: Db,
+  { agents, subjects, complete }: PolicyAt,
+  row: StreamEventRow,
+): Promise<RecordedTrace> {
   const agent = agents.get(row.agent_id ?? '') as CompiledAgent;
   const { decision, request, state } = decideAgain(agents, agent, row);
   const refusedBy = decision.allowed ? undefined : decision.by;

@@ -27,7 +27,7 @@ export { mayUseOwnResource } from './own-resources.ts';
 export { intersectPatterns, PatternIndex, patternMatches } from './pattern.ts';
 export { evaluateWithAgents, PolicyCache, readChains } from './policy.ts';
 export { assertPolicyWeight } from './policy-weight.ts';
-export { type Replay, replay } from './replay.ts';
+export { replay } from './replay.ts';
 export { ReplayAnswer, ReplayBody } from './replay-schema.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, CallContext, DecisionTrace, mayCheck } from './routes.ts';
 export { Constraints, Permission, PermissionSource, Permissions } from './schema.ts';
