@@ -5,7 +5,7 @@ import { validationFailed } from '../../kernel/errors.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
-import { getAgentRow } from '../agents/index.ts';
+import { getAgentRow } from '../agents/store.ts';
 import { DelegationErrors } from '../delegations/errors.ts';
 import type { PolicyVersion } from './schema.ts';
 
