@@ -16,8 +16,8 @@ import { type WebhooksApi, webhooksApi } from './activity/webhooks/index.ts';
 import { type AgentsApi, agentsApi } from './authorization/agents/index.ts';
 import { type Approval, type ApprovalsApi, approvalsApi, notifyOfApprovals } from './authorization/approvals/index.ts';
 import { type DelegationsApi, delegationsApi } from './authorization/delegations/index.ts';
-import { findLosses } from './authorization/losses/index.ts';
 import { keepVersions } from './authorization/history/index.ts';
+import { findLosses } from './authorization/losses/index.ts';
 import { type DecisionsApi, decisionsApi, mayUseOwnResource, PolicyCache } from './authorization/permissions/index.ts';
 import { type ConfigInput, describeSettings, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
@@ -138,9 +138,10 @@ export interface Legate extends LegateApi {
   readonly handles: (pathname: string) => boolean;
   /** Answers the most frequent routes directly on node:http. Returns false if the request is for `fetch`. */
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
-  /** The same functions for one of the application's users, whom events then also name. No rights are checked. */
-  readonly as: (user: { readonly userId: string }) => LegateApi;
-  /** The same functions for one of the application's users, whom events then name beside `application`. No rights are checked. */
+  /**
+   * The same functions for one of the application's users, whom events then also name, and with a reason. No rights are
+   * checked.
+   */
   readonly as: (by: { readonly userId?: string; readonly reason?: string }) => LegateApi;
   readonly baseUrl: string;
   readonly platform: Platform;
@@ -359,9 +360,7 @@ export async function createLegate(
     handles: pathMatcher(mounted),
     hot: nodeSource(platform, mounted, authenticator, pipeline),
     ...apiOf(application(), platform),
-    as: ({ userId }) => apiOf(application(parseWith(text(128), userId)), platform),
-    ...apiOf(application()),
-    as: (by) => apiOf(applicationFor(by)),
+    as: (by) => apiOf(applicationFor(by), platform),
     baseUrl: platform.baseUrl,
     platform,
     firstAdmin,
