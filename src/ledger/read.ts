@@ -52,18 +52,25 @@ export class LedgerReader {
   ): Promise<StreamEventRow[]> {
     const rows: StreamEventRow[] = [];
     let skip = offset;
+    let wanted: number[] = [];
+    // Rows may have been deleted since they were indexed.
+    const fetch = async (): Promise<void> => {
+      rows.push(...(await this.#rows(wanted, order)));
+      wanted = [];
+    };
     for await (const selection of this.#select(filter, order)) {
       const seqs = seqsOf(selection, order);
       const from = Math.min(skip, seqs.length);
       skip -= from;
-      // Rows may have been deleted since they were indexed.
       for (let at = from; at < seqs.length && rows.length < limit; ) {
-        const some = seqs.slice(at, at + limit - rows.length);
-        rows.push(...(await this.#rows(some, order)));
+        const some = seqs.slice(at, at + limit - rows.length - wanted.length);
+        wanted.push(...some);
         at += some.length;
+        if (rows.length + wanted.length >= limit) await fetch();
       }
       if (rows.length >= limit) break;
     }
+    if (wanted.length > 0) await fetch();
     return rows;
   }
 

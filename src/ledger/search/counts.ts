@@ -1,5 +1,5 @@
 import { type ColumnName, RESULTS } from './column.ts';
-import type { Selection } from './scan.ts';
+import type { ColumnValues, Selection } from './scan.ts';
 
 /** Number of decisions by result. */
 export type ResultCounts = Readonly<Record<(typeof RESULTS)[number], number>>;
@@ -12,6 +12,12 @@ const countsAt = (counts: Uint32Array, index: number): ResultCounts => ({
   denied: counts[index * CODES + 2] as number,
   rate_limited: counts[index * CODES + 3] as number,
 });
+
+/** Returns the ordinal of each of the first `count` rows. */
+function byRow(values: ColumnValues | undefined, count: number): Exclude<ColumnValues['ordinals'], number> {
+  const ordinals = values?.ordinals ?? 0;
+  return typeof ordinals === 'number' ? new Uint16Array(count).fill(ordinals) : ordinals;
+}
 
 /** Returns the index of the last bound that is not after `value`. */
 function lastAtOrBefore(bounds: readonly number[], value: number): number {
@@ -46,8 +52,7 @@ export async function histogramOf(
   const buckets = bounds.length - 1;
   const counts = new Uint32Array(buckets * CODES);
   for await (const { segment, start, end, mask, columns, times } of selections) {
-    const ordinals = columns.get('result')?.ordinals;
-    if (!ordinals) continue;
+    const ordinals = byRow(columns.get('result'), end);
     const last = lastAtOrBefore(bounds, segment.lastTime);
     let bucket = Math.max(0, lastAtOrBefore(bounds, segment.firstTime));
     const ofRows = last > bucket ? await times() : undefined;
@@ -136,15 +141,17 @@ async function countPass(
   const tallies = new Map<number, Tally>();
   let [total, missing] = [0, 0];
   for await (const { segment, start, end, mask, columns } of selections) {
-    const { dictionary, ordinals } = columns.get(name) ?? {};
-    const results = columns.get('result')?.ordinals;
+    const values = columns.get(name);
+    const { dictionary } = values ?? {};
+    const ordinals = byRow(values, end);
+    const results = byRow(columns.get('result'), end);
     const counts = new Uint32Array(((dictionary?.size ?? 0) + 1) * CODES);
     const newest = new Int32Array((dictionary?.size ?? 0) + 1).fill(-1);
     for (let i = end - 1; i >= start; i--) {
       if (!mask[i]) continue;
       total++;
-      const ordinal = ordinals ? (ordinals[i] as number) : 0;
-      const index = ordinal * CODES + (results ? (results[i] as number) : 0);
+      const ordinal = ordinals[i] as number;
+      const index = ordinal * CODES + (results[i] as number);
       counts[index] = (counts[index] as number) + 1;
       if (newest[ordinal] === -1) newest[ordinal] = i;
     }
@@ -170,8 +177,8 @@ async function countPass(
       }
     }
   }
-  const values = [...tallies.values()].map(({ count, counts, seq }) => ({ seq, count, counts: countsAt(counts, 0) }));
-  return { total, missing, distinct: values.length, values: top(values, limit) };
+  const found = [...tallies.values()].map(({ count, counts, seq }) => ({ seq, count, counts: countsAt(counts, 0) }));
+  return { total, missing, distinct: found.length, values: top(found, limit) };
 }
 
 function sumAt(counts: Uint32Array, ordinal: number): number {

@@ -54,8 +54,8 @@ function wantedOf(column: ColumnName, value: string): Wanted {
 /** A column of a segment. */
 export interface ColumnValues {
   readonly dictionary: Dictionary;
-  /** undefined: no row has a value. */
-  readonly ordinals: Ordinals | undefined;
+  /** 0 alone: no row has a value. */
+  readonly ordinals: Ordinals;
 }
 
 /** The matching rows of a segment: those from `start` to before `end` whose mask is 1. */
@@ -77,7 +77,7 @@ export interface Range {
 
 const NO_VALUES: ColumnValues = {
   dictionary: { size: 0, low: new Uint32Array(0), high: new Uint32Array(0), parents: undefined },
-  ordinals: undefined,
+  ordinals: 0,
 };
 
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -171,7 +171,7 @@ export class Scan {
       const dictionaries = await readParts(this.#database, batch, tested.map(dictionaryPart));
       const candidates = batch.flatMap((segment) => {
         const columns = new Map(
-          tested.map((name) => [name, { dictionary: dictionaryIn(dictionaries(segment), name), ordinals: undefined }]),
+          tested.map((name) => [name, { dictionary: dictionaryIn(dictionaries(segment), name), ordinals: 0 }]),
         );
         const flags = this.#flagsOf(segment, columns);
         return flags ? [{ segment, columns, flags }] : [];
@@ -201,7 +201,7 @@ export class Scan {
 
   async #timesOf(segment: Segment): Promise<Uint32Array> {
     const bytes = (await readParts(this.#database, [segment], [TIMES_PART]))(segment).get(TIMES_PART);
-    return bytes ? decodeTimes(bytes) : new Uint32Array(segment.size);
+    return bytes?.byteLength ? decodeTimes(bytes, segment) : new Uint32Array(segment.size);
   }
 
   #testedColumns(): ColumnName[] {
@@ -241,14 +241,20 @@ export class Scan {
       }
       const own = flags[at++] as Uint8Array;
       const { ordinals } = columns.get(test.column) ?? NO_VALUES;
-      if (ordinals) maskOrdinals(mask, start, end, ordinals, own);
-      else if (!own[0]) return undefined;
+      if (typeof ordinals !== 'number') maskOrdinals(mask, start, end, ordinals, own);
+      else if (!own[ordinals]) return undefined;
     }
     return mask.includes(1) ? mask : undefined;
   }
 }
 
-function maskOrdinals(mask: Uint8Array, start: number, end: number, ordinals: Ordinals, flags: Uint8Array): void {
+function maskOrdinals(
+  mask: Uint8Array,
+  start: number,
+  end: number,
+  ordinals: Exclude<Ordinals, number>,
+  flags: Uint8Array,
+): void {
   for (let i = start; i < end; i++) mask[i] = (mask[i] as number) & (flags[ordinals[i] as number] as number);
 }
 
@@ -265,10 +271,10 @@ const hasOneIn = ({ first, size }: Segment, seqs: ReadonlySet<number>): boolean 
 
 function dictionaryIn(parts: Parts, name: ColumnName): Dictionary {
   const bytes = parts.get(dictionaryPart(name));
-  return bytes ? decodeDictionary(bytes) : NO_VALUES.dictionary;
+  return bytes?.byteLength ? decodeDictionary(bytes) : NO_VALUES.dictionary;
 }
 
-function ordinalsIn(parts: Parts, name: ColumnName, segment: Segment): Ordinals | undefined {
+function ordinalsIn(parts: Parts, name: ColumnName, segment: Segment): Ordinals {
   const bytes = parts.get(ordinalsPart(name));
-  return bytes && decodeOrdinals(bytes, segment);
+  return bytes?.byteLength ? decodeOrdinals(bytes, segment) : 0;
 }

@@ -12,7 +12,8 @@ export const TIMES_PART: Part = 100;
 /** Ordinals up to this size take a byte each, larger ones two. */
 const MAX_BYTE = 255;
 
-export type Ordinals = Uint8Array | Uint16Array;
+/** By row. A number: all rows have this one. */
+export type Ordinals = Uint8Array | Uint16Array | number;
 
 const bytesOf = (array: Uint8Array | Uint16Array | Uint32Array): Buffer =>
   Buffer.from(array.buffer, array.byteOffset, array.byteLength);
@@ -26,37 +27,67 @@ function encodeDictionary({ size, low, high, parents }: Dictionary): Buffer {
   ]);
 }
 
-export function decodeDictionary(bytes: Uint8Array): Dictionary {
-  // Copied, since the bytes of a driver need not be aligned.
-  const { buffer } = new Uint8Array(bytes);
+/** The bytes must be aligned, as those of `readParts` are. */
+export function decodeDictionary({ buffer, byteLength }: Uint8Array): Dictionary {
   const size = new Uint32Array(buffer, 0, 1)[0] as number;
   const at = 4 + 8 * size;
   return {
     size,
     low: new Uint32Array(buffer, 4, size),
     high: new Uint32Array(buffer, 4 + 4 * size, size),
-    parents: bytes.byteLength > at ? new Uint16Array(buffer, at, size) : undefined,
+    parents: byteLength > at ? new Uint16Array(buffer, at, size) : undefined,
   };
 }
 
-export const decodeOrdinals = (bytes: Uint8Array, segment: Segment): Ordinals =>
-  bytes.byteLength === segment.size
-    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    : new Uint16Array(new Uint8Array(bytes).buffer);
+/** One byte means that all rows have the same ordinal. */
+function encodeOrdinals(ordinals: Uint16Array, { size }: Dictionary): Buffer {
+  const [first] = ordinals;
+  if (size <= MAX_BYTE && ordinals.every((ordinal) => ordinal === first)) return Buffer.of(first as number);
+  return bytesOf(size <= MAX_BYTE ? Uint8Array.from(ordinals) : ordinals);
+}
 
-export const decodeTimes = (bytes: Uint8Array): Uint32Array => new Uint32Array(new Uint8Array(bytes).buffer);
+export function decodeOrdinals(bytes: Uint8Array, { size }: Segment): Ordinals {
+  if (bytes.byteLength === size && size > 1) return bytes;
+  return bytes.byteLength === 1 ? (bytes[0] as number) : new Uint16Array(bytes.buffer);
+}
+
+/** Differences between neighbours, seven bits to a byte, the lowest first. The eighth bit says that more follow. */
+function encodeTimes(times: Uint32Array): Buffer {
+  const bytes: number[] = [];
+  let before = 0;
+  for (const time of times) {
+    let rest = time - before;
+    for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
+    bytes.push(rest);
+    before = time;
+  }
+  return Buffer.from(bytes);
+}
+
+export function decodeTimes(bytes: Uint8Array, { size }: Segment): Uint32Array {
+  const times = new Uint32Array(size);
+  let [time, at] = [0, 0];
+  for (let i = 0; i < size; i++) {
+    for (let factor = 1; ; factor *= 128) {
+      const byte = bytes[at++] as number;
+      time += (byte & 127) * factor;
+      if (byte < 128) break;
+    }
+    times[i] = time;
+  }
+  return times;
+}
 
 /** Writes a segment that will not grow. A column without any value has no parts. */
 export async function insertSegment(db: Db, segment: SegmentBuilder): Promise<void> {
   const { first, size, firstTime, lastTime } = segment;
-  const parts = [{ first, part: TIMES_PART, data: bytesOf(segment.times.subarray(0, size)) }];
+  const parts = [{ first, part: TIMES_PART, data: encodeTimes(segment.times.subarray(0, size)) }];
   for (const name of COLUMNS) {
     const dictionary = segment.dictionary(name);
     if (dictionary.size === 0) continue;
     parts.push({ first, part: dictionaryPart(name), data: encodeDictionary(dictionary) });
     const ordinals = segment.ordinals(name).subarray(0, size);
-    const data = bytesOf(dictionary.size <= MAX_BYTE ? Uint8Array.from(ordinals) : ordinals);
-    parts.push({ first, part: ordinalsPart(name), data });
+    parts.push({ first, part: ordinalsPart(name), data: encodeOrdinals(ordinals, dictionary) });
   }
   await db
     .insertInto('event_segments')
@@ -76,31 +107,93 @@ export async function readSegments(db: Db, after: number): Promise<Segment[]> {
   }));
 }
 
-export type Parts = ReadonlyMap<Part, Uint8Array>;
-const NO_PARTS: Parts = new Map();
+/** Bytes of parts that are kept in memory. */
+const MAX_CACHED_BYTES = 16_777_216;
 
-/** Reads some parts of some segments with one query. */
+/** The parts that were used last. A part in the database never changes. */
+class PartCache {
+  readonly #parts = new Map<number, Uint8Array>();
+  #bytes = 0;
+
+  get(first: number, part: Part): Uint8Array | undefined {
+    const key = first * PARTS + part;
+    const bytes = this.#parts.get(key);
+    if (!bytes) return undefined;
+    this.#parts.delete(key);
+    this.#parts.set(key, bytes);
+    return bytes;
+  }
+
+  set(first: number, part: Part, bytes: Uint8Array): void {
+    const key = first * PARTS + part;
+    if (this.#parts.has(key)) return;
+    this.#parts.set(key, bytes);
+    this.#bytes += bytes.byteLength + ENTRY_BYTES;
+    for (const [oldest, { byteLength }] of this.#parts) {
+      if (this.#bytes <= MAX_CACHED_BYTES) break;
+      this.#parts.delete(oldest);
+      this.#bytes -= byteLength + ENTRY_BYTES;
+    }
+  }
+}
+
+/** More than the numbers of parts. */
+const PARTS = 128;
+/** What an entry takes besides its bytes, roughly. */
+const ENTRY_BYTES = 200;
+/** Stands for a part that the segment does not have. */
+const ABSENT = new Uint8Array(0);
+
+const caches = new WeakMap<Database, PartCache>();
+
+function cacheOf(database: Database): PartCache {
+  let cache = caches.get(database);
+  if (!cache) {
+    cache = new PartCache();
+    caches.set(database, cache);
+  }
+  return cache;
+}
+
+export type Parts = ReadonlyMap<Part, Uint8Array>;
+
+/** Returns some parts of some segments, read with at most one query. */
 export async function readParts(
   database: Database,
   segments: readonly Segment[],
   parts: readonly Part[],
 ): Promise<(segment: Segment) => Parts> {
+  const cache = cacheOf(database);
   const found = new Map<number, Map<Part, Uint8Array>>();
-  if (segments.length > 0 && parts.length > 0) {
+  const [missingSegments, missingParts] = [new Set<number>(), new Set<Part>()];
+  for (const { first } of segments) {
+    const own = new Map<Part, Uint8Array>();
+    found.set(first, own);
+    for (const part of parts) {
+      const bytes = cache.get(first, part);
+      if (bytes) own.set(part, bytes);
+      else {
+        missingSegments.add(first);
+        missingParts.add(part);
+      }
+    }
+  }
+  if (missingSegments.size > 0) {
     const query = database.read
       .selectFrom('event_columns')
       .select(['first', 'part', 'data'])
-      .where(
-        'first',
-        'in',
-        segments.map(({ first }) => first),
-      )
-      .where('part', 'in', parts);
+      .where('first', 'in', [...missingSegments])
+      .where('part', 'in', [...missingParts]);
     for (const [first, part, data] of await selectArrays<[number, Part, Uint8Array]>(database, query)) {
-      const own = found.get(first);
-      if (own) own.set(part, data);
-      else found.set(first, new Map([[part, data]]));
+      // Copied, since the bytes of a driver need not be aligned.
+      const bytes = new Uint8Array(data);
+      found.get(first)?.set(part, bytes);
+      cache.set(first, part, bytes);
     }
+    for (const first of missingSegments)
+      for (const part of missingParts) if (!found.get(first)?.has(part)) cache.set(first, part, ABSENT);
   }
   return ({ first }) => found.get(first) ?? NO_PARTS;
 }
+
+const NO_PARTS: Parts = new Map();
