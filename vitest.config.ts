@@ -28,10 +28,13 @@ const project = (name: 'sqlite' | 'postgres') => ({
   },
 });
 
-/** The same suites on both databases, the tests of the built package as processes, and the order of the house itself. */
+/**
+ * The same suites on both databases, the tests of the built package as processes, and the order of the house itself.
+ */
 export default defineConfig({
   test: {
-    // Files wait for disks and databases: two at once are faster even on two cores. More would be more connections than PostgreSQL is started with.
+    // Files wait for disks and databases: two at once are faster even on two cores. More would be more connections than
+    // PostgreSQL is started with.
     maxWorkers: Math.min(4, Math.max(2, availableParallelism() - 1)),
     projects: [
       { test: { name: 'unit', include: ['src/**/*.unit.test.ts'], testTimeout: 120_000 } },

@@ -1,4 +1,5 @@
-// The yardstick: the least that a JSON service on node:http does. It reads a POST body, parses it and answers a small JSON object; GET it answers at once.
+// The yardstick: the least that a JSON service on node:http does. It reads a POST body, parses it and answers a small
+// JSON object; GET it answers at once.
 import { createServer } from 'node:http';
 
 const server = createServer({ keepAliveTimeout: 65_000 }, (req, res) => {

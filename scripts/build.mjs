@@ -11,8 +11,8 @@ const staging = join(root, '.tsbuild', String(process.pid));
 const previous = `${staging}.previous`;
 
 /**
- * The program in one piece: reading 500 small files is two thirds of the time of a start. What is needed later or is native
- * stays a package of its own. The library keeps its files; applications bundle it as they like.
+ * The program in one piece: reading 500 small files is two thirds of the time of a start. What is needed later or is
+ * native stays a package of its own. The library keeps its files; applications bundle it as they like.
  */
 async function bundleProgram() {
   const { rolldown } = await import('rolldown');

@@ -1,6 +1,6 @@
 // Shows that the packed package runs on every Node it claims: node scripts/node-versions.mjs [20 22 24 26] [--suite]
-// Installs each Node from npm's `node` package in a scratch folder, starts the service under it, makes an agent, asks for decisions, reads
-// the audit log, and stops. --suite also runs the tests on SQLite under each.
+// Installs each Node from npm's `node` package in a scratch folder, starts the service under it, makes an agent, asks
+// for decisions, reads the audit log, and stops. --suite also runs the tests on SQLite under each.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

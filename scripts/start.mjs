@@ -1,5 +1,6 @@
-// npm start: builds if dist/ is missing or older than src/, then serves in this same process. package.json calls it by `exec`, so
-// that no shell stays between npm and this process and keeps npm's signals. cmd.exe has no `exec` and runs what follows `||`.
+// npm start: builds if dist/ is missing or older than src/, then serves in this same process. package.json calls it by
+// `exec`, so that no shell stays between npm and this process and keeps npm's signals. cmd.exe has no `exec` and runs
+// what follows `||`.
 import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 

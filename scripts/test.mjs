@@ -1,5 +1,6 @@
-// npm test: builds, then runs every suite: on SQLite, on PostgreSQL, on the built package as a process, and on the house itself.
-// Arguments go to vitest: npm test -- src/agents. What cannot run here is said, and is an error when CI=true.
+// npm test: builds, then runs every suite: on SQLite, on PostgreSQL, on the built package as a process, and on the
+// house itself. Arguments go to vitest: npm test -- src/agents. What cannot run here is said, and is an error when
+// CI=true.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -72,7 +73,9 @@ function whyNoRedis() {
   return why && `no LEGATE_TEST_REDIS_URL, and ${why}`;
 }
 
-/** One of the programs is on the PATH, or is put there from Debian's package where that needs no questions (as root). */
+/**
+ * One of the programs is on the PATH, or is put there from Debian's package where that needs no questions (as root).
+ */
 function whyNoProgram(names, debianPackage) {
   const found = () => names.some((name) => spawnSync(name, ['--version']).status === 0);
   if (found()) return undefined;

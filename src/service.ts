@@ -124,8 +124,8 @@ export interface LegateApi extends DecisionsApi {
   /** Checks passwords against data breaches, as configured by `breach.*`. Works even if `breach.enabled` is off. */
   readonly breach: BreachCheck;
   /**
-   * What one changing call would do, without doing it: `legate.preview((api) => api.agents.revoke(id))`. Throws what the
-   * call would throw.
+   * What one changing call would do, without doing it: `legate.preview((api) => api.agents.revoke(id))`. Throws what
+   * the call would throw.
    */
   preview(change: (api: LegateApi) => Promise<unknown>): Promise<Preview>;
 }

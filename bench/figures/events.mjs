@@ -1,4 +1,5 @@
-// The event stream: how much it carries, how soon, what it takes of memory and of decisions, and how fast it catches up.
+// The event stream: how much it carries, how soon, what it takes of memory and of decisions, and how fast it catches
+// up.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

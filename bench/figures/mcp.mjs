@@ -1,4 +1,5 @@
-// Verification of an access token as the guard of an MCP server does it: signature, audience, expiry, and that grant and agent are still alive.
+// Verification of an access token as the guard of an MCP server does it: signature, audience, expiry, and that grant
+// and agent are still alive.
 import { join } from 'node:path';
 import { createLegate } from '../../dist/index.js';
 import { median, thousands } from '../support/numbers.mjs';

@@ -1,4 +1,5 @@
-// The authorization server on SQLite: refreshing with rotation, authorizing with a consent that is remembered, exchanging codes.
+// The authorization server on SQLite: refreshing with rotation, authorizing with a consent that is remembered,
+// exchanging codes.
 import { join } from 'node:path';
 import { fillPeople } from '../support/data.mjs';
 import { load, run } from '../support/load.mjs';

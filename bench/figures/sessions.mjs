@@ -35,7 +35,10 @@ async function measureCheck({ scratch, generator, rounds, seconds, report }) {
   }
 }
 
-/** Whether hashing stands in the way of decisions. The service may use every core, as it would: its hashing threads are not the event loop's. */
+/**
+ * Whether hashing stands in the way of decisions. The service may use every core, as it would: its hashing threads are
+ * not the event loop's.
+ */
 async function measureHashing({ scratch, generator, rounds, seconds, report }) {
   const dataDir = join(scratch, 'hashing');
   const databaseUrl = `sqlite:${join(dataDir, 'legate.db')}`;

@@ -1,5 +1,5 @@
-// Makes and revokes delegations one after the other: node changes-client.mjs < {url, token, pairs, warmUp, body}. A process of its own, so that what
-// is timed is the service and not the benchmark's own collecting of garbage.
+// Makes and revokes delegations one after the other: node changes-client.mjs < {url, token, pairs, warmUp, body}. A
+// process of its own, so that what is timed is the service and not the benchmark's own collecting of garbage.
 import { Agent, request } from 'node:http';
 
 const { url, token, pairs, warmUp, body } = JSON.parse(await new Response(process.stdin).text());

@@ -1,4 +1,5 @@
-// Fills a database through the service's own storage: people, agents and past decisions, in seconds rather than over HTTP.
+// Fills a database through the service's own storage: people, agents and past decisions, in seconds rather than over
+// HTTP.
 
 import { newId } from '../../dist/kernel/ids.js';
 import { newSecret, secretHash } from '../../dist/kernel/secrets.js';

@@ -1,5 +1,5 @@
-// The reader of the event figures: node events-client.mjs, one JSON command a line on stdin, one JSON answer a line on stdout.
-// Plain sockets in a process of its own, so that it takes little beside the service.
+// The reader of the event figures: node events-client.mjs, one JSON command a line on stdin, one JSON answer a line on
+// stdout. Plain sockets in a process of its own, so that it takes little beside the service.
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { quantile, sleep } from './numbers.mjs';
@@ -8,7 +8,9 @@ const MARK = Buffer.from('id: evt_');
 const BODY = 26;
 const PATIENCE_MS = 20_000;
 
-/** @type {{ socket: import('node:net').Socket, rest: Buffer | undefined, count: number, sum: number, open: boolean }[]} */
+/**
+ * @type {{ socket: import('node:net').Socket, rest: Buffer | undefined, count: number, sum: number, open: boolean }[]}
+ */
 const streams = [];
 /** When the answer of a decision was there, by the body of its id. */
 const answered = new Map();

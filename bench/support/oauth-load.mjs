@@ -1,5 +1,6 @@
-// The client of the OAuth figures: node oauth-load.mjs < {url, kind, seconds, connections, ...}. Every request here depends on an answer before
-// it, which a load generator cannot do. Plain sockets, so that it takes little beside the service.
+// The client of the OAuth figures: node oauth-load.mjs < {url, kind, seconds, connections, ...}. Every request here
+// depends on an answer before it, which a load generator cannot do. Plain sockets, so that it takes little beside the
+// service.
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 

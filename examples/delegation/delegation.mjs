@@ -1,5 +1,5 @@
-// A release agent hands its reviewer a part of what it may do, the reviewer hands on a part of that; then the first is narrowed, and ends.
-// node examples/delegation/delegation.mjs   (after npm ci && npm run build; leaves nothing behind)
+// A release agent hands its reviewer a part of what it may do, the reviewer hands on a part of that; then the first is
+// narrowed, and ends. node examples/delegation/delegation.mjs   (after npm ci && npm run build; leaves nothing behind)
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -6,7 +6,8 @@ import { nodeListener } from 'legate/node';
 export const legate = await createLegate({ http: { restPath: '/legate' } });
 
 export const app = express();
-// Before any body parser: Legate reads bodies itself. `all` leaves the path whole, where `use('/legate', ...)` would cut it.
+// Before any body parser: Legate reads bodies itself. `all` leaves the path whole, where `use('/legate', ...)` would
+// cut it.
 app.all('/legate/*path', nodeListener(legate));
 app.use(express.json());
 app.get('/', (_request, response) => {

@@ -36,7 +36,10 @@ export type IfMatch = 'any' | readonly string[];
 
 const ELEMENT = /[\t ]*(?:(W\/)?("[\x21\x23-\x7e\x80-\xff]*"))?[\t ]*(?:,|$)/y;
 
-/** Parses If-Match (RFC 9110, section 13.1.1). Throws 400 VALIDATION_FAILED for what is neither `*` nor a list of entity tags. */
+/**
+ * Parses If-Match (RFC 9110, section 13.1.1). Throws 400 VALIDATION_FAILED for what is neither `*` nor a list of entity
+ * tags.
+ */
 export function parseIfMatch(header: string): IfMatch {
   if (header.trim() === '*') return 'any';
   const tags: string[] = [];

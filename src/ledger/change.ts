@@ -202,7 +202,9 @@ function groupEvents(emitted: readonly ActedEvent[]): EventGroup[] {
   return groups;
 }
 
-/** Runs `work` and the reactions to its events as {@link applyChange} does, lets `inspect` look at it, rolls it back. */
+/**
+ * Runs `work` and the reactions to its events as {@link applyChange} does, lets `inspect` look at it, rolls it back.
+ */
 export async function rehearseChange<R>(
   options: ChangeOptions,
   by: Actor,

@@ -4,8 +4,8 @@ type Fields = Record<string, unknown>;
 const ALWAYS = 'updatedAt';
 
 /**
- * `before` and `after` of an event, from a thing as it is shown before and after the change: only the fields that differ, whole. A
- * thing as it is shown holds no secret.
+ * `before` and `after` of an event, from a thing as it is shown before and after the change: only the fields that
+ * differ, whole. A thing as it is shown holds no secret.
  */
 export function changedFields(was: object, is: object): { readonly before: Fields; readonly after: Fields } {
   const [from, to] = [was as Fields, is as Fields];

@@ -10,7 +10,9 @@ export type AskedBy = Pick<Actor, 'kind' | 'id' | 'userId' | 'clientId' | 'grant
 export interface Decided {
   /** Resource pattern of the agent's entry that allowed the call or whose constraint refused it. */
   readonly pattern?: string;
-  /** Of a refusal by a received entry: the chain from the root to the agent. An allowed call has it in its own column. */
+  /**
+   * Of a refusal by a received entry: the chain from the root to the agent. An allowed call has it in its own column.
+   */
   readonly chain?: readonly string[];
   /** Absent: the agent itself. */
   readonly askedBy?: AskedBy;
@@ -21,8 +23,8 @@ export interface Decided {
   /** Counters of limits on calls as the decision found them, in the order in which it first looked at each. */
   readonly used?: readonly number[];
   /**
-   * Results of the argument patterns in the order of evaluation, `1` or `0` each. Present if arguments were redacted, so
-   * that the recorded ones cannot be matched again.
+   * Results of the argument patterns in the order of evaluation, `1` or `0` each. Present if arguments were redacted,
+   * so that the recorded ones cannot be matched again.
    */
   readonly matched?: string;
   /** The budget or MCP server whose limit refused a call that permissions allowed. */
@@ -42,8 +44,8 @@ interface Stored {
 }
 
 /**
- * Returns the text to store. The usual decision, which an agent asked about itself, stores its pattern as it stands; JSON
- * begins with a brace.
+ * Returns the text to store. The usual decision, which an agent asked about itself, stores its pattern as it stands;
+ * JSON begins with a brace.
  */
 export function writeDecided(decided: Decided): string | null {
   const { pattern, chain, askedBy, approvalId, approved, used, matched, refusedBy } = decided;

@@ -4,7 +4,9 @@ import type { Commit, Head, PolicyCache } from './entry.ts';
 /** How often the head is read for commits of other instances, and for a loss of commits. */
 const POLL_MS = 1000;
 
-/** The newest row of the ledger that this instance has seen. Its id is random, so it identifies all that precedes it. */
+/**
+ * The newest row of the ledger that this instance has seen. Its id is random, so it identifies all that precedes it.
+ */
 interface SeenRow {
   readonly seq: number;
   readonly id: string;

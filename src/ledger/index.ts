@@ -7,7 +7,8 @@
  * every instance; limits on calls per hour hold across instances.
  *
  * `ledger.ts` queues work, `decision-batch.ts` commits decisions, `change.ts` commits changes, `read.ts` reads by
- * filter, with the index in `search`. What a decision evaluates is in `authorization/permissions`; the HTTP routes are in `activity/audit`.
+ * filter, with the index in `search`. What a decision evaluates is in `authorization/permissions`; the HTTP routes are
+ * in `activity/audit`.
  */
 export type { Change, KeepVersions, Reaction } from './change.ts';
 export { changedFields } from './changed-fields.ts';

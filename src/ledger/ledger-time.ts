@@ -26,7 +26,10 @@ export interface LedgerTimeOptions {
 export class LedgerTime {
   /** How far the clock of this instance is ahead of the database's, at least; negative if it is behind. */
   offMs = 0;
-  /** How far the newest commit is ahead of the database's clock. Until that has caught up, the ledger's time stands still. */
+  /**
+   * How far the newest commit is ahead of the database's clock. Until that has caught up, the ledger's time stands
+   * still.
+   */
   aheadMs = 0;
   readonly #o: LedgerTimeOptions;
   #warnedAt = Number.NEGATIVE_INFINITY;

@@ -74,8 +74,8 @@ export class Ledger {
   }
 
   /**
-   * Returns what to pass the next decision of the same request to. Decisions of one request are numbered in the order in
-   * which they are reserved, so that a repetition of the request finds each of them again.
+   * Returns what to pass the next decision of the same request to. Decisions of one request are numbered in the order
+   * in which they are reserved, so that a repetition of the request finds each of them again.
    */
   reserve(): Pick<Ledger, 'decide'> {
     return this;

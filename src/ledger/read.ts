@@ -176,8 +176,8 @@ export class LedgerReader {
   }
 
   /**
-   * Yields matching rows in slices, oldest first unless `order` is `desc`, up to the current end of the ledger. Reads no
-   * faster than the consumer.
+   * Yields matching rows in slices, oldest first unless `order` is `desc`, up to the current end of the ledger. Reads
+   * no faster than the consumer.
    */
   async *slices(filter: EntryFilter, order: Order = 'asc'): AsyncGenerator<StreamEventRow[]> {
     const { from, before } = await this.span(filter);

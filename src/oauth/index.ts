@@ -47,8 +47,8 @@ export const oauth = defineModule({
       await endGrants(change, 'agent_id', ids, 'agent-rotated', 'client_credentials');
       await endGrants(change, 'actor_id', ids, 'agent-rotated');
     },
-    // `credentials`: a password reset, or the first verification of an account's address. An auditor changes nothing, so
-    // no application does in their name.
+    // `credentials`: a password reset, or the first verification of an account's address. An auditor changes nothing,
+    // so no application does in their name.
     'user.updated': async (change, events) => {
       const ended = events.filter(({ data }) => (data['changed'] as readonly string[]).includes('credentials'));
       await endGrantsOfUsers(change, usersOf(ended), 'credentials-ended');

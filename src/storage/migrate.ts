@@ -106,7 +106,9 @@ const stateBeforeStart = (database: Database): Promise<SchemaState> =>
 /** Key of PostgreSQL's advisory lock of migrations. */
 const MIGRATION_LOCK = 7_203_455_118;
 
-/** Runs work in a transaction that no other instance's migration overlaps. One on SQLite locks the file when it begins. */
+/**
+ * Runs work in a transaction that no other instance's migration overlaps. One on SQLite locks the file when it begins.
+ */
 const exclusively = <T>(database: Database, work: (db: Db) => Promise<T>): Promise<T> =>
   database.dialect === 'sqlite'
     ? database.write.transaction().execute(work)

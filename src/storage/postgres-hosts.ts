@@ -3,8 +3,9 @@ import { DatabaseError } from './database-error.ts';
 const ACCEPTED = ['any', 'read-write', 'primary'];
 
 /**
- * The servers that one URL names, in the form of libpq: `postgres://u@a:5432,b:5433/db?target_session_attrs=read-write`.
- * One of them is in use. When it cannot be reached or does not accept writes, the next one is tried, in a circle.
+ * The servers that one URL names, in the form of libpq:
+ * `postgres://u@a:5432,b:5433/db?target_session_attrs=read-write`. One of them is in use. When it cannot be reached or
+ * does not accept writes, the next one is tried, in a circle.
  */
 export class PostgresHosts {
   /** One URL for each server. */

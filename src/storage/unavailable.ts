@@ -6,7 +6,8 @@ export function isUnavailable(error: unknown): boolean {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     const { code, errcode } = at as { code?: unknown; errcode?: unknown };
     if (typeof code === 'string') {
-      // PostgreSQL: connection, resources, operator intervention, system error, read-only or idle transaction, serialisation.
+      // PostgreSQL: connection, resources, operator intervention, system error, read-only or idle transaction,
+      // serialisation.
       if (/^(08|53|57|58)/.test(code) || ['25006', '25P03', '40001', '40P01', '55P03'].includes(code)) return true;
       if (/^E(CONN|PIPE|HOST|NET|TIMEDOUT|AI_AGAIN)/.test(code) || code === 'ENOTFOUND') return true;
       if (/^SQLITE_(BUSY|LOCKED|READONLY|IOERR|FULL|CANTOPEN|NOMEM|CORRUPT|NOTADB|PROTOCOL)/.test(code)) return true;

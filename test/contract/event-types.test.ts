@@ -94,7 +94,7 @@ const PAYLOADS: Record<EventType, Json> = {
   'webhook.rotated': { webhookId: id('whk') },
 };
 
-/** What administration does is about nobody, or about somebody else than those who watch below. */
+/** Events of administration, which concern nobody or somebody other than the watchers below. */
 const ADMINISTRATION: ReadonlySet<string> = new Set(
   Object.keys(EVENT_TYPES).filter((type) =>
     /^(client|invite|ledger|mcp|tenant)\.|^user\.(created|deleted)$/.test(type),

@@ -3,7 +3,7 @@ import { TABLE_NAMES } from '../../src/storage/tables.ts';
 import { createTestService, type Json, type TestAgent, type TestService } from '../support/service.ts';
 import { openStream } from '../support/stream.ts';
 
-/** Puts the database back to its present state when called: what a restored snapshot or a late standby is to instances. */
+/** Returns a function that restores the present state of the database, like a restored snapshot or a late standby. */
 async function snapshot(t: TestService): Promise<() => Promise<void>> {
   const { write } = t.legate.platform.database;
   const contents = new Map<string, Json[]>();

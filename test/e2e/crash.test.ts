@@ -23,7 +23,7 @@ interface Crew {
   readonly capped: string;
 }
 
-/** POST as JSON on a kept-alive connection: many more calls in flight than `fetch` gets to. */
+/** POSTs JSON on a keep-alive connection, with many more concurrent calls than `fetch` allows. */
 function post(
   url: string,
   path: string,
@@ -88,7 +88,7 @@ async function crew(running: Running, cwd: string, env: Record<string, string>):
   return made;
 }
 
-/** Loads the service until it dies; what was answered is what counts. */
+/** Loads the service until it dies, and collects the answers. */
 async function loadUntilKilled(
   running: Running,
   { plain, capped }: Crew,
@@ -111,7 +111,7 @@ async function loadUntilKilled(
         if (r.status === 200)
           answered.push({ id: r.body['auditId'] as string, allowed: r.body['allowed'] === true, capped: isCapped });
       } catch {
-        // Unanswered: nothing was promised.
+        // Without an answer, nothing was promised.
       }
     }
   });
@@ -123,7 +123,10 @@ async function loadUntilKilled(
   http.destroy();
 }
 
-/** Every answered id is there exactly once, with the result that was answered; the sequence has no gap; no cap was passed. */
+/**
+ * Checks that every answered id is stored exactly once with its result, the sequence has no gap, and no cap was
+ * exceeded.
+ */
 async function verify(database: Database, answered: readonly Answered[]): Promise<number> {
   const rows = await database.read
     .selectFrom('stream_events')
@@ -144,7 +147,7 @@ async function verify(database: Database, answered: readonly Answered[]): Promis
   const head = await database.read.selectFrom('head').selectAll().executeTakeFirstOrThrow();
   expect(head.seq).toBe(rows.length);
   const counters = new Map((await database.read.selectFrom('counters').selectAll().execute()).map((c) => [c.key, c]));
-  // One capped entry of one agent: what was allowed in each clock hour.
+  // The allowed calls of one capped entry in each clock hour.
   const hours = new Map<number, number>();
   let holder: string | null = null;
   for (const r of rows) {
@@ -163,7 +166,7 @@ async function verify(database: Database, answered: readonly Answered[]): Promis
   return rows.length;
 }
 
-/** Every id that GET /audit lists, page by page. */
+/** Returns all ids of GET /audit, page by page. */
 async function audited(running: Running, token: string): Promise<string[]> {
   const ids: string[] = [];
   let url: string | undefined = `${running.url}/audit?limit=1000`;
@@ -200,7 +203,7 @@ describe('kill -9 under load', () => {
     expect(listed.length).toBe(new Set(listed).size);
     const known = new Set(listed);
     expect(answered.filter((a) => !known.has(a.id))).toEqual([]);
-    // The cap was reached, so it was put to the test.
+    // The cap was reached, so it was tested.
     expect(answered.filter((a) => a.capped && !a.allowed).length).toBeGreaterThan(0);
     expect(await running.stop()).toBe(0);
     console.log(`${ROUNDS} rounds, ${answered.length} answered decisions, none lost`);

@@ -46,7 +46,7 @@ async function team(
 const ask = (running: Running, agent: string, more: object = {}): Promise<Answer> =>
   call(running, 'POST', '/authorize', agent, { action: 'read', resource: 'db:x', ...more });
 
-/** Every answered id on record once, no gap in the sequence. */
+/** Checks that every answered id is recorded once, and that the sequence has no gap. */
 async function verify(url: string, answered: readonly string[]): Promise<void> {
   const database = await openDatabase(url, { serviceName: 'legate' });
   const rows = await database.read.selectFrom('stream_events').select(['seq', 'id']).orderBy('seq').execute();
@@ -62,7 +62,7 @@ afterEach(() => {
   for (const folder of mounted.splice(0)) execFileSync('umount', ['-l', folder]);
 });
 
-/** A small file system of its own in `folder`; false where this user may not mount. */
+/** Mounts a small file system at `folder`. Returns false if this user may not mount. */
 function mountSmall(folder: string): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'legate-test', folder], { stdio: 'pipe' });
@@ -110,7 +110,7 @@ describe('a service whose disk fails', () => {
     await rm(ballast);
     await allowed();
 
-    // Opened for writing, a file keeps a file system writable: only what is forced is really read-only.
+    // A file open for writing keeps the file system writable, so the change must be forced.
     let readOnly = true;
     try {
       execFileSync('mount', ['-o', 'remount,ro', folder], { stdio: 'pipe' });
@@ -142,7 +142,7 @@ describe('a service whose disk fails', () => {
   });
 });
 
-/** Writes until there is no room. */
+/** Writes until the file system is full. */
 function fill(file: string): void {
   for (let size = 64 * 1024; size >= 512; size /= 2) {
     try {
@@ -178,7 +178,7 @@ describe('a service whose PostgreSQL is stopped under load', () => {
         const refused = others.length;
         const during = answered.length;
         await expect.poll(() => others.length, { timeout: 15_000 }).toBeGreaterThan(refused + 20);
-        // Answers on their way when it stopped may still have come.
+        // Answers sent before the stop may still have arrived.
         expect(answered.length).toBeLessThanOrEqual(during + 8);
         expect((await call(running, 'GET', '/health/ready')).status).toBe(503);
         expect((await call(running, 'GET', '/health/live')).status).toBe(200);

@@ -8,7 +8,7 @@ const blocks = [...readFileSync(join(root, 'docs/fixtures.md'), 'utf8').matchAll
   ([, kind, text]) => ({ kind, text: text as string }),
 );
 const example = blocks.find((b) => b.kind === 'yaml')?.text as string;
-/** What a console block says after its command. */
+/** The output in a console block, after its command. */
 const outputs = blocks.filter((b) => b.kind === 'console').map((b) => b.text.slice(b.text.indexOf('\n') + 1));
 
 function folderWith(files: Record<string, string>): string {

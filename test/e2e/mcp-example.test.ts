@@ -21,7 +21,7 @@ const startExample = async (): Promise<{ running: Running; base: string; url: st
   return { running, base, url: `${base}/notes/mcp` };
 };
 
-/** Runs a program that prints an address to open; `person` opens it, and leads back to where it says. */
+/** Runs a program that prints a URL. `person` opens it, and the redirect is followed. */
 async function withLogin(
   command: readonly [string, ...string[]],
   person: (address: string) => Promise<void>,

@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '../..');
 const scratch = mkdtempSync(join(tmpdir(), 'legate-package-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** Runs a program to its end; its output is the message when it fails. */
+/** Runs a program to its end. If it fails, throws its output. */
 function run(program: string, args: string[], cwd: string): string {
   const { status, stdout, stderr } = spawnSync(program, args, {
     cwd,
@@ -24,7 +24,7 @@ const bin = (name: string): string => join(root, 'node_modules/.bin', name);
 
 let tarball: string;
 let files: string[];
-/** Where the package is installed, as its users do. */
+/** The folder in which the package is installed like a user would. */
 const home = join(scratch, 'home');
 
 beforeAll(() => {

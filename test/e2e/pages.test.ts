@@ -53,7 +53,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await page.keyboard.type('short');
     await page.keyboard.press('Enter');
     await page.waitForSelector('.summary');
-    // Focus is on what is wrong; its line leads to the field, and what was typed is still there.
+    // The summary has focus, its line links to the field, and the input is kept.
     await focusOn(page, 'summary');
     expect(await page.title()).toMatch(/^Error: /);
     expect(await page.inputValue('#email')).toBe(email);
@@ -132,7 +132,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await page.press('#code', 'Enter');
     await page.waitForSelector('.summary');
     await expectGoodPage(page, 'second-factor-wrong');
-    // The code of this half minute was used to switch it on; a little into the future is taken as well.
+    // The code of this period was used for the set-up; the next one is accepted too.
     await page.fill('#code', await generate({ secret, epoch: Math.floor(Date.now() / 1000) + 30 }));
     await page.press('#code', 'Enter');
     await page.waitForURL('**/account');
@@ -212,7 +212,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await expectGoodPage(page, 'consent');
     await page.setViewportSize({ width: 1280, height: 800 });
     await expectGoodPage(page, 'consent-wide');
-    // Saying no weighs as much as saying yes, and comes first.
+    // Denying is as prominent as allowing, and comes first.
     const buttons = await page
       .getByRole('button')
       .evaluateAll((all) =>
@@ -270,7 +270,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
         await page.setViewportSize(viewport);
         await page.goto(`${request()}&lang=${lang}`);
         await expectGoodPage(page, `consent-${lang}-${viewport.width}`);
-        // Allowing and denying are in sight without scrolling, and what needs thought is not ticked.
+        // Both buttons are visible without scrolling, and far-reaching scopes are unticked.
         for (const button of await page.getByRole('button').all())
           await expect.poll(() => inSight(page, button)).toBe(true);
         expect(await page.isChecked('[id="scope:mcp:read"]')).toBe(true);
@@ -350,7 +350,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
   });
 
   it('the API documentation has readable text and named fields in both schemes, from this host alone', async () => {
-    // Swagger UI renders the operations that are in sight.
+    // Swagger UI renders visible operations only.
     const viewport = { width: 1280, height: 3500 };
     const { page, context, complaints } = await open({ javaScriptEnabled: true, viewport, colorScheme: 'dark' });
     const hosts = new Set<string>();
@@ -397,7 +397,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
       }),
     );
     await page.goto(`${evil}/`);
-    // Chromium shows an error of its own in place of a page that may not be framed.
+    // Chromium shows its own error instead of a page that must not be framed.
     expect(page.frames()[1]?.url()).toMatch(/^chrome-error:/);
     await page.click('button');
     await page.waitForURL('**/account/sign-in');

@@ -7,7 +7,7 @@ import type { Running } from '../support/process.ts';
 
 const json = { 'content-type': 'application/json' };
 
-/** An agent that may read, made over HTTP. */
+/** Creates an agent that may read, over HTTP. */
 async function newAgent(running: Running, cwd: string): Promise<string> {
   const { stdout } = await legate(['developer-token'], { cwd });
   const headers = { ...json, authorization: `Bearer ${stdout.trim()}` };
@@ -22,7 +22,7 @@ async function newAgent(running: Running, cwd: string): Promise<string> {
     .token;
 }
 
-/** A request of which only the beginning is sent. */
+/** Sends only the beginning of a request. */
 function halfARequest(running: Running): Promise<void> {
   const { hostname, port } = new URL(running.url);
   const socket = connect(Number(port), hostname);

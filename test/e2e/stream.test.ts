@@ -5,17 +5,17 @@ import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
 
-/** Events that every reader has to receive before the next thing happens to the process. */
+/** Events that every reader must receive before the process is stopped or killed again. */
 const STEP = 80;
 
 interface Place {
   url: string;
 }
 
-/** Follows the stream of whatever process is at a place, and comes back with the id of its last event. */
+/** Follows a stream across processes, and reconnects with the id of its last event. */
 class Reader {
   readonly ids: string[] = [];
-  /** How each connection ended: in order, or broken. */
+  /** How each connection ended. */
   readonly ends: ('closed' | 'broken')[] = [];
   readonly errors: string[] = [];
   readonly #place: Place;
@@ -70,7 +70,7 @@ async function call(url: string, token: string, path: string, body?: unknown): P
   return r.json();
 }
 
-/** Every event that a token may see, oldest first. */
+/** Returns all events that a token may see, oldest first. */
 async function listed(url: string, token: string): Promise<Json[]> {
   const all: Json[] = [];
   for (let next: string | undefined = '/events?limit=1000'; next; ) {
@@ -81,7 +81,7 @@ async function listed(url: string, token: string): Promise<Json[]> {
   return all.reverse();
 }
 
-/** A service is stopped, then killed twice, while readers follow it and decisions are asked for. */
+/** Stops a service, then kills it twice, while readers follow it and decisions are requested. */
 async function survive(env: Record<string, string>, survivor?: Running): Promise<void> {
   const cwd = scratchFolder();
   let running = await serve({ cwd, env });
@@ -107,7 +107,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
           const { auditId } = await call(place.url, as, '/authorize', { action: 'read', resource: 'db:x' });
           answered.push(`evt_${auditId.slice(4)}`);
         } catch {
-          // Unanswered: nothing was promised.
+          // Without an answer, nothing was promised.
           await new Promise((resolve) => setTimeout(resolve, 10));
         }
       }
@@ -153,7 +153,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   const known = new Set(ids);
   expect(answered.filter((id) => !known.has(id))).toEqual([]);
   expect(readers.flatMap((reader) => reader.errors)).toEqual([]);
-  // Where no process ended, no connection did.
+  // Connections ended only with their process.
   if (survivor) for (const reader of [ofOwner[2], ofAgent[1]]) expect(reader?.ends).toEqual([]);
   for (const { ends } of atPlace) expect(ends.slice(1, 3)).toEqual(['broken', 'broken']);
   expect(await running.stop()).toBe(0);

@@ -46,7 +46,7 @@ describe('the tour', () => {
     expect(block).toContain('curl');
     const cwd = scratchFolder();
     const running = await serve({ cwd });
-    // Each step is marked in the output; nothing else is changed.
+    // Only marks each step in the output.
     const marked = block.replace(/^# (\d+)\. .*$/gm, (line, number) => `${line}\necho '@@${number}'`);
     const { code, stdout, stderr } = await run(['bash', '-c', marked], {
       cwd: root,

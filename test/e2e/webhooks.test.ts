@@ -7,9 +7,9 @@ import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
 
-/** Fewer than failures in a row after which an endpoint is left alone. */
+/** Fewer than the failures after which an endpoint is paused. */
 const AGENTS = 8;
-/** A delivery that was under way when its process died is made again when its time and 5 s are over. */
+/** A delivery in progress when its process died is repeated after this timeout and 5 s. */
 const TIMEOUT_MS = 1000;
 const PATIENCE_MS = 30_000;
 
@@ -34,7 +34,7 @@ afterEach(() => {
   }
 });
 
-/** Until it accepts it refuses one and leaves the next without an answer. */
+/** Before it accepts, it alternately refuses a message and leaves one without an answer. */
 async function receive(): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer((req, res) => {
@@ -72,7 +72,10 @@ async function call(running: Running, token: string, path: string, body?: unknow
   return r.json();
 }
 
-/** Agents are made, the process is killed with deliveries refused, under way and not begun, and one in its place delivers the event of each. */
+/**
+ * Creates agents, kills the process while deliveries are refused, in progress or pending, and checks that another
+ * process delivers every event.
+ */
 async function surviveKill(database: Record<string, string>): Promise<void> {
   const receiver = await receive();
   const { received, url } = receiver;
@@ -104,7 +107,7 @@ async function surviveKill(database: Record<string, string>): Promise<void> {
     .filter((r) => r.accepted)
     .map((r) => new Verifier(secret).verify(r.body, r.headers) as Json);
   expect(messages.map((m) => m.data.agentId).sort()).toEqual(made.map((agent) => agent.id).sort());
-  // Whatever was tried before had the same id and the same body.
+  // Earlier attempts had the same id and body.
   const bodies = new Map(received.map((r) => [r.id, r.body]));
   expect(bodies.size).toBe(AGENTS);
   for (const r of received) expect(r.body).toBe(bodies.get(r.id));
@@ -112,7 +115,7 @@ async function surviveKill(database: Record<string, string>): Promise<void> {
 }
 
 it('webhooks survive kill -9, on SQLite and PostgreSQL', async () => {
-  // At the same time: most of it is waiting.
+  // Concurrently, because most of the time is waiting.
   await Promise.all([
     surviveKill({}),
     (async () => {

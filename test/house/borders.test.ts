@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 const src = resolve(import.meta.dirname, '../../src');
 
 /**
- * The diagram: for each area, the areas it may import. Everything points one way, from the wiring down to the kernel.
- * The areas in OPEN are entered by any of their files, the others through the `index.ts` of a room only.
+ * For each area, the areas that it may import. All imports point from the wiring down to the kernel. Of the areas in
+ * OPEN, any file may be imported; of the others, only the `index.ts` of a module.
  */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
@@ -58,7 +58,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'people',
     'platform.ts',
   ],
-  // The tour and the doctor know a service by HTTP alone, as any client does.
+  // The tour and the doctor use a service over HTTP only, like any client.
   'cli/tour': [],
   'cli/doctor': [],
   cli: ['*'],
@@ -72,7 +72,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'service.ts': ['*'],
 };
 const OPEN = ['kernel', 'access', 'http', 'cli'];
-/** Files that wire parts together, so they name single files of a room. */
+/** Files that wire modules together, so they may import any file. */
 const WIRING = ['config.ts', 'platform.ts', 'index.ts', 'mcp.ts', 'service.ts'];
 
 interface Import {
@@ -92,7 +92,7 @@ const imports: readonly Import[] = files.flatMap((from) =>
   })),
 );
 
-/** The longest row of the table that a file belongs to. */
+/** Returns the most specific row of the table for a file. */
 const rowOf = (file: string): string =>
   Object.keys(ALLOWED)
     .filter((row) => file === row || file.startsWith(`${row}/`))

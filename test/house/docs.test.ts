@@ -14,14 +14,14 @@ const root = resolve(import.meta.dirname, '../..');
 const mounted = distinctRoutes(readConfig({}).values);
 const docs = (name: string): string => resolve(root, 'docs', name);
 
-/** Text between `<!-- name:begin ... -->` and `<!-- name:end -->` replaced. */
+/** Replaces the text between `<!-- name:begin ... -->` and `<!-- name:end -->`. */
 const withBlock = (text: string, name: string, block: string): string =>
   text.replace(
     new RegExp(`(<!-- ${name}:begin[^>]*-->\\n)[^]*(<!-- ${name}:end -->)`),
     (_, begin, end) => begin + block + end,
   );
 
-/** `npm run docs` is this file with `--update`: what is compared here is then written. */
+/** `npm run docs` runs this file with `--update`, which writes the files that are compared here. */
 describe('the docs that are made from the code', () => {
   it('docs/config.md has every option', async () => {
     await expect(renderConfig()).toMatchFileSnapshot(docs('config.md'));

@@ -33,7 +33,7 @@ beforeAll(() => {
   }).stdout;
 });
 
-/** The three mistakes that cost us a lost record: .oxlintrc.json must find each. */
+/** Three mistakes that can lose a record. The rules in .oxlintrc.json must find each of them. */
 describe('oxlint', () => {
   it('finds a promise that nobody waits for', () => {
     expect(output).toMatch(/floating\.ts:3:.*no-floating-promises/);

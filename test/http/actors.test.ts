@@ -78,7 +78,10 @@ const emptyService = async (): Promise<{ t: TestService; token: string }> => {
   return { t, token: new URL(await createSetupLink(t.legate.platform)).searchParams.get('token') ?? '' };
 };
 
-/** Endpoints whose row of the matrix changes nothing, since it holds no right password, link or code. Each prepares, then acts. */
+/**
+ * Endpoints whose row of the matrix changes nothing, since it holds no right password, link or code. Each prepares,
+ * then acts.
+ */
 const PREPARED: Readonly<Record<string, () => Promise<Act>>> = {
   'POST /sign-in': async () => {
     const p = await someone();

@@ -20,7 +20,9 @@ beforeEach(() => lines.splice(0));
 const requests = (): Json[] => lines.filter((line) => line.message === 'request');
 const FORM = { 'content-type': 'application/x-www-form-urlencoded', origin: 'https://legate.example' };
 
-/** One of each kind: JSON, no body, errors, redirects, pages, preflight, streams, methods and paths that are not there. */
+/**
+ * One of each kind: JSON, no body, errors, redirects, pages, preflight, streams, methods and paths that are not there.
+ */
 const KINDS: readonly [string, string, Record<string, string>?][] = [
   ['GET', '/health/live'],
   ['HEAD', '/health/live'],

@@ -41,7 +41,10 @@ const withBody = endpoints.filter(
     m.route.errorBody === undefined &&
     m.route.wrongMediaType === undefined,
 );
-/** A body that does not parse is refused before the database is asked: on PostgreSQL a sample of the endpoints is enough. */
+/**
+ * A body that does not parse is refused before the database is asked: on PostgreSQL a sample of the endpoints is
+ * enough.
+ */
 const parsed = withBody.filter((_, i) => dialect === 'sqlite' || i % 8 === 0);
 /** A query that has no field but `reason` is tested where the reason is. */
 const withQuery = endpoints.filter(([, m]) => m.route.query !== undefined && !isReasonOnly(m.route.query));
@@ -104,7 +107,10 @@ async function stored({ t }: World): Promise<unknown> {
 const LEAK =
   /\bat .+:\d+:\d+|node_modules|\/src\/|\/dist\/|\.ts:|SQLITE|sqlite|postgres|SELECT |INSERT |syntax error|constraint failed|ZodError|TypeError|RangeError/;
 
-/** What every refusal has to be: no fault of ours, and no word about our inside. The shape is looked at for every answer of every test. */
+/**
+ * What every refusal has to be: no fault of ours, and no word about our inside. The shape is looked at for every answer
+ * of every test.
+ */
 function expectRefused(what: string, r: Answered, statuses: readonly number[], names?: string): void {
   expect.soft(statuses, `${what}: ${r.status} ${r.text.slice(0, 300)}`).toContain(r.status);
   expect.soft(r.headers.get('content-type'), what).toBe('application/json; charset=utf-8');

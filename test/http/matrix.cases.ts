@@ -62,8 +62,8 @@ export interface Statuses {
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
- * Every endpoint and every kind of caller (contract 4). An endpoint without a row fails the test, and so does a row without an
- * endpoint.
+ * Every endpoint and every kind of caller (contract 4). An endpoint without a row fails the test, and so does a row
+ * without an endpoint.
  */
 export const matrix: Readonly<Record<string, Row>> = {
   'POST /authorize': {
@@ -673,7 +673,8 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
-  // What is wrong with the query is said before anybody is asked who they are; who sees what: src/activity/stream/stream.test.ts.
+  // What is wrong with the query is said before anybody is asked who they are; who sees what:
+  // src/activity/stream/stream.test.ts.
   'GET /api/legate/events/stream': {
     target: fixed('/api/legate/events/stream?types=nonsense'),
     want: { everyone: 400 },

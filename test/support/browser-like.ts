@@ -1,6 +1,6 @@
 import type { Answered, TestService } from './service.ts';
 
-/** A browser without a window: keeps cookies, sends forms and follows nothing by itself. */
+/** A minimal browser: keeps cookies, sends forms, and does not follow redirects. */
 export class FormClient {
   readonly cookies = new Map<string, string>();
   readonly #t: TestService;

@@ -4,7 +4,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** Chromium or a relative of it on the PATH; undefined: there is none, and what needs it is reported as not run. */
+/** Chromium or a similar browser on the PATH. undefined: there is none, and its tests are reported as not run. */
 export const chromiumPath: string | undefined = (process.env['PATH'] ?? '')
   .split(delimiter)
   .flatMap((dir) => ['chromium', 'chromium-browser', 'google-chrome'].map((name) => join(dir, name)))
@@ -23,14 +23,14 @@ export const openChromium = (): Promise<Browser> =>
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
 
-/** The window of a telephone. */
+/** Window size of a phone. */
 export const PHONE = { width: 320, height: 640 } as const;
 
-/** Complaints of the browser about a page: refused by its policy, not found. */
+/** Collects the browser's errors about a page, such as violations of its policy. */
 export function complaintsOf(context: BrowserContext): string[] {
   const complaints: string[] = [];
   context.on('console', (message) => {
-    // A form that is refused is answered with its status, which the console tells as well.
+    // The console also reports the status of a refused form.
     if (message.type() === 'error' && !/the server responded with a status of (4\d\d|503)/.test(message.text()))
       complaints.push(message.text());
   });
@@ -38,8 +38,9 @@ export function complaintsOf(context: BrowserContext): string[] {
 }
 
 /**
- * A page is readable and usable for everybody: no violation of WCAG 2.2 A and AA that axe knows, nothing wider than the window,
- * every target at least 24 px high. Axe needs a context in which scripts are on. With LEGATE_TEST_SCREENSHOTS a picture is left in that folder.
+ * Checks that a page is accessible: no violation of WCAG 2.2 A and AA that axe finds, nothing wider than the window,
+ * every target at least 24 px high. Axe needs a context with scripts. With LEGATE_TEST_SCREENSHOTS, saves a screenshot
+ * in that folder.
  */
 export async function expectGoodPage(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -67,7 +68,7 @@ export async function expectGoodPage(page: Page, name: string): Promise<void> {
   expect(low, `${name} has targets that are too low`).toEqual([]);
 }
 
-/** What is focused: its class, name or tag. */
+/** Returns class, name or tag of the focused element. */
 const focused = (page: Page): Promise<string> =>
   page.evaluate(
     () =>
@@ -77,11 +78,11 @@ const focused = (page: Page): Promise<string> =>
       '',
   );
 
-/** A page focuses what it says to focus some time after it has loaded; what is typed before is lost. */
+/** Waits until the page has set its focus, because earlier input is lost. */
 export const focusOn = (page: Page, name: string): Promise<void> =>
   expect.poll(() => focused(page), { timeout: 5000 }).toBe(name);
 
-/** Goes on with Tab until something with this accessible name is focused. */
+/** Presses Tab until an element with this accessible name has focus. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   for (let i = 0; i < 40; i++) {
     await page.keyboard.press('Tab');

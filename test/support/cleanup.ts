@@ -1,7 +1,7 @@
 import { afterAll, afterEach } from 'vitest';
 import { afterEachFile, afterEachTest } from './service.ts';
 
-// Hooks belong to the file that runs when they are registered. Files share their modules, so this file, which runs before
-// each of them, registers the hooks instead of the module that holds what is open.
+// Hooks belong to the test file that runs when they are registered. Test files share modules, so this file, which runs
+// before each of them, registers the hooks instead of the module with the open resources.
 afterEach(afterEachTest);
 afterAll(afterEachFile);

@@ -27,7 +27,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Runs a program to its end. Of the environment it gets PATH and HOME, and `env`. */
+/** Runs a program to its end, with PATH, HOME and `env` as its environment. */
 export function run(
   command: readonly [string, ...string[]],
   options: { cwd: string; env?: Record<string, string>; input?: string },
@@ -49,13 +49,13 @@ export function run(
   });
 }
 
-/** `legate ...` to its end, in a folder of its own unless one is given. */
+/** Runs `legate ...` to its end, by default in its own folder. */
 export const legate = (
   args: readonly string[],
   options: { cwd?: string; env?: Record<string, string>; input?: string } = {},
 ): Promise<Finished> => run([process.execPath, PROGRAM, ...args], { cwd: options.cwd ?? scratchFolder(), ...options });
 
-/** A running `legate serve`, stopped after the test if it still runs. */
+/** Starts `legate serve`, which is stopped after the test if it still runs. */
 export async function serve(options: {
   cwd: string;
   env?: Record<string, string>;

@@ -1,6 +1,6 @@
 /**
- * Milliseconds of processor time since the call, for tests that bound how much work something takes. Unlike the time of a
- * clock they do not depend on what else the machine is doing.
+ * Returns a function that measures processor time since the call in ms, for tests that limit the work of something.
+ * Unlike clock time, it does not depend on what else the machine does.
  */
 export function cpuTimer(): () => number {
   const start = process.cpuUsage();

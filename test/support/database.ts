@@ -7,10 +7,10 @@ import { inject } from 'vitest';
 import { migrate, openDatabase } from '../../src/storage/index.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
 
-/** Which database this run is on: every suite runs on both. */
+/** The database of this run. Every suite runs on both. */
 export const dialect = (process.env['LEGATE_TEST_DATABASE'] ?? 'sqlite') as 'sqlite' | 'postgres';
 
-/** Where a service keeps its data: a folder, a database URL and a service name. */
+/** Data of a service: a folder, a database URL and a service name. */
 export interface TestPlace {
   readonly dir: string;
   readonly url: string;
@@ -25,7 +25,7 @@ function newFolder(closers: Closers): string {
   return dir;
 }
 
-/** A place without tables, for one service. Deleted by `closers`. */
+/** Creates a place without tables for one service. Deleted by `closers`. */
 export async function newPlace(closers: Closers, shared?: { url: string; name: string }): Promise<TestPlace> {
   const dir = newFolder(closers);
   if (shared) return { dir, ...shared };
@@ -36,7 +36,7 @@ export async function newPlace(closers: Closers, shared?: { url: string; name: s
   return { dir, url, name };
 }
 
-/** A place whose tables exist and have the rows of a new database. Making them for each test would be slow. */
+/** Returns a place with migrated tables. Migrating for each test would be slow. */
 export async function newMigratedPlace(closers: Closers): Promise<TestPlace> {
   if (dialect === 'sqlite') {
     template ??= makeTemplate();
@@ -62,7 +62,7 @@ async function makeTemplate(): Promise<string> {
   const path = join(dir, 'legate.db');
   const database = await openDatabase(`sqlite:${path}`, { serviceName: 'legate' });
   await migrate(database);
-  // Into the file itself: the write-ahead log is not copied.
+  // Checkpoints into the file itself, because the write-ahead log is not copied.
   await sql`pragma wal_checkpoint(truncate)`.execute(database.write);
   await database.close();
   return path;
@@ -84,7 +84,7 @@ function workerDatabase(): Promise<string> {
   return database;
 }
 
-/** Service names of this worker whose tables are as after their migration. */
+/** Service names of this worker whose tables are in their migrated state. */
 const emptied: string[] = [];
 /** Statements that restore the rows of the migrations, for a prefix. */
 let restore: ((prefix: string) => string) | undefined;
@@ -116,7 +116,7 @@ const populate = (table: string, rows: string): string => `json_populate_records
 /** More rows than this make later tests slower, since deleted rows stay in the file for a while. */
 const MAX_ROWS = 3000;
 
-/** Whether the tables are again as after their migration. If not, they are dropped. */
+/** Restores the migrated state. Returns false if the tables were dropped instead. */
 async function empty(url: string, name: string): Promise<boolean> {
   const prefix = `${name}_`;
   const guard = `do $$ begin
@@ -138,7 +138,7 @@ async function dropTables(url: string, name: string): Promise<void> {
   await query(url, `drop table if exists ${tables.join(', ')}`);
 }
 
-/** Runs statements in one transaction, on a connection of their own. */
+/** Runs statements in one transaction on a separate connection. */
 async function query(url: string, statements: string): Promise<void> {
   const client = new Client(url);
   await client.connect();

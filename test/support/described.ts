@@ -3,7 +3,7 @@ import type { MountedRoute } from '../../src/http/app.ts';
 import { describeApi } from '../../src/http/openapi.ts';
 import type { Platform } from '../../src/platform.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document is looked into, field by field.
+// biome-ignore lint/suspicious/noExplicitAny: the fields of an OpenAPI document are examined.
 type Document = any;
 
 interface Description {
@@ -14,7 +14,7 @@ interface Description {
 
 const descriptions = new Map<string, Description>();
 
-/** The description of every mounted route, pages and aliases included. Made once for each way of mounting. */
+/** Returns the description of every mounted route, with pages and aliases. Cached for each set of mounts. */
 function descriptionOf(mounted: readonly MountedRoute[], platform: Platform): Description {
   const key = mounted.map(({ path }) => path).join();
   let found = descriptions.get(key);
@@ -32,7 +32,7 @@ const bareType = (headers: Headers): string => (headers.get('content-type') ?? '
 const pointer = (parts: readonly string[]): string =>
   parts.map((part) => `/${encodeURIComponent(part.replace(/~/g, '~0').replace(/\//g, '~1'))}`).join('');
 
-/** In what the API description does not hold for this request and its answer. */
+/** Returns how a request and its answer deviate from the API description. */
 export function notDescribed(
   platform: Platform,
   mounted: readonly MountedRoute[],
@@ -51,7 +51,7 @@ export function notDescribed(
   const taken = Object.keys(requestBody?.content ?? {});
   if (response.status < 300 && requestBody?.required && !taken.includes(sent))
     problems.push(`the description does not have ${sent} for its request body`);
-  // The signing-in of people is not in the description: a page leads there instead of 401.
+  // Redirects of pages to the sign-in page instead of 401 are not in the description.
   if (response.status === 303 && at.route.page) return problems;
   const { status } = response;
   const described = responses[status];

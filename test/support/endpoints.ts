@@ -3,7 +3,7 @@ import { modules } from '../../src/modules.ts';
 
 export type Mounted = ReturnType<typeof mountRoutes>[number];
 
-/** Every mounted route; of those that one handler serves under several paths the first alone. */
+/** Returns every mounted route, but only the first of several paths with the same handler. */
 export function distinctRoutes(config: Parameters<typeof mountRoutes>[1]): Mounted[] {
   const seen = new Set<string>();
   const handlers = new Map<unknown, number>();

@@ -8,7 +8,7 @@ export interface RecordedEvent {
   readonly data: Json;
 }
 
-/** Events other than decisions, in the order of the ledger; only those about one agent when named. */
+/** Returns events other than decisions in the order of the ledger, optionally about one agent only. */
 export async function eventsOf(t: TestService, agentId?: string): Promise<RecordedEvent[]> {
   let query = t.legate.platform.database.read
     .selectFrom('stream_events')

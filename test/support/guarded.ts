@@ -6,20 +6,20 @@ import { createTestService, type Json, type TestAgent, type TestService, type Te
 
 export const ENDPOINT = 'http://localhost:3000/notes';
 
-/** What stands behind the guard: the answer to a message, and headers of it. */
+/** The guarded server: its answer to a message, and headers. */
 export type Upstream = (message: Json) => { body: unknown; headers?: Record<string, string> };
 
 export interface Guarded {
   readonly t: TestService;
   readonly owner: TestUser;
-  /** Agents whose tokens are their names: `mine` has the permissions, `other` the same. */
+  /** Agents whose tokens are their names. Both have the same permissions. */
   readonly agents: Readonly<Record<'mine' | 'other', TestAgent>>;
-  /** Every message that reached the server behind the guard. */
+  /** All messages that reached the guarded server. */
   readonly reached: Json[];
   send(message: unknown, more?: { as?: string; headers?: Record<string, string>; method?: string }): Promise<Response>;
 }
 
-/** A guarded server on the decisions of a real service, by one face of the guard. */
+/** Starts a guarded server with the decisions of a real service, through one adapter of the guard. */
 export async function guarded(
   face: 'web' | 'express' | 'express with a parser',
   permissions: unknown[],
@@ -104,7 +104,7 @@ export const rpc = (method: string, params: Json = {}, id: number | undefined = 
   params,
 });
 
-/** The same in the form of MCP 2026-07-28, from a client with these capabilities. */
+/** Returns the same message in the format of MCP 2026-07-28, from a client with these capabilities. */
 export const modern = (method: string, params: Json = {}, capabilities: Json = {}): Json =>
   rpc(method, {
     ...params,

@@ -61,7 +61,7 @@ const permission = (resource: fc.Arbitrary<string>, actions: fc.Arbitrary<string
       ),
     })
     .map(({ constraints, ...rest }) => (constraints ? { ...rest, constraints } : rest));
-/** Two entries of one holder are never alike, so that it is plain which counter is whose. */
+/** Two entries of one holder always differ, so that their counters can be told apart. */
 const permissions = (one: fc.Arbitrary<ModelPermission>, minLength: number): fc.Arbitrary<ModelPermission[]> =>
   fc.uniqueArray(one, { minLength, maxLength: 3, selector: (p) => `${p.resource} ${[...p.actions].sort()}` });
 
@@ -69,7 +69,7 @@ const held = permission(
   fc.constantFrom('*', 'db:*', 'db:*', 'db:x', '*:x', 'db:*:r', '*:*', 'db:x:*'),
   fc.constantFrom(['*'], ['read', 'write'], ['read', 'write'], ['read']),
 );
-/** Mostly what can be passed on and on. */
+/** Permissions that can usually be delegated further. */
 const given = permission(
   fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom('db:x', 'db:x', 'db:*') },
@@ -86,10 +86,12 @@ const maxDepth = fc.oneof(
   { weight: 4, arbitrary: fc.constant(undefined) },
   { weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) },
 );
-/** Some of them at the very minute at which something else happens. */
+/** Some fall on the same minute as another command. */
 const minutes = fc.constantFrom(10, 20, 20, 50, 50, 60);
 
-/** From one of the first to one of the last, or anyhow: chains are common, cycles and oneself happen. */
+/**
+ * From one of the first agents to one of the last, or any two: chains are common, cycles and self-delegation possible.
+ */
 const ends = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom([0, 1], [0, 2], [1, 2], [1, 3], [2, 3], [0, 1], [1, 2]) },
   { weight: 1, arbitrary: fc.tuple(agent, agent) },
@@ -136,7 +138,7 @@ const question: fc.Arbitrary<Question> = fc.record({
   ip: fc.constantFrom('192.0.2.1', '192.0.2.1', '192.0.2.1', '198.51.100.1', null),
 });
 
-/** What most histories begin with: a chain, a diamond, two ways of different lengths. */
+/** The beginning of most histories: a chain, a diamond, two chains of different lengths. */
 const beginning: fc.Arbitrary<Command[]> = fc
   .constantFrom(
     [],
@@ -216,7 +218,7 @@ const passOn = (from: number, to: number, more: { minutes?: number; as?: As } = 
   ...more,
 });
 
-/** What chance brings about too seldom to count on. */
+/** A fixed history of cases that random ones rarely contain. */
 export const SELDOM: History = {
   agents: [[{ resource: 'db:*', actions: ['*'] }], [], [], [], []],
   questions: [{ action: 'read', resource: 'db:x', ip: '192.0.2.1' }],
@@ -242,7 +244,7 @@ const shown = (list: readonly ModelPermission[]): string =>
     .map((p) => `${p.actions.join('+')} ${p.resource}${p.constraints ? ` ${JSON.stringify(p.constraints)}` : ''}`)
     .join(', ') || 'nothing';
 
-/** One line that a person can follow. */
+/** Describes a command in one readable line. */
 export function describeCommand(c: Command): string {
   switch (c.do) {
     case 'delegate':

@@ -118,7 +118,7 @@ export async function appendRandom(t: TestService, { agents }: People, rows: num
 
 type Field = Exclude<keyof ModelRow, 'seq' | 'timestamp'>;
 
-/** A filter as the address has it: `agentId=a&not.reason=b`. */
+/** A filter as in the URL: `agentId=a&not.reason=b`. */
 export type ModelQuery = readonly (readonly [name: string, value: string])[];
 
 const fits = (row: ModelRow, name: string, value: string): boolean => {
@@ -135,7 +135,7 @@ const fits = (row: ModelRow, name: string, value: string): boolean => {
   return Array.isArray(own) ? own.includes(value) : own === value;
 };
 
-/** The plain filter that the index is held against. */
+/** The plain filter that the index is compared with. */
 export function modelFilter(rows: readonly ModelRow[], query: ModelQuery): ModelRow[] {
   const names = [...new Set(query.map(([name]) => name))];
   return rows.filter((row) =>

@@ -14,7 +14,7 @@ export interface ReceivedMail {
 export interface Mailbox {
   readonly url: string;
   readonly mails: ReceivedMail[];
-  /** The newest mail to an address, as soon as there is one beyond those already `taken`. */
+  /** Waits for a mail to an address that was not returned before, and returns the newest. */
   next(to: string): Promise<ReceivedMail>;
 }
 
@@ -65,7 +65,7 @@ export async function openMailbox(options: SMTPServerOptions = {}): Promise<Mail
   };
 }
 
-/** The `token` in the link of a mail. */
+/** Returns the `token` in the link of a mail. */
 export const tokenIn = (mail: ReceivedMail): string => /[?&]token=([A-Za-z0-9_-]+)/.exec(mail.text)?.[1] ?? '';
-/** The code of six digits in a mail. */
+/** Returns the six-digit code in a mail. */
 export const codeIn = (mail: ReceivedMail): string => /\b\d{6}\b/.exec(mail.text)?.[0] ?? '';

@@ -8,7 +8,7 @@ import type { WebPerson } from './web-person.ts';
 
 export const REDIRECT = 'http://127.0.0.1:7777/callback';
 
-/** What both generations of the SDK need from an application: it keeps their state, and opens an address. */
+/** What both generations of the SDK need from an application: it stores their state and opens a URL. */
 export function provider(more: { scope?: string } = {}) {
   const kept: {
     client?: unknown;
@@ -41,7 +41,7 @@ export function provider(more: { scope?: string } = {}) {
     saveCodeVerifier: (verifier: string) => {
       kept.verifier = verifier;
     },
-    // Version 2 binds the answer to the server that was asked.
+    // Version 2 binds the answer to the server of the request.
     discoveryState: () => kept.discovered as never,
     saveDiscoveryState: (state: unknown) => {
       kept.discovered = state;
@@ -64,7 +64,7 @@ export interface Caller {
   close(): Promise<void>;
 }
 
-/** Connects; when the server wants a login, the person signs in and decides. */
+/** Connects. If the server requires a login, the person signs in and decides. */
 export type Connect = (endpoint: string, auth: Provider, person: WebPerson) => Promise<Caller>;
 
 const caller = (client: Client | v2.Client, revision: string | undefined): Caller => {
@@ -93,7 +93,7 @@ export const connectV1: Connect = async (endpoint, auth, person) => {
   }
 };
 
-/** Without a mode version 2 speaks the revisions before 2026-07-28. */
+/** Without a mode, version 2 speaks the revisions before 2026-07-28. */
 export const connectV2 = (mode?: v2.VersionNegotiationMode): Connect =>
   async function connect(endpoint, auth, person) {
     const transport = new v2.StreamableHTTPClientTransport(new URL(endpoint), { authProvider: auth as never });

@@ -17,7 +17,7 @@ import {
   protectMcp,
 } from '../../src/mcp/guard/protect.ts';
 
-/** An MCP server with three tools, made by the official SDK. `who` says who called; answers come as JSON or as events. */
+/** Creates an MCP server with three tools, using the official SDK. The tool `who` returns the caller. */
 export function notesServer(): McpServer {
   const server = new McpServer({ name: 'notes', version: '1.0.0' });
   const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
@@ -35,7 +35,7 @@ export function notesServer(): McpServer {
   return server;
 }
 
-/** One request, by a server of its own. */
+/** Answers one request with a new server. */
 export const webAnswer = async (request: Request, authInfo: McpAuth | undefined, json: boolean): Promise<Response> => {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: json });
   await notesServer().connect(transport);
@@ -53,7 +53,7 @@ const nodeAnswer = async (
   await transport.handleRequest(req, res, body);
 };
 
-/** A guarded server that listens on loopback, for each way to guard one. `options` is given the address of the endpoint. */
+/** Starts a guarded server on loopback, for each adapter. `options` is called with the URL of the endpoint. */
 export type StartGuarded = (
   options: (endpoint: string) => ProtectMcpOptions,
   json?: boolean,
@@ -70,7 +70,7 @@ async function listening(server: Server): Promise<{ url: string; endpoint: strin
   return { url, endpoint: `${url}/mcp`, close };
 }
 
-/** What the framework makes of requests is known once the port is. */
+/** Creates the framework's handler once the port is known. */
 async function later(make: (endpoint: string) => unknown): Promise<Awaited<ReturnType<StartGuarded>>> {
   let handle: RequestListener | undefined;
   const server = createServer((req, res) => handle?.(req, res));

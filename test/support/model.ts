@@ -1,6 +1,6 @@
 /**
- * Contract 6 and 7 as a program that is as plain as their text: no index, no cache, no database, every chain tried from scratch.
- * What the service answers is compared with what this answers.
+ * Contract 6 and 7 as a program that is as plain as their text: no index, cache or database, and every chain is tried
+ * from scratch. Tests compare the answers of the service with those of this model.
  */
 
 export interface ModelPermission {
@@ -30,7 +30,7 @@ export interface ModelDelegation {
   readonly depth: number;
   readonly maxDepth: number;
   readonly expiresAt: number | null;
-  /** What it was made from: the source's own permissions, or delegations that the source had received. */
+  /** Whether it was made from the source's own permissions; otherwise from delegations that the source had received. */
   readonly fromOwn: boolean;
   readonly parents: readonly ModelDelegation[];
   revoked: boolean;
@@ -42,7 +42,7 @@ export interface ModelAsk {
   readonly ip: string | null;
 }
 
-/** One entry on the way from an agent up to a root; `by` is the delegation that brought it, or the agent whose own it is. */
+/** One entry of a chain; `by` is its delegation, or the agent that holds it itself. */
 interface Step {
   readonly by: ModelDelegation | ModelAgent;
   readonly permission: ModelPermission;
@@ -56,7 +56,10 @@ export type ModelDecision =
 const isDelegation = (by: Step['by']): by is ModelDelegation => 'from' in by;
 const links = (chain: Chain): ModelDelegation[] => chain.map((s) => s.by).filter(isDelegation);
 
-/** "`*` as the last segment matches one or more remaining segments; as a middle segment exactly one", none of them empty. */
+/**
+ * "`*` as the last segment matches one or more remaining segments; as a middle segment exactly one", none of them
+ * empty.
+ */
 export function matches(pattern: string, resource: string): boolean {
   const p = pattern.split(':');
   const r = resource.split(':');
@@ -69,7 +72,10 @@ export function matches(pattern: string, resource: string): boolean {
   });
 }
 
-/** A pattern covers another when it matches the most general resources of that one: with names that no pattern uses, one segment and several for an open end. */
+/**
+ * A pattern covers another if it matches its most general resources: with unused names, and with one and several
+ * segments for an open end.
+ */
 export function covers(outer: string, inner: string): boolean {
   const open = inner.endsWith('*');
   const general = inner.replaceAll('*', '?');
@@ -91,7 +97,7 @@ export class Model {
     return agent.expiresAt !== null && this.now >= agent.expiresAt ? 'expired' : 'active';
   }
 
-  /** "It ends at once when any link is revoked or expired": with its own end, or with the last of those it was made from. */
+  /** "It ends at once when any link is revoked or expired": by itself, or with the last of its sources. */
   isActive(d: ModelDelegation): boolean {
     if (d.revoked || (d.expiresAt !== null && this.now >= d.expiresAt)) return false;
     return d.fromOwn || d.parents.some((parent) => this.isActive(parent));
@@ -101,13 +107,16 @@ export class Model {
     return this.delegations.filter((d) => this.isActive(d));
   }
 
-  /** "Returns active delegation chains": of which also every agent is active. */
+  /** "Returns active delegation chains": all agents of the chain must be active too. */
   isListed(d: ModelDelegation): boolean {
     if (!this.isActive(d) || this.status(d.from) !== 'active' || this.status(d.to) !== 'active') return false;
     return d.fromOwn || d.parents.some((parent) => this.isListed(parent));
   }
 
-  /** Every chain by which an agent holds an action on what `fits`, in the order in which they are tried: own first, then received by age, which is that of their ids. */
+  /**
+   * Returns the chains by which an agent holds an action on what `fits`, in the order in which they are tried: own
+   * entries, then received ones by age.
+   */
   #chains(agent: ModelAgent, action: string, fits: (pattern: string) => boolean): Chain[] {
     if (this.status(agent) !== 'active') return [];
     const grants = (p: ModelPermission): boolean =>
@@ -196,7 +205,7 @@ export class Model {
     return start < end ? start <= time && time < end : start <= time || time < end;
   }
 
-  /** What POST /delegations has to answer: the codes any of which is right, or the delegation. */
+  /** Returns the expected answer of POST /delegations: the acceptable codes, or the delegation. */
   create(
     caller: { readonly userId: string } | { readonly agent: ModelAgent } | 'admin',
     input: {
@@ -255,7 +264,7 @@ export class Model {
         };
   }
 
-  /** Does `giver` delegate to `agent`, directly or through others? */
+  /** Whether `giver` delegates to `agent`, directly or through others. */
   #gives(giver: ModelAgent, agent: ModelAgent): boolean {
     return this.activeDelegations().some((d) => d.to === agent && (d.from === giver || this.#gives(giver, d.from)));
   }

@@ -19,7 +19,7 @@ interface Schema {
   $defs?: Record<string, Schema>;
 }
 
-/** A value that the schema has to refuse, and the place that the refusal has to name. */
+/** A value that the schema must refuse, and the path that the refusal must name. */
 export interface Mutant {
   readonly what: string;
   readonly value: unknown;
@@ -37,7 +37,7 @@ const STRANGE: Readonly<Record<string, unknown>> = {
 };
 const KEYS = ['unknownField', 'constructor', 'prototype', 'toString', '__proto__', 'Name', ''] as const;
 
-/** The schema of what may be sent. */
+/** Returns the JSON schema of the input. */
 export function inputSchema(schema: z.ZodType): Schema {
   const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema;
   const resolve = ({ $ref, ...s }: Schema): Schema =>
@@ -56,7 +56,9 @@ export function inputSchema(schema: z.ZodType): Schema {
   return inline(root);
 }
 
-/** Every value that is one mistake away from `sample`, which must name every field of the schema. Throws when it does not. */
+/**
+ * Yields every value with one mistake in `sample`, which must have every field of the schema. Throws if it does not.
+ */
 export function* mutants(schema: Schema, sample: unknown): Generator<Mutant> {
   for (const { at, path, value } of places(schema, sample, [])) {
     const names = path.join('.');
@@ -98,7 +100,7 @@ export function* mutants(schema: Schema, sample: unknown): Generator<Mutant> {
   }
 }
 
-/** Every place of the schema, with the value that the sample has there. */
+/** Yields every path of the schema with the value of the sample. */
 function* places(
   at: Schema,
   value: unknown,
@@ -137,7 +139,7 @@ function without(value: unknown, field: string): unknown {
   return copy;
 }
 
-/** The key as its own member: `__proto__` too, as JSON.parse makes it. */
+/** Adds the key as an own member, `__proto__` too, as JSON.parse does. */
 function withKey(value: unknown, key: string): unknown {
   const copy = structuredClone(value) as object;
   Object.defineProperty(copy, key, { value: { polluted: true }, enumerable: true });

@@ -48,7 +48,7 @@ export interface Asked {
   readonly verifier: string;
 }
 
-/** An authorization request of a client, with further or other parameters (undefined takes one away). */
+/** Creates an authorization request of a client, with other parameters (undefined removes one). */
 export function ask(client: Json, more: Record<string, string | undefined> = {}): Asked {
   const { verifier, challenge } = pkce();
   const all: Record<string, string | undefined> = {
@@ -73,7 +73,7 @@ export const authorizePath = (asked: Asked, prefix = '/oauth'): string =>
 
 export const consentPath = (asked: Asked): string => authorizePath(asked).replace('?', '/consent?');
 
-/** What the authorization endpoint shows: where it leads to the consent page, that page. */
+/** Opens the authorization endpoint and follows the redirect to the consent page. */
 export async function opened(
   t: TestService,
   path: string,
@@ -86,7 +86,7 @@ export async function opened(
     : r;
 }
 
-/** A client that an administrator registered: errors of its requests are answered by redirect. */
+/** Registers a client as an administrator. Errors of its requests are redirected. */
 export async function registerVouched(t: TestService, metadata: Json = {}): Promise<Json> {
   const r = await t.call('POST', '/oauth/clients', {
     as: await t.admin(),
@@ -96,11 +96,11 @@ export async function registerVouched(t: TestService, metadata: Json = {}): Prom
   return r.body;
 }
 
-/** The value that a consent form carries. */
+/** Returns the token in a consent form. */
 export const consentTokenOf = (page: Answered): string =>
   /name="consentToken" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
 
-/** The person ticks all that is asked for and allows it on the consent page. Returns the answer, a redirect. */
+/** Allows all requested scopes on the consent page. Returns the redirect. */
 export async function consent(
   t: TestService,
   person: Person,

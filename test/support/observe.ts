@@ -15,8 +15,8 @@ type Mounted = ReturnType<typeof mountRoutes>[number];
 const COMMON: readonly ErrorDeclaration[] = Object.values(CommonErrors);
 
 /**
- * The same function, with every answer held against what the routes declare: status, shape (no field more, none less), error
- * codes and media types, and the API description. What does not fit is told to `report`; the answer itself is passed on as it came.
+ * Wraps `fetch` and compares every answer with the declarations of the routes (status, exact shape, error codes, media
+ * types) and with the API description. Calls `report` for deviations and returns the answer unchanged.
  */
 export function observed(legate: Legate, report: (problem: string) => void): Fetch {
   const mounted = mountRoutes(modules, legate.platform.config);
@@ -47,7 +47,7 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
       text,
     ))
       tell(problem);
-    // A wrong method is told in the form of the path.
+    // A wrong method has the error format of the path.
     check(
       route ?? (response.status === 405 ? routesAt(mounted, path)[0]?.route : undefined),
       method,
@@ -64,7 +64,7 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
   };
 }
 
-/** Secrets of this service, as they are shown once. */
+/** Secrets of the service in the format in which they are shown once. */
 const SECRET = /\b(?:lg[a-z]_[0-9A-Za-z_-]{30,}|whsec_)/;
 
 function check(
@@ -81,14 +81,14 @@ function check(
     return;
   }
   if (status === 304 && route) return;
-  // A page for people leads whoever is not signed in to the sign-in page.
+  // Pages redirect people without a session to the sign-in page.
   if (status === 303 && route?.page && text === '') return;
   const schema = route && responsesOf(route)[status];
   if (schema === null) {
     if (text !== '') tell('has a body, and none is declared');
     return;
   }
-  // The pages of ours answer people who use a form: the same statuses, with a text for them.
+  // Pages answer forms with the same statuses and a text for people.
   if (bareType(response) === 'text/html' && (route?.form || route?.page || mediaTypesOf(route, status))) {
     if (schema === undefined && !allowedErrors(route).some((e) => e.status === status))
       tell('is a status that is not declared');
@@ -122,7 +122,7 @@ function check(
   else checkError(route, status, body, tell);
 }
 
-/** An error in the form of a standard: one of those that the route declares, whatever it says about this case. */
+/** Checks an error in the format of a standard against those that the route declares. */
 function checkFailure(
   route: Mounted['route'],
   failure: NonNullable<Mounted['route']['errorBody']>,
@@ -173,7 +173,7 @@ function mediaTypesOf(route: Mounted['route'] | undefined, status: number): read
 
 const bareType = (response: Response): string => (response.headers.get('content-type') ?? '').split(';')[0] as string;
 
-/** Every route of this path, whatever its method. */
+/** Returns the routes of this path with any method. */
 function routesAt(mounted: readonly Mounted[], path: string): Mounted[] {
   const fits = (pattern: string): boolean =>
     new RegExp(
@@ -184,7 +184,7 @@ function routesAt(mounted: readonly Mounted[], path: string): Mounted[] {
   return literal.length > 0 ? literal : candidates;
 }
 
-/** The route that the declarations give for a request; undefined: none has this path and method. */
+/** Returns the declared route of a request, or undefined. */
 const routeOf = (mounted: readonly Mounted[], method: string, path: string): Mounted['route'] | undefined =>
   routeAt(mounted, method, path)?.route;
 

@@ -1,13 +1,13 @@
 import { request } from 'node:http';
 
-/** An answer as it came over a socket. */
+/** A raw answer from a socket. */
 export interface Raw {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly text: string;
 }
 
-/** What differs by nature: the time, the id of the request, and what the connection adds. */
+/** Headers that always differ: the time, the request id, and those of the connection. */
 export const BY_NATURE = new Set([
   'date',
   'x-request-id',
@@ -17,7 +17,7 @@ export const BY_NATURE = new Set([
   'transfer-encoding',
 ]);
 
-/** One request over a socket of its own, with headers that `fetch` would not send. */
+/** Sends one request over its own socket, with headers that `fetch` would not send. */
 export const send = (
   port: number,
   method: string,

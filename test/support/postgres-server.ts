@@ -35,11 +35,11 @@ export interface TestPostgres {
 
 const START_TIMEOUT_MS = 30_000;
 
-/** A real PostgreSQL of its own on a free port. Works as root too, by way of a system user. */
+/** Starts a real PostgreSQL server on a free port. Works as root too, with a system user. */
 export async function startPostgres(): Promise<TestPostgres> {
   const port = await freePort();
   const dir = mkdtempSync(join(tmpdir(), 'legate-pg-'));
-  // The system user must be able to enter the folder that root made.
+  // The system user must be able to enter the folder that root created.
   chmodSync(dir, 0o755);
   const user = serverUser();
   const bin = join(postgresBinaries(user, dir), 'bin');
@@ -48,7 +48,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   mkdirSync(data, { mode: 0o700 });
   writeFileSync(passwordFile, 'postgres\n', { mode: 0o600 });
   if (user) for (const path of [data, passwordFile]) chownSync(path, user.uid, user.gid);
-  // initdb and the server look for this text in what they print.
+  // initdb and the server look for this text in their output.
   const env = { ...process.env, LC_ALL: 'C', LC_MESSAGES: 'C' };
   execFileSync(
     join(bin, 'initdb'),
@@ -71,7 +71,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   let server: ChildProcess | undefined;
   const start = (): Promise<void> =>
     new Promise((resolve, reject) => {
-      // What tests end is the server, never the machine: its cache of files outlives that, so nothing is lost without fsync.
+      // Tests stop the server but not the machine, whose file cache survives, so fsync is not needed.
       const flags = [
         '-c',
         'max_connections=300',
@@ -118,7 +118,7 @@ export async function startPostgres(): Promise<TestPostgres> {
       // Fast shutdown: connections are broken, data are flushed.
       running.kill('SIGINT');
     });
-  // A test run that is interrupted leaves no server behind.
+  // An interrupted test run must not leave a server running.
   process.once('exit', () => server?.kill('SIGINT'));
   await start();
   return {

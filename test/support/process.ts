@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 
-/** A TCP port on loopback that was free a moment ago. */
+/** Returns a free TCP port on loopback. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer();
@@ -15,9 +15,9 @@ export const freePort = (): Promise<number> =>
 export interface Running {
   readonly url: string;
   readonly process: ChildProcess;
-  /** Everything it printed so far. */
+  /** Returns its output so far. */
   output(): string;
-  /** Milliseconds from start to the first good answer of /health/ready. */
+  /** Milliseconds from the start to the first 200 of /health/ready. */
   readonly readyAfterMs: number;
   /** SIGTERM. Resolves to the exit code; kills and rejects after 15 s. */
   stop(): Promise<number | null>;
@@ -27,7 +27,7 @@ const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 15_000;
 
 /**
- * Starts a service as a process of its own and waits until it is ready. Of the environment it gets PATH and HOME, and `env`.
+ * Starts a service as a separate process, with PATH, HOME and `env` as its environment, and waits until it is ready.
  * @param command program and its arguments
  */
 export async function startProcess(

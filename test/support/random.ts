@@ -1,8 +1,8 @@
-/** Numbers that look random and are the same for the same seed (Mulberry32). */
+/** Pseudo-random numbers, reproducible by seed (Mulberry32). */
 export interface Random {
-  /** Told when a test fails: with LEGATE_TEST_SEED set to it, the same is drawn again. */
+  /** Printed when a test fails. LEGATE_TEST_SEED repeats the same numbers. */
   readonly seed: number;
-  /** From 0 up to and without `end`. */
+  /** Returns a number from 0 to `end`, exclusive. */
   below(end: number): number;
 }
 

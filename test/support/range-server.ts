@@ -9,11 +9,13 @@ export interface RangeServer {
   readonly url: string;
   /** Each request: its path and headers. */
   readonly asked: { path: string; headers: IncomingMessage['headers'] }[];
-  /** Answers instead of the server; given what it would have answered. */
+  /** Answers instead of the server. Receives the answer of the server. */
   answer: ((res: ServerResponse, list: string) => void) | undefined;
 }
 
-/** A real range service on loopback that knows the given passwords, among padding and neighbours. Ends with the test. */
+/**
+ * Starts a range service on loopback that knows the given passwords and some others, with padding. Ends with the test.
+ */
 export async function openRangeServer(known: Readonly<Record<string, number>>): Promise<RangeServer> {
   const hashes = Object.entries(known).map(([password, count]) => [sha1(password), count] as const);
   const asked: RangeServer['asked'] = [];

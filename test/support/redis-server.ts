@@ -4,12 +4,12 @@ import { startRedis } from './redis-wire.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Empty: there is no Redis here, and what needs one is skipped. */
+    /** Empty: there is no Redis, and its tests are skipped. */
     redisUrl: string;
   }
 }
 
-/** For whole suites: LEGATE_TEST_REDIS_URL, or a server of our own from the program on the PATH. */
+/** Provides Redis for whole suites: LEGATE_TEST_REDIS_URL, or a new server if the program is on the PATH. */
 export default async function setup(project: TestProject): Promise<() => void> {
   const given = process.env['LEGATE_TEST_REDIS_URL'];
   const server = given ? undefined : await startRedis();
@@ -17,5 +17,5 @@ export default async function setup(project: TestProject): Promise<() => void> {
   return () => server?.stop();
 }
 
-/** The Redis of this run; undefined: there is none. */
+/** Returns the URL of Redis in this run, or undefined. */
 export const redisUrl = (): string | undefined => inject('redisUrl') || undefined;

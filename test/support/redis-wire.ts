@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 const PROGRAMS = ['redis-server', 'valkey-server'];
 const START_TIMEOUT_MS = 10_000;
 
-/** A Redis of our own; undefined when the program is not on the PATH. */
+/** Starts a Redis server. Returns undefined if the program is not on the PATH. */
 export async function startRedis(): Promise<{ readonly url: string; stop(): void } | undefined> {
   const program = PROGRAMS.find((name) => spawnSync(name, ['--version']).status === 0);
   if (!program) return undefined;
@@ -31,7 +31,7 @@ function start(program: string, port: number): Promise<ChildProcess> {
     });
     server.once('error', reject);
     server.once('exit', (code) => reject(new Error(`${program} ended with ${code}`)));
-    // A test run that is interrupted leaves no server behind.
+    // An interrupted test run must not leave a server running.
     process.once('exit', () => server.kill('SIGKILL'));
   });
 }
@@ -46,16 +46,16 @@ async function freePort(): Promise<number> {
 const listening = (server: Server, port = 0): Promise<number> =>
   new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)));
 
-/** A way to a Redis that can break. */
+/** A proxy to Redis that can be interrupted. */
 export interface Wire {
   readonly url: string;
-  /** Breaks every connection and takes no new ones. */
+  /** Breaks every connection and accepts no new ones. */
   cut(): Promise<void>;
-  /** Connections stay and are taken, and nothing comes through until it is mended. */
+  /** Keeps and accepts connections, but forwards nothing until `mend`. */
   freeze(): void;
-  /** All is well again. */
+  /** Ends the interruption. */
   mend(): Promise<void>;
-  /** Requests to Redis so far, by their count of commands. */
+  /** Returns the number of commands sent to Redis so far. */
   readonly commands: () => number;
   close(): Promise<void>;
 }

@@ -12,7 +12,7 @@ import { observed } from './observe.ts';
 
 export { dialect } from './database.ts';
 
-/** A clock that tests turn. Starts at a fixed moment, ten minutes past an hour. */
+/** A clock that tests advance. Starts at a fixed time, ten minutes past an hour. */
 export class FakeClock implements Clock {
   #now = Date.parse('2030-01-15T10:10:00.000Z');
   now(): number {
@@ -26,8 +26,8 @@ export class FakeClock implements Clock {
   }
 }
 
-/** JSON of an answer; tests look at single fields and whole shapes. */
-// biome-ignore lint/suspicious/noExplicitAny: a test reads what came over the wire.
+/** JSON of an answer. Tests read single fields and whole objects. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers without a type.
 export type Json = any;
 
 export interface Answered {
@@ -40,7 +40,7 @@ export interface Answered {
 export interface TestUser {
   readonly id: string;
   readonly email: string;
-  /** API token with the user's whole power. */
+  /** API token with all rights of the user. */
   readonly token: string;
 }
 
@@ -50,44 +50,47 @@ export interface TestAgent {
   readonly body: Json;
 }
 
-/** All requests of a test come from one address: no limit is in their way unless `config.rateLimit` is given; `{}` gives the defaults. */
+/** High limits, because all requests of a test come from one address. `config.rateLimit: {}` sets the defaults. */
 const unlimited: ConfigInput['rateLimit'] = {
   endpoints: Object.fromEntries(Object.keys(LIMITED_ENDPOINTS).map((name) => [name, { limit: 1_000_000 }])),
 };
 
 const open: (() => Promise<void>)[] = [];
 const lasting: (() => Promise<void>)[] = [];
-/** Answers of this test that are not as their routes declare. */
+/** Deviations of answers in this test from the declarations of their routes. */
 const undeclared: string[] = [];
 
-/** Closes what a test opened, and fails it for answers that their routes do not declare. Called by test/support/cleanup.ts. */
+/** Closes what a test opened, and fails it for undeclared answers. Called by test/support/cleanup.ts. */
 export async function afterEachTest(): Promise<void> {
   for (const close of open.splice(0).reverse()) await close();
   expect(undeclared.splice(0)).toEqual([]);
 }
 
-/** Closes what a file of tests kept open. Called by test/support/cleanup.ts. */
+/** Closes what a test file kept open. Called by test/support/cleanup.ts. */
 export async function afterEachFile(): Promise<void> {
   for (const close of lasting.splice(0).reverse()) await close();
 }
 
-/** Tests that look at the log pass their own. */
+/** Default log. Tests that read the log pass their own. */
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 export interface TestOptions extends LegateOptions {
   config?: ConfigInput;
   clock?: FakeClock;
-  /** Closed after the last test of the file, for suites whose tests leave each other's data alone. */
+  /**
+   * The service is closed after the last test of the file. For files whose tests do not depend on each other's data.
+   */
   lasting?: boolean;
   /** A database other than this run's. */
   databaseUrl?: string;
-  /** Share the database of another test service: a second instance. */
+  /** Shares the database of another test service, as a second instance. */
   sameDatabaseAs?: TestService;
 }
 
 /**
- * An assembled service on a database of its own (a real SQLite file, or tables of their own in a real PostgreSQL), with a
- * fake clock. Closed after the test by itself. A test fails when any answer is not as its route declares.
+ * Creates an assembled service with its own database (a real SQLite file, or separate tables in a real PostgreSQL) and
+ * a fake clock. Closed automatically after the test. A test fails if any answer deviates from the declaration of its
+ * route.
  *
  *     const t = await createTestService();
  *     const alice = await t.user();
@@ -104,7 +107,7 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
       ? { ...(await newPlace(closers, sameDatabaseAs?.database)), ...(databaseUrl && { url: databaseUrl }) }
       : await newMigratedPlace(closers);
   const { config, sameDatabaseAs: _, databaseUrl: __, lasting: ___, ...rest } = options;
-  // Named after the service by default, which on PostgreSQL each run names anew: tests address it by its usual name.
+  // By default the path contains the service name, which differs in each run on PostgreSQL. Tests use the usual path.
   const http = { basePath: '/api/legate', ...config?.http };
   const bare = await createLegate(
     {
@@ -124,7 +127,7 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
   return service;
 }
 
-/** A place without tables for one service's data. Deleted after the test. */
+/** Creates a place without tables for one service. Deleted after the test. */
 export const newTestDatabase = (shared?: { url: string; name: string }, closers = open): Promise<TestPlace> =>
   newPlace(closers, shared);
 
@@ -140,7 +143,7 @@ export class TestService {
     this.database = database;
   }
 
-  /** One request. `as` sends a Bearer token; `body` is sent as JSON; `raw` and `headers` send anything else. */
+  /** Sends one request: `as` as Bearer token, `body` as JSON, `raw` and `headers` for anything else. */
   async call(
     method: string,
     path: string,
@@ -177,7 +180,7 @@ export class TestService {
     return { status: response.status, headers: response.headers, body: json, text };
   }
 
-  /** A user with an API token, put straight into the database. */
+  /** Inserts a user with an API token into the database. */
   async user(o: { role?: Role; tenantId?: string | null; scopes?: string[] } = {}): Promise<TestUser> {
     const now = this.clock.now();
     const id = newId('user', now);
@@ -206,7 +209,7 @@ export class TestService {
     return this.user({ role: 'admin' });
   }
 
-  /** An API token of a user, narrowed to scopes when given. */
+  /** Creates an API token of a user, optionally with scopes. */
   async apiToken(userId: string, scopes?: string[]): Promise<string> {
     const now = this.clock.now();
     const token = newSecret('apiToken');
@@ -225,7 +228,7 @@ export class TestService {
     return token;
   }
 
-  /** A tenant, put straight into the database. */
+  /** Inserts a tenant into the database. */
   async tenant(): Promise<string> {
     const now = this.clock.now();
     const id = newId('tenant', now);
@@ -236,7 +239,7 @@ export class TestService {
     return id;
   }
 
-  /** An agent of `owner`, made over HTTP. */
+  /** Creates an agent of `owner` over HTTP. */
   async agent(owner: TestUser, body: Record<string, unknown> = {}): Promise<TestAgent> {
     const r = await this.call('POST', '/agents', {
       as: owner,
@@ -246,7 +249,7 @@ export class TestService {
     return { id: r.body.id, token: r.body.token, body: r.body };
   }
 
-  /** A decision over HTTP. */
+  /** Requests a decision over HTTP. */
   authorize(as: { token: string } | string, body: Record<string, unknown>): Promise<Answered> {
     return this.call('POST', '/authorize', { as, body });
   }

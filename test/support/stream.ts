@@ -7,13 +7,13 @@ export interface Seen {
   readonly data: Json;
 }
 
-/** An open event stream, read through a parser that is not ours. */
+/** An open event stream, read with an independent parser. */
 export class Stream {
   readonly status: number;
   readonly headers: Headers;
   readonly seen: Seen[] = [];
   readonly comments: string[] = [];
-  /** Everything that came. */
+  /** Everything received. */
   text = '';
   ended = false;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -39,7 +39,7 @@ export class Stream {
           this.#told();
         }
       } catch {
-        // Broken off: ended all the same.
+        // An aborted stream has ended, too.
       }
       this.ended = true;
       this.#told();
@@ -50,7 +50,7 @@ export class Stream {
     for (const tell of this.#waiting.splice(0)) tell();
   }
 
-  /** Waits until it holds, at most 5 s. */
+  /** Waits until the condition holds, at most 5 s. */
   async until(holds: () => boolean): Promise<void> {
     const deadline = performance.now() + 5000;
     while (!holds()) {
@@ -68,7 +68,7 @@ export class Stream {
     }
   }
 
-  /** The first `n` events. */
+  /** Waits for the first `n` events. */
   async events(n: number): Promise<Seen[]> {
     await this.until(() => this.seen.length >= n);
     return this.seen.slice(0, n);
@@ -83,7 +83,7 @@ export class Stream {
   }
 }
 
-/** Opens the stream; gives it once its first bytes are there. */
+/** Opens the stream and waits for its first bytes. */
 export async function openStream(
   t: TestService,
   o: {

@@ -35,9 +35,9 @@ interface Session {
 }
 
 /**
- * What PgBouncer in transaction mode does to its clients, by the PostgreSQL protocol: it refuses the startup parameter
- * `options`, announces a process id of its own, and assigns a server session for one transaction, in turn, so that two
- * transactions of one client run in different sessions.
+ * Behaves like PgBouncer in transaction mode: refuses the startup parameter `options`, announces its own process id,
+ * and assigns server sessions to transactions in turn, so that two transactions of one client run in different
+ * sessions.
  */
 export async function startTransactionPooler(target: string, sessions = 4): Promise<TransactionPooler> {
   const { hostname, port, username, password, pathname } = new URL(target);
@@ -101,7 +101,7 @@ export async function startTransactionPooler(target: string, sessions = 4): Prom
     client.on('data', (data: Buffer) => {
       state.rest = Buffer.concat([state.rest, data]);
       if (started) {
-        // A client says goodbye outside a transaction, which ends no session of the server.
+        // A client terminates outside a transaction, which ends no server session.
         if (data[0] === 0x58) client.end();
         else flush();
         return;

@@ -1,4 +1,4 @@
-/** A person with a browser without scripts, over the wire: keeps cookies, follows redirects, fills forms in. */
+/** A person with a browser without scripts: keeps cookies, follows redirects, fills in forms. */
 export class WebPerson {
   readonly email: string;
   readonly #password = 'correct horse battery staple';
@@ -8,7 +8,7 @@ export class WebPerson {
     this.email = email;
   }
 
-  /** Makes the account over HTTP. */
+  /** Creates the account over HTTP. */
   async signUp(base: string): Promise<{ token: string; id: string }> {
     const response = await fetch(`${base}/sign-up`, {
       method: 'POST',
@@ -20,7 +20,7 @@ export class WebPerson {
     return { token, id: user.id };
   }
 
-  /** Opens the address of an authorization request, signs in where asked to, and decides. Gives the address that leads back to the client. */
+  /** Opens an authorization request, signs in if needed, and decides. Returns the redirect to the client. */
   async decide(address: string, decision: 'allow' | 'deny' = 'allow'): Promise<URL> {
     let page = await this.#open(address);
     if (page.url.pathname.endsWith('/sign-in'))
@@ -52,7 +52,7 @@ export class WebPerson {
     });
   }
 
-  /** Follows redirects as long as they stay where the first page was. */
+  /** Follows redirects within the origin of the first page. */
   async #follow(start: URL, init: RequestInit): Promise<Page> {
     let url = start;
     let next = init;
@@ -88,7 +88,7 @@ export class WebPerson {
 interface Page {
   readonly url: URL;
   readonly html: string;
-  /** Another origin: the client's. */
+  /** The redirect goes to another origin, that of the client. */
   readonly left: boolean;
 }
 

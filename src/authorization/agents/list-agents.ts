@@ -42,7 +42,10 @@ interface Rows {
   readonly total: number;
 }
 
-/** Agents within the caller's reach, oldest first unless `sort` says otherwise. 400 VALIDATION_FAILED for a foreign cursor. */
+/**
+ * Agents within the caller's reach, oldest first unless `sort` says otherwise. 400 VALIDATION_FAILED for a foreign
+ * cursor.
+ */
 export async function listAgents(
   platform: Platform,
   caller: Caller,

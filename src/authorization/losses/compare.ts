@@ -1,9 +1,9 @@
 import { type EffectivePermission, PatternIndex } from '../permissions/index.ts';
 
 /**
- * Returns the permissions of `before` that `after` does not cover. A permission is covered by an equal one, or action by
- * action by permissions with a pattern at least as wide and constraints no stricter. A cap covers one permission only,
- * since two entries with a cap each allow the sum.
+ * Returns the permissions of `before` that `after` does not cover. A permission is covered by an equal one, or action
+ * by action by permissions with a pattern at least as wide and constraints no stricter. A cap covers one permission
+ * only, since two entries with a cap each allow the sum.
  */
 export function lostPermissions(
   before: readonly EffectivePermission[],

@@ -35,7 +35,10 @@ const AT_ONCE = 50;
 /** Decisions wait while the rows are read: 503 PREVIEW_TIMED_OUT after this time. */
 const MAX_READ_MS = 500;
 
-/** Reads, in an open change that has done its work, the policy of all agents that it may affect: as it was, and as it is. */
+/**
+ * Reads, in an open change that has done its work, the policy of all agents that it may affect: as it was, and as it
+ * is.
+ */
 export async function findLosses(database: Database, change: Change): Promise<Losses> {
   const { now } = change;
   const changed: Rows = {

@@ -54,7 +54,8 @@ const VISITS_BEFORE_MEMO = 64;
  * Delegations form no cycle, and `maxDepth` bounds the recursion.
  */
 export abstract class ChainWalk<Result, World extends AgentLookup = AgentLookup> {
-  // Declared only, and set by the constructor: field initialisers are a further call, a fifth of the time of a simple decision.
+  // Declared only, and set by the constructor: field initialisers are a further call, a fifth of the time of a simple
+  // decision.
   declare protected readonly world: World;
   declare private readonly now: number;
   declare private budget: number;

@@ -71,8 +71,8 @@ interface Common {
    */
   readonly cors?: boolean;
   /**
-   * The path at which requests arrive, if a proxy changes it. The guard covers this path and everything below it, except
-   * Legate's own endpoints (`/mcp/register`); `/` is everything. Default: the path of `server.endpoint`.
+   * The path at which requests arrive, if a proxy changes it. The guard covers this path and everything below it,
+   * except Legate's own endpoints (`/mcp/register`); `/` is everything. Default: the path of `server.endpoint`.
    */
   readonly path?: string;
   /** Largest body in bytes. Default: 4 MiB. */

@@ -92,9 +92,9 @@ const unreachable = (message?: string): LegateError =>
 
 /**
  * Returns the client that a client ID metadata document describes. Fetches the document with the guarded fetch, once
- * for concurrent calls, and keeps it as its headers say, for between a minute and a day, or a day longer while its
- * host fails: in memory, and in the database for other instances and after a restart. Throws OAUTH_INVALID_CLIENT for an invalid document, OAUTH_TEMPORARILY_UNAVAILABLE if it cannot be read
- * now.
+ * for concurrent calls, and keeps it as its headers say, for between a minute and a day, or a day longer while its host
+ * fails: in memory, and in the database for other instances and after a restart. Throws OAUTH_INVALID_CLIENT for an
+ * invalid document, OAUTH_TEMPORARILY_UNAVAILABLE if it cannot be read now.
  */
 export async function documentClient(platform: Platform, id: string): Promise<Client> {
   const url = assertDocumentId(platform, id);

@@ -29,7 +29,9 @@ interface Scene {
   alice: { id: string; session: string; apiToken: { id: string; token: string } };
 }
 
-/** What ends a credential, and what each of the two kinds answers to the very next decision, on the other instance too. */
+/**
+ * What ends a credential, and what each of the two kinds answers to the very next decision, on the other instance too.
+ */
 const ends: [string, (scene: Scene) => Promise<{ status: number }>, { session: number; apiToken: number }][] = [
   [
     'signing out',

@@ -17,8 +17,8 @@ const MAX_LINKS = 10;
 const MAX_MAILS_AN_HOUR = 30;
 
 /**
- * Creates the token of a link that anybody can request for an address. Requests of others cannot keep the user from a link:
- * the newest replaces the oldest. Returns undefined if the mailbox was sent 30 such links within the hour.
+ * Creates the token of a link that anybody can request for an address. Requests of others cannot keep the user from a
+ * link: the newest replaces the oldest. Returns undefined if the mailbox was sent 30 such links within the hour.
  */
 export async function createRequestedLink(
   change: Change,

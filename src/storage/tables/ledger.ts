@@ -27,7 +27,10 @@ export interface HeadTable {
   epoch: number;
   /** Time of the newest commit. Timestamps never decrease along the sequence. */
   clock: number;
-  /** Instance and number of the batch that was committed last. An instance whose batch it is has valid counters in memory. */
+  /**
+   * Instance and number of the batch that was committed last. An instance whose batch it is has valid counters in
+   * memory.
+   */
   writer: string;
 }
 
@@ -146,7 +149,10 @@ export interface AgentHoursTable {
   steps: number;
 }
 
-/** The newest decision of an agent, and its decisions in the last hours. Checkpoint of what every instance has in memory. */
+/**
+ * The newest decision of an agent, and its decisions in the last hours. Checkpoint of what every instance has in
+ * memory.
+ */
 export interface AgentActivityTable {
   agent_id: string;
   last_at: number;
