@@ -22,7 +22,14 @@ export { isSchemaCurrent, migrate, migrateAsFarAs, type SchemaState, schemaState
 export type { PostgresClient } from './postgres-pool.ts';
 export { prepared } from './prepared.ts';
 export type { SqliteHandle } from './sqlite-handle.ts';
-export type { AnomalyRow, BudgetRow, CostRow, WebhookDeliveryRow, WebhookRow } from './tables/activity.ts';
+export type {
+  AnomalyRow,
+  BudgetRow,
+  CostRow,
+  WebhookAttemptRow,
+  WebhookDeliveryRow,
+  WebhookRow,
+} from './tables/activity.ts';
 export type { AgentRow, ApprovalRow, DelegationRow, McpServerRow } from './tables/authorization.ts';
 export type { ChangeRow, IdempotencyKeyRow, StreamEventRow } from './tables/ledger.ts';
 export type { OAuthClientRow, OAuthCodeRow, OAuthGrantRow } from './tables/oauth.ts';

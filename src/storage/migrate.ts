@@ -6,6 +6,7 @@ import { search } from './migrations/0035-search.ts';
 import { webhookFilters } from './migrations/0036-webhook-filters.ts';
 import { agentSummaries } from './migrations/0040-agent-summaries.ts';
 import { decisionSlots } from './migrations/0041-decision-slots.ts';
+import { webhookAttempts } from './migrations/0042-webhook-attempts.ts';
 import { epochs } from './migrations/0050-epochs.ts';
 import { clientDocuments } from './migrations/0056-client-documents.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
@@ -17,6 +18,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0036-webhook-filters': webhookFilters,
   '0040-agent-summaries': agentSummaries,
   '0041-decision-slots': decisionSlots,
+  '0042-webhook-attempts': webhookAttempts,
   '0050-epochs': epochs,
   '0056-client-documents': clientDocuments,
 };

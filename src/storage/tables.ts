@@ -38,6 +38,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'stream_tickets',
   'webhooks',
   'webhook_deliveries',
+  'webhook_attempts',
   'costs',
   'budgets',
   'mcp_servers',

@@ -26,6 +26,7 @@ const OF_SOMETHING_ELSE = [
   'POST /agents/:id/permissions/replay',
   'DELETE /users/:id/sessions',
   'DELETE /users/:id/sessions/:sid',
+  'POST /webhooks/:id/recover',
   'POST /webhooks/:id/test',
 ];
 

@@ -742,6 +742,14 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: `/webhooks/${await webhook(s)}/deliveries` }),
     want: { owner: 200, anotherUser: 404, gatewayAgent: 200, admin: 200 },
   },
+  'GET /webhooks/deliveries/:id': {
+    target: async (s) => ({ path: `/webhooks/deliveries/${await delivery(s)}` }),
+    want: { owner: 200, anotherUser: 404, gatewayAgent: 200, admin: 200 },
+  },
+  'POST /webhooks/:id/recover': {
+    target: async (s) => ({ path: `/webhooks/${await webhook(s)}/recover`, body: { since: '2020-01-01' } }),
+    want: { owner: 200, anotherUser: 404, gatewayAgent: 200, admin: 200 },
+  },
   'POST /webhooks/deliveries/:id/redeliver': {
     target: async (s) => ({ path: `/webhooks/deliveries/${await delivery(s)}/redeliver` }),
     want: { owner: 200, anotherUser: 404, gatewayAgent: 200, admin: 200 },
@@ -864,6 +872,20 @@ export const matrix: Readonly<Record<string, Row>> = {
       otherAgent: 200,
       gatewayAgent: 200,
       strangersAgent: 200,
+      admin: 200,
+    },
+  },
+  'GET /delegations/graph': {
+    scope: 'delegations:read',
+    target: ({ agent }) => ({ path: `/delegations/graph?agentId=${agent.id}` }),
+    want: {
+      owner: 200,
+      anotherUser: 404,
+      narrowed: 200,
+      agentItself: 200,
+      otherAgent: 404,
+      gatewayAgent: 200,
+      strangersAgent: 404,
       admin: 200,
     },
   },

@@ -5,6 +5,7 @@ import { type Change, changedFields } from '../../ledger/index.ts';
 import { createGuardedFetch, type GuardedFetch, GuardedFetchError } from '../../operations/outbound/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
+import { type Answered, recordAttempt } from './attempt-log.ts';
 import { SECRET_PURPOSE, sign } from './signature.ts';
 import { settingsOf, webhookEvent } from './webhook-events.ts';
 
@@ -14,9 +15,7 @@ const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
 export const BREAKER_FAILURES = 20;
 const BREAKER_MS = 30 * SECOND_MS;
 
-interface Result {
-  readonly status: number | null;
-  readonly error: string | null;
+interface Result extends Answered {
   readonly retryAfterMs?: number;
 }
 
@@ -48,7 +47,9 @@ export async function attempt(
     .where('id', '=', delivery.webhook_id)
     .executeTakeFirst();
   if (!webhook) return delivery;
+  const startedAt = performance.now();
   const result = await send(platform, webhook, delivery);
+  const durationMs = performance.now() - startedAt;
   const now = platform.clock.now();
   const attempts = delivery.attempts + 1;
   const good = result.status !== null && result.status >= 200 && result.status < 300;
@@ -65,6 +66,13 @@ export async function attempt(
     delivered_at: good ? now : null,
   };
   const write = async (db: Db): Promise<void> => {
+    const { status, body } = result;
+    await recordAttempt(
+      db,
+      delivery.id,
+      { status, error: set.last_error, ...(body ? { body } : {}) },
+      { at: now, durationMs },
+    );
     const row = db.updateTable('webhook_deliveries').set(set).where('id', '=', delivery.id);
     // A failure counts only under the same lease. Otherwise the message was redelivered or taken over meanwhile.
     await (good ? row : row.where('lease_until', '=', delivery.lease_until)).execute();
@@ -143,6 +151,7 @@ async function send(platform: Platform, webhook: WebhookRow, { event_id, body }:
     return {
       status: response.status,
       error: `answered ${response.status}`,
+      body: response.body,
       ...(seconds === undefined ? {} : { retryAfterMs: Math.min(MAX_RETRY_AFTER_MS, Number(seconds) * SECOND_MS) }),
     };
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Change } from '../../ledger/index.ts';
 import type { Db, WebhookRow } from '../../storage/index.ts';
+import { deleteDeliveries } from './store.ts';
 import { settingsOf, webhookEvent } from './webhook-events.ts';
 
 /** Deletes the webhooks of a user. */
@@ -19,7 +20,7 @@ export const deleteOwnerless = (change: Change): Promise<void> => deleteSelected
 
 async function deleteSelected(change: Change, select: (db: Db) => Promise<WebhookRow[]>): Promise<void> {
   for (const row of await select(change.db)) {
-    await change.db.deleteFrom('webhook_deliveries').where('webhook_id', '=', row.id).execute();
+    await deleteDeliveries(change.db, [row.id]);
     await change.db.deleteFrom('webhooks').where('id', '=', row.id).execute();
     change.emit({ ...webhookEvent('webhook.deleted', row), before: settingsOf(row) });
   }

@@ -1,13 +1,13 @@
 import type { Changer } from '../../access/caller.ts';
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { isId, newId } from '../../kernel/ids.ts';
+import { newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { attempt } from './attempt.ts';
 import { dispatcherOf, insertDeliveries, leaseUntil, newDelivery } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import type { Delivery } from './schema.ts';
-import { findWebhook, toDelivery } from './store.ts';
+import { findDelivery, findWebhook, toDelivery } from './store.ts';
 
 const MAX_TESTS_AT_ONCE = 5;
 
@@ -50,14 +50,7 @@ async function sendTest(platform: Platform, id: string): Promise<Delivery> {
  */
 export async function redeliver(platform: Platform, caller: Changer, id: string): Promise<Delivery> {
   const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
-    const visibility = await caller.reauthorize(db);
-    const found = isId('delivery', id)
-      ? await db.selectFrom('webhook_deliveries').selectAll().where('id', '=', id).executeTakeFirst()
-      : undefined;
-    if (!found) throw WebhookErrors.DELIVERY_NOT_FOUND();
-    await findWebhook(db, visibility, found.webhook_id).catch(() => {
-      throw WebhookErrors.DELIVERY_NOT_FOUND();
-    });
+    const found = await findDelivery(db, await caller.reauthorize(db), id);
     const set = { status: 'pending' as const, attempts: 0, next_at: now, lease_until: 0, delivered_at: null };
     await db.updateTable('webhook_deliveries').set(set).where('id', '=', id).execute();
     return { ...found, ...set };

@@ -46,6 +46,10 @@ async function upkeep(platform: Platform): Promise<void> {
           .limit(SLICE),
       )
       .execute();
+    await db
+      .deleteFrom('webhook_attempts')
+      .where('at', '<', now - DROPPED_DAYS * DAY_MS)
+      .execute();
     // By the time of the last attempt, so that a recent redelivery is not old.
     for (const [status, days] of [
       ['delivered', DELIVERED_DAYS],

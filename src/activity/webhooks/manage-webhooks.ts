@@ -12,7 +12,7 @@ import { dispatcherOf, PROJECTION } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import type { CreateWebhook, UpdateWebhook, Webhook, WebhookWithSecret } from './schema.ts';
 import { newWebhookSecret, SECRET_PURPOSE } from './signature.ts';
-import { findWebhook, toWebhook } from './store.ts';
+import { deleteDeliveries, findWebhook, toWebhook } from './store.ts';
 import { assertDeliverable } from './url.ts';
 import { settingsOf, webhookEvent } from './webhook-events.ts';
 
@@ -145,7 +145,7 @@ export async function deleteWebhook(platform: Platform, caller: Changer, id: str
     const { db } = change;
     const row = await findWebhook(db, await caller.reauthorize(db), id);
     caller.assertUnchanged?.(toWebhook(row));
-    await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
+    await deleteDeliveries(db, [id]);
     await db.deleteFrom('webhooks').where('id', '=', id).execute();
     change.emit({ ...webhookEvent('webhook.deleted', row), before: settingsOf(row) });
   });

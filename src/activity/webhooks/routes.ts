@@ -2,19 +2,24 @@ import { z } from 'zod';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { defineRoute } from '../../platform.ts';
+import { findAttempts } from './attempt-log.ts';
 import { redeliver, testWebhook } from './deliveries.ts';
 import { WebhookErrors } from './errors.ts';
 import { createWebhook, deleteWebhook, rotateWebhook, updateWebhook } from './manage-webhooks.ts';
+import { recoverWebhook } from './recover.ts';
 import {
   CreateWebhook,
   Delivery,
+  DeliveryWithAttempts,
   ListDeliveries,
   ListWebhooks,
+  Recover,
+  Recovered,
   UpdateWebhook,
   Webhook,
   WebhookWithSecret,
 } from './schema.ts';
-import { findDeliveries, findWebhook, findWebhooks, toDelivery, toWebhook } from './store.ts';
+import { findDeliveries, findDelivery, findWebhook, findWebhooks, toDelivery, toWebhook } from './store.ts';
 
 const mayRead = { resource: 'legate:webhooks', action: 'read', self: false } as const;
 const mayWrite = { resource: 'legate:webhooks', action: 'write', self: false } as const;
@@ -165,5 +170,36 @@ export const webhookRoutes = [
     responses: { 200: Delivery },
     errors: [DELIVERY_NOT_FOUND],
     handle: async (call, platform) => ({ status: 200, body: await redeliver(platform, call, call.params.id) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/webhooks/deliveries/:id',
+    summary: 'Get a delivery with its attempts',
+    description:
+      'With the message as it is sent, and for each attempt status, duration and the beginning of the answer.',
+    access: mayRead,
+    params: idParams,
+    responses: { 200: DeliveryWithAttempts },
+    errors: [DELIVERY_NOT_FOUND],
+    handle: async (call, platform) => {
+      const db = platform.database.read;
+      const row = await findDelivery(db, call.visibility, call.params.id);
+      return { status: 200, body: { ...toDelivery(row), payload: row.body, log: await findAttempts(db, row.id) } };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/webhooks/:id/recover',
+    summary: 'Deliver again what was dropped in a span of time',
+    description: 'The oldest 1,000 dropped deliveries that were created in the span, from the first attempt on.',
+    access: mayWrite,
+    params: idParams,
+    body: Recover,
+    responses: { 200: Recovered },
+    errors: [WEBHOOK_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await recoverWebhook(platform, call, call.params.id, call.body),
+    }),
   }),
 ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
-import { isoTimestamp, text } from '../../kernel/json.ts';
+import { isoMoment, isoTimestamp, text } from '../../kernel/json.ts';
 import { EVENT_TYPES } from '../../ledger/index.ts';
 import { RowFilters } from '../audit/index.ts';
 
@@ -94,6 +94,36 @@ export const Delivery = z
   })
   .meta({ id: 'WebhookDelivery' });
 export type Delivery = z.output<typeof Delivery>;
+
+export const Attempt = z.object({
+  at: isoTimestamp,
+  status: z.int().nullable().meta({ description: 'null: there was no answer.' }),
+  error: z.string().nullable(),
+  durationMs: z.int(),
+  answer: z
+    .string()
+    .nullable()
+    .meta({ description: 'The first 2 KB of the answer, as text. Written by the receiver.' }),
+});
+export type Attempt = z.output<typeof Attempt>;
+
+/** Contract 17.12. */
+export const DeliveryWithAttempts = Delivery.extend({
+  payload: z.string().meta({ description: 'The message as it is sent.' }),
+  log: z.array(Attempt).meta({ description: 'The newest hundred attempts of the last 30 days, oldest first.' }),
+}).meta({ id: 'WebhookDeliveryWithAttempts' });
+
+export const Recover = z
+  .strictObject({ since: isoMoment, until: isoMoment.optional().meta({ description: 'Now by default.' }) })
+  .meta({ id: 'RecoverWebhookRequest' });
+export type Recover = z.output<typeof Recover>;
+
+export const Recovered = z
+  .object({
+    recovered: z.int().meta({ description: 'Deliveries that are made again.' }),
+    more: z.boolean().meta({ description: 'There are more in the span: send the request again.' }),
+  })
+  .meta({ id: 'RecoveredWebhook' });
 
 export const ListWebhooks = PageQuery.extend(OwnerFilter);
 export const ListDeliveries = PageQuery.extend({ status: DeliveryStatus.optional() });

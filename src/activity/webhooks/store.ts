@@ -80,3 +80,23 @@ export const toDelivery = (row: WebhookDeliveryRow): Delivery => ({
   createdAt: isoTime(row.created_at),
   deliveredAt: row.delivered_at === null ? null : isoTime(row.delivered_at),
 });
+
+/** Deletes the deliveries of webhooks, with their attempts. */
+export async function deleteDeliveries(db: Db, webhookIds: readonly string[]): Promise<void> {
+  if (webhookIds.length === 0) return;
+  const deliveries = db.selectFrom('webhook_deliveries').select('id').where('webhook_id', 'in', webhookIds);
+  await db.deleteFrom('webhook_attempts').where('delivery_id', 'in', deliveries).execute();
+  await db.deleteFrom('webhook_deliveries').where('webhook_id', 'in', webhookIds).execute();
+}
+
+/** Throws 404 DELIVERY_NOT_FOUND, also for a delivery of a webhook out of reach. */
+export async function findDelivery(db: Db, visibility: Visibility, id: string): Promise<WebhookDeliveryRow> {
+  const row = isId('delivery', id)
+    ? await db.selectFrom('webhook_deliveries').selectAll().where('id', '=', id).executeTakeFirst()
+    : undefined;
+  if (!row) throw WebhookErrors.DELIVERY_NOT_FOUND();
+  await findWebhook(db, visibility, row.webhook_id).catch(() => {
+    throw WebhookErrors.DELIVERY_NOT_FOUND();
+  });
+  return row;
+}

@@ -5,8 +5,9 @@ import { AgentErrors } from '../agents/index.ts';
 import { PolicyErrors } from '../permissions/index.ts';
 import { createDelegation } from './create-delegation.ts';
 import { DelegationErrors } from './errors.ts';
+import { delegationGraph } from './graph.ts';
 import { revokeDelegation } from './revoke-delegation.ts';
-import { CreateDelegation, Delegation, ListDelegations } from './schema.ts';
+import { CreateDelegation, Delegation, DelegationGraph, GraphQuery, ListDelegations } from './schema.ts';
 import { findDelegations, getDelegation, toDelegation } from './store.ts';
 
 const mayRead = { scope: 'delegations:read', resource: 'legate:delegations', action: 'read', self: true } as const;
@@ -53,6 +54,20 @@ export const delegationRoutes = [
       );
       return { status: 200, body: rows.map(toDelegation), ...nextPage(call.url, next) };
     },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/delegations/graph',
+    summary: 'Get agents and the delegations between them',
+    description: 'Around an agent, in both directions, or all that are visible to the caller.',
+    access: mayRead,
+    query: GraphQuery,
+    responses: { 200: DelegationGraph },
+    errors: [AgentErrors.AGENT_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await delegationGraph(platform, call.visibility, call.query),
+    }),
   }),
   defineRoute({
     method: 'GET',

@@ -62,4 +62,57 @@ export const DelegationFilter = z.strictObject({
 });
 export type DelegationFilter = z.output<typeof DelegationFilter>;
 
+const MAX_GRAPH_DEPTH = 10;
+
+/** Query of GET /delegations/graph. */
+export const GraphQuery = z.strictObject({
+  agentId: AgentId.optional().meta({ description: 'The agent in the middle; without it, every visible delegation.' }),
+  depth: z
+    .string()
+    .regex(/^([1-9]|10)$/, `must be a whole number from 1 to ${MAX_GRAPH_DEPTH}`)
+    .transform(Number)
+    .default(3)
+    .meta({
+      description: 'Delegations between the agent and the farthest one.',
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_GRAPH_DEPTH,
+    }),
+  ended: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((value) => value === 'true')
+    .meta({ description: 'true: with delegations that have ended.', type: 'boolean' }),
+});
+export type GraphQuery = z.output<typeof GraphQuery>;
+
+/** Contract 17.12. */
+export const DelegationGraph = z
+  .object({
+    agents: z.array(
+      z.object({
+        id: z.string(),
+        name: z.string().nullable().meta({ description: 'null, like owner and status, for an agent out of reach.' }),
+        ownerId: z.string().nullable(),
+        status: z.enum(['active', 'revoked', 'expired']).nullable(),
+      }),
+    ),
+    delegations: z.array(
+      z.object({
+        id: z.string(),
+        fromAgent: z.string(),
+        toAgent: z.string(),
+        depth: z.int(),
+        permissionCount: z.int(),
+        active: z.boolean().meta({ description: 'It takes effect now.' }),
+        createdAt: isoTimestamp,
+        expiresAt: isoTimestamp.nullable(),
+        revokedAt: isoTimestamp.nullable(),
+      }),
+    ),
+    complete: z.boolean().meta({ description: 'false: there are more than 2,000 delegations.' }),
+  })
+  .meta({ id: 'DelegationGraph' });
+export type DelegationGraph = z.output<typeof DelegationGraph>;
+
 export const ListDelegations = PageQuery.extend(DelegationFilter.shape);

@@ -9,6 +9,10 @@ import { isLiveDelegation, liveDelegations, type Permission } from '../permissio
 import { DelegationErrors } from './errors.ts';
 import type { Delegation, DelegationFilter } from './schema.ts';
 
+/** Delegations within reach; without `now`, those that have ended too. */
+export const visibleDelegations = (db: Db, visibility: Visibility, now: number | undefined) =>
+  whereVisible(now === undefined ? db.selectFrom('delegations').selectAll() : selectLive(db, now), visibility);
+
 const selectLive = (db: Db, now: number) => db.selectFrom('delegations').selectAll().where(liveDelegations(now));
 
 function whereVisible(query: ReturnType<typeof selectLive>, visibility: ListVisibility): ReturnType<typeof selectLive> {
@@ -42,7 +46,11 @@ type Node = Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'revoked_at' 
  * that this one was made from, up to the root. An agent expires by the clock, and its owner may extend it: then what it
  * delegated takes effect again, as in decisions.
  */
-async function effectiveDelegations<Row extends Node>(db: Db, rows: readonly Row[], now: number): Promise<Row[]> {
+export async function effectiveDelegations<Row extends Node>(
+  db: Db,
+  rows: readonly Row[],
+  now: number,
+): Promise<Row[]> {
   const nodes = new Map<string, Node>(rows.map((row) => [row.id, row]));
   const parents = new Map<string, string[]>();
   for (let wave: readonly Node[] = rows; wave.length > 0; ) {

@@ -5,6 +5,7 @@ export interface ActivityTables {
   stream_tickets: StreamTicketsTable;
   webhooks: WebhooksTable;
   webhook_deliveries: WebhookDeliveriesTable;
+  webhook_attempts: WebhookAttemptsTable;
   costs: CostsTable;
   budgets: BudgetsTable;
   anomalies: AnomaliesTable;
@@ -65,6 +66,20 @@ export interface WebhookDeliveriesTable {
   delivered_at: number | null;
 }
 export type WebhookDeliveryRow = Selectable<WebhookDeliveriesTable>;
+
+/** An attempt of a delivery. */
+export interface WebhookAttemptsTable {
+  id: string;
+  delivery_id: string;
+  at: number;
+  /** null: there was no answer. */
+  status: number | null;
+  error: string | null;
+  duration_ms: number;
+  /** The first 2 KB of the answer, as text. */
+  answer: string | null;
+}
+export type WebhookAttemptRow = Selectable<WebhookAttemptsTable>;
 
 /** A cost attributed to an agent. */
 export interface CostsTable {

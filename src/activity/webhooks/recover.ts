@@ -1,0 +1,46 @@
+import type { Changer } from '../../access/caller.ts';
+import { validationFailed } from '../../kernel/errors.ts';
+import type { Platform } from '../../platform.ts';
+import { dispatcherOf } from './dispatcher.ts';
+import type { Recover } from './schema.ts';
+import { findWebhook } from './store.ts';
+
+/** Deliveries that one request recovers: decisions wait for the change. */
+const MAX_RECOVERED = 1000;
+
+/**
+ * Delivers again what was dropped of the deliveries created in a span of time, oldest first and at most 1,000: `more` says
+ * whether some are left. 404 WEBHOOK_NOT_FOUND.
+ */
+export async function recoverWebhook(
+  platform: Platform,
+  caller: Changer,
+  id: string,
+  { since, until }: Recover,
+): Promise<{ recovered: number; more: boolean }> {
+  if (until !== undefined && since >= until)
+    throw validationFailed([{ path: 'since', message: 'must be before until' }]);
+  const result = await platform.ledger.change(caller.actor, async ({ db, now }) => {
+    await findWebhook(db, await caller.reauthorize(db), id);
+    const dropped = await db
+      .selectFrom('webhook_deliveries')
+      .select('id')
+      .where('webhook_id', '=', id)
+      .where('status', '=', 'dropped')
+      .where('created_at', '>=', since)
+      .where('created_at', '<', until ?? now + 1)
+      .orderBy('id')
+      .limit(MAX_RECOVERED + 1)
+      .execute();
+    const ids = dropped.slice(0, MAX_RECOVERED).map((row) => row.id);
+    if (ids.length > 0)
+      await db
+        .updateTable('webhook_deliveries')
+        .set({ status: 'pending', attempts: 0, next_at: now, lease_until: 0, delivered_at: null })
+        .where('id', 'in', ids)
+        .execute();
+    return { recovered: ids.length, more: dropped.length > MAX_RECOVERED };
+  });
+  dispatcherOf(platform).wake();
+  return result;
+}
