@@ -84,7 +84,9 @@ export const group = (legend: Value, ...content: Value[]): Html =>
 
 function choice(type: 'checkbox' | 'radio', c: Choice, id: string): Html {
   const hint = c.hint === undefined ? undefined : `${id}-hint`;
-  return html`<div class="choice"><input${attributes({ type, id, name: c.name, value: c.value, checked: c.checked, disabled: c.disabled, 'aria-describedby': hint })}><div><label for="${id}">${c.label}</label>${
+  const { name, value, checked, disabled } = c;
+  const input = attributes({ type, id, name, value, checked, disabled, 'aria-describedby': hint });
+  return html`<div class="choice"><input${input}><div><label for="${id}">${c.label}</label>${
     hint === undefined ? undefined : html`<p class="hint" id="${hint}">${c.hint}</p>`
   }</div></div>`;
 }
@@ -102,8 +104,10 @@ export interface Button {
   readonly spoken?: string;
 }
 
-export const button = (b: Button): Html =>
-  html`<button${attributes({ type: 'submit', class: b.kind === undefined || b.kind === 'primary' ? undefined : b.kind, name: b.name, value: b.value, 'aria-label': b.spoken })}>${b.label}</button>`;
+export function button({ kind = 'primary', name, value, spoken, label }: Button): Html {
+  const style = kind === 'primary' ? undefined : kind;
+  return html`<button${attributes({ type: 'submit', class: style, name, value, 'aria-label': spoken })}>${label}</button>`;
+}
 
 /** A link that looks like a button. `href` is a path of this service or a checked address. */
 export const buttonLink = (label: string, href: string, kind: 'primary' | 'secondary' = 'secondary'): Html =>
@@ -131,12 +135,13 @@ export const form = (
   action: string | URL,
   content: Value,
   hidden: Readonly<Record<string, string | undefined>> = {},
-): Html =>
-  html`<form${attributes({ method: 'post', action: typeof action === 'string' ? action : action.pathname + action.search, novalidate: true })}>${Object.entries(
-    hidden,
-  ).map(
+): Html => {
+  const path = typeof action === 'string' ? action : action.pathname + action.search;
+  const inputs = Object.entries(hidden).map(
     ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
-  )}${content}</form>`;
+  );
+  return html`<form${attributes({ method: 'post', action: path, novalidate: true })}>${inputs}${content}</form>`;
+};
 
 /**
  * The problems at the top of the page, focused when the page opens; each links to its field. Empty without problems.
@@ -150,8 +155,11 @@ export const errorSummary = (t: Texts, problems: readonly Problem[]): Html =>
       )}</ul></div>`;
 
 /** A highlighted paragraph. Screen readers announce `good` and `error`. */
-export const notice = (kind: 'info' | 'good' | 'warning' | 'error', content: Value): Html =>
-  html`<div${attributes({ class: kind === 'info' ? 'notice' : `notice ${kind}`, role: kind === 'good' ? 'status' : kind === 'error' ? 'alert' : undefined })}><p>${content}</p></div>`;
+export function notice(kind: 'info' | 'good' | 'warning' | 'error', content: Value): Html {
+  const role = kind === 'good' ? 'status' : kind === 'error' ? 'alert' : undefined;
+  const style = kind === 'info' ? 'notice' : `notice ${kind}`;
+  return html`<div${attributes({ class: style, role })}><p>${content}</p></div>`;
+}
 
 /** An item of a list: a heading, lines about it, and its actions. */
 export const card = (c: { title: Value; badge?: Value; lines: readonly Value[]; actions?: Html }): Html =>

@@ -59,7 +59,8 @@ export const anomaliesConfig = {
       min: 1,
       max: 50,
       description:
-        "Percentage of an agent's decisions. An hour of the day (UTC) is unusual if it and both adjacent hours are below it.",
+        "Percentage of an agent's decisions. An hour of the day (UTC) is unusual if it and both adjacent hours are " +
+        'below it.',
     }),
   },
   probing: {

@@ -60,7 +60,8 @@ export const auditRoutes = [
     path: '/audit/histogram',
     summary: 'Count audit entries over time',
     description:
-      'By result, in equal parts of the range. Where `since` or `until` is missing, the range ends with the first or last matching entry.',
+      'By result, in equal parts of the range. Where `since` or `until` is missing, the range ends with the first ' +
+      'or last matching entry.',
     access: mayRead,
     query: AskHistogram,
     responses: { 200: Histogram },

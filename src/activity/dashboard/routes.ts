@@ -32,8 +32,8 @@ export const dashboardRoutes = [
     path: '/dashboard/series',
     summary: 'Get decisions over time',
     description:
-      'By result, with the median and the 95th percentile of their duration, from counters. A bucket is a whole number of ' +
-      'quarters of an hour, or of days for the window `all`; the last one includes now.',
+      'By result, with the median and the 95th percentile of their duration, from counters. A bucket is a whole ' +
+      'number of quarters of an hour, or of days for the window `all`; the last one includes now.',
     access: mayRead,
     query: z.strictObject({ window: StatsWindow.default('24h'), buckets: Buckets, ...OwnerFilter }),
     responses: { 200: DecisionSeries },

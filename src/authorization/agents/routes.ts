@@ -59,9 +59,9 @@ export const agentRoutes = [
     path: '/agents',
     summary: 'List agents',
     description:
-      'The agents of the caller, or all agents for an admin, oldest first. ' +
-      'A Link header with rel="next" points to the next page, and Legate-Total-Count has the number of agents on all pages. ' +
-      'A page in an order that decisions change continues after the last agent as the order is then.',
+      'The agents of the caller, or all agents for an admin, oldest first. A Link header with rel="next" points to ' +
+      'the next page, and Legate-Total-Count has the number of agents on all pages. A page in an order that ' +
+      'decisions change continues after the last agent as the order is then.',
     access: mayRead,
     query: ListAgents,
     total: true,
@@ -142,8 +142,8 @@ export const agentRoutes = [
     path: '/agents/:id/permissions',
     summary: 'List what an agent may do now',
     description:
-      'Empty for a revoked or expired agent. At most 10,000 permissions are listed and 1,000 agents of its chains are ' +
-      'read; the header `Legate-Complete` is `false` if the agent may hold more.',
+      'Empty for a revoked or expired agent. At most 10,000 permissions are listed and 1,000 agents of its chains ' +
+      'are read; the header `Legate-Complete` is `false` if the agent may hold more.',
     access: mayRead,
     params: idParams,
     responses: { 200: z.array(EffectivePermission) },

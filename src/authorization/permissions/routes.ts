@@ -121,7 +121,8 @@ export const AuthorizeDecision = z
       .meta({
         description:
           'With APPROVAL_REQUIRED: no approval was requested, because as many calls of the agent ' +
-          '(`approvals.maxWaitingPerAgent`) or of all agents of its owner (`approvals.maxWaitingPerOwner`) already wait.',
+          '(`approvals.maxWaitingPerAgent`) or of all agents of its owner (`approvals.maxWaitingPerOwner`) ' +
+          'already wait.',
       }),
     trace: DecisionTrace.optional(),
   })
