@@ -17,9 +17,12 @@ export { type AskedBy, askedByOf, type Decided, readDecided, writeDecided } from
 export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './decision.ts';
 export type { ActedEvent, AuditRecord, Commit, NewEvent } from './entry.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
+export { LedgerFollower } from './follower.ts';
 export { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';
+export { lastSeqOf, movePosition, readHead, readPosition, Superseded, setPosition } from './position.ts';
 export { LedgerReader, type Order } from './read.ts';
+export { type RecentCommit, RecentRows } from './recent-rows.ts';
 export { rowAt } from './rows.ts';
 export {
   type Condition,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { timeOfId } from '../kernel/ids.ts';
 import { type Database, type StreamEventRow, selectArrays } from '../storage/index.ts';
+import { readHead } from './position.ts';
 import {
   type ColumnName,
   compile,
@@ -235,9 +236,7 @@ export class LedgerReader {
   }
 
   async #end(): Promise<number> {
-    return (
-      (await this.#database.read.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow()).seq + 1
-    );
+    return (await readHead(this.#database.read)) + 1;
   }
 }
 

@@ -1,17 +1,28 @@
 import { SYSTEM } from '../../access/actor.ts';
 import { isApprovalStep } from '../../authorization/permissions/index.ts';
 import { newId } from '../../kernel/ids.ts';
-import type { Commit, NewEvent } from '../../ledger/index.ts';
+import {
+  type Commit,
+  LedgerFollower,
+  lastSeqOf,
+  movePosition,
+  type NewEvent,
+  type RecentCommit,
+  RecentRows,
+  readPosition,
+  Superseded,
+} from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AnomalyRow, Db } from '../../storage/index.ts';
 import { detect, type Found, type Seen } from './detect.ts';
 import { AgentStates, savedUpto } from './states.ts';
 
-const PROJECTION = 'anomalies';
+/** Name of the stored position up to which findings are reported. */
+const TOLD = 'anomalies';
 /** Rows examined before the event loop gets a turn. */
 const SLICE = 500;
 /** Decisions kept in memory for the next run. Beyond that, they are read from the ledger. */
-const MAX_WAITING = 50_000;
+const MAX_RECENT = 50_000;
 /** Maximum delay between a decision and its examination. */
 const LOOK_AFTER_MS = 1000;
 
@@ -44,13 +55,6 @@ class Row implements Seen {
   }
 }
 
-/** The decisions of a commit, without its other data, which is large and would be costly to collect later. */
-interface Waiting {
-  readonly firstSeq: number;
-  readonly lastSeq: number;
-  readonly rows: readonly Row[];
-}
-
 interface Detected extends Found {
   readonly seq: number;
   readonly agentId: string;
@@ -64,64 +68,69 @@ interface Detected extends Found {
 export class AnomalyDetector {
   readonly #platform: Platform;
   readonly #states = new AgentStates();
-  /** The last examined sequence. undefined before the first run. */
-  #upto: number | undefined;
+  readonly #follower: LedgerFollower;
   /** Found but not yet reported. */
   #found: Detected[] = [];
-  /** Commits of this process that were not examined yet. Only useful if they start right after `#upto`. */
-  #waiting: Waiting[] = [];
-  #waitingRows = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #turn: Promise<void> = Promise.resolve();
+  /** Decisions of this process that were not examined yet, without the other data of their commits. */
+  readonly #recent = new RecentRows<Row>(MAX_RECENT);
   /** Commits wait during a run, so that what is reported and written reflects one moment. */
   #looking = false;
 
   constructor(platform: Platform) {
     this.#platform = platform;
-    if (!platform.config.anomalies.enabled) return;
-    platform.ledger.history.onLoss((seq) => {
-      this.#upto = undefined;
-      this.#keepWaiting([]);
-      this.#next(async () => {
-        this.#upto = undefined;
-        this.#found = [];
-        this.#keepWaiting([]);
-        this.#states.forget();
-        // What was written between the loss and its discovery.
-        await platform.ledger.maintain((db) => db.deleteFrom('anomaly_states').where('seq', '>', seq).execute());
-      }).catch((error: unknown) => platform.log.warn({ err: error }, 'states of lost decisions could not be deleted'));
+    if (platform.config.anomalies.enabled)
+      platform.ledger.history.onLoss((seq) => {
+        this.#forget();
+        this.#follower
+          .exclusively(async () => {
+            this.#forget();
+            this.#found = [];
+            this.#states.forget();
+            // What was written between the loss and its discovery.
+            await platform.ledger.maintain((db) => db.deleteFrom('anomaly_states').where('seq', '>', seq).execute());
+          })
+          .catch((error: unknown) =>
+            platform.log.warn({ err: error }, 'states of lost decisions could not be deleted'),
+          );
+      });
+    this.#follower = new LedgerFollower({
+      database: platform.database,
+      sliceSize: SLICE,
+      readStart: () => savedUpto(platform.database.read),
+      onSlice: (from, upto) => this.#slice(from, upto),
+      onCommit: (commit, joins) => {
+        const decisions = decisionsOf(commit);
+        const looked = joins && !this.#looking && this.#lookAtOnce(decisions);
+        if (!looked) this.#recent.add(decisions);
+        this.#follower.runSoon();
+        return looked;
+      },
+      background: {
+        run: () => this.look(),
+        delayMs: LOOK_AFTER_MS,
+        onError: (error) => platform.log.warn({ err: error }, 'the look for anomalies failed and is tried again'),
+      },
     });
-    platform.ledger.onCommit((commit) => {
-      const waiting = decisionsOf(commit);
-      if (!this.#lookAtOnce(waiting) && this.#waitingRows < MAX_WAITING) {
-        this.#waiting.push(waiting);
-        this.#waitingRows += waiting.rows.length;
-      }
-      this.#timer ??= setTimeout(() => {
-        this.#timer = undefined;
-        this.look().catch((error: unknown) =>
-          platform.log.warn({ err: error }, 'the look for anomalies failed and is tried again'),
-        );
-      }, LOOK_AFTER_MS).unref();
-    });
+    if (platform.config.anomalies.enabled) platform.ledger.onCommit(this.#follower.commit);
+  }
+
+  /** The next look begins at what is stored. */
+  #forget(): void {
+    this.#follower.reset();
+    this.#recent.clear();
   }
 
   /** Examines everything that is committed by now. */
-  look(): Promise<void> {
-    return this.#next(() => this.#lookOn(false));
+  async look(): Promise<void> {
+    if (this.#platform.config.anomalies.enabled) await this.#follower.exclusively(() => this.#lookOn(false));
   }
 
   /** Waits for a current run, writes the state, and starts no further run. */
   async stop(): Promise<void> {
-    clearTimeout(this.#timer);
-    await this.#next(() => (this.#upto === undefined ? Promise.resolve() : this.#lookOn(true)));
-  }
-
-  #next(work: () => Promise<void>): Promise<void> {
-    if (!this.#platform.config.anomalies.enabled) return Promise.resolve();
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => {});
-    return turn;
+    await this.#follower.exclusively(async () => {
+      if (this.#follower.position !== undefined) await this.#lookOn(true);
+    });
+    await this.#follower.stop();
   }
 
   async #lookOn(last: boolean): Promise<void> {
@@ -130,56 +139,34 @@ export class AnomalyDetector {
       await this.#lookAndTell(last);
     } finally {
       this.#looking = false;
-      this.#catchUp();
+      this.#recent.drain(this.#follower.position ?? -1, (commit) => {
+        const looked = this.#follower.position === commit.firstSeq - 1 && this.#lookAtOnce(commit);
+        if (looked) this.#follower.moveTo(commit.lastSeq);
+        return looked;
+      });
     }
   }
 
   async #lookAndTell(last: boolean): Promise<void> {
-    const { database, ledger, clock } = this.#platform;
-    const { seq: end } = await database.read
-      .selectFrom('head')
-      .select('seq')
-      .where('id', '=', 1)
-      .executeTakeFirstOrThrow();
-    this.#upto ??= await savedUpto(database.read);
-    while (this.#upto < end) {
-      await this.#slice(this.#upto, Math.min(end, this.#upto + SLICE));
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    const { ledger, clock } = this.#platform;
+    const end = await this.#follower.catchUp();
     await this.#tell(end);
     // Only now, so that the state of a decision is never stored before its anomalies are reported.
     await this.#states.save((work) => ledger.maintain(work), clock.now(), end, last);
   }
 
-  async #slice(from: number, end: number): Promise<void> {
-    const rows = this.#fromMemory(from, end) ?? (await this.#fromLedger(from, end));
+  async #slice(from: number, upto: number): Promise<number> {
+    const rows = this.#recent.slice(from, upto) ?? (await this.#fromLedger(from, upto));
     await this.#states.load(this.#platform.database.read, new Set(rows.map((r) => r.agentId)));
     for (const row of rows) this.#see(row);
-    this.#upto = end;
+    return upto;
   }
 
-  /** Examines a commit immediately if everything before it was examined and its agents are in memory. */
-  #lookAtOnce({ firstSeq, lastSeq, rows }: Waiting): boolean {
-    if (this.#looking || this.#upto !== firstSeq - 1 || !rows.every((r) => this.#states.get(r.agentId))) return false;
+  /** Examines a commit immediately if its agents are in memory. */
+  #lookAtOnce({ rows }: RecentCommit<Row>): boolean {
+    if (!rows.every((r) => this.#states.get(r.agentId))) return false;
     for (const row of rows) this.#see(row);
-    this.#upto = lastSeq;
     return true;
-  }
-
-  #catchUp(): void {
-    const commits = this.#waiting;
-    let at = 0;
-    while (
-      at < commits.length &&
-      ((commits[at] as Waiting).lastSeq <= (this.#upto ?? -1) || this.#lookAtOnce(commits[at] as Waiting))
-    )
-      at++;
-    this.#keepWaiting(commits.slice(at));
-  }
-
-  #keepWaiting(commits: Waiting[]): void {
-    this.#waiting = commits;
-    this.#waitingRows = commits.reduce((n, c) => n + c.rows.length, 0);
   }
 
   #see(row: Row): void {
@@ -195,31 +182,20 @@ export class AnomalyDetector {
   async #tell(end: number): Promise<void> {
     const { database, ledger } = this.#platform;
     for (;;) {
-      const { upto } = await database.read
-        .selectFrom('projections')
-        .select('upto')
-        .where('name', '=', PROJECTION)
-        .executeTakeFirstOrThrow();
+      const upto = (await readPosition(database.read, TOLD)) ?? 0;
       this.#found = this.#found.filter((one) => one.seq > upto);
       if (upto >= end) return;
-      const move = async (db: Db): Promise<boolean> => {
-        const moved = await db
-          .updateTable('projections')
-          .set({ upto: end })
-          .where('name', '=', PROJECTION)
-          .where('upto', '=', upto)
-          .executeTakeFirst();
-        return moved.numUpdatedRows > 0n;
-      };
-      const moved =
-        this.#found.length === 0
-          ? await ledger.maintain(move)
-          : await ledger.change(SYSTEM, async (change) => {
-              if (!(await move(change.db))) return false;
-              for (const one of this.#found) change.emit(await this.#keep(change.db, change.now, one));
-              return true;
-            });
-      if (moved) this.#found = [];
+      try {
+        if (this.#found.length === 0) await ledger.maintain((db) => movePosition(db, [TOLD], upto, end));
+        else
+          await ledger.change(SYSTEM, async (change) => {
+            await movePosition(change.db, [TOLD], upto, end);
+            for (const one of this.#found) change.emit(await this.#keep(change.db, change.now, one));
+          });
+        this.#found = [];
+      } catch (error) {
+        if (!(error instanceof Superseded)) throw error;
+      }
     }
   }
 
@@ -248,32 +224,12 @@ export class AnomalyDetector {
     };
   }
 
-  /** Returns the decisions after `from` up to `end` if this process wrote all of them, otherwise undefined. */
-  #fromMemory(from: number, end: number): Row[] | undefined {
-    const commits = this.#waiting;
-    let next = from + 1;
-    let at = 0;
-    while (at < commits.length && (commits[at] as Waiting).lastSeq < next) at++;
-    const first = at;
-    const rows: Row[] = [];
-    for (; at < commits.length && next <= end; at++) {
-      const commit = commits[at] as Waiting;
-      if (commit.firstSeq > next) break;
-      for (const row of commit.rows) if (row.seq >= next && row.seq <= end) rows.push(row);
-      next = commit.lastSeq + 1;
-    }
-    // Drops commits that were examined, and those that cannot be used because an earlier one is missing.
-    const whole = next > end;
-    this.#keepWaiting(commits.slice(whole ? first : Math.max(first, at)));
-    return whole ? rows : undefined;
-  }
-
-  async #fromLedger(from: number, end: number): Promise<Row[]> {
+  async #fromLedger(from: number, upto: number): Promise<Row[]> {
     const rows = await this.#platform.database.read
       .selectFrom('stream_events')
       .select(['seq', 'id', 'agent_id', 'user_id', 'resource', 'result', 'reason', 'timestamp'])
-      .where('seq', '>', from)
-      .where('seq', '<=', end)
+      .where('seq', '>=', from)
+      .where('seq', '<=', upto)
       .where('type', '=', 'audit')
       .orderBy('seq')
       .execute();
@@ -295,12 +251,13 @@ export class AnomalyDetector {
 }
 
 /** Returns the decisions of agents, without those of people about approvals. */
-function decisionsOf({ firstSeq, records, events, timestamp }: Commit): Waiting {
+function decisionsOf(commit: Commit): RecentCommit<Row> {
+  const { firstSeq, records, timestamp } = commit;
   const rows: Row[] = [];
   for (const [i, r] of records.entries())
     if (!isApprovalStep(r.reason))
       rows.push(new Row(firstSeq + i, r.agentId, r.userId, r.id, r.resource, r.result === 'allowed', timestamp));
-  return { firstSeq, lastSeq: firstSeq + records.length + events.length - 1, rows };
+  return { firstSeq, lastSeq: lastSeqOf(commit), rows };
 }
 
 const detectors = new WeakMap<Platform, AnomalyDetector>();

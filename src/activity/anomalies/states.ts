@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { SECOND_MS } from '../../kernel/clock.ts';
+import { readPosition } from '../../ledger/index.ts';
 import type { Db } from '../../storage/index.ts';
 import { type AgentState, newState } from './detect.ts';
 
@@ -118,6 +119,4 @@ export class AgentStates {
 }
 
 /** Returns the sequence after which the table may be incomplete. */
-export async function savedUpto(db: Db): Promise<number> {
-  return (await db.selectFrom('projections').select('upto').where('name', '=', SAVED).executeTakeFirstOrThrow()).upto;
-}
+export const savedUpto = async (db: Db): Promise<number> => (await readPosition(db, SAVED)) ?? 0;

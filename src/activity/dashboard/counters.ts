@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { APPROVAL_STEP_REASONS, isApprovalStep } from '../../authorization/permissions/index.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
-import type { Commit } from '../../ledger/index.ts';
+import { type Commit, LedgerFollower, movePosition, Superseded } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
 
@@ -59,9 +59,6 @@ const partOf = (agentId: string): number =>
   ((agentId.charCodeAt(agentId.length - 1) * 3 + agentId.charCodeAt(agentId.length - 2)) | 0) % PARTS;
 const progressName = (part: number): string => `agent_hours/${part}`;
 
-/** Another process has counted the same rows, so what is in memory must be discarded. */
-class Superseded extends Error {}
-
 /**
  * Counts decisions per agent for hours, days and all time. Commits of this process are counted in memory and written
  * when the service is idle or many have accumulated. Commits of other processes, and what was not written before a
@@ -72,25 +69,37 @@ export class CallCounters {
   #cells: Part[] = emptyParts();
   /** For each part, the sequence up to which the table is complete. */
   #upto: number[] = Array(PARTS).fill(0);
-  /** Next sequence to be counted; undefined before the progress is read. */
-  #next: number | undefined;
+  readonly #follower: LedgerFollower;
+  /** Position at the last upkeep. */
   #last = 0;
   /** Number of waiting reads. Upkeep does not pause while there are any. */
   #reads = 0;
-  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(platform: Platform) {
     this.#platform = platform;
-    platform.ledger.onCommit((commit) => this.#add(commit));
+    this.#follower = new LedgerFollower({
+      database: platform.database,
+      sliceSize: SLICE,
+      readStart: async () => {
+        this.#cells = emptyParts();
+        this.#upto = await this.#firstProgress(platform.database.read);
+        return Math.min(...this.#upto);
+      },
+      onSlice: (from, upto) => this.#countRows(from, upto),
+      afterSlice: async () => {
+        const max = this.#reads > 0 ? MAX_CELLS_FOR_READ : MAX_CELLS;
+        if (this.#cells.reduce((sum, { size }) => sum + size, 0) > max) await this.#write();
+      },
+      onCommit: (commit, joins) => joins && this.#add(commit),
+      pause: () => this.#pause(),
+    });
+    platform.ledger.onCommit(this.#follower.commit);
     platform.ledger.history.onLoss(() => {
-      void this.#exclusively(async () => {
-        this.#next = undefined;
-      });
+      void this.#follower.exclusively(async () => this.#follower.reset());
     });
   }
 
-  #add({ firstSeq, records, events, timestamp }: Commit): void {
-    if (firstSeq !== this.#next) return;
+  #add({ records, timestamp }: Commit): true {
     const hour = Math.floor(timestamp / HOUR_MS);
     for (const r of records)
       this.#count(
@@ -99,7 +108,7 @@ export class CallCounters {
         hour,
         isApprovalStep(r.reason) ? STEP : r.result === 'allowed' ? ALLOWED : REFUSED,
       );
-    this.#next = firstSeq + records.length + events.length;
+    return true;
   }
 
   #count(agentId: string, userId: string, hour: number, [calls, denied, steps]: Counted): void {
@@ -123,37 +132,36 @@ export class CallCounters {
     read: (db: Db, waiting: (each: (agentId: string, cell: Cell) => void) => void) => Promise<T>,
   ): Promise<T> {
     this.#reads++;
-    return this.#exclusively(async () => {
-      const db = this.#platform.database.read;
-      for (;;) {
-        await this.#follow();
-        const result = await read(db, (each) => this.#eachCell(each));
-        if (await this.#isCurrent(db)) return result;
-        this.#next = undefined;
-      }
-    }).finally(() => {
-      this.#reads--;
-    });
+    return this.#follower
+      .exclusively(async () => {
+        const db = this.#platform.database.read;
+        for (;;) {
+          await this.#catchUp();
+          const result = await read(db, (each) => this.#eachCell(each));
+          if (await this.#isCurrent(db)) return result;
+          this.#follower.reset();
+        }
+      })
+      .finally(() => {
+        this.#reads--;
+      });
   }
 
   /** Called regularly. Writes if the service is idle or many decisions have accumulated, or `always`. */
   async upkeep(always = false): Promise<void> {
     // What was counted of commits that the database has lost must not be written.
     await this.#platform.ledger.history.read();
-    return this.#exclusively(async () => {
-      await this.#follow(performance.now() + UPKEEP_MS);
-      const next = this.#next as number;
-      const behind = next - 1 - Math.min(...this.#upto);
-      const idle = next === this.#last;
-      this.#last = next;
-      if (behind > 0 && (always || idle || behind > MAX_BEHIND)) await this.#write();
+    return this.#follower.exclusively(async () => {
+      const position = await this.#catchUp(performance.now() + UPKEEP_MS);
+      const behind = position - Math.min(...this.#upto);
+      const idle = position === this.#last;
+      this.#last = position;
+      if (behind > 0 && (always || idle || behind > MAX_BEHIND))
+        await this.#write().catch((error: unknown) => {
+          // The next catch-up begins at what the other instance wrote.
+          if (!(error instanceof Superseded)) throw error;
+        });
     });
-  }
-
-  #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => {});
-    return result;
   }
 
   #pause(): Promise<void> {
@@ -161,30 +169,18 @@ export class CallCounters {
   }
 
   /** Catches up with the ledger, at most until the deadline. */
-  async #follow(deadline = Number.POSITIVE_INFINITY): Promise<void> {
-    const db = this.#platform.database.read;
-    if (this.#next !== undefined && !(await this.#isCurrent(db))) this.#next = undefined;
-    if (this.#next === undefined) {
-      this.#cells = emptyParts();
-      this.#upto = await this.#firstProgress(db);
-      this.#next = Math.min(...this.#upto) + 1;
-    }
-    for (;;) {
-      const head = (await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow()).seq;
-      if (head < this.#next) return;
-      while (this.#next <= head) {
-        const from = this.#next;
-        const upto = Math.min(from + SLICE - 1, head, ...this.#upto.filter((u) => u >= from));
-        for (const [agentId, userId, hour, ...counted] of await countSlice(this.#platform.database, from, upto)) {
-          if ((this.#upto[partOf(agentId)] as number) < from) this.#count(agentId, userId, hour, counted);
-        }
-        this.#next = upto + 1;
-        if (this.#cells.reduce((sum, { size }) => sum + size, 0) > (this.#reads > 0 ? MAX_CELLS_FOR_READ : MAX_CELLS))
-          await this.#write();
-        await this.#pause();
-        if (performance.now() > deadline) return;
-      }
-    }
+  async #catchUp(deadline?: number): Promise<number> {
+    if (this.#follower.position !== undefined && !(await this.#isCurrent(this.#platform.database.read)))
+      this.#follower.reset();
+    return this.#follower.catchUp(deadline);
+  }
+
+  /** Counts up to where the next part begins, at most up to `last`. */
+  async #countRows(from: number, last: number): Promise<number> {
+    const upto = Math.min(last, ...this.#upto.filter((u) => u >= from));
+    for (const [agentId, userId, hour, ...counted] of await countSlice(this.#platform.database, from, upto))
+      if ((this.#upto[partOf(agentId)] as number) < from) this.#count(agentId, userId, hour, counted);
+    return upto;
   }
 
   async #isCurrent(db: Db): Promise<boolean> {
@@ -215,7 +211,7 @@ export class CallCounters {
   async #write(): Promise<void> {
     for (let part = 0; part < PARTS; ) {
       // Later commits are counted in a new set, which is written next time.
-      const upto = (this.#next as number) - 1;
+      const upto = this.#follower.position as number;
       const taken: { part: number; after: number; cells: Part }[] = [];
       for (let size = 0; part < PARTS; part++) {
         const cells = this.#cells[part] as Part;
@@ -226,13 +222,10 @@ export class CallCounters {
       }
       try {
         await this.#platform.ledger.maintain(async (db) => {
-          for (const after of new Set(taken.map((t) => t.after)))
-            await advance(
-              db,
-              taken.filter((t) => t.after === after).map((t) => t.part),
-              after,
-              upto,
-            );
+          for (const after of new Set(taken.map((t) => t.after))) {
+            const names = taken.filter((t) => t.after === after).map((t) => progressName(t.part));
+            await movePosition(db, names, after, upto);
+          }
           await this.#addUp(
             db,
             taken.map((t) => t.cells),
@@ -240,8 +233,7 @@ export class CallCounters {
         });
         for (const t of taken) this.#upto[t.part] = upto;
       } catch (error) {
-        this.#next = undefined;
-        if (error instanceof Superseded) return this.#follow();
+        this.#follower.reset();
         throw error;
       }
       await this.#pause();
@@ -290,21 +282,6 @@ async function readProgress(db: Db): Promise<number[]> {
   const rows = await db.selectFrom('projections').selectAll().where('name', 'like', 'agent_hours/%').execute();
   const progress = new Map(rows.map((r) => [r.name, r.upto]));
   return Array.from({ length: PARTS }, (_, part) => progress.get(progressName(part)) ?? NONE);
-}
-
-/** Advances a progress by compare-and-swap, so that only one of two processes can count the same rows. */
-async function advance(db: Db, parts: readonly number[], after: number, upto: number): Promise<void> {
-  const { numUpdatedRows } = await db
-    .updateTable('projections')
-    .set({ upto })
-    .where(
-      'name',
-      'in',
-      parts.map((part) => progressName(part)),
-    )
-    .where('upto', '=', after)
-    .executeTakeFirst();
-  if (Number(numUpdatedRows) !== parts.length) throw new Superseded();
 }
 
 /** Adds `[agentId, hour, userId, calls, denied, steps]` to the table. */

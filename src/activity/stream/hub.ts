@@ -1,4 +1,4 @@
-import { type Commit, matches, rowAt } from '../../ledger/index.ts';
+import { type Commit, matches, readHead, rowAt } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import {
@@ -92,13 +92,8 @@ export class EventHub {
   }
 
   /** Returns the sequence of the newest event in the database. */
-  async head(): Promise<number> {
-    const { seq } = await this.#platform.database.read
-      .selectFrom('head')
-      .select('seq')
-      .where('id', '=', 1)
-      .executeTakeFirstOrThrow();
-    return seq;
+  head(): Promise<number> {
+    return readHead(this.#platform.database.read);
   }
 
   add(listener: Listener): void {

@@ -1,20 +1,15 @@
 import { DAY_MS } from '../../kernel/clock.ts';
+import { readPosition, setPosition } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 
-const PROJECTION = 'events/retention';
+const FOLLOWER = 'events/retention';
 /** Sequence numbers gone through in one transaction. */
 const SLICE = 2000;
 const SLICES_AT_ONCE = 10;
 
 /** Sequence up to which only audit entries are kept. */
-export async function forgottenUpTo({ database }: Platform): Promise<number> {
-  const row = await database.read
-    .selectFrom('projections')
-    .select('upto')
-    .where('name', '=', PROJECTION)
-    .executeTakeFirst();
-  return row?.upto ?? 0;
-}
+export const forgottenUpTo = async ({ database }: Platform): Promise<number> =>
+  (await readPosition(database.read, FOLLOWER)) ?? 0;
 
 /** Deletes events older than `events.retentionDays`. Audit entries, which are rows of the same table, stay. */
 export async function forgetOldEvents(platform: Platform): Promise<void> {
@@ -30,11 +25,7 @@ export async function forgetOldEvents(platform: Platform): Promise<void> {
         .where('seq', '<=', next)
         .where('type', '<>', 'audit')
         .execute();
-      await db
-        .insertInto('projections')
-        .values({ name: PROJECTION, upto: next })
-        .onConflict((oc) => oc.column('name').doUpdateSet({ upto: next }))
-        .execute();
+      await setPosition(db, FOLLOWER, next);
     });
     upto = next;
   }

@@ -1,15 +1,22 @@
 import { chunk } from '../../kernel/chunk.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
-import { type EventType, filterFieldsOf, matches } from '../../ledger/index.ts';
+import {
+  type EventType,
+  filterFieldsOf,
+  LedgerFollower,
+  matches,
+  movePosition,
+  readPosition,
+} from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { conditionsOf, type RowQuery } from '../audit/index.ts';
 import { eventId, toJson } from '../stream/index.ts';
 import { attempt } from './attempt.ts';
 
-/** Name of the position in the ledger. */
-export const PROJECTION = 'webhooks';
+/** Name of the queue as a follower of the ledger. */
+export const FOLLOWER = 'webhooks';
 const SLICE = 500;
 /** Delay between an event and its deliveries. */
 const SOON_MS = 50;
@@ -32,9 +39,6 @@ const MAX_PER_ENDPOINT = 5;
 type UnderWay = Pick<WebhookRow, 'user_id'> & Pick<WebhookDeliveryRow, 'webhook_id'>;
 type Candidate = UnderWay & Pick<WebhookDeliveryRow, 'id'> & Pick<WebhookRow, 'failures'>;
 
-/** Another process is ahead. */
-class Superseded extends Error {}
-
 /**
  * The queue of webhooks. Follows the ledger, where each event is handled once by the first process, and creates a
  * delivery for every endpoint that may see it. Due deliveries are leased, so that several processes deliver each one
@@ -42,57 +46,54 @@ class Superseded extends Error {}
  */
 export class Dispatcher {
   readonly #platform: Platform;
+  readonly #follower: LedgerFollower;
   /** Deliveries in progress in this process. */
   readonly #underWay = new Map<Promise<void>, UnderWay>();
   #timer: NodeJS.Timeout | undefined;
-  #soon: NodeJS.Timeout | undefined;
   /** More deliveries were due than there was room for. */
   #crowded = false;
-  #turn: Promise<void> = Promise.resolve();
   /** No endpoint is enabled and no delivery waits. Upkeep checks again. */
   #idle = false;
-  #stopped = false;
 
   constructor(platform: Platform) {
     this.#platform = platform;
-    platform.ledger.onCommit(() => {
-      if (!this.#idle) this.#runSoon();
+    const { database, ledger, log } = platform;
+    this.#follower = new LedgerFollower({
+      database,
+      sliceSize: SLICE,
+      // Nothing is followed before the first endpoint.
+      readStart: async () => (await readPosition(database.read, FOLLOWER)) ?? Number.POSITIVE_INFINITY,
+      onSlice: (from, upto) => this.#queue(from, upto),
+      background: {
+        run: () => this.run(),
+        delayMs: SOON_MS,
+        onError: (error) => log.warn({ err: error }, 'webhooks could not be delivered and are tried again'),
+      },
     });
-    this.#timer = setInterval(() => {
-      if (!this.#idle) this.#runSoon();
-    }, PUMP_MS).unref();
+    const runUnlessIdle = (): void => {
+      if (!this.#idle) this.#follower.runSoon();
+    };
+    ledger.onCommit(runUnlessIdle);
+    this.#timer = setInterval(runUnlessIdle, PUMP_MS).unref();
   }
 
   /** Called when there may be something to do. */
   wake(): void {
     this.#idle = false;
-    this.#runSoon();
-  }
-
-  #runSoon(ms = SOON_MS): void {
-    if (this.#stopped) return;
-    if (ms < SOON_MS) this.#soon = void clearTimeout(this.#soon);
-    this.#soon ??= setTimeout(() => {
-      this.#soon = undefined;
-      this.run().catch((error: unknown) =>
-        this.#platform.log.warn({ err: error }, 'webhooks could not be delivered and are tried again'),
-      );
-    }, ms).unref();
+    this.#follower.runSoon();
   }
 
   /** Catches up with the ledger and begins due deliveries. Returns their number. */
   run(): Promise<number> {
-    const turn = this.#turn.then(async () => {
-      const any = await this.#follow();
+    return this.#follower.exclusively(async () => {
+      const any = (await this.#endpoints()).length > 0;
+      // The position in memory may be that of before another instance went on.
+      this.#follower.reset();
+      if (any) await this.#follower.catchUp();
       const begun = await this.#begin();
       this.#idle = !any && begun === 0 && this.#underWay.size === 0 && !(await this.#anyPending());
       return begun;
     });
-    this.#turn = turn.then(
-      () => {},
-      () => {},
-    );
-    return turn;
   }
 
   /** Repeats {@link run} until nothing is in progress or due. */
@@ -101,15 +102,13 @@ export class Dispatcher {
     do {
       begun = await this.run();
       await Promise.all(this.#underWay.keys());
-    } while (!this.#stopped && (begun > 0 || this.#crowded));
+    } while (!this.#follower.stopped && (begun > 0 || this.#crowded));
   }
 
   /** Waits a limited time for deliveries in progress. Longer ones are repeated when their lease expires. */
   async stop(): Promise<void> {
-    this.#stopped = true;
     clearInterval(this.#timer);
-    clearTimeout(this.#soon);
-    await this.#turn;
+    await this.#follower.stop();
     let timer: NodeJS.Timeout | undefined;
     const enough = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, STOP_MS);
@@ -128,83 +127,72 @@ export class Dispatcher {
     return row !== undefined;
   }
 
-  /** Returns false if no endpoint is enabled. */
-  async #follow(): Promise<boolean> {
-    const { read } = this.#platform.database;
-    for (;;) {
-      // Reads the end first. An endpoint created afterwards gets later events in the next run.
-      const { seq: end } = await read.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
-      const endpoints = await read
-        .selectFrom('webhooks')
-        .innerJoin('users', 'users.id', 'webhooks.user_id')
-        .select([
-          'webhooks.id',
-          'webhooks.user_id',
-          'webhooks.types',
-          'webhooks.filters',
-          'webhooks.by_agent',
-          'webhooks.created_at',
-          'users.role',
-        ])
-        .where('webhooks.enabled', '=', 1)
-        .execute();
-      if (endpoints.length === 0) return false;
-      const from = (
-        await read.selectFrom('projections').select('upto').where('name', '=', PROJECTION).executeTakeFirst()
-      )?.upto;
-      if (from === undefined || from >= end) return true;
-      const upto = Math.min(end, from + SLICE);
-      const rows = await read
-        .selectFrom('stream_events')
-        .selectAll()
-        .where('seq', '>', from)
-        .where('seq', '<=', upto)
-        .orderBy('seq')
-        .execute();
-      const now = this.#platform.clock.now();
-      const wanted = [];
-      for (const e of endpoints)
-        wanted.push({
-          ...e,
-          types: e.types === null ? undefined : new Set(JSON.parse(e.types) as string[]),
-          where: e.filters === null ? undefined : await conditionsOf(read, JSON.parse(e.filters) as RowQuery),
-        });
-      const deliveries: WebhookDeliveryRow[] = [];
-      const shown = new Set(this.#platform.config.events.eventTypes);
-      for (const row of rows) {
-        if (!shown.has(row.type)) continue;
-        const fitting = wanted.filter(
-          (e) =>
-            row.timestamp >= e.created_at &&
-            ((e.role === 'admin' && e.by_agent === 0) || e.user_id === row.user_id) &&
-            (e.types === undefined ? !row.type.startsWith(OWN) : e.types.has(row.type)) &&
-            (e.where === undefined || matches(filterFieldsOf(row), e.where)) &&
-            !(row.type === CREATED && isAbout(row, e.id)),
-        );
-        if (fitting.length === 0) continue;
-        const json = toJson(row);
-        for (const { id } of fitting) deliveries.push(newDelivery(now, id, eventId(row.id), row.type, json));
-      }
-      try {
-        await this.#platform.ledger.maintain(async (db) => {
-          const moved = await db
-            .updateTable('projections')
-            .set({ upto })
-            .where('name', '=', PROJECTION)
-            .where('upto', '=', from)
-            .executeTakeFirst();
-          if (moved.numUpdatedRows === 0n) throw new Superseded();
-          for (const some of chunk(deliveries, 100)) await insertDeliveries(db, some);
-        });
-      } catch (error) {
-        if (!(error instanceof Superseded)) throw error;
-      }
+  #endpoints() {
+    return this.#platform.database.read
+      .selectFrom('webhooks')
+      .innerJoin('users', 'users.id', 'webhooks.user_id')
+      .select([
+        'webhooks.id',
+        'webhooks.user_id',
+        'webhooks.types',
+        'webhooks.filters',
+        'webhooks.by_agent',
+        'webhooks.created_at',
+        'users.role',
+      ])
+      .where('webhooks.enabled', '=', 1)
+      .execute();
+  }
+
+  /** Writes the deliveries of the rows from `from` to `upto`. */
+  async #queue(from: number, upto: number): Promise<number> {
+    // Read after the end of the ledger: an endpoint that is made later receives what happens after this slice.
+    const endpoints = await this.#endpoints();
+    if (endpoints.length === 0) return from - 1;
+    const rows = await this.#platform.database.read
+      .selectFrom('stream_events')
+      .selectAll()
+      .where('seq', '>=', from)
+      .where('seq', '<=', upto)
+      .orderBy('seq')
+      .execute();
+    const now = this.#platform.clock.now();
+    const wanted = [];
+    for (const e of endpoints)
+      wanted.push({
+        ...e,
+        types: e.types === null ? undefined : new Set(JSON.parse(e.types) as string[]),
+        where:
+          e.filters === null
+            ? undefined
+            : await conditionsOf(this.#platform.database.read, JSON.parse(e.filters) as RowQuery),
+      });
+    const deliveries: WebhookDeliveryRow[] = [];
+    const shown = new Set(this.#platform.config.events.eventTypes);
+    for (const row of rows) {
+      if (!shown.has(row.type)) continue;
+      const fitting = wanted.filter(
+        (e) =>
+          row.timestamp >= e.created_at &&
+          ((e.role === 'admin' && e.by_agent === 0) || e.user_id === row.user_id) &&
+          (e.types === undefined ? !row.type.startsWith(OWN) : e.types.has(row.type)) &&
+          (e.where === undefined || matches(filterFieldsOf(row), e.where)) &&
+          !(row.type === CREATED && isAbout(row, e.id)),
+      );
+      if (fitting.length === 0) continue;
+      const json = toJson(row);
+      for (const { id } of fitting) deliveries.push(newDelivery(now, id, eventId(row.id), row.type, json));
     }
+    await this.#platform.ledger.maintain(async (db) => {
+      await movePosition(db, [FOLLOWER], from - 1, upto);
+      for (const some of chunk(deliveries, 100)) await insertDeliveries(db, some);
+    });
+    return upto;
   }
 
   /** Begins due deliveries for which there is room. Returns their number. */
   async #begin(): Promise<number> {
-    if (this.#stopped || this.#underWay.size >= MAX_AT_ONCE) return 0;
+    if (this.#follower.stopped || this.#underWay.size >= MAX_AT_ONCE) return 0;
     const now = this.#platform.clock.now();
     const room = new Room(this.#underWay.values());
     const due = await this.#due(now);
@@ -267,7 +255,7 @@ export class Dispatcher {
       )
       .finally(() => {
         this.#underWay.delete(sending);
-        this.#runSoon(this.#crowded ? SOONER_MS : SOON_MS);
+        this.#follower.runSoon(this.#crowded ? SOONER_MS : SOON_MS);
       });
     this.#underWay.set(sending, { webhook_id: delivery.webhook_id, user_id: ownerId });
   }

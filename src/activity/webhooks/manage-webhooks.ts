@@ -4,11 +4,11 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { seal } from '../../kernel/encryption.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
-import { changedFields } from '../../ledger/index.ts';
+import { changedFields, readHead, setPosition } from '../../ledger/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, WebhookRow } from '../../storage/index.ts';
-import { dispatcherOf, PROJECTION } from './dispatcher.ts';
+import { dispatcherOf, FOLLOWER } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import type { CreateWebhook, UpdateWebhook, Webhook, WebhookWithSecret } from './schema.ts';
 import { newWebhookSecret, SECRET_PURPOSE } from './signature.ts';
@@ -86,12 +86,7 @@ async function assertMayReadEvents(platform: Platform, db: Db, { principal }: By
 /** Moves the position to the end of the ledger, because nothing was followed while no webhook was enabled. */
 async function beginHere(db: Db): Promise<void> {
   if (await db.selectFrom('webhooks').select('id').where('enabled', '=', 1).limit(1).executeTakeFirst()) return;
-  const { seq } = await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
-  await db
-    .insertInto('projections')
-    .values({ name: PROJECTION, upto: seq })
-    .onConflict((oc) => oc.column('name').doUpdateSet({ upto: seq }))
-    .execute();
+  await setPosition(db, FOLLOWER, await readHead(db));
 }
 
 /** An agent is limited to what its owner owns (contract 4), even if the owner is an admin. */

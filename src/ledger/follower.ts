@@ -1,0 +1,126 @@
+import type { Database } from '../storage/index.ts';
+import type { Commit } from './entry.ts';
+import { lastSeqOf, readHead, Superseded } from './position.ts';
+
+export interface FollowerOptions {
+  readonly database: Database;
+  /** Sequence numbers processed at once when rows are read from the ledger. */
+  readonly sliceSize: number;
+  /** Returns the sequence number up to which everything is processed and stored. Called at the first use and after {@link LedgerFollower.reset}. */
+  readonly readStart: () => Promise<number>;
+  /**
+   * Processes the rows from `from` to `upto`, both inclusive. Returns the last row processed, which may be earlier;
+   * `from - 1` ends the catch-up. When it throws {@link Superseded}, the catch-up starts again from what is stored.
+   */
+  readonly onSlice: (from: number, upto: number) => Promise<number>;
+  /** Called after each slice, when the position is up to date. May throw {@link Superseded} as well. */
+  readonly afterSlice?: () => Promise<void>;
+  /**
+   * Processes a commit of this instance in memory. `joins`: everything before it is processed. Returns whether the
+   * commit is processed now; otherwise a later slice does it.
+   */
+  readonly onCommit?: (commit: Commit, joins: boolean) => boolean;
+  /** Between slices. By default one turn of the event loop. */
+  readonly pause?: () => Promise<void>;
+  /** What {@link LedgerFollower.runSoon} runs, and after which delay. The follower goes on after an error. */
+  readonly background?: {
+    readonly run: () => Promise<unknown>;
+    readonly delayMs: number;
+    readonly onError: (error: unknown) => void;
+  };
+}
+
+/**
+ * Processes every row of the ledger once, in order: commits of this instance as they happen, and in slices what other
+ * instances wrote, what was missed, and what was written before a start. Several instances may follow under one name:
+ * each stores its progress with {@link movePosition}, and the slower one starts again from what is stored.
+ *
+ * A follower never delays or fails a commit: what it throws in the background goes to `background.onError`, and it yields between
+ * slices. `exclusively` keeps its work in one order.
+ */
+export class LedgerFollower {
+  readonly #o: FollowerOptions;
+  #position: number | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: FollowerOptions) {
+    this.#o = options;
+  }
+
+  /** Everything up to this sequence number is processed in memory. undefined before the first catch-up. */
+  get position(): number | undefined {
+    return this.#position;
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Listener of `Ledger.onCommit`. */
+  readonly commit = (commit: Commit): void => {
+    if (this.#o.onCommit?.(commit, this.#position === commit.firstSeq - 1)) this.#position = lastSeqOf(commit);
+  };
+
+  /** Forgets the position in memory, so that the next catch-up begins at the stored one. */
+  reset(): void {
+    this.#position = undefined;
+  }
+
+  /** Moves the position after rows were processed outside a slice. */
+  moveTo(position: number): void {
+    this.#position = position;
+  }
+
+  /** Processes what is missing up to the end of the ledger, or until the deadline. Returns the position. */
+  async catchUp(deadline = Number.POSITIVE_INFINITY): Promise<number> {
+    const { database, sliceSize, onSlice, afterSlice, pause = yieldOnce } = this.#o;
+    for (;;) {
+      this.#position ??= await this.#o.readStart();
+      const end = await readHead(database.read);
+      if (this.#position >= end || this.#stopped) return this.#position;
+      while (this.#position !== undefined && this.#position < end && !this.#stopped) {
+        const from: number = this.#position + 1;
+        const upto = Math.min(this.#position + sliceSize, end);
+        try {
+          this.#position = await onSlice(from, upto);
+          if (this.#position < from) return this.#position;
+          await afterSlice?.();
+        } catch (error) {
+          if (!(error instanceof Superseded)) throw error;
+          this.reset();
+        }
+        await pause();
+        if (performance.now() > deadline && this.#position !== undefined) return this.#position;
+      }
+    }
+  }
+
+  /** Runs work after all work before it. */
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  /** Runs in the background after a delay, once for all calls until then. A shorter delay replaces a longer one. */
+  runSoon(delayMs?: number): void {
+    const { background } = this.#o;
+    if (this.#stopped || !background) return;
+    if (delayMs !== undefined && delayMs < background.delayMs) this.#timer = void clearTimeout(this.#timer);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      background.run().catch(background.onError);
+    }, delayMs ?? background.delayMs).unref();
+  }
+
+  /** Begins nothing new and waits for the work in progress. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#last;
+  }
+}
+
+export const yieldOnce = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,41 @@
+import type { Db } from '../storage/index.ts';
+import type { Commit } from './entry.ts';
+
+/** Another instance moved the position first. What was to be written with the move is rolled back. */
+export class Superseded extends Error {}
+
+/** Sequence number of the newest row of the ledger. */
+export async function readHead(db: Db): Promise<number> {
+  return (await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow()).seq;
+}
+
+export const lastSeqOf = ({ firstSeq, records, events }: Commit): number =>
+  firstSeq + records.length + events.length - 1;
+
+/** Sequence number up to which the follower has processed the ledger; undefined if it has not begun. */
+export async function readPosition(db: Db, name: string): Promise<number | undefined> {
+  return (await db.selectFrom('projections').select('upto').where('name', '=', name).executeTakeFirst())?.upto;
+}
+
+/** Sets a position without regard to other instances. */
+export async function setPosition(db: Db, name: string, upto: number): Promise<void> {
+  await db
+    .insertInto('projections')
+    .values({ name, upto })
+    .onConflict((oc) => oc.column('name').doUpdateSet({ upto }))
+    .execute();
+}
+
+/**
+ * Moves positions, all of which are at `from`, in the transaction that writes what was processed.
+ * @throws Superseded if one of them is elsewhere: of two instances that process the same rows, one writes.
+ */
+export async function movePosition(db: Db, names: readonly string[], from: number, upto: number): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('projections')
+    .set({ upto })
+    .where('name', 'in', names)
+    .where('upto', '=', from)
+    .executeTakeFirst();
+  if (Number(numUpdatedRows) !== names.length) throw new Superseded();
+}
