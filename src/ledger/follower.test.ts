@@ -120,3 +120,24 @@ it('goes on after an error in the background, and begins nothing after it is sto
   await follower.catchUp();
   expect(seen).toEqual([1]);
 });
+
+it('a stop does not wait for a pause', async () => {
+  const t = await createTestService();
+  await grow(t, 3);
+  const read: number[] = [];
+  let nowPaused = (): void => {};
+  const paused = new Promise<void>((resolve) => {
+    nowPaused = resolve;
+  });
+  const follower = new LedgerFollower({
+    database: t.legate.platform.database,
+    sliceSize: 1,
+    readStart: async () => 0,
+    onSlice: async (_, upto) => read.push(upto),
+    pause: () => new Promise(() => nowPaused()),
+  });
+  const caughtUp = follower.exclusively(() => follower.catchUp());
+  await paused;
+  await follower.stop();
+  expect([await caughtUp, read]).toEqual([1, [1]]);
+});

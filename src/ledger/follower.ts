@@ -44,6 +44,7 @@ export class LedgerFollower {
   #last: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
+  #endPause = (): void => {};
 
   constructor(options: FollowerOptions) {
     this.#o = options;
@@ -75,7 +76,7 @@ export class LedgerFollower {
 
   /** Processes what is missing up to the end of the ledger, or until the deadline. Returns the position. */
   async catchUp(deadline = Number.POSITIVE_INFINITY): Promise<number> {
-    const { database, sliceSize, onSlice, afterSlice, pause = yieldOnce } = this.#o;
+    const { database, sliceSize, onSlice, afterSlice } = this.#o;
     for (;;) {
       this.#position ??= await this.#o.readStart();
       const end = await readHead(database.read);
@@ -91,10 +92,19 @@ export class LedgerFollower {
           if (!(error instanceof Superseded)) throw error;
           this.reset();
         }
-        await pause();
+        await this.#pause();
         if (performance.now() > deadline && this.#position !== undefined) return this.#position;
       }
     }
+  }
+
+  /** A stop ends the pause. */
+  #pause(): Promise<void> {
+    const { pause = yieldOnce } = this.#o;
+    return new Promise((resolve, reject) => {
+      this.#endPause = resolve;
+      pause().then(resolve, reject);
+    });
   }
 
   /** Runs work after all work before it. */
@@ -115,10 +125,11 @@ export class LedgerFollower {
     }, delayMs ?? background.delayMs).unref();
   }
 
-  /** Begins nothing new and waits for the work in progress. */
+  /** Begins nothing new and waits for the work in progress, but not for its pauses. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
+    this.#endPause();
     await this.#last;
   }
 }
