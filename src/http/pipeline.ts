@@ -161,7 +161,7 @@ export class Pipeline {
     call: RequestCall,
   ): Promise<Rendered | Response> {
     const { route } = endpoint;
-    const { pathname, search } = source.url;
+    const { pathname, query } = source;
     let json: unknown;
     let invalid: { readonly error: unknown } | undefined;
     try {
@@ -177,7 +177,7 @@ export class Pipeline {
     return this.#repeatable.answer({
       route,
       scope: scopeOf(call.principal, call.ip, pathname, key),
-      fingerprint: fingerprintOf(key, search, json),
+      fingerprint: fingerprintOf(key, query, json),
       carryOut: async (platform) => {
         if (invalid) throw invalid.error;
         return this.#carryOut(route, call, platform);

@@ -35,6 +35,11 @@ export class SqliteBatchStore implements BatchStore {
     const row = `(${COLUMNS.map((c) => (c === 'type' ? "'audit'" : '?')).join(',')})`;
     const insert = (rows: number): string =>
       `insert into ${p}stream_events (${COLUMNS.join(',')}) values ${Array(rows).fill(row).join(',')}`;
+    const keep = (rows: number): string => `insert into ${p}idempotency_keys
+      (scope, part, fingerprint, kind, answer, created_at, expires_at)
+      values ${Array(rows).fill('(?, ?, ?, ?, ?, ?, ?)').join()}
+      on conflict (scope, part) do update set fingerprint = excluded.fingerprint, kind = excluded.kind,
+      answer = excluded.answer, created_at = excluded.created_at, expires_at = excluded.expires_at`;
     this.#sql = {
       begin: 'begin immediate',
       head: `select seq, epoch, clock, writer from ${p}head where id = 1`,
@@ -46,10 +51,8 @@ export class SqliteBatchStore implements BatchStore {
         on conflict (key) do update set hour = excluded.hour, used = excluded.used`,
       kept: `select scope, part, fingerprint, kind, answer, created_at, expires_at from ${p}idempotency_keys
         where scope in (select value from json_each(?)) and expires_at > ?`,
-      keep: `insert into ${p}idempotency_keys (scope, part, fingerprint, kind, answer, created_at, expires_at)
-        values (?, ?, ?, ?, ?, ?, ?) on conflict (scope, part) do update set fingerprint = excluded.fingerprint,
-        kind = excluded.kind, answer = excluded.answer, created_at = excluded.created_at,
-        expires_at = excluded.expires_at`,
+      keepOne: keep(1),
+      keepMany: keep(ROWS_AT_ONCE),
       commit: 'commit',
       rollback: 'rollback',
     };
@@ -93,12 +96,26 @@ export class SqliteBatchStore implements BatchStore {
       const count = writer.prepare(this.#sql.count);
       for (const c of batch.counters) count.run([c.key, c.hour, c.used]);
     }
-    for (const k of batch.kept)
-      writer
-        .prepare(this.#sql.keep)
-        .run([k.scope, k.part, k.fingerprint, k.kind, k.answer, k.created_at, k.expires_at]);
+    if (batch.kept.length > 0) this.#keep(batch.kept);
     writer.prepare(this.#sql.advance).run([batch.lastSeq, timestamp, batch.writer]);
     writer.prepare(this.#sql.commit).run([]);
+  }
+
+  #keep(rows: readonly IdempotencyKeyRow[]): void {
+    const values = (k: IdempotencyKeyRow) => [
+      k.scope,
+      k.part,
+      k.fingerprint,
+      k.kind,
+      k.answer,
+      k.created_at,
+      k.expires_at,
+    ];
+    let at = 0;
+    for (; at + ROWS_AT_ONCE <= rows.length; at += ROWS_AT_ONCE)
+      this.#db.writer.prepare(this.#sql.keepMany).run(rows.slice(at, at + ROWS_AT_ONCE).flatMap(values));
+    for (; at < rows.length; at++)
+      this.#db.writer.prepare(this.#sql.keepOne).run(values(rows[at] as IdempotencyKeyRow));
   }
 
   db(): Db {

@@ -67,7 +67,8 @@ export class RepeatableRequests {
     const keyed = new KeyedLedger(ledger, () => clock.now(), scope, fingerprint);
     let answer: Rendered | Response;
     try {
-      answer = await request.carryOut({ ...this.#platform, ledger: keyed });
+      // Inherits everything else, at a fraction of the cost of a copy.
+      answer = await request.carryOut(Object.create(this.#platform, { ledger: { value: keyed } }) as Platform);
     } catch (error) {
       if (!(error instanceof AlreadyAnswered)) answer = await request.fail(error);
       else answer = new Response(null);

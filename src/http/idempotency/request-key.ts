@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { Principal } from '../../access/principal.ts';
 import { validationFailed } from '../../kernel/errors.ts';
@@ -31,10 +31,7 @@ export function idempotencyKeyOf(source: Source<unknown>): string | null {
 
 /** A key means something else for each principal, method and path. */
 export const scopeOf = (principal: Principal, ip: string | null, path: string, key: string): string =>
-  createHash('sha256')
-    .update(JSON.stringify([ownerOf(principal, ip), 'POST', path, key]))
-    .digest('base64url')
-    .slice(0, 32);
+  digest(JSON.stringify([ownerOf(principal, ip), 'POST', path, key]));
 
 /** Callers without a credential are told apart by their address. */
 function ownerOf(principal: Principal, ip: string | null): string {
@@ -51,14 +48,13 @@ function ownerOf(principal: Principal, ip: string | null): string {
 }
 
 /**
- * Digest of query and body. Bodies may contain passwords, so it is keyed with the request's own key, of which only a
- * digest is stored.
+ * Digest of query, body and the key itself. Bodies may contain passwords; they cannot be guessed from it without the key,
+ * of which only a digest is stored.
  */
 export const fingerprintOf = (key: string, query: string, body: unknown): string =>
-  createHmac('sha256', key)
-    .update(`${query}\n${canonical(body)}`)
-    .digest('base64url')
-    .slice(0, 32);
+  digest(`${JSON.stringify([key, query])}${canonical(body)}`);
+
+const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 32);
 
 /** JSON with the members of every object in the order of their names. */
 function canonical(value: unknown): string {

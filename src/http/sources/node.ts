@@ -39,6 +39,11 @@ class NodeSource implements Source<void> {
     });
   }
 
+  /** Addresses on the fast path are literal. */
+  get pathname(): string {
+    return this.#req.url as string;
+  }
+
   /** Addresses on the fast path are without one. */
   get query(): string {
     return '';

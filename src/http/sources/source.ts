@@ -11,6 +11,7 @@ export interface Source<Sent> {
   readonly method: string;
   /** Address of the peer, if known. */
   readonly remoteAddress: string | null;
+  readonly pathname: string;
   /** The query as it was sent, without the question mark. */
   readonly query: string;
   readonly url: URL;

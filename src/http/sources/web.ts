@@ -22,6 +22,10 @@ export class WebSource implements Source<Response> {
     return (this.#url ??= new URL(this.request.url));
   }
 
+  get pathname(): string {
+    return this.url.pathname;
+  }
+
   get query(): string {
     const { url } = this.request;
     const start = url.indexOf('?');
