@@ -35,6 +35,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: () => import('./cli/clock-reset.ts'),
   },
   'keys list': { meaning: 'show the kinds of keys and their ages', load: () => import('./cli/keys-list.ts') },
+  'keys forget': {
+    meaning: 'let the next start use other keys, after the ones of this database are lost',
+    load: () => import('./cli/keys-forget.ts'),
+  },
   'keys rotate': {
     meaning: 'add new keys; old ones stay valid for what they signed or sealed',
     load: () => import('./cli/keys-rotate.ts'),

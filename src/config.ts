@@ -19,6 +19,7 @@ import {
   type Sources,
   type ValuesOf,
 } from './kernel/config.ts';
+import { bytesOfSecret } from './kernel/root-secret.ts';
 import { mcpConfig } from './mcp/servers/config.ts';
 import { oauthConfig } from './oauth/config.ts';
 import { mailConfig } from './operations/mail/config.ts';
@@ -26,6 +27,10 @@ import { breachConfig } from './people/passwords/breach/config.ts';
 import { multiSessionConfig } from './people/sessions/config.ts';
 import { adminConfig, usersConfig } from './people/users/config.ts';
 import type { Setting } from './platform.ts';
+
+const rootSecret = z
+  .string()
+  .refine((text) => bytesOfSecret(text) !== undefined, 'must be at least 32 random bytes, hex or base64url');
 
 /** All options. Environment names, docs/config.md and `legate config` are generated from this. */
 export const configSection = {
@@ -47,6 +52,18 @@ export const configSection = {
     description:
       'sqlite:<path> or postgres://... PostgreSQL may have several hosts: postgres://user@a:5432,b:5432/db. Options ' +
       'in the URL do not weaken durability or time limits.',
+  }),
+  secret: option.optionalString({
+    secret: true,
+    schema: rootSecret,
+    description:
+      'Root secret of the installation, the same for all instances: 32 random bytes or more, hex or base64url. The keys are then ' +
+      'in the database, encrypted under it, and secrets.json is not needed. Required in production on PostgreSQL.',
+  }),
+  secretPrevious: option.optionalString({
+    secret: true,
+    schema: rootSecret,
+    description: 'The former root secret, until npx legate keys rotate has encrypted the keys under the new one.',
   }),
   database: {
     readConnections: option.integer({

@@ -33,7 +33,7 @@ import { RequestMetrics } from './http/request-metrics.ts';
 import { nodeSource } from './http/sources/node.ts';
 import { BackgroundTasks } from './kernel/background-tasks.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
-import { createFolder, openDataFolder, type Secrets } from './kernel/data-folder.ts';
+import { createFolder } from './kernel/data-folder.ts';
 import { Histogram } from './kernel/histogram.ts';
 import { parseWith, text } from './kernel/json.ts';
 import { LabelCounter } from './kernel/label-counter.ts';
@@ -43,6 +43,7 @@ import { type McpApi, mcpApi, type TokenValidation } from './mcp/servers/index.t
 import { modules } from './modules.ts';
 import { validateToken } from './oauth/index.ts';
 import { assertFitForProduction, EXAMPLES } from './operations/index.ts';
+import { KeyStore } from './operations/keys/index.ts';
 import { createMailer, type Mail } from './operations/mail/index.ts';
 import { type ApiTokensApi, apiTokensApi } from './people/api-tokens/index.ts';
 import { type BreachCheck, createBreachCheck } from './people/passwords/breach/index.ts';
@@ -197,8 +198,10 @@ export async function createLegate(
     onError: (error) => log.warn({ err: error }, 'an idle database connection broke'),
     ...(production ? { onWarning: (message) => log.warn({}, message) } : {}),
   });
+  let keys: KeyStore;
   try {
     await migrate(database);
+    keys = await KeyStore.open({ ...values, database, now: () => clock.now() });
   } catch (error) {
     await database.close();
     throw error;
@@ -260,7 +263,6 @@ export async function createLegate(
       : (options.printMail ?? ((mail) => (options.log ?? console).info(mail, 'mail is not sent: mail.url is not set'))),
     log,
   });
-  let secrets: Secrets | undefined;
   const platform: Platform = {
     get service() {
       return platform;
@@ -278,7 +280,7 @@ export async function createLegate(
     ledger,
     mailer,
     background,
-    secrets: () => (secrets ??= openDataFolder(values.dataDir)),
+    secrets: () => keys.current(),
     reader: new LedgerReader(database, index, () => ledger.stats.records),
     findLosses: (change) => findLosses(database, change),
     callsSince: (ms) => callsSince(platform, ms),
@@ -333,7 +335,7 @@ export async function createLegate(
     throw error;
   }
   for (const module of modules) module.start?.(platform);
-  const upkeep = startUpkeep(platform);
+  const upkeep = startUpkeep(platform, keys);
 
   const apiOf = (actor: Actor, platform: Platform): LegateApi => ({
     ...decisionsApi(platform),
@@ -392,13 +394,16 @@ const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const UPKEEP_MS = 5000;
 
 /** Runs the upkeep of all modules, one run at a time. */
-function startUpkeep(platform: Platform): { stop: () => Promise<void> } {
+function startUpkeep(platform: Platform, keys: KeyStore): { stop: () => Promise<void> } {
   let running = Promise.resolve();
   let idle = true;
   const timer = setInterval(() => {
     if (!idle) return;
     idle = false;
     running = (async () => {
+      await keys
+        .reload()
+        .catch((error: unknown) => platform.log.warn({ err: error }, 'keys that were added could not be read'));
       for (const module of modules) await module.upkeep?.(platform);
     })()
       .catch((error: unknown) => platform.log.warn({ err: error }, 'upkeep failed and is tried again'))

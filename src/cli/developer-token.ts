@@ -32,7 +32,7 @@ export async function developerToken(settings: Settings): Promise<string> {
     );
   const { dataDir } = settings.values;
   useExistingData(settings);
-  useDataFolder(dataDir);
+  useDataFolder(settings.values);
   const path = join(dataDir, 'developer-token');
   return withLegate(settings, async ({ platform, apiTokens }) => {
     const kept = readKept(path);

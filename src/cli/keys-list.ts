@@ -1,15 +1,19 @@
 import { readDataFolder } from '../kernel/data-folder.ts';
 import type { Command } from './command.ts';
 import { readSettings, useExistingData } from './settings.ts';
+import { withKeyStore } from './with-key-store.ts';
 
-/** `legate keys list`: prints kinds, ids and ages of the keys in secrets.json, never the keys themselves. */
+/** `legate keys list`: prints kinds, ids and ages of the keys, never the keys themselves. */
 export const command: Command<{ json?: boolean }> = {
   options: { json: { type: 'boolean', meaning: 'as JSON' } },
-  run: ({ json }) => {
+  run: async ({ json }) => {
     const settings = readSettings();
     useExistingData(settings);
     const now = Date.now();
-    const rows = Object.entries(readDataFolder(settings.values.dataDir)).flatMap(([kind, keys]) =>
+    const { secret, dataDir } = settings.values;
+    const secrets =
+      secret === undefined ? readDataFolder(dataDir) : await withKeyStore(settings, (keys) => keys.current());
+    const rows = Object.entries(secrets).flatMap(([kind, keys]) =>
       keys.map(({ id, createdAt }, i) => ({
         kind,
         id,

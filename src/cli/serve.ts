@@ -32,7 +32,7 @@ npx legate config lists all of them with their values.`,
 
     const log = createLog(values.log.level);
     exitOnCrash(log);
-    useDataFolder(values.dataDir);
+    useDataFolder(values);
     const { host } = values.http;
     const port = values.http.port === 0 ? await freePort(host) : values.http.port;
     const legate = await open(

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Config, type ConfigInput, readConfig } from '../config.ts';
 import { ConfigError, type Source } from '../kernel/config.ts';
-import { DATABASE_FILE, FolderError, openDataFolder } from '../kernel/data-folder.ts';
+import { createFolder, DATABASE_FILE, FolderError, openDataFolder } from '../kernel/data-folder.ts';
 import { createLegate, type Legate, type LegateOptions } from '../service.ts';
 import { DatabaseError, isUnavailable } from '../storage/index.ts';
 import { UsageError } from './command.ts';
@@ -58,10 +58,14 @@ export async function open(config: ConfigInput, options: LegateOptions): Promise
   }
 }
 
-/** Calls openDataFolder and turns a folder that cannot be used into a UsageError. */
-export function useDataFolder(dir: string): void {
+/**
+ * Creates the data folder, with its secrets unless they are in the database. Turns a folder that cannot be used into a
+ * UsageError.
+ */
+export function useDataFolder({ dataDir: dir, secret }: Config): void {
   try {
-    openDataFolder(dir);
+    if (secret === undefined) openDataFolder(dir);
+    else createFolder(dir, { parents: true });
   } catch (error) {
     throw new UsageError(`LEGATE_DATA_DIR (${dir}) cannot be used: ${(error as Error).message}`);
   }

@@ -52,6 +52,9 @@ export function openDataFolder(dir: string): Secrets {
 /** Path of the key file of a data folder. */
 export const secretsPath = (dir: string): string => join(dir, SECRETS_FILE);
 
+/** Whether the data folder has a `secrets.json`. */
+export const hasSecretsFile = (dir: string): boolean => existsSync(secretsPath(dir));
+
 /** Returns the secrets of an existing data folder and creates nothing. Throws like {@link openDataFolder}. */
 export const readDataFolder = (dir: string): Secrets => readSecrets(join(dir, SECRETS_FILE));
 
@@ -110,10 +113,11 @@ export function openToOthers(dir: string): string[] {
   );
 }
 
-const newKey = (): Secrets['signing'][number] => ({
+/** Returns a random key that is created at `now`. */
+export const newKey = (now = Date.now()): Secrets['signing'][number] => ({
   id: randomBytes(6).toString('base64url'),
   key: randomBytes(32).toString('base64url'),
-  createdAt: new Date().toISOString(),
+  createdAt: new Date(now).toISOString(),
 });
 const serialize = (secrets: Secrets): string => `${JSON.stringify(secrets, null, 2)}\n`;
 /** A name in the same folder that no other process uses. */

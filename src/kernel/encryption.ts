@@ -26,7 +26,7 @@ export function seal(keys: readonly SealKey[], purpose: string, owner: string, p
 export function unseal(keys: readonly SealKey[], purpose: string, owner: string, sealed: string): string {
   const [id, iv = '', rest = ''] = sealed.split('.');
   const key = keys.find((k) => k.id === id);
-  if (!key) throw new Error(`secrets.json has no key ${id}, which a value in the database was encrypted with.`);
+  if (!key) throw new Error(`There is no key ${id}, which a value in the database was encrypted with.`);
   const bytes = Buffer.from(rest, 'base64url');
   const decipher = createDecipheriv('aes-256-gcm', deriveKey(key, purpose), Buffer.from(iv, 'base64url'))
     .setAAD(Buffer.from(owner))

@@ -63,6 +63,12 @@ export function findings({ values, sources }: Loaded): Findings {
         'makes one.',
     );
 
+  if (values.secret === undefined && values.databaseUrl?.startsWith('postgres'))
+    refused.push(
+      'LEGATE_SECRET is not set: instances on PostgreSQL share their keys under it. ' +
+        'node -p "crypto.randomBytes(32).toString(\'base64url\')" makes one; give the same to every instance.',
+    );
+
   if (!values.events.requireAuth) refused.push('LEGATE_EVENTS_REQUIRE_AUTH is false: anyone could read all events.');
   if (values.users.requireEmailVerification && values.mail.url === undefined)
     refused.push(

@@ -31,7 +31,7 @@ export type {
   WebhookRow,
 } from './tables/activity.ts';
 export type { AgentRow, ApprovalRow, DelegationRow, McpServerRow } from './tables/authorization.ts';
-export type { ChangeRow, IdempotencyKeyRow, StreamEventRow } from './tables/ledger.ts';
+export type { ChangeRow, IdempotencyKeyRow, InstallationKeyRow, StreamEventRow } from './tables/ledger.ts';
 export type { OAuthClientRow, OAuthCodeRow, OAuthGrantRow } from './tables/oauth.ts';
 export type {
   ApiTokenRow,

@@ -8,6 +8,7 @@ import { agentSummaries } from './migrations/0040-agent-summaries.ts';
 import { decisionSlots } from './migrations/0041-decision-slots.ts';
 import { webhookAttempts } from './migrations/0042-webhook-attempts.ts';
 import { epochs } from './migrations/0050-epochs.ts';
+import { installationKeys } from './migrations/0051-installation-keys.ts';
 import { clientDocuments } from './migrations/0056-client-documents.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 
@@ -21,6 +22,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0042-webhook-attempts': webhookAttempts,
   '0050-epochs': epochs,
   '0056-client-documents': clientDocuments,
+  '0051-installation-keys': installationKeys,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

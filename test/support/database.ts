@@ -26,9 +26,12 @@ function newFolder(closers: Closers): string {
 }
 
 /** Creates a place without tables for one service. Deleted by `closers`. */
-export async function newPlace(closers: Closers, shared?: { url: string; name: string }): Promise<TestPlace> {
-  const dir = newFolder(closers);
-  if (shared) return { dir, ...shared };
+export async function newPlace(
+  closers: Closers,
+  shared?: { url: string; name: string; dir?: string },
+): Promise<TestPlace> {
+  const dir = shared?.dir ?? newFolder(closers);
+  if (shared) return { ...shared, dir };
   if (dialect === 'sqlite') return { dir, url: `sqlite:${join(dir, 'legate.db')}`, name: 'legate' };
   const url = await workerDatabase();
   const name = randomName();

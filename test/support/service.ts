@@ -74,6 +74,9 @@ export async function afterEachFile(): Promise<void> {
 /** Default log. Tests that read the log pass their own. */
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
+/** Root secret of services in production. */
+const TEST_SECRET = '5a'.repeat(32);
+
 export interface TestOptions extends LegateOptions {
   config?: ConfigInput;
   clock?: FakeClock;
@@ -112,7 +115,7 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
   const bare = await createLegate(
     {
       rateLimit: unlimited,
-      ...(rest.production ? { baseUrl: 'http://localhost:3000', allowHttp: true } : {}),
+      ...(rest.production ? { baseUrl: 'http://localhost:3000', allowHttp: true, secret: TEST_SECRET } : {}),
       ...config,
       http,
       dataDir: place.dir,
@@ -128,16 +131,19 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
 }
 
 /** Creates a place without tables for one service. Deleted after the test. */
-export const newTestDatabase = (shared?: { url: string; name: string }, closers = open): Promise<TestPlace> =>
-  newPlace(closers, shared);
+export const newTestDatabase = (
+  shared?: { url: string; name: string; dir?: string },
+  closers = open,
+): Promise<TestPlace> => newPlace(closers, shared);
 
 export class TestService {
   readonly legate: Legate;
   readonly clock: FakeClock;
-  readonly database: { url: string; name: string };
+  /** Instances of one installation share the folder, as they share its keys. */
+  readonly database: TestPlace;
   #count = 0;
 
-  constructor(legate: Legate, clock: FakeClock, database: { url: string; name: string }) {
+  constructor(legate: Legate, clock: FakeClock, database: TestPlace) {
     this.legate = legate;
     this.clock = clock;
     this.database = database;

@@ -95,7 +95,8 @@ export interface KeyRing {
   readonly byId: ReadonlyMap<string, SigningKey>;
 }
 
-const rings = new WeakMap<Platform, KeyRing>();
+/** By the keys that they are derived from. */
+const rings = new WeakMap<object, KeyRing>();
 
 /**
  * Returns the signing keys of access tokens, all of the configured algorithm. The newest one signs; all verify. They
@@ -103,9 +104,10 @@ const rings = new WeakMap<Platform, KeyRing>();
  * itself the key, so that other services with the secret can verify tokens.
  */
 export function keyRing(platform: Platform): KeyRing {
-  let ring = rings.get(platform);
+  const { signing, signingSecret } = platform.config.mcp;
+  const source = signingSecret === undefined ? platform.secrets() : platform;
+  let ring = rings.get(source);
   if (!ring) {
-    const { signing, signingSecret } = platform.config.mcp;
     const sources =
       signingSecret === undefined
         ? platform.secrets().signing.map(({ id, key }) => ({ id, secret: Buffer.from(key, 'base64url') }))
@@ -120,7 +122,7 @@ export function keyRing(platform: Platform): KeyRing {
       signing === 'HS256' && !raw ? hs256(id, derive(secret, 'access-token HS256')) : FACTORIES[signing](id, secret),
     );
     ring = { current: keys[0] as SigningKey, byId: new Map(keys.map((key) => [key.kid, key])) };
-    rings.set(platform, ring);
+    rings.set(source, ring);
   }
   return ring;
 }

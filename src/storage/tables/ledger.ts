@@ -16,6 +16,7 @@ export interface LedgerTables {
   decision_slots: DecisionSlotsTable;
   projections: ProjectionsTable;
   idempotency_keys: IdempotencyKeysTable;
+  installation_keys: InstallationKeysTable;
 }
 
 /** One row: the end of the ledger. Every commit locks it, so commits have one order across all instances. */
@@ -33,6 +34,18 @@ export interface HeadTable {
    */
   writer: string;
 }
+
+/** The keys that all instances share. */
+export interface InstallationKeysTable {
+  id: string;
+  /** `signing`, `cookie` or `pepper`. */
+  kind: string;
+  /** ISO 8601. */
+  created_at: string;
+  /** The key, encrypted under the root secret; or `file:` and the SHA-256 of a key of secrets.json. */
+  sealed: string;
+}
+export type InstallationKeyRow = Selectable<InstallationKeysTable>;
 
 /** Epochs of the recent past. One that is missing here belongs to commits that the database has lost. */
 export interface EpochsTable {

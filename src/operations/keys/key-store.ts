@@ -1,0 +1,227 @@
+import { createHash, hkdfSync } from 'node:crypto';
+import { ConfigError } from '../../kernel/config.ts';
+import {
+  hasSecretsFile,
+  newKey,
+  openDataFolder,
+  readDataFolder,
+  SECRET_KEY_KINDS,
+  type SecretKeyKind,
+  type Secrets,
+} from '../../kernel/data-folder.ts';
+import { type SealKey, seal, unseal } from '../../kernel/encryption.ts';
+import { bytesOfSecret } from '../../kernel/root-secret.ts';
+import type { Database, Db, InstallationKeyRow } from '../../storage/index.ts';
+
+const PURPOSE = 'installation keys';
+/** Marks the fingerprint of a key that is in secrets.json. */
+const IN_FILE = 'file:';
+/** By then every instance has read a new key. Until then it verifies, but nothing is made with it. */
+const TAKES_EFFECT_MS = 60_000;
+
+type Key = Secrets['signing'][number];
+
+export interface KeyStoreOptions {
+  readonly database: Database;
+  readonly dataDir: string;
+  /** `LEGATE_SECRET` and `LEGATE_SECRET_PREVIOUS`, if they are set. */
+  readonly secret: string | undefined;
+  readonly secretPrevious: string | undefined;
+  readonly now: () => number;
+}
+
+/** The key that seals the others. Its id is the fingerprint of the secret, which each sealed text begins with. */
+function rootKey(secret: string): SealKey {
+  const bytes = bytesOfSecret(secret) as Buffer;
+  const id = Buffer.from(hkdfSync('sha256', bytes, '', 'legate fingerprint', 9)).toString('base64url');
+  return { id, key: bytes.toString('base64url') };
+}
+
+const fingerprint = (key: Key): string =>
+  `${IN_FILE}${createHash('sha256').update(`legate ${key.key}`).digest('base64url')}`;
+
+const refusal = (problem: string): ConfigError =>
+  new ConfigError([problem], 'Legate does not start, because its keys do not fit the database:');
+
+/**
+ * The keys that all instances of an installation share. With `LEGATE_SECRET` they are in the database, sealed under it;
+ * otherwise in secrets.json, and on PostgreSQL the database has their fingerprints, so that an instance with other keys
+ * does not start.
+ */
+export class KeyStore {
+  readonly #o: KeyStoreOptions;
+  #keys: readonly { readonly kind: SecretKeyKind; readonly key: Key }[] = [];
+  #current: Secrets | undefined;
+
+  private constructor(options: KeyStoreOptions) {
+    this.#o = options;
+  }
+
+  /** Reads the keys, and creates them at the first start. Throws a ConfigError if those of this instance do not fit. */
+  static async open(options: KeyStoreOptions): Promise<KeyStore> {
+    const store = new KeyStore(options);
+    if (options.secret !== undefined) await store.#openSealed();
+    else await store.#openFile();
+    return store;
+  }
+
+  /** The newest key of each kind comes first. The result is the same object until a key takes effect. */
+  current(): Secrets {
+    if (this.#o.secret === undefined) return (this.#current ??= openDataFolder(this.#o.dataDir));
+    const secrets = this.#inOrder();
+    const ids = (all: Secrets): string => SECRET_KEY_KINDS.flatMap((kind) => all[kind].map(({ id }) => id)).join();
+    if (!this.#current || ids(this.#current) !== ids(secrets)) this.#current = secrets;
+    return this.#current;
+  }
+
+  /** Reads keys that were added since, with `LEGATE_SECRET`. */
+  async reload(): Promise<void> {
+    if (this.#o.secret === undefined) return;
+    const rows = await readRows(this.#o.database.read);
+    if (rows.length !== this.#keys.length) this.#keys = this.#unsealAll(rows);
+  }
+
+  /**
+   * Adds a key of each kind, which takes effect after a minute, and seals all of them under `LEGATE_SECRET`, also those
+   * that are sealed under `LEGATE_SECRET_PREVIOUS`.
+   */
+  async rotate(kinds: readonly SecretKeyKind[]): Promise<{ kind: SecretKeyKind; id: string }[]> {
+    const added = kinds.map((kind) => ({ kind, key: this.#newKey() }));
+    await locked(this.#o.database, async (db) => {
+      const keys = this.#unsealAll(await readRows(db));
+      await db.deleteFrom('installation_keys').execute();
+      await this.#insert(db, [...keys, ...added]);
+    });
+    await this.reload();
+    return added.map(({ kind, key }) => ({ kind, id: key.id }));
+  }
+
+  async #openSealed(): Promise<void> {
+    const { database } = this.#o;
+    let rows = await readRows(database.read);
+    if (rows.length === 0 || rows.some(isFingerprint)) {
+      await locked(database, async (db) => {
+        const found = await readRows(db);
+        if (found.length > 0 && !found.some(isFingerprint)) return;
+        const keys = this.#firstKeys(found);
+        await db.deleteFrom('installation_keys').execute();
+        await this.#insert(db, keys);
+      });
+      rows = await readRows(database.read);
+    }
+    this.#keys = this.#unsealAll(rows);
+  }
+
+  /** Takes the keys of secrets.json over into the database, or creates new ones. */
+  #firstKeys(found: readonly InstallationKeyRow[]): { kind: SecretKeyKind; key: Key }[] {
+    const { dataDir } = this.#o;
+    if (!hasSecretsFile(dataDir)) {
+      if (found.length > 0)
+        throw refusal(
+          'The database was used with a secrets.json that is not in LEGATE_DATA_DIR. Start one instance with that file and ' +
+            'LEGATE_SECRET, which takes its keys over into the database; or, if it is lost, run npx legate keys forget.',
+        );
+      return SECRET_KEY_KINDS.map((kind) => ({ kind, key: this.#newKey() }));
+    }
+    const secrets = readDataFolder(dataDir);
+    assertFits(secrets, found);
+    return SECRET_KEY_KINDS.flatMap((kind) => secrets[kind].map((key) => ({ kind, key })));
+  }
+
+  async #openFile(): Promise<void> {
+    const { database } = this.#o;
+    const rows = await readRows(database.read);
+    if (rows.some((row) => !isFingerprint(row)))
+      throw refusal(
+        'The keys in the database are sealed under a LEGATE_SECRET, which is not set. Set the one of the other instances; ' +
+          'or, if it is lost, run npx legate keys forget.',
+      );
+    if (database.dialect === 'sqlite') return;
+    const secrets = this.current();
+    assertFits(secrets, rows);
+    const missing = SECRET_KEY_KINDS.flatMap((kind) => secrets[kind].map((key) => ({ kind, key }))).filter(
+      ({ key }) => !rows.some(({ id }) => id === key.id),
+    );
+    if (missing.length === 0) return;
+    await locked(database, async (db) => {
+      assertFits(secrets, await readRows(db));
+      for (const { kind, key } of missing)
+        await db
+          .insertInto('installation_keys')
+          .values({ id: key.id, kind, created_at: key.createdAt, sealed: fingerprint(key) })
+          .onConflict((oc) => oc.column('id').doNothing())
+          .execute();
+    });
+  }
+
+  #unsealAll(rows: readonly InstallationKeyRow[]): { kind: SecretKeyKind; key: Key }[] {
+    const { secret, secretPrevious } = this.#o;
+    const roots = [secret, secretPrevious].flatMap((each) => (each === undefined ? [] : [rootKey(each)]));
+    return rows.map(({ id, kind, created_at, sealed }) => {
+      try {
+        const key = unseal(roots, PURPOSE, `${kind} ${id}`, sealed);
+        return { kind: kind as SecretKeyKind, key: { id, key, createdAt: created_at } };
+      } catch {
+        throw refusal(
+          'LEGATE_SECRET is not the one that the keys in the database are sealed under. Set the one of the other instances; ' +
+            'or, if you have changed it, set the former one as LEGATE_SECRET_PREVIOUS and run npx legate keys rotate.',
+        );
+      }
+    });
+  }
+
+  async #insert(db: Db, keys: readonly { kind: SecretKeyKind; key: Key }[]): Promise<void> {
+    const root = rootKey(this.#o.secret as string);
+    const rows = keys.map(({ kind, key: { id, key, createdAt } }) => ({
+      id,
+      kind,
+      created_at: createdAt,
+      sealed: seal([root], PURPOSE, `${kind} ${id}`, key),
+    }));
+    await db.insertInto('installation_keys').values(rows).execute();
+  }
+
+  #inOrder(): Secrets {
+    const inEffect = this.#o.now() - TAKES_EFFECT_MS;
+    const of = (kind: SecretKeyKind): Key[] => {
+      const keys = this.#keys.filter((each) => each.kind === kind).map(({ key }) => key);
+      keys.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
+      const waiting = keys.filter((key) => Date.parse(key.createdAt) > inEffect);
+      // At the first start there is nothing that a new key could wait for.
+      return waiting.length === keys.length ? keys : [...keys.filter((key) => !waiting.includes(key)), ...waiting];
+    };
+    return { signing: of('signing'), cookie: of('cookie'), pepper: of('pepper') };
+  }
+
+  #newKey(): Key {
+    return newKey(this.#o.now());
+  }
+}
+
+/** Deletes what the database knows of the keys. What was sealed under them cannot be read again. */
+export const forgetKeys = (database: Database): Promise<void> =>
+  locked(database, async (db) => {
+    await db.deleteFrom('installation_keys').execute();
+  });
+
+function assertFits(secrets: Secrets, rows: readonly InstallationKeyRow[]): void {
+  const known = new Map(SECRET_KEY_KINDS.flatMap((kind) => secrets[kind].map((key) => [key.id, fingerprint(key)])));
+  if (rows.every(({ id, sealed }) => known.get(id) === sealed)) return;
+  throw refusal(
+    'secrets.json in LEGATE_DATA_DIR lacks keys that other instances have used with this database. Copy the secrets.json of ' +
+      'an instance that runs, or set the same LEGATE_SECRET for all; or, if that file is lost, run npx legate keys forget.',
+  );
+}
+
+const isFingerprint = ({ sealed }: InstallationKeyRow): boolean => sealed.startsWith(IN_FILE);
+
+const readRows = (db: Db): Promise<InstallationKeyRow[]> =>
+  db.selectFrom('installation_keys').selectAll().orderBy('created_at', 'desc').orderBy('id').execute();
+
+/** Runs in a transaction that no other instance's overlaps, since it holds the head row. */
+const locked = <T>(database: Database, work: (db: Db) => Promise<T>): Promise<T> =>
+  database.write.transaction().execute(async (db) => {
+    const head = db.selectFrom('head').select('id').where('id', '=', 1);
+    await (database.dialect === 'postgres' ? head.forUpdate() : head).execute();
+    return work(db);
+  });

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dialect, type FakeClock, newTestDatabase, FakeClock as TurnedClock } from '../../../test/support/service.ts';
+import type { Log } from '../../platform.ts';
+import { createLegate, type Legate } from '../../service.ts';
+import { forgetKeys, KeyStore } from './index.ts';
+
+interface Place {
+  readonly url: string;
+  readonly name: string;
+}
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const newSecret = (): string => randomBytes(32).toString('base64url');
+const newFolder = (): string => mkdtempSync(join(tmpdir(), 'legate-keys-'));
+
+/** Starts an instance with a data folder of its own. */
+async function start(
+  { url, name }: Place,
+  o: { secret?: string; secretPrevious?: string; dataDir?: string; clock?: FakeClock } = {},
+): Promise<{ legate: Legate; dataDir: string }> {
+  const { clock = new TurnedClock(), dataDir = newFolder(), ...secrets } = o;
+  const legate = await createLegate(
+    { databaseUrl: url, service: { name }, dataDir, ...secrets },
+    { env: {}, clock, log: silent },
+  );
+  onTestFinished(() => legate.close());
+  return { legate, dataDir };
+}
+
+const rowsOf = ({ platform }: Legate) => platform.database.read.selectFrom('installation_keys').selectAll().execute();
+
+describe('with LEGATE_SECRET', () => {
+  it('instances with data folders of their own have the same keys, which are encrypted in the database', async () => {
+    const [place, secret] = [await newTestDatabase(), newSecret()];
+    // Two connections of one process cannot wait for each other's lock of a SQLite file.
+    const first = start(place, { secret });
+    if (dialect === 'sqlite') await first;
+    const [a, b] = await Promise.all([first, start(place, { secret })]);
+    const keys = a.legate.platform.secrets();
+    expect(b.legate.platform.secrets()).toEqual(keys);
+    expect([a, b].map(({ dataDir }) => existsSync(join(dataDir, 'secrets.json')))).toEqual([false, false]);
+    const rows = await rowsOf(a.legate);
+    expect(rows.length).toBe(3);
+    for (const { key } of Object.values(keys).flat()) expect(JSON.stringify(rows)).not.toContain(key);
+  });
+
+  it('an instance with another one, or without one, does not start, and says both ways out', async () => {
+    const place = await newTestDatabase();
+    await start(place, { secret: newSecret() });
+    await expect(start(place, { secret: newSecret() })).rejects.toThrow(
+      /Set the one of the other instances; or, .* LEGATE_SECRET_PREVIOUS and run npx legate keys rotate/,
+    );
+    await expect(start(place)).rejects.toThrow(
+      /which is not set\. Set the one of the other instances; or, if it is lost/,
+    );
+  });
+
+  it('takes over the keys of secrets.json', async () => {
+    const [place, secret] = [await newTestDatabase(), newSecret()];
+    const { legate, dataDir } = await start(place);
+    const keys = legate.platform.secrets();
+    const other = start(place, { secret });
+    if (dialect === 'postgres') await expect(other).rejects.toThrow(/a secrets\.json that is not in LEGATE_DATA_DIR/);
+    else await (await other).legate.platform.database.write.deleteFrom('installation_keys').execute();
+    expect((await start(place, { secret, dataDir })).legate.platform.secrets()).toEqual(keys);
+    expect((await start(place, { secret })).legate.platform.secrets()).toEqual(keys);
+  });
+
+  it('a new key verifies at once and is used after a minute, without a restart; the secret can be changed', async () => {
+    const [place, secret, clock] = [await newTestDatabase(), newSecret(), new TurnedClock()];
+    const { legate } = await start(place, { secret, clock });
+    const [before] = legate.platform.secrets().signing;
+    clock.advance(120_000);
+    const now = (): number => clock.now();
+    const { database } = legate.platform;
+    const changed = newSecret();
+    const store = await KeyStore.open({ database, dataDir: '', secret: changed, secretPrevious: secret, now });
+    const id = (await store.rotate(['signing']))[0]?.id;
+    expect(store.current().signing.map((key) => key.id)).toEqual([before?.id, id]);
+    clock.advance(61_000);
+    expect(store.current().signing.map((key) => key.id)).toEqual([id, before?.id]);
+    expect((await start(place, { secret: changed, clock })).legate.platform.secrets()).toEqual(store.current());
+    await expect(start(place, { secret })).rejects.toThrow('LEGATE_SECRET is not the one');
+  });
+
+  it.each(['short', 'ab'.repeat(31), '!'.repeat(64)])('refuses %s as a secret', async (secret) => {
+    await expect(start(await newTestDatabase(), { secret })).rejects.toThrow('must be at least 32 random bytes');
+  });
+});
+
+describe.runIf(dialect === 'postgres')('without LEGATE_SECRET on PostgreSQL', () => {
+  it('an instance with another secrets.json does not start until the keys are declared lost', async () => {
+    const place = await newTestDatabase();
+    const { legate, dataDir } = await start(place);
+    await start(place, { dataDir });
+    await expect(start(place)).rejects.toThrow(
+      /Copy the secrets\.json of an instance that runs, .* npx legate keys forget/,
+    );
+    await forgetKeys(legate.platform.database);
+    await start(place);
+  });
+
+  it('production needs a secret', async () => {
+    const { url, name } = await newTestDatabase();
+    const config = { databaseUrl: url, service: { name }, baseUrl: 'https://auth.example.com', dataDir: newFolder() };
+    await expect(createLegate(config, { env: {}, production: true })).rejects.toThrow('LEGATE_SECRET is not set');
+  });
+});
