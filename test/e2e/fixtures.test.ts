@@ -152,11 +152,14 @@ describe('legate test', () => {
     expect(wrong.stdout).toContain('triage read db:x\n  - denied\n  + allowed  (by read db:*)');
     expect(await call('GET', '/audit')).toEqual([]);
     const clocked = await test('tests: [{ agent: triage, action: b, resource: c, expect: denied, after: 1 }]', flags);
-    expect([clocked.code, clocked.stderr]).toEqual([2, expect.stringContaining('tests.0.after: a running service')]);
+    expect([clocked.code, clocked.stderr]).toEqual([
+      2,
+      expect.stringContaining('tests.0.after: cannot be used with --url'),
+    ]);
     const strange = await test('tests: [{ agent: nobody, action: b, resource: c, expect: denied }]', flags);
     expect([strange.code, strange.stderr]).toEqual([
       2,
-      expect.stringContaining('permissions.yaml:1: tests.0.agent: no agent nobody'),
+      expect.stringContaining('permissions.yaml:1: tests.0.agent: agent nobody not found'),
     ]);
     expect(await running.stop()).toBe(0);
   });
