@@ -13,6 +13,7 @@ const DELEGATIONS = 100_000;
 const ROWS_AT_ONCE = 1000;
 const DESCENDANTS = 1000;
 const CHANGES = 1000;
+const PREVIEWS = 5;
 const WARM_UP = 1500;
 const INBOUND = 1000;
 const ASK = { action: 'read', resource: 'mcp:server3:list_issues' };
@@ -112,6 +113,7 @@ async function measureChanges({ people, url, report }) {
 async function measureTree({ people, send, agent, delegate, report, rounds, decisions }) {
   const permission = [{ resource: 'db:tree:*', actions: ['read'] }];
   const times = [];
+  const previews = [];
   const quiet = [];
   const busy = [];
   await decisions();
@@ -120,6 +122,7 @@ async function measureTree({ people, send, agent, delegate, report, rounds, deci
     const nodes = people.many.slice(round * 2000, round * 2000 + DESCENDANTS + 1);
     const first = await delegate(top.id, nodes[0], permission);
     for (let i = 1; i < nodes.length; i++) await delegate(nodes[Math.floor((i - 1) / 10)], nodes[i], permission);
+    for (let i = 0; i < PREVIEWS; i++) await timed(previews, () => send('DELETE', `/agents/${top.id}?preview=true`));
     quiet.push((await decisions()).p99);
     const loading = decisions();
     await sleep(700);
@@ -128,6 +131,11 @@ async function measureTree({ people, send, agent, delegate, report, rounds, deci
     const left = await send('GET', `/delegations?fromAgent=${nodes[1]}&limit=1000`);
     if (left.some((d) => d.permissions[0].resource === 'db:tree:*')) throw new Error('A descendant is still there.');
   }
+  report(`preview of revoking an agent with ${thousands(DESCENDANTS)} descendants`, {
+    measured: `p50 ${ms(median(previews))}, at worst ${ms(Math.max(...previews))}`,
+    bar: 'p50 <= 150 ms',
+    ok: median(previews) <= 150,
+  });
   const worst = Math.max(...times);
   report(`revoking the root of a tree with ${thousands(DESCENDANTS)} descendants, under load`, {
     measured: `${ms(median(times))}, at worst ${ms(worst)}; decisions meanwhile p99 ${ms(median(busy))} against ${ms(median(quiet))}`,
