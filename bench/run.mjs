@@ -17,6 +17,7 @@ const PARTS = [
   'postgres',
   'decide',
   'delegation',
+  'agents',
   'oauth',
   'mcp',
   'pages',
@@ -46,6 +47,7 @@ if (!existsSync(join(root, 'dist/cli.js'))) {
   const { status } = spawnSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
   if (status !== 0) process.exit(1);
 }
+const { measureAgents } = await import('./figures/agents.mjs');
 const { checkRecords, fillHistory, measureAuthorize, measureHistory } = await import('./figures/authorize.mjs');
 const { measureExport, measurePages } = await import('./figures/audit.mjs');
 const { measureDecide } = await import('./figures/decide.mjs');
@@ -84,6 +86,7 @@ const parts = {
   history: measureHistory,
   postgres: measurePostgres,
   decide: measureDecide,
+  agents: measureAgents,
   oauth: measureOAuth,
   delegation: measureDelegation,
   mcp: measureVerification,

@@ -2,6 +2,7 @@
 // HTTP.
 
 import { newId } from '../../dist/kernel/ids.js';
+import { searchKey } from '../../dist/kernel/search-words.js';
 import { newSecret, secretHash } from '../../dist/kernel/secrets.js';
 import { PostgresBatchStore } from '../../dist/ledger/postgres-store.js';
 import { SqliteBatchStore } from '../../dist/ledger/sqlite-store.js';
@@ -55,13 +56,17 @@ export async function fillPeople(databaseUrl, agents) {
     })
     .execute();
 
+  let made = 0;
   const make = (permissions) => {
     const token = newSecret('agentToken');
+    const name = `Agent ${++made}`;
     const row = {
       id: newId('agent', now),
       owner_id: ownerId,
       tenant_id: null,
-      name: 'Agent',
+      name,
+      name_key: searchKey(name),
+      permission_count: permissions,
       type: 'autonomous',
       token_hash: secretHash(token),
       revoked_at: null,

@@ -50,8 +50,8 @@ export class LedgerCounts {
   /** Returns the activity of agents, up to date with the ledger. */
   async activity(): Promise<(agentId: string) => Activity> {
     await this.#caughtUp();
-    const { clock } = this.#platform;
-    return (agentId) => this.#agents.of(agentId, clock.now());
+    const now = this.#platform.clock.now();
+    return (agentId) => this.#agents.of(agentId, now);
   }
 
   /** Returns the sums of these owners' decisions (undefined: everyone's) for slots from `from` to before `before`. */

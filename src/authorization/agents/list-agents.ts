@@ -138,13 +138,22 @@ async function findByActivity(
   const sign = isDescending(sort) ? -1 : 1;
   const compare = (a: Position, b: Position): number =>
     sign * (compareKeys(a.value, b.value) || compareKeys(a.id, b.id));
-  const positions: Position[] = [];
-  for (const [id, nameKey] of matching)
-    if (idleSince === undefined || (activity(id).lastDecisionAt ?? 0) < idleSince)
-      positions.push({ value: value(id, nameKey), id });
   const after = positionOf(sort, page.cursor);
-  const rest = after ? positions.filter((position) => compare(position, after) > 0) : positions;
-  const shown = rest.sort(compare).slice(0, page.limit);
+  // The first of the page, in order. Ids come in ascending order, so of equal values most need no comparison of ids.
+  const shown: Position[] = [];
+  let total = 0;
+  let left = 0;
+  for (const [id, nameKey] of matching) {
+    if (idleSince !== undefined && (activity(id).lastDecisionAt ?? 0) >= idleSince) continue;
+    total++;
+    const position = { value: value(id, nameKey), id };
+    if (after && compare(position, after) <= 0) continue;
+    left++;
+    const worst = shown[page.limit - 1];
+    if (worst && compare(position, worst) > 0) continue;
+    insert(shown, position, compare);
+    if (shown.length > page.limit) shown.pop();
+  }
   const byId = new Map(
     (
       await findAgentsById(
@@ -157,9 +166,20 @@ async function findByActivity(
   const last = shown.at(-1);
   return {
     rows: shown.flatMap(({ id }) => byId.get(id) ?? []),
-    next: rest.length > shown.length && last ? cursorOf(sort, last) : undefined,
-    total: positions.length,
+    next: left > shown.length && last ? cursorOf(sort, last) : undefined,
+    total,
   };
+}
+
+/** Inserts into an ordered list, by bisection. */
+function insert(list: Position[], item: Position, compare: (a: Position, b: Position) => number): void {
+  let from = 0;
+  for (let to = list.length; from < to; ) {
+    const middle = (from + to) >>> 1;
+    if (compare(list[middle] as Position, item) <= 0) from = middle + 1;
+    else to = middle;
+  }
+  list.splice(from, 0, item);
 }
 
 const compareKeys = (a: string | number, b: string | number): number => (a < b ? -1 : a > b ? 1 : 0);

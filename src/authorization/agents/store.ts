@@ -138,7 +138,7 @@ export const findAgentIds = (
   filter: AgentFilter,
   now: number,
 ): Promise<[id: string, nameKey: string][]> =>
-  selectArrays(database, matching(database.read, visibility, filter, now).select(['id', 'name_key']));
+  selectArrays(database, matching(database.read, visibility, filter, now).select(['id', 'name_key']).orderBy('id'));
 
 /** In any order. */
 export async function findAgentsById(db: Db, ids: readonly string[], columns: Columns): Promise<ListedAgent[]> {
