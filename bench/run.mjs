@@ -22,6 +22,7 @@ const PARTS = [
   'mcp',
   'pages',
   'search',
+  'replay',
   'export',
   'events',
   'sessions',
@@ -57,6 +58,7 @@ const { measureDelegation } = await import('./figures/delegation.mjs');
 const { measureVerification } = await import('./figures/mcp.mjs');
 const { measurePostgres } = await import('./figures/postgres.mjs');
 const { measureLimits } = await import('./figures/limits.mjs');
+const { measureReplay } = await import('./figures/replay.mjs');
 const { measureSearch } = await import('./figures/search.mjs');
 const { measureSessions } = await import('./figures/sessions.mjs');
 const { measureStart } = await import('./figures/start.mjs');
@@ -92,6 +94,7 @@ const parts = {
   mcp: measureVerification,
   pages: measurePages,
   search: measureSearch,
+  replay: measureReplay,
   export: measureExport,
   events: measureEvents,
   sessions: measureSessions,
@@ -102,7 +105,7 @@ const parts = {
 const startedAt = performance.now();
 console.log(describeMachine(generator));
 console.log(fsyncLine('before'));
-if (only.some((name) => ['history', 'pages', 'search', 'export'].includes(name)))
+if (only.some((name) => ['history', 'pages', 'search', 'replay', 'export'].includes(name)))
   context.history = await fillHistory(scratch, Number(values.rows));
 for (const name of only) {
   try {
