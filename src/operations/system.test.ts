@@ -270,6 +270,7 @@ describe('GET /openapi.json', () => {
     expect(codes('422').sort()).toEqual([
       'AGENT_LIMIT_EXCEEDED',
       'EXPIRES_AT_IN_PAST',
+      'IDEMPOTENCY_KEY_REUSED',
       'OWNER_NOT_FOUND',
       'POLICY_TOO_LARGE',
     ]);
@@ -278,6 +279,7 @@ describe('GET /openapi.json', () => {
       '400',
       '401',
       '403',
+      '409',
       '413',
       '415',
       '422',

@@ -26,6 +26,10 @@ const MAY_SEND: Readonly<Record<string, 'none' | 'ownAccount'>> = {
   'DELETE /auth/sessions': 'ownAccount',
   'DELETE /auth/sessions/:id': 'ownAccount',
   'POST /account/devices': 'ownAccount',
+  'POST /account/password': 'ownAccount',
+  'POST /account/tokens': 'ownAccount',
+  'POST /account/tokens/revoke': 'ownAccount',
+  'POST /account/two-factor/devices': 'ownAccount',
   'POST /password/change': 'ownAccount',
   'POST /totp/disable': 'ownAccount',
 };

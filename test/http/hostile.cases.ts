@@ -1,4 +1,5 @@
 import { newId } from '../../src/kernel/ids.ts';
+import { PAGE_SCOPES, scopeField } from '../../src/people/account-pages/tokens-page.ts';
 import type { Scene } from './matrix.scene.ts';
 
 /** A body or query that is right and names every field that the schema knows: what the mutants are made from. */
@@ -105,6 +106,19 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /account/verify-email': () => ({ email: 'nobody@example.com' }),
   'POST /account/approvals/:id': () => ({ decision: 'deny' }),
   'POST /account/devices': () => ({ id: 'ses_x' }),
+  'POST /account/password': () => ({ currentPassword: 'long enough', newPassword: 'longer than that' }),
+  'POST /account/email-code': () => ({ email: 'nobody@example.com' }),
+  'POST /account/email-code/verify': () => ({ email: 'nobody@example.com', code: '123456' }),
+  'POST /account/tokens': () => ({
+    name: 'one',
+    access: 'all',
+    lifetime: '30',
+    code: '123456',
+    ...Object.fromEntries(PAGE_SCOPES.map((scope) => [scopeField(scope), 'on'])),
+  }),
+  'POST /account/tokens/revoke': () => ({ id: 'tok_x' }),
+  'POST /account/two-factor': () => ({ action: 'begin', password: 'long enough', code: '123456', secret: 'ABC' }),
+  'POST /account/two-factor/devices': () => ({ id: 'dev_x' }),
   'POST /account/sign-out': () => ({}),
   'POST /api-tokens': () => ({ name: 'x', scopes: ['audit:read'], expiresAt: LATER }),
   'POST /agents': ({ owner }) => ({
@@ -218,13 +232,25 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /tenants': () => page,
   'GET /mcp/servers': () => page,
   'GET /api-tokens': () => page,
-  'GET /users': ({ owner }) => ({ ...page, role: 'user', tenantId: 'tnt_x', email: owner.email }),
+  'GET /users': ({ owner }) => ({ ...page, role: 'user', tenantId: 'tnt_x', email: owner.email, q: 'a' }),
   'GET /setup': () => ({ token: 'lgu_x' }),
   'GET /invites': () => page,
   'GET /magic-link/verify': () => ({ token: 'lgo_x' }),
   'GET /password/reset': () => ({ token: 'lgo_x' }),
   'GET /verify-email': () => ({ token: 'lgo_x' }),
-  'GET /agents': ({ owner }) => ({ ...page, ...owned(owner), status: 'active', type: 'service' }),
+  'GET /agents': ({ owner, agent }) => ({
+    ...page,
+    ...owned(owner),
+    status: 'active',
+    type: 'service',
+    view: 'summary',
+    q: 'a',
+    sort: '-calls',
+    ids: agent.id,
+    expiresBefore: LATER,
+    idleSince: LATER,
+  }),
+  'GET /names': ({ agent }) => ({ ids: agent.id }),
   'GET /delegations': ({ agent, other, owner }) => ({
     ...page,
     ...owned(owner),
@@ -274,6 +300,7 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /audit/export': (w) => ({ ...rowFilters(w), actions: 'read,write', format: 'json', order: 'desc' }),
   'GET /audit/histogram': (w) => ({ ...rowFilters(w), actions: 'read,write', buckets: '10' }),
   'GET /audit/facets': (w) => ({ ...rowFilters(w), actions: 'read,write', by: 'reason', limit: '10' }),
+  'GET /dashboard/series': ({ owner }) => ({ ...owned(owner), window: '7d', buckets: '10' }),
   'GET /dashboard/stats': ({ owner }) => ({ ...owned(owner), window: '7d' }),
 };
 
