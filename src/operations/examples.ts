@@ -100,6 +100,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   'POST /access/v1/search/action': { subject: SUBJECT, resource: GITHUB },
   'POST /webhooks': { url: 'https://app.example.com/legate', types: ['agent.revoked', 'anomaly.detected'] },
   'PATCH /webhooks/:id': { enabled: true },
+  'POST /webhooks/:id/recover': { since: '2030-01-15T08:00:00Z', until: '2030-01-15T09:00:00Z' },
   'POST /webhooks/:id/rotate': { reason: 'rotated every quarter' },
   'POST /webhooks/:id/test': { reason: 'after the change of the firewall' },
   'POST /webhooks/deliveries/:id/redeliver': { reason: 'the receiver was down' },

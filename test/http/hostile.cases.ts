@@ -182,6 +182,7 @@ export const bodies: Readonly<Record<string, Sample>> = {
     action: 'read',
     context: { ip: '192.0.2.1', userAgent: 'test' },
   }),
+  'POST /webhooks/:id/recover': () => ({ since: '2029-01-01T00:00:00Z', until: LATER }),
   'POST /webhooks': () => ({ url: 'http://127.0.0.1:9/in', types: ['audit'], filters: webhookFilters }),
   'PATCH /webhooks/:id': () => ({
     url: 'http://127.0.0.1:9/in',
@@ -300,6 +301,15 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /audit/export': (w) => ({ ...rowFilters(w), actions: 'read,write', format: 'json', order: 'desc' }),
   'GET /audit/histogram': (w) => ({ ...rowFilters(w), actions: 'read,write', buckets: '10' }),
   'GET /audit/facets': (w) => ({ ...rowFilters(w), actions: 'read,write', by: 'reason', limit: '10' }),
+  'GET /dashboard/attention': ({ owner }) => owned(owner),
+  'GET /delegations/graph': ({ agent }) => ({ agentId: agent.id, depth: '2', ended: 'true' }),
+  'GET /costs/series': ({ agent, owner }) => ({
+    ...owned(owner),
+    agentId: agent.id,
+    since: '2029-01-01T00:00:00Z',
+    until: LATER,
+    buckets: '10',
+  }),
   'GET /dashboard/series': ({ owner }) => ({ ...owned(owner), window: '7d', buckets: '10' }),
   'GET /dashboard/stats': ({ owner }) => ({ ...owned(owner), window: '7d' }),
 };

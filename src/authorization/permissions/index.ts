@@ -19,7 +19,7 @@ export { isLiveDelegation, liveDelegations } from './chains.ts';
 export { type CompiledAgent, compileAgent } from './compile.ts';
 export { REASONS, type Reason } from './decide.ts';
 export { type DelegationSources, findDelegationSources, MAX_SOURCE_STEPS } from './delegation-sources.ts';
-export { type EffectivePermission, type EffectivePermissions, effectivePermissions } from './effective.ts';
+export { type EffectivePermission, effectivePermissions } from './effective.ts';
 export { PolicyErrors } from './errors.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
 export { findSubjects } from './find-subjects.ts';

@@ -3,7 +3,7 @@ import { asUser } from '../../access/principal.ts';
 import type { Scope } from '../../access/scopes.ts';
 import { DAY_MS, isoTime } from '../../kernel/clock.ts';
 import { CommonErrors, type Issue, LegateError } from '../../kernel/errors.ts';
-import { parseWith } from '../../kernel/json.ts';
+import { parseWith, text } from '../../kernel/json.ts';
 import { messageOf, type Problem, pathOf, seeOther, type Texts, textsFor } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { ApiTokenErrors, CreateApiToken, createApiToken, revokeApiToken } from '../api-tokens/index.ts';
@@ -13,16 +13,16 @@ import { UserErrors } from '../users/index.ts';
 import { type AnyCall, answerForm, PATHS, personCalling } from './form.ts';
 import { LIFETIMES, newTokenPage, PAGE_SCOPES, scopeField, type TokenInput, tokensPage } from './tokens-page.ts';
 
-const Ticked = z.string().max(10).optional();
+const Ticked = text(10).optional();
 
 /** A checkbox for each scope. Deliberately loose: the page shows the problems. */
 export const TokenForm = z
   .strictObject({
-    name: z.string().max(1000),
+    name: text(1000, 0),
     access: z.enum(['chosen', 'all']),
     lifetime: z.enum(LIFETIMES).default('30'),
     /** Of the second factor, if it was not used recently. */
-    code: z.string().max(100).optional(),
+    code: text(100, 0).optional(),
     ...(Object.fromEntries(PAGE_SCOPES.map((scope) => [scopeField(scope), Ticked])) as Record<
       `scope:${Scope}`,
       typeof Ticked
