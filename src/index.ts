@@ -2,6 +2,7 @@ export type { AuthenticateHook, ExternalUser } from './access/authenticate.ts';
 export type { AnomaliesApi, Anomaly } from './activity/anomalies/index.ts';
 export type { AuditApi, AuditEntry } from './activity/audit/index.ts';
 export type { Budget, BudgetsApi, Cost, CostSummary, CostsApi } from './activity/costs/index.ts';
+export type { DashboardApi } from './activity/dashboard/index.ts';
 export type { EventsApi, StreamEvent } from './activity/stream/index.ts';
 export type { WebhooksApi } from './activity/webhooks/index.ts';
 export type { Agent, AgentsApi, AgentWithToken, EffectivePermission } from './authorization/agents/index.ts';

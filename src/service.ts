@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { type Actor, application } from './access/actor.ts';
 import { type AuthenticateHook, Authenticator } from './access/authenticate.ts';
+import { applicationCaller } from './access/caller.ts';
 import { type AnomaliesApi, anomaliesApi } from './activity/anomalies/index.ts';
 import { type AuditApi, auditApi } from './activity/audit/index.ts';
 import { type ChangesApi, changesApi } from './activity/changes/index.ts';
 import { type BudgetsApi, budgetsApi, type CostsApi, costsApi } from './activity/costs/index.ts';
 import { callsSince } from './activity/dashboard/count-calls.ts';
-import { ledgerCountsOf } from './activity/dashboard/index.ts';
+import { type DashboardApi, dashboardApi, ledgerCountsOf } from './activity/dashboard/index.ts';
+import { findNames, type Named, NamesQuery } from './activity/names/index.ts';
 import { type EventsApi, eventsApi } from './activity/stream/index.ts';
 import { type WebhooksApi, webhooksApi } from './activity/webhooks/index.ts';
 import { type AgentsApi, agentsApi } from './authorization/agents/index.ts';
@@ -42,7 +44,7 @@ import { EventIndex, Ledger, LedgerReader, type Reaction } from './ledger/index.
 import { type McpApi, mcpApi, type TokenValidation } from './mcp/servers/index.ts';
 import { modules } from './modules.ts';
 import { validateToken } from './oauth/index.ts';
-import { assertFitForProduction, EXAMPLES } from './operations/index.ts';
+import { assertFitForProduction, describeSystem, EXAMPLES, type SystemDescription } from './operations/index.ts';
 import { KeyStore } from './operations/keys/index.ts';
 import { createMailer, type Mail } from './operations/mail/index.ts';
 import { type ApiTokensApi, apiTokensApi } from './people/api-tokens/index.ts';
@@ -108,6 +110,12 @@ export interface LegateApi extends DecisionsApi {
   readonly events: EventsApi;
   /** Webhooks as functions, with the rights of an admin. */
   readonly webhooks: WebhooksApi;
+  /** The endpoints under /dashboard as functions, with the rights of an admin. */
+  readonly dashboard: DashboardApi;
+  /** Names of ids of any kind; those without one are absent. At most 300 ids. */
+  names(ids: readonly string[]): Promise<Named[]>;
+  /** Describes this installation: version, database, instances, settings with their source, ages of keys. */
+  system(): Promise<SystemDescription>;
   /** Costs as functions, with the rights of an admin. */
   readonly costs: CostsApi;
   /** Budgets as functions, with the rights of an admin. */
@@ -346,6 +354,10 @@ export async function createLegate(
     mcp: { ...mcpApi(platform, actor), validateToken: (token, o) => validateToken(platform, token, o) },
     events: eventsApi(platform, actor, fetch),
     webhooks: webhooksApi(platform, actor),
+    dashboard: dashboardApi(platform),
+    names: async (ids) =>
+      findNames(platform.database.read, applicationCaller(actor), parseWith(NamesQuery, { ids: ids.join() }).ids),
+    system: () => describeSystem(platform),
     costs: costsApi(platform, actor),
     budgets: budgetsApi(platform, actor),
     approvals: approvalsApi(platform, actor),
@@ -379,7 +391,7 @@ export async function createLegate(
   };
 }
 
-/** Bounds of the histogram of decisions per transaction. */
+/** Argument of `as`. */
 const ActingFor = z.strictObject({ userId: text(128).optional(), reason: ReasonText.optional() });
 
 /** The application on behalf of one of its users, with a reason. Throws 400 VALIDATION_FAILED. */

@@ -9,8 +9,11 @@ import { systemRoutes } from './routes.ts';
  *
  * `mail/` sends mail, `outbound/` makes requests to client-supplied URLs. The command line is in `src/cli`.
  */
+export { describeSystem } from './describe-system.ts';
 export { EXAMPLES } from './examples.ts';
 export { assertFitForProduction, findings } from './production.ts';
+export type { SystemDescription } from './schema.ts';
+
 export const system = defineModule({
   name: 'system',
   description: 'Health, metrics and API documentation.',

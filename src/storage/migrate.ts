@@ -21,8 +21,8 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0041-decision-slots': decisionSlots,
   '0042-webhook-attempts': webhookAttempts,
   '0050-epochs': epochs,
-  '0056-client-documents': clientDocuments,
   '0051-installation-keys': installationKeys,
+  '0056-client-documents': clientDocuments,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Agent as HttpAgent, request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -211,7 +211,8 @@ describe('kill -9 under load', () => {
 
   it('on PostgreSQL, 5 times, with two instances of which one is killed', { timeout: 120_000 }, async () => {
     const postgres = await startPostgres();
-    const env = { LEGATE_DATABASE_URL: postgres.url };
+    // Instances with data folders of their own share one root secret.
+    const env = { LEGATE_DATABASE_URL: postgres.url, LEGATE_SECRET: randomBytes(32).toString('base64url') };
     const cwd = scratchFolder();
     const answered: Answered[] = [];
     const survivor = await serve({ cwd, env });

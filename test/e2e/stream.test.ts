@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createParser } from 'eventsource-parser';
 import { expect, it, vi } from 'vitest';
 import { legate, scratchFolder, serve } from '../support/cli.ts';
@@ -164,7 +165,8 @@ it('a stream survives restarts and kill -9: received is what was committed, in i
 
 it('a stream survives restarts and kill -9, also on the instance beside the one that ends (PostgreSQL)', async () => {
   const postgres = await startPostgres();
-  const env = { LEGATE_DATABASE_URL: postgres.url };
+  // Instances with data folders of their own share one root secret.
+  const env = { LEGATE_DATABASE_URL: postgres.url, LEGATE_SECRET: randomBytes(32).toString('base64url') };
   const survivor = await serve({ cwd: scratchFolder(), env });
   await survive(env, survivor);
   expect(await survivor.stop()).toBe(0);

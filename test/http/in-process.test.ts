@@ -84,4 +84,64 @@ describe('the endpoints as functions', () => {
     expect(await anomalies.list({ status: 'open', agentId: agent.id })).toEqual([]);
     await expect(anomalies.get('ano_none')).rejects.toMatchObject({ code: 'ANOMALY_NOT_FOUND', status: 404 });
   });
+
+  it('legate.dashboard', async () => {
+    const { dashboard } = t.legate;
+    const owners = { ownerId: owner.id };
+    await t.authorize(agent, { action: 'write', resource: 'ask:x' });
+    expect(await dashboard.stats({ ...owners, window: '7d' })).toEqual(await overHttp('/dashboard/stats?window=7d'));
+    const series = await dashboard.series({ ...owners, window: '7d', buckets: 2 });
+    expect(series).toEqual(await overHttp('/dashboard/series?window=7d&buckets=2'));
+    expect(series.buckets.at(-1)).toMatchObject({ denied: expect.any(Number) });
+    expect(await dashboard.attention(owners)).toEqual(await overHttp('/dashboard/attention'));
+    await expect(dashboard.series({ buckets: 0 })).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      details: { issues: [{ path: 'buckets' }] },
+    });
+    await expect(dashboard.attention({ owner: 'x' } as never)).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+  });
+
+  it('legate.names and legate.system', async () => {
+    expect(await t.legate.names([agent.id, 'agt_none', owner.id])).toEqual([
+      { id: agent.id, kind: 'agent', name: agent.body.name },
+      { id: owner.id, kind: 'user', name: expect.any(String) },
+    ]);
+    await expect(t.legate.names([])).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+    const admin = await t.admin();
+    const { body } = await t.call('GET', '/system', { as: admin });
+    expect(Object.keys(await t.legate.system())).toEqual(Object.keys(body));
+  });
+
+  it('legate.delegations.graph', async () => {
+    const to = await t.agent(owner);
+    const made = await t.legate.delegations.create({
+      fromAgent: agent.id,
+      toAgent: to.id,
+      permissions: [{ resource: 'ask:x', actions: ['read'] }],
+    });
+    expect(await t.legate.delegations.graph({ agentId: agent.id, depth: 1 })).toEqual(
+      await overHttp(`/delegations/graph?agentId=${agent.id}&depth=1`),
+    );
+    await t.legate.delegations.revoke(made.id);
+    const ids = async (ended: boolean) =>
+      (await t.legate.delegations.graph({ agentId: agent.id, ended })).delegations.map(({ id }) => id);
+    expect([await ids(false), await ids(true)]).toEqual([[], [made.id]]);
+    await expect(t.legate.delegations.graph({ agentId: 'agt_none' })).rejects.toMatchObject({ status: 404 });
+    await expect(t.legate.delegations.graph({ depth: 11 })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+  });
+
+  it('legate.webhooks: attempts and recovery', async () => {
+    const { webhooks } = t.legate;
+    const webhook = await webhooks.create({
+      ownerId: owner.id,
+      url: 'https://app.example/in',
+      types: ['budget.exceeded'],
+    });
+    await expect(webhooks.delivery('dlv_none')).rejects.toMatchObject({ code: 'DELIVERY_NOT_FOUND', status: 404 });
+    const span = { since: new Date(t.clock.now() - 1000), until: new Date(t.clock.now() + 1000) };
+    expect(await webhooks.recover(webhook.id, span)).toEqual({ recovered: 0, more: false });
+    await expect(webhooks.recover(webhook.id, { since: span.until, until: span.since })).rejects.toMatchObject({
+      details: { issues: [{ path: 'since' }] },
+    });
+  });
 });

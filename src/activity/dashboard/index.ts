@@ -11,6 +11,7 @@ import { dashboardRoutes } from './routes.ts';
  *
  * Counters are kept in memory and stored later (decision 13); the ledger remains the source.
  */
+export { type DashboardApi, dashboardApi } from './api.ts';
 export { countersOf } from './counters.ts';
 export { ledgerCountsOf } from './ledger-counts.ts';
 

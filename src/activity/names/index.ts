@@ -8,6 +8,9 @@ import { defineModule, defineRoute } from '../../platform.ts';
 import { findNames } from './find-names.ts';
 import { Named, NamesQuery } from './schema.ts';
 
+export { findNames } from './find-names.ts';
+export { type Named, NamesQuery } from './schema.ts';
+
 export const names = defineModule({
   name: 'names',
   description: 'Names for ids.',

@@ -1,11 +1,21 @@
 import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
+import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import { parseWith, text } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
-import { redeliver, testWebhook } from './deliveries.ts';
+import { getDelivery, redeliver, testWebhook } from './deliveries.ts';
 import { createWebhook, deleteWebhook, rotateWebhook, updateWebhook } from './manage-webhooks.ts';
-import { CreateWebhook, type Delivery, UpdateWebhook, type Webhook, type WebhookWithSecret } from './schema.ts';
+import { recoverWebhook } from './recover.ts';
+import {
+  CreateWebhook,
+  type Delivery,
+  type DeliveryWithAttempts,
+  Recover,
+  UpdateWebhook,
+  type Webhook,
+  type WebhookWithSecret,
+} from './schema.ts';
 import { findDeliveries, findWebhook, findWebhooks, toDelivery, toWebhook } from './store.ts';
 
 const ForOwner = CreateWebhook.extend({ ownerId: text(128) });
@@ -25,7 +35,11 @@ export interface WebhooksApi {
   rotate(id: string): Promise<WebhookWithSecret>;
   /** Returns the newest thousand. */
   deliveries(id: string): Promise<Delivery[]>;
+  /** One delivery with its payload and the newest hundred attempts. */
+  delivery(deliveryId: string): Promise<DeliveryWithAttempts>;
   redeliver(deliveryId: string): Promise<Delivery>;
+  /** Delivers again what was dropped in a span of time, at most 1,000 deliveries in one call. */
+  recover(id: string, span: InProcess<z.input<typeof Recover>>): Promise<{ recovered: number; more: boolean }>;
 }
 
 export function webhooksApi(platform: Platform, actor: Actor): WebhooksApi {
@@ -46,6 +60,8 @@ export function webhooksApi(platform: Platform, actor: Actor): WebhooksApi {
     rotate: (id) => rotateWebhook(platform, caller, id),
     deliveries: async (id) =>
       (await findDeliveries(db, (await findWebhook(db, all, id)).id, undefined, page)).map(toDelivery),
+    delivery: (id) => getDelivery(db, all, id),
+    recover: async (id, span) => recoverWebhook(platform, caller, id, parseWith(Recover, asOverHttp(span))),
     redeliver: (id) => redeliver(platform, caller, id),
   };
 }

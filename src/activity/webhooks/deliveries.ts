@@ -3,11 +3,19 @@ import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
 import { attempt } from './attempt.ts';
+import { findAttempts } from './attempt-log.ts';
 import { dispatcherOf, insertDeliveries, leaseUntil, newDelivery } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
-import type { Delivery } from './schema.ts';
+import type { Delivery, DeliveryWithAttempts } from './schema.ts';
 import { findDelivery, findWebhook, toDelivery } from './store.ts';
+
+/** Returns a delivery with its payload and its attempts. Throws 404 DELIVERY_NOT_FOUND. */
+export async function getDelivery(db: Db, visibility: Visibility, id: string): Promise<DeliveryWithAttempts> {
+  const row = await findDelivery(db, visibility, id);
+  return { ...toDelivery(row), payload: row.body, log: await findAttempts(db, row.id) };
+}
 
 const MAX_TESTS_AT_ONCE = 5;
 

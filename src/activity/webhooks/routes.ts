@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { defineRoute } from '../../platform.ts';
-import { findAttempts } from './attempt-log.ts';
-import { redeliver, testWebhook } from './deliveries.ts';
+import { getDelivery, redeliver, testWebhook } from './deliveries.ts';
 import { WebhookErrors } from './errors.ts';
 import { createWebhook, deleteWebhook, rotateWebhook, updateWebhook } from './manage-webhooks.ts';
 import { recoverWebhook } from './recover.ts';
@@ -19,7 +18,7 @@ import {
   Webhook,
   WebhookWithSecret,
 } from './schema.ts';
-import { findDeliveries, findDelivery, findWebhook, findWebhooks, toDelivery, toWebhook } from './store.ts';
+import { findDeliveries, findWebhook, findWebhooks, toDelivery, toWebhook } from './store.ts';
 
 const mayRead = { resource: 'legate:webhooks', action: 'read', self: false } as const;
 const mayWrite = { resource: 'legate:webhooks', action: 'write', self: false } as const;
@@ -182,9 +181,7 @@ export const webhookRoutes = [
     responses: { 200: DeliveryWithAttempts },
     errors: [DELIVERY_NOT_FOUND],
     handle: async (call, platform) => {
-      const db = platform.database.read;
-      const row = await findDelivery(db, call.visibility, call.params.id);
-      return { status: 200, body: { ...toDelivery(row), payload: row.body, log: await findAttempts(db, row.id) } };
+      return { status: 200, body: await getDelivery(platform.database.read, call.visibility, call.params.id) };
     },
   }),
   defineRoute({

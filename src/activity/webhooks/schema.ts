@@ -112,6 +112,7 @@ export const DeliveryWithAttempts = Delivery.extend({
   payload: z.string().meta({ description: 'The message as it is sent.' }),
   log: z.array(Attempt).meta({ description: 'The newest hundred attempts of the last 30 days, oldest first.' }),
 }).meta({ id: 'WebhookDeliveryWithAttempts' });
+export type DeliveryWithAttempts = z.output<typeof DeliveryWithAttempts>;
 
 export const Recover = z
   .strictObject({ since: isoMoment, until: isoMoment.optional().meta({ description: 'Now by default.' }) })

@@ -7,8 +7,9 @@ import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { listDelegationVersions, type PageOf, type VersionPage } from '../history/list-versions.ts';
 import { createDelegation } from './create-delegation.ts';
+import { delegationGraph } from './graph.ts';
 import { revokeDelegation } from './revoke-delegation.ts';
-import { CreateDelegation, type Delegation, DelegationFilter } from './schema.ts';
+import { CreateDelegation, type Delegation, DelegationFilter, type DelegationGraph, GraphQuery } from './schema.ts';
 import { findDelegations, getDelegation, toDelegation } from './store.ts';
 
 const PAGE = 1000;
@@ -24,6 +25,8 @@ export interface DelegationsApi {
   get(id: string): Promise<Delegation>;
   /** Ends it together with all delegations that descend from it. */
   revoke(id: string): Promise<void>;
+  /** The delegations around an agent, or all of them; `ended` includes those that have ended. */
+  graph(query?: { agentId?: string; depth?: number; ended?: boolean }): Promise<DelegationGraph>;
   /** Its versions, newest first; `next` is the `cursor` of the next page. */
   history(id: string, page?: Partial<PageOf>): Promise<VersionPage>;
 }
@@ -50,6 +53,14 @@ export function delegationsApi(platform: Platform, actor: Actor): DelegationsApi
     },
     get: async (id) => toDelegation(await getDelegation(platform.database.read, all, id, platform.clock.now())),
     revoke: (id) => revokeDelegation(platform, caller, id),
+    graph: async ({ depth, ended, ...query } = {}) => {
+      const written = {
+        ...query,
+        ...(depth === undefined ? {} : { depth: String(depth) }),
+        ...(ended === undefined ? {} : { ended: String(ended) }),
+      };
+      return delegationGraph(platform, all, parseWith(GraphQuery, written));
+    },
     history: (id, page) => listDelegationVersions(platform, all, id, { limit: PAGE, ...page }),
   };
 }
