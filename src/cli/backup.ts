@@ -35,7 +35,9 @@ export const command: Command<{ folder?: string; 'with-secrets'?: boolean }> = {
           `saved ${rows} rows of ${tables.length} tables, up to entry ${ledger.seq} of the ledger, ` +
           `in ${((Date.now() - started) / 1000).toFixed(1)} s: ${join(resolve(folder), 'manifest.json')}\n`,
       );
-      if (!withSecrets && existsSync(secrets))
+      if (settings.values.secret !== undefined)
+        process.stdout.write('The keys are in the backup, sealed under LEGATE_SECRET. Keep a copy of it apart.\n');
+      else if (!withSecrets && existsSync(secrets))
         process.stdout.write(
           'Keep a copy of secrets.json apart from the backup. Without it, second factors, webhook secrets and\n' +
             'tokens signed with it cannot be used after a restore.\n',

@@ -38,7 +38,7 @@ export const command: Command<{ folder?: string }> = {
             `restored ${rows} rows of ${tables.length} tables, up to entry ${ledger.seq} of the ledger, ` +
             `from the backup of ${createdAt} (Legate ${version})\n`,
         );
-        if (!existsSync(secrets))
+        if (settings.values.secret === undefined && !existsSync(secrets))
           process.stdout.write(
             `The backup has no keys. Copy secrets.json of the earlier service to ${secrets} before you start,\n` +
               'or second factors, webhook secrets and signed tokens cannot be used.\n',

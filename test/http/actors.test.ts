@@ -29,6 +29,7 @@ const WITHOUT_EVENT: Readonly<Record<string, string>> = {
   'POST /events/ticket': 'hands out a ticket that opens one stream within a minute',
   'POST /webhooks/:id/test': RESENDS,
   'POST /webhooks/deliveries/:id/redeliver': RESENDS,
+  'POST /webhooks/:id/recover': RESENDS,
   'POST /magic-link': MAIL,
   'POST /email-otp': MAIL,
   'POST /password/forgot': MAIL,

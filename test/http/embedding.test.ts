@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
@@ -156,7 +157,10 @@ describe('createLegate and the environment', () => {
   it('is in production when NODE_ENV says so: unsafe settings stop it, others are warned of', async () => {
     vi.stubEnv('NODE_ENV', 'production');
     await expect(created(await place())).rejects.toThrow('LEGATE_BASE_URL is not set');
-    await expect(created({ ...(await place()), baseUrl: 'http://auth.example.com' })).rejects.toThrow('not https');
+    const secret = randomBytes(32).toString('base64url');
+    await expect(created({ ...(await place()), secret, baseUrl: 'http://auth.example.com' })).rejects.toThrow(
+      'not https',
+    );
     const warned: string[] = [];
     const log = {
       debug: () => {},
@@ -164,7 +168,7 @@ describe('createLegate and the environment', () => {
       warn: (_: object, text: string) => warned.push(text),
       error: () => {},
     };
-    const legate = await created({ ...(await place()), baseUrl: 'https://auth.example.com' }, { log });
+    const legate = await created({ ...(await place()), secret, baseUrl: 'https://auth.example.com' }, { log });
     expect(await signUp(legate)).toBe(403);
     expect(warned.join()).toContain('LEGATE_MAIL_URL');
   });

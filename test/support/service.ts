@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Role } from '../../src/access/principal.ts';
 import type { ConfigInput } from '../../src/config.ts';
@@ -86,6 +88,8 @@ export interface TestOptions extends LegateOptions {
   lasting?: boolean;
   /** A database other than this run's. */
   databaseUrl?: string;
+  /** Content of secrets.json in the data folder. By default the service creates its own keys. */
+  secrets?: unknown;
   /** Shares the database of another test service, as a second instance. */
   sameDatabaseAs?: TestService;
 }
@@ -109,7 +113,8 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
     sameDatabaseAs || databaseUrl
       ? { ...(await newPlace(closers, sameDatabaseAs?.database)), ...(databaseUrl && { url: databaseUrl }) }
       : await newMigratedPlace(closers);
-  const { config, sameDatabaseAs: _, databaseUrl: __, lasting: ___, ...rest } = options;
+  const { config, secrets, sameDatabaseAs: _, databaseUrl: __, lasting: ___, ...rest } = options;
+  if (secrets !== undefined) writeFileSync(join(place.dir, 'secrets.json'), JSON.stringify(secrets), { mode: 0o600 });
   // By default the path contains the service name, which differs in each run on PostgreSQL. Tests use the usual path.
   const http = { basePath: '/api/legate', ...config?.http };
   const bare = await createLegate(

@@ -19,7 +19,7 @@ describe('legate.agents', () => {
     expect(await agents.list()).toEqual([made]);
     expect(await agents.list({ status: 'revoked' })).toEqual([]);
     expect(await agents.permissions(made.id)).toEqual([
-      { resource: 'a:*', actions: ['read'], source: { type: 'own' } },
+      { resource: 'a:*', actions: ['read'], source: { type: 'own' }, lastUsedAt: null },
     ]);
     expect(await agents.update(made.id, { name: 'b', expiresAt: null })).toMatchObject({ name: 'b', expiresAt: null });
     const rotated = await agents.rotate(made.id);

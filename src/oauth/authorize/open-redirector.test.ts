@@ -105,7 +105,11 @@ describe('a request without a usable redirect URI', () => {
     t.call('GET', path, { headers: { accept: 'text/html', 'accept-language': lang } });
 
   it.each([
-    ['an unknown client', { client_id: 'cli_00000000000000000000000000' }, /is not known to this service/],
+    [
+      'an unknown client',
+      { client_id: 'cli_00000000000000000000000000' },
+      /is not, or no longer, known to this service/,
+    ],
     ['an address that is not registered', { redirect_uri: 'https://evil.example/' }, /has not registered/],
     ['no client', { client_id: undefined }, /Go back to it and start again/],
   ])('%s: says what to do, with one way on, and details for developers', async (_what, query, text) => {

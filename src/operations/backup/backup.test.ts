@@ -33,8 +33,12 @@ async function sqlitePlace(): Promise<Place> {
   return { url: `sqlite:${join(dir, 'other.db')}`, name: 'legate' };
 }
 
-const open = (database: Place, { clock }: TestService): Promise<TestService> =>
-  createTestService({ sameDatabaseAs: { database, clock } as unknown as TestService });
+/** Another service on a restored database, with the keys of the first. */
+const open = (database: Place, { clock, legate }: TestService): Promise<TestService> =>
+  createTestService({
+    sameDatabaseAs: { database, clock } as unknown as TestService,
+    secrets: legate.platform.secrets(),
+  });
 
 let t: TestService;
 let owner: TestUser;

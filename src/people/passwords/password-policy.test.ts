@@ -44,7 +44,7 @@ describe('breach.enabled', () => {
       raw: new URLSearchParams(setup).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
-    expect([page.status, page.text]).toEqual([422, expect.stringContaining('data breaches')]);
+    expect([page.status, page.text]).toEqual([422, expect.stringContaining('appeared in a data breach')]);
     expect(await accounts(t)).toBe(0);
     expect((await signUp(t, GOOD)).status).toBe(200);
     expect((await t.call('POST', '/setup', { body: { ...setup, password: GOOD } })).status).toBe(200);
