@@ -17,7 +17,7 @@ const project = (name: 'sqlite' | 'postgres') => ({
     name,
     env: { LEGATE_TEST_DATABASE: name },
     include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts', 'test/http/**/*.test.ts'],
-    exclude: ['**/*.unit.test.ts'],
+    exclude: ['**/*.unit.test.ts', ...(name === 'sqlite' ? ['test/contract/postgres-*.test.ts'] : [])],
     // Files share their modules: loading the service anew for each of them took a third of the time of a run.
     isolate: false,
     setupFiles: ['test/support/cleanup.ts'],

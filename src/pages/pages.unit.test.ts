@@ -158,6 +158,7 @@ describe('language', () => {
       ['.devices.kinds.desktop', 'Computer'],
       ['.devices.kinds.tablet', 'Tablet'],
       ['.devices.kinds.unknown', ''],
+      ['.tokens.token', 'Token'],
       ['.approval.agent', 'Agent'],
     ]);
   });

@@ -89,12 +89,13 @@ describe('a ledger whose time is ahead', () => {
   });
 });
 
-it.runIf(dialect === 'postgres')('the head row comes with the time of the database server', async () => {
-  const t = await createTestService();
-  const { database } = t.legate.platform;
-  if (database.dialect !== 'postgres') throw new Error('this is a test for PostgreSQL');
-  const store = new PostgresBatchStore(database);
-  const { time } = await store.begin();
-  await store.rollback();
-  expect(Math.abs((time ?? 0) - Date.now())).toBeLessThan(60_000);
-});
+if (dialect === 'postgres')
+  it('the head row comes with the time of the database server', async () => {
+    const t = await createTestService();
+    const { database } = t.legate.platform;
+    if (database.dialect !== 'postgres') throw new Error('this is a test for PostgreSQL');
+    const store = new PostgresBatchStore(database);
+    const { time } = await store.begin();
+    await store.rollback();
+    expect(Math.abs((time ?? 0) - Date.now())).toBeLessThan(60_000);
+  });

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { lease, openDatabase, type PostgresDatabase } from '../../src/storage/index.ts';
-import { createTestService, dialect, newTestDatabase, type TestAgent, type TestService } from '../support/service.ts';
+import { createTestService, newTestDatabase, type TestAgent, type TestService } from '../support/service.ts';
 import { startTransactionPooler } from '../support/transaction-pooler.ts';
 
 const ask = (t: TestService, agent: TestAgent) => t.authorize(agent, { action: 'read', resource: 'db:x' });
@@ -40,7 +40,7 @@ const SAFE = {
   transaction_isolation: 'read committed',
 };
 
-describe.runIf(dialect === 'postgres')('sessions of PostgreSQL', () => {
+describe('sessions of PostgreSQL', () => {
   it('options in the URL take effect but do not weaken durability, time limits or isolation', async () => {
     const { url, name } = await newTestDatabase();
     const unsafe = new URL(url);
