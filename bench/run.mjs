@@ -1,7 +1,11 @@
 // npm run bench: measures the service against a raw node:http server on this machine and prints each figure beside its
-// bar.   --quick        about a minute: fewer and shorter rounds   --only <name>  one of the parts below, or several
-// with commas   --rows <n>     past decisions for the parts that need a long history; 1,000,000 by default Trust the
-// ratios: both sides are loaded in turn within the same minute, and the median over the rounds is what counts.
+// bar.
+//
+//   --quick        about a minute: fewer and shorter rounds
+//   --only <name>  one of the parts below, or several with commas
+//   --rows <n>     past decisions for the parts that need a long history; 1,000,000 by default
+//
+// Trust the ratios: both sides are loaded in turn within the same minute, and the median over the rounds is what counts.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
