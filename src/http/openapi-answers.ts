@@ -71,7 +71,7 @@ const TOTAL = {
 };
 const ETAG = {
   ETag: {
-    description: 'Version of the resource, for If-Match (RFC 9110). What use alone changes is no part of it.',
+    description: 'Version of the resource, for If-Match (RFC 9110). Counters of use do not change it.',
     schema: { type: 'string' },
   },
 };

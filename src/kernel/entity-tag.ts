@@ -11,7 +11,7 @@ const storedOf = new WeakMap<object, Stored>();
 /**
  * Notes the row that `shown` is the representation of, so that its version is known. Returns `shown`.
  *
- * @param volatile columns that use alone changes, such as counters: they are no part of the version
+ * @param volatile columns that change with mere use, such as counters. They do not change the tag
  */
 export function versioned<T extends object>(shown: T, row: object, volatile: readonly string[] = []): T {
   storedOf.set(shown, { row, volatile });

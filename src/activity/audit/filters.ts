@@ -30,20 +30,20 @@ const IdList = text(MAX_IDS * (MAX_ID_CHARS + 2))
   })
   .meta({ type: 'string' });
 
-const any = <T extends z.ZodType>(item: T, description: string) => repeated(item, MAX_VALUES, description);
+const anyOf = <T extends z.ZodType>(item: T, description: string) => repeated(item, MAX_VALUES, description);
 
 const positive = {
-  agentId: any(text(64), 'Repeated: any of them.'),
-  userId: any(text(128), 'Owner of the agent. Repeated: any of them.'),
-  ownerId: any(text(128), 'As userId.'),
-  tenantId: any(text(128), 'Tenant of the owner. Repeated: any of them.'),
-  action: any(text(128), 'Repeated: any of them.'),
-  resource: any(ResourceFilter, '`prefix:*` matches everything below the prefix. Repeated: any of them.'),
-  result: any(z.enum(['allowed', 'denied', 'rate_limited']), 'Repeated: any of them.'),
-  reason: any(text(64), 'Repeated: any of them.'),
-  delegationId: any(text(64), 'A delegation of the chain. Repeated: any of them.'),
-  clientId: any(text(2048), 'OAuth client through which it was asked or changed. Repeated: any of them.'),
-  ip: any(IpFilter, 'Repeated: any of them.'),
+  agentId: anyOf(text(64), 'Repeated: any of them.'),
+  userId: anyOf(text(128), 'Owner of the agent. Repeated: any of them.'),
+  ownerId: anyOf(text(128), 'As userId.'),
+  tenantId: anyOf(text(128), 'Tenant of the owner. Repeated: any of them.'),
+  action: anyOf(text(128), 'Repeated: any of them.'),
+  resource: anyOf(ResourceFilter, '`prefix:*` matches everything below the prefix. Repeated: any of them.'),
+  result: anyOf(z.enum(['allowed', 'denied', 'rate_limited']), 'Repeated: any of them.'),
+  reason: anyOf(text(64), 'Repeated: any of them.'),
+  delegationId: anyOf(text(64), 'A delegation of the chain. Repeated: any of them.'),
+  clientId: anyOf(text(2048), 'OAuth client through which it was asked or changed. Repeated: any of them.'),
+  ip: anyOf(IpFilter, 'Repeated: any of them.'),
 } as const;
 
 type Name = keyof typeof positive;
@@ -52,7 +52,7 @@ const NAMES = Object.keys(positive) as Name[];
 const negative = Object.fromEntries(
   NAMES.map((name) => {
     const item = positive[name].unwrap().element;
-    return [`not.${name}`, any(item, `Leaves out what \`${name}\` would select.`)];
+    return [`not.${name}`, anyOf(item, `Leaves out what \`${name}\` would select.`)];
   }),
 ) as { readonly [N in Name as `not.${N}`]: (typeof positive)[N] };
 

@@ -83,7 +83,7 @@ export const webhooks = defineModule({
   routes: webhookRoutes,
   errors: WebhookErrors,
   reactions: {
-    // Whoever created the account before its address was verified could otherwise read what is delivered.
+    // A person who created the account before its address was verified could otherwise read what is delivered.
     'user.updated': async (change, events) => {
       for (const { userId, data } of events)
         if (userId !== undefined && data['reason'] === 'address-proved') await deleteWebhooksOf(change, userId);

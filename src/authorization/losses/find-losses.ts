@@ -101,8 +101,22 @@ function lossOf(
   return { agent, lost, left: kept.length, approvals: approvals.length };
 }
 
-/** All agents that hold something by a chain from these, these included. */
-async function below(db: Db, rows: Rows, ids: readonly string[]): Promise<Set<string>> {
+/** Returns all agents that hold something by a chain from these, these included. */
+const below = (db: Db, rows: Rows, ids: readonly string[]): Promise<Set<string>> =>
+  follow(db, rows, ids, 'from_agent', 'to_agent');
+
+/** Reads the delegations by which these agents hold something, up to their roots. */
+const above = (db: Db, rows: Rows, ids: ReadonlySet<string>): Promise<Set<string>> =>
+  follow(db, rows, ids, 'to_agent', 'from_agent');
+
+/** Reads the delegations that lead from these agents to others, and returns all agents on the way. */
+async function follow(
+  db: Db,
+  rows: Rows,
+  ids: Iterable<string>,
+  near: 'from_agent' | 'to_agent',
+  far: 'from_agent' | 'to_agent',
+): Promise<Set<string>> {
   const found = new Set(ids);
   for (let wave = [...found]; wave.length > 0; ) {
     const next: string[] = [];
@@ -110,38 +124,17 @@ async function below(db: Db, rows: Rows, ids: readonly string[]): Promise<Set<st
       for (const row of await db
         .selectFrom('delegations')
         .selectAll()
-        .where('from_agent', 'in', some)
+        .where(near, 'in', some)
         .where('revoked_at', 'is', null)
         .execute()) {
         rows.delegations.set(row.id, row);
-        if (found.has(row.to_agent)) continue;
-        found.add(row.to_agent);
-        next.push(row.to_agent);
+        if (found.has(row[far])) continue;
+        found.add(row[far]);
+        next.push(row[far]);
       }
     wave = next;
   }
   return found;
-}
-
-/** The delegations by which these agents hold something, up to their roots. */
-async function above(db: Db, rows: Rows, ids: ReadonlySet<string>): Promise<void> {
-  const found = new Set(ids);
-  for (let wave = [...found]; wave.length > 0; ) {
-    const next: string[] = [];
-    for (const some of chunk(wave))
-      for (const row of await db
-        .selectFrom('delegations')
-        .selectAll()
-        .where('to_agent', 'in', some)
-        .where('revoked_at', 'is', null)
-        .execute()) {
-        rows.delegations.set(row.id, row);
-        if (found.has(row.from_agent)) continue;
-        found.add(row.from_agent);
-        next.push(row.from_agent);
-      }
-    wave = next;
-  }
 }
 
 async function readAgents(db: Db, rows: Rows, ids: readonly string[]): Promise<void> {

@@ -22,7 +22,7 @@ export class Observations {
   }
 }
 
-/** Whoever asks is mostly the same principal again, so the result is remembered with it. */
+/** Most calls come from the same principal as the one before, so the result is remembered with it. */
 const askers = new WeakMap<Principal, AskedBy>();
 const APPLICATION = askedByOf(application());
 
