@@ -45,8 +45,8 @@ export interface Log {
 
 /** What every use case gets. Created once, in service.ts. */
 export interface Platform {
-  /** The platform of the service. Another one is that of a single request and shares everything but `ledger`. */
-  readonly service: Platform;
+  /** Returns what a module keeps in memory for this service. The platforms of single requests share it. */
+  readonly stateOf: <S>(state: ModuleState<S>) => S;
   readonly config: Config;
   /** Public address without a trailing slash. */
   readonly baseUrl: string;
@@ -211,6 +211,14 @@ export interface ModuleGauge {
   readonly read: (platform: Platform) => number | Promise<number>;
 }
 
+/** Something that a module keeps in memory for as long as a service runs. */
+export interface ModuleState<S> {
+  /** Called once per service, with the platform of the service. */
+  readonly create: (platform: Platform) => S;
+}
+
+export const defineState = <S>(create: ModuleState<S>['create']): ModuleState<S> => ({ create });
+
 export interface Module {
   readonly name: string;
   /** One sentence for docs and OpenAPI tags. */
@@ -218,6 +226,8 @@ export interface Module {
   readonly routes?: readonly Route<Platform>[];
   readonly errors?: Readonly<Record<string, ErrorFactory>>;
   readonly credentials?: readonly Credential[];
+  /** What the module keeps in memory, created when the service is. Read with `platform.stateOf`. */
+  readonly states?: readonly ModuleState<unknown>[];
   /** Called every few seconds while the service runs, one run at a time. */
   readonly upkeep?: (platform: Platform) => Promise<void>;
   /** Returns the resources that this module knows by name. */

@@ -42,6 +42,7 @@ import { LabelCounter } from './kernel/label-counter.ts';
 import { redactedKeys } from './kernel/redact.ts';
 import { EventIndex, Ledger, LedgerReader, type Reaction } from './ledger/index.ts';
 import { type McpApi, mcpApi, type TokenValidation } from './mcp/servers/index.ts';
+import { ModuleStates } from './module-states.ts';
 import { modules } from './modules.ts';
 import { validateToken } from './oauth/index.ts';
 import { assertFitForProduction, describeSystem, EXAMPLES, type SystemDescription } from './operations/index.ts';
@@ -260,6 +261,7 @@ export async function createLegate(
     for (const { result, reason } of records) counts.decisions.add(result, reason ?? '');
   });
   let description: string | undefined;
+  const states = new ModuleStates(modules, () => platform);
   const gates: Gate[] = [];
   const baseUrl = values.baseUrl ?? `http://localhost:${values.http.port}`;
   const background = new BackgroundTasks((message, error) => log.error({ err: error }, message));
@@ -272,9 +274,7 @@ export async function createLegate(
     log,
   });
   const platform: Platform = {
-    get service() {
-      return platform;
-    },
+    stateOf: (state) => states.of(state),
     config: values,
     baseUrl,
     issuer: values.mcp.issuer ?? baseUrl,
@@ -342,6 +342,7 @@ export async function createLegate(
     await database.close();
     throw error;
   }
+  states.create();
   for (const module of modules) module.start?.(platform);
   const upkeep = startUpkeep(platform, keys);
 

@@ -15,10 +15,13 @@ import type { NewEvent } from '../ledger/index.ts';
 import { defineModule } from '../platform.ts';
 import { findClientName } from './authorize/find-client-name.ts';
 import { deleteStale } from './clients/delete-client.ts';
+import { metadataDocuments } from './clients/metadata-document.ts';
 import { endGrants, endGrantsOfUsers } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
 import { oauthRoutes } from './routes.ts';
 import { accessTokenCredential } from './tokens/credential.ts';
+import { derivedRing } from './tokens/keys.ts';
+import { tokenStates } from './tokens/live-token.ts';
 
 export { validateToken } from './tokens/validate-token.ts';
 
@@ -31,6 +34,7 @@ export const oauth = defineModule({
   routes: oauthRoutes,
   errors: { ...OAuthErrors, ...ClientErrors },
   credentials: [accessTokenCredential],
+  states: [metadataDocuments, tokenStates, derivedRing],
   upkeep: deleteStale,
   waitingFor: findClientName,
   reactions: {

@@ -70,6 +70,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'config.ts': ['*'],
   'platform.ts': ['*'],
   'service.ts': ['*'],
+  'module-states.ts': ['platform.ts'],
 };
 const OPEN = ['kernel', 'access', 'http', 'cli'];
 /** Files that wire modules together, so they may import any file. */

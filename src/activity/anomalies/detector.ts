@@ -12,7 +12,7 @@ import {
   readPosition,
   Superseded,
 } from '../../ledger/index.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import type { AnomalyRow, Db } from '../../storage/index.ts';
 import { detect, type Found, type Seen } from './detect.ts';
 import { AgentStates, savedUpto } from './states.ts';
@@ -260,14 +260,7 @@ function decisionsOf(commit: Commit): RecentCommit<Row> {
   return { firstSeq, lastSeq: lastSeqOf(commit), rows };
 }
 
-const detectors = new WeakMap<Platform, AnomalyDetector>();
+export const anomalyDetector = defineState((platform) => new AnomalyDetector(platform));
 
-/** Returns the detector of a service, created on first use. */
-export function detectorOf({ service: platform }: Platform): AnomalyDetector {
-  let detector = detectors.get(platform);
-  if (!detector) {
-    detector = new AnomalyDetector(platform);
-    detectors.set(platform, detector);
-  }
-  return detector;
-}
+/** Returns the detector of a service. */
+export const detectorOf = (platform: Platform): AnomalyDetector => platform.stateOf(anomalyDetector);

@@ -1,5 +1,5 @@
 import { defineModule } from '../../platform.ts';
-import { detectorOf } from './detector.ts';
+import { anomalyDetector, detectorOf } from './detector.ts';
 import { AnomalyErrors } from './errors.ts';
 import { anomalyRoutes } from './routes.ts';
 
@@ -20,7 +20,7 @@ export const anomalies = defineModule({
   description: 'Unusual behaviour of agents, detected from the ledger.',
   routes: anomalyRoutes,
   errors: AnomalyErrors,
-  start: (platform) => void detectorOf(platform),
+  states: [anomalyDetector],
   upkeep: (platform) => detectorOf(platform).look(),
   stop: (platform) => detectorOf(platform).stop(),
 });

@@ -2,7 +2,7 @@ import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { type SlotHolder, SlotShares } from '../../kernel/slots.ts';
 import type { Order } from '../../ledger/index.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { CSV_HEADER, toCsvLine, toJsonText } from './entry.ts';
 import { AuditErrors } from './errors.ts';
@@ -16,27 +16,17 @@ const MAX_EXPORTS_OF_ADMINISTRATORS = 1;
 const MAX_EXPORTS_OF_A_PRINCIPAL = 3;
 const MAX_EXPORTS_OF_AN_OWNER = 4;
 
-interface Running {
-  count: number;
-  readonly shares: SlotShares;
-}
-const running = new WeakMap<Platform, Running>();
-
-function runningOf(platform: Platform): Running {
-  let own = running.get(platform);
-  if (!own) {
-    own = { count: 0, shares: new SlotShares(MAX_EXPORTS_OF_A_PRINCIPAL, MAX_EXPORTS_OF_AN_OWNER) };
-    running.set(platform, own);
-  }
-  return own;
-}
+export const runningExports = defineState(() => ({
+  count: 0,
+  shares: new SlotShares(MAX_EXPORTS_OF_A_PRINCIPAL, MAX_EXPORTS_OF_AN_OWNER),
+}));
 
 /**
  * Takes a slot for an export and returns a function that frees it. Administrators have no holder. Throws 503
  * TOO_MANY_EXPORTS.
  */
 function takeSlot(platform: Platform, holder: SlotHolder | undefined): () => void {
-  const own = runningOf(platform);
+  const own = platform.stateOf(runningExports);
   const free = MAX_EXPORTS - (holder ? MAX_EXPORTS_OF_ADMINISTRATORS : 0) - own.count;
   if (free <= 0 || (holder && !own.shares.hasRoomFor(holder)))
     throw AuditErrors.TOO_MANY_EXPORTS({ headers: { 'retry-after': '10' } });

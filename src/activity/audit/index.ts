@@ -1,6 +1,8 @@
 import { defineModule } from '../../platform.ts';
 import { AuditErrors } from './errors.ts';
+import { runningExports } from './export-audit.ts';
 import { auditRoutes } from './routes.ts';
+import { searchSlots } from './search-slots.ts';
 
 /**
  * Reads the audit log: lists, exports, counts and explanations (specification 4.4, contracts 8 and 17).
@@ -21,4 +23,5 @@ export const audit = defineModule({
   description: 'The record of every decision, to query and to export.',
   routes: auditRoutes,
   errors: AuditErrors,
+  states: [searchSlots, runningExports],
 });

@@ -1,5 +1,5 @@
 import { type SlotHolder, SlotShares } from '../../kernel/slots.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import { AuditErrors } from './errors.ts';
 
 /** Concurrent counts of one instance, and the length of their queue. */
@@ -35,7 +35,7 @@ class SearchSlots {
   }
 }
 
-const slots = new WeakMap<Platform, SearchSlots>();
+export const searchSlots = defineState(() => new SearchSlots());
 
 /** Runs a count of the ledger when a slot is free. Administrators have no holder. Throws 503 TOO_MANY_SEARCHES. */
 export function inSearchSlot<T>(
@@ -43,10 +43,5 @@ export function inSearchSlot<T>(
   holder: SlotHolder | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  let own = slots.get(platform);
-  if (!own) {
-    own = new SearchSlots();
-    slots.set(platform, own);
-  }
-  return own.run(holder, work);
+  return platform.stateOf(searchSlots).run(holder, work);
 }

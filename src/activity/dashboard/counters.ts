@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { APPROVAL_STEP_REASONS, isApprovalStep } from '../../authorization/permissions/index.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { type Commit, LedgerFollower, movePosition, Superseded } from '../../ledger/index.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
 
 export interface Calls {
@@ -320,14 +320,7 @@ export function countSlice(database: Database, from: number, upto: number): Prom
   return selectArrays(database, query);
 }
 
-const counters = new WeakMap<Platform, CallCounters>();
+export const callCounters = defineState((platform) => new CallCounters(platform));
 
-/** Returns the counters of a service, created on first use. */
-export function countersOf({ service: platform }: Platform): CallCounters {
-  let found = counters.get(platform);
-  if (!found) {
-    found = new CallCounters(platform);
-    counters.set(platform, found);
-  }
-  return found;
-}
+/** Returns the counters of a service. */
+export const countersOf = (platform: Platform): CallCounters => platform.stateOf(callCounters);

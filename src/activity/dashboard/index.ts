@@ -1,5 +1,5 @@
 import { defineModule } from '../../platform.ts';
-import { countersOf } from './counters.ts';
+import { callCounters, countersOf } from './counters.ts';
 import { ledgerCountsOf } from './ledger-counts.ts';
 import { dashboardRoutes } from './routes.ts';
 
@@ -19,6 +19,7 @@ export const dashboard = defineModule({
   name: 'dashboard',
   description: 'Statistics from running counters.',
   routes: dashboardRoutes,
+  states: [callCounters],
   upkeep: async (platform) => {
     await countersOf(platform).upkeep();
     await ledgerCountsOf(platform).upkeep();

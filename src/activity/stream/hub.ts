@@ -1,5 +1,5 @@
 import { type Commit, matches, readHead, rowAt } from '../../ledger/index.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import {
   CHUNK_BYTES,
@@ -311,13 +311,4 @@ export class EventHub {
   }
 }
 
-const hubs = new WeakMap<Platform, EventHub>();
-
-export function hubOf({ service: platform }: Platform): EventHub {
-  let hub = hubs.get(platform);
-  if (!hub) {
-    hub = new EventHub(platform);
-    hubs.set(platform, hub);
-  }
-  return hub;
-}
+export const eventHub = defineState((platform) => new EventHub(platform));

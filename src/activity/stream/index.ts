@@ -1,8 +1,9 @@
 import { defineModule } from '../../platform.ts';
 import { EventErrors } from './errors.ts';
+import { eventHub } from './hub.ts';
 import { forgetOldEvents } from './retention.ts';
 import { eventRoutes } from './routes.ts';
-import { slotsOf } from './stream.ts';
+import { slotsOf, streamSlots } from './stream.ts';
 
 /**
  * The event stream (Server-Sent Events), its tickets, and the list of past events (specification 4.7 and 6.2, contract
@@ -23,6 +24,7 @@ export const events = defineModule({
   description: 'Events: a live stream, and pages of past events.',
   routes: eventRoutes,
   errors: EventErrors,
+  states: [eventHub, streamSlots],
   upkeep: forgetOldEvents,
   gauges: [
     {

@@ -2,11 +2,11 @@ import type { Call } from '../../http/route.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { isId, timeOfId } from '../../kernel/ids.ts';
 import type { Condition } from '../../ledger/index.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import { conditionsOf } from '../audit/index.ts';
 import { errorEvent, type SelectedStream, StreamConnection } from './connection.ts';
 import { EventErrors } from './errors.ts';
-import { hubOf } from './hub.ts';
+import { eventHub } from './hub.ts';
 import { forgottenUpTo } from './retention.ts';
 import type { StreamQuery } from './schema.ts';
 import { type StreamSlot, StreamSlots } from './slots.ts';
@@ -20,17 +20,10 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 } as const;
 
-const slots = new WeakMap<Platform, StreamSlots>();
+export const streamSlots = defineState(({ config }) => new StreamSlots(config.events.maxConnections));
 
-/** The connections of one service. */
-export function slotsOf(platform: Platform): StreamSlots {
-  let own = slots.get(platform);
-  if (!own) {
-    own = new StreamSlots(platform.config.events.maxConnections);
-    slots.set(platform, own);
-  }
-  return own;
-}
+/** Returns the connections of a service. */
+export const slotsOf = (platform: Platform): StreamSlots => platform.stateOf(streamSlots);
 
 export function acceptsStream(request: Request): boolean {
   const accept = request.headers.get('accept');
@@ -82,7 +75,7 @@ async function connect(
   const { after, gap } = await cursorOf(platform, call);
   const wanted = call.query.types;
   slot.connection = new StreamConnection({
-    hub: hubOf(platform),
+    hub: platform.stateOf(eventHub),
     after,
     types: new Set(wanted ? eventTypes.filter((type) => wanted.includes(type)) : eventTypes),
     visibility: subscriber.visibility,
@@ -125,7 +118,7 @@ async function cursorOf(
     const seq = await seqOf(platform, id);
     return seq === undefined ? { after: 0, gap: true } : { after: seq, gap: seq < (await forgottenUpTo(platform)) };
   }
-  if (query.since === undefined) return { after: await hubOf(platform).head() };
+  if (query.since === undefined) return { after: await platform.stateOf(eventHub).head() };
   const after = (await platform.reader.seqAt(query.since)) - 1;
   const oldest = await platform.database.read
     .selectFrom('stream_events')

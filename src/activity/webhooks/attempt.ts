@@ -2,8 +2,8 @@ import { SYSTEM } from '../../access/actor.ts';
 import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
 import { unseal } from '../../kernel/encryption.ts';
 import { type Change, changedFields } from '../../ledger/index.ts';
-import { createGuardedFetch, type GuardedFetch, GuardedFetchError } from '../../operations/outbound/index.ts';
-import type { Platform } from '../../platform.ts';
+import { createGuardedFetch, GuardedFetchError } from '../../operations/outbound/index.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { type Answered, recordAttempt } from './attempt-log.ts';
 import { SECRET_PURPOSE, sign } from './signature.ts';
@@ -19,16 +19,9 @@ interface Result extends Answered {
   readonly retryAfterMs?: number;
 }
 
-const fetches = new WeakMap<Platform, GuardedFetch>();
-
-function fetchOf({ service: platform }: Platform): GuardedFetch {
-  let fetch = fetches.get(platform);
-  if (!fetch) {
-    fetch = createGuardedFetch({ allowPrivateNetworks: platform.config.webhooks.allowPrivateNetworks });
-    fetches.set(platform, fetch);
-  }
-  return fetch;
-}
+export const webhookFetch = defineState(({ config }) =>
+  createGuardedFetch({ allowPrivateNetworks: config.webhooks.allowPrivateNetworks }),
+);
 
 /**
  * Makes one attempt (contract 13; Standard Webhooks). Only 2xx within `webhooks.timeoutMs` is success; a redirect is a
@@ -133,7 +126,7 @@ async function send(platform: Platform, webhook: WebhookRow, { event_id, body }:
     return { status: null, error: 'secret_unreadable' };
   }
   try {
-    const response = await fetchOf(platform)(webhook.url, {
+    const response = await platform.stateOf(webhookFetch)(webhook.url, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',

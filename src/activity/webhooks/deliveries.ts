@@ -2,7 +2,7 @@ import type { Changer } from '../../access/caller.ts';
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { attempt } from './attempt.ts';
 import { findAttempts } from './attempt-log.ts';
@@ -20,7 +20,7 @@ export async function getDelivery(db: Db, visibility: Visibility, id: string): P
 const MAX_TESTS_AT_ONCE = 5;
 
 /** Test messages in progress in this process, by owner. */
-const testing = new WeakMap<Platform, Map<string, number>>();
+export const testsUnderWay = defineState(() => new Map<string, number>());
 
 /**
  * Sends one message of type `webhook.test` immediately, without retries. Throws 404 WEBHOOK_NOT_FOUND, 409
@@ -28,8 +28,7 @@ const testing = new WeakMap<Platform, Map<string, number>>();
  */
 export async function testWebhook(platform: Platform, visibility: Visibility, id: string): Promise<Delivery> {
   const { user_id } = await findWebhook(platform.database.read, visibility, id);
-  const underWay = testing.get(platform.service) ?? new Map<string, number>();
-  testing.set(platform.service, underWay);
+  const underWay = platform.stateOf(testsUnderWay);
   const count = underWay.get(user_id) ?? 0;
   if (count >= MAX_TESTS_AT_ONCE) throw WebhookErrors.WEBHOOK_BUSY();
   underWay.set(user_id, count + 1);

@@ -9,7 +9,7 @@ import {
   movePosition,
   readPosition,
 } from '../../ledger/index.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { conditionsOf, type RowQuery } from '../audit/index.ts';
 import { eventId, toJson } from '../stream/index.ts';
@@ -322,13 +322,6 @@ export const insertDeliveries = async (db: Db, rows: readonly WebhookDeliveryRow
     .execute();
 };
 
-const dispatchers = new WeakMap<Platform, Dispatcher>();
+export const webhookDispatcher = defineState((platform) => new Dispatcher(platform));
 
-export function dispatcherOf({ service: platform }: Platform): Dispatcher {
-  let dispatcher = dispatchers.get(platform);
-  if (!dispatcher) {
-    dispatcher = new Dispatcher(platform);
-    dispatchers.set(platform, dispatcher);
-  }
-  return dispatcher;
-}
+export const dispatcherOf = (platform: Platform): Dispatcher => platform.stateOf(webhookDispatcher);

@@ -1,9 +1,10 @@
 import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import { defineModule, type Platform } from '../../platform.ts';
-import { BREAKER_FAILURES } from './attempt.ts';
+import { BREAKER_FAILURES, webhookFetch } from './attempt.ts';
 import { deleteOwnerless, deleteWebhooksOf, findOwnerless } from './delete-webhooks.ts';
-import { dispatcherOf } from './dispatcher.ts';
+import { testsUnderWay } from './deliveries.ts';
+import { dispatcherOf, webhookDispatcher } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import { webhookRoutes } from './routes.ts';
 
@@ -66,6 +67,7 @@ async function upkeep(platform: Platform): Promise<void> {
 export const webhooks = defineModule({
   name: 'webhooks',
   description: 'Events delivered to HTTP endpoints, signed and retried. Failed deliveries are listed.',
+  states: [webhookDispatcher, webhookFetch, testsUnderWay],
   gauges: [
     {
       name: 'webhook_queue',

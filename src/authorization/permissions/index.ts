@@ -1,5 +1,6 @@
 import { defineModule } from '../../platform.ts';
 import { PolicyErrors } from './errors.ts';
+import { runningReplays } from './replay.ts';
 import { permissionRoutes } from './routes.ts';
 
 /**
@@ -37,4 +38,5 @@ export const permissions = defineModule({
   description: 'Decides what an agent may do, and records each decision.',
   routes: permissionRoutes,
   errors: PolicyErrors,
+  states: [runningReplays],
 });

@@ -1,6 +1,6 @@
 import { clockHour, HOUR_MS } from '../../kernel/clock.ts';
 import { type EntryFilter, Yielder } from '../../ledger/index.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { isApprovalStep } from './approval.ts';
 import { PolicyErrors } from './errors.ts';
@@ -39,7 +39,7 @@ export interface Replay {
   readonly changed: ReplayedDecision[];
 }
 
-const running = new WeakMap<Platform, number>();
+export const runningReplays = defineState(() => ({ count: 0 }));
 
 /**
  * Makes recorded decisions of an agent again, with a draft in place of its own permissions and everything else as it was:
@@ -47,13 +47,13 @@ const running = new WeakMap<Platform, number>();
  * the recorded order. Records nothing. Throws 503 TOO_MANY_REPLAYS.
  */
 export async function replay(platform: Platform, agentId: string, input: ReplayInput): Promise<Replay> {
-  const others = running.get(platform) ?? 0;
-  if (others >= MAX_RUNNING) throw PolicyErrors.TOO_MANY_REPLAYS({ headers: { 'retry-after': '5' } });
-  running.set(platform, others + 1);
+  const running = platform.stateOf(runningReplays);
+  if (running.count >= MAX_RUNNING) throw PolicyErrors.TOO_MANY_REPLAYS({ headers: { 'retry-after': '5' } });
+  running.count++;
   try {
     return await run(platform, agentId, input);
   } finally {
-    running.set(platform, (running.get(platform) ?? 1) - 1);
+    running.count--;
   }
 }
 

@@ -7,7 +7,7 @@ import {
   GuardedFetchError,
   registrableDomain,
 } from '../../operations/outbound/index.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import { OAuthErrors } from '../errors.ts';
 import { scopeNames } from '../scope.ts';
 import type { Client } from './client.ts';
@@ -46,22 +46,14 @@ interface Documents {
   readonly byHost: LRUCache<string, { minute: number; fetches: number }>;
 }
 
-const documentsByPlatform = new WeakMap<Platform, Documents>();
-
-function documentsOf(platform: Platform): Documents {
-  let documents = documentsByPlatform.get(platform);
-  if (!documents) {
-    const fetch = createGuardedFetch({ allowPrivateNetworks: platform.config.mcp.allowPrivateNetworks });
-    documents = {
-      fetch,
-      kept: new LRUCache({ max: MAX_CACHED }),
-      pending: new Map(),
-      byHost: new LRUCache({ max: MAX_CACHED }),
-    };
-    documentsByPlatform.set(platform, documents);
-  }
-  return documents;
-}
+export const metadataDocuments = defineState(
+  ({ config }): Documents => ({
+    fetch: createGuardedFetch({ allowPrivateNetworks: config.mcp.allowPrivateNetworks }),
+    kept: new LRUCache({ max: MAX_CACHED }),
+    pending: new Map(),
+    byHost: new LRUCache({ max: MAX_CACHED }),
+  }),
+);
 
 /** Returns whether a client_id is a URL. Ids of registered clients never are. */
 export const isDocumentId = (id: string): boolean => /^https?:/i.test(id);
@@ -98,7 +90,7 @@ const unreachable = (message?: string): LegateError =>
  */
 export async function documentClient(platform: Platform, id: string): Promise<Client> {
   const url = assertDocumentId(platform, id);
-  const documents = documentsOf(platform);
+  const documents = platform.stateOf(metadataDocuments);
   const now = platform.clock.now();
   const kept = documents.kept.get(id);
   if (kept && now < kept.until) return kept.client;

@@ -33,23 +33,13 @@ export interface Claims {
 }
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-const headers = new WeakMap<SigningKey, string>();
-
-const headerOf = (key: SigningKey): string => {
-  let header = headers.get(key);
-  if (!header) {
-    header = encode({ alg: key.alg, typ: 'at+jwt', kid: key.kid });
-    headers.set(key, header);
-  }
-  return header;
-};
 
 export const newJti = (grantId: string): Jti => `${grantId}.${randomBytes(12).toString('base64url')}` as Jti;
 export const grantOfJti = (jti: Jti): string => jti.slice(0, Math.max(0, jti.indexOf('.')));
 
 export function signAccessToken(platform: Platform, claims: Claims): string {
   const { current } = keyRing(platform);
-  const input = `${headerOf(current)}.${encode(claims)}`;
+  const input = `${current.header}.${encode(claims)}`;
   return `${input}.${current.sign(input)}`;
 }
 
@@ -75,7 +65,7 @@ export function checkAccessToken(platform: Platform, token: string, now: number)
   )
     return 'access-token-malformed';
   const ring = keyRing(platform);
-  const key = header === headerOf(ring.current) ? ring.current : findKey(header, ring.byId);
+  const key = header === ring.current.header ? ring.current : findKey(header, ring.byId);
   const bytes = Buffer.from(signature, 'base64url');
   // Exactly one encoding of a signature is accepted: the unused bits of base64url must be zero.
   if (!key?.verify(`${header}.${payload}`, bytes) || bytes.toString('base64url') !== signature)

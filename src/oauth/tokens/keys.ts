@@ -10,7 +10,7 @@ import {
   timingSafeEqual,
   verify,
 } from 'node:crypto';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 
 export type Algorithm = 'HS256' | 'EdDSA' | 'ES256';
 
@@ -18,6 +18,8 @@ export type Algorithm = 'HS256' | 'EdDSA' | 'ES256';
 export interface SigningKey {
   readonly kid: string;
   readonly alg: Algorithm;
+  /** Header of access tokens that are signed with this key, encoded. */
+  readonly header: string;
   sign(input: string): string;
   verify(input: string, signature: Buffer): boolean;
   /** Public key as a JWK (RFC 7517); undefined for HS256. */
@@ -30,11 +32,15 @@ const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 const derive = (secret: Buffer, use: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', `legate ${use}`, 32));
 
+const headerOf = (kid: string, alg: Algorithm): string =>
+  Buffer.from(JSON.stringify({ alg, typ: 'at+jwt', kid })).toString('base64url');
+
 function hs256(kid: string, key: Buffer): SigningKey {
   const mac = (input: string): Buffer => createHmac('sha256', key).update(input).digest();
   return {
     kid,
     alg: 'HS256',
+    header: headerOf(kid, 'HS256'),
     sign: (input) => mac(input).toString('base64url'),
     verify: (input, signature) => signature.length === 32 && timingSafeEqual(mac(input), signature),
     jwk: undefined,
@@ -48,6 +54,7 @@ function asymmetric(kid: string, alg: 'EdDSA' | 'ES256', privateKey: KeyObject):
   return {
     kid,
     alg,
+    header: headerOf(kid, alg),
     sign: (input) => sign(hash, Buffer.from(input), options(privateKey)).toString('base64url'),
     verify: (input, signature) =>
       signature.length === 64 && verify(hash, Buffer.from(input), options(publicKey), signature),
@@ -95,8 +102,13 @@ export interface KeyRing {
   readonly byId: ReadonlyMap<string, SigningKey>;
 }
 
-/** By the keys that they are derived from. */
-const rings = new WeakMap<object, KeyRing>();
+/** The key ring of a service, and what it was derived from. */
+interface DerivedRing {
+  source?: object;
+  ring?: KeyRing;
+}
+
+export const derivedRing = defineState((): DerivedRing => ({}));
 
 /**
  * Returns the signing keys of access tokens, all of the configured algorithm. The newest one signs; all verify. They
@@ -105,9 +117,9 @@ const rings = new WeakMap<object, KeyRing>();
  */
 export function keyRing(platform: Platform): KeyRing {
   const { signing, signingSecret } = platform.config.mcp;
-  const source = signingSecret === undefined ? platform.secrets() : platform;
-  let ring = rings.get(source);
-  if (!ring) {
+  const derived = platform.stateOf(derivedRing);
+  const source = signingSecret === undefined ? platform.secrets() : platform.config.mcp;
+  if (!derived.ring || derived.source !== source) {
     const sources =
       signingSecret === undefined
         ? platform.secrets().signing.map(({ id, key }) => ({ id, secret: Buffer.from(key, 'base64url') }))
@@ -121,8 +133,8 @@ export function keyRing(platform: Platform): KeyRing {
     const keys = sources.map(({ id, secret }) =>
       signing === 'HS256' && !raw ? hs256(id, derive(secret, 'access-token HS256')) : FACTORIES[signing](id, secret),
     );
-    ring = { current: keys[0] as SigningKey, byId: new Map(keys.map((key) => [key.kid, key])) };
-    rings.set(source, ring);
+    derived.source = source;
+    derived.ring = { current: keys[0] as SigningKey, byId: new Map(keys.map((key) => [key.kid, key])) };
   }
-  return ring;
+  return derived.ring;
 }

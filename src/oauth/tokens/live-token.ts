@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { isActive } from '../../authorization/agents/index.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { type Claims, checkAccessToken, grantOfJti, readAccessToken } from './access-token.ts';
 
@@ -34,7 +34,10 @@ export async function checkLiveToken(
 
 /** Tokens whose state is cached. */
 const MAX_CACHED = 20_000;
-const caches = new WeakMap<Platform, LRUCache<string, { readonly epoch: number; readonly state: TokenState }>>();
+
+export const tokenStates = defineState(
+  () => new LRUCache<string, { readonly epoch: number; readonly state: TokenState }>({ max: MAX_CACHED }),
+);
 
 /**
  * Like `findLiveToken`, for callers that verify tokens often. Verifies the signature on each call, and reads the state
@@ -43,11 +46,7 @@ const caches = new WeakMap<Platform, LRUCache<string, { readonly epoch: number; 
 export async function verifyTokenCached(platform: Platform, token: string, now: number): Promise<Claims | undefined> {
   const claims = readAccessToken(platform, token, now);
   if (!claims) return undefined;
-  let cache = caches.get(platform);
-  if (!cache) {
-    cache = new LRUCache({ max: MAX_CACHED });
-    caches.set(platform, cache);
-  }
+  const cache = platform.stateOf(tokenStates);
   // The epoch is read before the state: a change in between only causes one more read on the next call.
   const current = platform.ledger.epoch.get();
   const epoch = typeof current === 'number' ? current : await current;
