@@ -2,34 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { z } from 'zod';
-import { type Actor, application } from './access/actor.ts';
+import { application } from './access/actor.ts';
 import { type AuthenticateHook, Authenticator } from './access/authenticate.ts';
-import { applicationCaller } from './access/caller.ts';
-import { type AnomaliesApi, anomaliesApi } from './activity/anomalies/index.ts';
-import { type AuditApi, auditApi } from './activity/audit/index.ts';
-import { type ChangesApi, changesApi } from './activity/changes/index.ts';
-import { type BudgetsApi, budgetsApi, type CostsApi, costsApi } from './activity/costs/index.ts';
 import { callsSince } from './activity/dashboard/count-calls.ts';
-import { type DashboardApi, dashboardApi, ledgerCountsOf } from './activity/dashboard/index.ts';
-import { findNames, type Named, NamesQuery } from './activity/names/index.ts';
-import { type EventsApi, eventsApi } from './activity/stream/index.ts';
-import { type WebhooksApi, webhooksApi } from './activity/webhooks/index.ts';
-import { type AgentsApi, agentsApi } from './authorization/agents/index.ts';
-import { type Approval, type ApprovalsApi, approvalsApi, notifyOfApprovals } from './authorization/approvals/index.ts';
-import { type DelegationsApi, delegationsApi } from './authorization/delegations/index.ts';
+import { ledgerCountsOf } from './activity/dashboard/index.ts';
+import { applicationFor, createApi, type LegateApi } from './api.ts';
+import { type Approval, notifyOfApprovals } from './authorization/approvals/index.ts';
 import { keepVersions } from './authorization/history/index.ts';
 import { findLosses } from './authorization/losses/index.ts';
-import { type DecisionsApi, decisionsApi, mayUseOwnResource, PolicyCache } from './authorization/permissions/index.ts';
+import { mayUseOwnResource, PolicyCache } from './authorization/permissions/index.ts';
 import { type ConfigInput, describeSettings, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { pathMatcher } from './http/mount.ts';
 import { describeApi, describedRoutes } from './http/openapi.ts';
 import { Pipeline } from './http/pipeline.ts';
-import { preview } from './http/preview/preview.ts';
-import type { Preview } from './http/preview/schema.ts';
 import { EndpointLimits, steadyClock } from './http/rate-limit/index.ts';
-import { ReasonText } from './http/reason.ts';
 import { RefusalEvents } from './http/refusal-events.ts';
 import { RequestMetrics } from './http/request-metrics.ts';
 import { nodeSource } from './http/sources/node.ts';
@@ -37,25 +24,21 @@ import { BackgroundTasks } from './kernel/background-tasks.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { createFolder } from './kernel/data-folder.ts';
 import { Histogram } from './kernel/histogram.ts';
-import { parseWith, text } from './kernel/json.ts';
 import { LabelCounter } from './kernel/label-counter.ts';
 import { redactedKeys } from './kernel/redact.ts';
 import { EventIndex, Ledger, LedgerReader, type Reaction } from './ledger/index.ts';
-import { type McpApi, mcpApi, type TokenValidation } from './mcp/servers/index.ts';
 import { ModuleStates } from './module-states.ts';
 import { modules } from './modules.ts';
-import { validateToken } from './oauth/index.ts';
-import { assertFitForProduction, describeSystem, EXAMPLES, type SystemDescription } from './operations/index.ts';
+import { assertFitForProduction, EXAMPLES } from './operations/index.ts';
 import { KeyStore } from './operations/keys/index.ts';
 import { createMailer, type Mail } from './operations/mail/index.ts';
-import { type ApiTokensApi, apiTokensApi } from './people/api-tokens/index.ts';
-import { type BreachCheck, createBreachCheck } from './people/passwords/breach/index.ts';
+import { createBreachCheck } from './people/passwords/breach/index.ts';
 import type { ValidatePassword } from './people/passwords/password-rule.ts';
-import { type SessionsApi, sessionsApi } from './people/sessions/index.ts';
 import { UnknownTargetFailures } from './people/sign-in/unknown-target-failures.ts';
-import { ensureFirstAdmin, type FirstAdmin, owners, type UsersApi, usersApi } from './people/users/index.ts';
+import { ensureFirstAdmin, type FirstAdmin, owners } from './people/users/index.ts';
 import type { Gate, Log, Platform } from './platform.ts';
 import { migrate, openDatabase } from './storage/index.ts';
+import { startUpkeep } from './upkeep.ts';
 
 export interface LegateOptions {
   /** Called when a request has no Legate credential (contract 4). */
@@ -84,60 +67,6 @@ export interface LegateOptions {
   env?: Record<string, string | undefined>;
   /** Content of legate.config.json. */
   file?: unknown;
-}
-
-/** The endpoints as functions (contract 15). The actor of their events is `application`. */
-export interface LegateApi extends DecisionsApi {
-  /** The endpoints under /agents as functions, with the rights of an admin. */
-  readonly agents: AgentsApi;
-  /** The endpoints under /delegations as functions, with the rights of an admin. */
-  readonly delegations: DelegationsApi;
-  /** The endpoints under /audit as functions, with the rights of an admin. */
-  readonly audit: AuditApi;
-  /** Who changed what, with the rights of an admin. */
-  readonly changes: ChangesApi;
-  /** MCP servers: registration. */
-  readonly mcp: McpApi & {
-    /**
-     * Checks whether an access token is valid now, for a resource (by default the service's own) and with these scopes
-     * (specification 2.9).
-     */
-    validateToken(
-      token: string,
-      options?: { readonly scopes?: readonly string[]; readonly audience?: string },
-    ): Promise<TokenValidation>;
-  };
-  /** The event stream as functions. */
-  readonly events: EventsApi;
-  /** Webhooks as functions, with the rights of an admin. */
-  readonly webhooks: WebhooksApi;
-  /** The endpoints under /dashboard as functions, with the rights of an admin. */
-  readonly dashboard: DashboardApi;
-  /** Names of ids of any kind; those without one are absent. At most 300 ids. */
-  names(ids: readonly string[]): Promise<Named[]>;
-  /** Describes this installation: version, database, instances, settings with their source, ages of keys. */
-  system(): Promise<SystemDescription>;
-  /** Costs as functions, with the rights of an admin. */
-  readonly costs: CostsApi;
-  /** Budgets as functions, with the rights of an admin. */
-  readonly budgets: BudgetsApi;
-  /** Approvals as functions, with the rights of an admin. */
-  readonly approvals: ApprovalsApi;
-  /** Anomalies as functions, with the rights of an admin. */
-  readonly anomalies: AnomaliesApi;
-  /** Accounts, with the rights of an admin. */
-  readonly users: UsersApi;
-  /** Sessions of people, with the rights of an admin. */
-  readonly sessions: SessionsApi;
-  /** API tokens of any user. */
-  readonly apiTokens: ApiTokensApi;
-  /** Checks passwords against data breaches, as configured by `breach.*`. Works even if `breach.enabled` is off. */
-  readonly breach: BreachCheck;
-  /**
-   * What one changing call would do, without doing it: `legate.preview((api) => api.agents.revoke(id))`. Throws what
-   * the call would throw.
-   */
-  preview(change: (api: LegateApi) => Promise<unknown>): Promise<Preview>;
 }
 
 /** An embedded service: the HTTP surface, and the same operations as functions (contract 15). */
@@ -180,9 +109,21 @@ const toConsole: Log = {
  * Creates a service: opens and migrates the database and wires all modules. The only wiring.
  * @throws ConfigError for an invalid configuration, or one that production refuses.
  */
-export async function createLegate(
-  { authenticate, onApprovalRequested, env: givenEnv, users, events, ...rest }: LegateInput = {},
-  options: LegateOptions = {},
+export async function createLegate(input: LegateInput = {}, options: LegateOptions = {}): Promise<Legate> {
+  const opened = new Opened();
+  try {
+    return await open(input, options, opened);
+  } catch (error) {
+    // The first error is the one that matters.
+    await opened.close().catch(() => {});
+    throw error;
+  }
+}
+
+async function open(
+  { authenticate, onApprovalRequested, env: givenEnv, users, events, ...rest }: LegateInput,
+  options: LegateOptions,
+  opened: Opened,
 ): Promise<Legate> {
   const env = options.env ?? givenEnv ?? process.env;
   const production = options.production ?? env['NODE_ENV'] === 'production';
@@ -207,14 +148,9 @@ export async function createLegate(
     onError: (error) => log.warn({ err: error }, 'an idle database connection broke'),
     ...(production ? { onWarning: (message) => log.warn({}, message) } : {}),
   });
-  let keys: KeyStore;
-  try {
-    await migrate(database);
-    keys = await KeyStore.open({ ...values, database, now: () => clock.now() });
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
+  opened.add(() => database.close());
+  await migrate(database);
+  const keys = await KeyStore.open({ ...values, database, now: () => clock.now() });
 
   const limits = new EndpointLimits({
     endpoints: values.rateLimit.endpoints,
@@ -230,6 +166,7 @@ export async function createLegate(
         );
     },
   });
+  opened.add(() => limits.close());
   await limits.open();
   const policy = new PolicyCache(clock);
   const reactions = new Map<string, Reaction[]>();
@@ -247,7 +184,9 @@ export async function createLegate(
     onError: (message, error) => log.error({ err: error }, message),
     onWarning: (message, fields) => log.warn(fields, message),
   });
+  opened.add(() => ledger.close());
   const index = new EventIndex(database, (work) => ledger.maintain(work));
+  opened.add(() => index.stop());
   ledger.onCommit((commit) => index.add(commit));
   ledger.history.onLoss(() => void index.reset());
   const mounted = mountRoutes(modules, values);
@@ -273,6 +212,8 @@ export async function createLegate(
       : (options.printMail ?? ((mail) => (options.log ?? console).info(mail, 'mail is not sent: mail.url is not set'))),
     log,
   });
+  opened.add(() => mailer.close());
+  opened.add(() => background.idle());
   const platform: Platform = {
     stateOf: (state) => states.of(state),
     config: values,
@@ -335,100 +276,52 @@ export async function createLegate(
   const fetch = createApp(platform, mounted, pipeline);
 
   const { admin } = values;
-  let firstAdmin: FirstAdmin | undefined;
-  try {
-    if (admin.email !== undefined && admin.password !== undefined) firstAdmin = await ensureFirstAdmin(platform);
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
+  const firstAdmin =
+    admin.email !== undefined && admin.password !== undefined ? await ensureFirstAdmin(platform) : undefined;
+  for (const { stop } of modules.toReversed()) if (stop) opened.add(() => stop(platform));
   states.create();
   for (const module of modules) module.start?.(platform);
-  const upkeep = startUpkeep(platform, keys);
-
-  const apiOf = (actor: Actor, platform: Platform): LegateApi => ({
-    ...decisionsApi(platform),
-    agents: agentsApi(platform, actor),
-    delegations: delegationsApi(platform, actor),
-    audit: auditApi(platform),
-    changes: changesApi(platform),
-    mcp: { ...mcpApi(platform, actor), validateToken: (token, o) => validateToken(platform, token, o) },
-    events: eventsApi(platform, actor, fetch),
-    webhooks: webhooksApi(platform, actor),
-    dashboard: dashboardApi(platform),
-    names: async (ids) =>
-      findNames(platform.database.read, applicationCaller(actor), parseWith(NamesQuery, { ids: ids.join() }).ids),
-    system: () => describeSystem(platform),
-    costs: costsApi(platform, actor),
-    budgets: budgetsApi(platform, actor),
-    approvals: approvalsApi(platform, actor),
-    anomalies: anomaliesApi(platform, actor),
-    users: usersApi(platform, actor),
-    sessions: sessionsApi(platform, actor),
-    apiTokens: apiTokensApi(platform, actor),
-    breach: platform.breach,
-    preview: (change) => preview(platform, { kind: 'all' }, (rehearsing) => change(apiOf(actor, rehearsing))),
-  });
+  opened.add(startUpkeep(platform, keys));
 
   return {
     fetch,
     handles: pathMatcher(mounted),
     hot: nodeSource(platform, mounted, authenticator, pipeline),
-    ...apiOf(application(), platform),
-    as: (by) => apiOf(applicationFor(by), platform),
+    ...createApi(platform, application(), fetch),
+    as: (by) => createApi(platform, applicationFor(by), fetch),
     baseUrl: platform.baseUrl,
     platform,
     firstAdmin,
-    close: async () => {
-      await upkeep.stop();
-      for (const module of modules) await module.stop?.(platform);
-      await background.idle();
-      await mailer.close();
-      limits.close();
-      await index.stop();
-      await ledger.close();
-      await database.close();
-    },
+    close: () => opened.close(),
   };
-}
-
-/** Argument of `as`. */
-const ActingFor = z.strictObject({ userId: text(128).optional(), reason: ReasonText.optional() });
-
-/** The application on behalf of one of its users, with a reason. Throws 400 VALIDATION_FAILED. */
-function applicationFor(by: unknown): Actor {
-  const { userId, reason } = parseWith(ActingFor, by);
-  return { ...application(userId), ...(reason === undefined ? {} : { reason }) };
 }
 
 /** Bounds of the histogram of decisions that one transaction recorded. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
-const UPKEEP_MS = 5000;
+/** What a service has opened, to be closed in the reverse order. */
+class Opened {
+  readonly #closers: (() => Promise<void> | void)[] = [];
+  #closed: Promise<void> | undefined;
 
-/** Runs the upkeep of all modules, one run at a time. */
-function startUpkeep(platform: Platform, keys: KeyStore): { stop: () => Promise<void> } {
-  let running = Promise.resolve();
-  let idle = true;
-  const timer = setInterval(() => {
-    if (!idle) return;
-    idle = false;
-    running = (async () => {
-      await keys
-        .reload()
-        .catch((error: unknown) => platform.log.warn({ err: error }, 'keys that were added could not be read'));
-      for (const module of modules) await module.upkeep?.(platform);
-    })()
-      .catch((error: unknown) => platform.log.warn({ err: error }, 'upkeep failed and is tried again'))
-      .finally(() => {
-        idle = true;
-      });
-  }, UPKEEP_MS);
-  timer.unref();
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  add(close: () => Promise<void> | void): void {
+    this.#closers.push(close);
+  }
+
+  /** Closes everything, once, even if a part fails to close. Throws the first error. */
+  close(): Promise<void> {
+    this.#closed ??= this.#closeAll();
+    return this.#closed;
+  }
+
+  async #closeAll(): Promise<void> {
+    const errors: unknown[] = [];
+    for (const close of this.#closers.reverse())
+      try {
+        await close();
+      } catch (error) {
+        errors.push(error);
+      }
+    if (errors.length > 0) throw errors[0];
+  }
 }

@@ -1,0 +1,30 @@
+import { modules } from './modules.ts';
+import type { KeyStore } from './operations/keys/index.ts';
+import type { Platform } from './platform.ts';
+
+const UPKEEP_MS = 5000;
+
+/** Runs the upkeep of all modules, one run at a time. Returns a function that stops it, after the current run. */
+export function startUpkeep(platform: Platform, keys: KeyStore): () => Promise<void> {
+  let running = Promise.resolve();
+  let idle = true;
+  const timer = setInterval(() => {
+    if (!idle) return;
+    idle = false;
+    running = (async () => {
+      await keys
+        .reload()
+        .catch((error: unknown) => platform.log.warn({ err: error }, 'keys that were added could not be read'));
+      for (const module of modules) await module.upkeep?.(platform);
+    })()
+      .catch((error: unknown) => platform.log.warn({ err: error }, 'upkeep failed and is tried again'))
+      .finally(() => {
+        idle = true;
+      });
+  }, UPKEEP_MS);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}
