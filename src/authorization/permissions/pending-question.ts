@@ -4,21 +4,13 @@ import { clockHour } from '../../kernel/clock.ts';
 import { isId, newId } from '../../kernel/ids.ts';
 import { redact } from '../../kernel/redact.ts';
 import type { AuditRecord, BatchContext, Lacking, Need, Outcome, PendingDecision } from '../../ledger/index.ts';
-import type { GatedCall, GateResult, Platform } from '../../platform.ts';
+import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { AgentErrors } from '../agents/errors.ts';
-import {
-  type ApprovalState,
-  approvalRequested,
-  callDigest,
-  insertApproval,
-  newApproval,
-  readApproval,
-  readWaitingCalls,
-  useApproval,
-  type WaitingCalls,
-} from './approval.ts';
+import { type ApprovalState, callDigest, useApproval } from './approval.ts';
+import { loadApproval, loadedApproval, requestApproval } from './call-approval.ts';
 import { CallFacts } from './call-facts.ts';
+import { checkGates } from './check-gates.ts';
 import { type CompiledAgent, UNREAD, withDraft } from './compile.ts';
 import {
   counterKeys,
@@ -35,11 +27,7 @@ import { askedBy, decidedText, Observations } from './observations.ts';
 import { jsonOfIds, type Recorded, withGateResults } from './outcome.ts';
 import { type Asker, type AuthorizeAnswer, type AuthorizeInput, answerOf } from './question.ts';
 
-/** Key of the waiting calls of an agent or owner in what a batch shares. */
-const waitingKey = (id: string): string => `waiting ${id}`;
-
 const NO_PARAMETERS = '{}';
-const NO_RESULTS: readonly GateResult[] = [];
 /** Maximum length of a chain of delegations that is followed before the question waits for the ledger. */
 const MAX_ROUNDS_AHEAD = 32;
 
@@ -213,7 +201,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
       },
       approved: () => {
         const approval = this.#approval(context);
-        if (!approval) lack({ load: (db) => this.#loadApproval(context, db) });
+        if (!approval) lack({ load: (db) => loadApproval(context, db, this.#digest as string, agent) });
         const approved = approval?.status === 'approved';
         if (approved) observed.approval = approval;
         return approved;
@@ -222,7 +210,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     const permitted = decide(agent, request, state);
     if (lacks) return { lacks };
     const matched = this.#call.results;
-    const gated = this.#checkGates(context, agent, permitted);
+    const gated = checkGates(this.#platform.gates, context, agent, input, permitted);
     if ('lacks' in gated) return gated;
     const { decision, results } = gated;
     const trace = input.explain
@@ -280,89 +268,14 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   ): Recorded {
     if (used) return { ...outcome, write: useApproval(used, context.now) };
     if (decision.allowed || decision.reason !== 'APPROVAL_REQUIRED') return outcome;
-    return this.#requestApproval(context, agent, outcome.record, outcome.answer);
-  }
-
-  /** An allowed call must also pass every gate. The first gate that refuses decides. */
-  #checkGates(
-    context: BatchContext,
-    agent: CompiledAgent,
-    permitted: Decision,
-  ): { readonly decision: Decision; readonly results: readonly GateResult[] } | Lacking {
-    const { gates } = this.#platform;
-    if (!permitted.allowed || gates.length === 0) return { decision: permitted, results: NO_RESULTS };
-    const { action, resource, tokensCost, dryRun } = this.#input;
-    const call: GatedCall = {
-      agentId: agent.id,
-      ownerId: agent.ownerId,
-      action,
-      resource,
-      tokensCost: tokensCost ?? null,
-      dryRun: dryRun ?? false,
-    };
-    let results: GateResult[] | undefined;
-    for (const gate of gates) {
-      const result = gate.check(context, call);
-      if (!result) continue;
-      if ('lacks' in result) return result;
-      const { refusal } = result;
-      // The refusal also discards what earlier gates would have counted or emitted.
-      if (refusal) return { decision: { allowed: false, ...refusal }, results: [result] };
-      results ??= [];
-      results.push(result);
-    }
-    return { decision: permitted, results: results ?? NO_RESULTS };
+    // The decision has already loaded the approval.
+    return requestApproval(context, this.#digest as string, agent, this.#platform.config.approvals, outcome);
   }
 
   /** The approval of exactly this call, read once per batch. Returns undefined if it has not been read yet. */
   #approval(context: BatchContext): ApprovalState | undefined {
     this.#digest ??= callDigest(this.#agentId, this.#input);
-    return context.shared.get(this.#digest) as ApprovalState | undefined;
-  }
-
-  async #loadApproval(context: BatchContext, db: Db): Promise<void> {
-    const digest = this.#digest as string;
-    if (!context.shared.has(digest)) context.shared.set(digest, await readApproval(db, digest, context.now));
-    const ownerId = this.#platform.policy.peek(this.#agentId)?.ownerId ?? '';
-    for (const [id, of] of [
-      [this.#agentId, { agentId: this.#agentId }],
-      [ownerId, { ownerId }],
-    ] as const)
-      if (!context.shared.has(waitingKey(id)))
-        context.shared.set(waitingKey(id), await readWaitingCalls(db, of, context.now));
-  }
-
-  /**
-   * Reuses the pending approval of an identical call, or requests a new one. If the maximum number of calls of the
-   * agent or its owner is waiting already, requests none, and the refusal names the limit instead of an approval.
-   */
-  #requestApproval(
-    context: BatchContext,
-    agent: CompiledAgent,
-    record: AuditRecord,
-    answer: AuthorizeAnswer,
-  ): Recorded {
-    // The decision has already loaded the approval.
-    const state = this.#approval(context) as ApprovalState;
-    if (state.status === 'pending') return { answer: { ...answer, approvalId: state.id }, record };
-    const { maxWaitingPerAgent, maxWaitingPerOwner } = this.#platform.config.approvals;
-    const ofAgent = context.shared.get(waitingKey(agent.id)) as WaitingCalls;
-    const ofOwner = context.shared.get(waitingKey(agent.ownerId)) as WaitingCalls;
-    if (ofAgent.count >= maxWaitingPerAgent)
-      return { answer: { ...answer, approvalLimit: { per: 'agent', limit: maxWaitingPerAgent } }, record };
-    if (ofOwner.count >= maxWaitingPerOwner)
-      return { answer: { ...answer, approvalLimit: { per: 'owner', limit: maxWaitingPerOwner } }, record };
-    ofAgent.count++;
-    ofOwner.count++;
-    const row = newApproval(this.#digest as string, agent, record, context.now, this.#platform.config.approvals.ttl);
-    state.id = row.id;
-    state.status = 'pending';
-    return {
-      answer: { ...answer, approvalId: row.id },
-      record,
-      write: insertApproval(row),
-      events: [approvalRequested(row)],
-    };
+    return loadedApproval(context, this.#digest);
   }
 
   async #loadSource(db: Db, id: string): Promise<void> {
