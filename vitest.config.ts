@@ -11,6 +11,7 @@ const project = (name: 'sqlite' | 'postgres') => ({
       { find: /^legate$/, replacement: at('src/index.ts') },
       { find: /^legate\/node$/, replacement: at('src/node.ts') },
       { find: /^legate\/mcp$/, replacement: at('src/mcp.ts') },
+      { find: /^legate\/client$/, replacement: at('src/client.ts') },
     ],
   },
   test: {

@@ -1,6 +1,6 @@
 // npm run build: src/ -> dist/. Builds in a staging folder first, so that a failed build leaves dist/ as it was.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
@@ -23,6 +23,15 @@ async function bundleProgram() {
   writeFileSync(join(staging, 'cli.js'), "#!/usr/bin/env node\nimport './program/cli.js';\n");
   // npx runs the file itself, and the mode option of writeFileSync leaves a file that exists as it is.
   chmodSync(join(staging, 'cli.js'), 0o755);
+}
+
+/** The client in one file, which a page may load as it is. */
+async function bundleClient() {
+  const { rolldown } = await import('rolldown');
+  const client = await rolldown({ input: join(staging, 'client.js') });
+  await client.write({ file: join(staging, 'client.js'), format: 'esm', minify: true, sourcemap: true });
+  for (const file of readdirSync(join(staging, 'client')))
+    if (!file.endsWith('.d.ts')) rmSync(join(staging, 'client', file));
 }
 
 /** Writes the API description of the default configuration, so that the package carries it. */
@@ -60,6 +69,7 @@ export async function build() {
       cpSync(join(swaggerUi, file), join(assets, file));
 
     await bundleProgram();
+    await bundleClient();
     if (existsSync(dist)) renameSync(dist, previous);
     renameSync(staging, dist);
     describeApi();

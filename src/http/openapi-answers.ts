@@ -57,7 +57,7 @@ export const responsesOf = ({ responses, preview }: Route<Platform>): Route<Plat
   return { ...responses, 200: done instanceof z.ZodType ? z.union([Preview, done]) : Preview };
 };
 
-const isPaged = ({ query }: Route<Platform>): boolean => query instanceof z.ZodObject && 'cursor' in query.shape;
+export const isPaged = ({ query }: Route<Platform>): boolean => query instanceof z.ZodObject && 'cursor' in query.shape;
 const headersOf = (route: Route<Platform>, status: string): Json => {
   const headers = {
     ...(isPaged(route) ? LINK : {}),

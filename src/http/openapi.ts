@@ -123,7 +123,7 @@ const IDEMPOTENCY_KEY_PARAMETER: Json = {
 const isPageFile = (mediaType: string): boolean => /^text\/(html|css|javascript)$/.test(mediaType);
 
 /** Returns the schemas of a route, each as input or output. */
-function schemasOf(route: Route<Platform>): [z.ZodType, Io][] {
+export function schemasOf(route: Route<Platform>): [z.ZodType, Io][] {
   const asked = [route.params, route.query, route.body].filter((schema) => schema !== undefined);
   const answered = Object.values(responsesOf(route)).flatMap((answer) =>
     answer instanceof z.ZodType ? [answer] : answer?.json ? [answer.json] : [],

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startProcess } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
@@ -50,6 +51,9 @@ describe('the packed package', () => {
       'dist/cli.js',
       'dist/node.js',
       'dist/mcp.js',
+      'dist/client.js',
+      'dist/client.d.ts',
+      'dist/client/types.d.ts',
       'dist/openapi.json',
     ])
       expect(files).toContain(file);
@@ -71,6 +75,13 @@ describe('the packed package', () => {
         "import { createLegate, type Legate, LegateError } from 'legate';",
         "import { listen } from 'legate/node';",
         "import { protectMcp } from 'legate/mcp';",
+        "import { LegateClient, LegateError as ClientError, type Agent } from 'legate/client';",
+        "const client = new LegateClient({ baseUrl: 'https://auth.example.com', token: 'lgk_x' });",
+        'export const agents: AsyncIterable<Agent> = client.agents.list({ status: "active" });',
+        'export const reason: string | undefined = (await client.authorize({ action: "a", resource: "r" })).reason;',
+        '// @ts-expect-error an agent has a name',
+        'export const made = client.agents.create({ ownerId: "usr_1", type: "service", permissions: [] });',
+        'export const isTheirs = (error: unknown): boolean => error instanceof ClientError;',
         'export const legate: Legate = await createLegate({ baseUrl: "https://auth.example.com", env: {} });',
         'export const { port } = await listen(legate, { port: 0, host: "127.0.0.1" });',
         'export const guard = protectMcp;',
@@ -127,6 +138,17 @@ describe('the packed package', () => {
   it('has a guard for MCP servers that brings nothing of the service with it', () => {
     const source = "import('legate/mcp').then((m) => console.log(Object.keys(m).sort().join()))";
     expect(run(process.execPath, ['-e', source], home).trim()).toBe('expressMcp,fastifyMcp,honoMcp,protectMcp');
+  });
+
+  it('has a client in one small file that needs nothing else', () => {
+    const code = readFileSync(join(home, 'node_modules/legate/dist/client.js'), 'utf8');
+    expect(code).not.toMatch(/\bimport\b|\brequire\(/);
+    expect(gzipSync(code).length).toBeLessThanOrEqual(6 * 1024);
+    const source = "import('legate/client').then((m) => console.log(Object.keys(m).sort().join()))";
+    expect(run(process.execPath, ['-e', source], home).trim()).toBe('DeniedError,LegateClient,LegateError,etagOf');
+    const types = ['client.d.ts', 'client/types.d.ts', 'client/client.d.ts', 'client/stream.d.ts'];
+    for (const file of types)
+      expect(readFileSync(join(home, 'node_modules/legate/dist', file), 'utf8')).not.toMatch(/from '[^.]/);
   });
 
   it('starts, decides, keeps its word over a restart, and stops', async () => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { renderClientTable, renderClientTypes } from '../../scripts/docs/client.ts';
 import { renderConfig } from '../../scripts/docs/config.ts';
 import { renderErrors } from '../../scripts/docs/errors.ts';
 import { renderStandards, requirementsIn } from '../../scripts/docs/standards.ts';
@@ -35,6 +36,11 @@ describe('the docs that are made from the code', () => {
     const standards = readFileSync(docs('standards.md'), 'utf8');
     expect(standards).toContain('<!-- requirements:begin');
     await expect(withBlock(standards, 'requirements', renderStandards())).toMatchFileSnapshot(docs('standards.md'));
+  });
+
+  it('legate/client has every operation of the API, and its types', async () => {
+    await expect(renderClientTable()).toMatchFileSnapshot(resolve(root, 'src/client/endpoints.ts'));
+    await expect(renderClientTypes()).toMatchFileSnapshot(resolve(root, 'src/client/types.ts'));
   });
 
   it('README.md has the tour that the command line runs', async () => {
