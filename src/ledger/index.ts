@@ -18,6 +18,7 @@ export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './de
 export type { ActedEvent, AuditRecord, Commit, NewEvent } from './entry.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
 export { LedgerFollower } from './follower.ts';
+export { ForwardingLedger } from './forwarding-ledger.ts';
 export { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';
 export { lastSeqOf, movePosition, readHead, readPosition, Superseded, setPosition } from './position.ts';

@@ -4,6 +4,7 @@ import {
   AlreadyAnswered,
   type Change,
   type DecisionKey,
+  ForwardingLedger,
   keptAnswer,
   type LedgerPort,
   type PendingDecision,
@@ -33,8 +34,7 @@ interface Effect {
  * row says `unfinished` until the answer is there. Decisions have a row each, written with their audit entry; from
  * these a repeated request puts its answer together again.
  */
-export class KeyedLedger implements LedgerPort {
-  readonly #ledger: LedgerPort;
+export class KeyedLedger extends ForwardingLedger implements LedgerPort {
   readonly #now: () => number;
   readonly #key: DecisionKey;
   #decisions = 0;
@@ -51,7 +51,7 @@ export class KeyedLedger implements LedgerPort {
   readonly #whenSettled: Promise<void>;
 
   constructor(ledger: LedgerPort, now: () => number, scope: string, fingerprint: string) {
-    this.#ledger = ledger;
+    super(ledger);
     this.#now = now;
     this.#key = { scope, part: WHOLE_REQUEST, fingerprint };
     this.#whenSettled = new Promise((resolve) => {
@@ -59,18 +59,6 @@ export class KeyedLedger implements LedgerPort {
     });
   }
 
-  get stats() {
-    return this.#ledger.stats;
-  }
-  get epoch() {
-    return this.#ledger.epoch;
-  }
-  get history() {
-    return this.#ledger.history;
-  }
-  get time() {
-    return this.#ledger.time;
-  }
   /** The answer of an earlier request with this key, or one of its decisions, came up instead of a new one. */
   get repeated(): boolean {
     return this.#repeated;
@@ -80,12 +68,7 @@ export class KeyedLedger implements LedgerPort {
     return this.#found;
   }
 
-  onCommit: LedgerPort['onCommit'] = (listener) => this.#ledger.onCommit(listener);
-  onInvalidate: LedgerPort['onInvalidate'] = (listener) => this.#ledger.onInvalidate(listener);
-  resetClock: LedgerPort['resetClock'] = (by) => this.#ledger.resetClock(by);
-  close: LedgerPort['close'] = () => this.#ledger.close();
-
-  rehearse: LedgerPort['rehearse'] = (by, work, rehearsal) => this.#ledger.rehearse(by, work, rehearsal);
+  resetClock: LedgerPort['resetClock'] = (by) => this.ledger.resetClock(by);
 
   reserve(): Pick<LedgerPort, 'decide'> {
     const part = this.#decisions++;
@@ -98,7 +81,7 @@ export class KeyedLedger implements LedgerPort {
 
   async #decide<T>(decision: PendingDecision<T>, part: number): Promise<T> {
     try {
-      const answer = await this.#ledger.decide(decision, this.#written ? undefined : { ...this.#key, part });
+      const answer = await this.ledger.decide(decision, this.#written ? undefined : { ...this.#key, part });
       if ((answer as { auditId?: unknown }).auditId === undefined) this.#unrecorded++;
       return answer;
     } catch (error) {
@@ -116,8 +99,8 @@ export class KeyedLedger implements LedgerPort {
   }
 
   change<T>(by: Actor, work: (change: Change) => Promise<T>): Promise<T> {
-    if (this.#closed) return this.#ledger.change(by, work);
-    return this.#carryOut((inside) => this.#ledger.change(by, (change) => inside(change, () => work(change))));
+    if (this.#closed) return this.ledger.change(by, work);
+    return this.#carryOut((inside) => this.ledger.change(by, (change) => inside(change, () => work(change))));
   }
 
   changeTogether<T>(by: Actor, work: (change: Change) => Promise<T | LegateError>): Promise<T> {
@@ -128,8 +111,8 @@ export class KeyedLedger implements LedgerPort {
   }
 
   maintain<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    if (this.#closed) return this.#ledger.maintain(work);
-    return this.#carryOut((inside) => this.#ledger.maintain((db) => inside({ db, now: this.#now() }, () => work(db))));
+    if (this.#closed) return this.ledger.maintain(work);
+    return this.#carryOut((inside) => this.ledger.maintain((db) => inside({ db, now: this.#now() }, () => work(db))));
   }
 
   #carryOut<T>(
@@ -188,10 +171,10 @@ export class KeyedLedger implements LedgerPort {
     this.#settle();
     await Promise.all(this.#effects);
     if (this.#failure) throw this.#failure.error;
-    if (this.#written === 'unfinished') await this.#ledger.maintain((db) => this.#complete(db));
+    if (this.#written === 'unfinished') await this.ledger.maintain((db) => this.#complete(db));
     else if (settled && !this.#written && !this.#isKeptByDecisions)
       // Without an effect, an answer that another request has written first is as good.
-      await this.#ledger.maintain((db) => insertAnswer(db, this.#keptWith(settled)));
+      await this.ledger.maintain((db) => insertAnswer(db, this.#keptWith(settled)));
   }
 
   #keptWith({ kind, answer }: Settled): IdempotencyKeyRow {

@@ -1,0 +1,28 @@
+import type { LedgerPort } from './ledger.ts';
+
+/** What the ledger of a single request has in common with the ledger of the service. Reads and listeners pass through. */
+export abstract class ForwardingLedger {
+  protected readonly ledger: LedgerPort;
+
+  constructor(ledger: LedgerPort) {
+    this.ledger = ledger;
+  }
+
+  get stats(): LedgerPort['stats'] {
+    return this.ledger.stats;
+  }
+  get epoch(): LedgerPort['epoch'] {
+    return this.ledger.epoch;
+  }
+  get history(): LedgerPort['history'] {
+    return this.ledger.history;
+  }
+  get time(): LedgerPort['time'] {
+    return this.ledger.time;
+  }
+
+  onCommit: LedgerPort['onCommit'] = (listener) => this.ledger.onCommit(listener);
+  onInvalidate: LedgerPort['onInvalidate'] = (listener) => this.ledger.onInvalidate(listener);
+  rehearse: LedgerPort['rehearse'] = (by, work, rehearsal) => this.ledger.rehearse(by, work, rehearsal);
+  close: LedgerPort['close'] = () => this.ledger.close();
+}
