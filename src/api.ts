@@ -22,7 +22,7 @@ import { type McpApi, mcpApi, type TokenValidation } from './mcp/servers/index.t
 import { validateToken } from './oauth/index.ts';
 import { describeSystem, type SystemDescription } from './operations/index.ts';
 import { type ApiTokensApi, apiTokensApi } from './people/api-tokens/index.ts';
-import type { BreachCheck } from './people/passwords/breach/index.ts';
+import { type BreachCheck, breachCheckOf } from './people/passwords/breach/index.ts';
 import { type SessionsApi, sessionsApi } from './people/sessions/index.ts';
 import { type UsersApi, usersApi } from './people/users/index.ts';
 import type { Platform } from './platform.ts';
@@ -103,7 +103,7 @@ export function createApi(platform: Platform, actor: Actor, fetch: Fetch): Legat
     users: usersApi(platform, actor),
     sessions: sessionsApi(platform, actor),
     apiTokens: apiTokensApi(platform, actor),
-    breach: platform.breach,
+    breach: breachCheckOf(platform),
     preview: (change) =>
       preview(platform, { kind: 'all' }, (rehearsing) => change(createApi(rehearsing, actor, fetch))),
   };

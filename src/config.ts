@@ -26,7 +26,6 @@ import { mailConfig } from './operations/mail/config.ts';
 import { breachConfig } from './people/passwords/breach/config.ts';
 import { multiSessionConfig } from './people/sessions/config.ts';
 import { adminConfig, usersConfig } from './people/users/config.ts';
-import type { Setting } from './platform.ts';
 
 const rootSecret = z
   .string()
@@ -148,6 +147,17 @@ export function readConfig(from: Sources): Loaded<typeof configSection> {
         'does as well',
     ]);
   return loaded;
+}
+
+/** An option as it is set. */
+export interface Setting {
+  readonly option: string;
+  readonly environment: string;
+  readonly source: string;
+  readonly secret: boolean;
+  readonly set: boolean;
+  /** undefined for a secret, and for an option without a value. */
+  readonly value: unknown;
 }
 
 /** Returns every option with its value and source. A secret says only whether it is set. */

@@ -1,4 +1,5 @@
 export type { AuthenticateHook, ExternalUser } from './access/authenticate.ts';
+export type { PasswordContext, PasswordVerdict, ValidatePassword } from './access/password-rule.ts';
 export type { AnomaliesApi, Anomaly } from './activity/anomalies/index.ts';
 export type { AuditApi, AuditEntry } from './activity/audit/index.ts';
 export type { Budget, BudgetsApi, Cost, CostSummary, CostsApi } from './activity/costs/index.ts';
@@ -46,7 +47,6 @@ export {
   type BreachResult,
   createBreachCheck,
 } from './people/passwords/breach/index.ts';
-export type { PasswordContext, PasswordVerdict, ValidatePassword } from './people/passwords/password-rule.ts';
 export type { Session, SessionsApi } from './people/sessions/index.ts';
 export type { User, UsersApi } from './people/users/index.ts';
 export { createLegate, type Legate, type LegateInput, type LegateOptions } from './service.ts';

@@ -11,6 +11,11 @@ export class ModuleStates {
     this.#platform = platform;
   }
 
+  /** For what the wiring itself needs before there is a platform. */
+  set<S>(state: ModuleState<S>, value: S): void {
+    this.#created.set(state, value);
+  }
+
   /** Creates all states that are declared. One that reads another creates it first. */
   create(): void {
     for (const state of this.#declared) this.of(state);

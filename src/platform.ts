@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import type { AgentActivity } from './access/agent-activity.ts';
+import type { KnownAgents } from './access/known-agents.ts';
 import type { Owners } from './access/owners.ts';
+import type { ValidatePassword } from './access/password-rule.ts';
 import type { OwnResource, Principal } from './access/principal.ts';
-import type { Losses } from './authorization/losses/index.ts';
-import type { PolicyCache } from './authorization/permissions/policy.ts';
-import type { Config } from './config.ts';
+import type { Config, Setting } from './config.ts';
+import type { Losses } from './http/preview/losses.ts';
 import type { EndpointLimits } from './http/rate-limit/index.ts';
 import { withReason } from './http/reason.ts';
 import type { RefusalEvents } from './http/refusal-events.ts';
@@ -29,9 +30,6 @@ import type {
   Reaction,
 } from './ledger/index.ts';
 import type { Mailer } from './operations/mail/index.ts';
-import type { BreachCheck } from './people/passwords/breach/breach-check.ts';
-import type { ValidatePassword } from './people/passwords/password-rule.ts';
-import type { UnknownTargetFailures } from './people/sign-in/unknown-target-failures.ts';
 import type { Database, Db } from './storage/index.ts';
 
 export interface Log {
@@ -77,7 +75,8 @@ export interface Platform {
   readonly findLosses: (change: Change) => Promise<Losses>;
   /** Number of decisions by agent since a time. */
   readonly callsSince: (ms: number) => Promise<ReadonlyMap<string, number>>;
-  readonly policy: PolicyCache;
+  /** The agents in memory. */
+  readonly policy: KnownAgents;
   /** Whether an agent's own permissions let it act within what its owner owns (contract 4). */
   readonly mayUseOwnResource: (
     db: Db,
@@ -100,10 +99,6 @@ export interface Platform {
     | undefined;
   /** Limits that apply to decisions after permissions, in the order of modules.ts. */
   readonly gates: readonly Gate[];
-  /** Whether a password is known from data breaches. */
-  readonly breach: BreachCheck;
-  /** Failed sign-ins of unknown addresses, links and codes. */
-  readonly unknownTargetFailures: UnknownTargetFailures;
   /** Requests that were answered with 403 or 429. */
   readonly refusalEvents: RefusalEvents;
   /** The embedder's own rule for new passwords. */
@@ -122,17 +117,6 @@ export interface Platform {
   readonly gauges: readonly ModuleGauge[];
   /** Returns the OpenAPI document of all mounted routes as JSON. */
   readonly describeApi: () => string;
-}
-
-/** An option as it is set. */
-export interface Setting {
-  readonly option: string;
-  readonly environment: string;
-  readonly source: string;
-  readonly secret: boolean;
-  readonly set: boolean;
-  /** undefined for a secret, and for an option without a value. */
-  readonly value: unknown;
 }
 
 /** Kinds of credentials of a request: a secret of Legate, or an access token. */

@@ -4,13 +4,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { application } from './access/actor.ts';
 import { type AuthenticateHook, Authenticator } from './access/authenticate.ts';
+import type { ValidatePassword } from './access/password-rule.ts';
 import { callsSince } from './activity/dashboard/count-calls.ts';
 import { ledgerCountsOf } from './activity/dashboard/index.ts';
 import { applicationFor, createApi, type LegateApi } from './api.ts';
 import { type Approval, notifyOfApprovals } from './authorization/approvals/index.ts';
 import { keepVersions } from './authorization/history/index.ts';
 import { findLosses } from './authorization/losses/index.ts';
-import { mayUseOwnResource, PolicyCache } from './authorization/permissions/index.ts';
+import { mayUseOwnResource, PolicyCache, policyCache } from './authorization/permissions/index.ts';
 import { type ConfigInput, describeSettings, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { pathMatcher } from './http/mount.ts';
@@ -32,9 +33,6 @@ import { modules } from './modules.ts';
 import { assertFitForProduction, EXAMPLES } from './operations/index.ts';
 import { KeyStore } from './operations/keys/index.ts';
 import { createMailer, type Mail } from './operations/mail/index.ts';
-import { createBreachCheck } from './people/passwords/breach/index.ts';
-import type { ValidatePassword } from './people/passwords/password-rule.ts';
-import { UnknownTargetFailures } from './people/sign-in/unknown-target-failures.ts';
 import { ensureFirstAdmin, type FirstAdmin, owners } from './people/users/index.ts';
 import type { Gate, Log, Platform } from './platform.ts';
 import { migrate, openDatabase } from './storage/index.ts';
@@ -201,6 +199,7 @@ async function open(
   });
   let description: string | undefined;
   const states = new ModuleStates(modules, () => platform);
+  states.set(policyCache, policy);
   const gates: Gate[] = [];
   const baseUrl = values.baseUrl ?? `http://localhost:${values.http.port}`;
   const background = new BackgroundTasks((message, error) => log.error({ err: error }, message));
@@ -251,15 +250,9 @@ async function open(
     limits,
     gates,
     validateStreamToken: validateStreamToken ?? options.validateStreamToken,
-    breach: createBreachCheck({
-      ...values.breach,
-      now: () => clock.now(),
-      onUnavailable: (reason) => log.warn({ reason }, 'a password could not be compared with known data breaches'),
-    }),
     validatePassword: validatePassword ?? options.validatePassword,
     redactedKeys: redactedKeys(values.audit.redact),
     counts,
-    unknownTargetFailures: new UnknownTargetFailures(),
     refusalEvents: new RefusalEvents(),
     gauges: modules.flatMap((m) => m.gauges ?? []),
     describeApi: () => (description ??= JSON.stringify(describeApi(describedRoutes(mounted), platform, EXAMPLES))),

@@ -2,7 +2,13 @@ import { isNarrowed, type OwnResource, type Principal } from '../../access/princ
 import { CommonErrors } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
-import { type CompiledAgent, intersectPatterns, liveDelegations, type Permission } from '../permissions/index.ts';
+import {
+  type CompiledAgent,
+  intersectPatterns,
+  liveDelegations,
+  type Permission,
+  policyCache,
+} from '../permissions/index.ts';
 import { permissionsOf } from './agent.ts';
 import { AgentErrors } from './errors.ts';
 
@@ -35,7 +41,7 @@ async function heldBy(platform: Platform, db: Db, principal: Principal): Promise
     const opened = [...(scopes ?? [])].flatMap((scope) => [OPENED_BY_SCOPE[scope] ?? []]);
     return (resource, action) => opened.some(([r, a]) => r === resource && a === action);
   }
-  const agent = await platform.policy.current(db, principal.agentId);
+  const agent = await platform.stateOf(policyCache).current(db, principal.agentId);
   return (resource, action) => agent !== undefined && holdsItself(agent, resource, action);
 }
 

@@ -1,3 +1,4 @@
+import type { AgentLoss, Losses } from '../../http/preview/losses.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { type Change, Deadline } from '../../ledger/index.ts';
 import type { AgentRow, ApprovalRow, Database, Db, DelegationRow } from '../../storage/index.ts';
@@ -9,21 +10,6 @@ import {
   patternMatches,
 } from '../permissions/index.ts';
 import { lostPermissions } from './compare.ts';
-
-/** An agent that can do less. */
-export interface AgentLoss {
-  readonly agent: Pick<AgentRow, 'id' | 'name' | 'owner_id'>;
-  readonly lost: readonly EffectivePermission[];
-  /** Number of effective permissions that it keeps. */
-  readonly left: number;
-  /** Waiting approvals that the agent could no longer use. */
-  readonly approvals: number;
-}
-
-/** What was read while the change was open. `compare` reads nothing and may run after it. */
-export interface Losses {
-  compare(): Promise<AgentLoss[]>;
-}
 
 type Rows = {
   readonly agents: Map<string, AgentRow>;

@@ -4,4 +4,4 @@
  * Guarantees: every agent that can do less afterwards is found, also by a chain of delegations; under the head row's
  * lock rows are only read, and permissions are compared after it is released.
  */
-export { findLosses, type Losses } from './find-losses.ts';
+export { findLosses } from './find-losses.ts';

@@ -1,5 +1,6 @@
 import { defineModule } from '../../platform.ts';
 import { PolicyErrors } from './errors.ts';
+import { policyCache } from './policy.ts';
 import { runningReplays } from './replay.ts';
 import { permissionRoutes } from './routes.ts';
 
@@ -26,7 +27,7 @@ export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
 export { findSubjects } from './find-subjects.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { intersectPatterns, PatternIndex, patternMatches } from './pattern.ts';
-export { evaluateWithAgents, PolicyCache, readChains } from './policy.ts';
+export { evaluateWithAgents, PolicyCache, policyCache, readChains } from './policy.ts';
 export { assertPolicyWeight } from './policy-weight.ts';
 export { replay } from './replay.ts';
 export { ReplayAnswer, ReplayBody } from './replay-schema.ts';
@@ -38,5 +39,5 @@ export const permissions = defineModule({
   description: 'Decides what an agent may do, and records each decision.',
   routes: permissionRoutes,
   errors: PolicyErrors,
-  states: [runningReplays],
+  states: [policyCache, runningReplays],
 });

@@ -25,6 +25,7 @@ import { explain } from './explain.ts';
 import { assertMayAsk } from './may-ask.ts';
 import { askedBy, decidedText, Observations } from './observations.ts';
 import { jsonOfIds, type Recorded, withGateResults } from './outcome.ts';
+import { type PolicyCache, policyCache } from './policy.ts';
 import { type Asker, type AuthorizeAnswer, type AuthorizeInput, answerOf } from './question.ts';
 
 const NO_PARAMETERS = '{}';
@@ -34,6 +35,7 @@ const MAX_ROUNDS_AHEAD = 32;
 /** One question, from arrival to its decision in a batch. */
 export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   readonly #platform: Platform;
+  readonly #policy: PolicyCache;
   readonly #input: AuthorizeInput;
   readonly #asker: Asker;
   readonly #agentId: string;
@@ -53,6 +55,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     onAllowed: ((delegationIds: readonly string[]) => void) | undefined,
   ) {
     this.#platform = platform;
+    this.#policy = platform.stateOf(policyCache);
     this.#asker = asker;
     this.#input = input;
     this.#onAllowed = onAllowed;
@@ -73,11 +76,10 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
    * evaluated under the lock.
    */
   evaluateAhead(): Promise<void> | undefined {
-    const { policy } = this.#platform;
     const agent = this.#peek();
     const withArguments = this.#input.arguments !== undefined;
     if (agent ? !agent.conditional && (agent.sources.length === 0 || !withArguments) : !withArguments) return undefined;
-    if (this.#call.isHeavy) return policy.nextTick().then(() => this.#loadAndEvaluate());
+    if (this.#call.isHeavy) return this.#policy.nextTick().then(() => this.#loadAndEvaluate());
     if (!agent) return this.#loadAndEvaluate();
     const missing = new Set<string>();
     if (this.#mayAskNow(agent)) this.#dryEvaluate(agent, missing);
@@ -85,16 +87,16 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   }
 
   async #loadAndEvaluate(): Promise<void> {
-    const { policy, database } = this.#platform;
+    const { database } = this.#platform;
     if (!isId('agent', this.#agentId)) return;
     try {
       for (let round = 0; round < MAX_ROUNDS_AHEAD; round++) {
-        const agent = (await policy.load(database.read, this.#agentId)) && this.#peek();
+        const agent = (await this.#policy.load(database.read, this.#agentId)) && this.#peek();
         const missing = new Set<string>();
         if (!agent || !this.#mayAskNow(agent)) return;
         this.#dryEvaluate(agent, missing);
         if (missing.size === 0) return;
-        await policy.loadAll(database.read, [...missing]);
+        await this.#policy.loadAll(database.read, [...missing]);
       }
     } catch {
       // What cannot be read now is read under the lock, or fails there.
@@ -102,7 +104,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   }
 
   #dryEvaluate(agent: CompiledAgent, missing: Set<string>): void {
-    const { policy, clock } = this.#platform;
+    const { clock } = this.#platform;
     const { action, resource } = this.#input;
     decide(
       agent,
@@ -110,7 +112,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
       {
         used: () => Number.POSITIVE_INFINITY,
         agent: (id) => {
-          const source = policy.peek(id);
+          const source = this.#policy.peek(id);
           if (!source) missing.add(id);
           return source ?? UNREAD;
         },
@@ -135,18 +137,16 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   }
 
   #isFresh(epoch: number): boolean {
-    const { policy } = this.#platform;
-    if (policy.peek(this.#agentId) === undefined) return false;
+    if (this.#policy.peek(this.#agentId) === undefined) return false;
     const p = this.#principal;
     if (p === null) return true;
-    if (p.kind === 'agent') return p.agentId === this.#agentId || policy.peek(p.agentId) !== undefined;
+    if (p.kind === 'agent') return p.agentId === this.#agentId || this.#policy.peek(p.agentId) !== undefined;
     return this.#principalEpoch === epoch;
   }
 
   async #refresh(context: BatchContext, db: Db): Promise<void> {
-    const { policy } = this.#platform;
     const p = this.#principal;
-    if (p?.kind === 'agent') await policy.load(db, p.agentId);
+    if (p?.kind === 'agent') await this.#policy.load(db, p.agentId);
     else if (p !== null && this.#principalEpoch !== context.epoch) {
       this.#principal = await this.#asker.reauthenticate(db);
       this.#principalEpoch = context.epoch;
@@ -154,7 +154,8 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
       if (ip !== this.#call.ip) this.#call = new CallFacts(ip, this.#input.arguments);
     }
     // A text that cannot be an agent's id must not reach the database: an error there would fail the whole batch.
-    if (!isId('agent', this.#agentId) || !(await policy.load(db, this.#agentId))) throw AgentErrors.AGENT_NOT_FOUND();
+    if (!isId('agent', this.#agentId) || !(await this.#policy.load(db, this.#agentId)))
+      throw AgentErrors.AGENT_NOT_FOUND();
     this.#wantCounters(context);
   }
 
@@ -167,14 +168,13 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   }
 
   assertMayAsk(context: BatchContext): void {
-    const agent = this.#platform.policy.peek(this.#agentId);
+    const agent = this.#policy.peek(this.#agentId);
     if (!agent) throw AgentErrors.AGENT_NOT_FOUND();
     this.#assertMayAsk(agent, context.now);
   }
 
   decide(context: BatchContext): Outcome<AuthorizeAnswer> | Lacking {
     const input = this.#input;
-    const { policy } = this.#platform;
     const agent = this.#peek();
     if (!agent) throw AgentErrors.AGENT_NOT_FOUND();
     this.#assertMayAsk(agent, context.now);
@@ -195,7 +195,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
         return used ?? Number.POSITIVE_INFINITY;
       },
       agent: (id) => {
-        const source = policy.peek(id);
+        const source = this.#policy.peek(id);
         if (!source) lack({ load: (db) => this.#loadSource(db, id) });
         return source ?? UNREAD;
       },
@@ -279,14 +279,13 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   }
 
   async #loadSource(db: Db, id: string): Promise<void> {
-    const { policy } = this.#platform;
-    await policy.loadAll(db, [id]);
-    if (!policy.peek(id)) throw new Error(`The agent ${id} of a delegation does not exist.`);
+    await this.#policy.loadAll(db, [id]);
+    if (!this.#policy.peek(id)) throw new Error(`The agent ${id} of a delegation does not exist.`);
   }
 
   /** The agent, if it is in memory, with the draft of a dry run in place of its own permissions. */
   #peek(): CompiledAgent | undefined {
-    const agent = this.#platform.policy.peek(this.#agentId);
+    const agent = this.#policy.peek(this.#agentId);
     const { permissions } = this.#input;
     if (!agent || !permissions) return agent;
     if (this.#draft?.of !== agent) this.#draft = { of: agent, agent: withDraft(agent, permissions) };
@@ -306,8 +305,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
 
   #assertMayAsk(agent: CompiledAgent, now: number): void {
     if (this.#principal === null) return;
-    const { policy } = this.#platform;
-    assertMayAsk(this.#principal, agent, now, this.#input.dryRun === true, (id) => policy.peek(id));
+    assertMayAsk(this.#principal, agent, now, this.#input.dryRun === true, (id) => this.#policy.peek(id));
   }
 
   /**

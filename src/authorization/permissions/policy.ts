@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import type { KnownAgents } from '../../access/known-agents.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { type Clock, HOUR_MS } from '../../kernel/clock.ts';
+import { defineState } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 import { type CompiledAgent, compileAgent, type Received, SharedEntries, UNREAD } from './compile.ts';
 
@@ -21,7 +23,7 @@ const ID_PAGE = 5000;
  * head row's lock whenever the epoch has advanced, so a decision never uses anything older than the newest committed
  * change.
  */
-export class PolicyCache {
+export class PolicyCache implements KnownAgents {
   readonly #clock: Clock;
   #epoch = 0;
   /** Increases when a refresh begins and when it ends. */
@@ -336,3 +338,6 @@ async function* changedDelegations(db: Db, since: number): AsyncGenerator<{ id: 
       .limit(ID_PAGE);
   }
 }
+
+/** The agents of this service. The ledger, which refreshes them, gets them before there is a platform. */
+export const policyCache = defineState(({ clock }) => new PolicyCache(clock));

@@ -71,7 +71,7 @@ export async function preview(
     loses: seen.map(({ agent, lost, left }) => ({
       agentId: agent.id,
       name: agent.name,
-      permissions: lost.map(asPlain) as Preview['loses'][number]['permissions'],
+      permissions: lost.map(asPlain),
       left,
     })),
     hidden: losses.length - seen.length,

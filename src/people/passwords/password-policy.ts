@@ -1,10 +1,10 @@
+import type { PasswordContext } from '../../access/password-rule.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
 import { UserErrors } from '../users/errors.ts';
-import { BreachErrors } from './breach/index.ts';
+import { BreachErrors, breachCheckOf } from './breach/index.ts';
 import { isCommonPassword } from './common/is-common.ts';
 import { isMadeOf, wordsOfEmail } from './common/own-words.ts';
-import type { PasswordContext } from './password-rule.ts';
 
 /** The errors for a new password. */
 export const passwordErrors = [
@@ -36,10 +36,10 @@ export async function assertPasswordAllowed(
   // The form in which passwords are hashed.
   const stored = password.normalize('NFKC');
   if (mode === 'enforce') {
-    await platform.breach.enforce(stored);
+    await breachCheckOf(platform).enforce(stored);
     return {};
   }
-  const { count } = await platform.breach.check(stored);
+  const { count } = await breachCheckOf(platform).check(stored);
   if (count < minBreachCount) return {};
   platform.log.warn(
     { action: context.action, userId: context.userId },

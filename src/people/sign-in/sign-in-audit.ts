@@ -4,6 +4,7 @@ import type { LegateError } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { emailKey } from '../users/email.ts';
+import { unknownTargetFailures } from './unknown-target-failures.ts';
 
 /** An attempt to sign in or to authenticate again. */
 export interface Attempt {
@@ -38,7 +39,7 @@ export function recordFailure(
   { method, email, userId, ip }: Attempt,
   error: LegateError,
 ): FailedAttempt {
-  const counted = userId === undefined ? platform.unknownTargetFailures.record(method, change.now) : 0;
+  const counted = userId === undefined ? platform.stateOf(unknownTargetFailures).record(method, change.now) : 0;
   if (counted === undefined) return new FailedAttempt(error);
   const ipAddress = platform.config.multiSession.trackIp ? ip : null;
   if (change.actor.id === null && ipAddress !== null) change.actAs({ ...UNKNOWN, ip: ipAddress });

@@ -1,10 +1,11 @@
 import { MINUTE_MS } from '../../kernel/clock.ts';
+import { defineState } from '../../platform.ts';
 
 /**
  * Counts failed sign-ins with an unknown address, link or code. Anybody can cause any number of them, so only one a
  * minute of each method becomes an event, which carries the number of failures counted before it.
  */
-export class UnknownTargetFailures {
+class UnknownTargetFailures {
   readonly #byMethod = new Map<string, { recordedAt: number; counted: number }>();
 
   /**
@@ -21,3 +22,5 @@ export class UnknownTargetFailures {
     return last?.counted ?? 0;
   }
 }
+
+export const unknownTargetFailures = defineState(() => new UnknownTargetFailures());

@@ -1,4 +1,5 @@
 import { defineModule } from '../../../platform.ts';
+import { breachCheck } from './breach-state.ts';
 import { BreachErrors } from './errors.ts';
 
 /**
@@ -9,10 +10,12 @@ import { BreachErrors } from './errors.ts';
  */
 export type { BreachCheck, BreachCheckOptions, BreachResult } from './breach-check.ts';
 export { createBreachCheck } from './breach-check.ts';
+export { breachCheckOf } from './breach-state.ts';
 export { BreachErrors } from './errors.ts';
 
 export const breach = defineModule({
   name: 'breach',
   description: 'Checks new passwords against known data breaches, sending only 5 characters of a hash.',
   errors: BreachErrors,
+  states: [breachCheck],
 });

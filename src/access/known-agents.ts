@@ -1,0 +1,9 @@
+/** What authentication needs of the agents in memory. `authorization/permissions` implements it. */
+export interface KnownAgents {
+  /** Changes with every change of policy or credentials. */
+  readonly epoch: number;
+  /** Returns the agent with this token if it is in memory. */
+  peekByTokenHash(
+    tokenHash: string,
+  ): { readonly id: string; readonly ownerId: string; readonly tenantId: string | null } | undefined;
+}
