@@ -16,6 +16,7 @@ import type { Clock } from './kernel/clock.ts';
 import type { Secrets } from './kernel/data-folder.ts';
 import type { ErrorFactory } from './kernel/errors.ts';
 import type { Histogram } from './kernel/histogram.ts';
+import type { Id } from './kernel/ids.ts';
 import type { LabelCounter } from './kernel/label-counter.ts';
 import type { RefusalReason } from './kernel/refusals.ts';
 import type { SecretKind } from './kernel/secrets.ts';
@@ -80,7 +81,7 @@ export interface Platform {
   /** Whether an agent's own permissions let it act within what its owner owns (contract 4). */
   readonly mayUseOwnResource: (
     db: Db,
-    agentId: string,
+    agentId: Id<'agent'>,
     resource: OwnResource,
     action: 'read' | 'write' | 'check',
   ) => Promise<boolean>;
@@ -146,8 +147,8 @@ export interface Credential {
 
 /** A call that permissions allow and that gates may refuse. */
 export interface GatedCall {
-  readonly agentId: string;
-  readonly ownerId: string;
+  readonly agentId: Id<'agent'>;
+  readonly ownerId: Id<'user'>;
   readonly action: string;
   readonly resource: string;
   readonly tokensCost: number | null;
@@ -182,7 +183,7 @@ export interface GateResult {
  */
 export interface Gate {
   /** Called for each agent in the batch, so that the data for `check` can be read for several agents together. */
-  prepare?(context: BatchContext, agentId: string): void;
+  prepare?(context: BatchContext, agentId: Id<'agent'>): void;
   /** Checks a call, synchronously and without effects. undefined: this gate does not apply to the call. */
   check(context: BatchContext, call: GatedCall): GateResult | Lacking | undefined;
 }

@@ -25,6 +25,7 @@ import { BackgroundTasks } from './kernel/background-tasks.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { createFolder } from './kernel/data-folder.ts';
 import { Histogram } from './kernel/histogram.ts';
+import type { Id } from './kernel/ids.ts';
 import { LabelCounter } from './kernel/label-counter.ts';
 import { redactedKeys } from './kernel/redact.ts';
 import { EventIndex, Ledger, LedgerReader, type Reaction } from './ledger/index.ts';
@@ -79,7 +80,7 @@ export interface Legate extends LegateApi {
    * The same functions for one of the application's users, whom events then also name, and with a reason. No rights are
    * checked.
    */
-  readonly as: (by: { readonly userId?: string; readonly reason?: string }) => LegateApi;
+  readonly as: (by: { readonly userId?: Id<'user'>; readonly reason?: string }) => LegateApi;
   readonly baseUrl: string;
   readonly platform: Platform;
   /** The first administrator, if `admin.email` and `admin.password` are set. */

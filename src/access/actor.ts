@@ -1,3 +1,4 @@
+import type { Id } from '../kernel/ids.ts';
 import type { Principal } from './principal.ts';
 
 export const ACTOR_KINDS = ['user', 'agent', 'accessToken', 'apiToken', 'application', 'system'] as const;
@@ -30,7 +31,7 @@ export const SYSTEM: Actor = { kind: 'system', id: 'system' };
 export const UNKNOWN: Actor = { kind: 'user', id: null };
 
 /** The embedding application, for one of its users where it names one. */
-export const application = (userId?: string): Actor => ({
+export const application = (userId?: Id<'user'>): Actor => ({
   kind: 'application',
   id: 'application',
   ...(userId === undefined ? {} : { userId }),
@@ -39,7 +40,7 @@ export const application = (userId?: string): Actor => ({
 const from = (ip: string | null): { ip?: string } => (ip === null ? {} : { ip });
 
 /** A person, known by what they have just proved rather than by a credential: a password, a link, a code. */
-export const person = (userId: string, ip: string | null): Actor => ({ kind: 'user', id: userId, ...from(ip) });
+export const person = (userId: Id<'user'>, ip: string | null): Actor => ({ kind: 'user', id: userId, ...from(ip) });
 
 /** The caller of a request. */
 export function actorOf(principal: Principal, ip: string | null): Actor {

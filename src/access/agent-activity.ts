@@ -1,3 +1,5 @@
+import type { Id } from '../kernel/ids.ts';
+
 /** What an agent has done of late. */
 export interface Activity {
   /** Decisions in the current clock hour and the 24 before it. */
@@ -9,4 +11,4 @@ export interface Activity {
 }
 
 /** Looks up activity by the id of an agent. `activity/dashboard` implements it, from the ledger. */
-export type AgentActivity = (agentId: string) => Activity;
+export type AgentActivity = (agentId: Id<'agent'>) => Activity;

@@ -1,3 +1,4 @@
+import type { Id } from '../kernel/ids.ts';
 /** What authentication needs of the agents in memory. `authorization/permissions` implements it. */
 export interface KnownAgents {
   /** Changes with every change of policy or credentials. */
@@ -5,5 +6,5 @@ export interface KnownAgents {
   /** Returns the agent with this token if it is in memory. */
   peekByTokenHash(
     tokenHash: string,
-  ): { readonly id: string; readonly ownerId: string; readonly tenantId: string | null } | undefined;
+  ): { readonly id: string; readonly ownerId: Id<'user'>; readonly tenantId: Id<'tenant'> | null } | undefined;
 }

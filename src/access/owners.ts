@@ -1,3 +1,4 @@
+import type { Id } from '../kernel/ids.ts';
 import type { Platform } from '../platform.ts';
 import type { Db, UserRow } from '../storage/index.ts';
 
@@ -5,7 +6,10 @@ type Change = Parameters<Parameters<Platform['ledger']['change']>[1]>[0];
 
 /** Access to the owners of agents for areas outside `people`. `people/users` implements it. */
 export interface Owners {
-  find(db: Db, userId: string): Promise<UserRow | undefined>;
+  find(db: Db, userId: Id<'user'>): Promise<UserRow | undefined>;
   /** Adds the bare record of a user of the embedding application, if there is none yet. */
-  ensureExternal(change: Change, user: { readonly userId: string; readonly tenantId: string | null }): Promise<void>;
+  ensureExternal(
+    change: Change,
+    user: { readonly userId: Id<'user'>; readonly tenantId: Id<'tenant'> | null },
+  ): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { CommonErrors } from '../kernel/errors.ts';
+import type { Id } from '../kernel/ids.ts';
 import type { SlotHolder } from '../kernel/slots.ts';
 
 /** An `auditor` sees what an administrator sees, and changes nothing but their own account and credentials. */
@@ -10,9 +11,9 @@ export type Principal =
   | { readonly kind: 'anonymous' }
   | {
       readonly kind: 'user';
-      readonly userId: string;
+      readonly userId: Id<'user'>;
       readonly role: Role;
-      readonly tenantId: string | null;
+      readonly tenantId: Id<'tenant'> | null;
       /** What proved it: a session (cookie or Bearer), an API token, or the embedder's own sign-in. */
       readonly via: 'session' | 'apiToken' | 'external';
       /** Session or API token id. */
@@ -25,22 +26,22 @@ export type Principal =
     }
   | {
       readonly kind: 'agent';
-      readonly agentId: string;
-      readonly ownerId: string;
-      readonly tenantId: string | null;
+      readonly agentId: Id<'agent'>;
+      readonly ownerId: Id<'user'>;
+      readonly tenantId: Id<'tenant'> | null;
       readonly tokenHash: string;
     }
   | {
       /** An access token of our authorization server: an agent acting for a user within scopes. */
       readonly kind: 'accessToken';
-      readonly agentId: string;
+      readonly agentId: Id<'agent'>;
       /**
        * The agent that acts for `agentId` with an exchanged token (RFC 8693, section 4.1); null for every other token.
        */
-      readonly actorId: string | null;
-      readonly userId: string;
-      readonly clientId: string;
-      readonly grantId: string;
+      readonly actorId: Id<'agent'> | null;
+      readonly userId: Id<'user'>;
+      readonly clientId: Id<'client'>;
+      readonly grantId: Id<'grant'>;
       readonly scopes: ReadonlySet<string>;
       readonly expiresAt: number;
     };
@@ -75,13 +76,13 @@ export const ANONYMOUS: Principal = { kind: 'anonymous' };
  */
 export type Visibility =
   | { readonly kind: 'all' }
-  | { readonly kind: 'owner'; readonly userId: string }
-  | { readonly kind: 'agent'; readonly agentId: string; readonly userId: string };
+  | { readonly kind: 'owner'; readonly userId: Id<'user'> }
+  | { readonly kind: 'agent'; readonly agentId: Id<'agent'>; readonly userId: Id<'user'> };
 
 /** The visibility of a list, restricted by its filter. */
 export type ListVisibility =
   | Visibility
-  | { readonly kind: 'tenant'; readonly tenantId: string }
+  | { readonly kind: 'tenant'; readonly tenantId: Id<'tenant'> }
   | { readonly kind: 'nothing' };
 
 /** Resources of the service itself, for which an agent can hold permissions. */

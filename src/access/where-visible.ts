@@ -1,4 +1,5 @@
 import { type Expression, expressionBuilder, type SqlBool } from 'kysely';
+import type { Id } from '../kernel/ids.ts';
 import type { Db, Tables } from '../storage/index.ts';
 import type { OwnerFilter } from './owner-filter.ts';
 import type { ListVisibility, Visibility } from './principal.ts';
@@ -22,7 +23,7 @@ export function whereVisible(visibility: ListVisibility): Expression<SqlBool> {
 }
 
 /** Ids of a tenant's users. */
-export const ownersOf = (tenantId: string) =>
+export const ownersOf = (tenantId: Id<'tenant'>) =>
   eb.selectFrom('users').select('users.id').where('users.tenant_id', '=', tenantId);
 
 /** Restricts a visibility to the owner or tenant of the filter. */

@@ -2,6 +2,7 @@ import { actorOf } from '../access/actor.ts';
 import { actingAgent, type Principal } from '../access/principal.ts';
 import { MINUTE_MS } from '../kernel/clock.ts';
 import { LegateError } from '../kernel/errors.ts';
+import type { Id } from '../kernel/ids.ts';
 import type { Platform } from '../platform.ts';
 
 /** A refused request, as its event describes it. */
@@ -100,7 +101,7 @@ export class RefusalEvents {
 }
 
 /** The agent and the person who may see the event; administrators see every event. */
-function subjectOf(principal: Principal): { agentId?: string; userId?: string } {
+function subjectOf(principal: Principal): { agentId?: Id<'agent'>; userId?: Id<'user'> } {
   switch (principal.kind) {
     case 'anonymous':
       return {};

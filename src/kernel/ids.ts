@@ -28,6 +28,14 @@ export const ID_PREFIXES = {
 
 export type IdKind = keyof typeof ID_PREFIXES;
 
+declare const idKind: unique symbol;
+
+/**
+ * An id of a kind. An id of another kind does not type-check; any other text does, since ids also come from clients and
+ * from applications, which have their own for their users.
+ */
+export type Id<K extends IdKind> = string & { readonly [idKind]?: K };
+
 /** Crockford base 32 in lower case. Sorts like the bits that it encodes. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const CHARS = Array.from(ALPHABET);
@@ -86,7 +94,7 @@ const randomCount = (): number => (random10Bits() << 9) | (random10Bits() & 511)
  * A new id. Ids are ordered by millisecond; within one, ids of the same kind and process are in order of creation. 60
  * bits are random and cannot be guessed.
  */
-export function newId(kind: IdKind, now: number): string {
+export function newId<K extends IdKind>(kind: K, now: number): Id<K> {
   return (
     `${ID_PREFIXES[kind]}_${timePart(now)}${countPart(kind, now)}` +
     `${randomPair()}${randomPair()}${randomPair()}${randomPair()}${randomPair()}${randomPair()}`

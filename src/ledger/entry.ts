@@ -1,4 +1,5 @@
 import type { Actor } from '../access/actor.ts';
+import type { Id } from '../kernel/ids.ts';
 import type { Db, IdempotencyKeyRow } from '../storage/index.ts';
 import type { EventType } from './event-types.ts';
 
@@ -11,9 +12,9 @@ export type DecisionResult = 'allowed' | 'denied' | 'rate_limited';
 export interface AuditRecord {
   /** `aud_...` */
   readonly id: string;
-  readonly agentId: string;
+  readonly agentId: Id<'agent'>;
   /** Owner of the agent. */
-  readonly userId: string;
+  readonly userId: Id<'user'>;
   readonly action: string;
   readonly resource: string;
   readonly result: DecisionResult;
@@ -33,9 +34,9 @@ export interface AuditRecord {
 /** An event other than a decision, as a change emits it. */
 export interface NewEvent {
   readonly type: Exclude<EventType, 'audit'>;
-  readonly agentId?: string;
+  readonly agentId?: Id<'agent'>;
   /** Who may see it: the owner of what changed, or the person it is about. */
-  readonly userId?: string;
+  readonly userId?: Id<'user'>;
   readonly data: Record<string, unknown>;
   /** The changed fields, with their old and new values. Never contains a secret. */
   readonly before?: Record<string, unknown>;

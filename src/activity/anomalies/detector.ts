@@ -1,6 +1,6 @@
 import { SYSTEM } from '../../access/actor.ts';
 import { isApprovalStep } from '../../authorization/permissions/index.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import {
   type Commit,
   LedgerFollower,
@@ -29,18 +29,18 @@ const LOOK_AFTER_MS = 1000;
 /** A class rather than a literal, because V8 would allocate the literals in the old space. */
 class Row implements Seen {
   readonly seq: number;
-  readonly agentId: string;
-  readonly userId: string;
-  readonly auditId: string;
+  readonly agentId: Id<'agent'>;
+  readonly userId: Id<'user'>;
+  readonly auditId: Id<'audit'>;
   readonly resource: string;
   readonly allowed: boolean;
   readonly at: number;
 
   constructor(
     seq: number,
-    agentId: string,
-    userId: string,
-    auditId: string,
+    agentId: Id<'agent'>,
+    userId: Id<'user'>,
+    auditId: Id<'audit'>,
     resource: string,
     allowed: boolean,
     at: number,
@@ -57,8 +57,8 @@ class Row implements Seen {
 
 interface Detected extends Found {
   readonly seq: number;
-  readonly agentId: string;
-  readonly userId: string;
+  readonly agentId: Id<'agent'>;
+  readonly userId: Id<'user'>;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { SECOND_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { readPosition } from '../../ledger/index.ts';
 import type { Db } from '../../storage/index.ts';
 import { type AgentState, newState } from './detect.ts';
@@ -37,7 +38,7 @@ export class AgentStates {
   readonly #changed = new Map<string, Changed>();
   #saved = -1;
 
-  get(agentId: string): Remembered | undefined {
+  get(agentId: Id<'agent'>): Remembered | undefined {
     return this.#changed.get(agentId)?.remembered ?? this.#unchanged.get(agentId);
   }
 
@@ -62,7 +63,7 @@ export class AgentStates {
   }
 
   /** Marks the agent's state as changed by the decision `seq`, at `now`. */
-  changed(agentId: string, remembered: Remembered, seq: number, now: number): void {
+  changed(agentId: Id<'agent'>, remembered: Remembered, seq: number, now: number): void {
     remembered.seq = seq;
     if (this.#changed.has(agentId)) return;
     this.#unchanged.delete(agentId);

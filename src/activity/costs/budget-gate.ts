@@ -1,4 +1,5 @@
 import { chunk } from '../../kernel/chunk.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { BatchContext, Lacking } from '../../ledger/index.ts';
 import type { Gate, GatedCall, GateResult } from '../../platform.ts';
 import type { BudgetRow, Db } from '../../storage/index.ts';
@@ -22,7 +23,7 @@ export class BudgetGate implements Gate {
   #epoch = -1;
   #losses = 0;
 
-  prepare(context: BatchContext, agentId: string): void {
+  prepare(context: BatchContext, agentId: Id<'agent'>): void {
     if (this.#agents.has(agentId)) batchOf(context).wanted.add(agentId);
   }
 

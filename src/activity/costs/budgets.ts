@@ -1,6 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
 import { assertNotItself, getChangeableAgent } from '../../authorization/agents/index.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { changedFields, type NewEvent } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { BudgetRow, Db } from '../../storage/index.ts';
@@ -50,7 +50,7 @@ export async function createBudget(platform: Platform, caller: Caller, input: Cr
  * Each decision on the agent reads all its budgets under the ledger's lock, so their number is limited. The calling
  * change holds that lock.
  */
-async function assertRoomForBudget(db: Db, agentId: string): Promise<void> {
+async function assertRoomForBudget(db: Db, agentId: Id<'agent'>): Promise<void> {
   const { n } = await db
     .selectFrom('budgets')
     .select((eb) => eb.fn.countAll().as('n'))

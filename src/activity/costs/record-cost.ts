@@ -1,6 +1,6 @@
 import type { Changer } from '../../access/caller.ts';
 import { getAgentRow } from '../../authorization/agents/index.ts';
-import { isId, newId } from '../../kernel/ids.ts';
+import { type Id, isId, newId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { BudgetRow, CostRow } from '../../storage/index.ts';
@@ -57,7 +57,7 @@ interface Decision {
 }
 
 /** Throws 422 AUDIT_ENTRY_UNKNOWN. */
-async function getDecision({ db }: Change, agentId: string, auditId: string): Promise<Decision> {
+async function getDecision({ db }: Change, agentId: Id<'agent'>, auditId: Id<'audit'>): Promise<Decision> {
   const entry = isId('audit', auditId)
     ? await db
         .selectFrom('stream_events')

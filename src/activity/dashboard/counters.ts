@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { APPROVAL_STEP_REASONS, isApprovalStep } from '../../authorization/permissions/index.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { type Commit, LedgerFollower, movePosition, Superseded } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
@@ -19,7 +20,7 @@ const STEP: Counted = [0, 0, 1];
 
 /** Decisions of one agent in one clock hour that are not yet in the table. */
 interface Cell extends Calls {
-  readonly userId: string;
+  readonly userId: Id<'user'>;
   readonly hour: number;
   readonly before: Cell | undefined;
 }
@@ -55,7 +56,7 @@ export const ALL_TIME = 0;
 /** `hour` of the rows that count a whole day (UTC). Negative, so below every clock hour. */
 export const wholeDay = (day: number): number => -day;
 
-const partOf = (agentId: string): number =>
+const partOf = (agentId: Id<'agent'>): number =>
   ((agentId.charCodeAt(agentId.length - 1) * 3 + agentId.charCodeAt(agentId.length - 2)) | 0) % PARTS;
 const progressName = (part: number): string => `agent_hours/${part}`;
 
@@ -111,7 +112,7 @@ export class CallCounters {
     return true;
   }
 
-  #count(agentId: string, userId: string, hour: number, [calls, denied, steps]: Counted): void {
+  #count(agentId: Id<'agent'>, userId: Id<'user'>, hour: number, [calls, denied, steps]: Counted): void {
     const part = this.#cells[partOf(agentId)] as Part;
     let cell = part.newest.get(agentId);
     if (cell?.hour !== hour) {
@@ -129,7 +130,7 @@ export class CallCounters {
    * wrote the table meanwhile.
    */
   consistently<T>(
-    read: (db: Db, waiting: (each: (agentId: string, cell: Cell) => void) => void) => Promise<T>,
+    read: (db: Db, waiting: (each: (agentId: Id<'agent'>, cell: Cell) => void) => void) => Promise<T>,
   ): Promise<T> {
     this.#reads++;
     return this.#follower
@@ -188,7 +189,7 @@ export class CallCounters {
     return now.every((upto, part) => upto === this.#upto[part]);
   }
 
-  #eachCell(each: (agentId: string, cell: Cell) => void): void {
+  #eachCell(each: (agentId: Id<'agent'>, cell: Cell) => void): void {
     for (const part of this.#cells) eachCellOf(part, each);
   }
 
@@ -245,9 +246,9 @@ export class CallCounters {
     const oldest = Math.floor(clock.now() / HOUR_MS) - KEPT_HOURS;
     const sums = new Map<
       string,
-      [agentId: string, hour: number, userId: string, calls: number, denied: number, steps: number]
+      [agentId: Id<'agent'>, hour: number, userId: Id<'user'>, calls: number, denied: number, steps: number]
     >();
-    const add = (agentId: string, hour: number, { userId, calls, denied, steps }: Cell): void => {
+    const add = (agentId: Id<'agent'>, hour: number, { userId, calls, denied, steps }: Cell): void => {
       const key = `${hour} ${agentId}`;
       const sum = sums.get(key);
       if (sum) {
@@ -270,7 +271,7 @@ export class CallCounters {
 const emptyPart = (): Part => ({ newest: new Map(), size: 0 });
 const emptyParts = (): Part[] => Array.from({ length: PARTS }, emptyPart);
 
-function eachCellOf({ newest }: Part, each: (agentId: string, cell: Cell) => void): void {
+function eachCellOf({ newest }: Part, each: (agentId: Id<'agent'>, cell: Cell) => void): void {
   for (const [agentId, last] of newest)
     for (let cell: Cell | undefined = last; cell; cell = cell.before) each(agentId, cell);
 }
@@ -297,7 +298,7 @@ async function upsert(db: Db, dialect: Database['dialect'], json: string): Promi
   );
 }
 
-type HourCalls = [agentId: string, userId: string, hour: number, ...Counted];
+type HourCalls = [agentId: Id<'agent'>, userId: Id<'user'>, hour: number, ...Counted];
 
 /** Counts decisions by agent and hour in the ledger. `from` and `upto` are inclusive. */
 export function countSlice(database: Database, from: number, upto: number): Promise<HourCalls[]> {

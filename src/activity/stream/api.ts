@@ -1,6 +1,6 @@
 import type { Actor } from '../../access/actor.ts';
 import { validationFailed } from '../../kernel/errors.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { EventType } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -37,7 +37,7 @@ export interface EventsApi {
   close(): void;
 }
 
-const ownerOf = async (db: Db, agentId: string): Promise<string | undefined> =>
+const ownerOf = async (db: Db, agentId: Id<'agent'>): Promise<string | undefined> =>
   isId('agent', agentId)
     ? (await db.selectFrom('agents').select('owner_id').where('id', '=', agentId).executeTakeFirst())?.owner_id
     : undefined;

@@ -1,3 +1,4 @@
+import type { Id } from '../../kernel/ids.ts';
 import { type Commit, matches, readHead, rowAt } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
@@ -266,7 +267,7 @@ export class EventHub {
     setImmediate(() => this.#wakeNextBatch());
   }
 
-  #store(commit: Commit, index: number, type: string, agentId: string | null, userId: string | null): void {
+  #store(commit: Commit, index: number, type: string, agentId: Id<'agent'> | null, userId: Id<'user'> | null): void {
     const seq = commit.firstSeq + index;
     const topics = this.#topics.of(type, agentId, userId);
     this.#ring.push(seq, type, topics.length > 0 ? rowAt(commit, index) : undefined, this.#selecting > 0);

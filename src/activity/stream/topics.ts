@@ -1,4 +1,5 @@
 import type { Visibility } from '../../access/principal.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { View } from './frame-chunk.ts';
 import type { Ring } from './ring.ts';
 
@@ -82,7 +83,7 @@ export class Topics {
   }
 
   /** Returns the topics with a subscriber to an event of this type, agent and user. */
-  of(type: string, agentId: string | null, userId: string | null): readonly Topic[] {
+  of(type: string, agentId: Id<'agent'> | null, userId: Id<'user'> | null): readonly Topic[] {
     let found = NONE;
     for (const topic of [this.#all.get(''), this.#users.get(userId ?? ''), this.#agents.get(agentId ?? '')])
       if (topic?.wants(type)) found = [...found, topic];

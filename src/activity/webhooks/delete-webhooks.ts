@@ -1,10 +1,11 @@
+import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Db, WebhookRow } from '../../storage/index.ts';
 import { deleteDeliveries } from './store.ts';
 import { settingsOf, webhookEvent } from './webhook-events.ts';
 
 /** Deletes the webhooks of a user. */
-export const deleteWebhooksOf = (change: Change, userId: string): Promise<void> =>
+export const deleteWebhooksOf = (change: Change, userId: Id<'user'>): Promise<void> =>
   deleteSelected(change, (db) => db.selectFrom('webhooks').selectAll().where('user_id', '=', userId).execute());
 
 /** Returns the webhooks whose owner does not exist. */
@@ -12,7 +13,7 @@ export const findOwnerless = (db: Db): Promise<WebhookRow[]> =>
   db
     .selectFrom('webhooks')
     .selectAll()
-    .where('user_id', 'not in', (eb) => eb.selectFrom('users').select('id'))
+    .where('user_id', 'not in', (eb) => eb.selectFrom('users').select('users.id'))
     .execute();
 
 /** Deletes the webhooks whose owner does not exist. */

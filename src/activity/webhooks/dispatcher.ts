@@ -1,6 +1,6 @@
 import { chunk } from '../../kernel/chunk.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import {
   type EventType,
   filterFieldsOf,
@@ -26,7 +26,7 @@ const PUMP_MS = 500;
 /** Types about webhooks, sent only to endpoints that name them, and never to a webhook about its own creation. */
 const OWN = 'webhook.';
 const CREATED: EventType = 'webhook.created';
-const isAbout = ({ data }: { data: string | null }, webhookId: string): boolean =>
+const isAbout = ({ data }: { data: string | null }, webhookId: Id<'webhook'>): boolean =>
   (JSON.parse(data ?? '{}') as { webhookId?: unknown }).webhookId === webhookId;
 /** If no result is stored this long after the timeout of an attempt, its process is considered dead. */
 const GRACE_MS = 5 * SECOND_MS;
@@ -244,7 +244,7 @@ export class Dispatcher {
       .execute();
   }
 
-  #send(delivery: WebhookDeliveryRow, ownerId: string): void {
+  #send(delivery: WebhookDeliveryRow, ownerId: Id<'user'>): void {
     const sending: Promise<void> = attempt(this.#platform, delivery)
       .then(() => {})
       .catch((error: unknown) =>
@@ -294,8 +294,8 @@ export const leaseUntil = (platform: Platform, now: number): number =>
 
 export const newDelivery = (
   now: number,
-  webhookId: string,
-  eventId: string,
+  webhookId: Id<'webhook'>,
+  eventId: Id<'event'>,
   type: string,
   body: string,
 ): WebhookDeliveryRow => ({

@@ -1,6 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -47,7 +47,7 @@ async function insert(
   platform: Platform,
   change: Change,
   input: CreateAgent,
-  tenantId: string | null,
+  tenantId: Id<'tenant'> | null,
   token: string,
   maker: Maker = NOBODY,
 ): Promise<AgentRow> {
@@ -93,7 +93,7 @@ async function takeOwner(
   platform: Platform,
   change: Change,
   by: Pick<Caller, 'principal' | 'visibility'>,
-  ownerId: string,
+  ownerId: Id<'user'>,
 ): Promise<string | null> {
   const { principal, visibility } = by;
   const known = await platform.owners.find(change.db, ownerId);

@@ -1,5 +1,6 @@
 import { isNarrowed, type OwnResource, type Principal } from '../../access/principal.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 import {
@@ -82,12 +83,12 @@ export async function assertMayGrant(
 }
 
 /** An exchanged token acts as two agents: the actor and the subject. */
-const actsAs = (principal: Principal, agentId: string): boolean =>
+const actsAs = (principal: Principal, agentId: Id<'agent'>): boolean =>
   (principal.kind === 'agent' && principal.agentId === agentId) ||
   (principal.kind === 'accessToken' && (principal.agentId === agentId || principal.actorId === agentId));
 
 /** Throws 403 FORBIDDEN for the agent that the credential acts as. */
-export function assertNotItself(principal: Principal, agentId: string): void {
+export function assertNotItself(principal: Principal, agentId: Id<'agent'>): void {
   if (actsAs(principal, agentId))
     throw CommonErrors.FORBIDDEN({ message: 'A credential may not change the agent that it acts as.' });
 }

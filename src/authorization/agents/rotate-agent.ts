@@ -1,4 +1,5 @@
 import type { Caller } from '../../access/caller.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -33,7 +34,7 @@ export async function rotateAgent(platform: Platform, caller: Caller, id: string
 }
 
 /** Ends the tokens of all agents of a user. The agents stay, and get new tokens when their owner rotates them. */
-export async function endAgentTokens(change: Change, ownerId: string): Promise<void> {
+export async function endAgentTokens(change: Change, ownerId: Id<'user'>): Promise<void> {
   const { db, now } = change;
   const rows = await db
     .selectFrom('agents')

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Visibility } from '../../access/principal.ts';
 import { chunk } from '../../kernel/chunk.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { searchWords, wordPattern } from '../../kernel/search-words.ts';
 import type { Platform } from '../../platform.ts';
 import { type AgentRow, type Database, type Db, selectArrays } from '../../storage/index.ts';
@@ -153,7 +154,7 @@ export async function findAgentsById(db: Db, ids: readonly string[], columns: Co
  * Throws 422 AGENT_LIMIT_EXCEEDED if the owner has no room for one more active agent. Exact, since changes are
  * serialised.
  */
-export async function assertRoomForAgent(platform: Platform, db: Db, ownerId: string, now: number): Promise<void> {
+export async function assertRoomForAgent(platform: Platform, db: Db, ownerId: Id<'user'>, now: number): Promise<void> {
   const limit = platform.config.agents.maxPerOwner;
   const { active } = await db
     .selectFrom('agents')

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Visibility } from '../../access/principal.ts';
 import { LegateError, validationFailed } from '../../kernel/errors.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { AgentErrors } from '../agents/index.ts';
 import {
@@ -109,7 +109,7 @@ async function permissionsOf(platform: Platform, asker: Asker, subject: Evaluati
   return effectivePermissions(await readChains(platform.database.read, subject.id), platform.clock.now());
 }
 
-async function isVisible(platform: Platform, asker: Asker, agentId: string): Promise<boolean> {
+async function isVisible(platform: Platform, asker: Asker, agentId: Id<'agent'>): Promise<boolean> {
   try {
     await authorize(platform, asker, { agentId: agentId.slice(0, 64), action: 'x', resource: 'x', dryRun: true });
     return true;

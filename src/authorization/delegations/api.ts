@@ -3,6 +3,7 @@ import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import { cutPage } from '../../http/page.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { listDelegationVersions, type PageOf, type VersionPage } from '../history/list-versions.ts';
@@ -26,7 +27,7 @@ export interface DelegationsApi {
   /** Ends it together with all delegations that descend from it. */
   revoke(id: string): Promise<void>;
   /** The delegations around an agent, or all of them; `ended` includes those that have ended. */
-  graph(query?: { agentId?: string; depth?: number; ended?: boolean }): Promise<DelegationGraph>;
+  graph(query?: { agentId?: Id<'agent'>; depth?: number; ended?: boolean }): Promise<DelegationGraph>;
   /** Its versions, newest first; `next` is the `cursor` of the next page. */
   history(id: string, page?: Partial<PageOf>): Promise<VersionPage>;
 }

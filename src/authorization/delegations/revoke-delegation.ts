@@ -1,7 +1,7 @@
 import type { Caller } from '../../access/caller.ts';
 import type { Visibility } from '../../access/principal.ts';
 import { chunk } from '../../kernel/chunk.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, DelegationRow } from '../../storage/index.ts';
@@ -39,7 +39,7 @@ function isParty(visibility: Visibility, row: DelegationRow): boolean {
 }
 
 /** Ends all delegations from and to an agent that was revoked. */
-export async function endDelegationsOfAgent(change: Change, agentId: string): Promise<void> {
+export async function endDelegationsOfAgent(change: Change, agentId: Id<'agent'>): Promise<void> {
   const rows = await change.db
     .selectFrom('delegations')
     .select('id')
@@ -55,7 +55,7 @@ export async function endDelegationsOfAgent(change: Change, agentId: string): Pr
 }
 
 /** Ends the delegations between agents of a user and agents of other owners, in both directions. */
-export async function endDelegationsAcrossOwners(change: Change, userId: string, reason: EndReason): Promise<void> {
+export async function endDelegationsAcrossOwners(change: Change, userId: Id<'user'>, reason: EndReason): Promise<void> {
   const rows = await change.db
     .selectFrom('delegations')
     .select('id')

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Actor } from '../../access/actor.ts';
 import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { redact } from '../../kernel/redact.ts';
 import { type AuditRecord, askedByOf, type NewEvent, writeDecided } from '../../ledger/index.ts';
 import type { ApprovalRow, Db } from '../../storage/index.ts';
@@ -14,7 +14,7 @@ export interface ApprovalState {
 
 /** Digest that binds an approval to agent, action, resource and exact arguments, independent of the order of keys. */
 export function callDigest(
-  agentId: string,
+  agentId: Id<'agent'>,
   call: { action: string; resource: string; arguments?: Record<string, unknown> | undefined },
 ): string {
   return hash('sha256', JSON.stringify([agentId, call.action, call.resource, canonical(call.arguments ?? {})]), 'hex');
@@ -92,7 +92,7 @@ export interface WaitingCalls {
 /** Counts the waiting calls of an agent or of all agents of an owner. */
 export async function readWaitingCalls(
   db: Db,
-  of: { readonly agentId: string } | { readonly ownerId: string },
+  of: { readonly agentId: Id<'agent'> } | { readonly ownerId: Id<'user'> },
   now: number,
 ): Promise<WaitingCalls> {
   let query = db
@@ -119,7 +119,7 @@ export async function readApproval(db: Db, digest: string, now: number): Promise
 
 export function newApproval(
   digest: string,
-  agent: { id: string; ownerId: string },
+  agent: { id: string; ownerId: Id<'user'> },
   record: AuditRecord,
   now: number,
   ttlSeconds: number,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Id } from '../../kernel/ids.ts';
 import type { AgentRow, DelegationRow } from '../../storage/index.ts';
 import type { AgentState } from '../agents/agent-state.ts';
 import { bytesOfConditions, type Conditions, compileConditions } from './conditions.ts';
@@ -11,8 +12,8 @@ const MAX_SHARED_BYTES = 48 * 1024 * 1024;
 
 /** The delegation through which an entry was received. */
 export interface Link {
-  readonly delegationId: string;
-  readonly fromAgent: string;
+  readonly delegationId: Id<'delegation'>;
+  readonly fromAgent: Id<'agent'>;
   /** Its own expiry, or the end of the last delegation from which it was made. */
   readonly endsAt: number | null;
   /** Maximum depth that any delegation of the chain allows. */
@@ -39,8 +40,8 @@ export interface CompiledEntry {
 /** An agent as decisions see it. Built once per change and never modified. */
 export interface CompiledAgent extends AgentState {
   readonly id: string;
-  readonly ownerId: string;
-  readonly tenantId: string | null;
+  readonly ownerId: Id<'user'>;
+  readonly tenantId: Id<'tenant'> | null;
   readonly tokenHash: string;
   readonly entries: readonly CompiledEntry[];
   readonly index: PatternIndex<CompiledEntry>;

@@ -1,5 +1,6 @@
 import { actorOf, application } from '../../access/actor.ts';
 import type { Principal } from '../../access/principal.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { type AskedBy, askedByOf, type Decided, writeDecided } from '../../ledger/index.ts';
 import type { ApprovalState } from './approval.ts';
 import { type Decision, delegationsOf } from './decide.ts';
@@ -27,7 +28,7 @@ const askers = new WeakMap<Principal, AskedBy>();
 const APPLICATION = askedByOf(application());
 
 /** Returns who asked about an agent; undefined if the agent itself did. */
-export function askedBy(principal: Principal | null, agentId: string): AskedBy | undefined {
+export function askedBy(principal: Principal | null, agentId: Id<'agent'>): AskedBy | undefined {
   if (principal === null) return APPLICATION;
   if (principal.kind === 'agent' && principal.agentId === agentId) return undefined;
   let asker = askers.get(principal);

@@ -1,4 +1,5 @@
 import { chunk } from '../../kernel/chunk.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { AgentRow, Db, DelegationRow } from '../../storage/index.ts';
 import { type CompiledAgent, compileAgent } from './compile.ts';
 import { CHAIN_PAGE, MAX_CHAIN_AGENTS, MAX_CHAIN_ENTRIES } from './policy.ts';
@@ -34,7 +35,7 @@ type Found = State | 'later' | 'none';
  * Reads the policy by which the decision with a sequence was made: the newest versions of smaller sequences. Returns
  * undefined if the agent does not exist. Reads as many agents as `readChains`, nearest first.
  */
-export async function readPolicyAt(db: Db, agentId: string, seq: number): Promise<PolicyAt | undefined> {
+export async function readPolicyAt(db: Db, agentId: Id<'agent'>, seq: number): Promise<PolicyAt | undefined> {
   const agents = new Map<string, CompiledAgent>();
   const subjects: string[] = [];
   let isRecorded = true;

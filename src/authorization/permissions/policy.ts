@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { KnownAgents } from '../../access/known-agents.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { type Clock, HOUR_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { defineState } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 import { type CompiledAgent, compileAgent, type Received, SharedEntries, UNREAD } from './compile.ts';
@@ -78,7 +79,7 @@ export class PolicyCache implements KnownAgents {
   }
 
   /** Returns the agent if it is in memory. */
-  peek(agentId: string): CompiledAgent | undefined {
+  peek(agentId: Id<'agent'>): CompiledAgent | undefined {
     return this.#agents.get(agentId) ?? this.#held?.get(agentId);
   }
 
@@ -89,7 +90,7 @@ export class PolicyCache implements KnownAgents {
   }
 
   /** Returns the agent, reading it if it is not in memory. Returns undefined if it does not exist. */
-  async load(db: Db, agentId: string): Promise<CompiledAgent | undefined> {
+  async load(db: Db, agentId: Id<'agent'>): Promise<CompiledAgent | undefined> {
     return (
       this.peek(agentId) ??
       (await this.#read(db, () => db.selectFrom('agents').selectAll().where('id', '=', agentId).execute()))[0]
@@ -115,7 +116,7 @@ export class PolicyCache implements KnownAgents {
    * Returns the agent with its own permissions as currently committed, for use outside a batch, where the cache may be
    * older than the newest change. Received permissions may be missing. Returns undefined if it does not exist.
    */
-  async current(db: Db, agentId: string): Promise<CompiledAgent | undefined> {
+  async current(db: Db, agentId: Id<'agent'>): Promise<CompiledAgent | undefined> {
     const held = this.#agents.get(agentId);
     if (held) {
       const now = await db.selectFrom('agents').select('policy_epoch').where('id', '=', agentId).executeTakeFirst();
@@ -202,7 +203,7 @@ export interface Chains {
  * Reads an agent and the agents above it in its chains, nearest first, as currently committed, for use outside a
  * batch. Reads at most 1,000 agents and about 50,000 entries.
  */
-export async function readChains(db: Db, agentId: string): Promise<Chains> {
+export async function readChains(db: Db, agentId: Id<'agent'>): Promise<Chains> {
   const agents = new Map<string, CompiledAgent>();
   const waiting = new Set([agentId]);
   let entries = 0;

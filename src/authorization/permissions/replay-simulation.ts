@@ -1,4 +1,5 @@
 import { clockHour, isoTime } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { readDecided } from '../../ledger/index.ts';
 import type { Db } from '../../storage/index.ts';
 import { type CompiledAgent, withDraft } from './compile.ts';
@@ -45,7 +46,7 @@ export class Simulation {
   /** Sequence of the next change of the policy: decisions up to it are based on the one that is loaded. */
   #until = -1;
 
-  constructor(db: Db, agentId: string, permissions: readonly Permission[]) {
+  constructor(db: Db, agentId: Id<'agent'>, permissions: readonly Permission[]) {
     this.#db = db;
     this.#agentId = agentId;
     this.#permissions = permissions;

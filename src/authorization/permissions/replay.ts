@@ -1,4 +1,5 @@
 import { clockHour, HOUR_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { type EntryFilter, Yielder } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
@@ -46,7 +47,7 @@ export const runningReplays = defineState(() => ({ count: 0 }));
  * delegations, agents above, approvals, and refusals by budgets and servers. Counts calls under limits per clock hour in
  * the recorded order. Records nothing. Throws 503 TOO_MANY_REPLAYS.
  */
-export async function replay(platform: Platform, agentId: string, input: ReplayInput): Promise<Replay> {
+export async function replay(platform: Platform, agentId: Id<'agent'>, input: ReplayInput): Promise<Replay> {
   const running = platform.stateOf(runningReplays);
   if (running.count >= MAX_RUNNING) throw PolicyErrors.TOO_MANY_REPLAYS({ headers: { 'retry-after': '5' } });
   running.count++;
@@ -57,7 +58,7 @@ export async function replay(platform: Platform, agentId: string, input: ReplayI
   }
 }
 
-async function run(platform: Platform, agentId: string, input: ReplayInput): Promise<Replay> {
+async function run(platform: Platform, agentId: Id<'agent'>, input: ReplayInput): Promise<Replay> {
   const deadline = performance.now() + MAX_MS;
   const yielder = new Yielder(() => platform.ledger.stats.records, PAUSE_MS);
   const where: EntryFilter['where'] = [

@@ -1,6 +1,7 @@
 import type { Principal, Visibility } from '../../access/principal.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { CommonErrors, validationFailed } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { ActedEvent } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Route } from '../route.ts';
@@ -84,7 +85,7 @@ export async function preview(
 /** As JSON has it: without members that are undefined. */
 const asPlain = <T>(value: T): Preview['events'][number] & T => JSON.parse(JSON.stringify(value));
 
-function seesAgent(visibility: Visibility, agentId: string, ownerId: string): boolean {
+function seesAgent(visibility: Visibility, agentId: Id<'agent'>, ownerId: Id<'user'>): boolean {
   if (visibility.kind === 'all') return true;
   return visibility.kind === 'owner' ? ownerId === visibility.userId : agentId === visibility.agentId;
 }

@@ -1,3 +1,4 @@
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 
@@ -12,7 +13,7 @@ export interface StoredDocument {
 const MAX_STORED = 5000;
 const MAX_DELETED = 100;
 
-export async function findStoredDocument(db: Db, clientId: string): Promise<StoredDocument | undefined> {
+export async function findStoredDocument(db: Db, clientId: Id<'client'>): Promise<StoredDocument | undefined> {
   const row = await db
     .selectFrom('oauth_client_documents')
     .select(['document', 'valid_until'])

@@ -6,6 +6,7 @@ import {
   revokeAgents,
 } from '../../authorization/agents/index.ts';
 import type { Permission } from '../../authorization/permissions/index.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
@@ -24,8 +25,8 @@ export const NEW_AGENT = 'new';
  */
 export async function listAgentChoices(
   platform: Platform,
-  userId: string,
-  clientId: string,
+  userId: Id<'user'>,
+  clientId: Id<'client'>,
 ): Promise<{ agents: AgentRow[]; usual: string | undefined }> {
   const db = platform.database.read;
   const now = platform.clock.now();
@@ -43,8 +44,8 @@ export async function listAgentChoices(
 /** Returns the active agent that this client used for this person, or that a consent created for it. */
 export async function findUsualAgent(
   platform: Platform,
-  userId: string,
-  clientId: string,
+  userId: Id<'user'>,
+  clientId: Id<'client'>,
 ): Promise<AgentRow | undefined> {
   const db = platform.database.read;
   const used = await db
@@ -64,7 +65,7 @@ export async function findUsualAgent(
 }
 
 /** Also finds the agent of a client that has a consent but never exchanged its code. */
-const findCreatedAgent = (db: Db, userId: string, clientId: string): Promise<AgentRow | undefined> =>
+const findCreatedAgent = (db: Db, userId: Id<'user'>, clientId: Id<'client'>): Promise<AgentRow | undefined> =>
   db
     .selectFrom('oauth_client_agents')
     .innerJoin('agents', 'agents.id', 'oauth_client_agents.agent_id')
@@ -149,9 +150,9 @@ async function addPermissions(change: Change, row: AgentRow, added: readonly Per
  */
 export async function revokeUnusedAgents(
   change: Change,
-  clientId: string,
+  clientId: Id<'client'>,
   reason: EndReason,
-  agentId?: string,
+  agentId?: Id<'agent'>,
 ): Promise<void> {
   let query = change.db
     .selectFrom('oauth_client_agents')

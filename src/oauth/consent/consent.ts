@@ -1,6 +1,7 @@
 import type { Actor } from '../../access/actor.ts';
 import { isActive } from '../../authorization/agents/index.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -19,7 +20,7 @@ const joinSorted = (scopes: readonly string[]): string => [...scopes].sort().joi
  */
 export async function findRememberedAgent(
   platform: Platform,
-  userId: string,
+  userId: Id<'user'>,
   request: AuthorizationRequest,
 ): Promise<string | undefined> {
   if (request.prompt.has('consent') || (request.client.origin !== 'admin' && !request.redirectUri.startsWith('https:')))
@@ -38,7 +39,7 @@ export async function findRememberedAgent(
 }
 
 /** Returns whether the person has a consent for this client that they have not ended. */
-export async function hasConsented(platform: Platform, userId: string, clientId: string): Promise<boolean> {
+export async function hasConsented(platform: Platform, userId: Id<'user'>, clientId: Id<'client'>): Promise<boolean> {
   const row = await platform.database.read
     .selectFrom('oauth_consents')
     .select('agent_id')
@@ -50,7 +51,7 @@ export async function hasConsented(platform: Platform, userId: string, clientId:
 }
 
 export interface Approval {
-  readonly userId: string;
+  readonly userId: Id<'user'>;
   /** The requested scopes that the person ticked. */
   readonly scopes: readonly string[];
   /** Id of one of their agents, or `new`. */

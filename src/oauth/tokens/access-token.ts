@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Branded } from '../../kernel/branded.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Platform } from '../../platform.ts';
 import { keyRing, type SigningKey } from './keys.ts';
@@ -34,7 +35,7 @@ export interface Claims {
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-export const newJti = (grantId: string): Jti => `${grantId}.${randomBytes(12).toString('base64url')}` as Jti;
+export const newJti = (grantId: Id<'grant'>): Jti => `${grantId}.${randomBytes(12).toString('base64url')}` as Jti;
 export const grantOfJti = (jti: Jti): string => jti.slice(0, Math.max(0, jti.indexOf('.')));
 
 export function signAccessToken(platform: Platform, claims: Claims): string {

@@ -1,4 +1,5 @@
 import { isActive } from '../../authorization/agents/index.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 import { OAuthErrors } from '../errors.ts';
 
@@ -9,7 +10,7 @@ export const inactiveAgent = () =>
   });
 
 /** Returns undefined if the agent is revoked, expired or deleted. */
-export async function findActiveAgent(db: Db, agentId: string, now: number): Promise<AgentRow | undefined> {
+export async function findActiveAgent(db: Db, agentId: Id<'agent'>, now: number): Promise<AgentRow | undefined> {
   const row = await db.selectFrom('agents').selectAll().where('id', '=', agentId).executeTakeFirst();
   return row && isActive(row, now) ? row : undefined;
 }

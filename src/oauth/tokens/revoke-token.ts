@@ -1,6 +1,6 @@
 import type { Actor } from '../../access/actor.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import { secretHash } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import { endGrants } from '../consent/grants.ts';
@@ -10,7 +10,12 @@ import { grantOfJti, readAccessToken } from './access-token.ts';
  * Token revocation (RFC 7009). Revoking a refresh token ends its grant; revoking an access token ends that token and
  * those exchanged for it. An unknown token, or one of another client, is ignored without an error (section 2.2).
  */
-export async function revokeToken(platform: Platform, clientId: string, token: string, from: Actor): Promise<void> {
+export async function revokeToken(
+  platform: Platform,
+  clientId: Id<'client'>,
+  token: string,
+  from: Actor,
+): Promise<void> {
   const agent = isId('agent', clientId);
   const holder: Actor = { ...from, ...(agent ? { kind: 'agent', id: clientId } : {}), clientId };
   await platform.ledger.change(holder, async (change) => {

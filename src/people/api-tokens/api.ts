@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { createApiToken } from './create-api-token.ts';
@@ -14,9 +15,9 @@ const PAGE = 1000;
 /** `legate.apiTokens`: the endpoints under /api-tokens as functions, for any user. They throw {@link LegateError}. */
 export interface ApiTokensApi {
   /** 404 USER_NOT_FOUND for an unknown user. */
-  create(userId: string, input: InProcess<z.input<typeof CreateApiToken>>): Promise<ApiTokenWithSecret>;
+  create(userId: Id<'user'>, input: InProcess<z.input<typeof CreateApiToken>>): Promise<ApiTokenWithSecret>;
   /** Returns all tokens of a user, oldest first, without pages. */
-  list(userId: string): Promise<ApiToken[]>;
+  list(userId: Id<'user'>): Promise<ApiToken[]>;
   revoke(id: string): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import type { Changer } from '../../access/caller.ts';
 import type { UserPrincipal } from '../../access/principal.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -60,7 +60,7 @@ export async function createApiToken(
 }
 
 /** Exact because changes are serialised. Deletes expired tokens to make room. */
-async function assertRoom(db: Db, userId: string, now: number): Promise<void> {
+async function assertRoom(db: Db, userId: Id<'user'>, now: number): Promise<void> {
   const rows = await db.selectFrom('api_tokens').select('expires_at').where('user_id', '=', userId).execute();
   if (rows.length < MAX_PER_USER) return;
   const live = rows.filter((row) => row.expires_at === null || row.expires_at > now).length;

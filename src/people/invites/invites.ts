@@ -1,6 +1,6 @@
 import type { Changer } from '../../access/caller.ts';
 import { DAY_MS, isoTime } from '../../kernel/clock.ts';
-import { isId, newId } from '../../kernel/ids.ts';
+import { type Id, isId, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
 import type { Change, NewEvent } from '../../ledger/index.ts';
 import { brandOf, type Language } from '../../pages/index.ts';
@@ -100,12 +100,12 @@ export async function deleteInvite(platform: Platform, caller: Changer, id: stri
 }
 
 /** Deletes the invitations that a user created. */
-export async function revokeInvitesBy(change: Change, userId: string): Promise<void> {
+export async function revokeInvitesBy(change: Change, userId: Id<'user'>): Promise<void> {
   const rows = await change.db.deleteFrom('invites').where('invited_by', '=', userId).returningAll().execute();
   for (const row of rows) change.emit(inviteRevoked(row, 'inviter-ended'));
 }
 
-export const inviteAccepted = (row: InviteRow, userId: string): NewEvent => ({
+export const inviteAccepted = (row: InviteRow, userId: Id<'user'>): NewEvent => ({
   type: 'invite.accepted',
   userId: row.invited_by,
   data: { inviteId: row.id, userId, role: row.role },
@@ -142,7 +142,7 @@ export async function consumeInvite({ db, now }: Change, token: string, email: s
  * True for administrators stored here, and for users of the embedding application: they have no password and no role
  * here, and the application checked their role when they sent the invitation.
  */
-async function mayInvite(db: Db, userId: string): Promise<boolean> {
+async function mayInvite(db: Db, userId: Id<'user'>): Promise<boolean> {
   const inviter = await findUser(db, userId);
   if (!inviter) return !isId('user', userId);
   return inviter.role === 'admin' || inviter.email_key === null;

@@ -1,4 +1,5 @@
 import type { Actor } from '../../access/actor.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { listSessions } from './list-sessions.ts';
 import { assertUser, revokeSession, revokeSessions } from './revoke-sessions.ts';
@@ -10,10 +11,10 @@ import type { Session } from './schema.ts';
  */
 export interface SessionsApi {
   /** Returns the active sessions, newest first. `current` is false for all. */
-  list(userId: string): Promise<Session[]>;
-  revoke(userId: string, sessionId: string): Promise<void>;
+  list(userId: Id<'user'>): Promise<Session[]>;
+  revoke(userId: Id<'user'>, sessionId: Id<'session'>): Promise<void>;
   /** Returns the number of sessions that ended. */
-  revokeAll(userId: string): Promise<number>;
+  revokeAll(userId: Id<'user'>): Promise<number>;
 }
 
 export const sessionsApi = (platform: Platform, actor: Actor): SessionsApi => ({

@@ -1,4 +1,4 @@
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -73,7 +73,7 @@ export async function createSession(
   return { token, session };
 }
 
-async function makeRoom(platform: Platform, change: Change, userId: string): Promise<void> {
+async function makeRoom(platform: Platform, change: Change, userId: Id<'user'>): Promise<void> {
   const { maxSessions, overflow } = platform.config.multiSession;
   if (maxSessions === 0) return;
   const live = await change.db

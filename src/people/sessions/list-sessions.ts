@@ -1,3 +1,4 @@
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import type { Session } from './schema.ts';
@@ -6,14 +7,18 @@ import { toSession } from './session.ts';
 /** Maximum number of sessions in a list. */
 const MAX_SHOWN = 1000;
 
-const liveSessions = (platform: Platform, db: Db, userId: string) =>
+const liveSessions = (platform: Platform, db: Db, userId: Id<'user'>) =>
   db.selectFrom('sessions').where('user_id', '=', userId).where('expires_at', '>', platform.clock.now());
 
 /**
  * Returns the active sessions of a user, newest first.
  * @param currentId the session that the caller used, if any
  */
-export async function listSessions(platform: Platform, userId: string, currentId: string | null): Promise<Session[]> {
+export async function listSessions(
+  platform: Platform,
+  userId: Id<'user'>,
+  currentId: string | null,
+): Promise<Session[]> {
   const rows = await liveSessions(platform, platform.database.read, userId)
     .selectAll()
     .orderBy('created_at', 'desc')

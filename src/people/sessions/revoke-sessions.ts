@@ -1,5 +1,5 @@
 import type { Actor } from '../../access/actor.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { type EndReason, endSessions } from './end-sessions.ts';
@@ -19,8 +19,8 @@ interface Revoking {
  */
 export async function revokeSession(
   platform: Platform,
-  userId: string,
-  sessionId: string,
+  userId: Id<'user'>,
+  sessionId: Id<'session'>,
   { reauthorize, reason, ip, actor }: Revoking,
 ): Promise<void> {
   if (!isId('session', sessionId)) throw SessionErrors.SESSION_NOT_FOUND();
@@ -34,7 +34,7 @@ export async function revokeSession(
 /** Ends all sessions of a user except `except` immediately. Returns the number of ended sessions. */
 export async function revokeSessions(
   platform: Platform,
-  userId: string,
+  userId: Id<'user'>,
   { reauthorize, reason, ip, actor, except }: Revoking & { readonly except: string | null },
 ): Promise<number> {
   return platform.ledger.change(actor, async (change) => {
@@ -44,7 +44,7 @@ export async function revokeSessions(
 }
 
 /** Throws 404 USER_NOT_FOUND if the user does not exist. The id may be one that an embedding application chose. */
-export async function assertUser(platform: Platform, userId: string): Promise<void> {
+export async function assertUser(platform: Platform, userId: Id<'user'>): Promise<void> {
   const readable = userId.length <= 128 && userId.isWellFormed() && !userId.includes('\u0000');
   const row = readable
     ? await platform.database.read.selectFrom('users').select('id').where('id', '=', userId).executeTakeFirst()

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 
@@ -9,7 +10,7 @@ export const keepsUseOrder = ({ config: { multiSession } }: Platform): boolean =
   multiSession.maxSessions > 0 && multiSession.overflow === 'evict-oldest';
 
 /** Returns a time of use later than that of every other session of the user, even within one millisecond. */
-export async function nextUse(db: Db, userId: string, now: number): Promise<number> {
+export async function nextUse(db: Db, userId: Id<'user'>, now: number): Promise<number> {
   const { last } = await db
     .selectFrom('sessions')
     .select(sql<number | null>`max(last_used_at)`.as('last'))

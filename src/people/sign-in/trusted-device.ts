@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -124,6 +125,6 @@ export async function endTrust(platform: Platform, person: PersonCalling, id: st
   });
 }
 
-export async function endTrustedDevices({ db }: Change, userId: string): Promise<void> {
+export async function endTrustedDevices({ db }: Change, userId: Id<'user'>): Promise<void> {
   await db.deleteFrom('trusted_devices').where('user_id', '=', userId).execute();
 }

@@ -1,5 +1,6 @@
 import type { Call } from '../../http/route.ts';
 import { LegateError } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { type Change, changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
@@ -134,7 +135,7 @@ export async function deleteCredentials(
 const passwordAfter = (row: UserRow, after: UserRow): string | null =>
   after.password_hash === null ? null : after.password_hash === row.password_hash ? 'set' : 'changed';
 
-async function isSignedIn({ db }: Change, userId: string, session: RequestSession | undefined): Promise<boolean> {
+async function isSignedIn({ db }: Change, userId: Id<'user'>, session: RequestSession | undefined): Promise<boolean> {
   if (session?.userId !== userId) return false;
   try {
     await session.reauthorize(db);

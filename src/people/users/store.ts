@@ -3,7 +3,7 @@ import type { Owners } from '../../access/owners.ts';
 import type { UserPrincipal } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { searchWords, wordPattern } from '../../kernel/search-words.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
@@ -36,7 +36,7 @@ export interface NewUser {
   readonly passwordHash: string;
   readonly name?: string | null | undefined;
   readonly role: UserRow['role'];
-  readonly tenantId?: string | null | undefined;
+  readonly tenantId?: Id<'tenant'> | null | undefined;
   readonly emailVerified?: boolean;
 }
 

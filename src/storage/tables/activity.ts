@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import type { Id } from '../../kernel/ids.ts';
 
 /** Tables of event delivery, costs and anomalies. */
 export interface ActivityTables {
@@ -22,9 +23,9 @@ export interface StreamTicketsTable {
 
 /** Webhooks: URLs to which events are delivered. */
 export interface WebhooksTable {
-  id: string;
+  id: Id<'webhook'>;
   /** Owner of the events to deliver. All events while this user is an admin, unless `by_agent`. */
-  user_id: string;
+  user_id: Id<'user'>;
   url: string;
   /** 1: an agent set the URL, so only events of its owner's agents are delivered. */
   by_agent: number;
@@ -49,8 +50,8 @@ export type WebhookRow = Selectable<WebhooksTable>;
 
 /** One message to one webhook. */
 export interface WebhookDeliveriesTable {
-  id: string;
-  webhook_id: string;
+  id: Id<'delivery'>;
+  webhook_id: Id<'webhook'>;
   event_id: string;
   type: string;
   /** JSON as signed and sent. */
@@ -70,7 +71,7 @@ export type WebhookDeliveryRow = Selectable<WebhookDeliveriesTable>;
 /** An attempt of a delivery. */
 export interface WebhookAttemptsTable {
   id: string;
-  delivery_id: string;
+  delivery_id: Id<'delivery'>;
   at: number;
   /** null: there was no answer. */
   status: number | null;
@@ -83,16 +84,16 @@ export type WebhookAttemptRow = Selectable<WebhookAttemptsTable>;
 
 /** A cost attributed to an agent. */
 export interface CostsTable {
-  id: string;
-  agent_id: string;
+  id: Id<'cost'>;
+  agent_id: Id<'agent'>;
   /** Owner of the agent. Determines who may see it. */
-  user_id: string;
+  user_id: Id<'user'>;
   amount: number;
   /** ISO 4217. */
   currency: string;
   tokens: number | null;
   /** The decision that the cost belongs to. */
-  audit_id: string | null;
+  audit_id: Id<'audit'> | null;
   /** JSON object. */
   metadata: string;
   created_at: number;
@@ -101,9 +102,9 @@ export type CostRow = Selectable<CostsTable>;
 
 /** A limit on an agent's usage per window, with the usage of the last window that had any. */
 export interface BudgetsTable {
-  id: string;
-  agent_id: string;
-  user_id: string;
+  id: Id<'budget'>;
+  agent_id: Id<'agent'>;
+  user_id: Id<'user'>;
   metric: 'cost' | 'tokens' | 'calls';
   /** For metric cost: only costs in this currency count. */
   currency: string | null;
@@ -123,10 +124,10 @@ export type BudgetRow = Selectable<BudgetsTable>;
 
 /** Unusual behaviour of an agent. */
 export interface AnomaliesTable {
-  id: string;
-  agent_id: string;
+  id: Id<'anomaly'>;
+  agent_id: Id<'agent'>;
   /** Owner of the agent. Determines who may see it. */
-  user_id: string;
+  user_id: Id<'user'>;
   kind: string;
   severity: string;
   /** JSON number or string. */
@@ -143,7 +144,7 @@ export type AnomalyRow = Selectable<AnomaliesTable>;
 
 /** State of the detector per agent. */
 export interface AnomalyStatesTable {
-  agent_id: string;
+  agent_id: Id<'agent'>;
   /** Sequence of the agent's last decision that the detector has examined. */
   seq: number;
   /** JSON. */

@@ -1,4 +1,5 @@
 import type { Generated, Selectable } from 'kysely';
+import type { Id } from '../../kernel/ids.ts';
 
 /** Tables of agents, delegations, approvals and MCP servers. */
 export interface AuthorizationTables {
@@ -10,9 +11,9 @@ export interface AuthorizationTables {
 }
 
 export interface AgentsTable {
-  id: string;
-  owner_id: string;
-  tenant_id: string | null;
+  id: Id<'agent'>;
+  owner_id: Id<'user'>;
+  tenant_id: Id<'tenant'> | null;
   name: string;
   /** Words of the name, for searching and sorting (kernel/search-words.ts). */
   name_key: Generated<string>;
@@ -35,17 +36,17 @@ export interface AgentsTable {
   /** Id of the grant, API token or agent that registered it; null: a person or the application. */
   created_by: Generated<string | null>;
   /** The agent ends with this grant: that of the access token that registered it, or that of the agent that did. */
-  grant_id: Generated<string | null>;
+  grant_id: Generated<Id<'grant'> | null>;
 }
 export type AgentRow = Selectable<AgentsTable>;
 
 export interface DelegationsTable {
-  id: string;
-  from_agent: string;
-  to_agent: string;
+  id: Id<'delegation'>;
+  from_agent: Id<'agent'>;
+  to_agent: Id<'agent'>;
   /** Owners of both agents at creation. Determines who may see it. */
-  from_owner: string;
-  to_owner: string;
+  from_owner: Id<'user'>;
+  to_owner: Id<'user'>;
   /** JSON array of Permission. */
   permissions: string;
   /** Number of permissions. */
@@ -67,25 +68,25 @@ export type DelegationRow = Selectable<DelegationsTable>;
 
 /** The delegations from which a re-delegated permission came when it was passed on. */
 export interface DelegationParentsTable {
-  delegation_id: string;
-  parent_id: string;
+  delegation_id: Id<'delegation'>;
+  parent_id: Id<'delegation'>;
 }
 
 /** A call that requires a person's approval. `digest` binds it to agent, action, resource and exact arguments. */
 export interface ApprovalsTable {
-  id: string;
+  id: Id<'approval'>;
   /** SHA-256 of agent, action, resource and arguments. */
   digest: string;
-  agent_id: string;
+  agent_id: Id<'agent'>;
   /** Owner of the agent, who may decide on it. */
-  user_id: string;
+  user_id: Id<'user'>;
   action: string;
   resource: string;
   /** JSON object, redacted, as the person sees it. */
   arguments: string;
   status: 'pending' | 'approved' | 'denied' | 'used' | 'expired';
   /** Audit entry of the decision that requested it. */
-  audit_id: string;
+  audit_id: Id<'audit'>;
   created_at: number;
   /** From then on it is not valid, whatever its status. */
   expires_at: number;
@@ -97,7 +98,7 @@ export type ApprovalRow = Selectable<ApprovalsTable>;
 
 /** Protected MCP servers: tokens can be requested for them, and calls of their tools are decided. */
 export interface McpServersTable {
-  id: string;
+  id: Id<'mcpServer'>;
   /** Unique: the second segment of `mcp:<name>:<tool>`. */
   name: string;
   /** Resource identifier, byte for byte as registered. */

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import type { Id } from '../../kernel/ids.ts';
 
 /** Tables of the ledger and of what is derived from it. */
 export interface LedgerTables {
@@ -59,9 +60,9 @@ export interface StreamEventsTable {
   id: string;
   type: string;
   timestamp: number;
-  agent_id: string | null;
+  agent_id: Id<'agent'> | null;
   /** Owner of the agent, or the person that the event is about. Determines who may see it. */
-  user_id: string | null;
+  user_id: Id<'user'> | null;
   action: string | null;
   resource: string | null;
   result: string | null;
@@ -107,8 +108,8 @@ export interface ChangesTable {
   id: string;
   type: string;
   timestamp: number;
-  agent_id: string | null;
-  user_id: string | null;
+  agent_id: Id<'agent'> | null;
+  user_id: Id<'user'> | null;
   /** Id of the actor. */
   actor_id: string | null;
   /** JSON payload of the event. */
@@ -153,9 +154,9 @@ export interface CountersTable {
  * a day since 1970, or 0 for all time.
  */
 export interface AgentHoursTable {
-  agent_id: string;
+  agent_id: Id<'agent'>;
   hour: number;
-  user_id: string;
+  user_id: Id<'user'>;
   calls: number;
   denied: number;
   /** Audit entries of approvals, which do not count as calls. */
@@ -167,7 +168,7 @@ export interface AgentHoursTable {
  * memory.
  */
 export interface AgentActivityTable {
-  agent_id: string;
+  agent_id: Id<'agent'>;
   last_at: number;
   /** JSON array of `[hour, calls, refused]`, with hours since 1970. */
   hours: string;
@@ -176,7 +177,7 @@ export interface AgentActivityTable {
 /** Decisions by result and duration in a slot of time. Checkpoint of what every instance has in memory. */
 export interface DecisionSlotsTable {
   /** Owner of the agents; empty for the sum over all owners. */
-  user_id: string;
+  user_id: Id<'user'>;
   /** Quarter of an hour since 1970, or minus the day since 1970. */
   slot: number;
   allowed: number;

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import type { Id } from '../../kernel/ids.ts';
 
 /** Tables of the authorization server. */
 export interface OAuthTables {
@@ -15,7 +16,7 @@ export interface OAuthTables {
 
 /** A client of the authorization server (RFC 7591). */
 export interface OAuthClientsTable {
-  id: string;
+  id: Id<'client'>;
   secret_hash: string | null;
   /** `optional`: the registration named no method, so a secret was issued but need not be sent. */
   auth_method: 'none' | 'optional' | 'client_secret_basic' | 'client_secret_post';
@@ -38,7 +39,7 @@ export type OAuthClientRow = Selectable<OAuthClientsTable>;
 /** Fetched client ID metadata documents. */
 export interface OAuthClientDocumentsTable {
   /** URL of the document. */
-  client_id: string;
+  client_id: Id<'client'>;
   /** JSON, as its host sent it. */
   document: string;
   /** Until then it is not fetched again. */
@@ -47,13 +48,13 @@ export interface OAuthClientDocumentsTable {
 
 /** A person's lasting consent. It is requested again only when something in it differs. */
 export interface OAuthConsentsTable {
-  user_id: string;
-  client_id: string;
+  user_id: Id<'user'>;
+  client_id: Id<'client'>;
   redirect_uri: string;
   resource: string;
   /** Space-separated, sorted. */
   scope: string;
-  agent_id: string;
+  agent_id: Id<'agent'>;
   created_at: number;
 }
 
@@ -71,22 +72,22 @@ export interface OAuthConsentAnswersTable {
 
 /** Agents that a consent created, and for which client. */
 export interface OAuthClientAgentsTable {
-  agent_id: string;
-  client_id: string;
+  agent_id: Id<'agent'>;
+  client_id: Id<'client'>;
 }
 
 /** What a client may do as an agent for a person, until one of the three ends. */
 export interface OAuthGrantsTable {
-  id: string;
-  client_id: string;
-  user_id: string;
-  agent_id: string;
+  id: Id<'grant'>;
+  client_id: Id<'client'>;
+  user_id: Id<'user'>;
+  agent_id: Id<'agent'>;
   /** Agent that acts with an exchanged token. */
-  actor_id: string | null;
+  actor_id: Id<'agent'> | null;
   /** Delegation of an exchanged token. */
-  delegation_id: string | null;
+  delegation_id: Id<'delegation'> | null;
   /** Grant of the token that was exchanged. This grant ends with it. */
-  parent_id: string | null;
+  parent_id: Id<'grant'> | null;
   /** `jti` of the token that was exchanged. */
   parent_jti: string | null;
   kind: 'authorization_code' | 'client_credentials' | 'token_exchange';
@@ -103,9 +104,9 @@ export type OAuthGrantRow = Selectable<OAuthGrantsTable>;
 /** Authorization codes. A used one is kept until it expires, to detect a second use. */
 export interface OAuthCodesTable {
   code_hash: string;
-  client_id: string;
-  user_id: string;
-  agent_id: string;
+  client_id: Id<'client'>;
+  user_id: Id<'user'>;
+  agent_id: Id<'agent'>;
   /** null: the request had none. */
   redirect_uri: string | null;
   /** PKCE, S256. */
@@ -114,14 +115,14 @@ export interface OAuthCodesTable {
   resource: string;
   expires_at: number;
   used_at: number | null;
-  grant_id: string | null;
+  grant_id: Id<'grant'> | null;
 }
 export type OAuthCodeRow = Selectable<OAuthCodesTable>;
 
 /** Refresh tokens. Used ones are kept for the lifetime of their grant, to detect a second use. */
 export interface OAuthRefreshTokensTable {
   token_hash: string;
-  grant_id: string;
+  grant_id: Id<'grant'>;
   created_at: number;
   expires_at: number;
   used_at: number | null;

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import type { Id } from '../../kernel/ids.ts';
 
 /** Tables of users, their sign-in and their credentials. */
 export interface PeopleTables {
@@ -17,7 +18,7 @@ export interface PeopleTables {
 }
 
 export interface UsersTable {
-  id: string;
+  id: Id<'user'>;
   /** As the person entered it; null for a record of an external user. */
   email: string | null;
   /** Lower-cased and normalised: unique. */
@@ -28,14 +29,14 @@ export interface UsersTable {
   password_hash: string | null;
   email_verified: number;
   two_factor_enabled: number;
-  tenant_id: string | null;
+  tenant_id: Id<'tenant'> | null;
   created_at: number;
   updated_at: number;
 }
 export type UserRow = Selectable<UsersTable>;
 
 export interface TenantsTable {
-  id: string;
+  id: Id<'tenant'>;
   name: string;
   slug: string;
   created_at: number;
@@ -43,8 +44,8 @@ export interface TenantsTable {
 export type TenantRow = Selectable<TenantsTable>;
 
 export interface SessionsTable {
-  id: string;
-  user_id: string;
+  id: Id<'session'>;
+  user_id: Id<'user'>;
   token_hash: string;
   created_at: number;
   last_used_at: number;
@@ -59,8 +60,8 @@ export interface SessionsTable {
 export type SessionRow = Selectable<SessionsTable>;
 
 export interface ApiTokensTable {
-  id: string;
-  user_id: string;
+  id: Id<'apiToken'>;
+  user_id: Id<'user'>;
   name: string;
   token_hash: string;
   /** JSON array, or null for all rights of the user. */
@@ -81,7 +82,7 @@ export interface SetupLinksTable {
 export interface OneTimeTokensTable {
   token_hash: string;
   purpose: 'two-factor' | 'magic-link' | 'password-reset' | 'verify-email';
-  user_id: string;
+  user_id: Id<'user'>;
   /** JSON object. */
   data: string;
   /** Wrong codes submitted with it. */
@@ -95,7 +96,7 @@ export type OneTimeTokenRow = Selectable<OneTimeTokensTable>;
 export interface EmailCodesTable {
   /** Hash of the secret that the request for the code received. */
   request_hash: string;
-  user_id: string;
+  user_id: Id<'user'>;
   code_hash: string;
   /** Attempts left for holders of that secret; 0 after the code was used. */
   tries_left: number;
@@ -106,7 +107,7 @@ export interface EmailCodesTable {
 }
 
 export interface TotpSecretsTable {
-  user_id: string;
+  user_id: Id<'user'>;
   /** Encrypted, since checking a code requires it. */
   secret: string;
   /** null until the first correct code. */
@@ -117,7 +118,7 @@ export interface TotpSecretsTable {
 }
 
 export interface BackupCodesTable {
-  user_id: string;
+  user_id: Id<'user'>;
   code_hash: string;
 }
 
@@ -139,7 +140,7 @@ export type AttemptRow = Selectable<AttemptsTable>;
 /** Browsers that skip the second factor. */
 export interface TrustedDevicesTable {
   token_hash: string;
-  user_id: string;
+  user_id: Id<'user'>;
   /** As at the moment of trusting, with `multiSession.trackDevice`. */
   user_agent: string | null;
   created_at: number;
@@ -148,12 +149,12 @@ export interface TrustedDevicesTable {
 
 /** Accounts offered by an administrator. */
 export interface InvitesTable {
-  id: string;
+  id: Id<'invite'>;
   token_hash: string;
   email: string;
   email_key: string;
   role: 'user' | 'admin' | 'auditor';
-  tenant_id: string | null;
+  tenant_id: Id<'tenant'> | null;
   invited_by: string;
   created_at: number;
   expires_at: number;

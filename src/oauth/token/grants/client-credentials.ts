@@ -43,7 +43,8 @@ export async function clientCredentialsGrant(
         message: 'Only an agent of type service may use client_credentials.',
       });
     const grant = await insertGrant(platform, change, {
-      client_id: agent.id,
+      // The agent is its own client.
+      client_id: agent.id as string,
       user_id: agent.owner_id,
       agent_id: agent.id,
       kind: 'client_credentials',

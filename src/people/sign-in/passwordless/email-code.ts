@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { SYSTEM } from '../../../access/actor.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../kernel/clock.ts';
 import { keyedHash, keyedHashes, type SealKey } from '../../../kernel/encryption.ts';
+import type { Id } from '../../../kernel/ids.ts';
 import { newSecret, secretHash, secretsEqual } from '../../../kernel/secrets.ts';
 import type { Change } from '../../../ledger/index.ts';
 import { brandOf, type Language } from '../../../pages/index.ts';
@@ -163,7 +164,7 @@ export async function useEmailCode(
 }
 
 /** Returns whether a request was for a code of this mailbox, even if the code is used or expired. */
-async function hasCode(db: Db, userId: string, requestToken: string): Promise<boolean> {
+async function hasCode(db: Db, userId: Id<'user'>, requestToken: string): Promise<boolean> {
   const row = await db
     .selectFrom('email_codes')
     .select('user_id')
@@ -178,7 +179,11 @@ async function hasCode(db: Db, userId: string, requestToken: string): Promise<bo
  * request's code or, without a request's secret, those of all codes of the mailbox with attempts left for such
  * guesses.
  */
-async function takeAttempts({ db, now }: Change, userId: string, requestToken: string | undefined): Promise<string[]> {
+async function takeAttempts(
+  { db, now }: Change,
+  userId: Id<'user'>,
+  requestToken: string | undefined,
+): Promise<string[]> {
   const tries = requestToken === undefined ? 'open_tries_left' : 'tries_left';
   let query = db
     .updateTable('email_codes')

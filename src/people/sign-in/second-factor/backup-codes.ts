@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { keyedHash, keyedHashes } from '../../../kernel/encryption.ts';
+import type { Id } from '../../../kernel/ids.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 
@@ -23,7 +24,7 @@ function newCode(): string {
 }
 
 /** Replaces all backup codes with ten new ones. */
-export async function replaceBackupCodes(platform: Platform, { db }: Change, userId: string): Promise<string[]> {
+export async function replaceBackupCodes(platform: Platform, { db }: Change, userId: Id<'user'>): Promise<string[]> {
   const codes = new Set<string>();
   while (codes.size < COUNT) codes.add(newCode());
   const key = platform.secrets().pepper[0] as { id: string; key: string };

@@ -1,4 +1,5 @@
 import type { Changer } from '../../../access/caller.ts';
+import type { Id } from '../../../kernel/ids.ts';
 import type { Platform } from '../../../platform.ts';
 import { findUser, toUser, UserErrors } from '../../users/index.ts';
 import { endSecondFactor } from './store.ts';
@@ -7,7 +8,7 @@ import { endSecondFactor } from './store.ts';
  * Switches off the second factor of a user who has lost both the app and the backup codes, for administrators. 404
  * USER_NOT_FOUND.
  */
-export async function resetTotp(platform: Platform, caller: Changer, userId: string): Promise<void> {
+export async function resetTotp(platform: Platform, caller: Changer, userId: Id<'user'>): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
     const user = await findUser(change.db, userId);

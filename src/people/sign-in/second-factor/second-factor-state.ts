@@ -1,4 +1,5 @@
 import { unseal } from '../../../kernel/encryption.ts';
+import type { Id } from '../../../kernel/ids.ts';
 import { secretsEqual } from '../../../kernel/secrets.ts';
 import type { Platform } from '../../../platform.ts';
 import { findUser } from '../../users/index.ts';
@@ -14,7 +15,7 @@ export interface SecondFactorState {
 }
 
 /** Returns what a user sees of their second factor. */
-export async function getSecondFactor({ database }: Platform, userId: string): Promise<SecondFactorState> {
+export async function getSecondFactor({ database }: Platform, userId: Id<'user'>): Promise<SecondFactorState> {
   const [user, secret, codes] = await Promise.all([
     findUser(database.read, userId),
     database.read.selectFrom('totp_secrets').select('enabled_at').where('user_id', '=', userId).executeTakeFirst(),

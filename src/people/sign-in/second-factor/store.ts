@@ -1,3 +1,4 @@
+import type { Id } from '../../../kernel/ids.ts';
 import type { Change, NewEvent } from '../../../ledger/index.ts';
 import { deleteOneTimeTokens, endTrustedDevices } from '../../users/index.ts';
 
@@ -5,7 +6,7 @@ import { deleteOneTimeTokens, endTrustedDevices } from '../../users/index.ts';
 export const TOTP_PURPOSE = 'totp secret';
 
 /** The second factor of a person was switched on or off. */
-export const secondFactorChanged = (userId: string, on: boolean): NewEvent => ({
+export const secondFactorChanged = (userId: Id<'user'>, on: boolean): NewEvent => ({
   type: 'user.updated',
   userId,
   data: { userId, changed: ['twoFactorEnabled'] },
@@ -14,7 +15,7 @@ export const secondFactorChanged = (userId: string, on: boolean): NewEvent => ({
 });
 
 /** Deletes everything that belongs to a user's second factor, including sign-ins that wait for it. */
-export async function endSecondFactor(change: Change, userId: string): Promise<void> {
+export async function endSecondFactor(change: Change, userId: Id<'user'>): Promise<void> {
   const { db, now } = change;
   change.invalidate();
   await db.deleteFrom('totp_secrets').where('user_id', '=', userId).execute();

@@ -1,5 +1,6 @@
 import { unseal } from '../../../kernel/encryption.ts';
 import type { LegateError } from '../../../kernel/errors.ts';
+import type { Id } from '../../../kernel/ids.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 import { UserErrors } from '../../users/index.ts';
@@ -45,7 +46,7 @@ export async function useCode(
 
 type Outcome = 'right' | 'totp-code-wrong' | 'totp-code-reused' | 'second-factor-not-set-up' | 'backup-code-wrong';
 
-async function useAppCode(platform: Platform, { db, now }: Change, userId: string, code: string): Promise<Outcome> {
+async function useAppCode(platform: Platform, { db, now }: Change, userId: Id<'user'>, code: string): Promise<Outcome> {
   const row = await db.selectFrom('totp_secrets').select('secret').where('user_id', '=', userId).executeTakeFirst();
   if (!row) return 'second-factor-not-set-up';
   const step = totpStep(unseal(platform.secrets().pepper, TOTP_PURPOSE, userId, row.secret), code, now);
@@ -60,7 +61,7 @@ async function useAppCode(platform: Platform, { db, now }: Change, userId: strin
   return numUpdatedRows > 0n ? 'right' : 'totp-code-reused';
 }
 
-async function useBackupCode(platform: Platform, change: Change, userId: string, code: string): Promise<Outcome> {
+async function useBackupCode(platform: Platform, change: Change, userId: Id<'user'>, code: string): Promise<Outcome> {
   const on = await change.db
     .selectFrom('totp_secrets')
     .select('user_id')
