@@ -1,3 +1,4 @@
+import { LegateClient, LegateError } from '../../client/index.ts';
 import { renderCommand } from './render.ts';
 import { TOUR, type TourStep } from './steps.ts';
 
@@ -46,12 +47,17 @@ async function ask(
   values: ReadonlyMap<string, string>,
 ): Promise<{ status: number; text: string }> {
   const filled = (text: string): string => text.replace(/\$([A-Z_]+)/g, (_, name: string) => values.get(name) ?? '');
-  const response = await fetch(baseUrl + filled(step.path), {
-    method: step.method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    ...(step.body ? { body: filled(JSON.stringify(step.body)) } : {}),
-  });
-  return { status: response.status, text: await response.text() };
+  const client = new LegateClient({ baseUrl, token });
+  try {
+    const response = await client.request(step.method, filled(step.path), {
+      ...(step.body ? { body: JSON.parse(filled(JSON.stringify(step.body))) } : {}),
+    });
+    return { status: response.status, text: await response.text() };
+  } catch (error) {
+    if (!(error instanceof LegateError) || error.status === 0) throw error;
+    const { code, status, message, details } = error;
+    return { status, text: JSON.stringify({ error: { code, message, details } }) };
+  }
 }
 
 /** Shortens long answers and removes the secret part of tokens. */
