@@ -12,6 +12,7 @@ const project = (name: 'sqlite' | 'postgres') => ({
       { find: /^legate\/node$/, replacement: at('src/node.ts') },
       { find: /^legate\/mcp$/, replacement: at('src/mcp.ts') },
       { find: /^legate\/client$/, replacement: at('src/client.ts') },
+      { find: /^legate\/agents$/, replacement: at('src/agents.ts') },
     ],
   },
   test: {

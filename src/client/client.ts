@@ -14,6 +14,8 @@ export interface LegateClientOptions extends TransportOptions {
 
 /** A client of one service, with one credential. Without a token, a browser sends its cookies. */
 export interface LegateClient extends Resources {
+  /** Address of the REST endpoints, without a trailing slash. */
+  readonly baseUrl: string;
   readonly events: Resources['events'] & {
     /** Follows events as they happen; breaks of the connection are bridged. */
     stream(options?: StreamOptions): EventStream;
@@ -55,6 +57,7 @@ class Client {
         ),
     });
     Object.assign(this, {
+      baseUrl: this.#base.href.replace(/\/$/, ''),
       require: async (request: AuthorizeRequest, o?: RequestOptions): Promise<AuthorizeDecision> => {
         const decision = await authorize(request, o);
         if (!decision.allowed) throw new DeniedError(decision, request.action, request.resource);

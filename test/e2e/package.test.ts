@@ -54,6 +54,7 @@ describe('the packed package', () => {
       'dist/client.js',
       'dist/client.d.ts',
       'dist/client/types.d.ts',
+      'dist/agents.js',
       'dist/openapi.json',
     ])
       expect(files).toContain(file);
@@ -79,10 +80,13 @@ describe('the packed package', () => {
         "const client = new LegateClient({ baseUrl: 'https://auth.example.com', token: 'lgk_x' });",
         'export const agents: AsyncIterable<Agent> = client.agents.list({ status: "active" });',
         'export const reason: string | undefined = (await client.authorize({ action: "a", resource: "r" })).reason;',
+        "import { guardFor } from 'legate/agents';",
+        "export const tools = guardFor(client, { agent: 'agt_1', app: 'notes' }).tools({ a: { execute: () => 1 } });",
         '// @ts-expect-error an agent has a name',
         'export const made = client.agents.create({ ownerId: "usr_1", type: "service", permissions: [] });',
         'export const isTheirs = (error: unknown): boolean => error instanceof ClientError;',
         'export const legate: Legate = await createLegate({ baseUrl: "https://auth.example.com", env: {} });',
+        "export const inProcess = guardFor(legate, { agent: (context: { agentId: string }) => context.agentId, app: 'notes' });",
         'export const { port } = await listen(legate, { port: 0, host: "127.0.0.1" });',
         'export const guard = protectMcp;',
         'export const isOurs = (error: unknown): boolean => error instanceof LegateError;',

@@ -61,6 +61,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // The client runs anywhere: it imports nothing of the service.
   client: [],
   'client.ts': ['client'],
+  'agents-sdk': [],
+  'agents.ts': ['agents-sdk'],
   // The tour and the doctor use a service over HTTP only, like any client.
   'cli/tour': ['client'],
   'cli/doctor': [],
@@ -144,6 +146,7 @@ describe('the borders of src/', () => {
     ['client/list.ts', 'client/errors.ts', true],
     ['client/list.ts', 'kernel/ids.ts', false],
     ['client.ts', 'kernel/ids.ts', false],
+    ['agents-sdk/guard.ts', 'kernel/ids.ts', false],
     ['cli/tour/run.ts', 'client/index.ts', true],
     ['platform.ts', 'access/owners.ts', true],
     ['platform.ts', 'authorization/permissions/index.ts', false],

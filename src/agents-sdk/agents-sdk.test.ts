@@ -1,0 +1,349 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import Anthropic from '@anthropic-ai/sdk';
+import { type Model, type ModelResponse, setTracingDisabled, Usage } from '@openai/agents-core';
+import { MockLanguageModelV3 } from 'ai/test';
+import { AIMessage, fakeModel } from 'langchain';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { run as runAi } from '../../examples/agents/ai-sdk.ts';
+import { run as runAnthropic } from '../../examples/agents/anthropic.ts';
+import { run as runLangchain } from '../../examples/agents/langchain.ts';
+import { notes } from '../../examples/agents/notes.ts';
+import { run as runOpenai } from '../../examples/agents/openai-agents.ts';
+import { createTestService, type TestAgent, type TestService, type TestUser } from '../../test/support/service.ts';
+import { LegateClient } from '../client/index.ts';
+import { type Denial, type GuardedLegate, guardFor } from './index.ts';
+
+let t: TestService;
+let owner: TestUser;
+let agent: TestAgent;
+let client: LegateClient;
+beforeAll(async () => {
+  setTracingDisabled(true);
+  t = await createTestService({ lasting: true });
+  owner = await t.user();
+  client = new LegateClient({
+    baseUrl: 'http://localhost:3000',
+    token: owner.token,
+    fetch: (url, init) => t.legate.fetch(new Request(url, init), { remoteAddress: '192.0.2.1' }) as Promise<Response>,
+  });
+});
+/** Each test has an agent that may read notes, and may delete `secret` after an approval. */
+beforeEach(async () => {
+  notes.set('todo', 'Water the plants');
+  agent = await t.agent(owner, {
+    permissions: [
+      { resource: 'app:notes:readNote', actions: ['execute'] },
+      { resource: 'app:notes:publish', actions: ['execute'], constraints: { requireApproval: true } },
+      { resource: 'app:notes:search', actions: ['execute'], constraints: { maxCallsPerHour: 1 } },
+    ],
+  });
+});
+
+/** The model of every framework reads the note, tries to delete it, and ends. */
+const CALLS = [
+  { id: 'call_1', name: 'readNote', input: { name: 'todo' } },
+  { id: 'call_2', name: 'deleteNote', input: { name: 'todo' } },
+];
+const REFUSED = { denied: true, reason: 'NO_PERMISSION', message: expect.stringContaining('no permission') };
+
+/** Checks what the model was shown and that each call was one recorded decision with its arguments. */
+async function expectGuarded(answers: readonly [read: string, refused: string]): Promise<void> {
+  expect(answers[0]).toContain('Water the plants');
+  expect(JSON.parse(answers[1])).toEqual(REFUSED);
+  expect(notes.get('todo')).toBe('Water the plants');
+  const { items } = await client.audit.list({ agentId: agent.id, order: 'asc' }).page();
+  expect(
+    items.map(({ resource, action, result, parameters }) => ({ resource, action, result, args: parameters })),
+  ).toEqual([
+    { resource: 'app:notes:readNote', action: 'execute', result: 'allowed', args: { name: 'todo' } },
+    { resource: 'app:notes:deleteNote', action: 'execute', result: 'denied', args: { name: 'todo' } },
+  ]);
+}
+
+describe('the examples, with the real packages and their mock models', () => {
+  it('AI SDK: tools', async () => {
+    const usage = {
+      inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 1, text: 1, reasoning: 0 },
+    };
+    const steps = [
+      ...CALLS.map(({ id, name, input }) => ({
+        content: [{ type: 'tool-call' as const, toolCallId: id, toolName: name, input: JSON.stringify(input) }],
+        finishReason: { unified: 'tool-calls' as const, raw: undefined },
+        usage,
+        warnings: [],
+      })),
+      {
+        content: [{ type: 'text' as const, text: 'done' }],
+        finishReason: { unified: 'stop' as const, raw: undefined },
+        usage,
+        warnings: [],
+      },
+    ];
+    const result = await runAi(client, agent.id, new MockLanguageModelV3({ doGenerate: steps }), 'Tidy up');
+    const outputs = result.steps.flatMap((step) => step.toolResults.map(({ output }) => output as unknown));
+    expect(result.text).toBe('done');
+    await expectGuarded([outputs[0] as string, JSON.stringify(outputs[1])]);
+  });
+
+  it('OpenAI Agents: input guardrail', async () => {
+    const seen: string[] = [];
+    const responses: ModelResponse[] = [
+      ...CALLS.map(({ id, name, input }) => ({
+        usage: new Usage(),
+        output: [
+          {
+            type: 'function_call' as const,
+            callId: id,
+            name,
+            arguments: JSON.stringify(input),
+            status: 'completed' as const,
+          },
+        ],
+      })),
+      {
+        usage: new Usage(),
+        output: [
+          {
+            type: 'message',
+            role: 'assistant',
+            status: 'completed',
+            content: [{ type: 'output_text', text: 'done' }],
+          },
+        ],
+      },
+    ];
+    const model: Model = {
+      getResponse: async () => responses.shift() as ModelResponse,
+      // biome-ignore lint/correctness/useYield: the run does not stream.
+      getStreamedResponse: async function* () {
+        throw new Error('not used');
+      },
+    };
+    const result = await runOpenai(client, agent.id, model, 'Tidy up');
+    expect(result.finalOutput).toBe('done');
+    for (const item of result.history)
+      if (item.type === 'function_call_result') {
+        const { output } = item;
+        seen.push(typeof output === 'string' ? output : (output as { text: string }).text);
+      }
+    await expectGuarded(seen as [string, string]);
+  });
+
+  it('LangChain: middleware, which refuses with a tool message of status error', async () => {
+    const model = fakeModel();
+    for (const { id, name, input } of CALLS) model.respondWithTools([{ id, name, args: input }]);
+    model.respond(new AIMessage('done'));
+    const { messages } = await runLangchain(client, agent.id, model, 'Tidy up');
+    const answers = messages.filter((message) => message.type === 'tool');
+    expect(messages.at(-1)?.text).toBe('done');
+    expect(answers.map((message) => [(message as { status?: string }).status, message.constructor.name])).toEqual([
+      [expect.not.stringMatching('error'), 'ToolMessage'],
+      ['error', 'ToolMessage'],
+    ]);
+    await expectGuarded(answers.map((message) => message.text) as [string, string]);
+  });
+
+  it('Anthropic SDK: tools', async () => {
+    const shown: string[] = [];
+    const messages = [
+      ...CALLS.map((call) => ({ content: [{ type: 'tool_use', ...call }], stop_reason: 'tool_use' })),
+      { content: [{ type: 'text', text: 'done' }], stop_reason: 'end_turn' },
+    ];
+    const anthropic = new Anthropic({
+      apiKey: 'none',
+      fetch: async (_, init) => {
+        const last = JSON.parse(init?.body as string).messages.at(-1);
+        for (const block of Array.isArray(last.content) ? last.content : [])
+          if (block.type === 'tool_result') shown.push(block.content);
+        const usage = { input_tokens: 1, output_tokens: 1 };
+        const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', usage, ...messages.shift() };
+        return Response.json(message);
+      },
+    });
+    const final = await runAnthropic(client, agent.id, anthropic, 'Tidy up');
+    expect(final.content).toMatchObject([{ text: 'done' }]);
+    await expectGuarded(shown as [string, string]);
+  });
+});
+
+describe('docs/guides/guard-the-tools-of-your-agent.md', () => {
+  const at = (path: string): string => readFileSync(resolve(import.meta.dirname, '../..', path), 'utf8');
+  const guide = at('docs/guides/guard-the-tools-of-your-agent.md');
+  const examples = ['ai-sdk', 'openai-agents', 'langchain', 'anthropic'].map((name) =>
+    at(`examples/agents/${name}.ts`),
+  );
+
+  it('shows lines of the examples that run above', () => {
+    const blocks = [...guide.matchAll(/```ts\n\/\/ examples\n(.*?)```/gs)].map((m) => m[1] as string);
+    expect(blocks).toHaveLength(4);
+    for (const [i, block] of blocks.entries())
+      for (const line of block.split('\n').filter((text) => text.trim() !== ''))
+        expect(examples[i], line).toContain(line.trim());
+  });
+
+  it('has the commands that permit the tools', async () => {
+    const permissions = JSON.parse(/```json\n(.*?)```/s.exec(guide)?.[1] as string);
+    const { id } = await client.agents.create({ ownerId: owner.id, name: 'notes', type: 'service', permissions });
+    const tools = guardFor(client, { agent: id, app: 'notes' }).tools({
+      readNote: { execute: () => 'ran' },
+      deleteNote: { execute: () => 'ran' },
+    });
+    expect(await tools.readNote.execute()).toBe('ran');
+    expect(await tools.deleteNote.execute()).toMatchObject({ reason: 'APPROVAL_REQUIRED' });
+  });
+});
+
+describe('shapes of packages that do not run on Node 20', () => {
+  const guard = (): ReturnType<typeof guardFor> => guardFor(client, { agent: agent.id, app: 'notes' });
+  const [allowed, refused] = CALLS as [(typeof CALLS)[0], (typeof CALLS)[0]];
+
+  it('AI SDK 7: toolApproval', async () => {
+    const approval = guard().toolApproval();
+    const call = ({ name, input }: (typeof CALLS)[0]) => approval({ toolCall: { toolName: name, input } });
+    expect(await call(allowed)).toEqual({ type: 'approved' });
+    const answer = await call(refused);
+    expect(answer).toEqual({ type: 'denied', reason: expect.any(String) });
+    expect(JSON.parse((answer as { reason: string }).reason)).toEqual(REFUSED);
+  });
+
+  it('Claude Agent SDK: PreToolUse', async () => {
+    const hook = guard().claudeHooks().PreToolUse[0]?.hooks[0];
+    const call = ({ id, name, input }: (typeof CALLS)[0]) =>
+      hook?.({ hook_event_name: 'PreToolUse', tool_name: name, tool_input: input }, id, {
+        signal: new AbortController().signal,
+      });
+    const hookEventName = 'PreToolUse';
+    expect(await call(allowed)).toEqual({ hookSpecificOutput: { hookEventName, permissionDecision: 'allow' } });
+    expect(await call(refused)).toEqual({
+      hookSpecificOutput: {
+        hookEventName,
+        permissionDecision: 'deny',
+        permissionDecisionReason: expect.stringContaining('NO_PERMISSION'),
+      },
+    });
+  });
+
+  it('Mastra: beforeToolCall', async () => {
+    const { beforeToolCall } = guard().mastraHooks();
+    const call = ({ name, input }: (typeof CALLS)[0]) => beforeToolCall({ toolName: name, input, context: {} });
+    expect(await call(allowed)).toBeUndefined();
+    expect(await call(refused)).toEqual({ proceed: false, output: REFUSED });
+  });
+});
+
+describe('a guarded tool', () => {
+  const execute = vi.fn(async (_input: unknown, _options?: unknown): Promise<unknown> => 'ran');
+  beforeEach(() => {
+    execute.mockClear();
+  });
+  const toolsOf = (legate: GuardedLegate, more: Partial<Parameters<typeof guardFor>[1]> = {}) =>
+    guardFor(legate, { agent: agent.id, app: 'notes', ...more }).tools({
+      publish: { execute },
+      search: { execute },
+      readNote: { execute },
+      'a:b': { execute },
+    });
+
+  it('keeps its class and everything that is not to be run', async () => {
+    class Tool {
+      readonly description = 'd';
+      #secret = 'private';
+      execute(): string {
+        return this.#secret;
+      }
+    }
+    const guard = guardFor(client, { agent: agent.id, app: 'notes' });
+    const hosted = { type: 'provider' };
+    const tools = guard.tools({ readNote: new Tool(), hosted });
+    expect(tools.readNote).toBeInstanceOf(Tool);
+    expect(tools.readNote.description).toBe('d');
+    expect(await tools.readNote.execute()).toBe('private');
+    expect(tools.hosted).toEqual(hosted);
+  });
+
+  it('passes on what a generator yields, once the call is allowed', async () => {
+    const generator = async function* (_input: unknown): AsyncGenerator<unknown> {
+      yield 1;
+      yield 2;
+    };
+    const tools = guardFor(client, { agent: agent.id, app: 'notes' }).tools({
+      readNote: { execute: generator },
+      deleteNote: { execute: generator },
+    });
+    const all = async (values: AsyncIterable<unknown>): Promise<unknown[]> => {
+      const items: unknown[] = [];
+      for await (const value of values) items.push(value);
+      return items;
+    };
+    expect(await all(tools.readNote.execute({}))).toEqual([1, 2]);
+    expect(await all(tools.deleteNote.execute({}))).toEqual([REFUSED]);
+  });
+
+  it('takes the agent from the context, and runs nothing without one', async () => {
+    const agentOf = (context: { agentId?: string }) => context.agentId as string;
+    const { readNote } = toolsOf(client, { agent: agentOf });
+    expect(await readNote.execute({}, { experimental_context: { agentId: agent.id } })).toBe('ran');
+    expect(await readNote.execute({}, { context: { agentId: agent.id } })).toBe('ran');
+    expect(await readNote.execute({}, {})).toMatchObject({ denied: true });
+    expect(execute).toHaveBeenCalledTimes(2);
+  });
+
+  it('says when a rate limit ends', async () => {
+    const { search } = toolsOf(client);
+    expect(await search.execute({})).toBe('ran');
+    expect(await search.execute({})).toMatchObject({ reason: 'RATE_LIMITED', retryAfter: expect.any(Number) });
+  });
+
+  it('writes a name that is not one segment as one segment', async () => {
+    const refused = await toolsOf(client)['a:b'].execute({});
+    expect(refused).toMatchObject({ reason: 'NO_PERMISSION' });
+    const { items } = await client.audit.list({ agentId: agent.id }).page();
+    expect(items[0]?.resource).toBe('app:notes:a%3Ab');
+  });
+
+  it.each([
+    ['cannot be reached', () => Promise.reject(new TypeError('fetch failed'))],
+    ['answers something else', () => Promise.resolve({} as never)],
+    ['answers nothing', () => Promise.resolve(undefined as never)],
+  ])('does not run if Legate %s', async (_, authorize) => {
+    const { readNote } = toolsOf({ authorize, approvals: client.approvals });
+    expect(await readNote.execute({})).toMatchObject({ denied: true });
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  it('works with the Legate of the same process', async () => {
+    const tools = toolsOf(t.legate);
+    expect(await tools.readNote.execute({})).toBe('ran');
+    expect(await tools.publish.execute({})).toMatchObject({ reason: 'APPROVAL_REQUIRED' });
+  });
+
+  it('with an approval: returns the link, and runs once after the owner has approved', async () => {
+    const { publish } = toolsOf(client);
+    const waiting = (await publish.execute({ name: 'todo' })) as Denial;
+    expect(waiting).toMatchObject({
+      reason: 'APPROVAL_REQUIRED',
+      approvalUrl: `http://localhost:3000/account/approvals/${waiting.approvalId}`,
+    });
+    await client.approvals.approve(waiting.approvalId as string);
+    expect(await publish.execute({ name: 'todo' })).toBe('ran');
+    expect(await publish.execute({ name: 'todo' })).toMatchObject({ reason: 'APPROVAL_REQUIRED' });
+    expect(execute).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    ['approved', 'ran'],
+    ['denied', expect.objectContaining({ reason: 'APPROVAL_DENIED' })],
+  ])('waits, and ends when the call is %s', async (how, answer) => {
+    // The person answers between two looks.
+    const approvals: GuardedLegate['approvals'] = {
+      get: async (id) => {
+        await (how === 'approved' ? client.approvals.approve(id) : client.approvals.deny(id));
+        return client.approvals.get(id);
+      },
+    };
+    const { publish } = toolsOf({ authorize: (r) => client.authorize(r), approvals }, { onApproval: 'wait' });
+    expect(await publish.execute({ name: 'waits' })).toEqual(answer);
+  });
+});
