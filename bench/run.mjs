@@ -5,7 +5,8 @@
 //   --only <name>  one of the parts below, or several with commas
 //   --rows <n>     past decisions for the parts that need a long history; 1,000,000 by default
 //
-// Trust the ratios: both sides are loaded in turn within the same minute, and the median over the rounds is what counts.
+// Trust the ratios: both sides are loaded in turn within the same minute, and the median over the rounds is what
+// counts.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -56,8 +56,9 @@ export const configSection = {
     secret: true,
     schema: rootSecret,
     description:
-      'Root secret of the installation, the same for all instances: 32 random bytes or more, hex or base64url. The keys are then ' +
-      'in the database, encrypted under it, and secrets.json is not needed. Required in production on PostgreSQL.',
+      'Root secret of the installation, the same for all instances: 32 random bytes or more, hex or base64url. The ' +
+      'keys are then in the database, encrypted under it, and secrets.json is not needed. Required in production on ' +
+      'PostgreSQL.',
   }),
   secretPrevious: option.optionalString({
     secret: true,

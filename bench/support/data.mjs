@@ -19,7 +19,8 @@ export const permissionsOf = (count) =>
 
 /**
  * One owner with an API token, agents with 10 and 1,000 permissions, and `agents` more with 10 permissions each.
- * @returns {Promise<{ ownerId: string, ownerToken: string, small: Agent, large: Agent, many: string[], manyTokens: string[] }>}
+ * @returns {Promise<{ ownerId: string, ownerToken: string, small: Agent, large: Agent, many: string[], manyTokens:
+ * string[] }>}
  */
 export async function fillPeople(databaseUrl, agents) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });

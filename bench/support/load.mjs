@@ -7,7 +7,8 @@ import { median } from './numbers.mjs';
 const here = import.meta.dirname;
 
 /**
- * @typedef {{ url: string, token: string, bodies?: string }} Target `bodies` is a file with one JSON body a line, sent in turn; without it GET is sent.
+ * @typedef {{ url: string, token: string, bodies?: string }} Target `bodies` is a file with one JSON body a line, sent
+ * in turn; without it GET is sent.
  * @typedef {{ requests: number, rps: number, p50: number, p99: number, bytesEach: number }} Load latencies in ms
  */
 

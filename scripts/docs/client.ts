@@ -46,8 +46,8 @@ export interface EndpointTable {
 }
 
 /**
- * Every operation of the API by its name in the client. LIST is a GET with pages; the answer of RAW is not read; FORM is
- * a POST of a form. \`~/\` is below \`http.basePath\`, \`^/\` at the root of the domain.
+ * Every operation of the API by its name in the client. LIST is a GET with pages; the answer of RAW is not read; FORM
+ * is a POST of a form. \`~/\` is below \`http.basePath\`, \`^/\` at the root of the domain.
  */
 export const ENDPOINTS: EndpointTable = {
 ${lines(tree(), '  ')}};

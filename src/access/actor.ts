@@ -24,10 +24,10 @@ export interface Actor {
   readonly reason?: string;
 }
 
-/** What nobody asked for: the clock, upkeep, the detector. */
+/** For events without a caller: of the clock, upkeep, the anomaly detector. */
 export const SYSTEM: Actor = { kind: 'system', id: 'system' };
 
-/** A request that proves nobody: who it was for may become known while it is answered. */
+/** A request without a credential. Its user may become known while it is answered. */
 export const UNKNOWN: Actor = { kind: 'user', id: null };
 
 /** The embedding application, for one of its users where it names one. */

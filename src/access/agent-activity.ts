@@ -1,6 +1,6 @@
 import type { Id } from '../kernel/ids.ts';
 
-/** What an agent has done of late. */
+/** Recent activity of an agent. */
 export interface Activity {
   /** Decisions in the current clock hour and the 24 before it. */
   readonly calls: number;

@@ -15,7 +15,7 @@ interface Sent {
   readonly body: unknown;
 }
 
-/** A client whose service gives these answers, one after the other, the last one again and again. */
+/** A client whose service returns these answers in turn, and then repeats the last one. */
 function clientOf(
   answers: readonly (Response | Error | (() => Response))[],
   options: Partial<LegateClientOptions> = {},

@@ -114,8 +114,8 @@ const IDEMPOTENCY_KEY_PARAMETER: Json = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Chosen by the client, a new one for each request. A repetition within 24 hours has one effect and the same answer, ' +
-    'with `Idempotent-Replayed: true`.',
+    'Chosen by the client, a new one for each request. A repetition within 24 hours has one effect and the same ' +
+    'answer, with `Idempotent-Replayed: true`.',
   required: false,
   schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_CHARS },
 };

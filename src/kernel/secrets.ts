@@ -32,7 +32,7 @@ const checksum = (text: string): string =>
 /** Creates a secret. Show it once and store only its {@link secretHash}. */
 export const newSecret = (kind: SecretKind): string => secretFrom(kind, randomBytes(32));
 
-/** Returns the secret for 32 bytes that nobody else knows. */
+/** Returns the secret that 32 random, confidential bytes encode. */
 export function secretFrom(kind: SecretKind, bytes: Uint8Array): string {
   const text = `${SECRET_PREFIXES[kind]}_${Buffer.from(bytes).toString('base64url')}`;
   return text + checksum(text);

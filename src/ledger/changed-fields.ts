@@ -1,6 +1,6 @@
 type Fields = Record<string, unknown>;
 
-/** Moves with every change, and says no more than the event's own time. */
+/** Changes with every update, and repeats the time of the event. */
 const ALWAYS = 'updatedAt';
 
 /**

@@ -6,7 +6,10 @@ export interface FollowerOptions {
   readonly database: Database;
   /** Sequence numbers processed at once when rows are read from the ledger. */
   readonly sliceSize: number;
-  /** Returns the sequence number up to which everything is processed and stored. Called at the first use and after {@link LedgerFollower.reset}. */
+  /**
+   * Returns the sequence number up to which everything is processed and stored. Called at the first use and after
+   * {@link LedgerFollower.reset}.
+   */
   readonly readStart: () => Promise<number>;
   /**
    * Processes the rows from `from` to `upto`, both inclusive. Returns the last row processed, which may be earlier;
@@ -35,8 +38,8 @@ export interface FollowerOptions {
  * instances wrote, what was missed, and what was written before a start. Several instances may follow under one name:
  * each stores its progress with {@link movePosition}, and the slower one starts again from what is stored.
  *
- * A follower never delays or fails a commit: what it throws in the background goes to `background.onError`, and it yields between
- * slices. `exclusively` keeps its work in one order.
+ * A follower never delays or fails a commit: what it throws in the background goes to `background.onError`, and it
+ * yields between slices. `exclusively` keeps its work in one order.
  */
 export class LedgerFollower {
   readonly #o: FollowerOptions;

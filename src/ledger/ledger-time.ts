@@ -24,7 +24,7 @@ export interface LedgerTimeOptions {
  * clocks say; on SQLite it is the clock of the machine. It never goes back along the sequence.
  */
 export class LedgerTime {
-  /** How far the clock of this instance is ahead of the database's, at least; negative if it is behind. */
+  /** How far the clock of this instance is ahead of the database's, at least; negative if it is slow. */
   offMs = 0;
   /**
    * How far the newest commit is ahead of the database's clock. Until that has caught up, the ledger's time stands

@@ -141,7 +141,7 @@ export class PostgresBatchStore implements BatchStore {
     }
   }
 
-  /** Behind a pooler, the next transaction may run in a session that does not know the name. */
+  /** With a pooler, the next transaction may run in a session that does not know the name. */
   #named(name: string): { name?: string } {
     return this.#db.session.direct ? { name } : {};
   }

@@ -1,11 +1,13 @@
-/** What is kept of one commit. */
+/** The rows of one commit. */
 export interface RecentCommit<R> {
   readonly firstSeq: number;
   readonly lastSeq: number;
   readonly rows: readonly R[];
 }
 
-/** Rows of commits that a follower could not process as they happened, so that it need not read them from the ledger. */
+/**
+ * Rows of commits that a follower could not process as they happened, so that it need not read them from the ledger.
+ */
 export class RecentRows<R extends { readonly seq: number }> {
   readonly #maxRows: number;
   #commits: RecentCommit<R>[] = [];
@@ -26,7 +28,9 @@ export class RecentRows<R extends { readonly seq: number }> {
     this.#keep([]);
   }
 
-  /** Returns the rows from `from` to `upto` if this instance committed everything between, and forgets what is older. */
+  /**
+   * Returns the rows from `from` to `upto` if this instance committed everything between, and forgets what is older.
+   */
   slice(from: number, upto: number): R[] | undefined {
     const commits = this.#commits;
     let next = from;

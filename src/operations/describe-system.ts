@@ -5,7 +5,9 @@ import type { Platform } from '../platform.ts';
 import { schemaState } from '../storage/index.ts';
 import type { SystemDescription } from './schema.ts';
 
-/** Describes this installation for administrators. Contains no secret: a secret setting shows only whether it is set. */
+/**
+ * Describes this installation for administrators. Contains no secret: a secret setting shows only whether it is set.
+ */
 export async function describeSystem(platform: Platform): Promise<SystemDescription> {
   const { database, clock, settings, instance } = platform;
   const now = clock.now();

@@ -7,7 +7,7 @@ import type { Site } from './site.ts';
  *
  * Needs neither token nor cookie, so it also protects the forms of users who are not signed in (login CSRF): browsers
  * send the originating site with a form (Sec-Fetch-Site, Fetch Metadata; on plain http, Origin, RFC 6454). A client
- * that sends neither is not a browser and has nobody's cookies. `Origin: null`, sent under `Referrer-Policy:
+ * that sends neither is not a browser and has no cookies of a person. `Origin: null`, sent under `Referrer-Policy:
  * no-referrer` and by sandboxed frames, is accepted only with Sec-Fetch-Site.
  */
 export function assertOwnForm(site: Site, request: Request): void {

@@ -1,5 +1,6 @@
 /**
- * The database: opening it, its tables, its migrations. SQLite and PostgreSQL behave alike behind one Kysely interface.
+ * The database: opening it, its tables, its migrations. SQLite and PostgreSQL behave alike, through one Kysely
+ * interface.
  *
  * Guarantees: a commit is durable when it returns; SQLite files are closed to other users of the machine; a stuck
  * connection or lock is an error within seconds; a database that a newer version migrated is refused.

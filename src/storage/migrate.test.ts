@@ -48,8 +48,8 @@ it('a database from before the first release is refused, unchanged, with a way o
   expect(refused).toBeInstanceOf(DatabaseError);
   expect((refused as Error).message).toBe(
     `${database.description} was made by a version of Legate from before 0.1.0, and its tables cannot be upgraded. ` +
-      'Export the audit log with that version (GET /audit/export), then start this one with a new data folder (dataDir) ' +
-      'or database.',
+      'Export the audit log with that version (GET /audit/export), then start this one with a new data folder ' +
+      '(dataDir) or database.',
   );
   expect(await sql.raw(`select seq from "${prefix}head"`).execute(write)).toMatchObject({ rows: [] });
   expect((await schemaState(database)).refusal).toBe((refused as Error).message);

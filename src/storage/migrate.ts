@@ -57,7 +57,8 @@ function refusalOf({ description }: Database, applied: ReadonlySet<string>): str
   if (applied.has(REPLACED))
     return (
       `${description} was made by a version of Legate from before 0.1.0, and its tables cannot be upgraded. Export the ` +
-      'audit log with that version (GET /audit/export), then start this one with a new data folder (dataDir) or database.'
+      'audit log with that version (GET /audit/export), then start this one with a new data folder (dataDir) or ' +
+      'database.'
     );
   const newer = [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)).sort();
   if (newer.length > 0)

@@ -78,7 +78,8 @@ describe('a service whose disk fails', () => {
     const folder = scratchFolder();
     if (!mountSmall(folder)) {
       console.log(
-        'not run: a file system of its own may not be mounted here; a full and a read-only database are tested by pragma in test/contract/faults.test.ts',
+        'not run: a file system of its own may not be mounted here; a full and a read-only database are tested by ' +
+          'pragma in test/contract/faults.test.ts',
       );
       return;
     }

@@ -45,7 +45,8 @@ describe('legate test', () => {
     const named = await test(JSON.stringify({ policy: 'policy.json', tests }, null, 2), [], { 'policy.json': policy });
     expect([named.code, named.stdout]).toEqual([
       1,
-      'permissions.yaml:4: a read db:x\n  - denied\n  + allowed  (by read db:*)\n\npermissions.yaml: 1 of 1 decision differs.\n',
+      'permissions.yaml:4: a read db:x\n  - denied\n  + allowed  (by read db:*)\n\npermissions.yaml: 1 of 1 ' +
+        'decision differs.\n',
     ]);
     expect((await test(JSON.stringify({ tests }), ['--policy', 'policy.json'], { 'policy.json': policy })).code).toBe(
       1,

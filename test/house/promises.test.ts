@@ -11,7 +11,8 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 const files = {
   'floating.ts': 'async function save(): Promise<void> {}\nexport function act(): void {\n  save();\n}\n',
   'misused.ts':
-    'async function may(): Promise<boolean> {\n  return false;\n}\nexport const answer = (): string => (may() ? "yes" : "no");\n',
+    'async function may(): Promise<boolean> {\n  return false;\n}\nexport const answer = (): string => (may() ? ' +
+    '"yes" : "no");\n',
   'switch.ts':
     "export function text(kind: 'a' | 'b'): string {\n  switch (kind) {\n    case 'a':\n      return 'A';\n  }\n  return '';\n}\n",
   'good.ts':

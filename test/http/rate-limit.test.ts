@@ -297,7 +297,8 @@ describe.skipIf(!url)('with the counters in Redis', () => {
   });
 
   it.each(['cut', 'freeze'] as const)(
-    'when Redis is lost (%s) the limit holds in this process, says so, and costs no waiting; when it is back, it is shared again',
+    'when Redis is lost (%s) the limit holds in this process, says so, and costs no waiting; when it is back, it is ' +
+      'shared again',
     async (how) => {
       const said: string[] = [];
       const note = (_: object, message: string): void => void said.push(message);

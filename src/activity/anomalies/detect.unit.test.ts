@@ -22,7 +22,7 @@ function watched(kind: Kind, thresholds: { readonly [K in keyof Thresholds]?: Th
   const once = (at: number, resource: string, allowed: boolean): void => {
     const seen = { auditId: `aud_${n++}`, resource, allowed, at: MORNING + at };
     for (const one of detect(state, seen, { ...DEFAULTS, ...thresholds })) if (one.kind === kind) found.push(at);
-    // What is remembered is JSON.
+    // The state is stored as JSON.
     expect(JSON.parse(JSON.stringify(state))).toEqual(state);
   };
   const times = (count: number, at: number, resource: string | ((i: number) => string), allowed: boolean): void => {
@@ -45,7 +45,7 @@ describe('denial_burst', () => {
     expect(w.found).toEqual([]);
     w.refused(1, 59_999);
     w.refused(100, 60_000);
-    // One a minute keeps it going, and is no new one.
+    // One a minute continues the episode and does not start a new one.
     for (const minute of [1.9, 2.8, 3.7]) w.refused(30, minute * MINUTE_MS);
     expect(w.found).toEqual([59_999]);
     w.refused(19, 5 * MINUTE_MS);

@@ -413,7 +413,7 @@ describe('GET /audit/export', () => {
   });
 });
 
-/** The ledger cannot be read any more after some pieces of an export. */
+/** Makes reads of the ledger fail after some pieces of an export. */
 function failAfter(w: World, pieces: number): void {
   const { reader } = w.t.legate.platform;
   const slices = reader.slices.bind(reader);

@@ -12,7 +12,10 @@ const DEFAULT_RANGE_MS = 30 * DAY_MS;
 /** Costs read in one query. On SQLite, decisions wait for it. */
 const SLICE = 5000;
 
-/** Costs over time by currency, in buckets of equal length from `since` to `until`. 400 VALIDATION_FAILED without a range. */
+/**
+ * Costs over time by currency, in buckets of equal length from `since` to `until`. 400 VALIDATION_FAILED without a
+ * range.
+ */
 export async function costSeries(
   platform: Platform,
   visibility: Visibility,

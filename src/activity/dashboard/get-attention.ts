@@ -31,7 +31,7 @@ export async function getAttention(platform: Platform, visibility: ListVisibilit
     .where(visible)
     .where('acknowledged_at', 'is', null)
     .orderBy('id', 'desc');
-  // The usage of a window that is over counts no more, so the rows are looked at one by one.
+  // The usage of a window that has ended does not count, so each row is examined.
   const budgets = db
     .selectFrom('budgets')
     .selectAll()

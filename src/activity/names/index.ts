@@ -21,8 +21,8 @@ export const names = defineModule({
       summary: 'Find the names of ids',
       description:
         'For agents, users, tenants, delegations, API tokens, invitations, MCP servers, clients, grants, webhooks, ' +
-        'approvals and budgets, in the order of the request. What has no name, does not exist or is not visible to the ' +
-        'caller is absent. A narrowed credential sees agents only.',
+        'approvals and budgets, in the order of the request. What has no name, does not exist or is not visible to ' +
+        'the caller is absent. A narrowed credential sees agents only.',
       access: { scope: 'agents:read', resource: 'legate:agents', action: 'read', self: true },
       query: NamesQuery,
       responses: { 200: z.array(Named) },

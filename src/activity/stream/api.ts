@@ -33,7 +33,7 @@ export interface EventsApi {
   /** Returns events from `since` on, at most 1,000, newest first (specification 6.2.2). */
   replay(since: Date | string, types?: readonly EventType[]): Promise<StreamEvent[]>;
   connectionCount(): number;
-  /** Ends every stream and opens no more. */
+  /** Ends every stream and refuses new ones. */
   close(): void;
 }
 

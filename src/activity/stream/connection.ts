@@ -129,7 +129,7 @@ export class StreamConnection implements Listener {
     if (selected.changing) this.revalidate();
   }
 
-  /** Tells what happened since the last tick, unless the reader is behind: then it comes with the next one. */
+  /** Reports what happened since the last tick. If the reader has not caught up, the next tick does. */
   #reportSecond({ ticks }: SelectedStream): void {
     this.#sent = 0;
     if (this.#blockedSince !== undefined || !this.#outlet) return;
@@ -247,7 +247,7 @@ export class StreamConnection implements Listener {
           }
           const result = this.#next();
           const chunk = result instanceof Promise ? await result : result;
-          // A revalidation that began meanwhile may change what is visible: read the chunk again after it.
+          // A revalidation that began meanwhile may change what the caller sees: read the chunk again after it.
           if (!chunk || this.#closed || this.#revalidations > 0) break;
           this.#cursor = chunk.lastSeq;
           if (this.#o.selected) this.#note(chunk as SelectedChunk);

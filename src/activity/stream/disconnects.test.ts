@@ -110,7 +110,7 @@ it(`cut off ${CUTS} times at any byte while events are written, readers that com
           t.authorize(n % 2 ? agent : other, { action: 'read', resource: `x:${i}` }),
         ),
       ]);
-      // As fast as they read: some come back to what is live, some to a little that they missed.
+      // At the readers' own speed: some reconnect to live events only, some have missed a few.
       const enough = cuts + 10;
       for (let ms = 0; ms < 5 && cuts < enough; ms++) await new Promise((resolve) => setTimeout(resolve, 1));
     }

@@ -164,7 +164,7 @@ it.skipIf(chromiumPath === undefined)(
     expect(read(seenByLibrary)).toEqual(all);
     expect(await seenBy('byCookie')).toEqual(seenByLibrary);
     expect(await seenByExample()).toEqual(seenByLibrary);
-    // The ticket was good for one connection. The browser tries the same address again, and is told so each time.
+    // The ticket was valid for one connection. The browser tries the same address again and is refused each time.
     const spent = await seenBy('byTicket');
     expect(read(spent.slice(0, first.length))).toEqual(first);
     const refusals = spent.slice(first.length);

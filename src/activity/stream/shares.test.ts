@@ -32,9 +32,9 @@ it('lets one agent use all connections until somebody else needs one', async () 
     { event: 'error', id: undefined, data: { code: 'TOO_MANY_CONNECTIONS', message: expect.any(String) } },
   ]);
   expect(t.legate.events.connectionCount()).toBe(24);
-  // The agent itself is above its share of 12 and gets no more.
+  // The agent itself has reached its share of 12.
   expect(statuses(await open(t, agent))).toEqual([503]);
-  // Concurrent callers of another owner reach their share and no more, and the agent keeps its own.
+  // Concurrent callers of another owner reach exactly their share, and the agent keeps its own.
   const others = await open(t, stranger, 20);
   expect(live([...first, ...others])).toBe(12);
   expect(live(all)).toBe(12);
@@ -51,7 +51,7 @@ it('counts all agents of one owner towards the share of the owner', async () => 
   const others = await open(t, stranger, 8);
   expect(live(others)).toBe(6);
   expect(live(theirs)).toBe(18);
-  // An administrator's streams are never taken away, and take one from nobody who is within the share.
+  // An administrator's streams are never taken away, and displace no caller that is within its share.
   expect(statuses(await open(t, await t.admin()))).toEqual([503]);
 });
 

@@ -11,7 +11,7 @@ const DISPLACED = {
 
 /** One of the connections that `events.maxConnections` allows. */
 export interface StreamSlot {
-  /** undefined: an administrator, or nobody in particular. Such a slot is never taken away. */
+  /** undefined: an administrator, or a caller that is not known yet. Such a slot is never taken away. */
   holder: SlotHolder | undefined;
   connection: StreamConnection | undefined;
 }
@@ -71,7 +71,7 @@ export class StreamSlots {
     if (this.#slots.delete(slot) && slot.holder) this.#shares.delete(slot.holder);
   }
 
-  /** Ends every stream, so that clients connect again elsewhere, and opens no more. */
+  /** Ends every stream, so that clients connect again elsewhere, and refuses new ones. */
   close(): void {
     this.closed = true;
     for (const { connection } of [...this.#slots]) connection?.close();

@@ -246,7 +246,7 @@ describe('GET /api/legate/events/stream', () => {
     const again = await twenty();
     expect(again.filter((s) => s.status === 200).length).toBe(3);
     expect(few.legate.events.connectionCount()).toBe(5);
-    // Whoever proves nothing takes no place.
+    // A connection without a credential takes no slot.
     await Promise.all([...all, ...again].map((s) => s.close()));
     for (let i = 0; i < 8; i++) await (await open({}, few)).end();
     expect(few.legate.events.connectionCount()).toBe(0);

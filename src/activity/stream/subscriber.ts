@@ -15,7 +15,7 @@ const EXTERNAL_MS = HOUR_MS;
 
 /** The caller of a stream, what it may see, and how that is checked again. */
 export interface Subscriber {
-  /** Whose share of the connections it counts against. undefined: nobody's. */
+  /** The owner and caller whose share of the connections it counts against. undefined: it counts against no share. */
   readonly holder: SlotHolder | undefined;
   readonly visibility: Visibility;
   readonly expiresAt: number | null;

@@ -43,7 +43,7 @@ let base: string;
 /** Accepts connections and never reads from them. */
 let deaf: Server;
 
-/** What each receiver does with a whole request, and what is to be seen of it. */
+/** What each receiver does with a whole request, and the result that the delivery shows. */
 const failing: Record<string, Receiver> = {
   '/500': { answer: (s) => s.end(head('500 No')), want: answered(500) },
   '/404': { answer: (s) => s.end(head('404 No')), want: answered(404) },
@@ -167,7 +167,7 @@ describe('receivers that do not do what they should', () => {
     expect(await deliveries(unheardOf)).toMatchObject([
       { status: 'dropped', attempts: 4, ...silent('connection_failed') },
     ]);
-    // No redirect was followed, and of 100 MB no more was taken than fits into the buffers of a connection.
+    // No redirect was followed, and of 100 MB only as much was read as fits into the buffers of a connection.
     expect(ids.has('/elsewhere')).toBe(false);
     await vi.waitUntil(() => sent.size === 2);
     for (const bytes of sent.values()) expect(bytes).toBeLessThan(20 * 2 ** 20);

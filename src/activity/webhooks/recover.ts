@@ -9,8 +9,8 @@ import { findWebhook } from './store.ts';
 const MAX_RECOVERED = 1000;
 
 /**
- * Delivers again what was dropped of the deliveries created in a span of time, oldest first and at most 1,000: `more` says
- * whether some are left. 404 WEBHOOK_NOT_FOUND.
+ * Delivers again what was dropped of the deliveries created in a span of time, oldest first and at most 1,000: `more`
+ * says whether some are left. 404 WEBHOOK_NOT_FOUND.
  */
 export async function recoverWebhook(
   platform: Platform,

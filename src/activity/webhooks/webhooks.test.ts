@@ -305,7 +305,7 @@ describe('receivers that are slow, dead or new', () => {
     t.clock.advance(1000);
     await settle(next);
     expect(await deliveries(webhook)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
-    // The first one fails at last: that changes nothing any more.
+    // The first one finally fails, which changes nothing.
     receiver.closeAllConnections();
     await settle();
     expect(await deliveries(webhook)).toMatchObject([{ status: 'delivered', attempts: 1 }]);

@@ -33,7 +33,7 @@ export interface AgentsApi {
   create(input: InProcess<z.input<typeof CreateAgent>>): Promise<AgentWithToken>;
   /** All agents that match the filter, oldest first, without pages. */
   list(filter?: InProcess<z.input<typeof AgentFilter>>): Promise<Agent[]>;
-  /** The same agents without permissions and metadata, with what they have done of late. */
+  /** The same agents without permissions and metadata, with their recent activity. */
   summaries(filter?: InProcess<z.input<typeof AgentFilter>>): Promise<AgentSummary[]>;
   get(id: string): Promise<Agent>;
   permissions(id: string): Promise<EffectivePermission[]>;

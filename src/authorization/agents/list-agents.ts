@@ -57,7 +57,7 @@ export async function listAgents(
   return { agents: rows.map((row) => toAgent(row as AgentRow, now)), next, total };
 }
 
-/** The same agents as {@link listAgents} without permissions and metadata, with what they have done of late. */
+/** The same agents as {@link listAgents} without permissions and metadata, with their recent activity. */
 export async function listAgentSummaries(
   platform: Platform,
   caller: Caller,

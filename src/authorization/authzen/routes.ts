@@ -50,7 +50,8 @@ export const authzenRoutes = [
     path: 'evaluation',
     summary: 'Decide one access evaluation',
     description:
-      'Recorded like every decision. Subject: `{type:"agent", id}`. Resource: `type:id`. Arguments: `action.properties`.',
+      'Recorded like every decision. Subject: `{type:"agent", id}`. Resource: `type:id`. Arguments: ' +
+      '`action.properties`.',
     body: Evaluation,
     answer: Decision,
     work: (call, platform) => evaluate(platform, askerOf(call), call.body),
@@ -74,7 +75,8 @@ export const authzenRoutes = [
     path: 'search/resource',
     summary: 'Search for resources that an agent may act on',
     description:
-      'Searches resources known by name: tools of registered MCP servers, and resources in permissions without a wildcard.',
+      'Searches resources known by name: tools of registered MCP servers, and resources in permissions without a ' +
+      'wildcard.',
     effect: 'none',
     body: ResourceSearch,
     answer: ResourcesFound,

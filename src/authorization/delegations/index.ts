@@ -3,7 +3,8 @@
  *
  * Guarantees: a delegation grants nothing that its source does not hold at the moment of the decision; chains have no
  * cycle and no more links than their least `maxDepth`; agents of different owners must share a tenant; revoking one
- * ends its descendants in the same commit, each with an event; what an agent gives and receives is limited.
+ * ends its descendants in the same commit, each with an event; the number of delegations from and to an agent is
+ * limited.
  *
  * Elsewhere: the rule for a link and the walk up a chain are in ../permissions/chains.ts; token exchange (oauth)
  * creates delegations through this module.

@@ -19,8 +19,8 @@ function subjectOf({ type, agentId, data }: NewEvent): string | undefined {
 
 /**
  * Keeps a version of each agent and delegation that a change touches: those that its events are about, and those whose
- * rows it wrote, such as a delegation that ends earlier because another one was revoked. So the versions hold everything
- * that decisions read.
+ * rows it wrote, such as a delegation that ends earlier because another one was revoked. So the versions hold
+ * everything that decisions read.
  */
 export const keepVersions =
   (redactedKeys: ReadonlySet<string>): KeepVersions =>

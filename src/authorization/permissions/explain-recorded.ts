@@ -10,11 +10,11 @@ import { decideAgain, requestOf, resultOf } from './recorded-call.ts';
 
 export interface RecordedTrace {
   readonly trace: Trace;
-  /** What the evaluation behind the trace came to. */
+  /** The result of the evaluation that the trace shows. */
   readonly evaluated: { readonly result: 'allowed' | 'denied' | 'rate_limited'; readonly reason: Reason | null };
   /**
-   * Sequence of the entry: the trace shows agents, delegations, approvals and counters as the decision found them. null:
-   * the entry is older than their versions, so the trace shows the current policy.
+   * Sequence of the entry: the trace shows agents, delegations, approvals and counters as the decision found them.
+   * null: the entry is older than their versions, so the trace shows the current policy.
    */
   readonly asOf: number | null;
   /** The agent, or an agent above it in its chains, changed after the decision. */
@@ -24,8 +24,8 @@ export interface RecordedTrace {
 }
 
 /**
- * Explains a recorded decision: evaluates it again as it was made, without counting anything. For a step of an approval,
- * explains the call that waited. Returns undefined if the agent has been deleted.
+ * Explains a recorded decision: evaluates it again as it was made, without counting anything. For a step of an
+ * approval, explains the call that waited. Returns undefined if the agent has been deleted.
  */
 export async function explainRecorded(
   platform: Platform,

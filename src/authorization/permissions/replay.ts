@@ -43,9 +43,9 @@ export interface Replay {
 export const runningReplays = defineState(() => ({ count: 0 }));
 
 /**
- * Makes recorded decisions of an agent again, with a draft in place of its own permissions and everything else as it was:
- * delegations, agents above, approvals, and refusals by budgets and servers. Counts calls under limits per clock hour in
- * the recorded order. Records nothing. Throws 503 TOO_MANY_REPLAYS.
+ * Makes recorded decisions of an agent again, with a draft in place of its own permissions and everything else as it
+ * was: delegations, agents above, approvals, and refusals by budgets and servers. Counts calls under limits per clock
+ * hour in the recorded order. Records nothing. Throws 503 TOO_MANY_REPLAYS.
  */
 export async function replay(platform: Platform, agentId: Id<'agent'>, input: ReplayInput): Promise<Replay> {
   const running = platform.stateOf(runningReplays);

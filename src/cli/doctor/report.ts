@@ -15,7 +15,7 @@ export type StepName = keyof typeof STEPS;
 export interface Finding {
   /** The field, header or parameter. */
   readonly field: string;
-  /** What was found and what is needed. */
+  /** The finding and the requirement. */
   readonly problem: string;
   /** The document and section that require it. */
   readonly source: string;

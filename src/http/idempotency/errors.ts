@@ -10,6 +10,7 @@ export const IdempotencyErrors = defineErrors({
   ],
   IDEMPOTENCY_ANSWER_GONE: [
     409,
-    'The request was carried out. Its answer is not kept, because it is too long or the service stopped before it was complete.',
+    'The request was carried out. Its answer is not kept, because it is too long or the service stopped before it ' +
+      'was complete.',
   ],
 });

@@ -13,7 +13,7 @@ let alice: TestUser;
 let bob: TestUser;
 let agent: TestAgent;
 let count = 0;
-/** A webhook's receiver that nobody listens at. */
+/** The address of a webhook at which no receiver listens. */
 const config = { webhooks: { allowPrivateNetworks: true } };
 const nowhere = 'http://127.0.0.1:1/';
 const newKey = (): string => `key-${++count}`;

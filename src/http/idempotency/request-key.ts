@@ -33,7 +33,7 @@ export function idempotencyKeyOf(source: Source<unknown>): string | null {
 export const scopeOf = (principal: Principal, ip: string | null, path: string, key: string): string =>
   digest(JSON.stringify([ownerOf(principal, ip), 'POST', path, key]));
 
-/** Callers without a credential are told apart by their address. */
+/** Callers without a credential are distinguished by their address. */
 function ownerOf(principal: Principal, ip: string | null): string {
   switch (principal.kind) {
     case 'anonymous':
@@ -48,8 +48,8 @@ function ownerOf(principal: Principal, ip: string | null): string {
 }
 
 /**
- * Digest of query, body and the key itself. Bodies may contain passwords; they cannot be guessed from it without the key,
- * of which only a digest is stored.
+ * Digest of query, body and the key itself. Bodies may contain passwords; they cannot be guessed from it without the
+ * key, of which only a digest is stored.
  */
 export const fingerprintOf = (key: string, query: string, body: unknown): string =>
   digest(`${JSON.stringify([key, query])}${canonical(body)}`);

@@ -20,7 +20,8 @@ const MIN_AGE_MS = 60 * SECOND_MS;
 const MAX_AGE_MS = 24 * 3600 * SECOND_MS;
 const MAX_CACHED = 1000;
 /**
- * How long an expired document stays valid if it cannot be read again, so that an outage of its host signs nobody out.
+ * How long an expired document stays valid if it cannot be read again, so that an outage of its host does not sign
+ * anyone out.
  */
 export const STALE_MS = 24 * 3600 * SECOND_MS;
 /** Permanent problems: of the URL, or of the document itself. */

@@ -118,8 +118,9 @@ export class KeyStore {
     if (!hasSecretsFile(dataDir)) {
       if (found.length > 0)
         throw refusal(
-          'The database was used with a secrets.json that is not in LEGATE_DATA_DIR. Start one instance with that file and ' +
-            'LEGATE_SECRET, which takes its keys over into the database; or, if it is lost, run npx legate keys forget.',
+          'The database was used with a secrets.json that is not in LEGATE_DATA_DIR. Start one instance with that ' +
+            'file and LEGATE_SECRET, which takes its keys over into the database; or, if it is lost, run npx legate ' +
+            'keys forget.',
         );
       return SECRET_KEY_KINDS.map((kind) => ({ kind, key: this.#newKey() }));
     }
@@ -133,8 +134,8 @@ export class KeyStore {
     const rows = await readRows(database.read);
     if (rows.some((row) => !isFingerprint(row)))
       throw refusal(
-        'The keys in the database are sealed under a LEGATE_SECRET, which is not set. Set the one of the other instances; ' +
-          'or, if it is lost, run npx legate keys forget.',
+        'The keys in the database are sealed under a LEGATE_SECRET, which is not set. Set the one of the other ' +
+          'instances; or, if it is lost, run npx legate keys forget.',
       );
     if (database.dialect === 'sqlite') return;
     const secrets = this.current();
@@ -163,8 +164,9 @@ export class KeyStore {
         return { kind: kind as SecretKeyKind, key: { id, key, createdAt: created_at } };
       } catch {
         throw refusal(
-          'LEGATE_SECRET is not the one that the keys in the database are sealed under. Set the one of the other instances; ' +
-            'or, if you have changed it, set the former one as LEGATE_SECRET_PREVIOUS and run npx legate keys rotate.',
+          'LEGATE_SECRET is not the one that the keys in the database are sealed under. Set the one of the other ' +
+            'instances; or, if you have changed it, set the former one as LEGATE_SECRET_PREVIOUS and run npx legate ' +
+            'keys rotate.',
         );
       }
     });
@@ -208,8 +210,9 @@ function assertFits(secrets: Secrets, rows: readonly InstallationKeyRow[]): void
   const known = new Map(SECRET_KEY_KINDS.flatMap((kind) => secrets[kind].map((key) => [key.id, fingerprint(key)])));
   if (rows.every(({ id, sealed }) => known.get(id) === sealed)) return;
   throw refusal(
-    'secrets.json in LEGATE_DATA_DIR lacks keys that other instances have used with this database. Copy the secrets.json of ' +
-      'an instance that runs, or set the same LEGATE_SECRET for all; or, if that file is lost, run npx legate keys forget.',
+    'secrets.json in LEGATE_DATA_DIR lacks keys that other instances have used with this database. Copy the ' +
+      'secrets.json of an instance that runs, or set the same LEGATE_SECRET for all; or, if that file is lost, run ' +
+      'npx legate keys forget.',
   );
 }
 

@@ -30,7 +30,8 @@ export const deSecurity: typeof enSecurity = {
     saveTitle: 'Sichern Sie Ihre Ersatzcodes',
     saveText:
       'Wenn Sie Ihr Telefon verlieren, melden Sie sich stattdessen mit einem dieser Codes an. Jeder gilt einmal. ' +
-      'Schreiben Sie sie auf, oder bewahren Sie sie in einem Passwortmanager auf: Sie werden nicht noch einmal gezeigt.',
+      'Schreiben Sie sie auf, oder bewahren Sie sie in einem Passwortmanager auf: Sie werden nicht noch einmal ' +
+      'gezeigt.',
     saved: 'Ich habe die Codes gesichert',
     on: 'Eingeschaltet',
     onSince: (when) => `seit ${when}`,

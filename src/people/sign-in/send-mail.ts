@@ -38,7 +38,9 @@ export function assertMail(platform: Platform): void {
   if (!platform.mailer.available) throw UserErrors.MAIL_NOT_CONFIGURED();
 }
 
-/** Valid links of sign-ups with one address. Each sign-up has its own link, so that nobody uses up those of others. */
+/**
+ * Valid links of sign-ups with one address. Each sign-up has its own link, so that one cannot use up those of another.
+ */
 const MAX_SIGN_UPS = 100;
 
 /** What a sign-up chose. It applies to the account if its mail is opened first. */

@@ -11,7 +11,7 @@ import { emailKey } from './email.ts';
 import { UserErrors } from './errors.ts';
 import { isUserId, type User, type UserFilter } from './schema.ts';
 
-/** What only the person changes, and nobody is shown. */
+/** Columns that only the person changes and that no answer shows. */
 const VOLATILE = ['email_key', 'password_hash'];
 
 export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash'>): User =>

@@ -82,7 +82,7 @@ async function handleUnusableCode(change: Change, client: Client, hash: SecretHa
     .executeTakeFirst();
   if (!code) return 'code-unknown';
   if (code.client_id !== client.id) return 'code-of-another-client';
-  // Nobody asks for this: it protects the person.
+  // No caller depends on this. It protects the person.
   change.actAs({ ...change.actor, ...SYSTEM });
   if (code.grant_id) await endGrants(change, 'id', [code.grant_id], 'code-reused');
   return 'code-reused';

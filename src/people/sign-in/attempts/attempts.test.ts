@@ -105,7 +105,7 @@ describe('wrong passwords in a row', () => {
     const byMail = await p.t.call('POST', '/email-otp/verify', { as: p.session, body: { email: p.email, otp } });
     expect(byMail.status).toBe(200);
 
-    // The browser has a count of its own, and is nobody else's.
+    // The browser has a count of its own, for this user only.
     const other = await person();
     expect(await guesses(10, () => guess(p, { cookie: known }))).toEqual(times(10, 401));
     expect((await guess(p, { password: PASSWORD, cookie: known })).status).toBe(429);

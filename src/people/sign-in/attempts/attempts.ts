@@ -20,7 +20,7 @@ const PAUSES = Array.from(
 /** Time after which failures are deleted that do not protect an existing account. */
 const FORGOTTEN_AFTER_MS = 7 * DAY_MS;
 
-/** What is guessed, of which account, and from which device. */
+/** The kind of secret that is guessed, its account, and the device that guesses. */
 export interface Target {
   readonly guessed: AttemptRow['guessed'];
   /** The user's id, or the given address if there is no such account. Both are counted alike. */
@@ -46,7 +46,7 @@ const rowOf = ({ guessed, account, device }: Target): Pick<AttemptRow, 'guessed'
 
 /**
  * Returns the error 429 TOO_MANY_TRIES while a target is paused. Must be called inside the change that compares the
- * guess, so that of concurrent guesses no more than the permitted number are compared.
+ * guess, so that of concurrent guesses at most the permitted number are compared.
  */
 export async function findPauseError(db: Db, now: number, target: Target): Promise<LegateError | undefined> {
   const { guessed, account, device } = rowOf(target);

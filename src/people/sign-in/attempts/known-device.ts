@@ -17,7 +17,7 @@ type Person = Pick<UserRow, 'id' | 'password_hash'>;
 const claim = (id: string, { password_hash }: Person): string => `${id}\n${password_hash ?? ''}`;
 
 /**
- * Returns the Set-Cookie value that marks a browser in which the user has signed in. It authenticates nobody: it only
+ * Returns the Set-Cookie value that marks a browser in which the user has signed in. It does not authenticate: it only
  * counts the failures of this browser separately from those of others (OWASP, "Slow down online guessing attacks with
  * device cookies").
  */
