@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     meaning: 'compare expected decisions with a policy or a running service',
     load: () => import('./cli/test.ts'),
   },
+  seed: { meaning: 'create agents and delegations from a file', load: () => import('./cli/seed.ts') },
   doctor: { meaning: 'test the login of any MCP server, step by step', load: () => import('./cli/doctor.ts') },
   tour: { meaning: 'try a running service, each answer explained', load: () => import('./cli/tour.ts') },
   'admin create': { meaning: 'create an administrator', load: () => import('./cli/admin-create.ts') },
