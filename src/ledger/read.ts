@@ -10,6 +10,7 @@ import {
   type Facets,
   facetsOf,
   histogramOf,
+  PartCache,
   type ResultCounts,
   Scan,
   type Selection,
@@ -35,6 +36,7 @@ const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(reso
  */
 export class LedgerReader {
   readonly #database: Database;
+  readonly #parts = new PartCache();
   readonly #index: EventIndex;
   readonly #decided: () => number;
 
@@ -108,7 +110,7 @@ export class LedgerReader {
     if (from >= before) return;
     const tests = compile(filter.where, await this.#seqsOfIds(filter));
     const range = { from, before, order };
-    yield* new Scan(this.#database, tests, range, columns).run(await this.#index.snapshot());
+    yield* new Scan(this.#database, this.#parts, tests, range, columns).run(await this.#index.snapshot());
   }
 
   /** Looks up the ids that a filter names. Those that do not exist are missing from the result. */

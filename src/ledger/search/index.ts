@@ -16,3 +16,4 @@ export {
   prefixOf,
 } from './filter.ts';
 export { compile, Scan, type Selection } from './scan.ts';
+export { PartCache } from './segment-files.ts';

@@ -11,6 +11,7 @@ import {
   type Ordinals,
   ordinalsPart,
   type Part,
+  type PartCache,
   type Parts,
   readParts,
   TIMES_PART,
@@ -85,13 +86,21 @@ const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 /** Finds the rows of a range that pass all tests, segment by segment. The event loop is free in between. */
 export class Scan {
   readonly #database: Database;
+  readonly #cache: PartCache;
   readonly #tests: readonly Test[];
   readonly #range: Range;
   /** Columns that the consumer reads. */
   readonly #extra: readonly ColumnName[];
 
-  constructor(database: Database, tests: readonly Test[], range: Range, extra: readonly ColumnName[] = []) {
+  constructor(
+    database: Database,
+    cache: PartCache,
+    tests: readonly Test[],
+    range: Range,
+    extra: readonly ColumnName[] = [],
+  ) {
     this.#database = database;
+    this.#cache = cache;
     this.#tests = tests;
     this.#range = range;
     this.#extra = extra;
@@ -168,7 +177,7 @@ export class Scan {
     const tested = this.#testedColumns();
     for (let at = 0, count = 1; at < within.length; at += count, count = Math.min(MAX_BATCH, 2 * count)) {
       const batch = within.slice(at, at + count);
-      const dictionaries = await readParts(this.#database, batch, tested.map(dictionaryPart));
+      const dictionaries = await readParts(this.#database, this.#cache, batch, tested.map(dictionaryPart));
       const candidates = batch.flatMap((segment) => {
         const columns = new Map(
           tested.map((name) => [name, { dictionary: dictionaryIn(dictionaries(segment), name), ordinals: 0 }]),
@@ -180,6 +189,7 @@ export class Scan {
       for (const name of this.#extra) if (!tested.includes(name)) parts.push(dictionaryPart(name));
       const values = await readParts(
         this.#database,
+        this.#cache,
         candidates.map(({ segment }) => segment),
         parts,
       );
@@ -200,7 +210,7 @@ export class Scan {
   }
 
   async #timesOf(segment: Segment): Promise<Uint32Array> {
-    const bytes = (await readParts(this.#database, [segment], [TIMES_PART]))(segment).get(TIMES_PART);
+    const bytes = (await readParts(this.#database, this.#cache, [segment], [TIMES_PART]))(segment).get(TIMES_PART);
     return bytes?.byteLength ? decodeTimes(bytes, segment) : new Uint32Array(segment.size);
   }
 

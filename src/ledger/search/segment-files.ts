@@ -111,7 +111,7 @@ export async function readSegments(db: Db, after: number): Promise<Segment[]> {
 const MAX_CACHED_BYTES = 16_777_216;
 
 /** The parts that were used last. A part in the database never changes. */
-class PartCache {
+export class PartCache {
   readonly #parts = new Map<number, Uint8Array>();
   #bytes = 0;
 
@@ -144,26 +144,15 @@ const ENTRY_BYTES = 200;
 /** Stands for a part that the segment does not have. */
 const ABSENT = new Uint8Array(0);
 
-const caches = new WeakMap<Database, PartCache>();
-
-function cacheOf(database: Database): PartCache {
-  let cache = caches.get(database);
-  if (!cache) {
-    cache = new PartCache();
-    caches.set(database, cache);
-  }
-  return cache;
-}
-
 export type Parts = ReadonlyMap<Part, Uint8Array>;
 
 /** Returns some parts of some segments, read with at most one query. */
 export async function readParts(
   database: Database,
+  cache: PartCache,
   segments: readonly Segment[],
   parts: readonly Part[],
 ): Promise<(segment: Segment) => Parts> {
-  const cache = cacheOf(database);
   const found = new Map<number, Map<Part, Uint8Array>>();
   const [missingSegments, missingParts] = [new Set<number>(), new Set<Part>()];
   for (const { first } of segments) {
