@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Answered, Json, TestService } from './service.ts';
+import { type Answered, createTestService, type Json, type TestService } from './service.ts';
 
 const REDIRECT_URI = 'https://app.example/callback';
 
@@ -168,3 +168,31 @@ export const refreshWith = (
 
 export const claimsOf = (token: string): Json =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+
+/** Returns a service for a whole file, with MCP servers by name, a person and a client. */
+export async function withServers(
+  servers: Readonly<Record<string, string>>,
+): Promise<{ t: TestService; person: Person; client: Json }> {
+  const t = await createTestService({ lasting: true, config: { http: { basePath: '/api/legate' } } });
+  const [person, client, admin] = [await signUp(t), await register(t), await t.admin()];
+  for (const [name, endpoint] of Object.entries(servers))
+    await t.call('POST', '/mcp/servers', { as: admin, body: { name, endpoint, tools: ['search'] } });
+  return { t, person, client };
+}
+
+/** Returns the form that exchanges a new code of the person. */
+export async function formOfCode(
+  t: TestService,
+  person: Person,
+  client: Json,
+  more: Record<string, string | undefined> = {},
+): Promise<Record<string, string>> {
+  const request = ask(client, more);
+  return {
+    grant_type: 'authorization_code',
+    code: await code(t, person, request),
+    client_id: client.client_id,
+    redirect_uri: request.query['redirect_uri'] ?? '',
+    code_verifier: request.verifier,
+  };
+}

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { KnownAgents } from '../../access/known-agents.ts';
 import { chunk } from '../../kernel/chunk.ts';
@@ -292,53 +293,49 @@ async function inboundOf(db: Db, agentIds: readonly string[], since = 0): Promis
   return byAgent;
 }
 
-async function* changedAgents(db: Db, since: number): AsyncGenerator<{ id: string }> {
-  let query = db
-    .selectFrom('agents')
-    .select(['id', 'policy_epoch'])
-    .where('policy_epoch', '>', since)
-    .orderBy('policy_epoch')
-    .orderBy('id')
-    .limit(ID_PAGE);
-  for (;;) {
-    const page = await query.execute();
-    yield* page;
-    const last = page.at(-1);
-    if (!last || page.length < ID_PAGE) return;
-    query = db
+const changedAgents = (db: Db, since: number) =>
+  inPages((last?: Changed) =>
+    db
       .selectFrom('agents')
       .select(['id', 'policy_epoch'])
-      .where('policy_epoch', '>=', last.policy_epoch)
-      .where((eb) => eb(eb.refTuple('policy_epoch', 'id'), '>', eb.tuple(last.policy_epoch, last.id)))
+      .where(changedAfter(since, last))
       .orderBy('policy_epoch')
       .orderBy('id')
-      .limit(ID_PAGE);
-  }
-}
+      .limit(ID_PAGE)
+      .execute(),
+  );
 
-async function* changedDelegations(db: Db, since: number): AsyncGenerator<{ id: string; to_agent: string }> {
-  let query = db
-    .selectFrom('delegations')
-    .select(['id', 'to_agent', 'policy_epoch'])
-    .where('policy_epoch', '>', since)
-    .orderBy('policy_epoch')
-    .orderBy('id')
-    .limit(ID_PAGE);
-  for (;;) {
-    const page = await query.execute();
-    yield* page;
-    const last = page.at(-1);
-    if (!last || page.length < ID_PAGE) return;
-    query = db
+const changedDelegations = (db: Db, since: number) =>
+  inPages((last?: Changed) =>
+    db
       .selectFrom('delegations')
       .select(['id', 'to_agent', 'policy_epoch'])
-      .where('policy_epoch', '>=', last.policy_epoch)
-      .where((eb) => eb(eb.refTuple('policy_epoch', 'id'), '>', eb.tuple(last.policy_epoch, last.id)))
+      .where(changedAfter(since, last))
       .orderBy('policy_epoch')
       .orderBy('id')
-      .limit(ID_PAGE);
-  }
+      .limit(ID_PAGE)
+      .execute(),
+  );
+
+interface Changed {
+  readonly policy_epoch: number;
+  readonly id: string;
 }
+
+async function* inPages<R extends Changed>(read: (last?: Changed) => Promise<R[]>): AsyncGenerator<R> {
+  let last: Changed | undefined;
+  do {
+    const page = await read(last);
+    yield* page;
+    last = page.length < ID_PAGE ? undefined : page.at(-1);
+  } while (last);
+}
+
+/** A condition on the rows that changed after an epoch: of all, or of those after a row in the order of the pages. */
+const changedAfter = (since: number, last: Changed | undefined) =>
+  last
+    ? sql<boolean>`policy_epoch >= ${last.policy_epoch} and (policy_epoch, id) > (${last.policy_epoch}, ${last.id})`
+    : sql<boolean>`policy_epoch > ${since}`;
 
 /** The agents of this service. The ledger, which refreshes them, gets them before there is a platform. */
 export const policyCache = defineState(({ clock }) => new PolicyCache(clock));

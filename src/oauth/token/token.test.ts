@@ -5,11 +5,13 @@ import {
   code,
   exchange,
   form,
+  formOfCode,
   type Person,
   refreshWith,
   register,
   signUp,
   tokens,
+  withServers,
 } from '../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
 
@@ -21,30 +23,10 @@ let t: TestService;
 let person: Person;
 let client: Json;
 beforeAll(async () => {
-  t = await createTestService({ lasting: true, config: { http: { basePath: '/api/legate' } } });
-  person = await signUp(t);
-  client = await register(t);
-  const admin = await t.admin();
-  for (const [name, endpoint] of [
-    ['notes', NOTES],
-    ['mail', 'https://mail.example/mcp'],
-  ])
-    await t.call('POST', '/mcp/servers', { as: admin, body: { name, endpoint, tools: ['search'] } });
+  ({ t, person, client } = await withServers({ notes: NOTES, mail: 'https://mail.example/mcp' }));
 });
 const basic = (id: string, secret: string) => ({ authorization: `Basic ${btoa(`${id}:${secret}`)}` });
-const codeFields = async (
-  of: Json = client,
-  more: Record<string, string | undefined> = {},
-): Promise<Record<string, string>> => {
-  const request = ask(of, more);
-  return {
-    grant_type: 'authorization_code',
-    code: await code(t, person, request),
-    client_id: of.client_id,
-    redirect_uri: request.query['redirect_uri'] ?? '',
-    code_verifier: request.verifier,
-  };
-};
+const codeFields = (of: Json = client, more?: Record<string, string | undefined>) => formOfCode(t, person, of, more);
 const without = (fields: Record<string, string>, name: string): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
 

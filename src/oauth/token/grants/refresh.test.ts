@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  ask,
   claimsOf,
-  code,
   form,
+  formOfCode,
   type Person,
   refreshWith,
   register,
   signUp,
   tokens,
+  withServers,
 } from '../../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../../test/support/service.ts';
 
@@ -19,29 +19,9 @@ let t: TestService;
 let person: Person;
 let client: Json;
 beforeAll(async () => {
-  t = await createTestService({ lasting: true, config: { http: { basePath: '/api/legate' } } });
-  person = await signUp(t);
-  client = await register(t);
-  const admin = await t.admin();
-  for (const [name, endpoint] of [
-    ['notes', NOTES],
-    ['mail', 'https://mail.example/mcp'],
-  ])
-    await t.call('POST', '/mcp/servers', { as: admin, body: { name, endpoint, tools: ['search'] } });
+  ({ t, person, client } = await withServers({ notes: NOTES, mail: 'https://mail.example/mcp' }));
 });
-const codeFields = async (
-  of: Json = client,
-  more: Record<string, string | undefined> = {},
-): Promise<Record<string, string>> => {
-  const request = ask(of, more);
-  return {
-    grant_type: 'authorization_code',
-    code: await code(t, person, request),
-    client_id: of.client_id,
-    redirect_uri: request.query['redirect_uri'] ?? '',
-    code_verifier: request.verifier,
-  };
-};
+const codeFields = (of: Json = client, more?: Record<string, string | undefined>) => formOfCode(t, person, of, more);
 
 describe('grant_type=refresh_token', () => {
   it('[OAuth 2.1 4.3.1] refreshing rotates the token, and keeps the scope if none is requested', async () => {
