@@ -121,6 +121,16 @@ export const configSection = {
       description: 'Bearer token for GET /metrics, in addition to admin credentials.',
     }),
   },
+  shutdown: {
+    drainSeconds: option.integer({
+      default: ({ production }) => (production ? 5 : 0),
+      defaultText: '0; 5 in production',
+      max: 600,
+      description:
+        'How long requests are answered after SIGTERM while `/health/ready` answers 503, so that load balancers send ' +
+        'them elsewhere. A second signal ends the process at once.',
+    }),
+  },
   log: {
     level: option.oneOf(['silent', 'error', 'warn', 'info', 'debug'], {
       default: 'info',

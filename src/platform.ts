@@ -42,6 +42,14 @@ export interface Log {
   isLevelEnabled?(level: string): boolean;
 }
 
+/** A service among those that share one database. */
+export interface Instance {
+  readonly id: string;
+  readonly startedAt: number;
+  /** It is about to stop: it is not ready, and goes on to answer requests. */
+  draining: boolean;
+}
+
 /** What every use case gets. Created once, in service.ts. */
 export interface Platform {
   /** Returns what a module keeps in memory for this service. The platforms of single requests share it. */
@@ -56,8 +64,8 @@ export interface Platform {
   /** Identifier of the REST API as a protected resource, for which access tokens are issued (RFC 8707). */
   readonly audience: string;
   readonly production: boolean;
-  /** This process. */
-  readonly instance: { readonly id: string; readonly startedAt: number };
+  /** This service among those that share its database. */
+  readonly instance: Instance;
   /** Every option with its source. A secret has no value here. */
   readonly settings: () => Setting[];
   readonly clock: Clock;
@@ -224,6 +232,8 @@ export interface Module {
   readonly gate?: (platform: Platform) => Gate;
   /** Starts background work of the module, after the service is wired. */
   readonly start?: (platform: Platform) => void;
+  /** Called when the service is about to stop, while it goes on to answer requests. */
+  readonly drain?: (platform: Platform) => void;
   /** Ends background work of the module. Called once, before the ledger closes. */
   readonly stop?: (platform: Platform) => Promise<void>;
   /** Code that runs in the same change when any module emits an event of a type. */

@@ -34,8 +34,9 @@ import { modules } from './modules.ts';
 import { assertFitForProduction, EXAMPLES } from './operations/index.ts';
 import { KeyStore } from './operations/keys/index.ts';
 import { createMailer, type Mail } from './operations/mail/index.ts';
+import { limitOutages } from './operations/outage-log.ts';
 import { ensureFirstAdmin, type FirstAdmin, owners } from './people/users/index.ts';
-import type { Gate, Log, Platform } from './platform.ts';
+import type { Gate, Instance, Log, Platform } from './platform.ts';
 import { migrate, openDatabase } from './storage/index.ts';
 import { startUpkeep } from './upkeep.ts';
 
@@ -85,6 +86,11 @@ export interface Legate extends LegateApi {
   readonly platform: Platform;
   /** The first administrator, if `admin.email` and `admin.password` are set. */
   readonly firstAdmin: FirstAdmin | undefined;
+  /**
+   * Prepares a stop: from now on `/health/ready` answers 503, so that load balancers send no more requests, and open
+   * streams are notified. Requests are answered until {@link close}.
+   */
+  readonly drain: () => void;
   close(): Promise<void>;
 }
 
@@ -137,7 +143,8 @@ async function open(
     readFile: (path) => readFileSync(path, 'utf8'),
   });
   const { values } = loaded;
-  const log = options.log ?? toConsole;
+  const unlimitedLog = options.log ?? toConsole;
+  const log = limitOutages(unlimitedLog);
   if (production) for (const warning of assertFitForProduction(loaded)) log.warn({}, warning);
   const clock = options.clock ?? systemClock;
   if (values.databaseUrl === undefined) createFolder(values.dataDir, { parents: true });
@@ -157,9 +164,9 @@ async function open(
     prefix: `${values.service.name}:limit:`,
     clock: options.clock ?? steadyClock,
     onStoreChange: (up, error) => {
-      if (up) log.info({}, 'Redis answers again: rate limits are shared by all instances');
+      if (up) unlimitedLog.info({}, 'Redis answers again: rate limits are shared by all instances');
       else
-        log.error(
+        unlimitedLog.error(
           { err: error },
           'Redis does not answer: until it does, rate limits are counted in this process alone',
         );
@@ -168,6 +175,7 @@ async function open(
   opened.add(() => limits.close());
   await limits.open();
   const policy = new PolicyCache(clock);
+  const instance: Instance = { id: randomUUID(), startedAt: clock.now(), draining: false };
   const reactions = new Map<string, Reaction[]>();
   for (const module of modules)
     for (const [type, react] of Object.entries(module.reactions ?? {}))
@@ -178,7 +186,7 @@ async function open(
     policy,
     reactions,
     keepVersions: keepVersions(redactedKeys(values.audit.redact)),
-    instance: randomUUID(),
+    instance: instance.id,
     databaseClock: options.databaseClock ?? options.clock,
     onError: (message, error) => log.error({ err: error }, message),
     onWarning: (message, fields) => log.warn(fields, message),
@@ -221,7 +229,7 @@ async function open(
     issuer: values.mcp.issuer ?? baseUrl,
     audience: values.mcp.audience ?? baseUrl,
     production,
-    instance: { id: randomUUID(), startedAt: clock.now() },
+    instance,
     settings: () => describeSettings(loaded),
     clock,
     log,
@@ -286,6 +294,10 @@ async function open(
     baseUrl: platform.baseUrl,
     platform,
     firstAdmin,
+    drain: () => {
+      instance.draining = true;
+      for (const { drain } of modules) drain?.(platform);
+    },
     close: () => opened.close(),
   };
 }

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type Listening, listen } from '../http/node.ts';
+import { SECOND_MS } from '../kernel/clock.ts';
 import { packageVersion } from '../kernel/version.ts';
 import { assertFitForProduction, findings } from '../operations/index.ts';
 import { ensureFirstAdmin } from '../people/users/index.ts';
@@ -43,10 +44,15 @@ npx legate config lists all of them with their values.`,
       const firstAdmin = legate.firstAdmin ?? (await ensureFirstAdmin(legate.platform));
       const schema = await schemaState(legate.platform.database);
       const listening = await listenOn(legate, port, host);
-      stopOnSignals(async () => {
-        await listening.stop();
-        await legate.close();
-      }, log);
+      stopOnSignals({
+        drainMs: values.shutdown.drainSeconds * SECOND_MS,
+        drain: () => legate.drain(),
+        stop: async () => {
+          await listening.stop();
+          await legate.close();
+        },
+        log,
+      });
       rememberAddress(values.dataDir, legate.baseUrl + values.http.restPath.replace(/\/$/, ''));
       const readyAfterMs = Math.round(performance.now());
       const { isTTY } = process.stdout;

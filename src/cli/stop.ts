@@ -1,29 +1,45 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { SECOND_MS } from '../kernel/clock.ts';
 import type { Log } from '../platform.ts';
 
-/** The contract allows 10 s. */
+/** The contract allows 10 s after requests were drained. */
 const DEADLINE_MS = 9.5 * SECOND_MS;
 /** A terminal signals the whole process group, and npm forwards its own signal: two within this time count as one. */
 const SAME_SIGNAL_MS = 100;
 
+export interface Stopping {
+  /** How long requests are answered after `drain` and before `stop`. */
+  readonly drainMs: number;
+  readonly drain: () => void;
+  readonly stop: () => Promise<void>;
+  readonly log: Log;
+}
+
 /**
- * On SIGTERM or SIGINT, runs `stop` and exits with 0, or with 1 if it fails or takes too long. A second signal exits
- * immediately.
+ * On SIGTERM or SIGINT, runs `drain`, waits, runs `stop` and exits with 0, or with 1 if `stop` fails or takes too long. A
+ * second signal exits immediately.
  */
-export function stopOnSignals(stop: () => Promise<void>, log: Log): void {
+export function stopOnSignals({ drainMs, drain, stop, log }: Stopping): void {
   let firstAt: number | undefined;
+  const run = async (): Promise<void> => {
+    if (drainMs > 0) {
+      drain();
+      await wait(drainMs);
+    }
+    setTimeout(() => {
+      log.error({}, 'stopping took too long');
+      process.exit(1);
+    }, DEADLINE_MS).unref();
+    await stop();
+  };
   const onSignal = (signal: 'SIGTERM' | 'SIGINT'): void => {
     if (firstAt !== undefined) {
       if (performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(signal === 'SIGINT' ? 130 : 143);
       return;
     }
     firstAt = performance.now();
-    log.info({ signal }, 'stopping');
-    setTimeout(() => {
-      log.error({}, 'stopping took too long');
-      process.exit(1);
-    }, DEADLINE_MS).unref();
-    stop().then(
+    log.info({ signal, ...(drainMs > 0 ? { drainSeconds: drainMs / SECOND_MS } : {}) }, 'stopping');
+    run().then(
       () => {
         log.info({ ms: Math.round(performance.now() - (firstAt ?? 0)) }, 'stopped');
         process.exit(0);

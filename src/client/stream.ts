@@ -13,10 +13,13 @@ export interface StreamOptions extends Omit<StreamQuery, 'types' | 'since' | 'ti
   readonly idleTimeout?: number | undefined;
 }
 
-/** Something about the stream that is not in the ledger: `tick`, `skipped` or an `error` after which it goes on. */
+/**
+ * Something about the stream that is not in the ledger: `tick`, `skipped`, `draining` (the instance is about to stop; the
+ * stream then connects again) or an `error` after which it goes on.
+ */
 export interface StreamNotice {
   readonly id?: undefined;
-  readonly type: 'tick' | 'skipped' | 'error';
+  readonly type: 'tick' | 'skipped' | 'draining' | 'error';
   readonly data: Record<string, unknown>;
 }
 

@@ -1041,9 +1041,16 @@ export interface ProvePasswordRequest {
 }
 
 export interface Ready {
-  readonly status: Open<"ready" | "unavailable">;
+  /** degraded: requests are served, and Redis does not answer. */
+  readonly status: Open<"ready" | "degraded" | "unavailable">;
   readonly checks: {
-    readonly database: Open<"ok" | "unreachable">;
+    /** draining: the process is about to stop. The other checks are then unknown. */
+    readonly instance: Open<"ok" | "draining">;
+    readonly database: Open<"ok" | "unreachable" | "unknown">;
+    /** blocked: decisions cannot be recorded. */
+    readonly ledger: Open<"ok" | "blocked" | "unknown">;
+    /** off: it differs by more than 30 seconds from that of the database. */
+    readonly clock: Open<"ok" | "off" | "unknown">;
     /** Only if Redis is used. unreachable: until it answers, each process counts limits itself. */
     readonly redis?: Open<"ok" | "unreachable"> | undefined;
     /** behind: the database lacks migrations that this version needs. */

@@ -73,7 +73,7 @@ export async function listen(legate: Served, options: { port: number; host: stri
     { keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000, maxHeaderSize: 32_768, noDelay: true },
     (req, res) => {
       // Tells keep-alive clients with the next answer that the connection ends.
-      if (stopping) res.shouldKeepAlive = false;
+      if (stopping || legate.platform.instance.draining) res.shouldKeepAlive = false;
       handle(req, res);
     },
   );

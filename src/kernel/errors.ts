@@ -1,5 +1,8 @@
 import type { RefusalContext, RefusalReason } from './refusals.ts';
 
+/** Value of `Retry-After` in answers with 503 that know no better one. */
+const RETRY_AFTER_S = '1';
+
 /**
  * An error with a code, an HTTP status and a public message, declared once with `defineErrors`. `reason`, `context` and
  * `cause` go to the log and never to the caller.
@@ -20,7 +23,7 @@ export class LegateError extends Error {
     this.details = options.details;
     this.reason = options.reason;
     this.context = options.context;
-    this.headers = options.headers;
+    this.headers = declaration.status === 503 ? { 'retry-after': RETRY_AFTER_S, ...options.headers } : options.headers;
   }
 
   /** Adds fields to the log line of the error. */

@@ -71,7 +71,7 @@ export class PostgresBatchStore implements BatchStore {
   }
 
   async kept(scopes: readonly string[], now: number): Promise<IdempotencyKeyRow[]> {
-    const query = { name: 'legate-kept', text: this.#sql.kept, values: [scopes, now] };
+    const query = { ...this.#named('legate-kept'), text: this.#sql.kept, values: [scopes, now] };
     return (await this.#connection().query<IdempotencyKeyRow>(query)).rows;
   }
 
@@ -80,7 +80,7 @@ export class PostgresBatchStore implements BatchStore {
     const { records, counters, kept } = batch;
     if (kept.length > 0)
       await client.query({
-        name: 'legate-keep',
+        ...this.#named('legate-keep'),
         text: this.#sql.keep,
         values: [
           kept.map((k) => k.scope),

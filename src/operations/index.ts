@@ -1,4 +1,5 @@
 import { defineModule } from '../platform.ts';
+import { ledgerProbe } from './ledger-probe.ts';
 import { systemRoutes } from './routes.ts';
 
 /**
@@ -18,6 +19,7 @@ export const system = defineModule({
   name: 'system',
   description: 'Health, metrics and API documentation.',
   routes: systemRoutes,
+  states: [ledgerProbe],
   upkeep: async (platform) => platform.refusalEvents.flush(platform),
   stop: async (platform) => platform.refusalEvents.flush(platform, true),
 });

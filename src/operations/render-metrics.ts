@@ -92,6 +92,12 @@ function ofDecisions({ counts, ledger }: Platform): string {
       [{}, failures],
     ]),
     series('legate_ledger_queue', 'gauge', 'Decisions waiting at the end of the last transaction.', [[{}, queued]]),
+    series('legate_clock_offset_seconds', 'gauge', 'How far the clock is ahead of that of the database, at least.', [
+      [{}, ledger.time.offMs / 1000],
+    ]),
+    series('legate_ledger_ahead_seconds', 'gauge', 'How far the newest commit is ahead of the clock of the database.', [
+      [{}, ledger.time.aheadMs / 1000],
+    ]),
     histogram('legate_ledger_batch_size', 'Decisions recorded by one transaction.', [[{}, counts.batches]]),
   ].join('');
 }

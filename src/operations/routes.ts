@@ -22,12 +22,14 @@ export const systemRoutes = [
     path: '/health/ready',
     summary: 'Check that requests can be served',
     description:
-      'The database answers and its schema is that of this version, and Redis answers when it is used; otherwise 503.',
+      'The database answers, its schema is that of this version, decisions can be recorded, the clock is right, and the ' +
+      'service is not about to stop; otherwise 503. If Redis is used and does not answer, the status is `degraded`.',
     access: 'public',
     responses: { 200: Ready, 503: Ready },
     handle: async (_, platform) => {
       const ready = await checkReady(platform);
-      return { status: ready.status === 'ready' ? 200 : 503, body: ready };
+      if (ready.status !== 'unavailable') return { status: 200, body: ready };
+      return { status: 503, body: ready, headers: { 'retry-after': '1' } };
     },
   }),
   defineRoute({

@@ -50,9 +50,18 @@ export type SystemDescription = z.output<typeof SystemDescription>;
 
 export const Ready = z
   .object({
-    status: z.enum(['ready', 'unavailable']),
+    status: z
+      .enum(['ready', 'degraded', 'unavailable'])
+      .meta({ description: 'degraded: requests are served, and Redis does not answer.' }),
     checks: z.object({
-      database: z.enum(['ok', 'unreachable']),
+      instance: z
+        .enum(['ok', 'draining'])
+        .meta({ description: 'draining: the process is about to stop. The other checks are then unknown.' }),
+      database: z.enum(['ok', 'unreachable', 'unknown']),
+      ledger: z.enum(['ok', 'blocked', 'unknown']).meta({ description: 'blocked: decisions cannot be recorded.' }),
+      clock: z.enum(['ok', 'off', 'unknown']).meta({
+        description: 'off: it differs by more than 30 seconds from that of the database.',
+      }),
       redis: z.enum(['ok', 'unreachable']).optional().meta({
         description: 'Only if Redis is used. unreachable: until it answers, each process counts limits itself.',
       }),

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createTestService, type TestService } from '../../test/support/service.ts';
+import { createTestService, FakeClock, type TestService } from '../../test/support/service.ts';
+import { SYSTEM } from '../access/actor.ts';
 import { mountRoutes } from '../http/app.ts';
 import { describedRoutes } from '../http/openapi.ts';
 import { modules } from '../modules.ts';
@@ -12,6 +13,8 @@ const metric = (text: string, line: string): number =>
       .find((l) => l.startsWith(`${line} `))
       ?.slice(line.length + 1),
   );
+
+const OK = { instance: 'ok', database: 'ok', schema: 'ok', ledger: 'ok', clock: 'ok' };
 
 /** What a part of the document says, with its references followed. */
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document is looked into, field by field.
@@ -42,7 +45,7 @@ describe('GET /health/ready', () => {
   it('200 for anyone', async () => {
     const t = await createTestService();
     const r = await t.call('GET', '/health/ready');
-    expect([r.status, r.body]).toEqual([200, { status: 'ready', checks: { database: 'ok', schema: 'ok' } }]);
+    expect([r.status, r.body]).toEqual([200, { status: 'ready', checks: OK }]);
   });
 
   it('HEAD answers without a body', async () => {
@@ -56,22 +59,60 @@ describe('GET /health/ready', () => {
     expect((await t.call('GET', '/health/ready')).status).toBe(200);
     await t.legate.platform.database.close();
     const r = await t.call('GET', '/health/ready');
+    const unknown = { schema: 'unknown', ledger: 'unknown', clock: 'unknown' };
     expect([r.status, r.body]).toEqual([
       503,
-      { status: 'unavailable', checks: { database: 'unreachable', schema: 'unknown' } },
+      { status: 'unavailable', checks: { instance: 'ok', database: 'unreachable', ...unknown } },
     ]);
+    expect(r.headers.get('retry-after')).toBe('1');
   });
 
   it('503 while the schema is behind', async () => {
     const t = await createTestService();
     const { database } = t.legate.platform;
-    const behind = [503, { status: 'unavailable', checks: { database: 'ok', schema: 'behind' } }];
+    const behind = [503, { status: 'unavailable', checks: { ...OK, schema: 'behind' } }];
     await database.write.deleteFrom(`${database.prefix}migrations` as never).execute();
     const empty = await t.call('GET', '/health/ready');
     expect([empty.status, empty.body]).toEqual(behind);
     await database.write.schema.dropTable(`${database.prefix}migrations`).execute();
     const missing = await t.call('GET', '/health/ready');
     expect([missing.status, missing.body]).toEqual(behind);
+  });
+});
+
+describe('GET /health/ready, while nothing can be recorded', () => {
+  it.each(['the same', 'another'])('503 while %s instance holds the head row, and 200 after it', async (which) => {
+    const t = await createTestService();
+    const holder = which === 'another' ? await createTestService({ sameDatabaseAs: t }) : t;
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let locked = (): void => {};
+    const isLocked = new Promise<void>((resolve) => {
+      locked = resolve;
+    });
+    const change = holder.legate.platform.ledger.change(SYSTEM, async () => {
+      locked();
+      await held;
+    });
+    await isLocked;
+    const r = await t.call('GET', '/health/ready');
+    release();
+    await change;
+    expect([r.status, r.body]).toEqual([503, { status: 'unavailable', checks: { ...OK, ledger: 'blocked' } }]);
+    await vi.waitFor(async () => expect((await t.call('GET', '/health/ready')).status).toBe(200));
+  });
+
+  it('503 while the clock is more than 30 s off that of the database', async () => {
+    const database = new FakeClock();
+    const t = await createTestService({ databaseClock: database });
+    const admin = await t.admin();
+    database.advance(60_000);
+    const r = await t.call('GET', '/health/ready');
+    expect([r.status, r.body.checks]).toEqual([503, { ...OK, ledger: 'blocked', clock: 'off' }]);
+    const { text } = await t.call('GET', '/metrics', { as: admin });
+    expect(metric(text, 'legate_clock_offset_seconds')).toBe(-60);
   });
 });
 

@@ -98,6 +98,39 @@ describe('SIGTERM', () => {
   });
 });
 
+describe('SIGTERM with shutdown.drainSeconds', () => {
+  const draining = async (running: Running): Promise<Response> => {
+    for (;;) {
+      const ready = await fetch(`${running.url}/health/ready`);
+      if (ready.status === 503) return ready;
+      await ready.text();
+    }
+  };
+
+  it('answers requests while it is not ready, and then exits with 0', async () => {
+    const running = await serve({ cwd: scratchFolder(), env: { LEGATE_SHUTDOWN_DRAIN_SECONDS: '1' } });
+    const stopped = running.stop();
+    const ready = await draining(running);
+    expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(((await ready.json()) as { checks: object }).checks).toMatchObject({ instance: 'draining' });
+    const live = await fetch(`${running.url}/health/live`);
+    // Clients and proxies open their next connection elsewhere.
+    expect([live.status, live.headers.get('connection')]).toEqual([200, 'close']);
+    expect(running.process.exitCode).toBeNull();
+    expect(await stopped).toBe(0);
+  });
+
+  it('a second signal ends it at once', async () => {
+    const running = await serve({ cwd: scratchFolder(), env: { LEGATE_SHUTDOWN_DRAIN_SECONDS: '600' } });
+    running.process.kill('SIGTERM');
+    await draining(running);
+    // Two signals within 100 ms count as one.
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect((await fetch(`${running.url}/health/live`)).status).toBe(200);
+    expect(await running.stop()).toBe(143);
+  });
+});
+
 describe('SIGINT', () => {
   it('stops like SIGTERM, also when a terminal and npm both pass it on', async () => {
     const running = await serve({ cwd: scratchFolder() });

@@ -307,7 +307,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
       const t = await inRedis(redis.url, { log });
       const ip = anyAddress();
       const ready = async () => (await t.call('GET', '/health/ready')).body;
-      expect(await ready()).toEqual({ status: 'ready', checks: { database: 'ok', schema: 'ok', redis: 'ok' } });
+      expect(await ready()).toMatchObject({ status: 'ready', checks: { redis: 'ok' } });
       // Seven are counted in Redis, and remembered here.
       expect(refused(await knocks(t, '/sign-in', 7, { ip }))).toEqual(times(7, 0));
 
@@ -320,10 +320,8 @@ describe.skipIf(!url)('with the counters in Redis', () => {
       // To wait for Redis would take 250 ms each time.
       expect((performance.now() - started) / 30).toBeLessThan(100);
       expect(said).toEqual([expect.stringContaining('counted in this process alone')]);
-      expect(await ready()).toEqual({
-        status: 'unavailable',
-        checks: { database: 'ok', schema: 'ok', redis: 'unreachable' },
-      });
+      const { status, body } = await t.call('GET', '/health/ready');
+      expect([status, body]).toMatchObject([200, { status: 'degraded', checks: { redis: 'unreachable' } }]);
       const metrics = (await t.call('GET', '/metrics', { as: await t.admin() })).text;
       expect(metrics).toMatch(/^legate_rate_limit_redis_up 0$/m);
       expect(Number(/^legate_rate_limit_fallbacks_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThanOrEqual(80);
@@ -379,6 +377,6 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     await redis.cut();
     const t = await inRedis(redis.url);
     expect(refused(await knocks(t, '/sign-up', 6))).toEqual(times(5, 1));
-    expect((await t.call('GET', '/health/ready')).status).toBe(503);
+    expect((await t.call('GET', '/health/ready')).status).toBe(200);
   });
 });

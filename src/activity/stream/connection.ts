@@ -153,6 +153,11 @@ export class StreamConnection implements Listener {
     this.#outlet?.end();
   }
 
+  /** Tells the reader that this process is about to stop, unless the reader is behind. */
+  drain(): void {
+    if (this.#blockedSince === undefined) this.#send('event: draining\ndata: {}\n\n');
+  }
+
   /** Ends the stream: the database has lost events that it may have sent. */
   lose(): void {
     this.close({

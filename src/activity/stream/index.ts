@@ -33,5 +33,6 @@ export const events = defineModule({
       read: (platform) => slotsOf(platform).size,
     },
   ],
+  drain: (platform) => slotsOf(platform).drain(),
   stop: async (platform) => slotsOf(platform).close(),
 });

@@ -71,6 +71,11 @@ export class StreamSlots {
     if (this.#slots.delete(slot) && slot.holder) this.#shares.delete(slot.holder);
   }
 
+  /** Tells every stream that this process is about to stop. */
+  drain(): void {
+    for (const { connection } of this.#slots) connection?.drain();
+  }
+
   /** Ends every stream, so that clients connect again elsewhere, and refuses new ones. */
   close(): void {
     this.closed = true;

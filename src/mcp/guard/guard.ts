@@ -302,15 +302,14 @@ export class Guard {
     if (code === 'AGENT_NOT_FOUND')
       return this.#refusal(401, 'invalid_token', 'The agent of this token is no more.', this.#allScopes());
     if (error instanceof VerifierUnavailable || status === 503)
-      return {
-        ...this.#json(
-          503,
-          JSON.stringify({
-            error: 'temporarily_unavailable',
-            error_description: 'The token or the call cannot be checked at the moment.',
-          }),
-        ),
-      };
+      return this.#json(
+        503,
+        JSON.stringify({
+          error: 'temporarily_unavailable',
+          error_description: 'The token or the call cannot be checked at the moment.',
+        }),
+        { 'retry-after': '1' },
+      );
     throw error;
   }
 
@@ -336,10 +335,10 @@ export class Guard {
     return { ...answer, headers: { ...answer.headers, 'www-authenticate': challenge } };
   }
 
-  #json(status: number, body: string): GuardAnswer {
+  #json(status: number, body: string, headers?: Record<string, string>): GuardAnswer {
     return {
       status,
-      headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...this.#cors },
+      headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...this.#cors, ...headers },
       body,
     };
   }

@@ -1,0 +1,47 @@
+import { SYSTEM } from '../access/actor.ts';
+import { SECOND_MS } from '../kernel/clock.ts';
+import { defineState, type Platform } from '../platform.ts';
+import { inTime } from './in-time.ts';
+
+/** For how long a successful probe counts. Anyone may ask, and each probe waits its turn among the commits. */
+const VALID_MS = SECOND_MS;
+
+/** Whether this instance can record, which takes the lock on the head row and a durable commit. */
+export class LedgerProbe {
+  readonly #platform: Platform;
+  #succeededAt = Number.NEGATIVE_INFINITY;
+  #running: Promise<boolean> | undefined;
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  /** Returns false as well if there is no result in time. Never throws. */
+  async succeeds(): Promise<boolean> {
+    if (performance.now() - this.#succeededAt < VALID_MS) return true;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+    return (await inTime(this.#running)) === true;
+  }
+
+  async #run(): Promise<boolean> {
+    const { ledger, log } = this.#platform;
+    try {
+      await ledger.change(SYSTEM, ({ db }) =>
+        db
+          .updateTable('head')
+          .set(({ ref }) => ({ writer: ref('writer') }))
+          .where('id', '=', 1)
+          .execute(),
+      );
+      this.#succeededAt = performance.now();
+      return true;
+    } catch (error) {
+      log.warn({ err: error }, 'not ready: nothing can be recorded');
+      return false;
+    }
+  }
+}
+
+export const ledgerProbe = defineState((platform) => new LedgerProbe(platform));
