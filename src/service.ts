@@ -194,7 +194,7 @@ async function open(
   opened.add(() => ledger.close());
   const index = new EventIndex(database, (work) => ledger.maintain(work));
   opened.add(() => index.stop());
-  ledger.onCommit((commit) => index.add(commit));
+  ledger.onCommit(index.add);
   ledger.history.onLoss(() => void index.reset());
   const mounted = mountRoutes(modules, values);
   const counts = {

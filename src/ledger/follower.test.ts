@@ -141,3 +141,36 @@ it('a stop does not wait for a pause', async () => {
   await follower.stop();
   expect([await caughtUp, read]).toEqual([1, [1]]);
 });
+
+it('takes in what was committed during a slice from memory', async () => {
+  const t = await createTestService();
+  const { database, ledger } = t.legate.platform;
+  const [direct, read]: [number[], number[]] = [[], []];
+  let between = async (): Promise<void> => grow(t, 2);
+  const follower = new LedgerFollower({
+    database,
+    sliceSize: 10,
+    maxHeldRows: 10,
+    readStart: async () => 0,
+    onSlice: async (from, upto) => {
+      for (let seq = from; seq <= upto; seq++) read.push(seq);
+      await between();
+      between = async () => {};
+      return upto;
+    },
+    onCommit: ({ firstSeq }, joins) => joins && direct.push(firstSeq) > 0,
+  });
+  ledger.onCommit(follower.commit);
+  await grow(t, 1);
+  expect(await follower.catchUp()).toBe(3);
+  expect([read, direct]).toEqual([[1], [2, 3]]);
+  // Held rows are bounded: what is beyond is read.
+  follower.reset();
+  [read.length, direct.length] = [0, 0];
+  between = async () => grow(t, 12);
+  await follower.catchUp();
+  expect([read, direct]).toEqual([
+    [1, 2, 3, 14, 15],
+    [4, 5, 6, 7, 8, 9, 10, 11, 12, 13],
+  ]);
+});

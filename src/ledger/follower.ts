@@ -23,6 +23,11 @@ export interface FollowerOptions {
    * commit is processed now; otherwise a later slice does it.
    */
   readonly onCommit?: (commit: Commit, joins: boolean) => boolean;
+  /**
+   * Maximum number of rows of commits that are held while a catch-up is under way, and given to `onCommit` after the
+   * slice that they follow. Without it, a follower under load reads again and again what was committed meanwhile.
+   */
+  readonly maxHeldRows?: number;
   /** Between slices. By default one turn of the event loop. */
   readonly pause?: () => Promise<void>;
   /** What {@link LedgerFollower.runSoon} runs, and after which delay. The follower goes on after an error. */
@@ -48,6 +53,10 @@ export class LedgerFollower {
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #endPause = (): void => {};
+  /** Commits that happened while earlier rows were read, oldest first. */
+  #held: Commit[] = [];
+  #heldRows = 0;
+  #catchUps = 0;
 
   constructor(options: FollowerOptions) {
     this.#o = options;
@@ -65,7 +74,27 @@ export class LedgerFollower {
   /** Listener of `Ledger.onCommit`. */
   readonly commit = (commit: Commit): void => {
     if (this.#o.onCommit?.(commit, this.#position === commit.firstSeq - 1)) this.#position = lastSeqOf(commit);
+    else if (this.#catchUps > 0 && this.#heldRows < (this.#o.maxHeldRows ?? 0)) {
+      this.#held.push(commit);
+      this.#heldRows += commit.records.length + commit.events.length;
+    }
   };
+
+  /** Processes held commits that join on to the position, without a gap in time in which another could happen. */
+  #takeHeld(): void {
+    if (this.#held.length === 0) return;
+    const held = this.#held;
+    this.#dropHeld();
+    for (const commit of held) {
+      if (commit.firstSeq <= (this.#position ?? Number.POSITIVE_INFINITY)) continue;
+      this.commit(commit);
+    }
+  }
+
+  #dropHeld(): void {
+    this.#held = [];
+    this.#heldRows = 0;
+  }
 
   /** Forgets the position in memory, so that the next catch-up begins at the stored one. */
   reset(): void {
@@ -79,6 +108,15 @@ export class LedgerFollower {
 
   /** Processes what is missing up to the end of the ledger, or until the deadline. Returns the position. */
   async catchUp(deadline = Number.POSITIVE_INFINITY): Promise<number> {
+    this.#catchUps++;
+    try {
+      return await this.#catchUp(deadline);
+    } finally {
+      if (--this.#catchUps === 0) this.#dropHeld();
+    }
+  }
+
+  async #catchUp(deadline: number): Promise<number> {
     const { database, sliceSize, onSlice, afterSlice } = this.#o;
     for (;;) {
       this.#position ??= await this.#o.readStart();
@@ -91,6 +129,7 @@ export class LedgerFollower {
           this.#position = await onSlice(from, upto);
           if (this.#position < from) return this.#position;
           await afterSlice?.();
+          this.#takeHeld();
         } catch (error) {
           if (!(error instanceof Superseded)) throw error;
           this.reset();

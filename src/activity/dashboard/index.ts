@@ -1,6 +1,6 @@
 import { defineModule } from '../../platform.ts';
 import { callCounters, countersOf } from './counters.ts';
-import { ledgerCountsOf } from './ledger-counts.ts';
+import { ledgerCounts, ledgerCountsOf } from './ledger-counts.ts';
 import { dashboardRoutes } from './routes.ts';
 
 /**
@@ -19,7 +19,7 @@ export const dashboard = defineModule({
   name: 'dashboard',
   description: 'Statistics from running counters.',
   routes: dashboardRoutes,
-  states: [callCounters],
+  states: [callCounters, ledgerCounts],
   upkeep: async (platform) => {
     await countersOf(platform).upkeep();
     await ledgerCountsOf(platform).upkeep();

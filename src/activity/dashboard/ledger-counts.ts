@@ -1,7 +1,7 @@
 import type { Activity } from '../../access/agent-activity.ts';
 import { APPROVAL_STEP_REASONS, isApprovalStep } from '../../authorization/permissions/index.ts';
-import type { Commit } from '../../ledger/index.ts';
-import type { Platform } from '../../platform.ts';
+import { type Commit, LedgerFollower, readPosition } from '../../ledger/index.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import { type Db, selectArrays } from '../../storage/index.ts';
 import { AgentActivities } from './agent-activities.ts';
 import { DecisionSlots, type SlotSums } from './decision-slots.ts';
@@ -24,27 +24,44 @@ const PAUSE_MS = 10;
 const UPKEEP_MS = 1000;
 /** Decisions after which a checkpoint is written although decisions keep coming. */
 const MAX_BEHIND = 200_000;
+/** Rows of commits that are kept in memory while earlier ones are read. */
+const MAX_HELD_ROWS = 20_000;
 
 /**
- * Counts every decision of the ledger in memory: local ones as they commit, those of other instances when somebody
- * reads. The tables are a checkpoint: rows are written whole, by whichever instance is ahead, so a start counts on from
- * there.
+ * Counts every decision of the ledger in memory: those of this instance as they are committed, those of other instances
+ * when a request needs the counts. The tables are a checkpoint, written by the instance that is furthest ahead, so that
+ * a start continues from there.
  */
 export class LedgerCounts {
   readonly #platform: Platform;
   readonly #agents = new AgentActivities();
   readonly #slots = new DecisionSlots();
-  /** Next sequence to be counted; undefined before the checkpoint is read. */
-  #next: number | undefined;
-  /** Sequence of the newest checkpoint that is known here. */
+  readonly #follower: LedgerFollower;
+  /** Position of the newest known checkpoint. */
   #upto = 0;
+  /** Position at the last upkeep. */
   #last = 0;
+  /** Number of waiting reads. There is no pause between slices while there are any. */
   #reads = 0;
-  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(platform: Platform) {
     this.#platform = platform;
-    platform.ledger.onCommit((commit) => this.#add(commit));
+    this.#follower = new LedgerFollower({
+      database: platform.database,
+      sliceSize: SLICE,
+      maxHeldRows: MAX_HELD_ROWS,
+      readStart: () => this.#load(platform.database.read),
+      onSlice: async (from, upto) => {
+        for (const decision of await this.#slice(from, upto)) this.#count(decision);
+        return upto;
+      },
+      onCommit: (commit, joins) => joins && this.#add(commit),
+      pause: () => new Promise((resolve) => (this.#reads > 0 ? setImmediate(resolve) : setTimeout(resolve, PAUSE_MS))),
+    });
+    platform.ledger.onCommit(this.#follower.commit);
+    platform.ledger.history.onLoss(() => {
+      void this.#follower.exclusively(async () => this.#follower.reset());
+    });
   }
 
   /** Returns the activity of agents, up to date with the ledger. */
@@ -64,34 +81,28 @@ export class LedgerCounts {
    * Called every few seconds: counts what other instances decided, and writes a checkpoint when the service is idle.
    */
   upkeep(): Promise<void> {
-    return this.#exclusively(async () => {
-      await this.#follow(performance.now() + UPKEEP_MS);
-      const next = this.#next as number;
-      const idle = next === this.#last;
-      this.#last = next;
-      const behind = next - 1 - this.#upto;
+    return this.#follower.exclusively(async () => {
+      const position = await this.#follower.catchUp(performance.now() + UPKEEP_MS);
+      const idle = position === this.#last;
+      this.#last = position;
+      const behind = position - this.#upto;
       if (behind > 0 && (idle || behind > MAX_BEHIND)) await this.#write();
     });
   }
 
   async #caughtUp(): Promise<void> {
     this.#reads++;
-    await this.#exclusively(() => this.#follow()).finally(() => {
-      this.#reads--;
-    });
+    await this.#follower
+      .exclusively(() => this.#follower.catchUp())
+      .finally(() => {
+        this.#reads--;
+      });
   }
 
-  #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => {});
-    return result;
-  }
-
-  #add({ firstSeq, records, events, timestamp }: Commit): void {
-    if (firstSeq !== this.#next) return;
+  #add({ records, timestamp }: Commit): true {
     for (const { agentId, userId, result, durationMs, reason } of records)
       if (!isApprovalStep(reason)) this.#count({ agentId, userId, timestamp, result, durationMs });
-    this.#next = firstSeq + records.length + events.length;
+    return true;
   }
 
   #count(decision: Counted): void {
@@ -99,27 +110,9 @@ export class LedgerCounts {
     this.#slots.add(decision);
   }
 
-  async #follow(deadline = Number.POSITIVE_INFINITY): Promise<void> {
-    const db = this.#platform.database.read;
-    if (this.#next === undefined) await this.#load(db);
-    for (;;) {
-      const { seq: head } = await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow();
-      while ((this.#next as number) <= head) {
-        const from = this.#next as number;
-        const upto = Math.min(from + SLICE - 1, head);
-        for (const decision of await this.#slice(from, upto)) this.#count(decision);
-        this.#next = upto + 1;
-        await new Promise((resolve) => (this.#reads > 0 ? setImmediate(resolve) : setTimeout(resolve, PAUSE_MS)));
-        if (performance.now() > deadline) return;
-      }
-      if (head < (this.#next as number)) return;
-    }
-  }
-
   /** Reads the checkpoint. Later rows of the ledger are not older than its last one. */
-  async #load(db: Db): Promise<void> {
-    const row = await db.selectFrom('projections').select('upto').where('name', '=', PROJECTION).executeTakeFirst();
-    this.#upto = row?.upto ?? 0;
+  async #load(db: Db): Promise<number> {
+    this.#upto = (await readPosition(db, PROJECTION)) ?? 0;
     const last = await db
       .selectFrom('stream_events')
       .select('timestamp')
@@ -129,7 +122,7 @@ export class LedgerCounts {
       .executeTakeFirst();
     await this.#agents.load(this.#platform.database);
     await this.#slots.load(db, last?.timestamp ?? 0);
-    this.#next = this.#upto + 1;
+    return this.#upto;
   }
 
   async #slice(from: number, upto: number): Promise<Counted[]> {
@@ -155,7 +148,7 @@ export class LedgerCounts {
   /** Writes the checkpoint, unless another instance has written one that is as new: it contains what this one would. */
   async #write(): Promise<void> {
     const { ledger, clock } = this.#platform;
-    const upto = (this.#next as number) - 1;
+    const upto = this.#follower.position as number;
     const agents = this.#agents.changed();
     const slots = this.#slots.changed();
     try {
@@ -185,14 +178,7 @@ export class LedgerCounts {
   }
 }
 
-const counts = new WeakMap<Platform, LedgerCounts>();
+export const ledgerCounts = defineState((platform) => new LedgerCounts(platform));
 
-/** Returns the counts of a service. They are created when first asked for. */
-export function ledgerCountsOf(platform: Platform): LedgerCounts {
-  let found = counts.get(platform);
-  if (!found) {
-    found = new LedgerCounts(platform);
-    counts.set(platform, found);
-  }
-  return found;
-}
+/** Returns the counts of a service. */
+export const ledgerCountsOf = (platform: Platform): LedgerCounts => platform.stateOf(ledgerCounts);

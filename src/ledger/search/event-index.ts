@@ -1,5 +1,7 @@
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
 import type { Commit } from '../entry.ts';
+import { LedgerFollower } from '../follower.ts';
+import { movePosition, readHead, readPosition, Superseded } from '../position.ts';
 import { clientOf } from './client.ts';
 import { COLUMNS } from './column.ts';
 import {
@@ -21,8 +23,8 @@ const PROJECTION = 'search';
 /** A search waits until missing rows are indexed, if they are at most so many segments. More of them are scanned. */
 const MAX_WAIT_SEGMENTS = 2;
 
-/** Another process has written the segment. */
-class Superseded extends Error {}
+/** Rows of commits that are kept in memory while earlier ones are read. */
+const MAX_HELD_ROWS = 8192;
 
 /** The index at one moment. Rows from `next` on are not in it. */
 export interface Snapshot {
@@ -44,14 +46,11 @@ export class EventIndex {
   #open: SegmentBuilder[] = [];
   /** Sequence up to which segments are in the database. */
   #written = 0;
-  /** The next sequence to take in; undefined before the first catch-up. */
-  #next: number | undefined;
   /** Searches that wait for a catch-up. */
   #waiting = 0;
   #catchingUp: Promise<void> | undefined;
-  #soon: NodeJS.Timeout | undefined;
-  #stopped = false;
-
+  #beginning: Promise<number> | undefined;
+  readonly #follower: LedgerFollower;
   readonly #segmentRows: number;
 
   /** @param maintain runs work in a transaction of its own. */
@@ -63,16 +62,37 @@ export class EventIndex {
     this.#database = database;
     this.#maintain = maintain;
     this.#segmentRows = segmentRows;
+    this.#follower = new LedgerFollower({
+      database,
+      sliceSize: SLICE,
+      maxHeldRows: MAX_HELD_ROWS,
+      readStart: () => this.#begin(),
+      onSlice: async (from, upto) => {
+        for (const row of await readRows(database, from, upto)) this.#openFor(row[0], row[1]).addRow(row);
+        return upto;
+      },
+      afterSlice: () => this.#writeClosed(),
+      onCommit: (commit, joins) => this.#add(commit, joins),
+      pause: () => (this.#waiting > 0 ? nextTick() : sleep(PAUSE_MS)),
+      // If it fails, the next search does it.
+      background: { run: () => this.catchUp(), delayMs: SOON_MS, onError: () => {} },
+    });
+  }
+
+  /** Listener of `Ledger.onCommit`. */
+  get add(): (commit: Commit) => void {
+    return this.#follower.commit;
   }
 
   /** Takes in a commit of this instance. After one of another instance, the next catch-up reads what is missing. */
-  add({ firstSeq, records, events, timestamp }: Commit): void {
-    if (firstSeq !== this.#next) {
+  #add({ firstSeq, records, events, timestamp }: Commit, joins: boolean): boolean {
+    if (!joins) {
       // Instances that share a database take turns: one of them writes the next segment, and the others skip it.
-      const missing = firstSeq - (this.#next ?? 0);
-      if (this.#database.dialect === 'sqlite' || this.#next === undefined || missing >= SEGMENT_ROWS)
-        this.#catchUpSoon();
-      return;
+      const { position } = this.#follower;
+      const missing = firstSeq - (position ?? 0);
+      if (this.#database.dialect === 'sqlite' || position === undefined || missing >= SEGMENT_ROWS)
+        this.#follower.runSoon();
+      return false;
     }
     let seq = firstSeq;
     for (const record of records) {
@@ -84,57 +104,52 @@ export class EventIndex {
       this.#openFor(seq, timestamp).add(seq, timestamp, type, actor.clientId ?? null, fields);
       seq++;
     }
-    this.#next = seq;
-    if (this.#open.length > 1) this.#catchUpSoon();
+    if (this.#open.length > 1) this.#follower.runSoon();
+    return true;
   }
 
   /** Reads what is missing up to the end of the ledger, and writes the segments that are full. */
   catchUp(): Promise<void> {
-    this.#catchingUp ??= this.#follow().finally(() => {
-      this.#catchingUp = undefined;
-    });
+    this.#catchingUp ??= this.#follower
+      .exclusively(() => this.#catchUp())
+      .finally(() => {
+        this.#catchingUp = undefined;
+      });
     return this.#catchingUp;
   }
 
   /** Returns the index up to the current end of the ledger, or less of it while many rows are missing. */
   async snapshot(): Promise<Snapshot> {
-    const head = await headOf(this.#database.read);
-    if (this.#next === undefined || head >= this.#next) {
+    const follower = this.#follower;
+    const head = await readHead(this.#database.read);
+    if (follower.position === undefined || head > follower.position) {
       this.#waiting++;
       try {
-        if (this.#next === undefined) await this.#begin(this.#database.read);
-        if (head - (this.#next ?? 0) < MAX_WAIT_SEGMENTS * this.#segmentRows) await this.catchUp();
-        else this.#catchUpSoon();
+        if (follower.position === undefined) {
+          const start = await this.#begin();
+          if (follower.position === undefined) follower.moveTo(start);
+        }
+        if (head - (follower.position ?? 0) <= MAX_WAIT_SEGMENTS * this.#segmentRows) await this.catchUp();
+        else follower.runSoon();
       } finally {
         this.#waiting--;
       }
     }
-    return { closed: this.#closed, open: [...this.#open], next: this.#next as number };
+    return { closed: this.#closed, open: [...this.#open], next: (follower.position ?? 0) + 1 };
   }
 
   /** Drops what is in memory: the database has lost commits that it was derived from. */
   async reset(): Promise<void> {
-    await this.#catchingUp?.catch(() => {});
-    this.#closed = [];
-    this.#open = [];
-    this.#next = undefined;
+    await this.#follower.exclusively(async () => {
+      this.#closed = [];
+      this.#open = [];
+      this.#follower.reset();
+    });
   }
 
   /** Stops, and waits for what is under way. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#soon);
-    await this.#catchingUp?.catch(() => {});
-  }
-
-  /** If it fails, the next search does it. */
-  #catchUpSoon(): void {
-    if (this.#soon || this.#stopped) return;
-    this.#soon = setTimeout(() => {
-      this.#soon = undefined;
-      this.catchUp().catch(() => {});
-    }, SOON_MS);
-    this.#soon.unref();
+  stop(): Promise<void> {
+    return this.#follower.stop();
   }
 
   /** Returns the segment that takes in the row. */
@@ -144,48 +159,40 @@ export class EventIndex {
     return last;
   }
 
-  /** Begins after the segments in the database. */
-  async #begin(db: Db): Promise<void> {
+  /** Begins after the segments in the database. Concurrent calls share one begin. */
+  #begin(): Promise<number> {
+    this.#beginning ??= this.#readWritten().finally(() => {
+      this.#beginning = undefined;
+    });
+    return this.#beginning;
+  }
+
+  async #readWritten(): Promise<number> {
+    const db = this.#database.read;
     const upto = await writtenUpTo(db);
     const after = this.#closed.at(-1);
     const further = await readSegments(db, after ? after.first : 0);
     this.#closed = [...this.#closed, ...further.filter(({ first }) => first <= upto)];
     this.#open = [];
     this.#written = upto;
-    this.#next = upto + 1;
+    return upto;
   }
 
-  async #follow(): Promise<void> {
-    const db = this.#database.read;
-    for (;;) {
-      // Another process may have written segments that this one still collects.
-      const upto = await writtenUpTo(db);
-      if (this.#next === undefined || upto !== this.#written) await this.#begin(db);
-      const head = await headOf(db);
-      if (head < this.#nextSeq && this.#open.length < 2) return;
-      if (this.#stopped) return;
+  async #catchUp(): Promise<void> {
+    const follower = this.#follower;
+    do {
+      // Another instance may have written segments whose rows this one still collects.
+      if (follower.position !== undefined && (await writtenUpTo(this.#database.read)) !== this.#written)
+        follower.reset();
       try {
-        await this.#readUpTo(head);
+        if (follower.position !== undefined) await this.#writeClosed();
       } catch (error) {
         if (!(error instanceof Superseded)) throw error;
+        follower.reset();
       }
-    }
-  }
-
-  async #readUpTo(head: number): Promise<void> {
-    await this.#writeClosed();
-    while (this.#nextSeq <= head && !this.#stopped) {
-      const upto = Math.min(this.#nextSeq + SLICE - 1, head);
-      const rows = await readRows(this.#database, this.#nextSeq, upto);
-      for (const row of rows) this.#openFor(row[0], row[1]).addRow(row);
-      this.#next = upto + 1;
-      await this.#writeClosed();
-      await (this.#waiting > 0 ? nextTick() : sleep(PAUSE_MS));
-    }
-  }
-
-  get #nextSeq(): number {
-    return this.#next as number;
+      await follower.catchUp();
+      // Commits that were held may have filled a segment.
+    } while (this.#open.length > 1 && !follower.stopped);
   }
 
   async #writeClosed(): Promise<void> {
@@ -194,13 +201,7 @@ export class EventIndex {
       const upto = following.first - 1;
       const full = segment;
       await this.#maintain(async (db) => {
-        const moved = await db
-          .updateTable('projections')
-          .set({ upto })
-          .where('name', '=', PROJECTION)
-          .where('upto', '=', this.#written)
-          .executeTakeFirst();
-        if (moved.numUpdatedRows === 0n) throw new Superseded();
+        await movePosition(db, [PROJECTION], this.#written, upto);
         await insertSegment(db, full);
       });
       this.#written = upto;
@@ -235,15 +236,8 @@ const NO_DECISION: IndexedFields = {
   delegationIds: null,
 };
 
-async function headOf(db: Db): Promise<number> {
-  return (await db.selectFrom('head').select('seq').where('id', '=', 1).executeTakeFirstOrThrow()).seq;
-}
-
-/** The migration has added the row. */
-async function writtenUpTo(db: Db): Promise<number> {
-  const row = await db.selectFrom('projections').select('upto').where('name', '=', PROJECTION).executeTakeFirst();
-  return row?.upto ?? 0;
-}
+/** The migration has added the position. */
+const writtenUpTo = async (db: Db): Promise<number> => (await readPosition(db, PROJECTION)) ?? 0;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
