@@ -1,10 +1,10 @@
-import type { Authenticator } from '../access/authenticate.ts';
+import type { Authenticator, Proof } from '../access/authenticate.ts';
 import { ANONYMOUS, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
 import type { AddressRange } from '../kernel/address-range.ts';
 import { entityTagOf } from '../kernel/entity-tag.ts';
 import { LegateError } from '../kernel/errors.ts';
-import { newId } from '../kernel/ids.ts';
+import { newRequestId } from '../kernel/ids.ts';
 import { parseWith } from '../kernel/json.ts';
 import { secretsEqual } from '../kernel/secrets.ts';
 import { assertOwnForm } from '../pages/index.ts';
@@ -104,7 +104,8 @@ export class Pipeline {
     try {
       call.ip = this.#addressOf(source);
       if (route.rateLimit) extra = await this.#passLimit(route.rateLimit, call.ip);
-      await this.#authorize(route, call);
+      const authorizing = this.#authorize(route, call);
+      if (authorizing) await authorizing;
       call.params = route.params ? parseWith(route.params, params, 'path') : params;
       call.query = readQuery(route, source);
       const isPreview = asksForPreview(route, source);
@@ -215,7 +216,7 @@ export class Pipeline {
   #requestId(source: Source<unknown>, route?: Route<Platform>): string {
     const given = source.header('x-request-id');
     if (given !== null && (route?.echoRequestId || REQUEST_ID.test(given))) return given;
-    return newId('request', this.#platform.clock.now());
+    return newRequestId(this.#platform.clock.now());
   }
 
   #addressOf(source: Source<unknown>): string | null {
@@ -234,17 +235,30 @@ export class Pipeline {
     return passage.headers;
   }
 
-  /** Authenticates the credential and determines its visibility on this route. Throws 401 or 403. */
-  async #authorize(route: Route<Platform>, call: RequestCall): Promise<void> {
+  /**
+   * Authenticates the credential and determines its visibility on this route. Throws 401 or 403. Returns a promise only
+   * if something has to be read.
+   */
+  #authorize(route: Route<Platform>, call: RequestCall): Promise<void> | undefined {
     const { source } = call;
     if (route.page && changes(source)) assertOwnForm(this.#platform, source.request);
-    if (route.access === 'public' || opensByStaticToken(this.#platform, route, source)) return;
+    if (route.access === 'public' || opensByStaticToken(this.#platform, route, source)) return undefined;
     const proving = call.authenticate(route.provedByLedger);
-    const proof = proving instanceof Promise ? await proving : proving;
+    return proving instanceof Promise
+      ? proving.then((proof) => this.#determineVisibility(route, call, proof))
+      : this.#determineVisibility(route, call, proving);
+  }
+
+  #determineVisibility(route: Route<Platform>, call: RequestCall, proof: Proof): Promise<void> | undefined {
     call.proven = proof;
-    call.visibility =
-      (route.provedByLedger ? ownVisibility(proof.principal) : undefined) ??
-      (await visibilityOf(this.#platform, proof.principal, route.access, call.effect));
+    const own = route.provedByLedger ? ownVisibility(proof.principal) : undefined;
+    if (own) {
+      call.visibility = own;
+      return undefined;
+    }
+    return visibilityOf(this.#platform, proof.principal, route.access, call.effect).then((visibility) => {
+      call.visibility = visibility;
+    });
   }
 
   /** Renders the answer with its declared schema, so that undeclared fields are never sent. */

@@ -1,5 +1,5 @@
 import { CommonErrors, LegateError, validationFailed } from '../kernel/errors.ts';
-import { newId } from '../kernel/ids.ts';
+import { newRequestId } from '../kernel/ids.ts';
 import { bearerChallenge } from '../kernel/protocol/bearer-challenge.ts';
 import { PROTECTED_RESOURCE_PATH } from '../kernel/protocol/protected-resource.ts';
 import type { Platform } from '../platform.ts';
@@ -27,7 +27,7 @@ export const JSON_HEADERS = {
 
 /** Renders an error from before the pipeline. */
 export function renderError(platform: Platform, thrown: unknown): RenderedError {
-  const requestId = newId('request', platform.clock.now());
+  const requestId = newRequestId(platform.clock.now());
   const rendered = renderKnownError(platform, toKnownError(platform, thrown, requestId));
   return { ...rendered, headers: { ...rendered.headers, 'x-request-id': requestId } };
 }
@@ -67,7 +67,7 @@ export function toKnownError(platform: Platform, thrown: unknown, requestId?: st
     platform.log.error({ requestId, err: thrown }, 'the database is unavailable');
     return CommonErrors.STORAGE_UNAVAILABLE({ cause: thrown });
   }
-  const id = requestId ?? newId('request', platform.clock.now());
+  const id = requestId ?? newRequestId(platform.clock.now());
   platform.log.error({ err: thrown, errorId: id }, 'unexpected error');
   return CommonErrors.INTERNAL_ERROR({ details: { id } });
 }
@@ -79,7 +79,7 @@ export function toKnownError(platform: Platform, thrown: unknown, requestId?: st
 export function logRefusal(
   { log, clock }: Pick<Platform, 'log' | 'clock'>,
   { code, status, reason, context }: LegateError,
-  requestId = newId('request', clock.now()),
+  requestId = newRequestId(clock.now()),
 ): void {
   if (reason !== undefined) log.info({ requestId, code, status, reason, ...context }, 'refused');
 }

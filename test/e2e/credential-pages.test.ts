@@ -205,7 +205,9 @@ describe.skipIf(chromiumPath === undefined)('the pages of credentials in Chromiu
     await page.waitForSelector('code.key');
     expect(await page.locator('code.key').innerText()).toMatch(/^lgk_/);
     await tabTo(page, 'I have copied the token');
+    const loaded = page.waitForEvent('load');
     await page.keyboard.press('Enter');
+    await loaded;
     await tabTo(page, 'Revoke ci');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/account/tokens?done=revoked');

@@ -87,8 +87,8 @@ export async function tabTo(page: Page, name: string): Promise<void> {
   for (let i = 0; i < 40; i++) {
     await page.keyboard.press('Tab');
     const here = await page.evaluate(() => {
-      const e = document.activeElement as HTMLInputElement;
-      return e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? e.textContent ?? '';
+      const e = document.activeElement as HTMLInputElement | null;
+      return e?.getAttribute('aria-label') ?? e?.labels?.[0]?.textContent ?? e?.textContent ?? '';
     });
     if (here.startsWith(name)) return;
   }

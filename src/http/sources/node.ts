@@ -76,7 +76,8 @@ class NodeSource implements Source<void> {
   /** Sends head and body in one write. The length is known, so there is no chunked encoding. */
   #write({ status, headers, cookies, body }: Rendered, requestId: string): void {
     const res = this.#res;
-    const head = [...pairsOf(headers), 'x-request-id', requestId];
+    const head = pairsOf(headers).slice();
+    head.push('x-request-id', requestId);
     for (const cookie of cookies ?? []) head.push('set-cookie', cookie);
     if (body === null) {
       res.writeHead(status, head);
@@ -98,10 +99,10 @@ class NodeSource implements Source<void> {
   }
 }
 
-const pairs = new WeakMap<Readonly<Record<string, string>>, readonly string[]>();
+const pairs = new WeakMap<Readonly<Record<string, string>>, string[]>();
 
 /** Returns names and values in turn. Cached, because most answers share one object of headers. */
-function pairsOf(headers: Readonly<Record<string, string>>): readonly string[] {
+function pairsOf(headers: Readonly<Record<string, string>>): string[] {
   let flat = pairs.get(headers);
   if (!flat) {
     flat = Object.entries(headers).flat();
