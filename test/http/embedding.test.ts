@@ -211,6 +211,8 @@ describe('examples/express', () => {
 describe('examples/next', () => {
   it('answers as a route handler of /legate', async () => {
     const prepared = await prepare();
+    const { legate } = await import('../../examples/next/legate.ts');
+    opened.push(() => legate.close());
     const handlers = await import('../../examples/next/app/legate/[...path]/route.ts');
     const ask: Ask = async (path, init) =>
       handlers[(init?.method ?? 'GET') as keyof typeof handlers](new Request(`http://localhost${path}`, init));
