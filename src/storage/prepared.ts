@@ -10,18 +10,19 @@ export type Prepared<A extends readonly SqliteValue[], R> = (
 ) => Promise<R | undefined> | R | undefined;
 
 /**
- * Prepares a statement of at most one row for queries that every request runs. It is compiled once per dialect.
+ * Prepares a statement of at most one row for queries that every request runs. It is compiled once per database, since
+ * the text contains the prefix of its tables.
  * `build` must use each argument exactly once, in order, and nothing else that varies.
  */
 export function prepared<A extends readonly SqliteValue[], R>(
   build: (db: Db, ...args: A) => CompiledQuery<R>,
 ): Prepared<A, R> {
-  const texts = new Map<Database['dialect'], string>();
+  const texts = new WeakMap<Database, string>();
   return (database, db, ...args) => {
-    let text = texts.get(database.dialect);
+    let text = texts.get(database);
     if (text === undefined) {
       text = build(database.read, ...args).sql;
-      texts.set(database.dialect, text);
+      texts.set(database, text);
     }
     if (database.dialect === 'sqlite') {
       // A change has the writer's only connection to itself, so no query builder is needed.
