@@ -10,10 +10,15 @@ export function serviceCookie(
   value: string,
   maxAgeSeconds?: number,
 ): string {
+  return setCookie(baseUrl, serviceCookieName(baseUrl, serviceName, name), value, maxAgeSeconds);
+}
+
+/** A Set-Cookie value with a name as it is, for the whole origin. Scripts cannot read the cookie. */
+export function setCookie(baseUrl: string, name: string, value: string, maxAgeSeconds?: number): string {
   const attributes = ['Path=/', 'HttpOnly', 'SameSite=Lax'];
   if (baseUrl.startsWith('https:')) attributes.push('Secure');
   if (maxAgeSeconds !== undefined) attributes.push(`Max-Age=${maxAgeSeconds}`);
-  return [`${serviceCookieName(baseUrl, serviceName, name)}=${value}`, ...attributes].join('; ');
+  return [`${name}=${value}`, ...attributes].join('; ');
 }
 
 export const sessionCookieName = (baseUrl: string, serviceName: string): string =>

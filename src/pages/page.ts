@@ -1,3 +1,4 @@
+import { setCookie } from '../access/session-cookie.ts';
 import { accountNav, type PagePerson, personInHeader } from './account-nav.ts';
 import { attributes, type Html, html, Html as Markup } from './html.ts';
 import { chosenLanguage, LANGUAGE_COOKIE, LANGUAGES, languageOf, textsFor } from './language.ts';
@@ -64,11 +65,7 @@ ${content.body}
   });
   for (const cookie of content.cookies ?? []) headers.append('set-cookie', cookie);
   const chosen = chosenLanguage(request);
-  if (chosen)
-    headers.append(
-      'set-cookie',
-      `${LANGUAGE_COOKIE}=${chosen}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax${site.baseUrl.startsWith('https:') ? '; Secure' : ''}`,
-    );
+  if (chosen) headers.append('set-cookie', setCookie(site.baseUrl, LANGUAGE_COOKIE, chosen, LANGUAGE_COOKIE_SECONDS));
   return new Response(document.toString(), { status: content.status ?? 200, headers });
 }
 
@@ -92,6 +89,9 @@ function inLanguage(request: Request, code: string): string {
   url.searchParams.set('lang', code);
   return url.search;
 }
+
+/** A year. */
+const LANGUAGE_COOKIE_SECONDS = 365 * 86_400;
 
 const policy = (targets: readonly string[]): string =>
   `default-src 'none'; style-src ${STYLE_SOURCE}; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;

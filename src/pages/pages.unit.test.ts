@@ -136,7 +136,7 @@ describe('language', () => {
     );
     expect(textsFor(asked)).toBe(de);
     const r = page(site, asked, { title: 'T', body: html`` });
-    expect(r.headers.getSetCookie()).toEqual(['lang=de; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax; Secure']);
+    expect(r.headers.getSetCookie()).toEqual(['lang=de; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=31536000']);
     const text = await r.text();
     expect(text).toContain('<html lang="de">');
     expect(text).toContain('href="?returnTo=%2Fa&amp;lang=en"');

@@ -118,6 +118,15 @@ function refusal({ from, to }: Import): string | undefined {
   return closed && !WIRING.includes(from) ? `enters ${dirname(to)} past its index.ts: ${to}` : undefined;
 }
 
+describe('the state of modules', () => {
+  it('is declared by the module: no variable of the code stores it by platform', () => {
+    const hidden = files.filter((file) =>
+      /new WeakMap<Platform\b[^(]*\(\)/.test(readFileSync(join(src, file), 'utf8')),
+    );
+    expect(hidden).toEqual([]);
+  });
+});
+
 describe('the borders of src/', () => {
   it('reads the imports of every file', () => {
     expect(files.length).toBeGreaterThan(300);
