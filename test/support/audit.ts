@@ -1,0 +1,59 @@
+import { newId } from '../../src/kernel/ids.ts';
+import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from './service.ts';
+
+export interface World {
+  t: TestService;
+  alice: TestUser;
+  bob: TestUser;
+  a: TestAgent;
+  b: TestAgent;
+}
+
+export async function world(): Promise<World> {
+  const t = await createTestService();
+  const [alice, bob] = [await t.user(), await t.user()];
+  const permissions = [
+    { resource: 'db:*', actions: ['read'] },
+    { resource: 'capped', actions: ['read'], constraints: { maxCallsPerHour: 0 } },
+  ];
+  return { t, alice, bob, a: await t.agent(alice, { permissions }), b: await t.agent(bob, { permissions }) };
+}
+
+export const list = (w: World, query: string, as: { token: string } = w.alice) =>
+  w.t.call('GET', `/audit${query}`, { as });
+
+export const ids = async (w: World, query: string, as?: { token: string }) =>
+  (await list(w, query, as)).body.map((e: Json) => e.id);
+
+/** Rows straight into the ledger: what would take long over HTTP. */
+export async function fill(
+  w: World,
+  rows: number,
+  make: (i: number) => Partial<Record<string, unknown>> = () => ({}),
+): Promise<void> {
+  const db = w.t.legate.platform.database.write;
+  const head = await db.selectFrom('head').selectAll().executeTakeFirstOrThrow();
+  const chunk: Json[] = [];
+  for (let i = 0; i < rows; i++) {
+    const now = Math.max(head.clock, w.t.clock.now());
+    chunk.push({
+      seq: head.seq + 1 + i,
+      id: newId('audit', now),
+      type: 'audit',
+      timestamp: now,
+      agent_id: w.a.id,
+      user_id: w.alice.id,
+      action: 'read',
+      resource: `db:${i}`,
+      result: 'allowed',
+      duration_ms: 0.5,
+      parameters: '{}',
+      ...make(i),
+    });
+    if (chunk.length === 1000 || i === rows - 1) await db.insertInto('stream_events').values(chunk.splice(0)).execute();
+  }
+  await db
+    .updateTable('head')
+    .set({ seq: head.seq + rows, clock: Math.max(head.clock, w.t.clock.now()) })
+    .execute();
+}
