@@ -5,15 +5,19 @@ import type { AgentRow, ApprovalRow, Database, Db, DelegationRow } from '../../s
 import {
   type CompiledAgent,
   compileAgent,
-  type EffectivePermission,
-  effectivePermissions,
+  Holdings,
   patternMatches,
+  type Received,
+  SharedEntries,
 } from '../permissions/index.ts';
 import { lostPermissions } from './compare.ts';
 
+type Link = Received & Pick<DelegationRow, 'revoked_at'>;
+const LINK = ['id', 'from_agent', 'to_agent', 'permissions', 'ends_at', 'max_depth', 'revoked_at'] as const;
+
 type Rows = {
   readonly agents: Map<string, AgentRow>;
-  readonly delegations: Map<string, DelegationRow>;
+  readonly delegations: Map<string, Link>;
 };
 
 /** Agents compared in one event-loop tick. */
@@ -30,7 +34,7 @@ export async function findLosses(database: Database, change: Change): Promise<Lo
   const changed: Rows = {
     agents: byId(await change.db.selectFrom('agents').selectAll().where('policy_epoch', '=', change.epoch).execute()),
     delegations: byId(
-      await change.db.selectFrom('delegations').selectAll().where('policy_epoch', '=', change.epoch).execute(),
+      await change.db.selectFrom('delegations').select(LINK).where('policy_epoch', '=', change.epoch).execute(),
     ),
   };
   const before: Rows = { agents: new Map(), delegations: new Map() };
@@ -47,11 +51,13 @@ export async function findLosses(database: Database, change: Change): Promise<Lo
   };
   return {
     compare: async () => {
-      const [was, is] = [compileAll(before), compileAll(after)];
+      const was = compileAll(before);
+      const is = compileAll(after, { agents: was, changed });
+      const holdings = [was, is].map((all) => new Holdings((id) => all.get(id) as CompiledAgent, now));
       const losses: AgentLoss[] = [];
       for (const ids of chunk([...affected], AT_ONCE)) {
         for (const id of ids) {
-          const loss = lossOf(id, was, is, before, now, approvals.get(id) ?? []);
+          const loss = lossOf(id, [was, is], holdings, before, approvals.get(id) ?? []);
           if (loss) losses.push(loss);
         }
         await new Promise((resolve) => setImmediate(resolve));
@@ -63,20 +69,15 @@ export async function findLosses(database: Database, change: Change): Promise<Lo
 
 function lossOf(
   id: string,
-  was: ReadonlyMap<string, CompiledAgent>,
-  is: ReadonlyMap<string, CompiledAgent>,
+  [was, is]: readonly ReadonlyMap<string, CompiledAgent>[],
+  [held, holds]: readonly Holdings[],
   { agents }: Rows,
-  now: number,
   waiting: readonly ApprovalRow[],
 ): AgentLoss | undefined {
-  const [agent, before, after] = [agents.get(id), was.get(id), is.get(id)];
-  if (!agent || !before || !after) return undefined;
-  const permissionsOf = (of: CompiledAgent, all: ReadonlyMap<string, CompiledAgent>): EffectivePermission[] => {
-    const lookup = (source: string) => all.get(source) as CompiledAgent;
-    return effectivePermissions({ agent: of, ids: [], lookup, complete: true }, now).permissions;
-  };
-  const kept = permissionsOf(after, is);
-  const lost = lostPermissions(permissionsOf(before, was), kept);
+  const [agent, before, after] = [agents.get(id), was?.get(id), is?.get(id)];
+  if (!agent || !before || !after || !held || !holds) return undefined;
+  const kept = holds.of(after).permissions;
+  const lost = lostPermissions(held.of(before).permissions, kept);
   const isEnded = before.revoked_at === null && after.revoked_at !== null;
   if (lost.length === 0 && !isEnded) return undefined;
   const approvals = waiting.filter(
@@ -109,7 +110,7 @@ async function follow(
     for (const some of chunk(wave))
       for (const row of await db
         .selectFrom('delegations')
-        .selectAll()
+        .select(LINK)
         .where(near, 'in', some)
         .where('revoked_at', 'is', null)
         .execute()) {
@@ -147,15 +148,31 @@ async function waitingApprovals(
   return found;
 }
 
-function compileAll({ agents, delegations }: Rows): Map<string, CompiledAgent> {
-  const inbound = new Map<string, DelegationRow[]>();
-  for (const row of [...delegations.values()].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    if (row.revoked_at !== null) continue;
+/** @param from agents that are compiled already, of which those that did not change are taken over */
+function compileAll(
+  { agents, delegations }: Rows,
+  from?: { readonly agents: ReadonlyMap<string, CompiledAgent>; readonly changed: Rows },
+): Map<string, CompiledAgent> {
+  const isChanged = new Set<string>();
+  if (from) {
+    for (const id of from.changed.agents.keys()) isChanged.add(id);
+    for (const row of from.changed.delegations.values()) isChanged.add(row.to_agent);
+  }
+  const inbound = new Map<string, Link[]>();
+  for (const row of delegations.values()) {
+    if (row.revoked_at !== null || (from && !isChanged.has(row.to_agent))) continue;
     const list = inbound.get(row.to_agent);
     if (list) list.push(row);
     else inbound.set(row.to_agent, [row]);
   }
-  return new Map([...agents.values()].map((row) => [row.id, compileAgent(row, inbound.get(row.id))]));
+  for (const list of inbound.values()) list.sort((a, b) => (a.id < b.id ? -1 : 1));
+  const compiled = new Map<string, CompiledAgent>();
+  const shared = new SharedEntries();
+  for (const row of agents.values()) {
+    const known = isChanged.has(row.id) ? undefined : from?.agents.get(row.id);
+    compiled.set(row.id, known ?? compileAgent(row, inbound.get(row.id), shared));
+  }
+  return compiled;
 }
 
 const byId = <Row extends { readonly id: string }>(rows: readonly Row[]): Map<string, Row> =>

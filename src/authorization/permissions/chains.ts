@@ -86,6 +86,11 @@ export abstract class ChainWalk<Result, World extends AgentLookup = AgentLookup>
     return this.budget >= 0;
   }
 
+  /** For a walk that begins again at another agent. Results so far are kept. */
+  protected refill(maxSteps: number): void {
+    this.budget = maxSteps;
+  }
+
   /** The result for an active agent. `depth` and `maxDepth` are its {@link ChainPosition}. */
   at(agent: CompiledAgent, depth: number, maxDepth: number): Result {
     if (++this.visits <= VISITS_BEFORE_MEMO) return this.evaluate(agent, depth, maxDepth);

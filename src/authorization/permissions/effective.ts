@@ -31,20 +31,41 @@ export interface EffectivePermissions {
 
 /** Returns the agent's own permissions and the intersection of each chain's links. Empty if the agent is not active. */
 export function effectivePermissions({ agent, lookup, complete }: Chains, now: number): EffectivePermissions {
-  if (!agent || !isActive(agent, now)) return { permissions: [], complete: true };
-  const out: EffectivePermission[] = [];
-  const walk = new HoldingsWalk(now, { agent: lookup });
-  for (const { resource, actions, asks, chain } of walk.at(agent, CHAIN_START.depth, CHAIN_START.maxDepth)) {
-    const { constraints, further } = asks;
-    const more = { ...(constraints ? { constraints } : {}), ...(further ? { furtherConstraints: [...further] } : {}) };
-    out.push({
-      resource,
-      actions,
-      ...more,
-      source: chain.length === 0 ? { type: 'own' } : { type: 'delegation', delegationIds: chain },
-    });
+  if (!agent) return { permissions: [], complete: true };
+  const found = new Holdings(lookup, now).of(agent);
+  return { permissions: found.permissions, complete: complete && found.complete };
+}
+
+/** Effective permissions of several agents of one policy. What they receive from the same agents is evaluated once. */
+export class Holdings {
+  readonly #walk: HoldingsWalk;
+  readonly #now: number;
+
+  /** @param lookup returns every agent above those that are asked for */
+  constructor(lookup: AgentLookup['agent'], now: number) {
+    this.#walk = new HoldingsWalk(now, { agent: lookup });
+    this.#now = now;
   }
-  return { permissions: out, complete: complete && !walk.cut };
+
+  of(agent: CompiledAgent): EffectivePermissions {
+    if (!isActive(agent, this.#now)) return { permissions: [], complete: true };
+    this.#walk.restart();
+    const out: EffectivePermission[] = [];
+    for (const { resource, actions, asks, chain } of this.#walk.at(agent, CHAIN_START.depth, CHAIN_START.maxDepth)) {
+      const { constraints, further } = asks;
+      const more = {
+        ...(constraints ? { constraints } : {}),
+        ...(further ? { furtherConstraints: [...further] } : {}),
+      };
+      out.push({
+        resource,
+        actions,
+        ...more,
+        source: chain.length === 0 ? { type: 'own' } : { type: 'delegation', delegationIds: chain },
+      });
+    }
+    return { permissions: out, complete: !this.#walk.cut };
+  }
 }
 
 interface Held {
@@ -60,6 +81,12 @@ class HoldingsWalk extends ChainWalk<readonly Held[]> {
 
   constructor(now: number, agents: AgentLookup) {
     super(now, agents, MAX_STEPS);
+  }
+
+  /** Each agent has the whole budget. */
+  restart(): void {
+    this.refill(MAX_STEPS);
+    this.cut = false;
   }
 
   protected evaluate(agent: CompiledAgent, depth: number, maxDepth: number): readonly Held[] {

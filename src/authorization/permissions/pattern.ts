@@ -133,7 +133,6 @@ function visit<T>(node: Node<T>, split: Split, from: number, found: (readonly T[
   }
   if (at.exact) found.push(at.exact);
 }
-/** Matches one pattern without an index, with the same result as `PatternIndex`. */
 /** Whether one pattern matches, without an index: what `PatternIndex` finds, one by one. */
 export function patternMatches(pattern: string, resource: string): boolean {
   const index = new PatternIndex<true>();
@@ -143,6 +142,8 @@ export function patternMatches(pattern: string, resource: string): boolean {
 
 /** Returns the pattern of what both patterns match, or undefined if they have nothing in common. */
 export function intersectPatterns(a: string, b: string): string | undefined {
+  if (a === b) return a;
+  if (differInLiteral(a, b)) return undefined;
   const x = a.split(':');
   const y = b.split(':');
   const out: string[] = [];
@@ -162,3 +163,15 @@ export function intersectPatterns(a: string, b: string): string | undefined {
     out.push(p === '*' ? q : p);
   }
 }
+
+/** Whether the first difference of two patterns is in a segment that is a wildcard in neither. Most pairs are so. */
+function differInLiteral(a: string, b: string): boolean {
+  const end = Math.min(a.length, b.length);
+  let start = 0;
+  let at = 0;
+  for (; at < end && a.charCodeAt(at) === b.charCodeAt(at); at++) if (a.charCodeAt(at) === COLON) start = at + 1;
+  return at < end && a.charCodeAt(start) !== STAR && b.charCodeAt(start) !== STAR;
+}
+
+const COLON = 58;
+const STAR = 42;
