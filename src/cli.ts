@@ -13,6 +13,10 @@ interface Entry {
 /** Each command is loaded only when it is called. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
   serve: { meaning: 'start the service', load: () => import('./cli/serve.ts') },
+  demo: {
+    meaning: 'show a service with life in it, in a folder that is thrown away',
+    load: () => import('./cli/demo.ts'),
+  },
   migrate: { meaning: 'bring the database schema up to date', load: () => import('./cli/migrate.ts') },
   backup: { meaning: 'save everything to a folder, while the service runs', load: () => import('./cli/backup.ts') },
   restore: { meaning: 'fill an empty database from a backup', load: () => import('./cli/restore.ts') },

@@ -39,6 +39,10 @@ export const configSection = {
       schema: z.string().regex(/^[a-z][a-z0-9_]{0,30}$/, 'must be lower-case letters, digits and underscores'),
       description: 'Name of the service. Part of the base path, of table names and of the cookie.',
     }),
+    banner: option.optionalString({
+      schema: z.string().min(1).max(200),
+      description: 'Text at the top of each page, for example to tell a test installation from the real one.',
+    }),
   },
   dataDir: option.string({
     default: './.legate',

@@ -39,11 +39,12 @@ export function page(site: Site, request: Request, content: Page): Response {
   const t = textsFor(request);
   const language = languageOf(request);
   const brand = brandOf(site);
+  const { banner } = site.config.service;
   const title = `${content.failed ? `${t.common.errorPrefix}: ` : ''}${content.title} – ${brand}`;
   const document = html`<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${Markup.trusted(STYLE)}</style></head>
 <body${attributes({ class: content.wide ? 'wide' : undefined })}>
-<header><a class="brand" href="${pathOf(site, '/')}">${MARK}${brand}</a>${content.person && personInHeader(site, t, content.person)}</header>
+${banner && html`<p class="banner" role="note">${banner}</p>`}<header><a class="brand" href="${pathOf(site, '/')}">${MARK}${brand}</a>${content.person && personInHeader(site, t, content.person)}</header>
 ${content.inAccount && accountNav(site, t, new URL(request.url).pathname, content.person)}<main><h1>${content.title}</h1>
 ${content.body}
 </main>

@@ -3,7 +3,7 @@ export interface Site {
   /** Public address without a trailing slash. */
   readonly baseUrl: string;
   readonly config: {
-    readonly service: { readonly name: string };
+    readonly service: { readonly name: string; readonly banner?: string | undefined };
     readonly http: { readonly restPath: string; readonly trustedOrigins: readonly string[] };
   };
 }

@@ -11,6 +11,7 @@ header,main,footer{width:100%;max-width:27rem}
 form+p,form+p.quiet{margin-top:1rem}
 .wide .actions{grid-template-columns:repeat(auto-fit,minmax(9rem,16rem))}
 .wide header,.wide main,.wide footer{max-width:44rem}
+.banner{width:100%;max-width:44rem;margin:-1rem 0 1rem;padding:.5rem .75rem;border:1px solid var(--line);border-radius:.5rem;font-size:.875rem;text-align:center}
 header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.25rem 1rem;padding:0 .25rem .75rem}
 .brand{display:inline-flex;align-items:center;gap:.5rem;min-height:2.75rem;font-size:1.125rem;font-weight:700;color:inherit;text-decoration:none}
 .brand:hover{text-decoration:underline}

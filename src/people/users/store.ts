@@ -33,7 +33,7 @@ export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash'>): User 
 
 export interface NewUser {
   readonly email: string;
-  readonly passwordHash: string;
+  readonly passwordHash: string | null;
   readonly name?: string | null | undefined;
   readonly role: UserRow['role'];
   readonly tenantId?: Id<'tenant'> | null | undefined;

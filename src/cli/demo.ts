@@ -1,0 +1,57 @@
+import { type Command, EXIT_USAGE, UsageError } from './command.ts';
+import { play } from './demo/script.ts';
+import { startDemo } from './demo/start.ts';
+import { createLog } from './log.ts';
+import { exitOnCrash, stopOnSignals } from './stop.ts';
+
+interface Values {
+  rows?: string;
+  port?: string;
+}
+
+/**
+ * `legate demo`: a service with people, agents and a history, on loopback, in a folder that is deleted at the end
+ * (contract 19). Not available in production or next to data of one's own.
+ */
+export const command: Command<Values> = {
+  options: {
+    rows: { type: 'string', value: 'number', meaning: 'decisions of the last 30 days; 40000 by default' },
+    port: { type: 'string', value: 'number', meaning: 'port on 127.0.0.1; any free one by default' },
+  },
+  run: async ({ rows = '40000', port = '0' }) => {
+    const { env } = process;
+    if (env['NODE_ENV'] === 'production') throw new UsageError('The demo is not available in production.');
+    for (const name of ['LEGATE_DATABASE_URL', 'LEGATE_DATA_DIR'])
+      if (env[name] !== undefined)
+        throw new UsageError(`The demo uses a folder of its own and never your data. Unset ${name} first.`);
+    const [rowCount, portNumber] = [wholeNumber('rows', rows, 1_000_000), wholeNumber('port', port, 65_535)];
+    const log = createLog('error');
+    exitOnCrash(log);
+    const demo = await startDemo({ rows: rowCount, port: portNumber, log });
+    const ending = new AbortController();
+    stopOnSignals({
+      drainMs: 0,
+      drain: () => {},
+      stop: async () => {
+        ending.abort();
+        await demo.close();
+      },
+      log,
+    });
+    process.stdout.write(
+      `Legate demo, ${demo.agents.size} agents, ${rowCount} decisions, ready after ${Math.round(performance.now())} ms.\n\n` +
+        `Sign in (works once):  ${demo.signInUrl}\n` +
+        `Address:               ${demo.url}   (on this machine only)\n\n` +
+        'Everything is made up, and is deleted when you press Ctrl-C. Within ten minutes:\n',
+    );
+    await play(demo, ending.signal, (text) => {
+      if (!ending.signal.aborted) process.stdout.write(`  ${text}\n`);
+    });
+  },
+};
+
+function wholeNumber(name: string, text: string, max: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number <= max) return number;
+  throw new UsageError(`--${name} needs a whole number up to ${max}.`, EXIT_USAGE);
+}

@@ -1,0 +1,114 @@
+import { SYSTEM } from '../../access/actor.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/clock.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { AuditRecord } from '../../ledger/index.ts';
+import type { Legate } from '../../service.ts';
+import type { StreamEventRow } from '../../storage/index.ts';
+import { type DemoCall, everydayCall, numbersFrom } from './data.ts';
+
+const DAYS = 30;
+const STEP_MS = 3 * HOUR_MS;
+const FINE_MS = 6 * HOUR_MS;
+const FINE_STEP_MS = 5 * MINUTE_MS;
+
+/** A clock that is set to the past while the history is made, and then runs with the time of the machine. */
+export class DemoClock {
+  #past: number | undefined = Date.now() - DAYS * DAY_MS;
+  now(): number {
+    return this.#past ?? Date.now();
+  }
+  /** Never goes back. */
+  moveTo(ms: number): void {
+    if (this.#past !== undefined && ms > this.#past) this.#past = ms;
+  }
+  runFromNow(): void {
+    this.#past = undefined;
+  }
+}
+
+/** Few calls at night, most of them in the afternoon, fewer on Saturdays and Sundays. */
+function busyness(ms: number): number {
+  const date = new Date(ms);
+  const day = 1 + Math.sin(((date.getUTCHours() - 8) / 24) * 2 * Math.PI) * 0.8;
+  return day * (date.getUTCDay() % 6 === 0 ? 0.3 : 1);
+}
+
+/**
+ * Writes about `rows` decisions with the times of the last 30 days, the same ones each time. Each kind of call is really
+ * decided once; the others repeat its decision with another resource and time. The last hours are divided more finely,
+ * since people look at them first.
+ */
+export async function makeHistory(
+  legate: Legate,
+  clock: DemoClock,
+  ids: ReadonlyMap<string, string>,
+  rows: number,
+): Promise<void> {
+  const random = numbersFrom(20_260);
+  const end = Date.now();
+  const times: number[] = [];
+  for (let at = clock.now() + STEP_MS; at < end - FINE_MS; at += STEP_MS) times.push(at);
+  for (let at = end - FINE_MS; at < end; at += FINE_STEP_MS) times.push(at);
+  const shares = times.map((at, i) => busyness(at) * ((times[i + 1] ?? end) - at));
+  const sum = shares.reduce((total, share) => total + share, 0);
+  const steps = shares.map((share) =>
+    Array.from({ length: Math.round((rows * share) / sum) }, () => everydayCall(random)),
+  );
+  const decided = await decideEachKind(legate, ids, steps.flat());
+  for (const [i, calls] of steps.entries()) {
+    clock.moveTo(times[i] as number);
+    if (calls.length === 0) continue;
+    await legate.platform.ledger.change(SYSTEM, async (change) => {
+      for (const call of calls)
+        change.record({
+          ...(decided.get(kindOf(call)) as AuditRecord),
+          id: newId('audit', change.now),
+          resource: call.resource,
+          parameters: JSON.stringify(call.arguments),
+          durationMs: Math.round(30 + random() ** 4 * 900) / 100,
+        });
+    });
+  }
+  clock.runFromNow();
+}
+
+const kindOf = ({ agent, action, resource }: DemoCall): string => `${agent} ${action} ${resource.replace(/\d+$/, '')}`;
+
+/** Returns a recorded decision for each kind of call. */
+async function decideEachKind(
+  legate: Legate,
+  ids: ReadonlyMap<string, string>,
+  calls: readonly DemoCall[],
+): Promise<Map<string, AuditRecord>> {
+  const kinds = new Map(calls.map((call) => [kindOf(call), call]));
+  const answers = await Promise.all(
+    [...kinds].map(async ([kind, { agent, ...call }]) => {
+      const { auditId } = await legate.authorize({ agentId: ids.get(agent) as string, ...call });
+      return [auditId as string, kind] as const;
+    }),
+  );
+  const kindOfEntry = new Map(answers);
+  const rows = await legate.platform.database.read
+    .selectFrom('stream_events')
+    .selectAll()
+    .where('type', '=', 'audit')
+    .execute();
+  return new Map(rows.map((row) => [kindOfEntry.get(row.id) as string, recordOf(row)]));
+}
+
+const recordOf = (row: StreamEventRow): AuditRecord => ({
+  id: row.id,
+  agentId: row.agent_id as AuditRecord['agentId'],
+  userId: row.user_id as AuditRecord['userId'],
+  action: row.action as string,
+  resource: row.resource as string,
+  result: row.result as AuditRecord['result'],
+  reason: row.reason,
+  durationMs: row.duration_ms as number,
+  tokensCost: row.tokens_cost,
+  parameters: row.parameters,
+  ip: row.ip,
+  userAgent: row.user_agent,
+  delegationIds: row.delegation_ids,
+  decided: row.decided,
+});

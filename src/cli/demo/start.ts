@@ -1,0 +1,181 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SYSTEM } from '../../access/actor.ts';
+import { LegateClient } from '../../client/index.ts';
+import { type Listening, listen } from '../../http/node.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
+import { createRequestedLink, insertUser } from '../../people/users/index.ts';
+import type { Log } from '../../platform.ts';
+import { createLegate, type Legate } from '../../service.ts';
+import { applyPlan, planSeed, type SeededToken } from '../seed/plan.ts';
+import { localTarget } from '../seed/targets.ts';
+import { PEOPLE, SEED, TENANTS } from './data.ts';
+import { DemoClock, makeHistory } from './history.ts';
+
+export interface DemoOptions {
+  /** Decisions of the last 30 days. */
+  readonly rows: number;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly log: Log;
+}
+
+export interface Demo {
+  readonly legate: Legate;
+  readonly url: string;
+  /** Signs in the administrator, once, within an hour. */
+  readonly signInUrl: string;
+  /** A client of the administrator, and one of each agent with its own token. */
+  readonly admin: LegateClient;
+  readonly agents: ReadonlyMap<string, { readonly id: string; readonly client: LegateClient }>;
+  readonly receiver: Receiver;
+  close(): Promise<void>;
+}
+
+/** The receiver of the demo's webhook. It fails while `failing` is set. */
+export interface Receiver {
+  failing: boolean;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts a service with life in a folder of its own, on loopback, and makes its history. */
+export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promise<Demo> {
+  const folder = mkdtempSync(join(tmpdir(), 'legate-demo-'));
+  const clock = new DemoClock();
+  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  const close = async (): Promise<void> => {
+    for (const end of closers.splice(0).reverse()) await end();
+  };
+  try {
+    const receiver = await startReceiver();
+    closers.push(() => receiver.close());
+    const port = wanted === 0 ? await freePort() : wanted;
+    const url = `http://localhost:${port}`;
+    const legate = await createLegate(
+      {
+        dataDir: folder,
+        baseUrl: url,
+        http: { port },
+        service: { banner: 'Demo: everything here is made up and is deleted when the command ends.' },
+        users: { signUp: 'invite' },
+        webhooks: { allowPrivateNetworks: true, retryDelaysMs: [2000, 5000, 10_000] },
+        approvals: { ttl: 600 },
+      },
+      { env: {}, log, clock, production: false, printMail: () => {} },
+    );
+    closers.push(() => legate.close());
+    const adminId = await addPeople(legate);
+    const { token } = await legate.apiTokens.create(adminId, { name: 'demo' });
+    const overFetch: typeof fetch = (address, init) =>
+      legate.fetch(new Request(address, init), { remoteAddress: '127.0.0.1' }) as Promise<Response>;
+    const clientOf = (credential: string): LegateClient =>
+      new LegateClient({ baseUrl: url, token: credential, fetch: overFetch, retries: 0 });
+    const admin = clientOf(token);
+    await assignTenants(admin);
+    const target = localTarget(legate);
+    const seeded = await applyPlan(await planSeed(SEED, target), target);
+    const agents = new Map(
+      seeded.map((agent: SeededToken) => [agent.name, { id: agent.id, client: clientOf(agent.token) }]),
+    );
+    await addSettings(legate, admin, agents, receiver);
+    await makeHistory(legate, clock, new Map([...agents].map(([name, { id }]) => [name, id])), rows);
+    const listening: Listening = await listen(legate, { port, host: '127.0.0.1' });
+    closers.push(() => listening.stop(0));
+    return { legate, url, signInUrl: await signInLink(legate, adminId, url), admin, agents, receiver, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Adds the people without passwords. Returns the id of the administrator. */
+async function addPeople({ platform }: Legate): Promise<string> {
+  const rows = await platform.ledger.change(SYSTEM, async (change) => {
+    const made = [];
+    for (const { email, name, role } of PEOPLE)
+      made.push(await insertUser(change, { email, name, role, passwordHash: null, emailVerified: true }));
+    return made;
+  });
+  return (rows.find(({ role }) => role === 'admin') as { id: string }).id;
+}
+
+async function assignTenants(admin: LegateClient): Promise<void> {
+  const { items } = await admin.users.list().page();
+  for (const name of TENANTS) {
+    const tenant = await admin.tenants.create({ name });
+    for (const person of PEOPLE.filter((p) => p.tenant === name)) {
+      const user = items.find(({ email }) => email === person.email);
+      if (user) await admin.users.update(user.id, { tenantId: tenant.id });
+    }
+  }
+}
+
+async function addSettings(
+  legate: Legate,
+  admin: LegateClient,
+  agents: Demo['agents'],
+  receiver: Receiver,
+): Promise<void> {
+  const idOf = (name: string): string => (agents.get(name) as { id: string }).id;
+  const limits = [
+    { agent: 'translator', metric: 'tokens', limit: 20_000, window: 'day', onExceed: 'deny' },
+    { agent: 'release-manager', metric: 'calls', limit: 5000, window: 'day', onExceed: 'notify' },
+    { agent: 'forecast', metric: 'cost', limit: 25, window: 'month', onExceed: 'notify' },
+  ] as const;
+  for (const { agent, ...budget } of limits) await admin.budgets.create({ agentId: idOf(agent), ...budget });
+  await admin.webhooks.create({
+    url: receiver.url,
+    types: ['anomaly.detected', 'approval.requested', 'agent.revoked'],
+  });
+  for (const name of ['crm', 'github', 'wiki', 'bank'])
+    await legate.mcp.registerServer({
+      name,
+      endpoint: `${legate.baseUrl}/demo/${name}/mcp`,
+      tools: ['search', 'read'],
+    });
+  await admin.oauth.clients.create({
+    client_name: 'Desk assistant',
+    redirect_uris: ['http://127.0.0.1:8123/callback'],
+  });
+}
+
+async function signInLink({ platform, baseUrl, fetch }: Legate, userId: string, url: string): Promise<string> {
+  const console = await fetch(new Request(`${baseUrl}/console`), { remoteAddress: '127.0.0.1' });
+  const callbackUrl = `${url}${console.status === 404 ? '/account' : '/console'}`;
+  const token = await platform.ledger.change(SYSTEM, (change) =>
+    createRequestedLink(change, 'magic-link', userId, HOUR_MS, { callbackUrl }),
+  );
+  return `${url}/magic-link/verify?${new URLSearchParams({ token: token as string })}`;
+}
+
+async function startReceiver(): Promise<Receiver> {
+  const server = createServer((req, res) => {
+    req.resume();
+    res.writeHead(receiver.failing ? 503 : 200).end();
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const receiver = {
+    failing: false,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    close: () =>
+      new Promise<void>((done) => {
+        server.close(() => done());
+        server.closeAllConnections();
+      }),
+  };
+  return receiver;
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((done, failed) => {
+    const server = createServer();
+    server.once('error', failed);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => done(port));
+    });
+  });

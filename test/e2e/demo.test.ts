@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { LegateClient } from '../../src/client/index.ts';
+import { legate, PROGRAM, scratchFolder } from '../support/cli.ts';
+
+const folders = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('legate-demo-'));
+
+describe('legate demo', () => {
+  it('prints a link that signs in once, is alive, has its banner on each page, and leaves nothing', async () => {
+    const before = folders();
+    const { PATH = '', HOME = '' } = process.env as { PATH?: string; HOME?: string };
+    const child = spawn(process.execPath, [PROGRAM, 'demo', '--rows', '500'], {
+      cwd: scratchFolder(),
+      env: { PATH, HOME },
+    });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk));
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk));
+    try {
+      const found = (pattern: RegExp): string | undefined => pattern.exec(output)?.[1];
+      await expect.poll(() => found(/Sign in \(works once\): +(\S+)\n/), { timeout: 60_000 }).toBeDefined();
+      const link = new URL(found(/Sign in \(works once\): +(\S+)\n/) as string);
+      expect(link.hostname).toBe('localhost');
+      const page = await (await fetch(link)).text();
+      expect(page).toContain('Demo: everything here is made up');
+
+      const client = new LegateClient({ baseUrl: link.origin });
+      const token = link.searchParams.get('token') as string;
+      const signedIn = (await client.magicLink.verify({ token })) as { token: string };
+      await expect(client.magicLink.verify({ token })).rejects.toMatchObject({ status: 401 });
+
+      const ada = new LegateClient({ baseUrl: link.origin, token: signedIn.token });
+      expect((await ada.sessions.current()).user).toMatchObject({ role: 'admin', email: 'ada@example.com' });
+      const newest = async (): Promise<string | undefined> => (await ada.audit.list({ limit: 1 }).page()).items[0]?.id;
+      const first = await newest();
+      await expect.poll(newest, { timeout: 30_000 }).not.toBe(first);
+      expect(folders().length).toBe(before.length + 1);
+    } finally {
+      child.kill('SIGINT');
+    }
+    expect(await ended, output).toBe(0);
+    expect(folders().filter((name) => !before.includes(name))).toEqual([]);
+  });
+
+  it.each([
+    ['in production', { NODE_ENV: 'production' }, 'not available in production'],
+    ['next to data of your own', { LEGATE_DATA_DIR: './data' }, 'Unset LEGATE_DATA_DIR first'],
+    ['next to a database of your own', { LEGATE_DATABASE_URL: 'sqlite:x.db' }, 'Unset LEGATE_DATABASE_URL first'],
+  ])('refuses to start %s', async (_, env, message) => {
+    expect(await legate(['demo'], { env })).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
+  });
+});
