@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { random } from '../../../test/support/random.ts';
 import {
   type Answered,
@@ -37,7 +37,9 @@ async function delegate(from: { id: string }, to: { id: string }, permissions: o
 const DERIVED: readonly string[] = [
   'event_segments',
   'event_columns',
+  'agent_activity',
   'agent_hours',
+  'decision_slots',
   'projections',
   'anomalies',
   'anomaly_states',
@@ -231,6 +233,37 @@ describe('preview=true', () => {
     expect(statuses).toEqual([200, 200, 429]);
     expect((await strict.call('DELETE', `/agents/${theirs.id}?preview=true`, { as: dave })).status).toBe(200);
     expect((await strict.call('DELETE', `/agents/${mine.id}`, { as: carol })).status).toBe(204);
+  });
+
+  it('is 503 when it takes too long, and decisions go on', async () => {
+    const agent = await t.agent(alice, { permissions: [read('files:*')] });
+    const before = await dump();
+    const now = performance.now.bind(performance);
+    let ahead = 0;
+    // Each look at the clock finds 200 ms gone.
+    const slow = vi.spyOn(performance, 'now').mockImplementation(() => now() + (ahead += 200));
+    const r = await previewed('DELETE', `/agents/${agent.id}`, alice).finally(() => slow.mockRestore());
+    expect([r.status, r.body.error.code]).toEqual([503, 'PREVIEW_TIMED_OUT']);
+    expect(await dump()).toBe(before);
+    expect((await t.authorize(agent, { action: 'read', resource: 'files:a' })).body.allowed).toBe(true);
+  });
+
+  it('sends nothing to webhooks', async () => {
+    const sending = await createTestService({ config: { webhooks: { allowPrivateNetworks: true } } });
+    const carol = await sending.user();
+    const { id } = await sending.agent(carol);
+    const body = { url: 'http://127.0.0.1:9/', types: ['agent.revoked', 'agent.updated'] };
+    const hook = await sending.call('POST', '/webhooks', { as: carol, body });
+    expect(hook.status, hook.text).toBe(201);
+    const gone = await sending.call('DELETE', `/agents/${id}?preview=true`, { as: carol });
+    expect(gone.body.events).toHaveLength(1);
+    const renamed = await sending.call('PATCH', `/agents/${id}`, { as: carol, body: { name: 'other' } });
+    expect(renamed.status).toBe(200);
+    const deliveries = async (): Promise<Json[]> =>
+      (await sending.call('GET', `/webhooks/${hook.body.id}/deliveries`, { as: carol })).body;
+    // That of the later change is there, so one of the preview would be.
+    await vi.waitFor(async () => expect(await deliveries()).not.toEqual([]), { timeout: 20_000 });
+    expect(JSON.stringify(await deliveries())).not.toContain('agent.revoked');
   });
 
   it('works in process', async () => {
