@@ -2,13 +2,7 @@ import { resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, openChromium } from '../../test/support/chromium.ts';
-import {
-  createTestService,
-  dialect,
-  type TestAgent,
-  type TestService,
-  type TestUser,
-} from '../../test/support/service.ts';
+import { createTestService, type TestAgent, type TestService, type TestUser } from '../../test/support/service.ts';
 import { listen } from '../http/node.ts';
 import { DeniedError, LegateClient, LegateError, type StreamEvent, type StreamNotice } from './index.ts';
 
@@ -169,7 +163,7 @@ async function scenario({ baseUrl, token }) {
   return { allowed: decision.allowed, seen, denied, missing };
 }`;
 
-it.skipIf(chromiumPath === undefined || dialect === 'postgres')('runs in a page and in a worker', async () => {
+it.skipIf(chromiumPath === undefined)('runs in a page and in a worker', async () => {
   const bundle = await rolldown({ input: resolve(import.meta.dirname, '../client.ts') });
   const { output } = await bundle.generate({ format: 'iife', name: 'legate', minify: true });
   const script = `${output[0].code}\nconst { LegateClient } = legate;\n${SCENARIO}\n`;
