@@ -1,8 +1,19 @@
 // npm run build: src/ -> dist/. Builds in a staging folder first, so that a failed build leaves dist/ as it was.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 const root = resolve(import.meta.dirname, '..');
 const require = createRequire(import.meta.url);
@@ -32,6 +43,37 @@ async function bundleClient() {
   await client.write({ file: join(staging, 'client.js'), format: 'esm', minify: true, sourcemap: true });
   for (const file of readdirSync(join(staging, 'client')))
     if (!file.endsWith('.d.ts')) rmSync(join(staging, 'client', file));
+}
+
+/** The web console, with compressed copies of its files. */
+async function buildConsole() {
+  const { build: bundle } = await import('vite');
+  const folder = join(staging, 'console-assets');
+  await bundle({
+    root: join(root, 'console'),
+    base: './',
+    logLevel: 'error',
+    resolve: { alias: { 'legate/client': join(root, 'src/client.ts') } },
+    build: {
+      outDir: folder,
+      target: 'es2022',
+      assetsInlineLimit: 0,
+      manifest: 'manifest.json',
+      // The links to preloaded chunks would need nothing else.
+      modulePreload: { polyfill: false },
+      // One style sheet, which the page loads itself.
+      cssCodeSplit: false,
+      reportCompressedSize: false,
+      rollupOptions: { input: join(root, 'console/src/main.tsx') },
+    },
+  });
+  for (const name of readdirSync(join(folder, 'assets'))) {
+    if (!/\.(js|css|svg)$/.test(name)) continue;
+    const file = join(folder, 'assets', name);
+    const content = readFileSync(file);
+    writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
+    writeFileSync(`${file}.br`, brotliCompressSync(content));
+  }
 }
 
 /** Writes the API description of the default configuration, so that the package carries it. */
@@ -70,6 +112,7 @@ export async function build() {
 
     await bundleProgram();
     await bundleClient();
+    await buildConsole();
     if (existsSync(dist)) renameSync(dist, previous);
     renameSync(staging, dist);
     describeApi();

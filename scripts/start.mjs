@@ -25,6 +25,7 @@ const newestIn = (dir) =>
 
 const sources = Math.max(
   newestIn(join(root, 'src')),
+  newestIn(join(root, 'console')),
   changedAt(join(root, 'tsconfig.json')),
   changedAt(join(root, 'tsconfig.build.json')),
 );

@@ -6,6 +6,7 @@ import { webhooksConfig } from './activity/webhooks/config.ts';
 import { agentsConfig } from './authorization/agents/config.ts';
 import { approvalsConfig } from './authorization/approvals/config.ts';
 import { delegationsConfig } from './authorization/delegations/config.ts';
+import { consoleConfig } from './console/config.ts';
 import { httpConfig } from './http/config.ts';
 import { rateLimitConfig, redisUrlOption } from './http/rate-limit/config.ts';
 import {
@@ -104,6 +105,7 @@ export const configSection = {
   admin: adminConfig,
   agents: agentsConfig,
   anomalies: anomaliesConfig,
+  console: consoleConfig,
   approvals: approvalsConfig,
   delegations: delegationsConfig,
   users: usersConfig,

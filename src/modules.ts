@@ -12,6 +12,7 @@ import { authzen } from './authorization/authzen/index.ts';
 import { delegations } from './authorization/delegations/index.ts';
 import { history } from './authorization/history/index.ts';
 import { permissions } from './authorization/permissions/index.ts';
+import { webConsole } from './console/index.ts';
 import { idempotency } from './http/idempotency/index.ts';
 import { mcp } from './mcp/servers/index.ts';
 import { oauth } from './oauth/index.ts';
@@ -55,4 +56,5 @@ export const modules: readonly Module[] = [
   names,
   idempotency,
   system,
+  webConsole,
 ];

@@ -1,4 +1,5 @@
-import { readCookie } from '../access/session-cookie.ts';
+import { readCookie, setCookie } from '../access/session-cookie.ts';
+import type { Site } from './site.ts';
 import { de } from './texts/de.ts';
 import { en, type Texts } from './texts/en.ts';
 
@@ -33,6 +34,14 @@ export function languageOf(request: Request): Language {
 export function chosenLanguage(request: Request): Language | undefined {
   const asked = new URL(request.url).searchParams.get('lang');
   return isLanguage(asked) ? asked : undefined;
+}
+
+const LANGUAGE_COOKIE_SECONDS = 365 * 86_400;
+
+/** Returns a Set-Cookie value that keeps the language of `?lang=`; undefined if the address has none. */
+export function chosenLanguageCookie({ baseUrl }: Site, request: Request): string | undefined {
+  const chosen = chosenLanguage(request);
+  return chosen && setCookie(baseUrl, LANGUAGE_COOKIE, chosen, LANGUAGE_COOKIE_SECONDS);
 }
 
 /**

@@ -1,7 +1,6 @@
-import { setCookie } from '../access/session-cookie.ts';
 import { accountNav, type PagePerson, personInHeader } from './account-nav.ts';
 import { attributes, type Html, html, Html as Markup } from './html.ts';
-import { chosenLanguage, LANGUAGE_COOKIE, LANGUAGES, languageOf, textsFor } from './language.ts';
+import { chosenLanguageCookie, LANGUAGES, languageOf, textsFor } from './language.ts';
 import { pathOf, type Site } from './site.ts';
 import { STYLE, STYLE_SOURCE } from './style.ts';
 
@@ -65,8 +64,8 @@ ${content.body}
     ...content.headers,
   });
   for (const cookie of content.cookies ?? []) headers.append('set-cookie', cookie);
-  const chosen = chosenLanguage(request);
-  if (chosen) headers.append('set-cookie', setCookie(site.baseUrl, LANGUAGE_COOKIE, chosen, LANGUAGE_COOKIE_SECONDS));
+  const chosen = chosenLanguageCookie(site, request);
+  if (chosen) headers.append('set-cookie', chosen);
   return new Response(document.toString(), { status: content.status ?? 200, headers });
 }
 
@@ -91,8 +90,6 @@ function inLanguage(request: Request, code: string): string {
   return url.search;
 }
 
-/** A year. */
-const LANGUAGE_COOKIE_SECONDS = 365 * 86_400;
 
 const policy = (targets: readonly string[]): string =>
   `default-src 'none'; style-src ${STYLE_SOURCE}; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;

@@ -1162,6 +1162,18 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/docs/swagger-ui.css'),
     want: { everyone: 200 },
   },
+  'GET /console': {
+    target: fixed('/console'),
+    want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
+  },
+  'GET /console/:path{.+}': {
+    target: fixed('/console/audit'),
+    want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
+  },
+  'GET /console/assets/:file': {
+    target: fixed('/console/assets/none.js'),
+    want: { everyone: 404 },
+  },
   'GET /metrics': {
     target: fixed('/metrics'),
     want: { admin: 200 },

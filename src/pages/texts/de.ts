@@ -22,6 +22,11 @@ export const de: Texts = {
     notYou: 'Das sind nicht Sie?',
     signedInAs: (who) => `Angemeldet als ${who}`,
   },
+  console: {
+    title: 'Konsole',
+    needsScripts: 'Die Konsole braucht JavaScript.',
+    notBuilt: 'Die Konsole ist noch nicht gebaut. Führen Sie npm run build aus und starten Sie den Dienst neu.',
+  },
   errors: {
     title: 'Da ist etwas schiefgegangen',
     toStart: 'Zur Startseite',

@@ -24,6 +24,11 @@ export const en = {
     notYou: 'Not you?',
     signedInAs: (who: string) => `Signed in as ${who}`,
   },
+  console: {
+    title: 'Console',
+    needsScripts: 'The console needs JavaScript.',
+    notBuilt: 'The console has not been built. Run npm run build, then start the service again.',
+  },
   errors: {
     title: 'Something went wrong',
     toStart: 'Go to the start page',

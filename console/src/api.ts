@@ -1,0 +1,68 @@
+import { QueryClient } from '@tanstack/react-query';
+import { LegateClient, LegateError, type User } from 'legate/client';
+
+const { dataset } = document.documentElement;
+/** Path of the REST endpoints, without a trailing slash. */
+export const REST = dataset['rest'] ?? '';
+export const BRAND = dataset['brand'] ?? 'Legate';
+export const CONSOLE = `${REST}/console`;
+
+export const legate = new LegateClient({ baseUrl: REST === '' ? '/' : REST, basePath: dataset['base'] });
+
+const status = (error: unknown): number => (error instanceof LegateError ? error.status : 0);
+
+/** A session that has ended leads to the sign-in page and back. */
+export function onError(error: unknown): void {
+  if (status(error) !== 401) return;
+  const here = location.pathname + location.search;
+  location.assign(`${REST}/account/sign-in?returnTo=${encodeURIComponent(here)}`);
+}
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // The client has made its own attempts.
+      retry: false,
+      staleTime: 5000,
+      refetchOnWindowFocus: true,
+      // The client remembers the ETag of each object that it returns, so answers are kept as they are.
+      structuralSharing: false,
+    },
+  },
+});
+queries.getQueryCache().config.onError = onError;
+queries.getMutationCache().config.onError = onError;
+
+let me: User | undefined;
+export async function loadMe(): Promise<void> {
+  me = (await legate.sessions.current()).user;
+}
+
+/** What the roles may do (docs/security.md). The service decides; this only hides what it would refuse. */
+export const rights = {
+  get me(): User {
+    if (!me) throw new Error('Not loaded');
+    return me;
+  },
+  /** May change what belongs to them; an admin, everything. */
+  get write(): boolean {
+    return me?.role !== 'auditor';
+  },
+  get admin(): boolean {
+    return me?.role === 'admin';
+  },
+  /** Sees what belongs to others. */
+  get all(): boolean {
+    return me?.role === 'admin' || me?.role === 'auditor';
+  },
+};
+
+/** Returns a request as a curl command, with a placeholder for the token. */
+export const asCurl = (path: string, method = 'GET', body?: unknown): string =>
+  [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}'${location.origin}${REST}${path.replaceAll("'", '%27')}'`,
+    `-H "Authorization: Bearer $LEGATE_TOKEN"`,
+    ...(body === undefined
+      ? []
+      : [`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
+  ].join(' \\\n  ');

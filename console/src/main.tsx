@@ -1,0 +1,31 @@
+import '@fontsource-variable/ibm-plex-sans/wght.css';
+import '@fontsource-variable/source-serif-4/wght.css';
+import '@fontsource-variable/jetbrains-mono/wght.css';
+import './styles/tokens.css';
+import './styles/frame.css';
+import './styles/parts.css';
+import './styles/forms.css';
+import './mark.svg?url';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { createRoot } from 'react-dom/client';
+import { loadMe, onError, queries } from './api.ts';
+import { startLive } from './live.ts';
+import { router } from './router.tsx';
+import { t } from './texts/index.ts';
+import { applyTheme } from './theme.ts';
+
+applyTheme();
+const container = document.getElementById('console') as HTMLElement;
+try {
+  await loadMe();
+  startLive();
+  createRoot(container).render(
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>,
+  );
+} catch (error) {
+  onError(error);
+  container.textContent = t.unavailable;
+}

@@ -1,0 +1,47 @@
+import type { DelegationGraph } from 'legate/client';
+import { legate, rights } from '../api.ts';
+import { t } from '../texts/index.ts';
+import { Action } from './dialog.tsx';
+import { AgentLink } from './hooks.tsx';
+import { Table } from './table.tsx';
+import { Status, Time } from './text.tsx';
+
+/** Delegations as rows, with the way to revoke one and all that descend from it. */
+export function DelegationTable({ graph }: { graph: DelegationGraph }) {
+  const agents = new Map(graph.agents.map((a) => [a.id, a]));
+  const nameOf = (id: string): string => agents.get(id)?.name ?? id;
+  return (
+    <Table
+      caption={t.nav.delegations}
+      rows={graph.delegations}
+      rowKey={(d) => d.id}
+      columns={[
+        { label: t.from, cell: (d) => <AgentLink id={d.fromAgent} name={agents.get(d.fromAgent)?.name} /> },
+        { label: t.to, cell: (d) => <AgentLink id={d.toAgent} name={agents.get(d.toAgent)?.name} /> },
+        { label: t.state, cell: (d) => <Status of={d.active ? 'active' : d.revokedAt ? 'revoked' : 'expired'} /> },
+        { label: t.depth, num: true, cell: (d) => d.depth },
+        { label: t.permissions, num: true, cell: (d) => d.permissionCount },
+        { label: t.expires, cell: (d) => <Time at={d.expiresAt} /> },
+        ...(rights.write
+          ? [
+              {
+                label: t.change,
+                cell: (d: DelegationGraph['delegations'][number]) =>
+                  d.revokedAt === null &&
+                  d.active && (
+                    <Action
+                      danger
+                      label={t.revoke}
+                      question={t.revokeDelegation(nameOf(d.fromAgent), nameOf(d.toAgent))}
+                      preview={() => legate.delegations.revoke(d.id, { preview: true })}
+                      run={(reason) => legate.delegations.revoke(d.id, { reason })}
+                      stale={['delegations', 'agents', 'changes']}
+                    />
+                  ),
+              },
+            ]
+          : []),
+      ]}
+    />
+  );
+}

@@ -1,0 +1,164 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { Preview } from 'legate/client';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { queries } from '../api.ts';
+import { t } from '../texts/index.ts';
+import { ErrorNotice, Result } from './screen.tsx';
+import { CopyButton, Untrusted } from './text.tsx';
+
+/** A modal dialog: question, consequences, verbs. */
+export function Dialog({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current as HTMLDialogElement;
+    dialog.showModal();
+    return () => dialog.close();
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby={id}
+      onCancel={(e) => {
+        e.preventDefault();
+        close();
+      }}
+    >
+      <div className="body">
+        <h2 id={id}>
+          <Untrusted>{title}</Untrusted>
+        </h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+/** What a change would do, as the service computed it. */
+export function Consequences({ of }: { of: Preview }) {
+  const facts = [
+    of.grants > 0 && t.preview.grants(of.grants),
+    of.approvals > 0 && t.preview.approvals(of.approvals),
+    of.callsLastHour > 0 && t.preview.calls(of.callsLastHour),
+    of.hidden > 0 && t.preview.hidden(of.hidden),
+  ].filter((text) => text !== false);
+  return (
+    <div className="section">
+      {of.loses.length === 0 && facts.length === 0 && <p>{t.preview.nothing}</p>}
+      {of.loses.length > 0 && (
+        <ul className="form">
+          {of.loses.map(({ agentId, name, permissions, left }) => (
+            <li key={agentId}>
+              <Untrusted>{name}</Untrusted>: {t.preview.loses(permissions.length, left)}
+              <span className="tags">
+                {permissions.map(({ resource, actions }, i) => (
+                  <span className="tag" key={i}>
+                    <Untrusted>{`${resource} · ${actions.join(', ')}`}</Untrusted>
+                  </span>
+                ))}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {facts.map((text) => (
+        <p key={text}>{text}</p>
+      ))}
+    </div>
+  );
+}
+
+interface ActionProps {
+  /** Label of the button: a verb, and the object in the dialog's title. */
+  readonly label: string;
+  readonly question: string;
+  readonly danger?: boolean;
+  /** The same change as a preview, whose consequences are shown first. */
+  readonly preview?: () => Promise<Preview>;
+  readonly run: (reason: string | undefined) => Promise<unknown>;
+  readonly stale: readonly string[];
+  readonly text?: string;
+  readonly withReason?: boolean;
+  /** A secret in the answer, shown once. */
+  readonly secret?: (answer: never) => string | undefined;
+  readonly done?: () => void;
+}
+
+/** A button for a change, with a dialog that shows its consequences and asks. */
+export function Action(props: ActionProps) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className={props.danger ? 'button danger' : 'button'} onClick={() => setOpen(true)}>
+        {props.label}
+      </button>
+      {open && <ActionDialog {...props} close={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function ActionDialog(props: ActionProps & { close: () => void }) {
+  const { label, question, preview, run, stale, close, danger, secret, withReason = true } = props;
+  const [reason, setReason] = useState('');
+  const id = useId();
+  const consequences = useQuery({
+    queryKey: ['preview', question],
+    queryFn: () => (preview as () => Promise<Preview>)(),
+    enabled: preview !== undefined,
+    staleTime: 0,
+    gcTime: 0,
+  });
+  const change = useMutation({
+    mutationFn: () => run(reason.trim() === '' ? undefined : reason.trim()),
+    onSuccess: (answer) => {
+      for (const key of stale) void queries.invalidateQueries({ queryKey: [key] });
+      if (!secret?.(answer as never)) finish();
+    },
+  });
+  const finish = (): void => {
+    close();
+    props.done?.();
+  };
+  const shown = change.isSuccess ? secret?.(change.data as never) : undefined;
+  if (shown !== undefined) return <Secret value={shown} close={finish} />;
+  return (
+    <Dialog title={question} close={close}>
+      {props.text && <p>{props.text}</p>}
+      {preview && <Result of={consequences}>{(data) => <Consequences of={data} />}</Result>}
+      {withReason && (
+        <div className="field">
+          <label htmlFor={id}>{t.reasonOptional}</label>
+          <input id={id} value={reason} maxLength={500} onChange={(e) => setReason(e.target.value)} />
+        </div>
+      )}
+      {change.error && <ErrorNotice error={change.error} />}
+      <div className="actions">
+        <button type="button" className="button" onClick={close}>
+          {t.cancel}
+        </button>
+        <button
+          type="button"
+          className={danger ? 'button danger' : 'button primary'}
+          disabled={change.isPending || (preview !== undefined && consequences.isPending)}
+          onClick={() => change.mutate()}
+        >
+          {label}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+export const Secret = ({ value, close }: { value: string; close: () => void }) => (
+  <Dialog title={t.secretTitle} close={close}>
+    <p>{t.secretOnce}</p>
+    <p>
+      <code>{value}</code> <CopyButton text={value} label={t.copySecret} />
+    </p>
+    <div className="actions">
+      <button type="button" className="button primary" onClick={close}>
+        {t.secretCopied}
+      </button>
+    </div>
+  </Dialog>
+);

@@ -1,0 +1,118 @@
+import { Link } from '@tanstack/react-router';
+import { LegateError } from 'legate/client';
+import { type ReactNode, useEffect, useRef } from 'react';
+import { BRAND } from '../api.ts';
+import { t } from '../texts/index.ts';
+import { Untrusted, visible } from './text.tsx';
+
+let first = true;
+
+/** A screen with its one heading, which receives the focus after navigation. */
+export function Screen({ title, children, actions }: { title: string; children: ReactNode; actions?: ReactNode }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${visible(title)} – ${BRAND}`;
+  }, [title]);
+  useEffect(() => {
+    if (!first) heading.current?.focus();
+    first = false;
+  }, []);
+  return (
+    <div className="screen">
+      <div className="head">
+        <h1 ref={heading} tabIndex={-1}>
+          <Untrusted>{title}</Untrusted>
+        </h1>
+        {actions && <div className="actions">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+export const NotFound = () => (
+  <Screen title={t.notFound}>
+    <p>
+      <Link to="/">{t.nav.overview}</Link>
+    </p>
+  </Screen>
+);
+
+export function Section({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
+  return (
+    <section className="section">
+      <header>
+        <h2>{title}</h2>
+        {aside}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+export const Tabs = ({ label, tabs }: { label: string; tabs: readonly (readonly [to: string, label: string])[] }) => (
+  <nav className="tabs" aria-label={label}>
+    {tabs.map(([to, name]) => (
+      <Link key={to} to={to} activeOptions={{ exact: true, includeSearch: false }}>
+        {name}
+      </Link>
+    ))}
+  </nav>
+);
+
+interface Loaded<T> {
+  readonly data: T | undefined;
+  readonly error: Error | null;
+  readonly isPlaceholderData?: boolean;
+  readonly refetch: () => unknown;
+}
+
+/** Shows what a query returned. While it runs, a skeleton; if it failed, the error, with the old data if there is any. */
+export function Result<T>({
+  of,
+  children,
+  lines = 4,
+}: {
+  of: Loaded<T>;
+  children: (data: T) => ReactNode;
+  lines?: number;
+}) {
+  const { data, error, refetch } = of;
+  return (
+    <>
+      {error && <ErrorNotice error={error} retry={() => void refetch()} />}
+      {data !== undefined ? (
+        <div className={of.isPlaceholderData ? 'section dim' : 'section'} aria-busy={of.isPlaceholderData}>
+          {children(data)}
+        </div>
+      ) : (
+        !error && (
+          <div className="skeleton" role="status" aria-label={t.loading}>
+            {Array.from({ length: lines }, (_, i) => (
+              <span key={i} />
+            ))}
+          </div>
+        )
+      )}
+    </>
+  );
+}
+
+export function ErrorNotice({ error, retry }: { error: Error; retry?: () => void }) {
+  const code = error instanceof LegateError ? error.code : undefined;
+  return (
+    <div className="notice error" role="alert">
+      <p>{(code && (t.errors as Record<string, string>)[code]) ?? error.message}</p>
+      <div className="actions">
+        {code && <code>{code}</code>}
+        {retry && (
+          <button type="button" className="button" onClick={retry}>
+            {t.retry}
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export const Empty = ({ children }: { children: ReactNode }) => <div className="empty">{children}</div>;

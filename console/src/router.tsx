@@ -1,0 +1,67 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { CONSOLE } from './api.ts';
+import { Frame } from './frame.tsx';
+import { NotFound } from './parts/screen.tsx';
+import { Overview } from './screens/overview.tsx';
+
+const root = createRootRoute({ component: Frame, notFoundComponent: NotFound });
+const at = (path: string, component: Parameters<typeof createRoute>[0]['component']) =>
+  createRoute({ getParentRoute: () => root, path, component: component as never });
+
+const agent = lazyRouteComponent(() => import('./screens/agent.tsx'), 'AgentScreen');
+const delegations = lazyRouteComponent(() => import('./screens/delegations.tsx'), 'Delegations');
+const approvals = lazyRouteComponent(() => import('./screens/approvals.tsx'), 'Approvals');
+const people = lazyRouteComponent(() => import('./screens/people.tsx'), 'People');
+const connections = lazyRouteComponent(() => import('./screens/connections.tsx'), 'Connections');
+const webhook = lazyRouteComponent(() => import('./screens/webhook.tsx'), 'WebhookScreen');
+const signals = lazyRouteComponent(() => import('./screens/signals.tsx'), 'Signals');
+
+root.addChildren([
+  at('/', Overview),
+  at('/approvals', approvals),
+  at('/approvals/$id', approvals),
+  at(
+    '/agents',
+    lazyRouteComponent(() => import('./screens/agents.tsx'), 'Agents'),
+  ),
+  at('/agents/graph', delegations),
+  at('/agents/$id', agent),
+  at('/agents/$id/$tab', agent),
+  at(
+    '/audit',
+    lazyRouteComponent(() => import('./screens/audit.tsx'), 'Audit'),
+  ),
+  at(
+    '/audit/$id',
+    lazyRouteComponent(() => import('./screens/entry.tsx'), 'EntryScreen'),
+  ),
+  at(
+    '/changes',
+    lazyRouteComponent(() => import('./screens/changes.tsx'), 'Changes'),
+  ),
+  at(
+    '/playground',
+    lazyRouteComponent(() => import('./screens/playground.tsx'), 'Playground'),
+  ),
+  at('/signals/$tab', signals),
+  at('/connections/$tab', connections),
+  at('/connections/webhooks/$id', webhook),
+  at('/people/$tab', people),
+  at(
+    '/system',
+    lazyRouteComponent(() => import('./screens/system.tsx'), 'System'),
+  ),
+]);
+
+/** Search parameters are plain text: addresses are read and shared by people. */
+export const router = createRouter({
+  routeTree: root,
+  basepath: CONSOLE,
+  scrollRestoration: true,
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch: (search) => {
+    const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+    const text = new URLSearchParams(given as [string, string][]).toString();
+    return text === '' ? '' : `?${text}`;
+  },
+});

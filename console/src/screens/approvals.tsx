@@ -1,0 +1,178 @@
+import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { Approval } from 'legate/client';
+import { useEffect, useRef, useState } from 'react';
+import { legate, queries, rights } from '../api.ts';
+import { AgentLink, Field, Select, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import { Empty, ErrorNotice, Result, Screen } from '../parts/screen.tsx';
+import { Pager } from '../parts/table.tsx';
+import { pathsOf, Status, Time, Untrusted, visible } from '../parts/text.tsx';
+import { t } from '../texts/index.ts';
+
+const STATES = ['pending', 'approved', 'denied', 'used', 'expired'] as const;
+type State = (typeof STATES)[number];
+/** A card that has just appeared or moved takes no decision, because a click may have been meant for another. */
+const ARMED_AFTER_MS = 800;
+
+export function Approvals() {
+  const id = useParam('id');
+  const [{ status = 'pending', cursor }, setAddress] = useAddress();
+  const state = STATES.find((s) => s === status) ?? 'pending';
+  const list = useKept(['approvals', id, state, cursor], async () =>
+    id
+      ? { items: [await legate.approvals.get(id)], next: undefined }
+      : legate.approvals.list({ status: state, limit: 20 }).page(cursor),
+  );
+  const nameOf = useNames((list.data?.items ?? []).flatMap((a) => [a.agentId, a.resolvedBy]));
+  return (
+    <Screen title={t.nav.approvals}>
+      {id ? (
+        <p>
+          <Link to="/approvals">{t.allApprovals}</Link>
+        </p>
+      ) : (
+        <div className="filters">
+          <Select
+            label={t.state}
+            value={state as State}
+            options={STATES.map((s) => [s, t.status[s]] as const)}
+            onChange={(value) => setAddress({ status: value, cursor: undefined })}
+          />
+        </div>
+      )}
+      <Result of={list}>
+        {({ items, next }) =>
+          items.length === 0 ? (
+            <Empty>{state === 'pending' ? t.nothingWaits : t.nothingFits}</Empty>
+          ) : (
+            <>
+              {items.map((approval, place) => (
+                <Card key={`${approval.id} ${place}`} approval={approval} nameOf={nameOf} />
+              ))}
+              <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
+            </>
+          )
+        }
+      </Result>
+    </Screen>
+  );
+}
+
+/** Everything that the decision is about: nothing is cut, and no value is collapsed. */
+function Card({ approval, nameOf }: { approval: Approval; nameOf: (id: string) => string | undefined }) {
+  const name = nameOf(approval.agentId) ?? approval.agentId;
+  const values = pathsOf(approval.arguments);
+  return (
+    <article className="card" aria-label={visible(t.wants(name, approval.action, approval.resource))}>
+      <p className="verdict">
+        <Untrusted>{t.wants(name, approval.action, approval.resource)}</Untrusted>
+      </p>
+      <p className="actions">
+        <Status of={approval.status} />
+        <span>
+          {t.until} <Time at={approval.expiresAt} />
+        </span>
+        <AgentLink id={approval.agentId} name={nameOf(approval.agentId)} />
+        <Link to={`/audit/${approval.auditId}`}>{t.decision}</Link>
+      </p>
+      {Object.keys(approval.arguments).length === 0 ? (
+        <p className="quiet">{t.noArguments}</p>
+      ) : (
+        <table>
+          <caption className="sr">{t.arguments}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{t.path}</th>
+              <th scope="col">{t.value}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {values.map(({ path, value }) => (
+              <tr key={path}>
+                <td>
+                  <Untrusted mono>{path}</Untrusted>
+                </td>
+                <td>
+                  <Untrusted mono>{value}</Untrusted>
+                  {value.includes('[redacted]') && <div className="hint">{t.redacted}</div>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {approval.status === 'pending' ? (
+        rights.write ? (
+          <Decide approval={approval} />
+        ) : (
+          <p className="hint">{t.auditorNoDecision}</p>
+        )
+      ) : (
+        approval.resolvedAt && (
+          <p className="quiet">
+            <Time at={approval.resolvedAt} />{' '}
+            {approval.resolvedBy && <Untrusted>{nameOf(approval.resolvedBy) ?? approval.resolvedBy}</Untrusted>}
+            {approval.note && (
+              <>
+                : <Untrusted>{approval.note}</Untrusted>
+              </>
+            )}
+          </p>
+        )
+      )}
+    </article>
+  );
+}
+
+function Decide({ approval }: { approval: Approval }) {
+  const [armed, setArmed] = useState(false);
+  const [seen, setSeen] = useState(false);
+  const [note, setNote] = useState('');
+  const end = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => setArmed(true), ARMED_AFTER_MS);
+    // Approve needs the end of the arguments to have been in view.
+    const observer = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && setSeen(true));
+    observer.observe(end.current as HTMLElement);
+    return () => {
+      clearTimeout(timer);
+      observer.disconnect();
+    };
+  }, []);
+  const decide = useMutation({
+    mutationFn: (verb: 'approve' | 'deny') =>
+      legate.approvals[verb](approval.id, note.trim() === '' ? {} : { note: note.trim() }),
+    onSettled: () => {
+      for (const key of ['approvals', 'dashboard']) void queries.invalidateQueries({ queryKey: [key] });
+    },
+  });
+  return (
+    <>
+      <p className="hint" ref={end}>
+        {t.approvalMeans}
+      </p>
+      <Field label={t.noteOptional}>
+        {(id) => <input id={id} maxLength={500} value={note} onChange={(e) => setNote(e.target.value)} />}
+      </Field>
+      {decide.error && <ErrorNotice error={decide.error} />}
+      <div className="twochoices">
+        <button
+          type="button"
+          className="button"
+          disabled={!armed || decide.isPending}
+          onClick={() => decide.mutate('deny')}
+        >
+          {t.deny}
+        </button>
+        <button
+          type="button"
+          className="button"
+          disabled={!armed || !seen || decide.isPending}
+          onClick={() => decide.mutate('approve')}
+        >
+          {t.approve}
+        </button>
+      </div>
+    </>
+  );
+}

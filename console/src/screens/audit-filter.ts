@@ -1,0 +1,38 @@
+/** The filters of `GET /audit` by the keys that people type. */
+const KEYS = {
+  agent: 'agentId',
+  owner: 'ownerId',
+  result: 'result',
+  reason: 'reason',
+  action: 'action',
+  resource: 'resource',
+  delegation: 'delegationId',
+  client: 'clientId',
+  ip: 'ip',
+} as const;
+export const FILTER_KEYS = Object.keys(KEYS);
+
+export interface ParsedFilter {
+  readonly query: Readonly<Record<string, readonly string[]>>;
+  /** Words that are not filters. */
+  readonly unknown: readonly string[];
+}
+
+/** Reads `agent:agt_x -result:allowed resource:"db:a b"`. A minus leaves out what the filter would select. */
+export function parseFilter(text: string): ParsedFilter {
+  const query: Record<string, string[]> = {};
+  const unknown: string[] = [];
+  for (const [word, minus, key, quoted, plain] of text.matchAll(/(-?)(?:(\w+):(?:"([^"]*)"|(\S*)))|\S+/g)) {
+    const name = key && Object.hasOwn(KEYS, key) ? KEYS[key as keyof typeof KEYS] : undefined;
+    const value = quoted ?? plain;
+    if (!name || !value) unknown.push(word);
+    else (query[minus ? `not.${name}` : name] ??= []).push(value);
+  }
+  return { query, unknown };
+}
+
+/** Adds a filter to the text, once. */
+export function withFilter(text: string, key: string, value: string, exclude = false): string {
+  const part = `${exclude ? '-' : ''}${key}:${/\s/.test(value) ? `"${value}"` : value}`;
+  return text.split(' ').includes(part) ? text : `${text} ${part}`.trim();
+}

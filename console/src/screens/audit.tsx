@@ -1,0 +1,213 @@
+import type { AuditFacets } from 'legate/client';
+import { useState } from 'react';
+import { asCurl, legate } from '../api.ts';
+import { useNewDecisions } from '../live.ts';
+import { Bars } from '../parts/bars.tsx';
+import { EntryTable } from '../parts/entries.tsx';
+import { Field, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
+import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
+import { Pager } from '../parts/table.tsx';
+import { copy, formatNumber, formatTime, Untrusted } from '../parts/text.tsx';
+import { t } from '../texts/index.ts';
+import { FILTER_KEYS, parseFilter, withFilter } from './audit-filter.ts';
+
+const FACETS = ['reason', 'action', 'resource', 'agentId', 'ip'] as const;
+type Facet = (typeof FACETS)[number];
+
+export function Audit() {
+  const [{ q = '', since, until, cursor, by = 'reason', chart }, setAddress] = useAddress();
+  const [typed, setTyped] = useState(q);
+  const { query, unknown } = parseFilter(q);
+  const filter = { ...query, ...(since && { since }), ...(until && { until }) } as Parameters<
+    typeof legate.audit.list
+  >[0];
+  const entries = useKept(['audit', 'list', q, since, until, cursor], () =>
+    legate.audit.list({ ...filter, order: 'desc', limit: 50 }).page(cursor),
+  );
+  const rows = entries.data !== undefined;
+  const histogram = useKept(
+    ['histogram', q, since, until],
+    () => legate.audit.histogram({ ...filter, buckets: 60 } as never),
+    rows && chart !== 'off',
+  );
+  const facet = FACETS.find((name) => name === by) ?? 'reason';
+  const facets = useKept(
+    ['facets', q, since, until, facet],
+    () => legate.audit.facets({ ...filter, by: facet, limit: 12 } as never),
+    rows,
+  );
+  const apply = (next: string): void => {
+    setTyped(next);
+    setAddress({ q: next, cursor: undefined });
+  };
+  return (
+    <Screen
+      title={t.nav.audit}
+      actions={
+        <button
+          type="button"
+          className="button plain"
+          onClick={() => copy(asCurl(`/audit?${addressOf(query, since, until)}`))}
+        >
+          {t.copyCurl}
+        </button>
+      }
+    >
+      <form
+        className="filters"
+        onSubmit={(e) => {
+          e.preventDefault();
+          apply(typed.trim());
+        }}
+      >
+        <Field label={t.filter} hint={t.filterHint(FILTER_KEYS.map((key) => `${key}:`).join(' '))} wide>
+          {(id) => (
+            <input id={id} type="search" className="mono" value={typed} onChange={(e) => setTyped(e.target.value)} />
+          )}
+        </Field>
+        <button type="submit" className="button primary">
+          {t.apply}
+        </button>
+      </form>
+      {unknown.length > 0 && (
+        <p className="notice warning" role="status">
+          {t.unknownFilter} <Untrusted mono>{unknown.join(' ')}</Untrusted>
+        </p>
+      )}
+      {(since || until) && (
+        <p className="actions">
+          {t.range(since ? formatTime(since) : '…', until ? formatTime(until) : '…')}
+          <button
+            type="button"
+            className="button"
+            onClick={() => setAddress({ since: undefined, until: undefined, cursor: undefined })}
+          >
+            {t.wholeRange}
+          </button>
+        </p>
+      )}
+      <details open={chart !== 'off'} onToggle={(e) => setAddress({ chart: e.currentTarget.open ? undefined : 'off' })}>
+        <summary>{t.decisionsOverTime}</summary>
+        {chart !== 'off' && (
+          <Result of={histogram} lines={3}>
+            {({ buckets }) => (
+              <Bars
+                bars={buckets.map(({ since: from, until: to, counts }) => ({
+                  from,
+                  to,
+                  allowed: counts.allowed,
+                  denied: counts.denied,
+                  limited: counts.rate_limited,
+                }))}
+                open={(bar) => setAddress({ since: bar.from, until: bar.to, cursor: undefined })}
+              />
+            )}
+          </Result>
+        )}
+      </details>
+      <Section title={t.decisions} aside={<News reload={() => void entries.refetch()} />}>
+        <Result of={entries} lines={8}>
+          {({ items, next }) =>
+            items.length === 0 ? (
+              <Empty>{q || since || until ? t.nothingFits : t.noDecisions}</Empty>
+            ) : (
+              <>
+                <EntryTable entries={items} />
+                <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
+              </>
+            )
+          }
+        </Result>
+      </Section>
+      <Section
+        title={t.values}
+        aside={
+          <Select
+            label={t.valuesOf}
+            value={facet}
+            options={FACETS.map((name) => [name, t.facets[name]] as const)}
+            onChange={(value) => setAddress({ by: value })}
+          />
+        }
+      >
+        <Result of={facets}>
+          {(data) => <Facets data={data} by={facet} add={(...args) => apply(withFilter(q, ...args))} />}
+        </Result>
+      </Section>
+    </Screen>
+  );
+}
+
+/** Returns the query of a request with this filter. */
+function addressOf(query: Readonly<Record<string, readonly string[]>>, since?: string, until?: string): string {
+  const params = new URLSearchParams({ order: 'desc' });
+  for (const [name, values] of Object.entries(query)) for (const value of values) params.append(name, value);
+  if (since) params.set('since', since);
+  if (until) params.set('until', until);
+  return params.toString();
+}
+
+/** News do not move the rows under the pointer: they wait for a click. */
+function News({ reload }: { reload: () => void }) {
+  const seen = useNewDecisions();
+  const [shown, setShown] = useState(seen);
+  return seen > shown ? (
+    <button
+      type="button"
+      className="button"
+      onClick={() => {
+        setShown(seen);
+        reload();
+      }}
+    >
+      {t.newEntries(formatNumber(seen - shown))}
+    </button>
+  ) : null;
+}
+
+function Facets({
+  data,
+  by,
+  add,
+}: {
+  data: AuditFacets;
+  by: Facet;
+  add: (key: string, value: string, exclude: boolean) => void;
+}) {
+  const nameOf = useNames(by === 'agentId' ? data.values.map((v) => v.value) : []);
+  const key = by === 'agentId' ? 'agent' : by;
+  if (data.values.length === 0) return <Empty>{t.noValues}</Empty>;
+  return (
+    <ul className="form">
+      {data.values.map(({ value, count }) => (
+        <li key={value} className="grid2">
+          <span>
+            <Untrusted mono>{nameOf(value) ?? value}</Untrusted>
+            <span className="sharebox" aria-hidden="true">
+              <span className="share" style={{ width: `${(count / Math.max(1, data.total)) * 100}%` }} />
+            </span>
+          </span>
+          <span className="actions">
+            {formatNumber(count)}
+            <button
+              type="button"
+              className="button plain"
+              aria-label={t.onlyThis(value)}
+              onClick={() => add(key, value, false)}
+            >
+              {t.only}
+            </button>
+            <button
+              type="button"
+              className="button plain"
+              aria-label={t.withoutThis(value)}
+              onClick={() => add(key, value, true)}
+            >
+              {t.without}
+            </button>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

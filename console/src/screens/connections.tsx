@@ -1,0 +1,219 @@
+import { Link } from '@tanstack/react-router';
+import { legate, rights } from '../api.ts';
+import { Action } from '../parts/dialog.tsx';
+import { AgentLink, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
+import { type Column, Pager, Table } from '../parts/table.tsx';
+import { Status, Time, Untrusted } from '../parts/text.tsx';
+import { t } from '../texts/index.ts';
+
+export function Connections() {
+  const Body = { servers: Servers, clients: Clients, grants: Grants, webhooks: Webhooks }[useParam('tab')];
+  if (!Body) return <NotFound />;
+  return (
+    <Screen title={t.nav.connections}>
+      <Tabs
+        label={t.nav.connections}
+        tabs={[
+          ...(rights.all
+            ? ([
+                ['/connections/servers', t.servers],
+                ['/connections/clients', t.clients],
+              ] as const)
+            : []),
+          ['/connections/grants', t.grants],
+          ['/connections/webhooks', t.webhooks],
+        ]}
+      />
+      <Body />
+    </Screen>
+  );
+}
+
+interface Page<T> {
+  readonly items: T[];
+  readonly next: string | undefined;
+}
+
+function Listing<T>({
+  name,
+  caption,
+  empty,
+  fetch,
+  rowKey,
+  columns,
+}: {
+  name: string;
+  caption: string;
+  empty: string;
+  fetch: (cursor: string | undefined) => Promise<Page<T>>;
+  rowKey: (row: T) => string;
+  columns: (rows: readonly T[]) => readonly Column<T>[];
+}) {
+  const [{ cursor }, setAddress] = useAddress();
+  const page = useKept([name, 'list', cursor], () => fetch(cursor));
+  return (
+    <Result of={page} lines={6}>
+      {({ items, next }) =>
+        items.length === 0 ? (
+          <Empty>{empty}</Empty>
+        ) : (
+          <>
+            <Table caption={caption} rows={items} rowKey={rowKey} columns={columns(items)} />
+            <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
+          </>
+        )
+      }
+    </Result>
+  );
+}
+
+const Servers = () => (
+  <Listing
+    name="servers"
+    caption={t.servers}
+    empty={t.noServers}
+    fetch={(cursor) => legate.mcp.servers.list({ limit: 50 }).page(cursor)}
+    rowKey={(s) => s.id}
+    columns={() => [
+      { label: t.name, cell: (s) => <Untrusted>{s.name}</Untrusted> },
+      { label: t.endpoint, cell: (s) => <Untrusted mono>{s.endpoint}</Untrusted> },
+      {
+        label: t.tools,
+        cell: (s) => (
+          <div className="tags">
+            {s.tools.map((tool) => (
+              <span className="tag" key={tool}>
+                <Untrusted>{tool}</Untrusted>
+              </span>
+            ))}
+          </div>
+        ),
+      },
+      { label: t.perMinute, num: true, cell: (s) => s.rateLimit?.rpm ?? '–' },
+      ...(rights.admin
+        ? [
+            {
+              label: t.change,
+              cell: (s: { id: string; name: string }) => (
+                <Action
+                  danger
+                  label={t.remove}
+                  question={t.removeQuestion(s.name)}
+                  preview={() => legate.mcp.servers.delete(s.id, { preview: true })}
+                  run={(reason) => legate.mcp.servers.delete(s.id, { reason })}
+                  stale={['servers', 'changes']}
+                />
+              ),
+            },
+          ]
+        : []),
+    ]}
+  />
+);
+
+const Clients = () => (
+  <Listing
+    name="clients"
+    caption={t.clients}
+    empty={t.noClients}
+    fetch={(cursor) => legate.oauth.clients.list({ limit: 50 }).page(cursor)}
+    rowKey={(c) => c.client_id}
+    columns={() => [
+      { label: t.name, cell: (c) => <Untrusted>{String(c['client_name'] ?? c.client_id)}</Untrusted> },
+      { label: t.id, cell: (c) => <code>{c.client_id}</code> },
+      {
+        label: t.redirectHosts,
+        cell: (c) => (
+          <Untrusted>
+            {[...new Set(c.redirect_uris.map((uri) => (URL.canParse(uri) ? new URL(uri).host : uri)))].join(', ')}
+          </Untrusted>
+        ),
+      },
+      { label: t.created, cell: (c) => <Time at={new Date(c.client_id_issued_at * 1000).toISOString()} /> },
+      ...(rights.admin
+        ? [
+            {
+              label: t.change,
+              cell: (c: { client_id: string }) => (
+                <Action
+                  danger
+                  label={t.remove}
+                  question={t.removeQuestion(c.client_id)}
+                  preview={() => legate.oauth.clients.delete(c.client_id, { preview: true })}
+                  run={(reason) => legate.oauth.clients.delete(c.client_id, { reason })}
+                  stale={['clients', 'grants', 'changes']}
+                />
+              ),
+            },
+          ]
+        : []),
+    ]}
+  />
+);
+
+function Grants() {
+  return (
+    <Listing
+      name="grants"
+      caption={t.grants}
+      empty={t.noGrants}
+      fetch={(cursor) => legate.oauth.grants.list({ limit: 50 }).page(cursor)}
+      rowKey={(g) => g.id}
+      columns={() => [
+        { label: t.client, cell: (g) => <Untrusted>{g.clientName ?? g.clientId}</Untrusted> },
+        { label: t.agent, cell: (g) => <AgentLink id={g.agentId} name={g.agentName} /> },
+        { label: t.resource, cell: (g) => <Untrusted mono>{g.resource}</Untrusted> },
+        { label: t.scopes, cell: (g) => <Untrusted mono>{g.scopes.join(' ')}</Untrusted> },
+        { label: t.lastUsed, cell: (g) => <Time at={g.lastUsedAt} /> },
+        ...(rights.write
+          ? [
+              {
+                label: t.change,
+                cell: (g: { id: string; clientName: string | null; clientId: string }) => (
+                  <Action
+                    danger
+                    label={t.endGrant}
+                    question={t.endGrantQuestion(g.clientName ?? g.clientId)}
+                    preview={() => legate.oauth.grants.revoke(g.id, { preview: true })}
+                    run={(reason) => legate.oauth.grants.revoke(g.id, { reason })}
+                    stale={['grants', 'changes']}
+                  />
+                ),
+              },
+            ]
+          : []),
+      ]}
+    />
+  );
+}
+
+function Webhooks() {
+  return (
+    <Listing
+      name="webhooks"
+      caption={t.webhooks}
+      empty={t.noWebhooks}
+      fetch={(cursor) => legate.webhooks.list({ limit: 50 }).page(cursor)}
+      rowKey={(w) => w.id}
+      columns={(rows) => [
+        {
+          label: t.address,
+          cell: (w) => (
+            <Link to={`/connections/webhooks/${w.id}`}>
+              <Untrusted mono>{w.url}</Untrusted>
+            </Link>
+          ),
+        },
+        { label: t.owner, cell: (w) => <Owner id={w.ownerId} among={rows.map((r) => r.ownerId)} /> },
+        { label: t.state, cell: (w) => <Status of={w.enabled ? 'enabled' : 'disabled'} /> },
+        { label: t.eventTypes, cell: (w) => <Untrusted mono>{w.types?.join(', ') ?? t.any}</Untrusted> },
+      ]}
+    />
+  );
+}
+
+function Owner({ id, among }: { id: string; among: readonly string[] }) {
+  const nameOf = useNames(among);
+  return <Untrusted>{nameOf(id) ?? id}</Untrusted>;
+}

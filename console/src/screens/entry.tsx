@@ -1,0 +1,175 @@
+import { Link } from '@tanstack/react-router';
+import type { AuditEntry, DecisionTrace, ExplainedAuditEntry, TracedEntry } from 'legate/client';
+import { asCurl, legate } from '../api.ts';
+import { EntryTable } from '../parts/entries.tsx';
+import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import { Result, Screen, Section } from '../parts/screen.tsx';
+import { copy, Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
+import { t } from '../texts/index.ts';
+
+/** One decision: the verdict, the path that led to it, then everything that was recorded. */
+export function EntryScreen() {
+  const id = useParam('id');
+  const explained = useKept(['audit', 'explain', id], () => legate.audit.explain(id));
+  const around = useKept(
+    ['audit', 'around', id],
+    async () => (await legate.audit.list({ around: id, limit: 11 }).page()).items,
+  );
+  return (
+    <Screen
+      title={t.decision}
+      actions={
+        <button type="button" className="button plain" onClick={() => copy(asCurl(`/audit/${id}/explain`))}>
+          {t.copyCurl}
+        </button>
+      }
+    >
+      <Result of={explained} lines={8}>
+        {(data) => <Explained data={data} />}
+      </Result>
+      <Section title={t.neighbours}>
+        <Result of={around}>{(rows) => <EntryTable entries={rows} />}</Result>
+      </Section>
+    </Screen>
+  );
+}
+
+function Explained({ data: { entry, trace, complete, asOf, policyChanged } }: { data: ExplainedAuditEntry }) {
+  const nameOf = useNames([entry.agentId, entry.userId, entry.askedBy?.userId, entry.askedBy?.clientId]);
+  return (
+    <div className="screen">
+      <p className="verdict">
+        <Untrusted>
+          {t.verdict[entry.result as 'allowed'](nameOf(entry.agentId) ?? entry.agentId, entry.action, entry.resource)}
+        </Untrusted>
+      </p>
+      <p className="actions">
+        <Status of={entry.result} />
+        {entry.reason && <span>{(t.reasons as Record<string, string>)[entry.reason] ?? entry.reason}</span>}
+        <Time at={entry.timestamp} />
+      </p>
+      <Section title={t.authority}>
+        <Authority entry={entry} nameOf={nameOf} />
+      </Section>
+      <Section title={t.why}>
+        {asOf === null ? (
+          <p className="notice warning">{t.asOfNow}</p>
+        ) : (
+          <p className="hint">{policyChanged ? t.asOfChanged : t.asOfThen}</p>
+        )}
+        {!complete && <p className="notice warning">{t.incomplete}</p>}
+        <Trace trace={trace} />
+      </Section>
+      <Section title={t.arguments}>
+        <Json value={entry.parameters} />
+      </Section>
+      <Section title={t.recorded}>
+        <dl className="facts">
+          <dt>{t.id}</dt>
+          <dd>
+            <Id>{entry.id}</Id>
+          </dd>
+          <dt>{t.sequence}</dt>
+          <dd>{entry.seq}</dd>
+          <dt>{t.address}</dt>
+          <dd>{entry.ip ?? '–'}</dd>
+          <dt>{t.userAgent}</dt>
+          <dd>{entry.userAgent ? <Untrusted>{entry.userAgent}</Untrusted> : '–'}</dd>
+          <dt>{t.duration}</dt>
+          <dd>{entry.durationMs} ms</dd>
+        </dl>
+        <details>
+          <summary>{t.raw}</summary>
+          <Json value={entry} />
+        </details>
+      </Section>
+    </div>
+  );
+}
+
+function Authority({ entry, nameOf }: { entry: AuditEntry; nameOf: (id: string) => string | undefined }) {
+  const { askedBy, permission } = entry;
+  return (
+    <ol className="path">
+      <li>
+        {t.owner}: <Untrusted>{nameOf(entry.userId) ?? entry.userId}</Untrusted>
+      </li>
+      {askedBy && (
+        <li>
+          {t.askedBy}: {t.actors[askedBy.kind as 'user'] ?? askedBy.kind}{' '}
+          {askedBy.id && <Untrusted>{nameOf(askedBy.id) ?? askedBy.id}</Untrusted>}
+          {askedBy.clientId && (
+            <>
+              {' · '}
+              {t.client} <Untrusted>{nameOf(askedBy.clientId) ?? askedBy.clientId}</Untrusted>
+            </>
+          )}
+        </li>
+      )}
+      <li>
+        {t.agent}: <AgentLink id={entry.agentId} name={nameOf(entry.agentId)} />
+      </li>
+      {entry.delegationIds.map((id) => (
+        <li key={id}>
+          {t.delegation}: <Id>{id}</Id>
+        </li>
+      ))}
+      {permission && (
+        <li>
+          {t.decidedBy}: <Untrusted mono>{permission.resource}</Untrusted>{' '}
+          <span className="quiet">
+            {permission.source.type === 'own' ? t.own : t.delegated(permission.source.delegationIds.length)}
+          </span>
+        </li>
+      )}
+      {entry.approvalId && (
+        <li>
+          {t.approval}: <Link to={`/approvals/${entry.approvalId}`}>{entry.approvalId}</Link>
+        </li>
+      )}
+    </ol>
+  );
+}
+
+function Trace({ trace }: { trace: DecisionTrace }) {
+  return (
+    <>
+      {trace.nearest && (
+        <p className="notice">
+          {t.nearest} <Untrusted mono>{`${trace.nearest.resource} · ${trace.nearest.actions.join(', ')}`}</Untrusted>{' '}
+          {(t.outcomes as Record<string, string>)[trace.nearest.lacks] ?? trace.nearest.lacks}
+        </p>
+      )}
+      {trace.refusedBy && (
+        <p className="notice">
+          {t.refusedBy} <Untrusted mono>{trace.refusedBy}</Untrusted>
+        </p>
+      )}
+      {trace.entries.length === 0 ? <p className="quiet">{t.noEntries}</p> : <Traced entries={trace.entries} />}
+      {trace.omitted > 0 && <p className="quiet">{t.omitted(trace.omitted)}</p>}
+    </>
+  );
+}
+
+function Traced({ entries }: { entries: readonly TracedEntry[] }) {
+  return (
+    <ul className="path">
+      {entries.map((e) => (
+        <li key={e.index}>
+          <Untrusted mono>{`${e.resource} · ${e.actions.join(', ')}`}</Untrusted>{' '}
+          <span className="quiet">
+            {(t.outcomes as Record<string, string>)[e.outcome] ?? e.outcome}
+            {e.limit !== undefined && ` (${e.used ?? 0}/${e.limit})`}
+          </span>
+          {e.source.type === 'delegation' && (
+            <div>
+              {t.delegation} <code>{e.source.delegationId}</code> {t.from.toLowerCase()}{' '}
+              <AgentLink id={e.source.fromAgent} name={undefined} />
+              {e.source.entries && <Traced entries={e.source.entries} />}
+            </div>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,227 @@
+import { useMutation } from '@tanstack/react-query';
+import type { User } from 'legate/client';
+import { useState } from 'react';
+import { legate, queries, rights } from '../api.ts';
+import { Action, Dialog, Secret } from '../parts/dialog.tsx';
+import { Field, Select, useAddress, useKept, useParam } from '../parts/hooks.tsx';
+import { Empty, ErrorNotice, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
+import { Pager, Table } from '../parts/table.tsx';
+import { Time, Untrusted } from '../parts/text.tsx';
+import { t } from '../texts/index.ts';
+
+const ROLES = ['user', 'auditor', 'admin'] as const;
+type Role = (typeof ROLES)[number];
+
+export function People() {
+  const Body = { users: Users, invitations: Invitations, tenants: Tenants }[useParam('tab')];
+  const [inviting, setInviting] = useState(false);
+  if (!Body) return <NotFound />;
+  return (
+    <Screen
+      title={t.nav.people}
+      actions={
+        rights.admin && (
+          <button type="button" className="button primary" onClick={() => setInviting(true)}>
+            {t.invite}
+          </button>
+        )
+      }
+    >
+      <Tabs
+        label={t.nav.people}
+        tabs={[
+          ['/people/users', t.users],
+          ['/people/invitations', t.invitations],
+          ['/people/tenants', t.tenants],
+        ]}
+      />
+      <Body />
+      {inviting && <Invite close={() => setInviting(false)} />}
+    </Screen>
+  );
+}
+
+const nameOf = (u: User): string => u.name ?? u.email ?? u.id;
+
+function Users() {
+  const [{ q = '', cursor }, setAddress] = useAddress();
+  const users = useKept(['people', 'users', q, cursor], () =>
+    legate.users.list({ limit: 50, ...(q && { q }) }).page(cursor),
+  );
+  return (
+    <>
+      <div className="filters">
+        <Field label={t.searchPeople} wide>
+          {(id) => (
+            <input
+              id={id}
+              type="search"
+              value={q}
+              onChange={(e) => setAddress({ q: e.target.value, cursor: undefined })}
+            />
+          )}
+        </Field>
+      </div>
+      <Result of={users} lines={6}>
+        {({ items, next }) =>
+          items.length === 0 ? (
+            <Empty>{t.nothingFits}</Empty>
+          ) : (
+            <>
+              <Table
+                caption={t.users}
+                rows={items}
+                rowKey={(u) => u.id}
+                columns={[
+                  { label: t.name, cell: (u) => <Untrusted>{u.name ?? '–'}</Untrusted> },
+                  { label: t.email, cell: (u) => <Untrusted>{u.email ?? '–'}</Untrusted> },
+                  { label: t.role, cell: (u) => t.roles[u.role as Role] ?? u.role },
+                  { label: t.secondFactor, cell: (u) => (u.twoFactorEnabled ? t.on : t.off) },
+                  { label: t.created, cell: (u) => <Time at={u.createdAt} /> },
+                  ...(rights.admin ? [{ label: t.change, cell: (u: User) => <UserActions user={u} /> }] : []),
+                ]}
+              />
+              <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
+            </>
+          )
+        }
+      </Result>
+    </>
+  );
+}
+
+function UserActions({ user }: { user: User }) {
+  const other = user.role === 'user' ? 'auditor' : 'user';
+  return (
+    <div className="actions">
+      {user.id !== rights.me.id && (
+        <Action
+          label={t.makeRole[other]}
+          question={t.roleQuestion(nameOf(user), t.roles[other])}
+          preview={() => legate.users.update(user.id, { role: other }, { preview: true })}
+          run={(reason) => legate.users.update(user.id, { role: other, reason })}
+          stale={['people', 'changes']}
+        />
+      )}
+      <Action
+        danger
+        label={t.endSessions}
+        question={t.endSessionsQuestion(nameOf(user))}
+        run={(reason) => legate.users.sessions.revokeAll(user.id, { reason })}
+        stale={['people']}
+      />
+    </div>
+  );
+}
+
+function Invitations() {
+  const [{ cursor }, setAddress] = useAddress();
+  const invites = useKept(['people', 'invites', cursor], () => legate.invites.list({ limit: 50 }).page(cursor));
+  return (
+    <Result of={invites}>
+      {({ items, next }) =>
+        items.length === 0 ? (
+          <Empty>{t.noInvitations}</Empty>
+        ) : (
+          <>
+            <Table
+              caption={t.invitations}
+              rows={items}
+              rowKey={(i) => i.id}
+              columns={[
+                { label: t.email, cell: (i) => <Untrusted>{i.email}</Untrusted> },
+                { label: t.role, cell: (i) => t.roles[i.role as Role] ?? i.role },
+                { label: t.expires, cell: (i) => <Time at={i.expiresAt} /> },
+                ...(rights.admin
+                  ? [
+                      {
+                        label: t.change,
+                        cell: (i: (typeof items)[number]) => (
+                          <Action
+                            danger
+                            label={t.withdraw}
+                            question={t.withdrawQuestion(i.email)}
+                            run={(reason) => legate.invites.revoke(i.id, { reason })}
+                            stale={['people', 'changes']}
+                          />
+                        ),
+                      },
+                    ]
+                  : []),
+              ]}
+            />
+            <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
+          </>
+        )
+      }
+    </Result>
+  );
+}
+
+function Tenants() {
+  const [{ cursor }, setAddress] = useAddress();
+  const tenants = useKept(['people', 'tenants', cursor], () => legate.tenants.list({ limit: 50 }).page(cursor));
+  return (
+    <Result of={tenants}>
+      {({ items, next }) =>
+        items.length === 0 ? (
+          <Empty>{t.noTenants}</Empty>
+        ) : (
+          <>
+            <Table
+              caption={t.tenants}
+              rows={items}
+              rowKey={(x) => x.id}
+              columns={[
+                { label: t.name, cell: (x) => <Untrusted>{x.name}</Untrusted> },
+                { label: t.id, cell: (x) => <code>{x.id}</code> },
+                { label: t.created, cell: (x) => <Time at={x.createdAt} /> },
+              ]}
+            />
+            <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
+          </>
+        )
+      }
+    </Result>
+  );
+}
+
+function Invite({ close }: { close: () => void }) {
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>('user');
+  const invite = useMutation({
+    mutationFn: () => legate.invites.create({ email, role }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['people'] }),
+  });
+  if (invite.data) return <Secret value={invite.data.url} close={close} />;
+  return (
+    <Dialog title={t.invite} close={close}>
+      <form
+        className="form"
+        onSubmit={(e) => {
+          e.preventDefault();
+          invite.mutate();
+        }}
+      >
+        <Field label={t.email}>
+          {(id) => <input id={id} type="email" required value={email} onChange={(e) => setEmail(e.target.value)} />}
+        </Field>
+        <Select
+          label={t.role}
+          value={role}
+          options={ROLES.map((r) => [r, t.roles[r]] as const)}
+          onChange={(r) => setRole(r || 'user')}
+        />
+        {invite.error && <ErrorNotice error={invite.error} />}
+        <div className="actions">
+          <button type="button" className="button" onClick={close}>
+            {t.cancel}
+          </button>
+          <button type="submit" className="button primary" disabled={invite.isPending}>
+            {t.invite}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

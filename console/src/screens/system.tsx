@@ -1,0 +1,83 @@
+import { legate } from '../api.ts';
+import { useKept } from '../parts/hooks.tsx';
+import { Result, Screen, Section } from '../parts/screen.tsx';
+import { Table } from '../parts/table.tsx';
+import { formatNumber, Status, Time, Untrusted } from '../parts/text.tsx';
+import { t } from '../texts/index.ts';
+
+export function System() {
+  const system = useKept(['system'], () => legate.system());
+  return (
+    <Screen title={t.nav.system}>
+      <Result of={system} lines={8}>
+        {(s) => (
+          <div className="screen">
+            <dl className="facts">
+              <dt>{t.versionOf}</dt>
+              <dd>{s.version}</dd>
+              <dt>Node.js</dt>
+              <dd>{s.node}</dd>
+              <dt>{t.address}</dt>
+              <dd>{s.baseUrl}</dd>
+              <dt>{t.database}</dt>
+              <dd>
+                {s.database.dialect},{' '}
+                {t.migrations(s.database.migrations.applied, s.database.migrations.pending.length)}
+              </dd>
+            </dl>
+            <Section title={t.instances}>
+              <Table
+                caption={t.instances}
+                rows={s.instances}
+                rowKey={(i) => i.id}
+                columns={[
+                  { label: t.id, cell: (i) => <code>{i.id}</code> },
+                  { label: t.versionOf, cell: (i) => i.version },
+                  { label: t.started, cell: (i) => <Time at={i.startedAt} /> },
+                ]}
+              />
+            </Section>
+            <Section title={t.keys}>
+              <Table
+                caption={t.keys}
+                rows={s.keys}
+                rowKey={(k) => `${k.kind} ${k.id}`}
+                columns={[
+                  { label: t.kind, cell: (k) => k.kind },
+                  { label: t.id, cell: (k) => <code>{k.id}</code> },
+                  { label: t.created, cell: (k) => <Time at={k.createdAt} /> },
+                  { label: t.age, cell: (k) => t.days(formatNumber(Math.floor(k.ageSeconds / 86_400))) },
+                  { label: t.state, cell: (k) => <Status of={k.current ? 'active' : 'expired'} /> },
+                ]}
+              />
+            </Section>
+            <Section title={t.settings}>
+              <Table
+                caption={t.settings}
+                rows={s.settings}
+                rowKey={(o) => o.option}
+                columns={[
+                  { label: t.option, cell: (o) => <code>{o.option}</code> },
+                  {
+                    label: t.value,
+                    cell: (o) =>
+                      o.secret ? (
+                        o.set ? (
+                          t.secretSet
+                        ) : (
+                          '–'
+                        )
+                      ) : (
+                        <Untrusted mono>{JSON.stringify(o.value) ?? '–'}</Untrusted>
+                      ),
+                  },
+                  { label: t.source, cell: (o) => o.source },
+                ]}
+              />
+            </Section>
+          </div>
+        )}
+      </Result>
+    </Screen>
+  );
+}

@@ -1,0 +1,72 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The files that the page of the console loads, below `/console/`. */
+export interface Entry {
+  readonly script: string;
+  readonly styles: readonly string[];
+  readonly icon: string;
+}
+
+interface Assets {
+  readonly folder: string;
+  readonly entry: Entry;
+  /** Names of all files in `assets/`. */
+  readonly names: ReadonlySet<string>;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  woff2: 'font/woff2',
+  svg: 'image/svg+xml',
+};
+
+let assets: Assets | undefined;
+
+/** Returns the built console; undefined if it has not been built. */
+export function findAssets(): Assets | undefined {
+  if (assets) return assets;
+  const folder = ['../console-assets', '../../dist/console-assets']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .find((path) => existsSync(join(path, 'manifest.json')));
+  if (folder === undefined) return undefined;
+  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Record<
+    string,
+    { file: string; css?: string[]; isEntry?: boolean }
+  >;
+  const entry = Object.values(manifest).find((chunk) => chunk.isEntry);
+  if (!entry) return undefined;
+  const styles = Object.values(manifest).flatMap(({ file, css }) => [
+    ...(css ?? []),
+    ...(file.endsWith('.css') ? [file] : []),
+  ]);
+  const names = readdirSync(join(folder, 'assets'));
+  const icon = `assets/${names.find((name) => name.endsWith('.svg'))}`;
+  assets = { folder, entry: { script: entry.file, styles: [...new Set(styles)], icon }, names: new Set(names) };
+  return assets;
+}
+
+/** Returns a file of the built console, compressed as the client accepts it; undefined: there is none by this name. */
+export async function assetResponse(name: string, acceptEncoding: string | null): Promise<Response | undefined> {
+  const built = findAssets();
+  const type = TYPES[name.split('.').at(-1) ?? ''];
+  if (!built?.names.has(name) || type === undefined) return undefined;
+  const accepted = (acceptEncoding ?? '').split(',').map((item) => item.trim().split(';')[0]);
+  const encoding = (['br', 'gzip'] as const).find(
+    (e) => accepted.includes(e) && built.names.has(`${name}.${e === 'br' ? 'br' : 'gz'}`),
+  );
+  const file = encoding === undefined ? name : `${name}.${encoding === 'br' ? 'br' : 'gz'}`;
+  return new Response(new Uint8Array(await readFile(join(built.folder, 'assets', file))), {
+    headers: {
+      'content-type': type,
+      // The name of a file contains a hash of its content.
+      'cache-control': 'public, max-age=31536000, immutable',
+      vary: 'Accept-Encoding',
+      'x-content-type-options': 'nosniff',
+      ...(encoding && { 'content-encoding': encoding }),
+    },
+  });
+}

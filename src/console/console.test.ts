@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { createTestService } from '../../test/support/service.ts';
+
+const HTML = { headers: { accept: 'text/html' } };
+
+describe('GET /console', () => {
+  it('sends strangers to the sign-in page and back to the screen', async () => {
+    const t = await createTestService();
+    const r = await t.call('GET', '/console/audit?q=result%3Adenied', HTML);
+    expect([r.status, r.headers.get('location')]).toEqual([
+      303,
+      `/account/sign-in?returnTo=${encodeURIComponent('/console/audit?q=result%3Adenied')}`,
+    ]);
+  });
+
+  it('is the same page at each address, with a policy that requires Trusted Types', async () => {
+    const t = await createTestService();
+    const { token } = await t.user();
+    const [start, screen] = [
+      await t.call('GET', '/console', { ...HTML, as: token }),
+      await t.call('GET', '/console/agents/agt_x/history', { ...HTML, as: token }),
+    ];
+    expect([start.status, screen.status]).toEqual([200, 200]);
+    expect(screen.text).toBe(start.text);
+    const policy = start.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
+    expect(policy).toMatch(/script-src https?:\/\/\S+\/console\/assets\/[; ]/);
+    expect(policy).not.toContain('unsafe');
+    expect(start.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('refuses agents', async () => {
+    const t = await createTestService();
+    const user = await t.user();
+    const { token } = await t.agent(user);
+    expect((await t.call('GET', '/console', { as: token })).status).toBe(403);
+  });
+
+  it('does not exist if console.enabled is false', async () => {
+    const t = await createTestService({ config: { console: { enabled: false } } });
+    const { token } = await t.user();
+    for (const path of ['/console', '/console/audit', '/console/assets/main.js'])
+      expect((await t.call('GET', path, { as: token })).status, path).toBe(404);
+  });
+
+  it('serves no file outside of its folder', async () => {
+    const t = await createTestService();
+    for (const name of ['..%2Fmanifest.json', '%2Fetc%2Fpasswd', 'none.js'])
+      expect((await t.call('GET', `/console/assets/${name}`)).status, name).toBe(404);
+  });
+});

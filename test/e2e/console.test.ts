@@ -1,0 +1,269 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { BrowserContext, Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath, expectGoodPage, PHONE, tabTo } from '../support/chromium.ts';
+import { pagesService } from '../support/pages-service.ts';
+
+const WIDE = { width: 1440, height: 900 } as const;
+const HOSTILE = 'a‮gpj.exe<img src=x onerror=alert(1)>​';
+const SCREENS = [
+  '',
+  '/approvals',
+  '/agents',
+  '/agents/graph',
+  '/audit',
+  '/changes',
+  '/playground',
+  '/signals/anomalies',
+  '/signals/costs',
+  '/connections/servers',
+  '/connections/clients',
+  '/connections/grants',
+  '/connections/webhooks',
+  '/people/users',
+  '/people/invitations',
+  '/people/tenants',
+  '/system',
+] as const;
+
+describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
+  const service = pagesService({ users: { requireSecondFactor: 'none' } });
+  const sessions = new Map<string, string>();
+  let agentId = '';
+  let entryId = '';
+  let webhookId = '';
+
+  const send = async (as: string, method: string, path: string, body?: unknown, token?: string) => {
+    const response = await fetch(service.url + path, {
+      method,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token ?? sessions.get(as)}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
+    const answer = (await response.json().catch(() => undefined)) as any;
+    expect(response.status, `${method} ${path} ${JSON.stringify(answer)}`).toBeLessThan(300);
+    return answer;
+  };
+
+  beforeAll(async () => {
+    const { users } = service.legate;
+    for (const role of ['admin', 'auditor', 'user'] as const) {
+      const email = `${role}@example.com`;
+      await users.create({ email, password: 'correct horse battery', role });
+      const answer = await fetch(`${service.url}/sign-in`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email, password: 'correct horse battery' }),
+      });
+      sessions.set(role, ((await answer.json()) as { token: string }).token);
+    }
+    const { user } = await send('admin', 'GET', '/auth/session');
+    const agent = await send('admin', 'POST', '/agents', {
+      ownerId: user.id,
+      name: HOSTILE,
+      type: 'service',
+      permissions: [
+        { resource: 'db:*', actions: ['read', 'write'] },
+        { resource: 'mail:*', actions: ['send'], constraints: { requireApproval: true } },
+      ],
+    });
+    agentId = agent.id;
+    const other = await send('admin', 'POST', '/agents', { ownerId: user.id, name: 'reader', type: 'delegated' });
+    await send('admin', 'POST', '/delegations', {
+      fromAgent: agentId,
+      toAgent: other.id,
+      permissions: [{ resource: 'db:*', actions: ['read'] }],
+    });
+    const ask = (action: string, resource: string, args = {}) =>
+      send('', 'POST', '/authorize', { action, resource, arguments: args }, agent.token);
+    await ask('read', 'db:orders');
+    entryId = (await ask('delete', `db:${HOSTILE.replaceAll(/[^\w.]/g, '')}`, { note: HOSTILE })).auditId;
+    await ask('send', 'mail:out', { to: HOSTILE, lines: Array.from({ length: 30 }, (_, i) => `line ${i}`) });
+    const webhook = await send('admin', 'POST', '/webhooks', { url: 'https://receiver.example/hook' });
+    webhookId = webhook.id;
+    await send('admin', 'POST', '/mcp/servers', {
+      name: 'files',
+      endpoint: 'https://mcp.example/mcp',
+      tools: ['read'],
+    });
+    await send('admin', 'POST', '/budgets', { agentId, metric: 'calls', limit: 3, window: 'day' });
+    await send('admin', 'POST', '/invites', { email: 'new@example.com' }).catch(() => undefined);
+  });
+
+  async function openAs(
+    role: string,
+    options = {},
+  ): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
+    const opened = await service.open({ javaScriptEnabled: true, viewport: WIDE, ...options });
+    const { port } = new URL(service.url);
+    await opened.context.addCookies([
+      { name: 'legate_session', value: sessions.get(role) as string, domain: 'localhost', path: '/' },
+    ]);
+    opened.page.on('request', (request) => {
+      if (new URL(request.url()).port !== port) opened.complaints.push(`foreign request: ${request.url()}`);
+    });
+    return opened;
+  }
+  async function go(page: Page, path: string): Promise<void> {
+    await page.goto(`${service.url}/console${path}`);
+    await page.waitForSelector('h1');
+    await expect.poll(() => page.locator('.skeleton').count(), { timeout: 20_000 }).toBe(0);
+  }
+  const withDetails = (): string[] => [
+    ...SCREENS,
+    ...['', '/delegations', '/activity', '/history'].map((tab) => `/agents/${agentId}${tab}`),
+    `/audit/${entryId}`,
+    `/connections/webhooks/${webhookId}`,
+  ];
+
+  it('sends strangers to the sign-in page and back', async () => {
+    const { page, context } = await service.open({ javaScriptEnabled: true });
+    await page.goto(`${service.url}/console/audit?q=result%3Adenied`);
+    expect(new URL(page.url()).pathname).toBe('/account/sign-in');
+    await page.fill('#email', 'user@example.com');
+    await page.fill('#password', 'correct horse battery');
+    await page.press('#password', 'Enter');
+    await page.waitForURL('**/console/audit?q=result*');
+    await context.close();
+  });
+
+  it('has accessible screens without violations of its policy, in both languages, themes and widths', async () => {
+    const { page, context, complaints } = await openAs('admin');
+    for (const [i, path] of withDetails().entries()) {
+      // Each screen with one pair of language and width under axe, and with the other width for its layout.
+      const [lang, viewport, other] = i % 2 === 0 ? (['en', PHONE, WIDE] as const) : (['de', WIDE, PHONE] as const);
+      await page.setViewportSize(viewport);
+      await go(page, `${path}?lang=${lang}`);
+      await expectGoodPage(page, `console${path.replaceAll('/', '-').replaceAll(/_\w+/g, '')}-${lang}`);
+      await page.setViewportSize(other);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), path).toBeLessThanOrEqual(0);
+      expect(await page.locator('h1').count()).toBe(1);
+      expect(await page.locator('img').count(), path).toBe(0);
+      expect((await page.locator('main').innerText()).includes('\u202e'), path).toBe(false);
+    }
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it.each(['auditor', 'user'])(
+    'offers %s no change that the service would refuse, and shows no error',
+    async (role) => {
+      const { page, context, complaints } = await openAs(role);
+      for (const path of withDetails()) {
+        const own = role === 'user' && /agt_|aud_|evt_|whk_|people|system|clients|servers/.test(path);
+        if (own) continue;
+        await go(page, path);
+        expect(await page.locator('.notice.error').count(), path).toBe(0);
+        const changes = page.getByRole('button', {
+          name: /^(Register|Revoke|Rotate|Delete|Invite|Withdraw|End|Approve|Deny|Review|Recover|Send|Acknowledge|Make|Delegate)/,
+        });
+        const names = await changes.allInnerTexts();
+        expect(role === 'auditor' ? names : names.filter((n) => !/^(Register|Delegate)/.test(n)), path).toEqual([]);
+      }
+      expect(complaints).toEqual([]);
+      await context.close();
+    },
+  );
+
+  it('hides nothing of an approval, and arms its buttons late', async () => {
+    const { page, context } = await openAs('admin', { viewport: PHONE });
+    await go(page, '/approvals');
+    const deny = page.getByRole('button', { name: 'Deny' });
+    expect(await page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
+    for (let i = 0; i < 30; i++) expect(await page.getByText(`"line ${i}"`).count()).toBe(1);
+    expect(await page.locator('.card .chip').allInnerTexts()).toContain('U+202E');
+    await deny.scrollIntoViewIfNeeded();
+    await page.getByLabel('Note (optional)').fill('not today');
+    await deny.click();
+    await page.getByText('Nothing waits for you').waitFor();
+    const [resolved] = await send('admin', 'GET', '/approvals?status=denied');
+    expect(resolved).toMatchObject({ status: 'denied', note: 'not today' });
+    await context.close();
+  });
+
+  it('changes permissions after a preview, and refuses to overwrite the change of another', async () => {
+    const { page, context } = await openAs('admin');
+    await go(page, `/agents/${agentId}`);
+    await page.getByLabel('Actions', { exact: true }).first().fill('read');
+    await send('admin', 'PATCH', `/agents/${agentId}`, { metadata: { changed: true } });
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await page
+      .getByText(/loses 1 permissions/)
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Save permissions' }).click();
+    await page.getByText('Someone else has changed this agent').waitFor();
+    await page.getByRole('button', { name: 'Load again' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByLabel('Actions', { exact: true }).first().fill('read');
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await page.getByRole('button', { name: 'Save permissions' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const { permissions } = await send('admin', 'GET', `/agents/${agentId}`);
+    expect(permissions[0]).toEqual({ resource: 'db:*', actions: ['read'] });
+    await context.close();
+  });
+
+  it('registers and revokes an agent with the keyboard alone', async () => {
+    const { page, context } = await openAs('admin');
+    await go(page, '/agents');
+    await tabTo(page, 'Register agent');
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Name');
+    await page.keyboard.type('keyboard agent');
+    await page.keyboard.press('Enter');
+    await page.getByText('Copy this now').waitFor();
+    await tabTo(page, 'I have copied it');
+    await page.keyboard.press('Enter');
+    const link = page.getByRole('link', { name: 'keyboard agent' });
+    await link.waitFor();
+    await link.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'keyboard agent' }).waitFor();
+    await tabTo(page, 'Revoke');
+    await page.keyboard.press('Enter');
+    await page.locator('dialog .danger:enabled').waitFor();
+    await tabTo(page, 'Revoke');
+    await page.keyboard.press('Enter');
+    await page.locator('.facts').getByText('Revoked').waitFor();
+    await context.close();
+  });
+
+  it('follows decisions live', async () => {
+    const { page, context } = await openAs('admin');
+    await go(page, '/audit');
+    await page.locator('.pill.live').waitFor();
+    await send('admin', 'POST', '/authorize', { agentId, action: 'read', resource: 'db:live' });
+    await page.getByRole('button', { name: /new$/ }).click();
+    await page.getByText('db:live').first().waitFor();
+    await context.close();
+  });
+});
+
+describe('the built console', () => {
+  const folder = resolve(import.meta.dirname, '../../dist/console-assets');
+  const chunks = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Record<
+    string,
+    { file: string; imports?: string[]; isEntry?: boolean; isDynamicEntry?: boolean }
+  >;
+  const kB = (name: string): number => statSync(join(folder, `${name}.gz`)).size / 1000;
+  const withImports = (key: string, seen = new Set<string>()): Set<string> => {
+    if (!seen.has(key)) for (const next of chunks[seen.add(key) && key]?.imports ?? []) withImports(next, seen);
+    return seen;
+  };
+
+  it('keeps to its sizes: the shell, its style sheet and each further screen', () => {
+    const entry = Object.keys(chunks).find((key) => chunks[key]?.isEntry) as string;
+    const shell = withImports(entry);
+    const size = (keys: Iterable<string>): number =>
+      [...keys].reduce((sum, key) => sum + kB(chunks[key]?.file ?? ''), 0);
+    expect(size(shell)).toBeLessThan(175);
+    for (const [key, chunk] of Object.entries(chunks))
+      if (chunk.isDynamicEntry) expect(size([...withImports(key)].filter((k) => !shell.has(k))), key).toBeLessThan(30);
+    const files = readdirSync(join(folder, 'assets'));
+    const css = files.find((name) => name.endsWith('.css')) as string;
+    expect(kB(`assets/${css}`)).toBeLessThan(14);
+    expect(files.reduce((sum, name) => sum + statSync(join(folder, 'assets', name)).size, 0)).toBeLessThan(1_600_000);
+  });
+});
