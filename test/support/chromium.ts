@@ -62,7 +62,7 @@ export async function expectGoodPage(page: Page, name: string): Promise<void> {
   expect(wide, `${name} is wider than the window`).toBe(0);
   const low = await page.evaluate(() =>
     [...document.querySelectorAll('button, input:not([type=hidden]), .button')]
-      .filter((e) => e.getBoundingClientRect().height < 24)
+      .filter((e) => e.getClientRects().length > 0 && e.getBoundingClientRect().height < 24)
       .map((e) => e.outerHTML),
   );
   expect(low, `${name} has targets that are too low`).toEqual([]);
