@@ -78,7 +78,11 @@ export function Frame() {
           <ul>
             {items().map(([to, label, Icon, under]) => (
               <li key={to}>
-                <Link to={to} activeProps={{}} aria-current={currentOf(to, under) ? 'page' : undefined}>
+                <Link
+                  to={to}
+                  activeOptions={{ exact: true, includeSearch: false }}
+                  aria-current={currentOf(to, under) ? 'page' : undefined}
+                >
                   <Icon size={16} aria-hidden="true" />
                   {label}
                   {to === '/approvals' && (attention.data?.approvals.count ?? 0) > 0 && (
