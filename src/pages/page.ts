@@ -90,7 +90,6 @@ function inLanguage(request: Request, code: string): string {
   return url.search;
 }
 
-
 const policy = (targets: readonly string[]): string =>
   `default-src 'none'; style-src ${STYLE_SOURCE}; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;
 

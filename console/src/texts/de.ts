@@ -319,6 +319,8 @@ export const de: Texts = {
   },
   outcomes: {
     allowed: 'erlaubt es',
+    resource: 'die Ressource passt nicht',
+    action: 'die Aktion passt nicht',
     'resource-not-matched': 'die Ressource passt nicht',
     'action-not-matched': 'die Aktion passt nicht',
     'rate-limited': 'die Grenze ist erreicht',

@@ -317,6 +317,8 @@ export const en = {
   },
   outcomes: {
     allowed: 'allows it',
+    resource: 'the resource does not match',
+    action: 'the action does not match',
     'resource-not-matched': 'the resource does not match',
     'action-not-matched': 'the action does not match',
     'rate-limited': 'its limit is reached',
