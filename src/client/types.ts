@@ -477,7 +477,7 @@ export interface AuthorizeDecision {
   /** Id of the audit entry. Absent for a dry run. */
   readonly auditId?: string | undefined;
   /** Why the call is not allowed. */
-  readonly reason?: Open<"AGENT_REVOKED" | "AGENT_EXPIRED" | "NO_PERMISSION" | "APPROVAL_REQUIRED" | "RATE_LIMITED" | "BUDGET_EXCEEDED" | "OUTSIDE_TIME_WINDOW" | "IP_NOT_ALLOWED" | "ARGUMENTS_NOT_ALLOWED"> | undefined;
+  readonly reason?: Open<"AGENT_REVOKED" | "AGENT_EXPIRED" | "OWNER_SUSPENDED" | "NO_PERMISSION" | "APPROVAL_REQUIRED" | "RATE_LIMITED" | "BUDGET_EXCEEDED" | "OUTSIDE_TIME_WINDOW" | "IP_NOT_ALLOWED" | "ARGUMENTS_NOT_ALLOWED"> | undefined;
   /** Seconds; with RATE_LIMITED. */
   readonly retryAfter?: number | undefined;
   readonly limit?: number | undefined;
@@ -1415,6 +1415,8 @@ export interface UpdateUserRequest {
   readonly role?: "user" | "admin" | "auditor" | undefined;
   readonly tenantId?: string | null | undefined;
   readonly name?: string | null | undefined;
+  /** suspended: the user cannot sign in, their API tokens do not work, and every decision about their agents is OWNER_SUSPENDED. */
+  readonly status?: "active" | "suspended" | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
 }
@@ -1440,6 +1442,8 @@ export interface User {
   readonly name: string | null;
   /** auditor: sees what an administrator sees, and changes nothing but their own account. */
   readonly role: Open<"user" | "admin" | "auditor">;
+  /** suspended: the user cannot sign in, their API tokens do not work, and every decision about their agents is OWNER_SUSPENDED. */
+  readonly status: Open<"active" | "suspended">;
   readonly emailVerified: boolean;
   readonly twoFactorEnabled: boolean;
   readonly tenantId: string | null;
@@ -1884,9 +1888,9 @@ export interface Resources {
     }, options?: RequestOptions): List<User>;
     /** Get a user. `GET /users/{id}` */
     get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<User>;
-    /** Change role, tenant or name of a user: what it would do (contract 17.8). */
+    /** Change role, tenant, name or status of a user: what it would do (contract 17.8). */
     update(id: string, body: UpdateUserRequest, options: RequestOptions & { readonly preview: true }): Promise<Preview>;
-    /** Change role, tenant or name of a user. `PATCH /users/{id}` */
+    /** Change role, tenant, name or status of a user. `PATCH /users/{id}` */
     update(id: string, body: UpdateUserRequest, options?: RequestOptions): Promise<User>;
     /** Delete a user: what it would do (contract 17.8). */
     delete(id: string, query: {

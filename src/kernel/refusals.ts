@@ -8,6 +8,7 @@ export const REFUSALS = {
   'session-unknown': 'No session has this token: it was ended, or was never issued.',
   'session-expired': 'The session has expired.',
   'api-token-unknown': 'No API token has this hash: it was revoked, or was never issued.',
+  'owner-suspended': 'The user of the credential is suspended.',
   'api-token-expired': 'The API token has expired.',
   'agent-token-unknown': 'No agent has this token: it was rotated, or was never issued.',
   'agent-inactive': 'The agent is revoked, expired or deleted.',

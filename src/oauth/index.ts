@@ -58,6 +58,17 @@ export const oauth = defineModule({
       await endGrantsOfUsers(change, usersOf(ended), 'credentials-ended');
       const auditors = events.filter(({ after }) => after?.['role'] === 'auditor');
       await endGrantsOfUsers(change, usersOf(auditors), 'role-changed');
+      const suspended = usersOf(events.filter(({ after }) => after?.['status'] === 'suspended'));
+      await endGrantsOfUsers(change, suspended, 'owner-suspended');
+      for (const some of chunk(suspended)) {
+        const actors = await change.db.selectFrom('agents').select('id').where('owner_id', 'in', some).execute();
+        await endGrants(
+          change,
+          'actor_id',
+          actors.map(({ id }) => id),
+          'owner-suspended',
+        );
+      }
     },
     'delegation.revoked': async (change, events) => {
       const ids = events.map(({ data }) => String(data['delegationId']));

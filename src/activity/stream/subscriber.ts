@@ -45,11 +45,19 @@ export async function subscriberOf(
       };
       return { holder: slotHolderOf(principal), visibility, expiresAt, reauthorize };
     }
+    const assertOwnerActive = async (): Promise<void> => {
+      if (principal.kind === 'agent' && (await isSuspended(platform, principal.ownerId)))
+        throw invalidCredential('owner-suspended');
+    };
+    await assertOwnerActive();
     return {
       holder: slotHolderOf(principal),
       visibility,
       expiresAt: 'expiresAt' in principal ? principal.expiresAt : null,
-      reauthorize: () => reauthorize(platform.database.read),
+      reauthorize: async () => {
+        await assertOwnerActive();
+        return reauthorize(platform.database.read);
+      },
     };
   };
   if (query.ticket !== undefined) {
@@ -70,6 +78,10 @@ export async function subscriberOf(
   const own = token === undefined ? undefined : await byOwnFunction(platform, token);
   if (own) return own;
   return proved(query.token);
+}
+
+async function isSuspended(platform: Platform, userId: string): Promise<boolean> {
+  return ((await findUser(platform.database.read, userId))?.suspended_at ?? null) !== null;
 }
 
 const ALL: Visibility = { kind: 'all' };
@@ -93,9 +105,11 @@ async function byOwnFunction(platform: Platform, token: string): Promise<Subscri
     const db = platform.database.read;
     if (id.startsWith('agt_')) {
       const agent = await db.selectFrom('agents').select('owner_id').where('id', '=', id).executeTakeFirst();
+      if (agent && (await isSuspended(platform, agent.owner_id))) return undefined;
       return { kind: 'agent', agentId: id, userId: agent?.owner_id ?? '' };
     }
     const user = await findUser(db, id);
+    if (user && user.suspended_at !== null) return undefined;
     return user && seesAll(user.role) ? ALL : { kind: 'owner', userId: id };
   };
   const first = await visibility();

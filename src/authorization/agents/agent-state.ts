@@ -14,6 +14,10 @@ export function agentStatus({ revoked_at, expires_at }: AgentState, now: number)
 
 export const isActive = (agent: AgentState, now: number): boolean => agentStatus(agent, now) === 'active';
 
+/** Whether the agent may act: it is active, and its owner is not suspended. */
+export const mayAct = (agent: AgentState & Pick<AgentRow, 'owner_suspended'>, now: number): boolean =>
+  agent.owner_suspended === 0 && isActive(agent, now);
+
 const eb = expressionBuilder<Tables, 'agents'>();
 
 /** The same rule in SQL, for queries on `agents`. */

@@ -23,8 +23,8 @@ export const permissionColumns = (permissions: readonly Permission[]) => ({
 const isUnbounded = ({ resource, actions, constraints }: Permission): boolean =>
   Object.keys(constraints ?? {}).length === 0 && (resource === '*' || actions.includes('*'));
 
-/** Counts changes of policy on this service; a change of the agent shows in another column too. */
-const VOLATILE = ['policy_epoch'];
+/** The first counts changes of policy, the second belongs to the owner: neither is a change of the agent. */
+const VOLATILE = ['policy_epoch', 'owner_suspended'];
 
 /** The agent as answers show it: never its token, nor the hash of it. */
 export function toAgent(row: AgentRow, now: number): Agent {

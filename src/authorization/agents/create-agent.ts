@@ -4,7 +4,7 @@ import { type Id, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { AgentRow } from '../../storage/index.ts';
+import type { AgentRow, UserRow } from '../../storage/index.ts';
 import { assertPolicyWeight } from '../permissions/policy-weight.ts';
 import { nameColumns, permissionColumns, toAgent } from './agent.ts';
 import { AgentErrors } from './errors.ts';
@@ -27,8 +27,8 @@ export async function createAgent(platform: Platform, caller: Caller, input: Cre
     if (visibility.kind !== 'all' && input.ownerId !== visibility.userId)
       throw CommonErrors.FORBIDDEN({ message: 'ownerId must be your own id.' });
     await assertMayGrant(platform, db, caller.principal, input.permissions);
-    const tenantId = await takeOwner(platform, change, { visibility, principal: caller.principal }, input.ownerId);
-    const row = await insert(platform, change, input, tenantId, token, await makerOf(db, caller.principal));
+    const owner = await takeOwner(platform, change, { visibility, principal: caller.principal }, input.ownerId);
+    const row = await insert(platform, change, input, owner, token, await makerOf(db, caller.principal));
     return { ...toAgent(row, now), token };
   });
 }
@@ -40,14 +40,14 @@ export async function createAgent(platform: Platform, caller: Caller, input: Cre
 export async function insertAgent(platform: Platform, change: Change, input: CreateAgent): Promise<AgentRow> {
   const owner = await platform.owners.find(change.db, input.ownerId);
   if (!owner) throw AgentErrors.OWNER_NOT_FOUND();
-  return insert(platform, change, input, owner.tenant_id, newSecret('agentToken'));
+  return insert(platform, change, input, owner, newSecret('agentToken'));
 }
 
 async function insert(
   platform: Platform,
   change: Change,
   input: CreateAgent,
-  tenantId: Id<'tenant'> | null,
+  owner: Owner,
   token: string,
   maker: Maker = NOBODY,
 ): Promise<AgentRow> {
@@ -59,12 +59,13 @@ async function insert(
   const row: AgentRow = {
     id: newId('agent', now),
     owner_id: input.ownerId,
-    tenant_id: tenantId,
+    tenant_id: owner.tenant_id,
     ...nameColumns(input.name),
     type: input.type,
     token_hash: secretHash(token),
     revoked_at: null,
     expires_at: expiresAt,
+    owner_suspended: owner.suspended_at === null ? 0 : 1,
     ...permissionColumns(input.permissions),
     metadata: JSON.stringify(input.metadata ?? {}),
     created_at: now,
@@ -84,8 +85,11 @@ async function insert(
   return row;
 }
 
+/** The fields of an owner that their agents take over. */
+type Owner = Pick<UserRow, 'tenant_id' | 'suspended_at'>;
+
 /**
- * Returns the tenant of the owner. Adds a bare record without credentials (contract 4) for a user whom the embedder's
+ * Returns the owner. Adds a bare record without credentials (contract 4) for a user whom the embedder's
  * own sign-in proved, and for one whom an admin names while `users.allowExternalOwners` is on. Throws 422
  * OWNER_NOT_FOUND.
  */
@@ -94,15 +98,15 @@ async function takeOwner(
   change: Change,
   by: Pick<Caller, 'principal' | 'visibility'>,
   ownerId: Id<'user'>,
-): Promise<string | null> {
+): Promise<Owner> {
   const { principal, visibility } = by;
   const known = await platform.owners.find(change.db, ownerId);
   const external =
     principal.kind === 'user' && principal.via === 'external' && principal.userId === ownerId ? principal : undefined;
-  if (known) return external?.tenantId ?? known.tenant_id;
+  if (known) return { tenant_id: external?.tenantId ?? known.tenant_id, suspended_at: known.suspended_at };
   if (!external && !(visibility.kind === 'all' && platform.config.users.allowExternalOwners))
     throw AgentErrors.OWNER_NOT_FOUND();
   const tenantId = external?.tenantId ?? null;
   await platform.owners.ensureExternal(change, { userId: ownerId, tenantId });
-  return tenantId;
+  return { tenant_id: tenantId, suspended_at: null };
 }

@@ -16,7 +16,7 @@ import { endAgentTokens } from './rotate-agent.ts';
 import { agentRoutes } from './routes.ts';
 
 export { permissionColumns } from './agent.ts';
-export { agentStatus, agentsOfStatus, isActive } from './agent-state.ts';
+export { agentStatus, agentsOfStatus, isActive, mayAct } from './agent-state.ts';
 export { type AgentsApi, agentsApi } from './api.ts';
 export { insertAgent } from './create-agent.ts';
 export { AgentErrors } from './errors.ts';
@@ -33,10 +33,11 @@ export const agents = defineModule({
   credentials: [agentToken],
   upkeep: endAgentsOfExpiredGrants,
   reactions: {
+    // The agents of a suspended owner keep their state.
     'grant.revoked': (change, events) =>
       endAgentsOfGrants(
         change,
-        events.map(({ data }) => String(data['grantId'])),
+        events.filter(({ data }) => data['reason'] !== 'owner-suspended').map(({ data }) => String(data['grantId'])),
       ),
     // Someone who set the account up before its address was verified may hold the tokens of its agents.
     'user.updated': async (change, events) => {

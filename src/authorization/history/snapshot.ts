@@ -14,6 +14,8 @@ export interface AgentSnapshot {
   readonly status: Status;
   readonly permissions: readonly Permission[];
   readonly expiresAt: string | null;
+  /** Only while the owner is suspended. */
+  readonly ownerSuspended?: true;
   /** Absent in the first version of agents that are older than versions. */
   readonly metadata?: unknown;
 }
@@ -41,6 +43,7 @@ export const agentSnapshot = (row: AgentRow, redactedKeys: ReadonlySet<string>):
   status: statusOf(row),
   permissions: JSON.parse(row.permissions) as Permission[],
   expiresAt: time(row.expires_at),
+  ...(row.owner_suspended === 0 ? {} : { ownerSuspended: true }),
   metadata: redact(JSON.parse(row.metadata) as Record<string, unknown>, redactedKeys),
 });
 

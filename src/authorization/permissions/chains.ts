@@ -1,6 +1,6 @@
 import { type Expression, expressionBuilder, type SqlBool } from 'kysely';
 import type { DelegationRow, Tables } from '../../storage/index.ts';
-import { isActive } from '../agents/agent-state.ts';
+import { mayAct } from '../agents/agent-state.ts';
 import type { CompiledAgent, Link } from './compile.ts';
 
 /** From `endsAt` on, a delegation grants nothing. null: it has no end. */
@@ -46,7 +46,8 @@ const VISITS_BEFORE_MEMO = 64;
 
 /**
  * The walk up the delegation chains of an agent, and the only place that knows when a link holds: its delegation is
- * neither revoked nor expired, the chain is no longer than the least `maxDepth` on it, and the source agent is active.
+ * neither revoked nor expired, the chain is no longer than the least `maxDepth` on it, and the source agent is active
+ * and its owner not suspended.
  * Subclasses fold over the entries of each agent. Revoked delegations never get this far: agents are compiled without
  * them.
  *
@@ -118,7 +119,7 @@ export abstract class ChainWalk<Result, World extends AgentLookup = AgentLookup>
     const least = Math.min(maxDepth, link.maxDepth);
     if (depth + 1 > least) return 'depth-exceeded';
     const source = this.world.agent(link.fromAgent);
-    if (!isActive(source, this.now)) return 'source-does-not-hold';
+    if (!mayAct(source, this.now)) return 'source-does-not-hold';
     return this.at(source, depth + 1, least);
   }
 }

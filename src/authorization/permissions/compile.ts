@@ -43,6 +43,8 @@ export interface CompiledAgent extends AgentState {
   readonly ownerId: Id<'user'>;
   readonly tenantId: Id<'tenant'> | null;
   readonly tokenHash: string;
+  /** 1 while the owner is suspended. */
+  readonly owner_suspended: number;
   readonly entries: readonly CompiledEntry[];
   readonly index: PatternIndex<CompiledEntry>;
   /** Agents that delegate to this one. */
@@ -176,6 +178,7 @@ export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], s
     tokenHash: row.token_hash,
     revoked_at: row.revoked_at,
     expires_at: row.expires_at,
+    owner_suspended: row.owner_suspended,
     entries,
     index,
     sources: [...new Set(inbound.map((d) => d.from_agent))],
@@ -214,6 +217,7 @@ export const UNREAD: CompiledAgent = {
   tokenHash: '',
   revoked_at: 0,
   expires_at: null,
+  owner_suspended: 0,
   sources: [],
   epoch: 0,
 };

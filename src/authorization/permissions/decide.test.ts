@@ -25,6 +25,7 @@ const row = (permissions: readonly Permission[]): AgentRow => ({
   token_hash: 'h',
   revoked_at: null,
   expires_at: null,
+  owner_suspended: 0,
   permissions: JSON.stringify(permissions),
   metadata: '{}',
   created_at: 0,

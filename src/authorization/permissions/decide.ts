@@ -11,6 +11,7 @@ import { type Circumstances, unmetCondition } from './conditions.ts';
 export const REASONS = {
   AGENT_REVOKED: 'Agent is revoked',
   AGENT_EXPIRED: 'Agent has expired',
+  OWNER_SUSPENDED: 'The owner of the agent is suspended',
   NO_PERMISSION: 'No permission allows this action on this resource',
   APPROVAL_REQUIRED: 'This call requires the approval of a person',
   RATE_LIMITED: 'Rate limit exceeded',
@@ -88,6 +89,7 @@ export function decide(agent: CompiledAgent, ask: DecisionRequest, world: Decisi
   const status = agentStatus(agent, ask.now);
   ask.call.begin();
   if (status !== 'active') return { allowed: false, reason: status === 'revoked' ? 'AGENT_REVOKED' : 'AGENT_EXPIRED' };
+  if (agent.owner_suspended !== 0) return { allowed: false, reason: 'OWNER_SUSPENDED' };
   return new DecisionWalk(ask, world).at(agent, CHAIN_START.depth, CHAIN_START.maxDepth);
 }
 

@@ -1,4 +1,4 @@
-import { isActive } from '../agents/agent-state.ts';
+import { mayAct } from '../agents/agent-state.ts';
 import { type AgentLookup, CHAIN_START, ChainWalk } from './chains.ts';
 import type { CompiledAgent, Link } from './compile.ts';
 import { type MergedConstraints, mergeConstraints } from './merge-constraints.ts';
@@ -29,7 +29,7 @@ export interface EffectivePermissions {
   readonly complete: boolean;
 }
 
-/** Returns the agent's own permissions and the intersection of each chain's links. Empty if the agent is not active. */
+/** Returns the agent's own permissions and the intersection of each chain's links. Empty if the agent may not act. */
 export function effectivePermissions({ agent, lookup, complete }: Chains, now: number): EffectivePermissions {
   if (!agent) return { permissions: [], complete: true };
   const found = new Holdings(lookup, now).of(agent);
@@ -48,7 +48,7 @@ export class Holdings {
   }
 
   of(agent: CompiledAgent): EffectivePermissions {
-    if (!isActive(agent, this.#now)) return { permissions: [], complete: true };
+    if (!mayAct(agent, this.#now)) return { permissions: [], complete: true };
     this.#walk.restart();
     const out: EffectivePermission[] = [];
     for (const { resource, actions, asks, chain } of this.#walk.at(agent, CHAIN_START.depth, CHAIN_START.maxDepth)) {

@@ -1,5 +1,5 @@
 import { clockHour } from '../../kernel/clock.ts';
-import { type AgentStatus, agentStatus } from '../agents/agent-state.ts';
+import { type AgentStatus, agentStatus, mayAct } from '../agents/agent-state.ts';
 import { CHAIN_START, type ChainPosition, positionAbove } from './chains.ts';
 import type { CompiledAgent, CompiledEntry, Link } from './compile.ts';
 import { acts, type Decision, type DecisionRequest, type DecisionState, DecisionWalk, matching } from './decide.ts';
@@ -33,6 +33,7 @@ const OUTCOME_OF_REASON = {
   NO_PERMISSION: 'source-does-not-hold',
   AGENT_REVOKED: 'agent-not-active',
   AGENT_EXPIRED: 'agent-not-active',
+  OWNER_SUSPENDED: 'agent-not-active',
 } as const;
 
 /** Every entry examined, in order, and why it did or did not allow. */
@@ -115,6 +116,7 @@ class Tracing {
 
   of(decision: Decision): Trace {
     const status = agentStatus(this.#agent, this.#ask.now);
+    const isUsable = mayAct(this.#agent, this.#ask.now);
     let nearest: (Nearest & { readonly score: number }) | undefined;
     let satisfied = false;
     const entries: TracedEntry[] = [];
@@ -127,7 +129,7 @@ class Tracing {
           this.#walk.step();
           return 'action-not-matched';
         }
-        return status === 'active' ? this.#try(entry, CHAIN_START, satisfied) : 'agent-not-active';
+        return isUsable ? this.#try(entry, CHAIN_START, satisfied) : 'agent-not-active';
       })();
       if (outcome === 'allowed') satisfied = true;
       const score = decision.allowed ? 0 : closeness(permission, this.#ask, outcome);
@@ -194,7 +196,7 @@ class Tracing {
     if (source.ownerId !== this.#agent.ownerId) return {};
     const fromStatus = agentStatus(source, this.#ask.now);
     const entries: TracedEntry[] = [];
-    if (fromStatus !== 'active') return { fromStatus, entries };
+    if (!mayAct(source, this.#ask.now)) return { fromStatus, entries };
     const above = positionAbove(position, link);
     let satisfied = false;
     for (const entry of matching(source, this.#ask.resource)) {

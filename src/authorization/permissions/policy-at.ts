@@ -24,6 +24,8 @@ interface State {
   readonly status: 'active' | 'revoked';
   readonly permissions: readonly Permission[];
   readonly expiresAt: string | null;
+  /** Of an agent. */
+  readonly ownerSuspended?: true;
   /** Of a delegation. */
   readonly endsAt?: string | null;
 }
@@ -96,6 +98,7 @@ const agentAt = (row: AgentRow, state: State): AgentRow => ({
   permissions: JSON.stringify(state.permissions),
   expires_at: msOf(state.expiresAt),
   revoked_at: revokedAt(state),
+  owner_suspended: state.ownerSuspended ? 1 : 0,
 });
 
 const delegationAt = (row: DelegationRow, state: State): DelegationRow => ({

@@ -20,7 +20,7 @@ export interface Decisions {
 }
 
 /** Reasons that the caller cannot change. With any other reason it may try later, elsewhere, or after an approval. */
-const NEVER = new Set(['NO_PERMISSION', 'AGENT_REVOKED', 'AGENT_EXPIRED']);
+const NEVER = new Set(['NO_PERMISSION', 'AGENT_REVOKED', 'AGENT_EXPIRED', 'OWNER_SUSPENDED']);
 const BATCH = 100;
 
 /** Other arguments may be allowed, unless the question names them. */

@@ -1,4 +1,4 @@
-import { isActive } from '../../authorization/agents/index.ts';
+import { mayAct } from '../../authorization/agents/index.ts';
 import type { LegateError } from '../../kernel/errors.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
@@ -112,7 +112,7 @@ export async function authenticateAgent(
   const row = await db.selectFrom('agents').selectAll().where('id', '=', id).executeTakeFirst();
   if (!row) return 'client-unknown';
   if (!secretsEqual(secretHash(secret), row.token_hash)) return 'client-secret-wrong';
-  return isActive(row, now) ? row : 'agent-inactive';
+  return mayAct(row, now) ? row : 'agent-inactive';
 }
 
 /** A client, or an agent with tokens of its own. */

@@ -21,7 +21,8 @@ export type EndReason =
   | 'parent-ended'
   | 'agent-rotated'
   | 'credentials-ended'
-  | 'role-changed';
+  | 'role-changed'
+  | 'owner-suspended';
 
 type Column = 'id' | 'user_id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id';
 

@@ -1,4 +1,4 @@
-import { isActive } from '../../authorization/agents/index.ts';
+import { mayAct } from '../../authorization/agents/index.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 import { OAuthErrors } from '../errors.ts';
@@ -9,8 +9,8 @@ export const inactiveAgent = () =>
     message: 'The agent of this grant is not active.',
   });
 
-/** Returns undefined if the agent is revoked, expired or deleted. */
+/** Returns undefined if the agent is revoked, expired or deleted, or its owner suspended. */
 export async function findActiveAgent(db: Db, agentId: Id<'agent'>, now: number): Promise<AgentRow | undefined> {
   const row = await db.selectFrom('agents').selectAll().where('id', '=', agentId).executeTakeFirst();
-  return row && isActive(row, now) ? row : undefined;
+  return row && mayAct(row, now) ? row : undefined;
 }

@@ -18,11 +18,13 @@ export const apiToken: Credential = {
         'api_tokens.expires_at',
         'users.role',
         'users.tenant_id',
+        'users.suspended_at',
       ])
       .where('api_tokens.token_hash', '=', tokenHash)
       .executeTakeFirst();
     if (!row) return 'api-token-unknown';
     if (row.expires_at !== null && row.expires_at <= now) return 'api-token-expired';
+    if (row.suspended_at !== null) return 'owner-suspended';
     const scopes = storedScopes(row.scopes);
     return {
       kind: 'user',

@@ -11,7 +11,7 @@ import { assertMail, createRequestedLink, sendPasswordReset } from '../sign-in/s
 import { UserErrors } from '../users/errors.ts';
 import { type AddressProof, deleteCredentials, markEmailVerified } from '../users/mark-email-verified.ts';
 import type { MailRequest } from '../users/schema.ts';
-import { findUser, findUserByEmail } from '../users/store.ts';
+import { findActiveUserByEmail, findUser } from '../users/store.ts';
 import { hashPassword } from './password.ts';
 import { PASSWORD_CHANGED } from './password-changed.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
@@ -25,7 +25,7 @@ const LIFETIME_MS = HOUR_MS;
 export async function forgotPassword(platform: Platform, input: MailRequest, language: Language): Promise<void> {
   const callbackUrl = checkResetPage(platform, input.callbackURL);
   assertMail(platform);
-  const row = await findUserByEmail(platform.database.read, input.email);
+  const row = await findActiveUserByEmail(platform.database.read, input.email);
   platform.background.run('a password reset mail', async () => {
     if (!row?.email) return;
     const token = await platform.ledger.change(SYSTEM, (change) =>

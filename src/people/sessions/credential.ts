@@ -10,7 +10,16 @@ import { keepsUseOrder } from './use-order.ts';
 /** The fields of the user that are read with the session. */
 export type SignedInUser = Pick<
   UserRow,
-  'id' | 'email' | 'name' | 'role' | 'email_verified' | 'two_factor_enabled' | 'tenant_id' | 'created_at' | 'updated_at'
+  | 'id'
+  | 'email'
+  | 'name'
+  | 'role'
+  | 'email_verified'
+  | 'two_factor_enabled'
+  | 'tenant_id'
+  | 'suspended_at'
+  | 'created_at'
+  | 'updated_at'
 >;
 
 interface Found
@@ -86,6 +95,8 @@ export function signedIn(principal: UserPrincipal): { session: SessionRow; user:
       email_verified,
       two_factor_enabled,
       tenant_id,
+      // Suspension ends every session.
+      suspended_at: null,
       created_at: user_created_at,
       updated_at: user_updated_at,
     },

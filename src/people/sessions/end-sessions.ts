@@ -11,7 +11,8 @@ export type EndReason =
   | 'password-changed'
   | 'password-reset'
   | 'address-proved'
-  | 'user-deleted';
+  | 'user-deleted'
+  | 'user-suspended';
 
 /** Sessions that have a `session.ended` event each in one change; the rest share one. */
 const MAX_EACH = 100;

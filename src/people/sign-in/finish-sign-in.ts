@@ -1,4 +1,5 @@
 import type { Answer } from '../../http/route.ts';
+import { invalidCredential } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
@@ -62,6 +63,8 @@ export async function startSession(
   device: SignInDevice,
   authTime: number = change.now,
 ): Promise<SignedInResult> {
+  // A link that was requested before the suspension may be created after it.
+  if (row.suspended_at !== null) throw invalidCredential('owner-suspended');
   const { token } = await createSession(platform, change, row.id, device, method, authTime);
   // A browser that is to forget the person when it closes keeps nothing that names them either.
   const forgets = !rememberMe || knownDeviceOf(platform, row, device.knownDevice) !== undefined;

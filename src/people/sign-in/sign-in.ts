@@ -29,9 +29,15 @@ export async function signIn(platform: Platform, input: SignIn, device: SignInDe
     if (paused) return recordFailure(platform, change, attempt, paused);
     // The password may have changed, or the user been deleted, during the check.
     const row = found && right ? await findUser(change.db, found.id) : undefined;
-    if (!row || row.password_hash !== passwordHash || row.email_key !== found?.email_key) {
+    if (!row || row.suspended_at !== null || row.password_hash !== passwordHash || row.email_key !== found?.email_key) {
       await countFailure(change, target);
-      const reason = !found ? 'email-unknown' : right ? 'password-changed-meanwhile' : 'password-wrong';
+      const reason = !found
+        ? 'email-unknown'
+        : row?.suspended_at
+          ? 'owner-suspended'
+          : right
+            ? 'password-changed-meanwhile'
+            : 'password-wrong';
       return recordFailure(platform, change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD({ reason }));
     }
     await resetFailures(change, target);

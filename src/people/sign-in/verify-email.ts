@@ -4,7 +4,7 @@ import type { Platform } from '../../platform.ts';
 import { UserErrors } from '../users/errors.ts';
 import { type AddressProof, markEmailVerified } from '../users/mark-email-verified.ts';
 import type { MailRequest } from '../users/schema.ts';
-import { findUser, findUserByEmail } from '../users/store.ts';
+import { findActiveUserByEmail, findUser } from '../users/store.ts';
 import { checkCallbackUrl } from './callback-url.ts';
 import { consumeOneTimeToken, findOneTimeToken } from './one-time-token.ts';
 import { assertMail, type SignedUpAs, sendVerification } from './send-mail.ts';
@@ -16,7 +16,7 @@ import { assertMail, type SignedUpAs, sendVerification } from './send-mail.ts';
 export async function requestVerification(platform: Platform, input: MailRequest, language: Language): Promise<void> {
   const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
   assertMail(platform);
-  const row = await findUserByEmail(platform.database.read, input.email);
+  const row = await findActiveUserByEmail(platform.database.read, input.email);
   platform.background.run('a verification mail', async () => {
     if (row) await sendVerification(platform, row, callbackUrl, language);
   });

@@ -15,7 +15,7 @@ export async function deleteUser(platform: Platform, caller: Changer, id: string
     await caller.reauthorize(db);
     const user = await getUserRow(db, id);
     caller.assertUnchanged?.(toUser(user));
-    if (user.role === 'admin') await assertAnotherAdmin(db, id);
+    if (user.role === 'admin' && user.suspended_at === null) await assertAnotherAdmin(db, id);
     change.invalidate();
     await revokeInvitesBy(change, id);
     await endSessions(platform, change, id, { reason: 'user-deleted' });

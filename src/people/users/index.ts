@@ -60,7 +60,7 @@ export { UserErrors } from './errors.ts';
 export { markEmailVerified, sessionOf } from './mark-email-verified.ts';
 export { pagePerson } from './page-person.ts';
 export { Done, LinkQuery, MailRequest, SignedIn, SignIn, SignInAnswer, SignUp, UseLink, type User } from './schema.ts';
-export { ensureExternalUser, findUser, findUserByEmail, insertUser, owners, toUser } from './store.ts';
+export { ensureExternalUser, findActiveUserByEmail, findUser, insertUser, owners, toUser } from './store.ts';
 
 export const users = defineModule({
   name: 'users',

@@ -143,10 +143,11 @@ export const userRoutes = [
   defineRoute({
     method: 'PATCH',
     path: '/users/:id',
-    summary: 'Change role, tenant or name of a user',
+    summary: 'Change role, tenant, name or status of a user',
     description:
       "Takes effect with the user's next request. With the tenant, the user's agents move too, and their " +
-      'delegations from and to agents of other owners end.',
+      'delegations from and to agents of other owners end. Suspension ends sessions, grants and streams; API tokens ' +
+      'and agents work again when it is lifted.',
     access: 'admin',
     preview: true,
     versioned: true,

@@ -16,6 +16,12 @@ const UserId = text(128);
 /** Checked before any query: text that cannot be an id never reaches the database. */
 export const isUserId = (id: string): boolean => UserId.safeParse(id).success;
 
+const UserStatus = z.enum(['active', 'suspended']).meta({
+  description:
+    'suspended: the user cannot sign in, their API tokens do not work, and every decision about their agents is ' +
+    'OWNER_SUSPENDED.',
+});
+
 /** Contract, section 10. */
 export const User = z
   .object({
@@ -26,6 +32,7 @@ export const User = z
       .meta({ description: 'null for a user of the embedding application, who does not sign in here.' }),
     name: z.string().nullable(),
     role: Role,
+    status: UserStatus,
     emailVerified: z.boolean(),
     twoFactorEnabled: z.boolean(),
     tenantId: z.string().nullable(),
@@ -152,7 +159,12 @@ export const ListUsers = PageQuery.extend({
 export type UserFilter = Omit<z.output<typeof ListUsers>, 'limit' | 'cursor'>;
 
 export const UpdateUser = z
-  .strictObject({ role: Role.optional(), tenantId: UserId.nullable().optional(), name: Name.nullable().optional() })
+  .strictObject({
+    role: Role.optional(),
+    tenantId: UserId.nullable().optional(),
+    name: Name.nullable().optional(),
+    status: UserStatus.optional(),
+  })
   .meta({ id: 'UpdateUserRequest' });
 export type UpdateUser = z.output<typeof UpdateUser>;
 

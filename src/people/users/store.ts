@@ -21,6 +21,7 @@ export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash'>): User 
       email: row.email,
       name: row.name,
       role: row.role,
+      status: row.suspended_at === null ? 'active' : 'suspended',
       emailVerified: row.email_verified === 1,
       twoFactorEnabled: row.two_factor_enabled === 1,
       tenantId: row.tenant_id,
@@ -56,6 +57,7 @@ export async function insertUser(change: Change, user: NewUser): Promise<UserRow
     email_verified: user.emailVerified ? 1 : 0,
     two_factor_enabled: 0,
     tenant_id: user.tenantId ?? null,
+    suspended_at: null,
     created_at: now,
     updated_at: now,
   };
@@ -96,6 +98,7 @@ export async function ensureExternalUser(
     email_verified: 0,
     two_factor_enabled: 0,
     tenant_id: tenantId,
+    suspended_at: null,
     created_at: now,
     updated_at: now,
   };
@@ -119,6 +122,12 @@ export async function getUserRow(db: Db, id: string): Promise<UserRow> {
   const row = await findUser(db, id);
   if (!row) throw UserErrors.USER_NOT_FOUND();
   return row;
+}
+
+/** Returns the user with this address, unless they are suspended: to a sign-in they are an unknown address. */
+export async function findActiveUserByEmail(db: Db, email: string): Promise<UserRow | undefined> {
+  const row = await findUserByEmail(db, email);
+  return row?.suspended_at === null ? row : undefined;
 }
 
 export async function findUserByEmail(db: Db, email: string): Promise<UserRow | undefined> {
@@ -147,12 +156,13 @@ export function findUsers(
   return query.orderBy('id').limit(page.limit).execute();
 }
 
-/** Throws 409 LAST_ADMIN unless another administrator exists. Exact inside a change. */
+/** Throws 409 LAST_ADMIN unless another administrator exists who is not suspended. Exact inside a change. */
 export async function assertAnotherAdmin(db: Db, than: string): Promise<void> {
   const other = await db
     .selectFrom('users')
     .select('id')
     .where('role', '=', 'admin')
+    .where('suspended_at', 'is', null)
     .where('id', '<>', than)
     .limit(1)
     .executeTakeFirst();

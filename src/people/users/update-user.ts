@@ -3,14 +3,15 @@ import { type Change, changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
 import { revokeInvitesBy } from '../invites/invites.ts';
+import { endSessions } from '../sessions/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { UserErrors } from './errors.ts';
 import type { UpdateUser, User } from './schema.ts';
 import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
 
 /**
- * Changes role, tenant or name, for administrators. A role takes effect with the next request. When an administrator
- * loses the role, their open invitations end. 404 USER_NOT_FOUND, 409 LAST_ADMIN, 422 TENANT_UNKNOWN.
+ * Changes role, tenant, name or status, for administrators. A role takes effect with the next request. When an
+ * administrator loses the role or is suspended, their open invitations end. 404 USER_NOT_FOUND, 409 LAST_ADMIN, 422 TENANT_UNKNOWN.
  */
 export async function updateUser(platform: Platform, caller: Changer, id: string, input: UpdateUser): Promise<User> {
   return platform.ledger.change(caller.actor, async (change) => {
@@ -22,42 +23,68 @@ export async function updateUser(platform: Platform, caller: Changer, id: string
     if (input.name !== undefined) after.name = input.name;
     if (input.role !== undefined) after.role = input.role;
     if (input.tenantId !== undefined) after.tenant_id = input.tenantId;
+    if (input.status === 'active') after.suspended_at = null;
+    if (input.status === 'suspended') after.suspended_at = before.suspended_at ?? now;
 
     if (after.tenant_id !== before.tenant_id && after.tenant_id !== null && !(await tenantExists(db, after.tenant_id)))
       throw UserErrors.TENANT_UNKNOWN({ details: { path: 'tenantId' } });
-    if (before.role === 'admin' && after.role !== 'admin') {
+    if (isActiveAdmin(before) && !isActiveAdmin(after)) {
       await assertAnotherAdmin(db, id);
       await revokeInvitesBy(change, id);
     }
+    if (before.suspended_at === null && after.suspended_at !== null) await endAccess(platform, change, id);
     await writeUser(change, before, after);
     return toUser(after);
   });
 }
 
+const isActiveAdmin = ({ role, suspended_at }: UserRow): boolean => role === 'admin' && suspended_at === null;
+
+/** Ends the sessions of a user, and every sign-in that has begun. */
+async function endAccess(platform: Platform, change: Change, userId: string): Promise<void> {
+  await endSessions(platform, change, userId, { reason: 'user-suspended' });
+  for (const table of ['one_time_tokens', 'email_codes'] as const)
+    await change.db.deleteFrom(table).where('user_id', '=', userId).execute();
+}
+
 /**
- * Writes role, tenant and name of a user. The user's agents move to a new tenant in the same change; other areas react
- * to the emitted `user.updated`.
+ * Writes role, tenant, name and status of a user. The user's agents take over tenant and suspension in the same change;
+ * other areas react to the emitted `user.updated`.
  */
 export async function writeUser(change: Change, before: UserRow, after: UserRow): Promise<void> {
   const { db, now } = change;
   const { id } = before;
   const movesTenant = after.tenant_id !== before.tenant_id;
-  if (movesTenant || after.role !== before.role) change.invalidate();
+  const changesStatus = (after.suspended_at === null) !== (before.suspended_at === null);
+  if (movesTenant || changesStatus || after.role !== before.role) change.invalidate();
   if (movesTenant)
     await db
       .updateTable('agents')
       .set({ tenant_id: after.tenant_id, updated_at: now, policy_epoch: change.epoch })
       .where('owner_id', '=', id)
       .execute();
+  if (changesStatus)
+    await db
+      .updateTable('agents')
+      .set({ owner_suspended: after.suspended_at === null ? 0 : 1, policy_epoch: change.epoch })
+      .where('owner_id', '=', id)
+      .execute();
   await db
     .updateTable('users')
-    .set({ name: after.name, role: after.role, tenant_id: after.tenant_id, updated_at: now })
+    .set({
+      name: after.name,
+      role: after.role,
+      tenant_id: after.tenant_id,
+      suspended_at: after.suspended_at,
+      updated_at: now,
+    })
     .where('id', '=', id)
     .execute();
   const changed = [
     ...(after.name === before.name ? [] : ['name']),
     ...(after.role === before.role ? [] : ['role']),
     ...(movesTenant ? ['tenantId'] : []),
+    ...(changesStatus ? ['status'] : []),
   ];
   if (changed.length > 0) {
     const fields = changedFields(toUser(before), toUser(after));

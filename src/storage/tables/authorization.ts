@@ -21,6 +21,8 @@ export interface AgentsTable {
   token_hash: string;
   revoked_at: number | null;
   expires_at: number | null;
+  /** 1 while the owner is suspended. Follows `users.suspended_at`, so that a decision reads one row. */
+  owner_suspended: Generated<number>;
   /** JSON array of Permission. */
   permissions: string;
   /** Number of permissions. */

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 import type { Id } from '../../kernel/ids.ts';
 
 /** Tables of users, their sign-in and their credentials. */
@@ -30,6 +30,8 @@ export interface UsersTable {
   email_verified: number;
   two_factor_enabled: number;
   tenant_id: Id<'tenant'> | null;
+  /** null: the user is active. */
+  suspended_at: Generated<number | null>;
   created_at: number;
   updated_at: number;
 }

@@ -1,6 +1,6 @@
 import type { Actor } from '../../../access/actor.ts';
 import { ANONYMOUS } from '../../../access/principal.ts';
-import { isActive } from '../../../authorization/agents/index.ts';
+import { mayAct } from '../../../authorization/agents/index.ts';
 import { createDelegation } from '../../../authorization/delegations/index.ts';
 import { SECOND_MS } from '../../../kernel/clock.ts';
 import { LegateError } from '../../../kernel/errors.ts';
@@ -59,7 +59,7 @@ async function readActor(db: Db, token: string, now: number): Promise<AgentRow> 
     .selectAll()
     .where('token_hash', '=', secretHash(token))
     .executeTakeFirst();
-  if (!actor || !isActive(actor, now))
+  if (!actor || !mayAct(actor, now))
     throw invalidRequest('actor-token-unknown', 'actor_token is not the token of an active agent.');
   return actor;
 }

@@ -10,7 +10,7 @@ import type { Platform } from '../../../platform.ts';
 import type { Db } from '../../../storage/index.ts';
 import {
   assertMail,
-  findUserByEmail,
+  findActiveUserByEmail,
   finishSignIn,
   mailTexts,
   markEmailVerified,
@@ -46,7 +46,7 @@ export async function sendEmailCode(
   earlier: string | undefined,
 ): Promise<string> {
   assertMail(platform);
-  const row = await findUserByEmail(platform.database.read, email);
+  const row = await findActiveUserByEmail(platform.database.read, email);
   const requestToken = newSecret('oneTimeToken');
   platform.background.run('an e-mail code', async () => {
     if (!row?.email) return;
@@ -125,7 +125,7 @@ export async function useEmailCode(
   const code = input.otp.replace(/\s/g, '');
   return withSignInAudit<SignInResult>(platform, async (change) => {
     const { db } = change;
-    const row = await findUserByEmail(db, input.email);
+    const row = await findActiveUserByEmail(db, input.email);
     const bound = row !== undefined && requestToken !== undefined && (await hasCode(db, row.id, requestToken));
     const attempt = { method: 'email-otp', email: input.email, userId: row?.id, ip: device.ip };
     const target: Target = {

@@ -7,9 +7,9 @@ import {
   checkCallbackUrl,
   consumeOneTimeToken,
   createRequestedLink,
+  findActiveUserByEmail,
   findOneTimeToken,
   findUser,
-  findUserByEmail,
   finishSignIn,
   linkTo,
   type MailRequest,
@@ -32,7 +32,7 @@ const callbackOf = (data: string): string | undefined => (JSON.parse(data) as { 
 export async function sendMagicLink(platform: Platform, input: MailRequest, language: Language): Promise<void> {
   const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
   assertMail(platform);
-  const row = await findUserByEmail(platform.database.read, input.email);
+  const row = await findActiveUserByEmail(platform.database.read, input.email);
   platform.background.run('a magic link', async () => {
     if (!row?.email) return;
     const token = await platform.ledger.change(SYSTEM, (change) =>
