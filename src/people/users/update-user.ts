@@ -11,7 +11,8 @@ import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
 
 /**
  * Changes role, tenant, name or status, for administrators. A role takes effect with the next request. When an
- * administrator loses the role or is suspended, their open invitations end. 404 USER_NOT_FOUND, 409 LAST_ADMIN, 422 TENANT_UNKNOWN.
+ * administrator loses the role or is suspended, their open invitations end. 404 USER_NOT_FOUND, 409 LAST_ADMIN,
+ * 422 TENANT_UNKNOWN.
  */
 export async function updateUser(platform: Platform, caller: Changer, id: string, input: UpdateUser): Promise<User> {
   return platform.ledger.change(caller.actor, async (change) => {
