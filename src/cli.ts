@@ -29,6 +29,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   seed: { meaning: 'create agents and delegations from a file', load: () => import('./cli/seed.ts') },
   doctor: { meaning: 'test the login of any MCP server, step by step', load: () => import('./cli/doctor.ts') },
+  'gateway check': {
+    meaning: 'compare the tools of MCP servers with the recorded ones',
+    load: () => import('./cli/gateway-check.ts'),
+  },
   tour: { meaning: 'try a running service, each answer explained', load: () => import('./cli/tour.ts') },
   'admin create': { meaning: 'create an administrator', load: () => import('./cli/admin-create.ts') },
   'admin token': {

@@ -1,0 +1,99 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { parseJson } from '../kernel/json.ts';
+import {
+  compareDefinitions,
+  type GatewayServer,
+  InvalidServers,
+  type Lock,
+  LockFile,
+  listTools,
+  lockOf,
+  parseServers,
+} from '../mcp/gateway/index.ts';
+import { type Command, EXIT_CONFIG, UsageError } from './command.ts';
+
+const LOCK_FILE = 'legate.gateway.lock.json';
+
+interface Values {
+  config?: string;
+  frozen?: boolean;
+}
+
+/** `legate gateway check`: compares the tools of MCP servers with the ones recorded in the lock file (contract 20). */
+export const command: Command<Values> = {
+  options: {
+    config: { type: 'string', value: 'file', meaning: 'JSON with mcpServers; by default mcp.json' },
+    frozen: { type: 'boolean', meaning: `fail if ${LOCK_FILE} is missing, instead of writing it` },
+  },
+  notes: 'The exit code is 1 if a definition differs or a server does not answer.',
+  run: async ({ config = 'mcp.json', frozen = false }) => {
+    const servers = readServers(config);
+    const recorded = readLock();
+    if (!recorded && frozen) throw new UsageError(`${LOCK_FILE} is missing. legate gateway check writes it.`);
+    // A server has a process group of its own, which an interrupt from the keyboard does not reach.
+    const interrupted = (): never => process.exit(130);
+    process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+    const lock: Lock = { version: 1, servers: {} };
+    const problems: string[] = [];
+    for (const server of servers) {
+      if (server.legate.pin === 'off') continue;
+      try {
+        lock.servers[server.name] = lockOf(await listTools(server));
+      } catch (error) {
+        problems.push(`${server.name}: ${(error as Error).message}`);
+      }
+    }
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+    if (recorded) problems.push(...drift(recorded, lock, servers));
+    if (problems.length > 0) throw new UsageError(problems.join('\n'));
+    if (!recorded) writeFileSync(LOCK_FILE, `${JSON.stringify(lock, null, 2)}\n`, { flag: 'wx' });
+    const tools = Object.values(lock.servers).reduce((sum, entry) => sum + Object.keys(entry).length, 0);
+    const outcome = recorded ? 'as recorded in' : 'written to';
+    process.stdout.write(`Servers: ${Object.keys(lock.servers).length}, tools: ${tools}, ${outcome} ${LOCK_FILE}.\n`);
+  },
+};
+
+const drift = (recorded: Lock, current: Lock, servers: readonly GatewayServer[]): string[] => [
+  ...Object.entries(current.servers).flatMap(([name, tools]) => {
+    const before = Object.hasOwn(recorded.servers, name) ? recorded.servers[name] : undefined;
+    if (!before) return [`${name}: not in ${LOCK_FILE}`];
+    return compareDefinitions(before, tools).map((line) => `${name}: ${line}`);
+  }),
+  ...Object.keys(recorded.servers)
+    .filter((name) => !servers.some((server) => server.name === name))
+    .map((name) => `${name}: in ${LOCK_FILE}, but not configured`),
+];
+
+function readServers(path: string): GatewayServer[] {
+  try {
+    return parseServers(readJson(path), process.env);
+  } catch (error) {
+    if (error instanceof InvalidServers) throw new UsageError(`${path}: ${error.message}`, EXIT_CONFIG);
+    throw error;
+  }
+}
+
+function readLock(): Lock | undefined {
+  const value = readJson(LOCK_FILE, true);
+  if (value === undefined) return undefined;
+  const parsed = LockFile.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new UsageError(`${LOCK_FILE}: ${issue?.path.join('.')}: ${issue?.message}`, EXIT_CONFIG);
+}
+
+function readJson(path: string, optional = false): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (optional && code === 'ENOENT') return undefined;
+    throw new UsageError(`${path} cannot be read: ${code}`, EXIT_CONFIG);
+  }
+  try {
+    return parseJson(text);
+  } catch {
+    throw new UsageError(`${path} is not valid JSON, or repeats a key.`, EXIT_CONFIG);
+  }
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { canonicalJson } from './canonical-json.ts';
+
+const Hash = z.string().regex(/^sha256-[A-Za-z0-9_-]{43}$/);
+const LockedTool = z.strictObject({ description: Hash, contract: Hash });
+
+/** The form of legate.gateway.lock.json: for each server, the hashes of its tools. */
+export const LockFile = z.strictObject({
+  version: z.literal(1),
+  servers: z.record(z.string(), z.record(z.string(), LockedTool)),
+});
+export type Lock = z.output<typeof LockFile>;
+type LockedTools = Lock['servers'][string];
+
+/** A tool as `tools/list` returns it. */
+export interface Tool {
+  readonly name: string;
+  readonly [member: string]: unknown;
+}
+
+const hash = (value: unknown): string =>
+  `sha256-${createHash('sha256').update(canonicalJson(value)).digest('base64url')}`;
+
+/**
+ * Returns the hashes of tools: one of the description, one of schemas, annotations and everything else. Titles, icons,
+ * order and white space of the description are cosmetic and not hashed.
+ */
+export function lockOf(tools: readonly Tool[]): LockedTools {
+  const entries = tools.map(({ title: _title, icons: _icons, description, ...contract }) => {
+    const text = typeof description === 'string' ? description.replace(/[ \t\r\n]+/g, ' ').trim() : description;
+    return [contract.name, { description: hash(text ?? null), contract: hash(contract) }] as const;
+  });
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Returns what differs from the recorded tools, a line for each tool. */
+export function compareDefinitions(recorded: LockedTools, current: LockedTools): string[] {
+  const names = [...new Set([...Object.keys(recorded), ...Object.keys(current)])].sort();
+  return names.flatMap((name) => {
+    const before = Object.hasOwn(recorded, name) ? recorded[name] : undefined;
+    const now = Object.hasOwn(current, name) ? current[name] : undefined;
+    if (!before) return [`${name}: new tool`];
+    if (!now) return [`${name}: removed`];
+    const changes = [
+      ...(before.description === now.description ? [] : ['description']),
+      ...(before.contract === now.contract ? [] : ['schema or annotations']),
+    ];
+    return changes.length === 0 ? [] : [`${name}: ${changes.join(' and ')} changed`];
+  });
+}

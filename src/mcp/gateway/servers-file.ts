@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+
+/** The object is not valid. The message names the key. */
+export class InvalidServers extends Error {}
+
+const texts = z.record(z.string(), z.string());
+
+const Server = z
+  .strictObject({
+    type: z.enum(['stdio', 'http', 'streamable-http']).optional(),
+    command: z.string().min(1).optional(),
+    args: z.array(z.string()).default([]),
+    env: texts.default({}),
+    cwd: z.string().min(1).optional(),
+    url: z.string().optional(),
+    headers: texts.default({}),
+    disabled: z.boolean().default(false),
+    legate: z
+      .strictObject({
+        pin: z.enum(['enforce', 'alarm', 'off']).default('enforce'),
+        limits: z.strictObject({ callSeconds: z.number().int().min(1).max(3600).default(60) }).prefault({}),
+      })
+      .prefault({}),
+  })
+  .superRefine(({ type, command, url }, ctx) => {
+    if ((command === undefined) === (url === undefined))
+      ctx.addIssue({ code: 'custom', message: 'needs either command or url' });
+    else if (type !== undefined && (type === 'stdio') !== (command !== undefined))
+      ctx.addIssue({ code: 'custom', path: ['type'], message: 'does not fit: command is stdio, url is http' });
+  });
+
+const Servers = z.strictObject({ mcpServers: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), Server) });
+
+export type GatewayServer = z.output<typeof Server> & { readonly name: string };
+
+/**
+ * Reads an `mcpServers` object strictly and fills in `${env:X}` and `${file:P}` in args, env, headers and url. Disabled
+ * servers are left out. Throws InvalidServers on unknown keys, names that differ in case only and missing values.
+ */
+export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewayServer[] {
+  const parsed = Servers.safeParse(value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new InvalidServers(`${issue?.path.join('.') || 'the file'}: ${issue?.message}`);
+  }
+  const seen = new Set<string>();
+  return Object.entries(parsed.data.mcpServers).flatMap(([name, server]) => {
+    if (seen.has(name.toLowerCase())) throw new InvalidServers(`mcpServers.${name}: another server has this name`);
+    seen.add(name.toLowerCase());
+    if (server.disabled) return [];
+    const fill = (text: string): string => fillIn(text, env, `mcpServers.${name}`);
+    const fillAll = (record: Record<string, string>): Record<string, string> =>
+      Object.fromEntries(Object.entries(record).map(([key, text]) => [key, fill(text)]));
+    const url = server.url === undefined ? undefined : fill(server.url);
+    if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
+      throw new InvalidServers(`mcpServers.${name}.url: must be an http or https address`);
+    const filled = { args: server.args.map(fill), env: fillAll(server.env), headers: fillAll(server.headers) };
+    return [{ ...server, ...filled, url, name }];
+  });
+}
+
+function fillIn(text: string, env: NodeJS.ProcessEnv, path: string): string {
+  return text.replace(/\$\{(\w+):([^}]*)\}/g, (_, kind: string, name: string) => {
+    if (kind === 'env') {
+      const value = env[name];
+      if (value === undefined) throw new InvalidServers(`${path}: the environment variable ${name} is not set`);
+      return value;
+    }
+    if (kind !== 'file') throw new InvalidServers(`${path}: \${${kind}:} is not known; use \${env:} or \${file:}`);
+    try {
+      return readFileSync(name, 'utf8').trim();
+    } catch (error) {
+      throw new InvalidServers(`${path}: ${name} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+    }
+  });
+}
