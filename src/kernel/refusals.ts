@@ -48,6 +48,13 @@ export const REFUSALS = {
   'code-verifier': 'code_verifier does not match the challenge.',
   'code-resource': 'The code was issued for another resource.',
 
+  // Device codes
+  'device-code-unknown': 'No device code has this hash.',
+  'device-code-of-another-client': 'The device code was issued to another client.',
+  'device-code-used': 'The device code was used before.',
+  'device-code-resource': 'The device code was issued for another resource.',
+  'user-code-wrong': 'No pending device request has this user code.',
+
   // Refresh tokens
   'refresh-token-unknown': 'No refresh token has this hash.',
   'refresh-token-of-another-client': 'The refresh token was issued to another client.',

@@ -14,6 +14,7 @@ export const SECRET_PREFIXES = {
   clientSecret: 'lgc',
   authorizationCode: 'lga',
   refreshToken: 'lgr',
+  deviceCode: 'lgv',
   streamTicket: 'lge',
   /** In links, and between the two steps of a sign-in. Can be used once. */
   oneTimeToken: 'lgo',

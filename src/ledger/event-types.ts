@@ -25,6 +25,7 @@ export const EVENT_TYPES = {
   'budget.updated': 'A budget was changed.',
   'budget.deleted': 'A budget was deleted.',
   'consent.remembered': "A person consented to a client's access, and the consent was remembered.",
+  'device.answered': 'A person allowed or denied the request of a device.',
   'client.created': 'An OAuth client was registered.',
   'client.deleted': 'An OAuth client was deleted.',
   'invite.created': 'An administrator invited a person.',

@@ -20,6 +20,12 @@ export const OAuthErrors = defineErrors({
   OAUTH_INVALID_TOKEN: [401, 'The access token is not valid.'],
   OAUTH_INVALID_REDIRECT_URI: [400, 'A redirect URI is not valid.'],
   OAUTH_INVALID_CLIENT_METADATA: [400, 'The client metadata is not valid.'],
+  OAUTH_AUTHORIZATION_PENDING: [
+    400,
+    'The person has not answered the request yet. Try again after `interval` seconds.',
+  ],
+  OAUTH_SLOW_DOWN: [400, 'Too many requests. Wait 5 seconds longer before this and every further request.'],
+  OAUTH_EXPIRED_TOKEN: [400, 'The device code has expired. Start again.'],
   OAUTH_TEMPORARILY_UNAVAILABLE: [503, 'The client metadata document cannot be read now. Try again later.'],
 });
 
@@ -29,6 +35,7 @@ export const ClientErrors = defineErrors({
   GRANT_NOT_FOUND: [404, 'Grant not found.'],
   AUTHORIZATION_REQUEST_INVALID: [400, 'The application that sent you here made an invalid request.'],
   CONSENT_TOKEN_INVALID: [403, 'consentToken is missing, has expired, or belongs to another session or request.'],
+  DEVICE_ACCESS_DENIED: [400, 'The person denied the request of the device.'],
   CONSENT_ALREADY_GIVEN: [409, 'This request has already been answered. Start again from the application.'],
 });
 
@@ -39,6 +46,7 @@ const OAUTH_CODES: Readonly<Record<string, string>> = {
   METHOD_NOT_ALLOWED: 'invalid_request',
   UNAUTHORIZED: 'invalid_token',
   FORBIDDEN: 'access_denied',
+  DEVICE_ACCESS_DENIED: 'access_denied',
   STORAGE_UNAVAILABLE: 'temporarily_unavailable',
   AUDIT_UNAVAILABLE: 'temporarily_unavailable',
 };

@@ -119,7 +119,7 @@ export const managementRoutes = [
             userId: z.string(),
             agentId: z.string(),
             agentName: z.string().nullable(),
-            kind: z.enum(['authorization_code', 'client_credentials', 'token_exchange']),
+            kind: z.enum(['authorization_code', 'client_credentials', 'token_exchange', 'device_code']),
             scopes: z.array(z.string()),
             resource: z.string(),
             createdAt: isoTimestamp,

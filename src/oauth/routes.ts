@@ -13,6 +13,7 @@ import {
   type TokenHolder,
 } from './clients/authenticate-client.ts';
 import { Registered, registerClient } from './clients/register-client.ts';
+import { DEVICE_AUTHORIZATION, deviceAuthorizationRoute, devicePageRoutes } from './device/routes.ts';
 import { ClientErrors, OAuthErrors, oauthErrorBody } from './errors.ts';
 import { formParameter } from './form-parameter.ts';
 import { managementRoutes } from './management-routes.ts';
@@ -112,7 +113,7 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
     mount,
     summary: 'Exchange a code, a refresh token or another token for an access token',
     description:
-      'The token endpoint (OAuth 2.1, section 3.2; RFC 8693 for token exchange). All its paths share one rate limit.',
+      'The token endpoint (OAuth 2.1, section 3.2; RFC 8628 for devices; RFC 8693 for token exchange). All its paths share one rate limit.',
     access: 'public',
     checksItself: ['client', 'none'],
     crossOrigin: true,
@@ -130,6 +131,10 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
       OAuthErrors.OAUTH_UNSUPPORTED_GRANT_TYPE,
       OAuthErrors.OAUTH_INVALID_SCOPE,
       OAuthErrors.OAUTH_INVALID_TARGET,
+      OAuthErrors.OAUTH_AUTHORIZATION_PENDING,
+      OAuthErrors.OAUTH_SLOW_DOWN,
+      OAuthErrors.OAUTH_EXPIRED_TOKEN,
+      ClientErrors.DEVICE_ACCESS_DENIED,
       OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE,
     ],
     handle: handleToken,
@@ -334,6 +339,8 @@ export const oauthRoutes = [
   ...consentPost(`authorize${CONSENT_PATH}`),
   ...atEveryPath(tokenRoute)('token'),
   tokenRoute('/token', 'rest'),
+  ...atEveryPath(deviceAuthorizationRoute)(DEVICE_AUTHORIZATION),
+  ...devicePageRoutes,
   ...register('register'),
   ...revoke('revoke'),
   ...introspection('introspect'),

@@ -33,7 +33,7 @@ export type {
 } from './tables/activity.ts';
 export type { AgentRow, ApprovalRow, DelegationRow, McpServerRow } from './tables/authorization.ts';
 export type { ChangeRow, IdempotencyKeyRow, InstallationKeyRow, StreamEventRow } from './tables/ledger.ts';
-export type { OAuthClientRow, OAuthCodeRow, OAuthGrantRow } from './tables/oauth.ts';
+export type { OAuthClientRow, OAuthCodeRow, OAuthDeviceRequestRow, OAuthGrantRow } from './tables/oauth.ts';
 export type {
   ApiTokenRow,
   AttemptRow,

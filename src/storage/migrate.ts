@@ -11,6 +11,7 @@ import { epochs } from './migrations/0050-epochs.ts';
 import { installationKeys } from './migrations/0051-installation-keys.ts';
 import { clientDocuments } from './migrations/0056-client-documents.ts';
 import { suspension } from './migrations/0080-suspension.ts';
+import { deviceRequests } from './migrations/0084-device-requests.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 
 /** Every migration in order. Never change one that has landed; add the next number. */
@@ -25,6 +26,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0051-installation-keys': installationKeys,
   '0056-client-documents': clientDocuments,
   '0080-suspension': suspension,
+  '0084-device-requests': deviceRequests,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

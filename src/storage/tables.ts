@@ -59,6 +59,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'oauth_refresh_tokens',
   'oauth_client_documents',
   'oauth_revoked_tokens',
+  'oauth_device_requests',
+  'oauth_device_failures',
   'anomalies',
   'anomaly_states',
 ];

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SYSTEM } from '../../src/access/actor.ts';
 import { EVENT_TYPES, type EventType } from '../../src/ledger/index.ts';
+import { answerDevice, startDevice } from '../support/device.ts';
 import { register, signUp, tokens } from '../support/oauth.ts';
 import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
 import { openStream, type Stream } from '../support/stream.ts';
@@ -77,6 +78,7 @@ const PAYLOADS: Record<EventType, Json> = {
     expiresAt: null,
   },
   'delegation.revoked': { delegationId: id('dlg'), fromAgent: agentId, toAgent: agentId, reason: 'revoked' },
+  'device.answered': { clientId: text, answer: 'allowed', agentId, scope: text, resource: text },
   'consent.remembered': { clientId: text, agentId, scope: text, resource: text },
   'grant.created': {
     grantId: id('grt'),
@@ -176,6 +178,8 @@ async function everything(someone: Person): Promise<void> {
   await tokens(t, someone, client);
   const [grant] = await ok('GET', '/oauth/grants', someone);
   await ok('DELETE', `/oauth/grants/${grant.id}`, someone);
+  const { device } = await startDevice(t);
+  await answerDevice(t, someone, device.user_code);
   // Listing anomalies runs the detector.
   const anomalies = await ok('GET', '/anomalies', someone);
   expect(anomalies.length).toBe(1);

@@ -2,6 +2,7 @@ import { generateSync } from 'otplib';
 import { describe, expect, it } from 'vitest';
 import { createSetupLink } from '../../src/people/setup/setup-link.ts';
 import { FormClient } from '../support/browser-like.ts';
+import { answerDevice, startDevice } from '../support/device.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
 import { ask, code, consent, exchange, form, register, tokens } from '../support/oauth.ts';
 import { mailedCode, mailedToken, PASSWORD, type Person, signedUp, withMailbox } from '../support/people.ts';
@@ -26,6 +27,7 @@ const WITHOUT_EVENT: Readonly<Record<string, string>> = {
   'POST /agents/:id/permissions/filter': QUESTION,
   'POST /agents/:id/permissions/replay': QUESTION,
   'POST /api/legate/oauth/introspect': QUESTION,
+  'POST /api/legate/oauth/device_authorization': 'hands out codes; the answer of a person leaves the event',
   'POST /events/ticket': 'hands out a ticket that opens one stream within a minute',
   'POST /webhooks/:id/test': RESENDS,
   'POST /webhooks/deliveries/:id/redeliver': RESENDS,
@@ -159,6 +161,11 @@ const PREPARED: Readonly<Record<string, () => Promise<Act>>> = {
     const { consentToken } = (await p.t.call('GET', `/oauth/consent?${query}`, { as: p.session })).body;
     const body = { decision: 'allow', consentToken };
     return () => p.t.call('POST', `/oauth/consent?${query}`, { as: p.session, body });
+  },
+  'POST /device': async () => {
+    const p = await someone();
+    const { device } = await startDevice(p.t);
+    return () => answerDevice(p.t, asPerson(p), device.user_code);
   },
   'POST /api/legate/oauth/token': async () => {
     const p = await someone();

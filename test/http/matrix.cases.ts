@@ -488,6 +488,19 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/api/legate/oauth/introspect', new URLSearchParams({ token: 'x' })),
     want: { ownerByCookie: 401, admin: 200, auditor: 200 },
   },
+  'POST /api/legate/oauth/device_authorization': {
+    target: fixed('/api/legate/oauth/device_authorization', new URLSearchParams({ scope: 'mcp:read' })),
+    want: { everyone: 401 },
+  },
+  'GET /device': {
+    target: fixed('/device'),
+    want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
+  },
+  // The code is wrong.
+  'POST /device': {
+    target: fixed('/device', new URLSearchParams({ user_code: 'WDJB-MJHT' })),
+    want: { nobody: 303, owner: 400, anotherUser: 400, admin: 400 },
+  },
   'GET /api/legate/oauth/jwks': {
     target: fixed('/api/legate/oauth/jwks'),
     want: { everyone: 200 },

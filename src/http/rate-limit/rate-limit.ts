@@ -14,6 +14,7 @@ export const LIMITED_ENDPOINTS = {
   magicLinkVerify: { limit: 100, window: 60, what: 'POST /magic-link/verify' },
   passwordCheck: { limit: 20, window: 60, what: 'the endpoints that ask for the password of a session' },
   token: { limit: 20, window: 60, what: 'the OAuth token endpoint, on any of its paths' },
+  deviceAuthorization: { limit: 60, window: 60, what: 'POST /oauth/device_authorization, on any of its paths' },
   authorization: { limit: 300, window: 60, what: 'the OAuth authorization endpoint and its consent page' },
   revocation: { limit: 300, window: 60, what: 'POST /oauth/revoke, on any of its paths' },
   introspection: { limit: 3000, window: 60, what: 'POST /oauth/introspect, on any of its paths' },

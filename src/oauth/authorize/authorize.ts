@@ -8,8 +8,9 @@ import type { Platform } from '../../platform.ts';
 import { isLoopback, withParameters } from '../clients/redirect-uri.ts';
 import { approve, deny, findRememberedAgent, hasConsented } from '../consent/consent.ts';
 import { NEW_AGENT } from '../consent/consent-agent.ts';
+import { scopeField } from '../consent/consent-fields.ts';
 import { CONSENT_TOKEN, readConsentToken } from '../consent/consent-form.ts';
-import { consentPage, scopeField } from '../consent/consent-page.ts';
+import { consentPage } from '../consent/consent-page.ts';
 import { type Recipient, RedirectedError, readAuthorizationRequest } from './authorization-request.ts';
 import { hasErrorPage, redirectErrorPage, requestErrorPage } from './error-pages.ts';
 

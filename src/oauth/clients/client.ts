@@ -3,14 +3,17 @@ import { versioned } from '../../kernel/entity-tag.ts';
 import { type Database, type Db, type OAuthClientRow, prepared } from '../../storage/index.ts';
 import { ClientErrors } from '../errors.ts';
 
+/** RFC 8628, section 3.4. */
+export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 export const GRANT_TYPES = [
   'authorization_code',
   'refresh_token',
   'client_credentials',
   'urn:ietf:params:oauth:grant-type:token-exchange',
+  DEVICE_CODE,
 ] as const;
 /** Grant types that a client may register for. Agents use the others. */
-export const CLIENT_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
+export const CLIENT_GRANT_TYPES = ['authorization_code', 'refresh_token', DEVICE_CODE] as const;
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
 /** A registered client, or one described by a metadata document. */

@@ -7,6 +7,7 @@ import type { OAuthClientRow } from '../../storage/index.ts';
 import { revokeUnusedAgents } from '../consent/consent-agent.ts';
 import { deleteExpiredForms } from '../consent/consent-form.ts';
 import { endGrants } from '../consent/grants.ts';
+import { deleteExpiredDeviceRequests } from '../device/user-code.ts';
 import { getClientRow, toClientRecord, toSummary } from './client.ts';
 import { deleteUnusedSince, findUnusedSince } from './delete-unused.ts';
 import { isDocumentId, STALE_MS } from './metadata-document.ts';
@@ -42,7 +43,7 @@ export async function deleteClient(platform: Platform, caller: Changer, id: stri
     caller.assertUnchanged?.(row ? toClientRecord(row) : versioned({}, { id }));
     await endGrants(change, 'client_id', [id], 'client-deleted');
     await revokeUnusedAgents(change, id, 'client-deleted');
-    for (const table of ['oauth_consents', 'oauth_codes', 'oauth_client_agents'] as const)
+    for (const table of ['oauth_consents', 'oauth_codes', 'oauth_device_requests', 'oauth_client_agents'] as const)
       await db.deleteFrom(table).where('client_id', '=', id).execute();
     await db.deleteFrom('oauth_clients').where('id', '=', id).execute();
     change.emit({
@@ -68,6 +69,7 @@ export async function deleteStale(platform: Platform): Promise<void> {
       .where('expires_at', '<', now - DAY_MS / 24)
       .execute();
     await deleteExpiredForms(db, now);
+    await deleteExpiredDeviceRequests(db, now);
     await deleteDocumentsBefore(db, now - STALE_MS);
     await db.deleteFrom('oauth_revoked_tokens').where('expires_at', '<', now).execute();
     const expired = await db

@@ -8,7 +8,7 @@ import type { OAuthClientRow } from '../../storage/index.ts';
 import { OAuthErrors } from '../errors.ts';
 import { findTarget } from '../resource.ts';
 import { knownScopes, scopeNames } from '../scope.ts';
-import { AUTH_METHODS, CLIENT_GRANT_TYPES, toRegistration, toSummary } from './client.ts';
+import { AUTH_METHODS, CLIENT_GRANT_TYPES, DEVICE_CODE, toRegistration, toSummary } from './client.ts';
 import { deleteSurplus } from './delete-unused.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
 
@@ -83,17 +83,17 @@ export function parseClientMetadata(
     throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: 'response_types: only code is supported' });
   if (grants.length === 0 && !metadata.resources?.length)
     throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({
-      message: 'grant_types: at least one of authorization_code and refresh_token is required',
+      message: 'grant_types: at least one of authorization_code, refresh_token and the device code grant is required',
     });
   return metadata;
 }
 
 /**
  * Returns the supported ones of the named grant types; RFC 7591, section 2, lets the server drop the others. Without
- * any, a client gets both authorization_code and refresh_token.
+ * any, a client gets authorization_code and refresh_token.
  */
 export const grantTypesOf = ({ grant_types }: ClientMetadata): string[] =>
-  CLIENT_GRANT_TYPES.filter((type) => grant_types?.includes(type) ?? true);
+  CLIENT_GRANT_TYPES.filter((type) => grant_types?.includes(type) ?? type !== DEVICE_CODE);
 
 /** Returns the resources spelled as registered. Throws OAUTH_INVALID_CLIENT_METADATA for an unregistered one. */
 async function resolveResources(platform: Platform, resources: readonly string[]): Promise<string[]> {

@@ -9,12 +9,15 @@ import type { Permission } from '../../authorization/permissions/index.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { AgentRow, Db } from '../../storage/index.ts';
+import type { AgentRow, Db, OAuthGrantRow } from '../../storage/index.ts';
 import type { AuthorizationRequest } from '../authorize/authorization-request.ts';
 import { OAuthErrors } from '../errors.ts';
 import { permissionsOfScopes } from '../scope.ts';
 import type { Approval } from './consent.ts';
 import type { EndReason } from './grants.ts';
+
+/** Grants that a person's consent made. */
+export const CONSENT_KINDS: readonly OAuthGrantRow['kind'][] = ['authorization_code', 'device_code'];
 
 const MAX_AGENTS_OFFERED = 50;
 /** Value that stands for an agent that the consent creates. */
@@ -54,7 +57,7 @@ export async function findUsualAgent(
     .selectAll('agents')
     .where('oauth_grants.user_id', '=', userId)
     .where('oauth_grants.client_id', '=', clientId)
-    .where('oauth_grants.kind', '=', 'authorization_code')
+    .where('oauth_grants.kind', 'in', CONSENT_KINDS)
     .where('agents.owner_id', '=', userId)
     .where('agents.revoked_at', 'is', null)
     .orderBy('oauth_grants.id', 'desc')
@@ -81,8 +84,8 @@ const findCreatedAgent = (db: Db, userId: Id<'user'>, clientId: Id<'client'>): P
 export async function bindAgent(
   platform: Platform,
   change: Change,
-  request: AuthorizationRequest,
-  { agent, userId, scopes, remembered = false }: Approval,
+  request: Pick<AuthorizationRequest, 'client' | 'target'>,
+  { agent, userId, scopes, remembered = false }: Pick<Approval, 'agent' | 'userId' | 'scopes' | 'remembered'>,
 ): Promise<string> {
   const { db, now } = change;
   const permissions = permissionsOfScopes(platform, scopes, request.target.server);

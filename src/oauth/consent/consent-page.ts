@@ -1,19 +1,14 @@
 import type { UserPrincipal } from '../../access/principal.ts';
 import { findTools } from '../../mcp/servers/index.ts';
 import {
-  badge,
   button,
-  checkbox,
   details,
   errorSummary,
   facts,
   form,
-  group,
   html,
-  notice,
   type Problem,
   page,
-  radios,
   signInLocation,
   stickyActions,
   type Texts,
@@ -21,22 +16,11 @@ import {
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AuthorizationRequest } from '../authorize/authorization-request.ts';
-import type { Client } from '../clients/client.ts';
 import { isLoopback, redirectHost } from '../clients/redirect-uri.ts';
-import { listAgentChoices, NEW_AGENT } from './consent-agent.ts';
+import { AGENT_FIELD, agentChoice, clientName, clientNotice, type FormInput, scopeChoices } from './consent-fields.ts';
 import { CONSENT_TOKEN, newConsentToken } from './consent-form.ts';
-import { groupScopes, isSensitive } from './scope-groups.ts';
 
 const MAX_TOOLS_SHOWN = 30;
-const AGENT_FIELD = 'agent-0';
-
-/** Name of the form field of a scope. */
-export const scopeField = (scope: string): string => `scope:${scope}`;
-
-export interface FormInput {
-  readonly scopes: readonly string[];
-  readonly agent: string;
-}
 
 /**
  * The consent page (contract 12.7). Shows the client, the redirect host, a checkbox with a sentence for each scope, and
@@ -54,8 +38,7 @@ export async function consentPage(
   const t = textsFor(request);
   const { client, redirectUri, scopes, target } = authRequest;
   const { principal, email } = person;
-  const name = client.name ?? client.documentHost ?? t.consent.someone;
-  const ticked = new Set(typed?.scopes ?? scopes.filter((scope) => !isSensitive(scope)));
+  const name = clientName(t, client);
   const thisComputer = isLoopback(redirectUri) ? html` (${t.consent.thisComputer})` : undefined;
   const signInHref = signInLocation(platform, new URL(request.url));
   const problemWithAgent = problems.some(({ field }) => field === AGENT_FIELD);
@@ -69,12 +52,7 @@ export async function consentPage(
       [t.consent.sentTo, html`<strong>${redirectHost(redirectUri)}</strong>${thisComputer}`],
     ])}</div>${form(
       new URL(request.url),
-      html`<p>${t.consent.wants(name)}</p>${groupScopes(scopes).map((part) =>
-        group(
-          t.consent.groups[part.group],
-          part.scopes.map((scope) => scopeChoice(t, scope, ticked.has(scope))),
-        ),
-      )}${await agentChoice(platform, t, principal.userId, authRequest, name, typed?.agent, problemWithAgent)}${details(
+      html`<p>${t.consent.wants(name)}</p>${scopeChoices(t, scopes, typed?.scopes)}${await agentChoice(platform, t, principal.userId, client, typed?.agent, problemWithAgent)}${details(
         t.consent.technical,
         facts(await technicalFacts(platform, t, authRequest)),
       )}<p class="quiet">${t.consent.endLater}</p>${stickyActions(
@@ -88,51 +66,6 @@ export async function consentPage(
 }
 
 const hostOf = (resource: string): string => new URL(resource).host || resource;
-
-function clientNotice(t: Texts, client: Client) {
-  if (client.origin === 'document') return notice('info', t.consent.document(client.documentHost ?? ''));
-  return client.origin === 'self' ? notice('warning', t.consent.selfRegistered) : undefined;
-}
-
-function scopeChoice(t: Texts, scope: string, checked: boolean) {
-  const label = t.scopes[scope] ?? t.consent.otherScope(scope);
-  const meaning = t.consent.meanings[scope];
-  return checkbox({
-    name: scopeField(scope),
-    label: isSensitive(scope) ? html`${label} ${badge('warning', t.consent.sensitive)}` : label,
-    checked,
-    ...(meaning === undefined ? {} : { hint: meaning }),
-  });
-}
-
-/** Preselects the agent that this client used before. Collapsed unless the choice has an error. */
-async function agentChoice(
-  platform: Platform,
-  t: Texts,
-  userId: string,
-  { client }: AuthorizationRequest,
-  name: string,
-  typed: string | undefined,
-  open: boolean,
-) {
-  const { agents, usual } = await listAgentChoices(platform, userId, client.id);
-  const chosen = typed ?? usual ?? NEW_AGENT;
-  const named = agents.find((a) => a.id === chosen)?.name;
-  const options = agents.map((a) => ({
-    value: a.id,
-    label: a.name,
-    checked: chosen === a.id,
-    ...(a.id === usual ? { hint: t.consent.usual } : {}),
-  }));
-  return details(
-    named === undefined ? t.consent.actsAsNew : t.consent.actsAs(named),
-    html`<p class="quiet">${t.consent.agentsHint}</p>${radios(t.consent.agents, 'agent', [
-      ...options,
-      { value: NEW_AGENT, label: t.consent.newAgent(name), checked: chosen === NEW_AGENT },
-    ])}`,
-    open,
-  );
-}
 
 /** Facts for developers: scope names, tools, URLs. */
 async function technicalFacts(

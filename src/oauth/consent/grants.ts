@@ -8,7 +8,7 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, OAuthGrantRow } from '../../storage/index.ts';
 import { ClientErrors } from '../errors.ts';
-import { revokeUnusedAgents } from './consent-agent.ts';
+import { CONSENT_KINDS, revokeUnusedAgents } from './consent-agent.ts';
 
 export type EndReason =
   | 'revoked'
@@ -74,6 +74,11 @@ export async function endGrantsOfUsers(change: Change, userIds: readonly string[
   for (const batch of chunk(userIds)) {
     await change.db.deleteFrom('oauth_codes').where('user_id', 'in', batch).where('used_at', 'is', null).execute();
     await change.db.deleteFrom('oauth_consents').where('user_id', 'in', batch).execute();
+    await change.db
+      .deleteFrom('oauth_device_requests')
+      .where('user_id', 'in', batch)
+      .where('status', '=', 'allowed')
+      .execute();
   }
   await endGrants(change, 'user_id', userIds, reason);
 }
@@ -113,7 +118,7 @@ export async function endGrant(platform: Platform, caller: Changer, id: string):
       : undefined;
     if (!row) throw ClientErrors.GRANT_NOT_FOUND();
     await endGrants(change, 'id', [id], 'revoked');
-    if (row.kind === 'authorization_code') await deleteConsents(change, row);
+    if (CONSENT_KINDS.includes(row.kind)) await deleteConsents(change, row);
   });
 }
 
@@ -129,7 +134,7 @@ async function deleteConsents(change: Change, ended: OAuthGrantRow): Promise<voi
     .select('resource')
     .where('user_id', '=', ended.user_id)
     .where('client_id', '=', ended.client_id)
-    .where('kind', '=', 'authorization_code')
+    .where('kind', 'in', CONSENT_KINDS)
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', now)
     .where('resource', '!=', ended.resource)
@@ -151,6 +156,12 @@ async function deleteConsents(change: Change, ended: OAuthGrantRow): Promise<voi
   }
   await codes.execute();
   await consents.execute();
+  await db
+    .deleteFrom('oauth_device_requests')
+    .where('user_id', '=', ended.user_id)
+    .where('client_id', '=', ended.client_id)
+    .where('status', '=', 'allowed')
+    .execute();
   await revokeUnusedAgents(change, ended.client_id, 'revoked', ended.agent_id);
 }
 

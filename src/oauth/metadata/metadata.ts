@@ -7,12 +7,13 @@ import { keyRing } from '../tokens/keys.ts';
 /** Path prefix of RFC 8414, section 3. */
 export const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server';
 
-/** OAuth 2.0 Authorization Server Metadata (RFC 8414, section 2; RFC 9207; client ID metadata documents). */
+/** OAuth 2.0 Authorization Server Metadata (RFC 8414, section 2; RFC 8628, section 4; RFC 9207; client ID metadata documents). */
 export const ServerMetadata = z
   .object({
     issuer: z.string(),
     authorization_endpoint: z.string(),
     token_endpoint: z.string(),
+    device_authorization_endpoint: z.string(),
     registration_endpoint: z.string().optional(),
     revocation_endpoint: z.string(),
     introspection_endpoint: z.string(),
@@ -40,6 +41,7 @@ export function serverMetadata(platform: Platform): z.output<typeof ServerMetada
     issuer: platform.issuer,
     authorization_endpoint: at('authorize'),
     token_endpoint: at('token'),
+    device_authorization_endpoint: at('device_authorization'),
     ...(config.mcp.registration === 'closed' ? {} : { registration_endpoint: at('register') }),
     revocation_endpoint: at('revoke'),
     introspection_endpoint: at('introspect'),

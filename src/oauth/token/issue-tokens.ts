@@ -5,6 +5,7 @@ import { newSecret, secretFrom, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { OAuthGrantRow } from '../../storage/index.ts';
+import type { Client } from '../clients/client.ts';
 import { type Act, newJti, signAccessToken } from '../tokens/access-token.ts';
 import type { RefreshToken } from './token-request.ts';
 
@@ -107,6 +108,20 @@ export function newRefreshToken(
     previous_hash: previous === undefined ? null : secretHash(previous),
   };
   return { token, row };
+}
+
+/** Returns the first tokens of a new grant, with a refresh token if the client is registered for that. */
+export async function firstTokens(
+  platform: Platform,
+  { db, now }: Change,
+  client: Client,
+  grant: OAuthGrantRow,
+): Promise<TokenResponse> {
+  const response = accessToken(platform, grant, now);
+  if (!client.grantTypes.includes('refresh_token')) return response;
+  const next = newRefreshToken(platform, now, grant);
+  await db.insertInto('oauth_refresh_tokens').values(next.row).execute();
+  return { ...response, refresh_token: next.token };
 }
 
 export const successorOf = (platform: Platform, token: RefreshToken): RefreshToken => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Branded } from '../../kernel/branded.ts';
+import { DEVICE_CODE } from '../clients/client.ts';
 import { OAuthErrors } from '../errors.ts';
 import { formParameter } from '../form-parameter.ts';
 
@@ -19,6 +20,7 @@ export const TokenForm = z
     redirect_uri: formParameter(),
     code_verifier: formParameter(512),
     refresh_token: secretParameter,
+    device_code: secretParameter,
     scope: formParameter(),
     resource: formParameter(),
     audience: formParameter(),
@@ -59,6 +61,13 @@ export interface RefreshRequest {
   readonly resource: string | undefined;
 }
 
+/** RFC 8628, section 3.4. */
+export interface DeviceCodeRequest {
+  readonly grant_type: typeof DEVICE_CODE;
+  readonly device_code: string;
+  readonly resource: string | undefined;
+}
+
 /** RFC 6749, section 4.4. */
 export interface ClientCredentialsRequest {
   readonly grant_type: 'client_credentials';
@@ -78,7 +87,12 @@ export interface ExchangeRequest {
   readonly target: string | undefined;
 }
 
-export type TokenRequest = CodeRequest | RefreshRequest | ClientCredentialsRequest | ExchangeRequest;
+export type TokenRequest =
+  | CodeRequest
+  | RefreshRequest
+  | DeviceCodeRequest
+  | ClientCredentialsRequest
+  | ExchangeRequest;
 
 /** Throws OAUTH_INVALID_REQUEST if a parameter is missing, OAUTH_UNSUPPORTED_GRANT_TYPE for an unknown grant type. */
 export function readTokenRequest(form: TokenForm): TokenRequest {
@@ -100,6 +114,8 @@ export function readTokenRequest(form: TokenForm): TokenRequest {
         scope,
         resource,
       };
+    case DEVICE_CODE:
+      return { grant_type: grantType, device_code: required(form, 'device_code'), resource };
     case 'client_credentials':
       return { grant_type: grantType, scope, resource };
     case TOKEN_EXCHANGE:

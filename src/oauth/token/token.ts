@@ -10,9 +10,10 @@ import {
   MAX_LOGGED_CHARS,
   readClientCredentials,
 } from '../clients/authenticate-client.ts';
-import type { Client } from '../clients/client.ts';
+import { type Client, DEVICE_CODE } from '../clients/client.ts';
 import { OAuthErrors } from '../errors.ts';
 import { clientCredentialsGrant } from './grants/client-credentials.ts';
+import { exchangeDeviceCode } from './grants/device-code.ts';
 import { exchangeCode } from './grants/exchange-code.ts';
 import { refresh } from './grants/refresh.ts';
 import { exchangeToken } from './grants/token-exchange.ts';
@@ -49,6 +50,13 @@ export async function token(platform: Platform, http: Request, form: TokenForm, 
         return await exchangeCode(platform, await authenticateFor(platform, credentials(), request), request, from);
       case 'refresh_token':
         return await refresh(platform, await authenticateFor(platform, credentials(), request), request, from);
+      case DEVICE_CODE:
+        return await exchangeDeviceCode(
+          platform,
+          await authenticateFor(platform, credentials(), request),
+          request,
+          from,
+        );
       case 'client_credentials':
         return await clientCredentialsGrant(platform, credentials(), request, from);
       case TOKEN_EXCHANGE:
@@ -68,10 +76,10 @@ export async function token(platform: Platform, http: Request, form: TokenForm, 
 }
 
 /** Throws OAUTH_INVALID_CLIENT, or OAUTH_UNAUTHORIZED_CLIENT if the client may not use the grant type. */
-async function authenticateFor(
+export async function authenticateFor(
   platform: Platform,
   by: ClientCredentials,
-  { grant_type }: TokenRequest,
+  { grant_type }: Pick<TokenRequest, 'grant_type'>,
 ): Promise<Client> {
   const { client } = await authenticateClient(platform, by);
   if (!client.grantTypes.includes(grant_type))

@@ -230,6 +230,24 @@ export const de: Texts = {
     wrongAgent: 'Wählen Sie einen Ihrer aktiven Agenten.',
     endLater: 'Sie können dies jederzeit unter „Verbundene Anwendungen“ beenden.',
   },
+  device: {
+    title: 'Gerät verbinden',
+    intro: 'Geben Sie den Code ein, den Ihr Gerät anzeigt.',
+    compare: 'Prüfen Sie, ob Ihr Gerät genau diesen Code anzeigt, und fahren Sie dann fort.',
+    code: 'Code',
+    hint: 'Acht Buchstaben, zum Beispiel WDJB-MJHT',
+    next: 'Weiter',
+    wrongCode: 'Mit diesem Code wartet kein Gerät. Prüfen Sie den Code, oder beginnen Sie auf dem Gerät von vorn.',
+    warning:
+      'Fahren Sie nur fort, wenn Sie dies gerade selbst begonnen haben und das Gerät vor Ihnen diesen Code anzeigt. ' +
+      'Wenn Ihnen jemand den Code geschickt hat, lehnen Sie die Anfrage ab.',
+    place: 'Angefragt von',
+    unknownPlace: 'einer nicht gespeicherten Adresse',
+    program: 'Programm',
+    time: 'Um',
+    allowed: 'Das Gerät ist verbunden. Sie können diese Seite schließen und zum Gerät zurückkehren.',
+    denied: 'Sie haben die Anfrage abgelehnt. Das Gerät erhält keinen Zugriff.',
+  },
   requestError: {
     refused: 'Die Anfrage der Anwendung ist fehlerhaft',
     notAllowed: 'Sie haben dieser Anwendung noch keinen Zugriff gegeben',

@@ -221,6 +221,24 @@ export const en = {
     wrongAgent: 'Choose one of your active agents.',
     endLater: 'You can end this at any time under connected applications.',
   },
+  device: {
+    title: 'Connect a device',
+    intro: 'Enter the code that your device shows.',
+    compare: 'Check that your device shows exactly this code, then continue.',
+    code: 'Code',
+    hint: 'Eight letters, such as WDJB-MJHT',
+    next: 'Continue',
+    wrongCode: 'No device waits with this code. Check the code, or start again on the device.',
+    warning:
+      'Continue only if you have just started this yourself and the device in front of you shows this code. If ' +
+      'someone sent you the code, deny the request.',
+    place: 'Requested from',
+    unknownPlace: 'an address that is not recorded',
+    program: 'Program',
+    time: 'At',
+    allowed: 'The device is connected. You can close this page and go back to it.',
+    denied: 'You have denied the request. The device gets no access.',
+  },
   requestError: {
     refused: 'The application made a mistake',
     notAllowed: 'You have not given this application any access',

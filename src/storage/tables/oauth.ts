@@ -12,6 +12,8 @@ export interface OAuthTables {
   oauth_refresh_tokens: OAuthRefreshTokensTable;
   oauth_client_documents: OAuthClientDocumentsTable;
   oauth_revoked_tokens: OAuthRevokedTokensTable;
+  oauth_device_requests: OAuthDeviceRequestsTable;
+  oauth_device_failures: OAuthDeviceFailuresTable;
 }
 
 /** A client of the authorization server (RFC 7591). */
@@ -90,7 +92,7 @@ export interface OAuthGrantsTable {
   parent_id: Id<'grant'> | null;
   /** `jti` of the token that was exchanged. */
   parent_jti: string | null;
-  kind: 'authorization_code' | 'client_credentials' | 'token_exchange';
+  kind: 'authorization_code' | 'client_credentials' | 'token_exchange' | 'device_code';
   scope: string;
   resource: string;
   created_at: number;
@@ -134,4 +136,36 @@ export interface OAuthRefreshTokensTable {
 export interface OAuthRevokedTokensTable {
   jti: string;
   expires_at: number;
+}
+
+/** Requests of the device authorization grant (RFC 8628). */
+export interface OAuthDeviceRequestsTable {
+  device_code_hash: string;
+  /** Keyed hash: the code is too short for a plain one. */
+  user_code_hash: string;
+  client_id: Id<'client'>;
+  /** Requested scopes, space-separated; once allowed, those that the person ticked. */
+  scope: string;
+  resource: string;
+  /** Address of the device; null: unknown or not recorded. */
+  ip: string | null;
+  /** User-Agent of the device. */
+  program: string | null;
+  /** `used`: the device code was exchanged for tokens. */
+  status: 'pending' | 'allowed' | 'denied' | 'used';
+  /** The person who decided. */
+  user_id: Id<'user'> | null;
+  agent_id: Id<'agent'> | null;
+  /** Seconds that the device has to wait between two requests. */
+  poll_seconds: number;
+  polled_at: number | null;
+  created_at: number;
+  expires_at: number;
+}
+export type OAuthDeviceRequestRow = Selectable<OAuthDeviceRequestsTable>;
+
+/** Wrong user codes that people entered, kept for a minute. */
+export interface OAuthDeviceFailuresTable {
+  user_id: Id<'user'>;
+  failed_at: number;
 }

@@ -11,7 +11,7 @@ import { endGrants } from '../../consent/grants.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { getTarget, type Target } from '../../resource.ts';
 import { findActiveAgent, inactiveAgent } from '../../tokens/active-agent.ts';
-import { accessToken, insertGrant, newRefreshToken, type TokenResponse } from '../issue-tokens.ts';
+import { firstTokens, insertGrant, type TokenResponse } from '../issue-tokens.ts';
 import { type CodeRequest, missingParameter } from '../token-request.ts';
 
 /**
@@ -89,7 +89,7 @@ async function handleUnusableCode(change: Change, client: Client, hash: SecretHa
 }
 
 async function issue(platform: Platform, change: Change, client: Client, code: OAuthCodeRow): Promise<TokenResponse> {
-  const { db, now } = change;
+  const { db } = change;
   change.actAs({ ...change.actor, kind: 'user', id: code.user_id });
   const grant = await insertGrant(platform, change, {
     client_id: client.id,
@@ -100,11 +100,7 @@ async function issue(platform: Platform, change: Change, client: Client, code: O
     resource: code.resource,
   });
   await db.updateTable('oauth_codes').set({ grant_id: grant.id }).where('code_hash', '=', code.code_hash).execute();
-  const response = accessToken(platform, grant, now);
-  if (!client.grantTypes.includes('refresh_token')) return response;
-  const next = newRefreshToken(platform, now, grant);
-  await db.insertInto('oauth_refresh_tokens').values(next.row).execute();
-  return { ...response, refresh_token: next.token };
+  return firstTokens(platform, change, client, grant);
 }
 
 /** The message is the same for every reason, so that it does not reveal which codes exist. */
