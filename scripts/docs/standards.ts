@@ -16,6 +16,7 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   'RFC 7636': 'Proof Key for Code Exchange',
   'RFC 7662': 'Token Introspection',
   'RFC 8252': 'OAuth 2.0 for Native Apps',
+  'RFC 8628': 'Device Authorization Grant',
   'RFC 8414': 'Authorization Server Metadata',
   'RFC 8693': 'Token Exchange',
   'RFC 8707': 'Resource Indicators',

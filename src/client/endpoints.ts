@@ -136,6 +136,7 @@ export const ENDPOINTS: EndpointTable = {
   },
   oauth: {
     token: 'FORM ~/oauth/token',
+    deviceAuthorization: 'FORM ~/oauth/device_authorization',
     register: 'POST ~/oauth/register',
     revoke: 'FORM ~/oauth/revoke',
     introspect: 'FORM ~/oauth/introspect',

@@ -454,6 +454,7 @@ export interface AuthorizationServerMetadata {
   readonly issuer: string;
   readonly authorization_endpoint: string;
   readonly token_endpoint: string;
+  readonly device_authorization_endpoint: string;
   readonly registration_endpoint?: string | undefined;
   readonly revocation_endpoint: string;
   readonly introspection_endpoint: string;
@@ -714,7 +715,7 @@ export interface CreateWebhookRequest {
   /** https, and not a private address, unless webhooks.allowPrivateNetworks is on. */
   readonly url: string;
   /** Event types. If absent or null, all except `webhook.*`. */
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "client.created" | "client.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -812,6 +813,24 @@ export interface Device {
   readonly type: string;
 }
 
+export interface DeviceAuthorization {
+  readonly device_code: string;
+  readonly user_code: string;
+  readonly verification_uri: string;
+  readonly verification_uri_complete: string;
+  /** Seconds. */
+  readonly expires_in: number;
+  /** Seconds to wait between two requests at the token endpoint. */
+  readonly interval: number;
+}
+
+export interface DeviceAuthorizationRequest {
+  readonly client_id?: string | undefined;
+  readonly client_secret?: string | undefined;
+  readonly scope?: string | undefined;
+  readonly resource?: string | undefined;
+}
+
 export interface DisableTotpRequest {
   readonly password: string;
   /** Code of the app or backup code. Required once the second factor is on. */
@@ -874,7 +893,7 @@ export interface Grant {
   readonly userId: string;
   readonly agentId: string;
   readonly agentName: string | null;
-  readonly kind: Open<"authorization_code" | "client_credentials" | "token_exchange">;
+  readonly kind: Open<"authorization_code" | "client_credentials" | "token_exchange" | "device_code">;
   readonly scopes: readonly string[];
   readonly resource: string;
   readonly createdAt: string;
@@ -1072,7 +1091,7 @@ export interface RecordCostRequest {
 
 export interface RecordedChange {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, client.created, client.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1236,7 +1255,7 @@ export interface SignedIn {
 
 export interface StreamEvent {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, client.created, client.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1321,6 +1340,7 @@ export interface TokenRequest {
   readonly redirect_uri?: string | undefined;
   readonly code_verifier?: string | undefined;
   readonly refresh_token?: string | undefined;
+  readonly device_code?: string | undefined;
   readonly scope?: string | undefined;
   readonly resource?: string | undefined;
   readonly audience?: string | undefined;
@@ -1423,7 +1443,7 @@ export interface UpdateUserRequest {
 
 export interface UpdateWebhookRequest {
   readonly url?: string | undefined;
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "client.created" | "client.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** true re-enables a webhook that was disabled by its owner or by a 410. */
   readonly enabled?: boolean | undefined;
@@ -2394,6 +2414,8 @@ export interface Resources {
   readonly oauth: {
     /** Exchange a code, a refresh token or another token for an access token. `POST /oauth/token` */
     token(body: TokenRequest, options?: RequestOptions): Promise<TokenResponse>;
+    /** Start the authorization of a device. `POST /oauth/device_authorization` */
+    deviceAuthorization(body: DeviceAuthorizationRequest, options?: RequestOptions): Promise<DeviceAuthorization>;
     /** Register a client. `POST /oauth/register` */
     register(body: unknown, options?: RequestOptions): Promise<ClientRegistration>;
     /** Revoke a token. `POST /oauth/revoke` */

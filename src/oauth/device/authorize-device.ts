@@ -42,7 +42,7 @@ export const DeviceAuthorization = z
   })
   .meta({ id: 'DeviceAuthorization' });
 
-type DeviceCall = Call<undefined, undefined, z.output<typeof DeviceAuthorizationForm>>;
+export type DeviceCall = Call<undefined, undefined, z.output<typeof DeviceAuthorizationForm>>;
 
 /**
  * The device authorization endpoint. Clients authenticate as at the token endpoint, and need the grant type in their

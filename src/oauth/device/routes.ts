@@ -1,9 +1,15 @@
 import { z } from 'zod';
 import { CommonErrors } from '../../kernel/errors.ts';
-import { defineRoute } from '../../platform.ts';
+import { defineRoute, type Platform } from '../../platform.ts';
 import { OAuthErrors, oauthErrorBody } from '../errors.ts';
 import { TOKEN_BODY_LIMIT } from '../token/token-request.ts';
-import { authorizeDevice, DEVICE_PATH, DeviceAuthorization, DeviceAuthorizationForm } from './authorize-device.ts';
+import {
+  authorizeDevice,
+  DEVICE_PATH,
+  DeviceAuthorization,
+  DeviceAuthorizationForm,
+  type DeviceCall,
+} from './authorize-device.ts';
 import { devicePage, submitDevicePage } from './device-page.ts';
 
 const HTML = { mediaTypes: ['text/html'] } as const;
@@ -11,6 +17,11 @@ const HTML = { mediaTypes: ['text/html'] } as const;
 /** Name of the device authorization endpoint, below the paths of the OAuth endpoints. */
 export const DEVICE_AUTHORIZATION = 'device_authorization';
 
+const handleAuthorizeDevice = async (call: DeviceCall, platform: Platform) => ({
+  status: 200,
+  body: await authorizeDevice(platform, call),
+  headers: { 'cache-control': 'no-store', pragma: 'no-cache' },
+});
 export const deviceAuthorizationRoute = (path: string, mount: 'base' | 'rest') =>
   defineRoute({
     method: 'POST',
@@ -38,11 +49,7 @@ export const deviceAuthorizationRoute = (path: string, mount: 'base' | 'rest') =
       OAuthErrors.OAUTH_INVALID_TARGET,
       OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE,
     ],
-    handle: async (call, platform) => ({
-      status: 200,
-      body: await authorizeDevice(platform, call),
-      headers: { 'cache-control': 'no-store', pragma: 'no-cache' },
-    }),
+    handle: handleAuthorizeDevice,
   });
 
 /** The page on which a person enters the code of a device (RFC 8628, section 3.3; contract 23.6). */
