@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SYSTEM } from '../../src/access/actor.ts';
 import { EVENT_TYPES, type EventType } from '../../src/ledger/index.ts';
-import { answerDevice, startDevice } from '../support/device.ts';
+import { answerDevice, deviceClient, startDevice } from '../support/device.ts';
 import { register, signUp, tokens } from '../support/oauth.ts';
 import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
 import { openStream, type Stream } from '../support/stream.ts';
@@ -178,7 +178,7 @@ async function everything(someone: Person): Promise<void> {
   await tokens(t, someone, client);
   const [grant] = await ok('GET', '/oauth/grants', someone);
   await ok('DELETE', `/oauth/grants/${grant.id}`, someone);
-  const { device } = await startDevice(t);
+  const { device } = await startDevice(t, {}, await deviceClient(t, { client_name: 'Test client' }));
   await answerDevice(t, someone, device.user_code);
   // Listing anomalies runs the detector.
   const anomalies = await ok('GET', '/anomalies', someone);
