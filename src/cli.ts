@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   check: { meaning: 'list what would stop a production start', load: () => import('./cli/check.ts') },
   config: { meaning: 'show every setting and where its value comes from', load: () => import('./cli/config.ts') },
   openapi: { meaning: 'print the API description (OpenAPI 3.1)', load: () => import('./cli/openapi.ts') },
+  login: { meaning: 'log in to a running service and keep its token', load: () => import('./cli/login.ts') },
   test: {
     meaning: 'compare expected decisions with a policy or a running service',
     load: () => import('./cli/test.ts'),

@@ -1,5 +1,6 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { type Command, EXIT_USAGE, UsageError } from './command.ts';
+import { storedToken } from './login/credentials.ts';
 import { readSeed } from './seed/file.ts';
 import { applyPlan, planSeed, renderPlan, type SeededToken, type SeedTarget } from './seed/plan.ts';
 import { localTarget, remoteTarget } from './seed/targets.ts';
@@ -19,14 +20,18 @@ export const command: Command<Values> = {
   options: {
     'dry-run': { type: 'boolean', meaning: 'only show what would be done' },
     url: { type: 'string', value: 'address', meaning: 'a running service; by default the database of this folder' },
-    token: { type: 'string', value: 'token', meaning: "for --url: an administrator's or the owner's API token" },
+    token: {
+      type: 'string',
+      value: 'token',
+      meaning: "for --url: an administrator's or the owner's API token; by default that of legate login",
+    },
     tokens: { type: 'string', value: 'file', meaning: 'new file for the tokens of new agents, readable by you only' },
   },
   run: async ({ file, 'dry-run': dryRun = false, url, token, tokens }) => {
     if (file === undefined)
       throw new UsageError('legate seed needs a file. docs/seed.md shows an example.', EXIT_USAGE);
-    if (url !== undefined && (!URL.canParse(url) || token === undefined))
-      throw new UsageError('--url needs an address such as http://localhost:3000, and --token.', EXIT_USAGE);
+    if (url !== undefined && !URL.canParse(url))
+      throw new UsageError('--url needs an address such as http://localhost:3000.', EXIT_USAGE);
     const seed = readSeed(file);
     const work = async (target: SeedTarget): Promise<void> => {
       const plan = await planSeed(seed, target);
@@ -35,7 +40,7 @@ export const command: Command<Values> = {
       const made = await withTokenFile(tokens, () => applyPlan(plan, target));
       process.stdout.write(`Done.${made.length > 0 ? ` ${aboutTokens(made, tokens)}` : ''}\n`);
     };
-    if (url !== undefined) return work(remoteTarget(url, token as string));
+    if (url !== undefined) return work(remoteTarget(url, token ?? (await storedToken(url))));
     const settings = readSettings();
     useExistingData(settings);
     return withLegate(settings, (legate) => work(localTarget(legate)));

@@ -3,6 +3,7 @@ import { EXIT_BAD_FIXTURES, readFixtures } from './fixtures/file.ts';
 import { decideByPolicy } from './fixtures/policy.ts';
 import { decideByService } from './fixtures/remote.ts';
 import { compareFixtures } from './fixtures/report.ts';
+import { storedToken } from './login/credentials.ts';
 
 interface Values {
   file?: string;
@@ -27,7 +28,7 @@ export const command: Command<Values> = {
     token: {
       type: 'string',
       value: 'token',
-      meaning: 'for --url: an API token of the owner of the agents',
+      meaning: 'for --url: an API token of the owner of the agents; by default that of legate login',
     },
   },
   run: async ({ file: path, policy, url, token }) => {
@@ -35,8 +36,8 @@ export const command: Command<Values> = {
       throw new UsageError('legate test needs a file of fixtures. docs/fixtures.md shows an example.', EXIT_USAGE);
     if (url !== undefined && policy !== undefined)
       throw new UsageError('--policy and --url cannot be used together.', EXIT_USAGE);
-    if (url !== undefined && (!URL.canParse(url) || token === undefined))
-      throw new UsageError('--url needs an address such as http://localhost:3000, and --token.', EXIT_USAGE);
+    if (url !== undefined && !URL.canParse(url))
+      throw new UsageError('--url needs an address such as http://localhost:3000.', EXIT_USAGE);
     const file = readFixtures(path, policy);
     if (url === undefined && !file.policy)
       throw new UsageError(
@@ -45,7 +46,7 @@ export const command: Command<Values> = {
       );
     const decided =
       url !== undefined
-        ? await decideByService(file, { url, token: token as string })
+        ? await decideByService(file, { url, token: token ?? (await storedToken(url)) })
         : await decideByPolicy(file, file.policy as NonNullable<typeof file.policy>);
     const { text, differences } = compareFixtures(file, decided);
     process.stdout.write(`${text}\n`);

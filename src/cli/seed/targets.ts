@@ -8,7 +8,7 @@ export function remoteTarget(url: string, token: string): SeedTarget {
   const client = new LegateClient({ baseUrl: url, token });
   return {
     owner: remember(async (named) => {
-      const me = (await client.sessions.current()).user;
+      const me = ownerInAccessToken(token) ?? (await client.sessions.current()).user;
       if (named === undefined || named === me.id || named === me.email) return { id: me.id, name: me.email ?? me.id };
       if (!named.includes('@')) return { id: named, name: named };
       const { items } = await client.users.list({ email: named }).page();
@@ -18,6 +18,14 @@ export function remoteTarget(url: string, token: string): SeedTarget {
     delegations: remember(async (fromAgent) => all(client.delegations.list({ fromAgent }))),
     api: client as unknown as SeedTarget['api'],
   };
+}
+
+/** Returns the person in an access token of `legate login`, with which a session cannot be read. */
+function ownerInAccessToken(token: string): { readonly id: string; readonly email?: string } | undefined {
+  const [, payload] = token.split('.');
+  if (payload === undefined) return undefined;
+  const { user_id } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { user_id?: unknown };
+  return typeof user_id === 'string' ? { id: user_id } : undefined;
 }
 
 /** The service in this process, with the rights of an administrator. */

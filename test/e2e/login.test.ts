@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { legate, PROGRAM, scratchFolder, serve } from '../support/cli.ts';
+
+const env = { LEGATE_ADMIN_EMAIL: 'ada@example.com', LEGATE_ADMIN_PASSWORD: 'correct horse battery staple' };
+
+it('legate login keeps a token that other commands use and refresh', async () => {
+  const cwd = scratchFolder();
+  const { url } = await serve({ cwd, env });
+  const home = { XDG_CONFIG_HOME: join(cwd, 'config') };
+  writeFileSync(join(cwd, 'seed.csv'), 'name,type,owner,resource,actions\ntriage,delegated,,db:x,read\n');
+  const seed = () => legate(['seed', 'seed.csv', '--url', url], { cwd, env: home });
+  expect(await seed()).toMatchObject({ code: 1, stderr: expect.stringContaining('npx legate login') });
+
+  const login = spawn(process.execPath, [PROGRAM, 'login', '--url', url], { cwd, env: { ...process.env, ...home } });
+  const ended = new Promise<number | null>((done) => login.once('close', done));
+  let output = '';
+  const code = await new Promise<string>((found) => {
+    login.stderr.on('data', (chunk: Buffer) => {
+      output += chunk;
+      const match = /user_code=([A-Z-]{9})/.exec(output);
+      if (match?.[1]) found(match[1]);
+    });
+  });
+  const json = { 'content-type': 'application/json' };
+  const credentials = { email: 'ada@example.com', password: env.LEGATE_ADMIN_PASSWORD };
+  const signedIn = await fetch(`${url}/sign-in`, { method: 'POST', headers: json, body: JSON.stringify(credentials) });
+  const { token } = (await signedIn.json()) as { token: string };
+  const scopes = ['agents:read', 'agents:write', 'delegations:read'].map((scope) => [`scope:${scope}`, 'on']);
+  const answered = await fetch(`${url}/device`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: new URLSearchParams([['user_code', code], ['decision', 'allow'], ...(scopes as [string, string][])]),
+    redirect: 'manual',
+  });
+  expect(answered.status).toBe(303);
+  expect(await ended).toBe(0);
+
+  const path = join(cwd, 'config/legate/credentials.json');
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(statSync(join(cwd, 'config/legate')).mode & 0o777).toBe(0o700);
+  expect(await seed()).toMatchObject({ code: 0, stdout: expect.stringContaining('1 agent to create') });
+
+  // An access token about to expire is refreshed once, also by several commands at the same time.
+  const stored = JSON.parse(readFileSync(path, 'utf8'));
+  const before = stored.services[url];
+  writeFileSync(path, JSON.stringify({ services: { [url]: { ...before, expiresAt: 0 } } }), { mode: 0o600 });
+  const both = await Promise.all([seed(), seed()]);
+  expect(both.map((r) => [r.code, r.stderr])).toEqual([
+    [0, ''],
+    [0, ''],
+  ]);
+  const after = JSON.parse(readFileSync(path, 'utf8')).services[url];
+  expect(after.refreshToken).not.toBe(before.refreshToken);
+});
