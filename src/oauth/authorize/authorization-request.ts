@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { LegateError, validationFailed } from '../../kernel/errors.ts';
+import { LegateError, type validationFailed } from '../../kernel/errors.ts';
 import { parseWith, text } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import type { Client } from '../clients/client.ts';
@@ -72,8 +72,8 @@ export async function readAuthorizationRequest(
     pickParameters(query, CLIENT_PARAMETERS),
     invalidRequest,
   );
-  const client = await resolveClient(platform, client_id).catch((error: LegateError) => {
-    throw invalidRequest(error.message);
+  const client = await resolveClient(platform, client_id).catch((error: unknown) => {
+    throw error instanceof LegateError ? invalidRequest(error.message) : error;
   });
   if (!client) throw invalidRequest('There is no client with this client_id.', 'UNKNOWN_CLIENT');
   const redirectUri = findRedirectUri(client, redirect_uri);
@@ -115,7 +115,8 @@ export async function readAuthorizationRequest(
       prompt: new Set((p.prompt ?? '').split(' ')),
     };
   } catch (error) {
-    return fail(error as LegateError);
+    if (error instanceof LegateError) return fail(error);
+    throw error;
   }
 }
 

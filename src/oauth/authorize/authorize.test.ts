@@ -392,3 +392,18 @@ describe('custom pages', () => {
     expect((await own.call('GET', '/oauth/consent?client_id=x', { as: someone })).status).toBe(400);
   });
 });
+
+describe('a database that fails', () => {
+  it.each([
+    ['oauth_clients', {}],
+    ['mcp_servers', { resource: 'http://localhost:3000/mcp/servers/none' }],
+  ])('is not an invalid request, and its error is not shown (%s)', async (table, more) => {
+    const own = await createTestService();
+    const request = ask(await registerVouched(own), more);
+    const someone = await signUp(own);
+    await own.legate.platform.database.write.schema.alterTable(table).renameTo(`${table}_away`).execute();
+    const r = await own.call('GET', authorizePath(request), { as: someone });
+    expect([r.status, r.headers.get('location')]).toEqual([500, null]);
+    expect(r.text).not.toContain(table);
+  });
+});
