@@ -39,7 +39,13 @@ export default defineConfig({
     // PostgreSQL is started with.
     maxWorkers: Math.min(4, Math.max(2, availableParallelism() - 1)),
     projects: [
-      { test: { name: 'unit', include: ['src/**/*.unit.test.ts', 'test/faults/**/*.unit.test.ts'], testTimeout: 120_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['src/**/*.unit.test.ts', 'test/faults/**/*.unit.test.ts'],
+          testTimeout: 120_000,
+        },
+      },
       project('sqlite'),
       project('postgres'),
       {

@@ -40,7 +40,11 @@ function livesOf(operations: readonly Operation[]): Map<string, Life> {
     if (what.kind !== 'granted' && what.kind !== 'ended') continue;
     let life = lives.get(what.right);
     if (!life) {
-      life = { givenAt: Number.POSITIVE_INFINITY, endBegunAt: Number.POSITIVE_INFINITY, endedAt: Number.POSITIVE_INFINITY };
+      life = {
+        givenAt: Number.POSITIVE_INFINITY,
+        endBegunAt: Number.POSITIVE_INFINITY,
+        endedAt: Number.POSITIVE_INFINITY,
+      };
       lives.set(what.right, life);
     }
     if (what.kind === 'ended') life.endBegunAt = Math.min(life.endBegunAt, startedAt);

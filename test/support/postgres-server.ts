@@ -1,26 +1,16 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { postgresBinaries, serverUser } from './postgres-binaries.ts';
+import { postgresBinaries, type ServerUser, serverUser } from './postgres-binaries.ts';
+import { freePort } from './process.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     postgresUrl: string;
   }
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 export interface TestPostgres {
   readonly url: string;
@@ -35,21 +25,32 @@ export interface TestPostgres {
 
 const START_TIMEOUT_MS = 30_000;
 
-/** Starts a real PostgreSQL server on a free port. Works as root too, with a system user. */
-export async function startPostgres(): Promise<TestPostgres> {
-  const port = await freePort();
+/** Programs, system user and a scratch folder of PostgreSQL servers. */
+export interface PostgresHome {
+  readonly dir: string;
+  readonly bin: string;
+  readonly user: ServerUser | undefined;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Finds the programs and creates the scratch folder. Works as root too, with a system user. */
+export function postgresHome(): PostgresHome {
   const dir = mkdtempSync(join(tmpdir(), 'legate-pg-'));
   // The system user must be able to enter the folder that root created.
   chmodSync(dir, 0o755);
   const user = serverUser();
   const bin = join(postgresBinaries(user, dir), 'bin');
-  const data = join(dir, 'data');
+  // initdb and the server look for this text in their output.
+  return { dir, bin, user, env: { ...process.env, LC_ALL: 'C', LC_MESSAGES: 'C' } };
+}
+
+/** Creates a data folder of that name with the user and password `postgres`. Returns its path. */
+export function initData({ dir, bin, user, env }: PostgresHome, name: string): string {
+  const data = join(dir, name);
   const passwordFile = join(dir, 'password');
   mkdirSync(data, { mode: 0o700 });
   writeFileSync(passwordFile, 'postgres\n', { mode: 0o600 });
   if (user) for (const path of [data, passwordFile]) chownSync(path, user.uid, user.gid);
-  // initdb and the server look for this text in their output.
-  const env = { ...process.env, LC_ALL: 'C', LC_MESSAGES: 'C' };
   execFileSync(
     join(bin, 'initdb'),
     [
@@ -60,64 +61,76 @@ export async function startPostgres(): Promise<TestPostgres> {
       '--encoding=UTF8',
       '--no-sync',
     ],
-    {
+    { ...user, env, cwd: dir, stdio: 'pipe' },
+  );
+  return data;
+}
+
+/** Starts a server on a data folder. Resolves when it accepts connections. */
+export function runPostgres(
+  { dir, bin, user, env }: PostgresHome,
+  data: string,
+  port: number,
+  settings: readonly string[] = [],
+): Promise<ChildProcess> {
+  return new Promise((resolve, reject) => {
+    const flags = [
+      'max_connections=300',
+      // Tests stop the server but not the machine, whose file cache survives, so fsync is not needed.
+      'fsync=off',
+      'full_page_writes=off',
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      ...settings,
+    ].flatMap((setting) => ['-c', setting]);
+    const started = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...flags], {
       ...user,
       env,
       cwd: dir,
-      stdio: 'pipe',
-    },
-  );
-
-  let server: ChildProcess | undefined;
-  const start = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      // Tests stop the server but not the machine, whose file cache survives, so fsync is not needed.
-      const flags = [
-        '-c',
-        'max_connections=300',
-        '-c',
-        'fsync=off',
-        '-c',
-        'full_page_writes=off',
-        '-c',
-        'listen_addresses=127.0.0.1',
-        '-c',
-        `unix_socket_directories=`,
-      ];
-      const started = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...flags], {
-        ...user,
-        env,
-        cwd: dir,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      server = started;
-      let said = '';
-      const timer = setTimeout(
-        () => reject(new Error(`PostgreSQL did not start within ${START_TIMEOUT_MS} ms: ${said}`)),
-        START_TIMEOUT_MS,
-      );
-      started.stderr?.on('data', (chunk: Buffer) => {
-        if (said.length < 10_000) said += chunk.toString();
-        if (said.includes('ready to accept connections')) {
-          clearTimeout(timer);
-          resolve();
-        }
-      });
-      started.once('error', reject);
-      started.once('exit', (code) => {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let said = '';
+    const timer = setTimeout(() => {
+      started.kill('SIGINT');
+      reject(new Error(`PostgreSQL did not start within ${START_TIMEOUT_MS} ms: ${said}`));
+    }, START_TIMEOUT_MS);
+    started.stderr?.on('data', (chunk: Buffer) => {
+      if (said.length < 10_000) said += chunk.toString();
+      if (/ready to accept (read-only )?connections/.test(said)) {
         clearTimeout(timer);
-        reject(new Error(`PostgreSQL ended with ${code}: ${said}`));
-      });
+        resolve(started);
+      }
     });
-  const stop = (): Promise<void> =>
-    new Promise((resolve) => {
-      const running = server;
-      server = undefined;
-      if (!running || running.exitCode !== null) return resolve();
-      running.once('exit', () => resolve());
-      // Fast shutdown: connections are broken, data are flushed.
-      running.kill('SIGINT');
+    started.once('error', reject);
+    started.once('exit', (code) => {
+      clearTimeout(timer);
+      reject(new Error(`PostgreSQL ended with ${code}: ${said}`));
     });
+  });
+}
+
+/** Ends a server: SIGINT breaks connections and flushes data, SIGKILL does neither. */
+export const endPostgres = (server: ChildProcess | undefined, signal: NodeJS.Signals = 'SIGINT'): Promise<void> =>
+  new Promise((resolve) => {
+    if (!server || server.exitCode !== null || server.signalCode !== null) return resolve();
+    server.once('exit', () => resolve());
+    server.kill(signal);
+  });
+
+/** Starts a real PostgreSQL server on a free port. */
+export async function startPostgres(): Promise<TestPostgres> {
+  const port = await freePort();
+  const home = postgresHome();
+  const data = initData(home, 'data');
+  let server: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    server = await runPostgres(home, data, port);
+  };
+  const stop = (): Promise<void> => {
+    const running = server;
+    server = undefined;
+    return endPostgres(running);
+  };
   // An interrupted test run must not leave a server running.
   process.once('exit', () => server?.kill('SIGINT'));
   await start();
@@ -128,7 +141,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     start,
     remove: async () => {
       await stop();
-      rmSync(dir, { recursive: true, force: true });
+      rmSync(home.dir, { recursive: true, force: true });
     },
   };
 }

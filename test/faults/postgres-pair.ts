@@ -1,0 +1,193 @@
+import type { ChildProcess } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  lchownSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { endPostgres, initData, type PostgresHome, postgresHome, runPostgres } from '../support/postgres-server.ts';
+import { freePort } from '../support/process.ts';
+
+interface Node {
+  readonly name: string;
+  readonly port: number;
+  readonly data: string;
+  process: ChildProcess | undefined;
+}
+
+const DEADLINE_MS = 60_000;
+
+/** Two PostgreSQL servers: one that takes writes, and a synchronous standby that can take over. */
+export class PostgresPair {
+  readonly #home: PostgresHome;
+  #primary: Node;
+  #standby: Node;
+
+  private constructor(home: PostgresHome, primary: Node, standby: Node) {
+    this.#home = home;
+    this.#primary = primary;
+    this.#standby = standby;
+    process.once('exit', () => {
+      for (const node of [primary, standby]) node.process?.kill('SIGQUIT');
+    });
+  }
+
+  static async start(): Promise<PostgresPair> {
+    const home = postgresHome();
+    const [a, b] = [await freePort(), await freePort()];
+    const primary: Node = { name: 'a', port: a, data: initData(home, 'a'), process: undefined };
+    const standby: Node = { name: 'b', port: b, data: join(home.dir, 'b'), process: undefined };
+    const pair = new PostgresPair(home, primary, standby);
+    await pair.#run(primary);
+    await pair.#addStandby();
+    return pair;
+  }
+
+  /** Ports of both servers; either may be the one that takes writes. */
+  get ports(): readonly [number, number] {
+    const [a, b] = this.#primary.name === 'a' ? [this.#primary, this.#standby] : [this.#standby, this.#primary];
+    return [a.port, b.port];
+  }
+
+  /** Address of the server that takes writes now. */
+  get url(): string {
+    return urlOf(this.#primary);
+  }
+
+  /** Ends the server that takes writes, and starts it again on its data. */
+  async restart(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL', downMs: number): Promise<void> {
+    await endPostgres(this.#primary.process, signal);
+    await new Promise((resolve) => setTimeout(resolve, downMs));
+    await this.#run(this.#primary);
+  }
+
+  /** Breaks every connection of a client. */
+  async breakConnections(): Promise<void> {
+    await this.#query(
+      this.#primary,
+      "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()",
+    );
+  }
+
+  /** Kills the server that takes writes, and promotes the standby after a while. The former one becomes the standby. */
+  async failOver(downMs: number): Promise<void> {
+    await endPostgres(this.#primary.process, 'SIGKILL');
+    await new Promise((resolve) => setTimeout(resolve, downMs));
+    // Commits of the new primary wait for no standby until there is one again.
+    await this.#query(this.#standby, "alter system set synchronous_standby_names = ''");
+    await this.#query(this.#standby, 'select pg_reload_conf()');
+    await this.#query(this.#standby, 'select pg_promote()');
+    [this.#primary, this.#standby] = [this.#standby, this.#primary];
+    await this.#addStandby();
+  }
+
+  async remove(): Promise<void> {
+    for (const node of [this.#standby, this.#primary]) await endPostgres(node.process, 'SIGQUIT');
+    rmSync(this.#home.dir, { recursive: true, force: true });
+  }
+
+  async #run(node: Node): Promise<void> {
+    // A killed server leaves its children behind for a moment: they hold its shared memory.
+    const deadline = performance.now() + DEADLINE_MS;
+    for (;;) {
+      try {
+        node.process = await runPostgres(this.#home, node.data, node.port, [
+          'wal_keep_size=256MB',
+          'shared_buffers=32MB',
+        ]);
+        return;
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  }
+
+  /** Copies the data of the primary while it runs, starts the copy as its standby, and makes commits wait for it. */
+  async #addStandby(): Promise<void> {
+    const { user } = this.#home;
+    const standby = this.#standby;
+    rmSync(standby.data, { recursive: true, force: true });
+    const client = await connect(this.#primary);
+    let label: string;
+    try {
+      await client.query("select pg_backup_start('standby', true)");
+      copyData(this.#primary.data, standby.data);
+      const { rows } = await client.query('select labelfile from pg_backup_stop(false)');
+      label = rows[0].labelfile as string;
+    } finally {
+      await client.end();
+    }
+    const { port } = this.#primary;
+    appendFileSync(
+      join(standby.data, 'postgresql.auto.conf'),
+      `primary_conninfo = 'host=127.0.0.1 port=${port} user=postgres password=postgres application_name=standby'\n`,
+    );
+    writeFileSync(join(standby.data, 'backup_label'), label);
+    writeFileSync(join(standby.data, 'standby.signal'), '');
+    chmodSync(standby.data, 0o700);
+    if (user) give(standby.data, user);
+    // WAL that the copy caught half-way is fetched from the primary.
+    await this.#run(standby);
+    await this.#query(this.#primary, "alter system set synchronous_standby_names = 'standby'");
+    await this.#query(this.#primary, 'select pg_reload_conf()');
+    const deadline = performance.now() + DEADLINE_MS;
+    while ((await this.#query(this.#primary, "select 1 from pg_stat_replication where sync_state = 'sync'")) === 0) {
+      if (performance.now() > deadline) throw new Error('The standby did not become synchronous.');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  async #query(node: Node, text: string): Promise<number> {
+    const client = await connect(node);
+    try {
+      return (await client.query(text)).rowCount ?? 0;
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+const urlOf = ({ port }: Node): string => `postgres://postgres:postgres@127.0.0.1:${port}/postgres`;
+
+async function connect(node: Node): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: urlOf(node) });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+const NOT_COPIED = /postmaster\.(pid|opts)$|standby\.signal$|pg_internal\.init$|pgsql_tmp/;
+
+/** Copies the files of a running server. What it deletes meanwhile, such as old WAL, a backup does not need. */
+function copyData(from: string, to: string): void {
+  cpSync(from, to, {
+    recursive: true,
+    filter: (source, target) => {
+      if (NOT_COPIED.test(source)) return false;
+      if (statSync(source, { throwIfNoEntry: false })?.isFile() !== true) return existsSync(source);
+      try {
+        copyFileSync(source, target);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
+      return false;
+    },
+  });
+}
+
+/** Makes a folder and all that it contains belong to `user`. */
+function give(folder: string, user: { uid: number; gid: number }): void {
+  chownSync(folder, user.uid, user.gid);
+  for (const entry of readdirSync(folder, { recursive: true }))
+    lchownSync(join(folder, entry as string), user.uid, user.gid);
+}

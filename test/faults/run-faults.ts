@@ -1,0 +1,158 @@
+import { openDatabase } from '../../src/storage/index.ts';
+import { legate } from '../support/cli.ts';
+import { type Random, random } from '../support/random.ts';
+import { checkHistory } from './check-history.ts';
+import { type Cluster, startCluster } from './cluster.ts';
+import { type Fault, INSTANCE_FAULTS, SHARED_FAULTS } from './faults.ts';
+import type { LedgerRow, Violation } from './history.ts';
+import { Recorder } from './recorder.ts';
+import { Client } from './scenarios.ts';
+
+export interface RunOptions {
+  readonly cwd: string;
+  readonly seed: number;
+  readonly clients: number;
+  /** Faults at random for so long; or each of these once, without overlap. */
+  readonly faults: { readonly forMs: number } | readonly Fault[];
+  readonly say?: (line: string) => void;
+}
+
+export interface Report {
+  readonly violations: readonly Violation[];
+  readonly faults: Readonly<Record<string, number>>;
+  readonly scenarios: Readonly<Record<string, number>>;
+  readonly requests: number;
+  /** Requests that ended with 503 or without an answer. */
+  readonly failed: number;
+  readonly decisions: number;
+  readonly rows: number;
+  /** Longest time in which no instance answered a decision with 200. */
+  readonly longestSilenceMs: number;
+}
+
+const QUIET_MS = 2000;
+const RECOVERY_MS = 30_000;
+
+/** Runs clients on three instances while faults happen, and checks their history against the ledger. */
+export async function runFaults(options: RunOptions): Promise<Report> {
+  const { cwd, seed, say = () => {} } = options;
+  const cluster = await startCluster(cwd);
+  const recorder = new Recorder(cluster.instances);
+  try {
+    const owner = await ownerOf(cluster, cwd);
+    let isOver = false;
+    const clients = Array.from({ length: options.clients }, (_, i) =>
+      new Client(recorder, random(seed + i), owner, `${i}`, () => isOver).run(),
+    );
+    const failed = Promise.all(clients);
+    failed.catch(() => {});
+    const happened: Record<string, number> = {};
+    const happen = async (fault: Fault, numbers: Random): Promise<void> => {
+      say(`${fault.name} ...`);
+      await fault.run(cluster, numbers);
+      happened[fault.name] = (happened[fault.name] ?? 0) + 1;
+      say(`${fault.name}: over`);
+    };
+    await Promise.race([failed, schedule(options, happen)]);
+    await sleep(QUIET_MS);
+    await assertRecovered(cluster);
+    isOver = true;
+    const runs = await failed;
+    const ledger = await readLedger(cluster);
+    const { operations, caps } = recorder;
+    const decided = operations.filter(({ what, status }) => what.kind === 'asked' && what.agentId && status === 200);
+    return {
+      violations: checkHistory({ operations, ledger, caps }),
+      faults: happened,
+      scenarios: runs.reduce(added, {}),
+      requests: operations.filter(({ instance }) => instance >= 0).length,
+      failed: operations.filter(({ status }) => status === undefined || status === 503).length,
+      decisions: decided.length,
+      rows: ledger.length,
+      longestSilenceMs: longestGap(decided.map(({ endedAt }) => endedAt)),
+    };
+  } finally {
+    recorder.close();
+    await cluster.close();
+  }
+}
+
+type Happen = (fault: Fault, numbers: Random) => Promise<void>;
+
+/** Two faults at once at most: one of an instance, one of what all share. */
+async function schedule({ faults, seed }: RunOptions, happen: Happen): Promise<void> {
+  if ('forMs' in faults) {
+    const end = performance.now() + faults.forMs;
+    const loop = async (list: readonly Fault[], pauseMs: number, numbers: Random): Promise<void> => {
+      while (performance.now() < end) {
+        await sleep(pauseMs + numbers.below(2 * pauseMs));
+        await happen(list[numbers.below(list.length)] as Fault, numbers);
+      }
+    };
+    await Promise.all([loop(INSTANCE_FAULTS, 1000, random(seed - 1)), loop(SHARED_FAULTS, 3000, random(seed - 2))]);
+    return;
+  }
+  for (const [i, fault] of faults.entries()) {
+    await sleep(300);
+    await happen(fault, random(seed - 1 - i));
+  }
+}
+
+async function ownerOf({ env, instances }: Cluster, cwd: string): Promise<{ id: string; token: string }> {
+  const { stdout, stderr } = await legate(['developer-token'], { cwd, env });
+  const token = stdout.trim();
+  const answer = await fetch(`${instances[0]?.url}/auth/session`, { headers: { authorization: `Bearer ${token}` } });
+  if (!answer.ok) throw new Error(`GET /auth/session answered ${answer.status}: ${stderr}`);
+  const { user } = (await answer.json()) as { user: { id: string } };
+  return { id: user.id, token };
+}
+
+/** Waits until every instance is ready again, without a restart. */
+async function assertRecovered({ instances }: Cluster): Promise<void> {
+  const deadline = performance.now() + RECOVERY_MS;
+  for (const instance of instances) {
+    for (;;) {
+      const ready = await fetch(`${instance.url}/health/ready`).catch(() => undefined);
+      const text = await ready?.text();
+      if (ready?.status === 200) break;
+      if (performance.now() > deadline) throw new Error(`instance ${instance.number} did not recover: ${text}`);
+      await sleep(100);
+    }
+  }
+}
+
+async function readLedger({ postgres }: Cluster): Promise<LedgerRow[]> {
+  const database = await openDatabase(postgres.url, { serviceName: 'legate' });
+  try {
+    const rows: LedgerRow[] = [];
+    for (;;) {
+      const page = await database.read
+        .selectFrom('stream_events')
+        .select(['seq', 'id', 'type', 'timestamp', 'agent_id as agentId', 'resource', 'result', 'reason'])
+        .where('seq', '>', rows.at(-1)?.seq ?? 0)
+        .orderBy('seq')
+        .limit(10_000)
+        .execute();
+      if (page.length === 0) return rows;
+      rows.push(...page);
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const added = (sum: Record<string, number>, runs: Record<string, number>): Record<string, number> => {
+  for (const [name, count] of Object.entries(runs)) sum[name] = (sum[name] ?? 0) + count;
+  return sum;
+};
+
+const longestGap = (times: readonly number[]): number => {
+  let [longest, last] = [0, undefined as number | undefined];
+  for (const time of [...times].sort((a, b) => a - b)) {
+    if (last !== undefined) longest = Math.max(longest, time - last);
+    last = time;
+  }
+  return Math.round(longest);
+};
