@@ -12,7 +12,7 @@ it('legate login keeps a token that other commands use and refresh', async () =>
   const home = { XDG_CONFIG_HOME: join(cwd, 'config') };
   writeFileSync(join(cwd, 'seed.csv'), 'name,type,owner,resource,actions\ntriage,delegated,,db:x,read\n');
   const seed = () => legate(['seed', 'seed.csv', '--url', url], { cwd, env: home });
-  expect(await seed()).toMatchObject({ code: 1, stderr: expect.stringContaining('npx legate login') });
+  expect(await seed()).toMatchObject({ code: 64, stderr: expect.stringContaining('npx legate login') });
 
   const login = spawn(process.execPath, [PROGRAM, 'login', '--url', url], { cwd, env: { ...process.env, ...home } });
   const ended = new Promise<number | null>((done) => login.once('close', done));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { SECOND_MS } from '../../kernel/clock.ts';
-import { UsageError } from '../command.ts';
+import { EXIT_USAGE, UsageError } from '../command.ts';
 import { postForm, TokenSet } from './token-request.ts';
 
 /** What `legate login` stores for one service. */
@@ -90,7 +90,10 @@ export const storeLogin = (url: string, login: Login, env = process.env): Promis
   });
 
 const loginAgain = (url: string): UsageError =>
-  new UsageError(`There is no login for ${serviceOf(url)}. Pass --token, or log in: npx legate login --url ${url}`);
+  new UsageError(
+    `There is no login for ${serviceOf(url)}. Pass --token, or log in: npx legate login --url ${url}`,
+    EXIT_USAGE,
+  );
 
 /**
  * Returns the access token of the login for this service, refreshed if it is about to expire. Throws a UsageError if
