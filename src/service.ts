@@ -8,7 +8,7 @@ import type { ValidatePassword } from './access/password-rule.ts';
 import { callsSince } from './activity/dashboard/count-calls.ts';
 import { ledgerCountsOf } from './activity/dashboard/index.ts';
 import { applicationFor, createApi, type LegateApi } from './api.ts';
-import { type Approval, notifyOfApprovals } from './authorization/approvals/index.ts';
+import { type Approval, mailApprovals, notifyOfApprovals } from './authorization/approvals/index.ts';
 import { keepVersions } from './authorization/history/index.ts';
 import { findLosses } from './authorization/losses/index.ts';
 import { mayUseOwnResource, PolicyCache, policyCache } from './authorization/permissions/index.ts';
@@ -269,6 +269,7 @@ async function open(
   for (const { gate } of modules) if (gate) gates.push(gate(platform));
   const notify = onApprovalRequested ?? options.onApprovalRequested;
   if (notify) notifyOfApprovals(platform, notify);
+  mailApprovals(platform);
   const authenticator = new Authenticator(
     platform,
     modules.flatMap((m) => m.credentials ?? []),

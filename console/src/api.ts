@@ -5,6 +5,8 @@ const { dataset } = document.documentElement;
 /** Path of the REST endpoints, without a trailing slash. */
 export const REST = dataset['rest'] ?? '';
 export const BRAND = dataset['brand'] ?? 'Legate';
+/** Shown on every screen, such as the name of a test system. */
+export const BANNER = dataset['banner'] ?? '';
 export const CONSOLE = `${REST}/console`;
 
 export const legate = new LegateClient({ baseUrl: REST === '' ? '/' : REST, basePath: dataset['base'] });

@@ -8,17 +8,19 @@ import {
   Menu,
   Network,
   Plug,
+  Search,
   Server,
   ShieldCheck,
   Users,
 } from 'lucide-react';
-import { type ComponentType, Suspense, useEffect, useState } from 'react';
-import { BRAND, CONSOLE, legate, REST, rights } from './api.ts';
+import { type ComponentType, Suspense, useEffect, useMemo, useState } from 'react';
+import { BANNER, BRAND, CONSOLE, legate, REST, rights } from './api.ts';
+import { Keys, openSearch, type Place } from './keys.tsx';
 import { useLive } from './live.ts';
 import { useKept } from './parts/hooks.tsx';
 import { Untrusted } from './parts/text.tsx';
 import { t } from './texts/index.ts';
-import { applyTheme, THEMES, type Theme, theme } from './theme.ts';
+import { applyDensity, applyTheme, DENSITIES, type Density, density, THEMES, type Theme, theme } from './theme.ts';
 
 type Item = readonly [
   to: string,
@@ -45,6 +47,24 @@ const items = (): readonly Item[] => [
     : []),
 ];
 
+/** The letter of each screen after the key `g`. */
+const LETTERS: Readonly<Record<string, string>> = {
+  '/': 'o',
+  '/approvals': 'p',
+  '/agents': 'a',
+  '/agents/graph': 'd',
+  '/audit': 'l',
+  '/changes': 'c',
+  '/playground': 'y',
+  '/signals/anomalies': 's',
+  '/connections/servers': 'n',
+  '/connections/grants': 'n',
+  '/people/users': 'e',
+  '/system': 'm',
+};
+/** The screens in the bar at the bottom of a phone. */
+const MAIN = new Set(['/', '/approvals', '/agents', '/audit', '/signals/anomalies']);
+
 export function Frame() {
   const [open, setOpen] = useState(false);
   const path = useRouterState({ select: (s) => s.location.pathname });
@@ -56,6 +76,9 @@ export function Frame() {
     to === '/' || to === '/agents/graph'
       ? here.replace(/(.)\/$/, '$1') === to
       : here.startsWith(under ?? to) && !(to === '/agents' && here === '/agents/graph');
+  const all = items();
+  const places = useMemo(() => items().map(([to, name]): Place => [to, name, LETTERS[to] as string]), []);
+  const waiting = attention.data?.approvals.count ?? 0;
   return (
     <div className="frame">
       <a className="skip" href="#main">
@@ -74,9 +97,12 @@ export function Frame() {
             <Menu size={16} aria-hidden="true" /> {t.menu}
           </button>
         </div>
+        <button type="button" className="button search" onClick={openSearch}>
+          <Search size={14} aria-hidden="true" /> {t.search} <kbd>Ctrl K</kbd>
+        </button>
         <nav aria-label={t.navigation}>
           <ul>
-            {items().map(([to, label, Icon, under]) => (
+            {all.map(([to, label, Icon, under]) => (
               <li key={to}>
                 <Link
                   to={to}
@@ -85,9 +111,7 @@ export function Frame() {
                 >
                   <Icon size={16} aria-hidden="true" />
                   {label}
-                  {to === '/approvals' && (attention.data?.approvals.count ?? 0) > 0 && (
-                    <span className="count">{attention.data?.approvals.count}</span>
-                  )}
+                  {to === '/approvals' && waiting > 0 && <span className="count">{waiting}</span>}
                 </Link>
               </li>
             ))}
@@ -96,16 +120,39 @@ export function Frame() {
         <Account live={live} />
       </header>
       <main id="main">
+        {BANNER && (
+          <p className="banner" role="note">
+            {BANNER}
+          </p>
+        )}
         <Suspense fallback={<div className="skeleton" />}>
           <Outlet />
         </Suspense>
       </main>
+      <nav className="bottom" aria-label={t.mainScreens}>
+        {all
+          .filter(([to]) => MAIN.has(to))
+          .map(([to, label, Icon, under]) => (
+            <Link
+              key={to}
+              to={to}
+              activeOptions={{ exact: true, includeSearch: false }}
+              aria-current={currentOf(to, under) ? 'page' : undefined}
+            >
+              <Icon size={18} aria-hidden="true" />
+              <span>{label}</span>
+              {to === '/approvals' && waiting > 0 && <span className="count">{waiting}</span>}
+            </Link>
+          ))}
+      </nav>
+      <Keys places={places} />
     </div>
   );
 }
 
 function Account({ live }: { live: ReturnType<typeof useLive> }) {
   const [chosen, setChosen] = useState<Theme>(theme());
+  const [spacing, setSpacing] = useState<Density>(density());
   const { me } = rights;
   const path = useRouterState({ select: (s) => s.location.pathname });
   const other = document.documentElement.lang === 'de' ? (['en', 'English'] as const) : (['de', 'Deutsch'] as const);
@@ -129,6 +176,20 @@ function Account({ live }: { live: ReturnType<typeof useLive> }) {
         {THEMES.map((name) => (
           <option key={name} value={name}>
             {t.themes[name]}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label={t.density}
+        value={spacing}
+        onChange={(e) => {
+          setSpacing(e.target.value as Density);
+          applyDensity(e.target.value as Density);
+        }}
+      >
+        {DENSITIES.map((name) => (
+          <option key={name} value={name}>
+            {t.densities[name]}
           </option>
         ))}
       </select>

@@ -13,9 +13,10 @@ import { loadMe, onError, queries } from './api.ts';
 import { startLive } from './live.ts';
 import { router } from './router.tsx';
 import { t } from './texts/index.ts';
-import { applyTheme } from './theme.ts';
+import { applyDensity, applyTheme } from './theme.ts';
 
 applyTheme();
+applyDensity();
 const container = document.getElementById('console') as HTMLElement;
 try {
   await loadMe();

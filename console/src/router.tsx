@@ -1,5 +1,5 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import { CONSOLE } from './api.ts';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { CONSOLE, rights } from './api.ts';
 import { Frame } from './frame.tsx';
 import { NotFound } from './parts/screen.tsx';
 import { Overview } from './screens/overview.tsx';
@@ -7,6 +7,16 @@ import { Overview } from './screens/overview.tsx';
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound });
 const at = (path: string, component: Parameters<typeof createRoute>[0]['component']) =>
   createRoute({ getParentRoute: () => root, path, component: component as never });
+
+/** The address of an area without a tab leads to its first tab. */
+const area = (path: string, first: () => string) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    beforeLoad: () => {
+      throw redirect({ to: first(), replace: true } as never);
+    },
+  });
 
 const agent = lazyRouteComponent(() => import('./screens/agent.tsx'), 'AgentScreen');
 const delegations = lazyRouteComponent(() => import('./screens/delegations.tsx'), 'Delegations');
@@ -42,6 +52,29 @@ root.addChildren([
   at(
     '/playground',
     lazyRouteComponent(() => import('./screens/playground.tsx'), 'Playground'),
+  ),
+  area('/signals', () => '/signals/anomalies'),
+  area('/connections', () => (rights.all ? '/connections/servers' : '/connections/grants')),
+  area('/people', () => '/people/users'),
+  at(
+    '/signals/anomalies/$id',
+    lazyRouteComponent(() => import('./screens/anomaly.tsx'), 'AnomalyScreen'),
+  ),
+  at(
+    '/people/users/$id',
+    lazyRouteComponent(() => import('./screens/user.tsx'), 'UserScreen'),
+  ),
+  at(
+    '/connections/servers/$id',
+    lazyRouteComponent(() => import('./screens/connection.tsx'), 'ServerScreen'),
+  ),
+  at(
+    '/connections/clients/$id',
+    lazyRouteComponent(() => import('./screens/connection.tsx'), 'ClientScreen'),
+  ),
+  at(
+    '/connections/grants/$id',
+    lazyRouteComponent(() => import('./screens/connection.tsx'), 'GrantScreen'),
   ),
   at('/signals/$tab', signals),
   at('/connections/$tab', connections),

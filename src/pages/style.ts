@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 /**
  * The style sheet of all pages. Text has a contrast of at least 4.5:1 in both colour schemes; targets are 44 px high.
  */
-export const STYLE = `:root{color-scheme:light dark;--ground:#f6f7f9;--card:#fff;--text:#191c20;--quiet:#545b66;--line:#d5d9e0;--edge:#757d8a;--accent:#0b57d0;--on-accent:#fff;--danger:#b3261e;--on-danger:#fff;--soft:#eef2fb;--soft-danger:#fdeceb;--soft-good:#e8f5ec;--good:#1b6b3a;--soft-warn:#fdf3dc;--warn:#7a5200}
-@media(prefers-color-scheme:dark){:root{--ground:#111316;--card:#1b1e23;--text:#e9ebee;--quiet:#a9b0bb;--line:#353a42;--edge:#858d99;--accent:#a8c7fa;--on-accent:#062e6f;--danger:#f2b8b5;--on-danger:#601410;--soft:#1f2838;--soft-danger:#3a1816;--soft-good:#14301f;--good:#8fd6a8;--soft-warn:#352808;--warn:#f2c96b}}
+export const STYLE = `:root{color-scheme:light dark;--ground:#f7f6f3;--card:#fff;--text:#1a1c21;--quiet:#565a64;--line:#dedbd3;--edge:#7e818a;--accent:#7a2a68;--on-accent:#fff;--danger:#a8201a;--on-danger:#fff;--soft:#efede8;--soft-danger:#fbe9e7;--soft-good:#e7f3eb;--good:#1f6b42;--soft-warn:#fbf0d9;--warn:#7a4e00}
+@media(prefers-color-scheme:dark){:root{--ground:#121317;--card:#191b20;--text:#ecedef;--quiet:#a9aeb8;--line:#30343d;--edge:#7b818d;--accent:#e2a5d4;--on-accent:#3b0a31;--danger:#f4a59e;--on-danger:#3b1714;--soft:#22252c;--soft-danger:#3b1714;--soft-good:#12301f;--good:#8cd3a8;--soft-warn:#352706;--warn:#f0c36a}}
 *,*::before,*::after{box-sizing:border-box}
 body{margin:0;min-height:100vh;display:flex;flex-direction:column;align-items:center;padding:2rem 1rem;background:var(--ground);color:var(--text);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;overflow-wrap:anywhere}
 header,main,footer{width:100%;max-width:27rem}

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { compareArguments } from '../../console/src/screens/comparison.ts';
 import { chromiumPath, expectGoodPage, PHONE, tabTo } from '../support/chromium.ts';
 import { pagesService } from '../support/pages-service.ts';
 
@@ -33,6 +34,10 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
   let agentId = '';
   let entryId = '';
   let webhookId = '';
+  let userId = '';
+  let serverId = '';
+  let clientId = '';
+  let anomalyId = '';
 
   const send = async (as: string, method: string, path: string, body?: unknown, token?: string) => {
     const response = await fetch(service.url + path, {
@@ -80,13 +85,25 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await ask('read', 'db:orders');
     entryId = (await ask('delete', `db:${HOSTILE.replaceAll(/[^\w.]/g, '')}`, { note: HOSTILE })).auditId;
     await ask('send', 'mail:out', { to: HOSTILE, lines: Array.from({ length: 30 }, (_, i) => `line ${i}`) });
+    userId = user.id;
     const webhook = await send('admin', 'POST', '/webhooks', { url: 'https://receiver.example/hook' });
     webhookId = webhook.id;
-    await send('admin', 'POST', '/mcp/servers', {
+    const server = await send('admin', 'POST', '/mcp/servers', {
       name: 'files',
       endpoint: 'https://mcp.example/mcp',
       tools: ['read'],
     });
+    serverId = server.id;
+    const client = await send('admin', 'POST', '/oauth/clients', {
+      client_name: 'Desk',
+      redirect_uris: ['http://127.0.0.1:8123/callback'],
+    });
+    clientId = client.client_id;
+    for (let n = 0; n < 12; n++) await ask('write', `bank:${n}`);
+    await vi.waitFor(async () => {
+      const [anomaly] = await send('admin', 'GET', '/anomalies');
+      anomalyId = anomaly.id;
+    }, 30_000);
     await send('admin', 'POST', '/budgets', { agentId, metric: 'calls', limit: 3, window: 'day' });
     await send('admin', 'POST', '/invites', { email: 'new@example.com' }).catch(() => undefined);
   });
@@ -115,6 +132,10 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     ...['', '/delegations', '/activity', '/history'].map((tab) => `/agents/${agentId}${tab}`),
     `/audit/${entryId}`,
     `/connections/webhooks/${webhookId}`,
+    `/connections/servers/${serverId}`,
+    `/connections/clients/${clientId}`,
+    `/signals/anomalies/${anomalyId}`,
+    `/people/users/${userId}`,
   ];
 
   it('sends strangers to the sign-in page and back', async () => {
@@ -154,12 +175,12 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     async (role) => {
       const { page, context, complaints } = await openAs(role);
       for (const path of withDetails()) {
-        const own = role === 'user' && /agt_|aud_|evt_|whk_|people|system|clients|servers/.test(path);
+        const own = role === 'user' && /agt_|aud_|ano_|evt_|whk_|people|system|clients|servers/.test(path);
         if (own) continue;
         await go(page, path);
         expect(await page.locator('.notice.error').count(), path).toBe(0);
         const changes = page.getByRole('button', {
-          name: /^(Register|Revoke|Rotate|Delete|Invite|Withdraw|End|Approve|Deny|Review|Recover|Send|Acknowledge|Make|Delegate)/,
+          name: /^(Register|Revoke|Rotate|Delete|Invite|Withdraw|End|Approve|Deny|Review|Recover|Send|Acknowledge|Make|Suspend|Restore|Delegate)/,
         });
         const names = await changes.allInnerTexts();
         expect(role === 'auditor' ? names : names.filter((n) => !/^(Register|Delegate)/.test(n)), path).toEqual([]);
@@ -233,6 +254,57 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await context.close();
   });
 
+  it('leads to a screen, an agent or an id with the keyboard', async () => {
+    const { page, context } = await openAs('admin');
+    await go(page, '');
+    await page.keyboard.press('g');
+    await page.keyboard.press('l');
+    await page.waitForURL('**/console/audit');
+    await page.keyboard.press('/');
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('search');
+    await page.keyboard.press('Escape');
+    await page.locator('tbody tr a').first().waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/console/audit/aud_*');
+    await page.getByRole('link', { name: 'Earlier' }).waitFor();
+    const here = page.url();
+    await page.keyboard.press('[');
+    await expect.poll(() => page.url()).not.toBe(here);
+    for (const [text, address] of [
+      ['reader', '**/console/agents/agt_*'],
+      [entryId, `**/console/audit/${entryId}`],
+      ['Playground', '**/console/playground'],
+    ] as const) {
+      await page.keyboard.press('Control+k');
+      await page.locator('dialog input').fill(text);
+      await page.getByRole('option', { name: text }).first().waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(address);
+    }
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByLabel('Single keys are on').uncheck();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.keyboard.press('g');
+    await page.keyboard.press('o');
+    expect(new URL(page.url()).pathname).toBe('/console/playground');
+    await context.close();
+  });
+
+  it.each([
+    ['/signals', '/signals/anomalies'],
+    ['/connections', '/connections/servers'],
+    ['/people', '/people/users'],
+  ])('leads from %s to its first tab', async (area, first) => {
+    const { page, context } = await openAs('admin');
+    await go(page, area);
+    expect(new URL(page.url()).pathname).toBe(`/console${first}`);
+    await context.close();
+  });
+
   it('follows decisions live', async () => {
     const { page, context } = await openAs('admin');
     await go(page, '/audit');
@@ -241,6 +313,24 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await page.getByRole('button', { name: /new$/ }).click();
     await page.getByText('db:live').first().waitFor();
     await context.close();
+  });
+});
+
+describe('the comparison of a call with earlier ones', () => {
+  const compared = (call: unknown, ...earlier: unknown[]) => Object.fromEntries(compareArguments(call, earlier));
+  it('counts equal values, and marks new ones and numbers out of range', () => {
+    const earlier = [12, 40, 20].map((amount) => ({ amount, to: 'Paper Ltd', list: [1] }));
+    expect(compared({ amount: 9800, to: 'Paper Ltd', list: [2, 3], note: 'x' }, ...earlier)).toEqual({
+      amount: { kind: 'outside', low: 12, high: 40 },
+      to: { kind: 'same', count: 3, of: 3 },
+      'list[0]': { kind: 'outside', low: 1, high: 1 },
+      'list[1]': { kind: 'never-given' },
+      note: { kind: 'never-given' },
+    });
+    expect(compared({ amount: 30, to: '30' }, ...earlier)).toEqual({
+      amount: { kind: 'never-seen' },
+      to: { kind: 'never-seen' },
+    });
   });
 });
 

@@ -1,14 +1,25 @@
 import { Link } from '@tanstack/react-router';
 import { LegateError } from 'legate/client';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { BRAND } from '../api.ts';
+import { asCurl, BRAND } from '../api.ts';
 import { t } from '../texts/index.ts';
-import { Untrusted, visible } from './text.tsx';
+import { CopyText, Untrusted, visible } from './text.tsx';
 
 let first = true;
 
 /** A screen with its one heading, which receives the focus after navigation. */
-export function Screen({ title, children, actions }: { title: string; children: ReactNode; actions?: ReactNode }) {
+export function Screen({
+  title,
+  children,
+  actions,
+  curl,
+}: {
+  title: string;
+  children: ReactNode;
+  actions?: ReactNode;
+  /** Path of the request whose answer the screen shows, for people who want it in a script. */
+  curl?: string;
+}) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${visible(title)} – ${BRAND}`;
@@ -23,7 +34,12 @@ export function Screen({ title, children, actions }: { title: string; children: 
         <h1 ref={heading} tabIndex={-1}>
           <Untrusted>{title}</Untrusted>
         </h1>
-        {actions && <div className="actions">{actions}</div>}
+        {(actions || curl) && (
+          <div className="actions">
+            {curl && <CopyText text={() => asCurl(curl)}>{t.copyCurl}</CopyText>}
+            {actions}
+          </div>
+        )}
       </div>
       {children}
     </div>

@@ -1,5 +1,5 @@
-import { Copy } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { Check, Copy } from 'lucide-react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { t } from '../texts/index.ts';
 
 const HIDDEN =
@@ -31,15 +31,49 @@ export function Untrusted({ children, mono = false }: { children: string; mono?:
   return <bdi className={mono ? 'mono' : undefined}>{parts}</bdi>;
 }
 
+/** Returns whether something has just been copied, and a function that copies. */
+function useCopy(): [boolean, (text: string) => void] {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), 2000);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  return [
+    copied,
+    (text) => {
+      copy(text);
+      setCopied(true);
+    },
+  ];
+}
+
 export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [copied, run] = useCopy();
+  const Icon = copied ? Check : Copy;
   return (
-    <button type="button" className="icon" aria-label={label} title={label} onClick={() => copy(text)}>
-      <Copy size={14} aria-hidden="true" />
+    <button type="button" className="icon" aria-label={label} title={label} onClick={() => run(text)}>
+      <Icon size={14} aria-hidden="true" />
+      {copied && (
+        <span className="sr" role="status">
+          {t.copied}
+        </span>
+      )}
     </button>
   );
 }
 
-export const copy = (text: string): void => void navigator.clipboard?.writeText(text);
+/** A button in words that copies a text, which it makes when it is pressed. */
+export function CopyText({ text, children }: { text: () => string; children: string }) {
+  const [copied, run] = useCopy();
+  return (
+    <button type="button" className="button plain" onClick={() => run(text())}>
+      {copied ? <span role="status">{t.copied}</span> : children}
+    </button>
+  );
+}
+
+const copy = (text: string): void => void navigator.clipboard?.writeText(text);
 
 export const Id = ({ children }: { children: string }) => (
   <span>
@@ -77,6 +111,7 @@ const STATUS: Readonly<Record<string, readonly [kind: string, sign: string]>> = 
   dropped: ['denied', '✕'],
   enabled: ['allowed', '●'],
   disabled: ['limited', '⊘'],
+  suspended: ['limited', '⊘'],
   high: ['denied', '▲'],
   medium: ['limited', '▲'],
   low: ['allowed', '△'],
@@ -100,16 +135,6 @@ export const Json = ({ value }: { value: unknown }) => (
     <bdi>{escapeHidden(JSON.stringify(value, null, 2))}</bdi>
   </pre>
 );
-
-/** The values of a JSON object by their paths, nothing left out. */
-export function pathsOf(value: unknown, path = ''): { path: string; value: string }[] {
-  if (typeof value !== 'object' || value === null) return [{ path: path || '.', value: JSON.stringify(value) ?? '' }];
-  const entries = Array.isArray(value)
-    ? value.map((item, i) => [`[${i}]`, item] as const)
-    : Object.entries(value).map(([name, item]) => [path === '' ? name : `.${name}`, item] as const);
-  if (entries.length === 0) return [{ path: path || '.', value: Array.isArray(value) ? '[]' : '{}' }];
-  return entries.flatMap(([name, item]) => pathsOf(item, path + name));
-}
 
 /** JSON escapes control characters; the other invisible ones are escaped here in the same way. */
 const escapeHidden = (json: string): string =>

@@ -1,13 +1,13 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { Agent } from 'legate/client';
-import { asCurl, legate, rights } from '../api.ts';
+import { legate, rights } from '../api.ts';
 import { DelegationTable } from '../parts/delegations.tsx';
 import { Action } from '../parts/dialog.tsx';
 import { EntryTable } from '../parts/entries.tsx';
 import { useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Empty, NotFound, Result, Screen, Section, Tabs } from '../parts/screen.tsx';
 import { Pager } from '../parts/table.tsx';
-import { copy, Id, Status, Time, Untrusted } from '../parts/text.tsx';
+import { Id, Status, Time, Untrusted } from '../parts/text.tsx';
 import { Versions } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
 import { PermissionEditor } from './permission-editor.tsx';
@@ -27,7 +27,7 @@ export function AgentScreen() {
   if (!body) return <NotFound />;
   const Body = body;
   return (
-    <Screen title={one.name} actions={<AgentActions agent={one} />}>
+    <Screen title={one.name} curl={`/agents/${id}`} actions={<AgentActions agent={one} />}>
       <AgentFacts agent={one} />
       <Tabs
         label={t.agent}
@@ -47,9 +47,6 @@ function AgentActions({ agent }: { agent: Agent }) {
   const navigate = useNavigate();
   return (
     <>
-      <button type="button" className="button plain" onClick={() => copy(asCurl(`/agents/${agent.id}`))}>
-        {t.copyCurl}
-      </button>
       {rights.write && agent.status !== 'revoked' && (
         <>
           <Action
@@ -78,7 +75,7 @@ function AgentActions({ agent }: { agent: Agent }) {
 function AgentFacts({ agent }: { agent: Agent }) {
   const nameOf = useNames([agent.ownerId, agent.createdBy]);
   return (
-    <dl className="facts">
+    <dl className="facts across">
       <dt>{t.state}</dt>
       <dd>
         <Status of={agent.status} />

@@ -31,6 +31,7 @@ export function Agents() {
   return (
     <Screen
       title={t.nav.agents}
+      curl={`/agents?${new URLSearchParams({ view: 'summary', sort: order, ...(q && { q }), ...(status && { status }) })}`}
       actions={
         rights.write && (
           <button type="button" className="button primary" onClick={() => setRegistering(true)}>

@@ -4,10 +4,12 @@ import type { Approval } from 'legate/client';
 import { useEffect, useRef, useState } from 'react';
 import { legate, queries, rights } from '../api.ts';
 import { AgentLink, Field, Select, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import { pathsOf } from '../parts/paths.ts';
 import { Empty, ErrorNotice, Result, Screen } from '../parts/screen.tsx';
 import { Pager } from '../parts/table.tsx';
-import { pathsOf, Status, Time, Untrusted, visible } from '../parts/text.tsx';
+import { formatNumber, Status, Time, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { type Comparison, compareArguments } from './comparison.ts';
 
 const STATES = ['pending', 'approved', 'denied', 'used', 'expired'] as const;
 type State = (typeof STATES)[number];
@@ -25,7 +27,7 @@ export function Approvals() {
   );
   const nameOf = useNames((list.data?.items ?? []).flatMap((a) => [a.agentId, a.resolvedBy]));
   return (
-    <Screen title={t.nav.approvals}>
+    <Screen title={t.nav.approvals} curl={id ? `/approvals/${id}` : `/approvals?status=${state}`}>
       {id ? (
         <p>
           <Link to="/approvals">{t.allApprovals}</Link>
@@ -62,6 +64,23 @@ export function Approvals() {
 function Card({ approval, nameOf }: { approval: Approval; nameOf: (id: string) => string | undefined }) {
   const name = nameOf(approval.agentId) ?? approval.agentId;
   const values = pathsOf(approval.arguments);
+  const pending = approval.status === 'pending';
+  const earlier = useKept(
+    ['approvals', 'earlier', approval.id],
+    async () => {
+      const { agentId, action, resource } = approval;
+      const filter = { agentId, action, resource, result: 'allowed', order: 'desc', limit: 20 } as const;
+      return (await legate.audit.list(filter).page()).items;
+    },
+    pending,
+  );
+  const withEarlier = pending && (earlier.data?.length ?? 0) > 0;
+  const compared =
+    earlier.data &&
+    compareArguments(
+      approval.arguments,
+      earlier.data.map((e) => e.parameters),
+    );
   return (
     <article className="card" aria-label={visible(t.wants(name, approval.action, approval.resource))}>
       <p className="verdict">
@@ -84,6 +103,7 @@ function Card({ approval, nameOf }: { approval: Approval; nameOf: (id: string) =
             <tr>
               <th scope="col">{t.path}</th>
               <th scope="col">{t.value}</th>
+              {withEarlier && <th scope="col">{t.compared}</th>}
             </tr>
           </thead>
           <tbody>
@@ -94,14 +114,22 @@ function Card({ approval, nameOf }: { approval: Approval; nameOf: (id: string) =
                 </td>
                 <td>
                   <Untrusted mono>{value}</Untrusted>
-                  {value.includes('[redacted]') && <div className="hint">{t.redacted}</div>}
+                  {/\[redacted\]/i.test(value) && <div className="hint">{t.redacted}</div>}
                 </td>
+                {withEarlier && (
+                  <td>
+                    <Compared of={compared?.get(path)} />
+                  </td>
+                )}
               </tr>
             ))}
           </tbody>
         </table>
       )}
-      {approval.status === 'pending' ? (
+      {pending && earlier.data && (
+        <p className="hint">{earlier.data.length === 0 ? t.comparedNone : t.comparedOf(earlier.data.length)}</p>
+      )}
+      {pending ? (
         rights.write ? (
           <Decide approval={approval} />
         ) : (
@@ -121,6 +149,20 @@ function Card({ approval, nameOf }: { approval: Approval; nameOf: (id: string) =
         )
       )}
     </article>
+  );
+}
+
+function Compared({ of }: { of: Comparison | undefined }) {
+  if (!of) return null;
+  if (of.kind === 'same') return <span className="quiet">{t.same(of.count, of.of)}</span>;
+  return (
+    <span className="status limited">
+      {of.kind === 'outside'
+        ? t.usualRange(formatNumber(of.low), formatNumber(of.high))
+        : of.kind === 'never-given'
+          ? t.neverGiven
+          : t.neverSeen}
+    </span>
   );
 }
 

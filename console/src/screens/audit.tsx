@@ -1,13 +1,13 @@
 import type { AuditFacets } from 'legate/client';
 import { useState } from 'react';
-import { asCurl, legate } from '../api.ts';
+import { legate } from '../api.ts';
 import { useNewDecisions } from '../live.ts';
 import { Bars } from '../parts/bars.tsx';
 import { EntryTable } from '../parts/entries.tsx';
 import { Field, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Pager } from '../parts/table.tsx';
-import { copy, formatNumber, formatTime, Untrusted } from '../parts/text.tsx';
+import { formatNumber, formatTime, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { FILTER_KEYS, parseFilter, withFilter } from './audit-filter.ts';
 
@@ -41,18 +41,7 @@ export function Audit() {
     setAddress({ q: next, cursor: undefined });
   };
   return (
-    <Screen
-      title={t.nav.audit}
-      actions={
-        <button
-          type="button"
-          className="button plain"
-          onClick={() => copy(asCurl(`/audit?${addressOf(query, since, until)}`))}
-        >
-          {t.copyCurl}
-        </button>
-      }
-    >
+    <Screen title={t.nav.audit} curl={`/audit?${addressOf(query, since, until)}`}>
       <form
         className="filters"
         onSubmit={(e) => {

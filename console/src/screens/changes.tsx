@@ -12,7 +12,7 @@ export function Changes() {
   const changes = useKept(['changes', cursor], () => legate.changes.list({ limit: 30 }).page(cursor));
   const nameOf = useNames((changes.data?.items ?? []).flatMap((c) => [...actorIds(c.actor), c.agentId]));
   return (
-    <Screen title={t.nav.changes}>
+    <Screen title={t.nav.changes} curl="/changes">
       <Result of={changes} lines={8}>
         {({ items, next }) =>
           items.length === 0 ? (

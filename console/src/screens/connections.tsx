@@ -7,11 +7,19 @@ import { type Column, Pager, Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
+const CURL = {
+  servers: '/mcp/servers',
+  clients: '/oauth/clients',
+  grants: '/oauth/grants',
+  webhooks: '/webhooks',
+} as const;
+
 export function Connections() {
-  const Body = { servers: Servers, clients: Clients, grants: Grants, webhooks: Webhooks }[useParam('tab')];
+  const tab = useParam('tab');
+  const Body = { servers: Servers, clients: Clients, grants: Grants, webhooks: Webhooks }[tab];
   if (!Body) return <NotFound />;
   return (
-    <Screen title={t.nav.connections}>
+    <Screen title={t.nav.connections} curl={CURL[tab as 'servers']}>
       <Tabs
         label={t.nav.connections}
         tabs={[
@@ -76,7 +84,14 @@ const Servers = () => (
     fetch={(cursor) => legate.mcp.servers.list({ limit: 50 }).page(cursor)}
     rowKey={(s) => s.id}
     columns={() => [
-      { label: t.name, cell: (s) => <Untrusted>{s.name}</Untrusted> },
+      {
+        label: t.name,
+        cell: (s) => (
+          <Link to={`/connections/servers/${s.id}`}>
+            <Untrusted>{s.name}</Untrusted>
+          </Link>
+        ),
+      },
       { label: t.endpoint, cell: (s) => <Untrusted mono>{s.endpoint}</Untrusted> },
       {
         label: t.tools,
@@ -120,7 +135,14 @@ const Clients = () => (
     fetch={(cursor) => legate.oauth.clients.list({ limit: 50 }).page(cursor)}
     rowKey={(c) => c.client_id}
     columns={() => [
-      { label: t.name, cell: (c) => <Untrusted>{String(c['client_name'] ?? c.client_id)}</Untrusted> },
+      {
+        label: t.name,
+        cell: (c) => (
+          <Link to={`/connections/clients/${c.client_id}`}>
+            <Untrusted>{String(c['client_name'] ?? c.client_id)}</Untrusted>
+          </Link>
+        ),
+      },
       { label: t.id, cell: (c) => <code>{c.client_id}</code> },
       {
         label: t.redirectHosts,
@@ -161,7 +183,14 @@ function Grants() {
       fetch={(cursor) => legate.oauth.grants.list({ limit: 50 }).page(cursor)}
       rowKey={(g) => g.id}
       columns={() => [
-        { label: t.client, cell: (g) => <Untrusted>{g.clientName ?? g.clientId}</Untrusted> },
+        {
+          label: t.client,
+          cell: (g) => (
+            <Link to={`/connections/grants/${g.id}`}>
+              <Untrusted>{g.clientName ?? g.clientId}</Untrusted>
+            </Link>
+          ),
+        },
         { label: t.agent, cell: (g) => <AgentLink id={g.agentId} name={g.agentName} /> },
         { label: t.resource, cell: (g) => <Untrusted mono>{g.resource}</Untrusted> },
         { label: t.scopes, cell: (g) => <Untrusted mono>{g.scopes.join(' ')}</Untrusted> },

@@ -20,6 +20,7 @@ export function Delegations() {
   return (
     <Screen
       title={t.nav.delegations}
+      curl={`/delegations/graph${ended === 'true' ? '?ended=true' : ''}`}
       actions={
         rights.write && (
           <button type="button" className="button primary" onClick={() => setCreating(true)}>

@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import type { AuditEntry, DecisionTrace, ExplainedAuditEntry, TracedEntry } from 'legate/client';
-import { asCurl, legate } from '../api.ts';
+import { legate } from '../api.ts';
 import { EntryTable } from '../parts/entries.tsx';
 import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Result, Screen, Section } from '../parts/screen.tsx';
-import { copy, Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
+import { Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
 /** One decision: the verdict, the path that led to it, then everything that was recorded. */
@@ -15,13 +15,43 @@ export function EntryScreen() {
     ['audit', 'around', id],
     async () => (await legate.audit.list({ around: id, limit: 11 }).page()).items,
   );
+  const entry = explained.data?.entry;
+  const near = entry ? (around.data ?? []) : [];
+  const older = near.filter((e) => e.seq < (entry?.seq ?? 0)).sort((a, b) => b.seq - a.seq)[0];
+  const newer = near.filter((e) => e.seq > (entry?.seq ?? 0)).sort((a, b) => a.seq - b.seq)[0];
   return (
     <Screen
       title={t.decision}
+      curl={`/audit/${id}/explain`}
       actions={
-        <button type="button" className="button plain" onClick={() => copy(asCurl(`/audit/${id}/explain`))}>
-          {t.copyCurl}
-        </button>
+        <>
+          {newer && (
+            <Link className="button" to={`/audit/${newer.id}`} data-key="]">
+              {t.later}
+            </Link>
+          )}
+          {older && (
+            <Link className="button" to={`/audit/${older.id}`} data-key="[">
+              {t.earlier}
+            </Link>
+          )}
+          {entry && (
+            <Link
+              className="button"
+              to="/playground"
+              search={
+                {
+                  agentId: entry.agentId,
+                  action: entry.action,
+                  resource: entry.resource,
+                  ...(Object.keys(entry.parameters).length > 0 && { args: JSON.stringify(entry.parameters) }),
+                } as never
+              }
+            >
+              {t.askAgain}
+            </Link>
+          )}
+        </>
       }
     >
       <Result of={explained} lines={8}>
@@ -131,7 +161,7 @@ function Authority({ entry, nameOf }: { entry: AuditEntry; nameOf: (id: string) 
   );
 }
 
-function Trace({ trace }: { trace: DecisionTrace }) {
+export function Trace({ trace }: { trace: DecisionTrace }) {
   return (
     <>
       {trace.nearest && (

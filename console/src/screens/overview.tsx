@@ -32,7 +32,7 @@ export function Overview() {
     async () => (await legate.audit.list({ result: ['denied', 'rate_limited'], order: 'desc', limit: 8 }).page()).items,
   );
   return (
-    <Screen title={t.nav.overview}>
+    <Screen title={t.nav.overview} curl={`/dashboard/series?window=${span}`}>
       <Result of={attention} lines={2}>
         {(a) => (
           <div className="attention">

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { User } from 'legate/client';
 import { useState } from 'react';
 import { legate, queries, rights } from '../api.ts';
@@ -6,19 +7,21 @@ import { Action, Dialog, Secret } from '../parts/dialog.tsx';
 import { Field, Select, useAddress, useKept, useParam } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
 import { Pager, Table } from '../parts/table.tsx';
-import { Time, Untrusted } from '../parts/text.tsx';
+import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
 const ROLES = ['user', 'auditor', 'admin'] as const;
 type Role = (typeof ROLES)[number];
 
 export function People() {
-  const Body = { users: Users, invitations: Invitations, tenants: Tenants }[useParam('tab')];
+  const tab = useParam('tab');
+  const Body = { users: Users, invitations: Invitations, tenants: Tenants }[tab];
   const [inviting, setInviting] = useState(false);
   if (!Body) return <NotFound />;
   return (
     <Screen
       title={t.nav.people}
+      curl={{ users: '/users', invitations: '/invites', tenants: '/tenants' }[tab as 'users']}
       actions={
         rights.admin && (
           <button type="button" className="button primary" onClick={() => setInviting(true)}>
@@ -41,7 +44,7 @@ export function People() {
   );
 }
 
-const nameOf = (u: User): string => u.name ?? u.email ?? u.id;
+export const nameOf = (u: User): string => u.name ?? u.email ?? u.id;
 
 function Users() {
   const [{ q = '', cursor }, setAddress] = useAddress();
@@ -73,7 +76,15 @@ function Users() {
                 rows={items}
                 rowKey={(u) => u.id}
                 columns={[
-                  { label: t.name, cell: (u) => <Untrusted>{u.name ?? '–'}</Untrusted> },
+                  {
+                    label: t.name,
+                    cell: (u) => (
+                      <Link to={`/people/users/${u.id}`}>
+                        <Untrusted>{nameOf(u)}</Untrusted>
+                      </Link>
+                    ),
+                  },
+                  { label: t.state, cell: (u) => <Status of={u.status} /> },
                   { label: t.email, cell: (u) => <Untrusted>{u.email ?? '–'}</Untrusted> },
                   { label: t.role, cell: (u) => t.roles[u.role as Role] ?? u.role },
                   { label: t.secondFactor, cell: (u) => (u.twoFactorEnabled ? t.on : t.off) },
@@ -90,7 +101,7 @@ function Users() {
   );
 }
 
-function UserActions({ user }: { user: User }) {
+export function UserActions({ user }: { user: User }) {
   const other = user.role === 'user' ? 'auditor' : 'user';
   return (
     <div className="actions">
@@ -103,6 +114,25 @@ function UserActions({ user }: { user: User }) {
           stale={['people', 'changes']}
         />
       )}
+      {user.id !== rights.me.id &&
+        (user.status === 'suspended' ? (
+          <Action
+            label={t.restore}
+            question={t.restoreQuestion(nameOf(user))}
+            run={(reason) => legate.users.update(user.id, { status: 'active', reason })}
+            stale={['people', 'agents', 'changes']}
+          />
+        ) : (
+          <Action
+            danger
+            label={t.suspend}
+            question={t.suspendQuestion(nameOf(user))}
+            text={t.suspendText}
+            preview={() => legate.users.update(user.id, { status: 'suspended' }, { preview: true })}
+            run={(reason) => legate.users.update(user.id, { status: 'suspended', reason })}
+            stale={['people', 'agents', 'changes']}
+          />
+        ))}
       <Action
         danger
         label={t.endSessions}

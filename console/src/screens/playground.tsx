@@ -3,8 +3,9 @@ import { useState } from 'react';
 import { asCurl, legate } from '../api.ts';
 import { Field, useAddress, useKept } from '../parts/hooks.tsx';
 import { ErrorNotice, Screen, Section } from '../parts/screen.tsx';
-import { copy, Json, Status, visible } from '../parts/text.tsx';
+import { CopyText, Json, Status, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { Trace } from './entry.tsx';
 
 /** Asks a question as a dry run: nothing is recorded or counted. */
 export function Playground() {
@@ -23,6 +24,14 @@ export function Playground() {
     dryRun: true,
     explain: true,
   });
+  /** The question without its arguments while those are not valid. */
+  const questionOrPart = (): object => {
+    try {
+      return question();
+    } catch {
+      return { agentId, action, resource, dryRun: true, explain: true };
+    }
+  };
   const ask = useMutation({ mutationFn: () => legate.authorize(question()) });
   const input = (label: string, name: string, value: string, list?: string) => (
     <Field label={label}>
@@ -78,15 +87,7 @@ export function Playground() {
           <button type="submit" className="button primary" disabled={ask.isPending}>
             {t.ask}
           </button>
-          <button
-            type="button"
-            className="button plain"
-            onClick={() =>
-              copy(asCurl('/authorize', 'POST', { agentId, action, resource, dryRun: true, explain: true }))
-            }
-          >
-            {t.copyCurl}
-          </button>
+          <CopyText text={() => asCurl('/authorize', 'POST', questionOrPart())}>{t.copyCurl}</CopyText>
         </div>
       </form>
       {ask.error && <ErrorNotice error={ask.error} />}
@@ -98,7 +99,11 @@ export function Playground() {
             />
             {ask.data.reason && ((t.reasons as Record<string, string>)[ask.data.reason] ?? ask.data.reason)}
           </p>
-          <Json value={ask.data.trace} />
+          {ask.data.trace && <Trace trace={ask.data.trace} />}
+          <details>
+            <summary>{t.raw}</summary>
+            <Json value={ask.data} />
+          </details>
         </Section>
       )}
     </Screen>

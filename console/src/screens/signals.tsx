@@ -11,7 +11,7 @@ export function Signals() {
   const Body = { anomalies: Anomalies, costs: Costs }[useParam('tab')];
   if (!Body) return <NotFound />;
   return (
-    <Screen title={t.nav.signals}>
+    <Screen title={t.nav.signals} curl={Body === Costs ? '/costs/summary' : '/anomalies'}>
       <Tabs
         label={t.nav.signals}
         tabs={[
@@ -40,7 +40,14 @@ function Anomalies() {
               rows={items}
               rowKey={(a) => a.id}
               columns={[
-                { label: t.time, cell: (a) => <Time at={a.detectedAt} /> },
+                {
+                  label: t.time,
+                  cell: (a) => (
+                    <Link to={`/signals/anomalies/${a.id}`}>
+                      <Time at={a.detectedAt} />
+                    </Link>
+                  ),
+                },
                 { label: t.agent, cell: (a) => <AgentLink id={a.agentId} name={nameOf(a.agentId)} /> },
                 { label: t.kind, cell: (a) => t.anomalyKinds[a.kind as 'rate_spike'] ?? a.kind },
                 { label: t.severity, cell: (a) => <Status of={a.severity} /> },

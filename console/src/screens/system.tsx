@@ -8,7 +8,7 @@ import { t } from '../texts/index.ts';
 export function System() {
   const system = useKept(['system'], () => legate.system());
   return (
-    <Screen title={t.nav.system}>
+    <Screen title={t.nav.system} curl="/system">
       <Result of={system} lines={8}>
         {(s) => (
           <div className="screen">

@@ -21,6 +21,7 @@ export function WebhookScreen() {
   return (
     <Screen
       title={t.webhook}
+      curl={`/webhooks/${id}`}
       actions={
         rights.write && (
           <>

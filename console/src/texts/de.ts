@@ -1,6 +1,8 @@
 import type { Texts } from './en.ts';
+import { frameDe } from './frame-de.ts';
 
 export const de: Texts = {
+  ...frameDe,
   unavailable: 'Die Konsole konnte nicht geladen werden. Bitte versuchen Sie es gleich noch einmal.',
   skip: 'Zum Inhalt',
   menu: 'Menü',
@@ -302,6 +304,7 @@ export const de: Texts = {
     dropped: 'Verworfen',
     enabled: 'Eingeschaltet',
     disabled: 'Ausgeschaltet',
+    suspended: 'Gesperrt',
     high: 'Hoch',
     medium: 'Mittel',
     low: 'Niedrig',
@@ -316,6 +319,7 @@ export const de: Texts = {
     OUTSIDE_TIME_WINDOW: 'Außerhalb des Zeitfensters',
     IP_NOT_ALLOWED: 'Adresse nicht erlaubt',
     ARGUMENTS_NOT_ALLOWED: 'Argumente nicht erlaubt',
+    OWNER_SUSPENDED: 'Der Inhaber ist gesperrt',
   },
   outcomes: {
     allowed: 'erlaubt es',

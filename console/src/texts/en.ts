@@ -1,5 +1,8 @@
+import { frameEn } from './frame-en.ts';
+
 /** All texts of the console in English. German has the type of this catalogue. */
 export const en = {
+  ...frameEn,
   unavailable: 'The console could not be loaded. Try again in a moment.',
   skip: 'Skip to content',
   menu: 'Menu',
@@ -300,6 +303,7 @@ export const en = {
     dropped: 'Dropped',
     enabled: 'Enabled',
     disabled: 'Disabled',
+    suspended: 'Suspended',
     high: 'High',
     medium: 'Medium',
     low: 'Low',
@@ -314,6 +318,7 @@ export const en = {
     OUTSIDE_TIME_WINDOW: 'Outside the time window',
     IP_NOT_ALLOWED: 'Address not allowed',
     ARGUMENTS_NOT_ALLOWED: 'Arguments not allowed',
+    OWNER_SUSPENDED: 'The owner is suspended',
   },
   outcomes: {
     allowed: 'allows it',

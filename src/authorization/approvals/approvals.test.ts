@@ -149,6 +149,40 @@ describe('onApprovalRequested', () => {
   });
 });
 
+describe('approvals.mail', () => {
+  const mailed = async (mail: boolean | undefined) => {
+    const mails: { to: string; text: string; link?: string }[] = [];
+    const t = await createTestService({
+      printMail: (sent) => void mails.push(sent),
+      config: { ...(mail === undefined ? {} : { approvals: { mail } }) },
+    });
+    const owner = await t.user();
+    const agent = await t.agent(owner, {
+      name: 'payer\u202e',
+      permissions: [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } }],
+    });
+    const { approvalId } = (await t.authorize(agent, ask)).body;
+    await t.authorize(agent, ask);
+    return { t, owner, mails, approvalId };
+  };
+
+  it('sends the owner one mail for a waiting call, with a link to its page and no credential', async () => {
+    const { owner, mails, approvalId } = await mailed(undefined);
+    await expect.poll(() => mails.map((m) => m.to)).toEqual([owner.email]);
+    const [mail] = mails;
+    expect(new URL(mail?.link as string).pathname + new URL(mail?.link as string).search).toBe(
+      `/account/approvals/${approvalId}`,
+    );
+    expect(mail?.text).toContain('"payerU+202E" asks to pay bank:transfer');
+  });
+
+  it('sends none if it is off', async () => {
+    const { t, mails } = await mailed(false);
+    await t.legate.close();
+    expect(mails).toEqual([]);
+  });
+});
+
 describe('POST /approvals/:id/approve and /deny', () => {
   it('200 with the approval; denied, the call stays refused', async () => {
     const w = await world();

@@ -20,4 +20,10 @@ export const approvalsConfig = {
       'Maximum number of calls of all agents of one owner that wait for approval. Further ones are refused without ' +
       'an approvalId.',
   }),
+  mail: option.boolean({
+    default: true,
+    description:
+      "Mails each call that waits for approval to the owner of the agent, with a link to the approval's page, if mail " +
+      'is available.',
+  }),
 } satisfies Section;

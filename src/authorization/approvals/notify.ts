@@ -9,7 +9,7 @@ export function notifyOfApprovals(platform: Platform, notify: (approval: Approva
       if (type !== 'approval.requested') continue;
       getApproval(platform.database.read, { kind: 'all' }, data['approvalId'] as string)
         .then((row) => notify(toApproval(row, platform.clock.now())))
-        .catch((error: unknown) => platform.log.error({ err: error }, 'onApprovalRequested failed'));
+        .catch((error: unknown) => platform.log.error({ err: error }, 'A notification of an approval failed'));
     }
   });
 }

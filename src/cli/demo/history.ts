@@ -8,12 +8,13 @@ import { type DemoCall, everydayCall, numbersFrom } from './data.ts';
 
 const DAYS = 30;
 const STEP_MS = 3 * HOUR_MS;
-const FINE_MS = 6 * HOUR_MS;
-const FINE_STEP_MS = 5 * MINUTE_MS;
+const FINE_MS = 25 * HOUR_MS;
+const FINE_STEP_MS = 15 * MINUTE_MS;
 
 /** A clock that is set to the past while the history is made, and then runs with the time of the machine. */
 export class DemoClock {
-  #past: number | undefined = Date.now() - DAYS * DAY_MS;
+  // From noon, when every time window of the agents is open: the history repeats the decisions of its first moment.
+  #past: number | undefined = Math.floor((Date.now() - DAYS * DAY_MS) / DAY_MS) * DAY_MS + DAY_MS / 2;
   now(): number {
     return this.#past ?? Date.now();
   }
@@ -35,7 +36,7 @@ function busyness(ms: number): number {
 
 /**
  * Writes about `rows` decisions with the times of the last 30 days, the same ones each time. Each kind of call is really
- * decided once; the others repeat its decision with another resource and time. The last hours are divided more finely,
+ * decided once; the others repeat its decision with another resource and time. The last day is divided more finely,
  * since people look at them first.
  */
 export async function makeHistory(

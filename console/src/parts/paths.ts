@@ -1,0 +1,9 @@
+/** The values of a JSON object by their paths, nothing left out. */
+export function pathsOf(value: unknown, path = ''): { path: string; value: string }[] {
+  if (typeof value !== 'object' || value === null) return [{ path: path || '.', value: JSON.stringify(value) ?? '' }];
+  const entries = Array.isArray(value)
+    ? value.map((item, i) => [`[${i}]`, item] as const)
+    : Object.entries(value).map(([name, item]) => [path === '' ? name : `.${name}`, item] as const);
+  if (entries.length === 0) return [{ path: path || '.', value: Array.isArray(value) ? '[]' : '{}' }];
+  return entries.flatMap(([name, item]) => pathsOf(item, path + name));
+}

@@ -1,0 +1,193 @@
+import { Link } from '@tanstack/react-router';
+import type { Grant } from 'legate/client';
+import { legate } from '../api.ts';
+import { AgentLink, useKept, useParam } from '../parts/hooks.tsx';
+import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
+import { Table } from '../parts/table.tsx';
+import { CopyButton, formatNumber, Id, Json, Time, Untrusted } from '../parts/text.tsx';
+import { t } from '../texts/index.ts';
+
+const MONTH_MS = 30 * 86_400_000;
+
+/** One MCP server: its tools, how often each was called, and how a client connects. */
+export function ServerScreen() {
+  const id = useParam('id');
+  const server = useKept(['servers', 'one', id], () => legate.mcp.servers.get(id));
+  const name = server.data?.name ?? '';
+  const calls = useKept(
+    ['facets', 'server', id],
+    () =>
+      legate.audit.facets({
+        by: 'resource',
+        resource: `mcp:${name}:*`,
+        since: new Date(Math.floor(Date.now() / 3.6e6) * 3.6e6 - MONTH_MS).toISOString(),
+        limit: 50,
+      }),
+    name !== '',
+  );
+  const command = `claude mcp add --transport http ${name} ${server.data?.endpoint ?? ''}`;
+  return (
+    <Screen title={name || t.server} curl={`/mcp/servers/${id}`}>
+      <Result of={server}>
+        {(s) => (
+          <dl className="facts across">
+            <dt>{t.endpoint}</dt>
+            <dd>
+              <Untrusted mono>{s.endpoint}</Untrusted>
+            </dd>
+            <dt>{t.perMinute}</dt>
+            <dd>{s.rateLimit?.rpm ?? '–'}</dd>
+            <dt>{t.created}</dt>
+            <dd>
+              <Time at={s.createdAt} />
+            </dd>
+            <dt>{t.id}</dt>
+            <dd>
+              <Id>{s.id}</Id>
+            </dd>
+            <dt>{t.tools}</dt>
+            <dd className="tags">
+              {s.tools.map((tool) => (
+                <span className="tag" key={tool}>
+                  <Untrusted>{tool}</Untrusted>
+                </span>
+              ))}
+            </dd>
+          </dl>
+        )}
+      </Result>
+      <Section title={t.callsPerTool}>
+        <Result of={calls}>
+          {({ values }) =>
+            values.length === 0 ? (
+              <Empty>{t.noCalls}</Empty>
+            ) : (
+              <Table
+                caption={t.callsPerTool}
+                rows={values}
+                rowKey={(v) => v.value}
+                columns={[
+                  {
+                    label: t.resource,
+                    cell: (v) => (
+                      <Link to="/audit" search={{ q: `resource:${v.value}` } as never}>
+                        <Untrusted mono>{v.value}</Untrusted>
+                      </Link>
+                    ),
+                  },
+                  { label: t.decisions, num: true, cell: (v) => formatNumber(v.count) },
+                  { label: t.refused, num: true, cell: (v) => formatNumber(v.count - v.counts.allowed) },
+                ]}
+              />
+            )
+          }
+        </Result>
+      </Section>
+      {server.data && (
+        <Section title={t.connect}>
+          <p>
+            <Untrusted mono>{command}</Untrusted> <CopyButton text={command} label={t.copyId(t.connect)} />
+          </p>
+        </Section>
+      )}
+    </Screen>
+  );
+}
+
+/** One OAuth client, as it was registered. */
+export function ClientScreen() {
+  const id = useParam('id');
+  const client = useKept(['clients', 'one', id], () => legate.oauth.clients.get(id));
+  return (
+    <Screen
+      title={client.data ? String(client.data['client_name'] ?? client.data.client_id) : t.oauthClient}
+      curl={`/oauth/clients/${id}`}
+    >
+      <Result of={client}>
+        {(c) => (
+          <>
+            <dl className="facts">
+              <dt>{t.id}</dt>
+              <dd>
+                <Id>{c.client_id}</Id>
+              </dd>
+              <dt>{t.redirects}</dt>
+              <dd>
+                {c.redirect_uris.map((uri) => (
+                  <div key={uri}>
+                    <Untrusted mono>{uri}</Untrusted>
+                  </div>
+                ))}
+              </dd>
+              <dt>{t.created}</dt>
+              <dd>
+                <Time at={new Date(c.client_id_issued_at * 1000).toISOString()} />
+              </dd>
+            </dl>
+            <Section title={t.registered}>
+              <Json value={c} />
+            </Section>
+          </>
+        )}
+      </Result>
+    </Screen>
+  );
+}
+
+/** Grants have no address of their own in the API: the list is searched. */
+async function findGrant(id: string): Promise<Grant | undefined> {
+  for await (const grant of legate.oauth.grants.list({ limit: 200 })) if (grant.id === id) return grant;
+  return undefined;
+}
+
+/** One grant: which client may act, as which agent, where and for how long. */
+export function GrantScreen() {
+  const id = useParam('id');
+  const grant = useKept(['grants', 'one', id], async () => (await findGrant(id)) ?? null);
+  return (
+    <Screen title={grant.data?.clientName ?? t.grant} curl="/oauth/grants">
+      <Result of={grant}>
+        {(g) =>
+          g === null ? (
+            <Empty>{t.errors.NOT_FOUND}</Empty>
+          ) : (
+            <dl className="facts">
+              <dt>{t.client}</dt>
+              <dd>
+                <Untrusted>{g.clientName ?? g.clientId}</Untrusted>
+              </dd>
+              <dt>{t.agent}</dt>
+              <dd>
+                <AgentLink id={g.agentId} name={g.agentName} />
+              </dd>
+              <dt>{t.resource}</dt>
+              <dd>
+                <Untrusted mono>{g.resource}</Untrusted>
+              </dd>
+              <dt>{t.scopes}</dt>
+              <dd>
+                <Untrusted mono>{g.scopes.join(' ')}</Untrusted>
+              </dd>
+              <dt>{t.created}</dt>
+              <dd>
+                <Time at={g.createdAt} />
+              </dd>
+              <dt>{t.lastUsed}</dt>
+              <dd>
+                <Time at={g.lastUsedAt} />
+              </dd>
+              <dt>{t.expires}</dt>
+              <dd>
+                <Time at={g.expiresAt} />
+              </dd>
+              <dt>{t.id}</dt>
+              <dd>
+                <Id>{g.id}</Id>
+              </dd>
+            </dl>
+          )
+        }
+      </Result>
+    </Screen>
+  );
+}

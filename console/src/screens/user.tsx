@@ -1,0 +1,107 @@
+import { legate, rights } from '../api.ts';
+import { AgentLink, useKept, useParam } from '../parts/hooks.tsx';
+import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
+import { Table } from '../parts/table.tsx';
+import { formatNumber, Id, Status, Time, Untrusted } from '../parts/text.tsx';
+import { t } from '../texts/index.ts';
+import { nameOf, UserActions } from './people.tsx';
+
+/** One person: the account, the agents and, for administrators, the sessions. */
+export function UserScreen() {
+  const id = useParam('id');
+  const user = useKept(['people', 'user', id], () => legate.users.get(id));
+  const agents = useKept(
+    ['agents', 'of', id],
+    async () => (await legate.agents.list({ view: 'summary', ownerId: id, sort: 'name', limit: 100 }).page()).items,
+  );
+  const sessions = useKept(
+    ['people', 'sessions', id],
+    async () => (await legate.users.sessions.list(id)).sessions,
+    rights.admin,
+  );
+  const one = user.data;
+  return (
+    <Screen
+      title={one ? nameOf(one) : t.user}
+      curl={`/users/${id}`}
+      actions={one && rights.admin && <UserActions user={one} />}
+    >
+      <Result of={user}>
+        {(u) => (
+          <dl className="facts across">
+            <dt>{t.email}</dt>
+            <dd>
+              <Untrusted>{u.email ?? '–'}</Untrusted>
+            </dd>
+            <dt>{t.role}</dt>
+            <dd>{t.roles[u.role as 'user'] ?? u.role}</dd>
+            <dt>{t.state}</dt>
+            <dd>
+              <Status of={u.status} />
+            </dd>
+            <dt>{t.secondFactor}</dt>
+            <dd>{u.twoFactorEnabled ? t.on : t.off}</dd>
+            <dt>{t.created}</dt>
+            <dd>
+              <Time at={u.createdAt} />
+            </dd>
+            <dt>{t.id}</dt>
+            <dd>
+              <Id>{u.id}</Id>
+            </dd>
+          </dl>
+        )}
+      </Result>
+      <Section title={t.userAgents}>
+        <Result of={agents}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <Empty>{t.noAgents}</Empty>
+            ) : (
+              <Table
+                caption={t.userAgents}
+                rows={rows}
+                rowKey={(a) => a.id}
+                columns={[
+                  { label: t.name, cell: (a) => <AgentLink id={a.id} name={a.name} /> },
+                  { label: t.state, cell: (a) => <Status of={a.status} /> },
+                  { label: t.calls24, num: true, cell: (a) => formatNumber(a.calls) },
+                  { label: t.refused, num: true, cell: (a) => formatNumber(a.refused) },
+                  { label: t.lastDecision, cell: (a) => <Time at={a.lastDecisionAt} /> },
+                ]}
+              />
+            )
+          }
+        </Result>
+      </Section>
+      {rights.admin && (
+        <Section title={t.sessions}>
+          <Result of={sessions}>
+            {(rows) =>
+              rows.length === 0 ? (
+                <Empty>{t.noSessions}</Empty>
+              ) : (
+                <Table
+                  caption={t.sessions}
+                  rows={rows}
+                  rowKey={(s) => s.id}
+                  columns={[
+                    { label: t.created, cell: (s) => <Time at={s.createdAt} /> },
+                    { label: t.expires, cell: (s) => <Time at={s.expiresAt} /> },
+                    { label: t.address, cell: (s) => s.ipAddress ?? '–' },
+                    {
+                      label: t.browser,
+                      cell: (s) => (
+                        <Untrusted>{[s.device?.browser, s.device?.os].filter(Boolean).join(', ') || '–'}</Untrusted>
+                      ),
+                    },
+                  ]}
+                />
+              )
+            }
+          </Result>
+        </Section>
+      )}
+    </Screen>
+  );
+}

@@ -1,0 +1,43 @@
+import { brandOf, pathOf } from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import { APPROVAL_PAGE } from './approval-page.ts';
+import { notifyOfApprovals } from './notify.ts';
+import type { Approval } from './schema.ts';
+
+/**
+ * Mails each approval requested at this instance to the owner of the agent (`approvals.mail`). The mail links to the page
+ * of the approval and contains no credential: the owner signs in there.
+ */
+export function mailApprovals(platform: Platform): void {
+  if (!platform.config.approvals.mail || !platform.mailer.available) return;
+  notifyOfApprovals(platform, (approval) => mailApproval(platform, approval));
+}
+
+/** Shows characters by their code that would be invisible, start a line or change the order of others. */
+const visible = (text: string): string =>
+  text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `U+${(character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`,
+  );
+
+async function mailApproval(platform: Platform, { id, agentId, action, resource }: Approval): Promise<void> {
+  const owner = await platform.database.read
+    .selectFrom('agents')
+    .innerJoin('users', 'users.id', 'agents.owner_id')
+    .select(['users.email', 'agents.name'])
+    .where('agents.id', '=', agentId)
+    .executeTakeFirst();
+  if (!owner?.email) return;
+  const link = new URL(pathOf(platform, APPROVAL_PAGE.replace(':id', encodeURIComponent(id))), platform.baseUrl).href;
+  platform.mailer.send({
+    to: owner.email,
+    link,
+    subject: `An agent waits for your approval at ${brandOf(platform)}`,
+    text: [
+      `Your agent "${visible(owner.name)}" asks to ${visible(action)} ${visible(resource)}.`,
+      'Open this page to see the whole call, and to approve or deny it:',
+      link,
+      'You are asked to sign in there. If you do nothing, the call is not allowed.\n',
+    ].join('\n\n'),
+  });
+}
