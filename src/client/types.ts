@@ -1289,8 +1289,11 @@ export interface SystemDescription {
   };
   readonly instances: readonly {
     readonly id: string;
+    readonly host: string;
     readonly version: string;
     readonly startedAt: string;
+    /** When it was last known to run, at most 30 seconds ago. */
+    readonly seenAt: string;
     /** The instance that answers. */
     readonly current: boolean;
   }[];

@@ -19,6 +19,9 @@ export abstract class ForwardingLedger {
   get history(): LedgerPort['history'] {
     return this.ledger.history;
   }
+  get notices(): LedgerPort['notices'] {
+    return this.ledger.notices;
+  }
   get time(): LedgerPort['time'] {
     return this.ledger.time;
   }

@@ -50,13 +50,23 @@ export class LedgerTime {
     return Math.max(this.now(head, askedAt), head.clock);
   }
 
+  /**
+   * Notes how far the clock of this instance is off, by the database's time at a moment after `askedAt`. Returns the
+   * time.
+   */
+  compare(databaseTime: number | undefined, askedAt: number): number {
+    const now = this.#o.clock.now();
+    const time = this.#o.databaseClock?.now() ?? databaseTime ?? now;
+    this.offMs = time < askedAt ? askedAt - time : time > now ? now - time : 0;
+    if (Math.abs(this.offMs) > WARN_MS) this.#warn();
+    return time;
+  }
+
   /** Like `after`, but may be earlier than the head. */
   now(head: Head, askedAt: number): number {
-    const now = this.#o.clock.now();
-    const time = this.#o.databaseClock?.now() ?? head.time ?? now;
-    this.offMs = time < askedAt ? askedAt - time : time > now ? now - time : 0;
+    const time = this.compare(head.time, askedAt);
     this.aheadMs = Math.max(0, head.clock - time);
-    if (Math.abs(this.offMs) > WARN_MS || this.aheadMs > WARN_MS) this.#warn();
+    if (this.aheadMs > WARN_MS) this.#warn();
     if (!this.isTrusted)
       throw new ClockError(
         `The clock of this instance is ${secondsOf(this.offMs)} s off that of the database: nothing is recorded until both agree.`,

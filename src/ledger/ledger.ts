@@ -4,6 +4,7 @@ import { CommonErrors, type LegateError } from '../kernel/errors.ts';
 import { type Db, isUnavailable } from '../storage/index.ts';
 import { applyChange, type Change, type ChangeOptions, type Rehearsal, rehearseChange } from './change.ts';
 import { ChangeBatcher } from './change-batcher.ts';
+import { CommitNotices } from './commit-notices.ts';
 import { CurrentEpoch } from './current-epoch.ts';
 import type { PendingDecision } from './decision.ts';
 import { DecisionBatches, type DecisionBatchOptions, type QueuedDecision } from './decision-batch.ts';
@@ -32,6 +33,8 @@ export class Ledger {
   readonly epoch: CurrentEpoch;
   readonly history: History;
   readonly time: LedgerTime;
+  /** Commits of other instances. Undefined on SQLite. */
+  readonly notices: CommitNotices | undefined;
   readonly #o: DecisionBatchOptions & ChangeOptions;
   readonly #batches: DecisionBatches;
   readonly #mutex = new Mutex();
@@ -46,6 +49,7 @@ export class Ledger {
     const { database } = options;
     this.history = new History(database, options.onError);
     this.time = new LedgerTime(options);
+    this.notices = database.dialect === 'postgres' ? new CommitNotices({ ...options, database }) : undefined;
     this.#o = { ...options, history: this.history, time: this.time };
     this.epoch = new CurrentEpoch(database, () => this.stats.changes);
     this.#batches = new DecisionBatches(
@@ -144,6 +148,7 @@ export class Ledger {
           this.stats.records += commit.records.length;
           this.#announce(commit);
         }
+        if (invalidated && !commit) this.notices?.committed();
         if (invalidated) for (const listener of this.#invalidateListeners) this.#call(listener);
         return result;
       } catch (error) {
@@ -186,6 +191,7 @@ export class Ledger {
   async close(): Promise<void> {
     while (this.#running) await new Promise((resolve) => setImmediate(resolve));
     this.#closed = true;
+    await this.notices?.close();
     await this.history.close();
     const release = await this.#mutex.acquire();
     release();
@@ -214,6 +220,7 @@ export class Ledger {
 
   #announce(commit: Commit): void {
     this.history.committed(commit);
+    this.notices?.committed();
     for (const listener of this.#commitListeners) this.#call(() => listener(commit));
   }
 

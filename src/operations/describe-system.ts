@@ -3,6 +3,7 @@ import { SECRET_KEY_KINDS } from '../kernel/data-folder.ts';
 import { packageVersion } from '../kernel/version.ts';
 import type { Platform } from '../platform.ts';
 import { schemaState } from '../storage/index.ts';
+import { listInstances } from './instances.ts';
 import type { SystemDescription } from './schema.ts';
 
 /**
@@ -20,7 +21,14 @@ export async function describeSystem(platform: Platform): Promise<SystemDescript
     production: platform.production,
     time: isoTime(now),
     database: { dialect: database.dialect, migrations: { applied: schema.applied, pending: schema.pending } },
-    instances: [{ id: instance.id, version: packageVersion(), startedAt: isoTime(instance.startedAt), current: true }],
+    instances: (await listInstances(platform)).map(({ id, host, version, started_at, seen_at }) => ({
+      id,
+      host,
+      version,
+      startedAt: isoTime(started_at),
+      seenAt: isoTime(seen_at),
+      current: id === instance.id,
+    })),
     settings: settings().map((setting) => ({ ...setting, value: setting.value ?? null })),
     keys: SECRET_KEY_KINDS.flatMap((kind) =>
       secrets[kind].map(({ id, createdAt }, i) => ({

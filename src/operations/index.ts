@@ -1,4 +1,5 @@
 import { defineModule } from '../platform.ts';
+import { removeInstance, renewInstance } from './instances.ts';
 import { ledgerProbe } from './ledger-probe.ts';
 import { systemRoutes } from './routes.ts';
 
@@ -20,6 +21,14 @@ export const system = defineModule({
   description: 'Health, metrics and API documentation.',
   routes: systemRoutes,
   states: [ledgerProbe],
-  upkeep: async (platform) => platform.refusalEvents.flush(platform),
-  stop: async (platform) => platform.refusalEvents.flush(platform, true),
+  start: (platform) => platform.background.run('this instance could not be registered', () => renewInstance(platform)),
+  upkeep: async (platform) => {
+    platform.refusalEvents.flush(platform);
+    await renewInstance(platform);
+  },
+  stop: async (platform) => {
+    platform.refusalEvents.flush(platform, true);
+    await platform.background.idle();
+    await removeInstance(platform);
+  },
 });

@@ -2,6 +2,8 @@ import type { Registry } from 'prom-client';
 import type { Histogram } from '../kernel/histogram.ts';
 import { packageVersion } from '../kernel/version.ts';
 import type { Platform } from '../platform.ts';
+import { isUnavailable } from '../storage/index.ts';
+import { listInstances } from './instances.ts';
 
 /** Metrics of the process, shared by all services in it. */
 let processMetrics: Promise<Registry> | undefined;
@@ -56,6 +58,7 @@ export async function renderMetrics(platform: Platform): Promise<{ text: string;
   const register = await processMetrics;
   const parts = [ofRequests(platform), ofDecisions(platform), ofLimits(platform), await ofModules(platform)];
   const info = { version: packageVersion(), database: platform.database.dialect };
+  parts.push(await ofInstances(platform));
   parts.push(series('legate_info', 'gauge', 'Version and database.', [[info, 1]]));
   return { text: `${parts.join('')}${await register.metrics()}`, contentType: register.contentType };
 }
@@ -126,9 +129,26 @@ function ofLimits({ limits }: Platform): string {
   ].join('');
 }
 
+/** Gauges that are read from the database are absent while it is unavailable; the others stay. */
 async function ofModules(platform: Platform): Promise<string> {
-  const read = platform.gauges.map(async ({ name, help, read }) =>
-    series(`legate_${name}`, 'gauge', help, [[{}, await read(platform)]]),
+  const read = platform.gauges.map(({ name, help, read }) =>
+    unlessUnavailable(async () => series(`legate_${name}`, 'gauge', help, [[{}, await read(platform)]])),
   );
   return (await Promise.all(read)).join('');
 }
+
+const ofInstances = (platform: Platform): Promise<string> =>
+  unlessUnavailable(async () =>
+    series(
+      'legate_instance_info',
+      'gauge',
+      'Instances that run on the same database, 1 for each.',
+      (await listInstances(platform)).map(({ id, host, version }): Sample => [{ instance: id, host, version }, 1]),
+    ),
+  );
+
+const unlessUnavailable = (read: () => Promise<string>): Promise<string> =>
+  read().catch((error: unknown) => {
+    if (isUnavailable(error)) return '';
+    throw error;
+  });

@@ -18,8 +18,10 @@ export const SystemDescription = z
     instances: z.array(
       z.object({
         id: z.string(),
+        host: z.string(),
         version: z.string(),
         startedAt: isoTimestamp,
+        seenAt: isoTimestamp.meta({ description: 'When it was last known to run, at most 30 seconds ago.' }),
         current: z.boolean().meta({ description: 'The instance that answers.' }),
       }),
     ),

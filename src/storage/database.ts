@@ -3,7 +3,13 @@ import { dirname, resolve } from 'node:path';
 import { Kysely, type PostgresPool as KyselyPool, PostgresDialect } from 'kysely';
 import { createFolder } from '../kernel/data-folder.ts';
 import { DatabaseError } from './database-error.ts';
-import { openPools, type PostgresClient, type PostgresPool, type PostgresQuery } from './postgres-pool.ts';
+import {
+  openPools,
+  type PostgresClient,
+  type PostgresListener,
+  type PostgresPool,
+  type PostgresQuery,
+} from './postgres-pool.ts';
 import type { PostgresSession } from './postgres-session.ts';
 import { TablePrefixPlugin } from './prefix-plugin.ts';
 import { SqliteHandleDialect } from './sqlite.ts';
@@ -45,6 +51,8 @@ export interface PostgresDatabase extends Common {
   /** Connections for decisions and changes. */
   readonly writePool: PostgresPool;
   readonly session: PostgresSession;
+  /** Opens a connection outside the pools, for LISTEN. */
+  readonly connectListener: () => Promise<PostgresListener>;
 }
 
 export type Database = SqliteDatabase | PostgresDatabase;
@@ -94,7 +102,7 @@ export async function openDatabase(
     };
   }
   if (!/^postgres(ql)?:\/\//.test(url)) throw new Error('databaseUrl must be sqlite:<path> or postgres://...');
-  const { hosts, session, reads, writes } = await openPools(url, {
+  const { hosts, session, reads, writes, connectListener } = await openPools(url, {
     ...options,
     readConnections: options.readConnections ?? READ_CONNECTIONS,
     writeConnections: options.writeConnections ?? WRITE_CONNECTIONS,
@@ -114,6 +122,7 @@ export async function openDatabase(
     pool: reads,
     writePool: writes,
     session,
+    connectListener,
     description: `PostgreSQL at ${hosts.description}`,
     close: async () => {
       for (const builder of Object.values(builders)) await builder.destroy();

@@ -20,7 +20,7 @@ export {
 } from './database.ts';
 export { DatabaseError } from './database-error.ts';
 export { isSchemaCurrent, migrate, migrateAsFarAs, type SchemaState, schemaState } from './migrate.ts';
-export type { PostgresClient } from './postgres-pool.ts';
+export type { PostgresClient, PostgresListener } from './postgres-pool.ts';
 export { prepared } from './prepared.ts';
 export type { SqliteHandle } from './sqlite-handle.ts';
 export type {
@@ -32,7 +32,7 @@ export type {
   WebhookRow,
 } from './tables/activity.ts';
 export type { AgentRow, ApprovalRow, DelegationRow, McpServerRow } from './tables/authorization.ts';
-export type { ChangeRow, IdempotencyKeyRow, InstallationKeyRow, StreamEventRow } from './tables/ledger.ts';
+export type { ChangeRow, IdempotencyKeyRow, InstallationKeyRow, InstanceRow, StreamEventRow } from './tables/ledger.ts';
 export type { OAuthClientRow, OAuthCodeRow, OAuthDeviceRequestRow, OAuthGrantRow } from './tables/oauth.ts';
 export type {
   ApiTokenRow,

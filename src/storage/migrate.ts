@@ -9,6 +9,7 @@ import { decisionSlots } from './migrations/0041-decision-slots.ts';
 import { webhookAttempts } from './migrations/0042-webhook-attempts.ts';
 import { epochs } from './migrations/0050-epochs.ts';
 import { installationKeys } from './migrations/0051-installation-keys.ts';
+import { instances } from './migrations/0052-instances.ts';
 import { clientDocuments } from './migrations/0056-client-documents.ts';
 import { suspension } from './migrations/0080-suspension.ts';
 import { deviceRequests } from './migrations/0084-device-requests.ts';
@@ -24,6 +25,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0042-webhook-attempts': webhookAttempts,
   '0050-epochs': epochs,
   '0051-installation-keys': installationKeys,
+  '0052-instances': instances,
   '0056-client-documents': clientDocuments,
   '0080-suspension': suspension,
   '0084-device-requests': deviceRequests,

@@ -24,6 +24,14 @@ export interface PostgresClient {
   release(error?: Error | boolean): void;
 }
 
+/** A connection outside the pools, for LISTEN. */
+export interface PostgresListener {
+  query(query: string, values?: unknown[]): Promise<unknown>;
+  on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): void;
+  on(event: 'end', listener: () => void): void;
+  end(): Promise<void>;
+}
+
 export interface PostgresPool {
   readonly ending: boolean;
   readonly totalCount: number;
@@ -45,11 +53,14 @@ export interface Pools {
   readonly session: PostgresSession;
   readonly reads: PostgresPool;
   readonly writes: PostgresPool;
+  /** Opens a connection outside the pools to the server in use. */
+  readonly connectListener: () => Promise<PostgresListener>;
 }
 
 const INT8 = 20;
 const NUMERIC = 1700;
 const CONNECT_MS = 3000;
+const LISTENER_QUERY_MS = 3000;
 /** pg-pool says so when all connections are in use, as opposed to a server that does not answer. */
 const POOL_IS_FULL = 'timeout exceeded when trying to connect';
 
@@ -144,7 +155,18 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
     await writes.end();
     throw error;
   }
-  return { hosts, session, writes, reads: open(options.readConnections) };
+  const connectListener = async (): Promise<PostgresListener> => {
+    const client = new HostClient({
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: LISTENER_QUERY_MS,
+      application_name: 'legate-listener',
+      keepAlive: true,
+    });
+    client.on('error', () => {});
+    await client.connect();
+    return client as unknown as PostgresListener;
+  };
+  return { hosts, session, writes, reads: open(options.readConnections), connectListener };
 }
 
 /** Refuses a standby: every write to it would fail. */

@@ -14,6 +14,7 @@ export interface Tables extends LedgerTables, AuthorizationTables, PeopleTables,
 export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'head',
   'installation_keys',
+  'instances',
   'epochs',
   'stream_events',
   'event_segments',

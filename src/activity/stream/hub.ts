@@ -71,6 +71,7 @@ export class EventHub {
   /** Events since the current round began. */
   #events = 0;
   #polling = false;
+  #pollAgain = false;
   /** Subscriptions with a selection. */
   #selecting = 0;
   #ticker: NodeJS.Timeout | undefined;
@@ -87,6 +88,9 @@ export class EventHub {
       this.#ring.release();
       this.#end = seq;
     });
+    platform.ledger.notices?.onNotice(() => {
+      if (this.#listeners.size > 0) void this.#poll();
+    });
     platform.ledger.onInvalidate(() => {
       for (const listener of this.#listeners) listener.revalidate();
     });
@@ -98,6 +102,7 @@ export class EventHub {
   }
 
   add(listener: Listener): void {
+    this.#platform.ledger.notices?.start();
     this.#listeners.add(listener);
     this.#ticker ??= setInterval(() => {
       for (const each of [...this.#listeners]) each.tick();
@@ -288,6 +293,7 @@ export class EventHub {
 
   /** Looks for commits of other processes. */
   async #poll(): Promise<void> {
+    this.#pollAgain = this.#polling;
     if (this.#polling) return;
     this.#polling = true;
     try {
@@ -309,6 +315,7 @@ export class EventHub {
     } finally {
       this.#polling = false;
     }
+    if (this.#pollAgain) await this.#poll();
   }
 }
 

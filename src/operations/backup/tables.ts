@@ -2,8 +2,9 @@ import { type Database, TABLE_NAMES } from '../../storage/index.ts';
 import type { Manifest } from './manifest.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Made anew from the ledger, in a form that depends on the database, by the projections of these names. */
-const REBUILT_TABLES: readonly string[] = ['event_postings'];
+/** `event_postings` is made anew from the ledger, in a form that depends on the database. Instances register anew. */
+const REBUILT_TABLES: readonly string[] = ['event_postings', 'instances'];
+/** The projections that make the tables anew. */
 export const REBUILT_PROJECTIONS: readonly string[] = ['postings'];
 
 export const SAVED_TABLES: readonly string[] = TABLE_NAMES.filter((name) => !REBUILT_TABLES.includes(name));

@@ -18,6 +18,7 @@ export interface LedgerTables {
   projections: ProjectionsTable;
   idempotency_keys: IdempotencyKeysTable;
   installation_keys: InstallationKeysTable;
+  instances: InstancesTable;
 }
 
 /** One row: the end of the ledger. Every commit locks it, so commits have one order across all instances. */
@@ -47,6 +48,18 @@ export interface InstallationKeysTable {
   sealed: string;
 }
 export type InstallationKeyRow = Selectable<InstallationKeysTable>;
+
+/** The instances that run on this database. */
+export interface InstancesTable {
+  id: string;
+  host: string;
+  /** Version of the program. */
+  version: string;
+  started_at: number;
+  /** When the instance renewed its row. */
+  seen_at: number;
+}
+export type InstanceRow = Selectable<InstancesTable>;
 
 /** Epochs of the recent past. One that is missing here belongs to commits that the database has lost. */
 export interface EpochsTable {

@@ -1,0 +1,72 @@
+import { sql } from 'kysely';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Log } from '../../src/platform.ts';
+import { createTestService, dialect, newTestDatabase, type TestService } from '../support/service.ts';
+import { openStream } from '../support/stream.ts';
+import { startTransactionPooler } from '../support/transaction-pooler.ts';
+
+const noticesOf = (t: TestService) => {
+  const { notices } = t.legate.platform.ledger;
+  if (!notices) throw new Error('this is a test for PostgreSQL');
+  return notices;
+};
+
+const connected = async (...services: TestService[]): Promise<void> => {
+  for (const t of services) noticesOf(t).start();
+  const ready = () => services.every((t) => noticesOf(t).connected && noticesOf(t).hasPeers);
+  await vi.waitFor(() => expect(ready()).toBe(true), 5000);
+};
+
+/** Lets the event streams of services that are created from now on find commits of other instances by notices only. */
+function withoutPolling(): void {
+  const real = globalThis.setInterval;
+  const spy = vi
+    .spyOn(globalThis, 'setInterval')
+    .mockImplementation(((run: () => void, ms: number) => real(run, ms === 150 ? 600_000 : ms)) as typeof setInterval);
+  onTestFinished(() => spy.mockRestore());
+}
+
+describe.runIf(dialect === 'postgres')('commits of other instances', () => {
+  it('reach a stream by notices, also after the connection for them was lost', async () => {
+    withoutPolling();
+    const a = await createTestService();
+    const b = await createTestService({ sameDatabaseAs: a });
+    const alice = await a.user();
+    const stream = await openStream(a, { as: alice.token, query: 'types=agent.created' });
+    await connected(a, b);
+    await b.agent(alice);
+    await stream.events(1);
+
+    const { database } = a.legate.platform;
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'legate-listener' and datname = current_database()`.execute(database.read);
+    await vi.waitFor(() => expect(noticesOf(a).connected).toBe(false), 5000);
+    await connected(a, b);
+    await b.agent(alice);
+    await stream.events(2);
+    await stream.close();
+  });
+
+  it('are found by polling if a pooler is in between, which is logged once', async () => {
+    const { url } = await newTestDatabase();
+    const pooler = await startTransactionPooler(url);
+    onTestFinished(() => pooler.close());
+    const said: string[] = [];
+    const log: Log = {
+      debug: () => {},
+      info: () => {},
+      warn: (_, message) => void said.push(message),
+      error: (_, message) => void said.push(message),
+    };
+    const t = await createTestService({ databaseUrl: pooler.url, log });
+    noticesOf(t).start();
+    noticesOf(t).start();
+    expect(said.filter((message) => message.includes('pooler'))).toHaveLength(1);
+    expect(noticesOf(t).connected).toBe(false);
+    const alice = await t.user();
+    const stream = await openStream(t, { as: alice.token, query: 'types=agent.created' });
+    await t.agent(alice);
+    await stream.until(() => stream.seen.length === 1);
+    await stream.close();
+  });
+});
