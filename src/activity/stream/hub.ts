@@ -88,6 +88,7 @@ export class EventHub {
       this.#ring.release();
       this.#end = seq;
     });
+    platform.ledger.history.onHead((seq, epoch) => this.#onHead(seq, epoch));
     platform.ledger.notices?.onNotice(() => {
       if (this.#listeners.size > 0) void this.#poll();
     });
@@ -291,31 +292,29 @@ export class EventHub {
     setTimeout(() => this.#wakeNextBatch(), BATCH_PAUSE_MS);
   }
 
-  /** Looks for commits of other processes. */
+  /**
+   * Looks for commits of other processes. The history notices first if the database has lost commits: the rows after
+   * such a loss do not continue what was sent.
+   */
   async #poll(): Promise<void> {
     this.#pollAgain = this.#polling;
     if (this.#polling) return;
     this.#polling = true;
-    try {
-      const { seq, epoch } = await this.#platform.database.read
-        .selectFrom('head')
-        .select(['seq', 'epoch'])
-        .where('id', '=', 1)
-        .executeTakeFirstOrThrow();
-      const newer = seq > this.#end;
-      if (newer) this.#end = seq;
-      const epochChanged = epoch !== this.#epoch;
-      this.#epoch = epoch;
-      for (const listener of [...this.#listeners]) {
-        if (epochChanged) listener.revalidate();
-        if (newer) listener.wake();
-      }
-    } catch (error) {
-      this.#platform.log.warn({ err: error }, 'the end of the ledger could not be read for the event streams');
-    } finally {
-      this.#polling = false;
-    }
+    await this.#platform.ledger.history.read();
+    this.#polling = false;
     if (this.#pollAgain) await this.#poll();
+  }
+
+  #onHead(seq: number, epoch: number): void {
+    if (this.#listeners.size === 0) return;
+    const newer = seq > this.#end;
+    if (newer) this.#end = seq;
+    const epochChanged = epoch !== this.#epoch;
+    this.#epoch = epoch;
+    for (const listener of [...this.#listeners]) {
+      if (epochChanged) listener.revalidate();
+      if (newer) listener.wake();
+    }
   }
 }
 
