@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Log } from '../../src/platform.ts';
-import { createTestService, dialect, newTestDatabase, type TestService } from '../support/service.ts';
+import { createTestService, newTestDatabase, type TestService } from '../support/service.ts';
 import { openStream } from '../support/stream.ts';
 import { startTransactionPooler } from '../support/transaction-pooler.ts';
 
@@ -27,7 +27,7 @@ function withoutPolling(): void {
   onTestFinished(() => spy.mockRestore());
 }
 
-describe.runIf(dialect === 'postgres')('commits of other instances', () => {
+describe('commits of other instances', () => {
   it('reach a stream by notices, also after the connection for them was lost', async () => {
     withoutPolling();
     const a = await createTestService();
