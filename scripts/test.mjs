@@ -26,6 +26,9 @@ if (noRedis) notRun.push(`what needs Redis: ${noRedis}`);
 const noBrowser = whyNoProgram(['chromium', 'chromium-browser', 'google-chrome'], 'chromium');
 if (noBrowser) notRun.push(`the pages in a browser: ${noBrowser}`);
 
+const noNginx = whyNoProgram(['nginx'], 'nginx-light', '-v');
+if (noNginx) notRun.push(`the configuration of nginx: ${noNginx}`);
+
 if (run('scripts/build.mjs', []) !== 0) {
   console.log('the build failed\n0 passed, 1 failed');
   process.exit(1);
@@ -76,8 +79,8 @@ function whyNoRedis() {
 /**
  * One of the programs is on the PATH, or is put there from Debian's package where that needs no questions (as root).
  */
-function whyNoProgram(names, debianPackage) {
-  const found = () => names.some((name) => spawnSync(name, ['--version']).status === 0);
+function whyNoProgram(names, debianPackage, versionFlag = '--version') {
+  const found = () => names.some((name) => spawnSync(name, [versionFlag]).status === 0);
   if (found()) return undefined;
   if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0)
     return `no ${names.join(' or ')} on the PATH`;

@@ -28,13 +28,14 @@ const STOP_TIMEOUT_MS = 15_000;
 
 /**
  * Starts a service as a separate process, with PATH, HOME and `env` as its environment, and waits until it is ready.
+ * Listens on a free port, or on `PORT` of `env`.
  * @param command program and its arguments
  */
 export async function startProcess(
   command: readonly [string, ...string[]],
   options: { cwd: string; env?: Record<string, string> },
 ): Promise<Running> {
-  const port = await freePort();
+  const port = Number(options.env?.['PORT'] ?? (await freePort()));
   const url = `http://127.0.0.1:${port}`;
   const { PATH = '', HOME = '' } = process.env as { PATH?: string; HOME?: string };
   const startedAt = performance.now();
