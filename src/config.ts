@@ -21,6 +21,7 @@ import {
   type ValuesOf,
 } from './kernel/config.ts';
 import { bytesOfSecret } from './kernel/root-secret.ts';
+import { gatewayConfig } from './mcp/gateway/config.ts';
 import { mcpConfig } from './mcp/servers/config.ts';
 import { oauthConfig } from './oauth/config.ts';
 import { mailConfig } from './operations/mail/config.ts';
@@ -113,6 +114,7 @@ export const configSection = {
   mail: mailConfig,
   multiSession: multiSessionConfig,
   rateLimit: rateLimitConfig,
+  gateway: gatewayConfig,
   mcp: { ...mcpConfig, ...oauthConfig },
   ledger: {
     mode: option.oneOf(['strict'], {

@@ -14,6 +14,7 @@ import { history } from './authorization/history/index.ts';
 import { permissions } from './authorization/permissions/index.ts';
 import { webConsole } from './console/index.ts';
 import { idempotency } from './http/idempotency/index.ts';
+import { gateway } from './mcp/gateway/index.ts';
 import { mcp } from './mcp/servers/index.ts';
 import { oauth } from './oauth/index.ts';
 import { system } from './operations/index.ts';
@@ -46,6 +47,7 @@ export const modules: readonly Module[] = [
   audit,
   changes,
   mcp,
+  gateway,
   oauth,
   authzen,
   events,

@@ -50,6 +50,19 @@ export interface Instance {
   draining: boolean;
 }
 
+/** An access token as its resource sees it. */
+export type AccessTokenState =
+  | { readonly valid: false }
+  | {
+      readonly valid: true;
+      readonly agentId: Id<'agent'>;
+      readonly userId: Id<'user'>;
+      readonly scopes: readonly string[];
+      readonly expiresAt: Date;
+      readonly clientId?: string;
+      readonly actorId?: Id<'agent'>;
+    };
+
 /** What every use case gets. Created once, in service.ts. */
 export interface Platform {
   /** Returns what a module keeps in memory for this service. The platforms of single requests share it. */
@@ -100,6 +113,8 @@ export interface Platform {
   readonly knownResources: (db: Db) => Promise<string[]>;
   /** Returns the name of the application that waits for a person who is about to open a URL of this service. */
   readonly waitingFor: (address: URL) => Promise<string | undefined>;
+  /** Checks whether an access token is valid now for a resource. */
+  readonly validateToken: (token: string, audience: string) => Promise<AccessTokenState>;
   /** The limits of routes with a `rateLimit`. */
   readonly limits: EndpointLimits;
   /** The application's own check of stream tokens: a user id or an agent id, or null (specification 5.7). */
@@ -170,7 +185,7 @@ export interface GatedCall {
 export interface GateResult {
   /** Absent: the gate allows the call. */
   readonly refusal?: {
-    readonly reason: 'RATE_LIMITED' | 'BUDGET_EXCEEDED';
+    readonly reason: 'RATE_LIMITED' | 'BUDGET_EXCEEDED' | 'NO_PERMISSION';
     /** Calls per window, for RATE_LIMITED. */
     readonly limit?: number;
     /** End of the window, in ms. */
@@ -231,7 +246,7 @@ export interface Module {
   /** Creates the module's limit on decisions. */
   readonly gate?: (platform: Platform) => Gate;
   /** Starts background work of the module, after the service is wired. */
-  readonly start?: (platform: Platform) => void;
+  readonly start?: (platform: Platform) => void | Promise<void>;
   /** Called when the service is about to stop, while it goes on to answer requests. */
   readonly drain?: (platform: Platform) => void;
   /** Ends background work of the module. Called once, before the ledger closes. */

@@ -31,6 +31,7 @@ import { redactedKeys } from './kernel/redact.ts';
 import { EventIndex, Ledger, LedgerReader, type Reaction } from './ledger/index.ts';
 import { ModuleStates } from './module-states.ts';
 import { modules } from './modules.ts';
+import { validateToken } from './oauth/index.ts';
 import { assertFitForProduction, EXAMPLES } from './operations/index.ts';
 import { KeyStore } from './operations/keys/index.ts';
 import { createMailer, type Mail } from './operations/mail/index.ts';
@@ -256,6 +257,7 @@ async function open(
       }
       return undefined;
     },
+    validateToken: (token, audience) => validateToken(platform, token, { audience }),
     limits,
     gates,
     validateStreamToken: validateStreamToken ?? options.validateStreamToken,
@@ -283,7 +285,7 @@ async function open(
     admin.email !== undefined && admin.password !== undefined ? await ensureFirstAdmin(platform) : undefined;
   for (const { stop } of modules.toReversed()) if (stop) opened.add(() => stop(platform));
   states.create();
-  for (const module of modules) module.start?.(platform);
+  for (const module of modules) await module.start?.(platform);
   opened.add(startUpkeep(platform, keys));
 
   return {

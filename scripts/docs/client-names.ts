@@ -64,8 +64,14 @@ export function kindOf({ mounted }: Operation): string {
 
 /** Returns the operations of the client: all of the API description, in its order, but not the stream. */
 export function operationsOf(described: readonly MountedRoute[]): Operation[] {
+  // Endpoints with streams have clients of their own.
+  const streams = new Set(
+    described
+      .filter(({ route }) => JSON.stringify(route.responses[200] ?? null).includes('text/event-stream'))
+      .map(({ path }) => path),
+  );
   const found = described
-    .filter(({ route }) => !JSON.stringify(route.responses[200] ?? null).includes('text/event-stream'))
+    .filter(({ path }) => !streams.has(path))
     .map((mounted): Operation => {
       const path = pathOf(mounted);
       const named = NAMES[`${mounted.route.method} ${path}`];

@@ -78,6 +78,13 @@ function make<T>(
 const numberFromText = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text);
 const booleanFromText = (text: string): unknown =>
   ({ true: true, '1': true, false: false, '0': false })[text.trim().toLowerCase()] ?? text;
+const jsonFromText = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
 const listFromText = (text: string): string[] =>
   text
     .split(',')
@@ -102,6 +109,9 @@ export const option = {
   /** Comma-separated whole numbers. */
   integers: (o: Common & Default<number[]>): Option<number[]> =>
     make(z.array(z.int('must be whole numbers').min(0)), (t) => listFromText(t).map(numberFromText) as string[], o),
+  /** An object; in an environment variable, its JSON. */
+  json: <T>(o: Common & { default: T; schema: z.ZodType<T> }): Option<T> =>
+    make(o.schema, jsonFromText, { ...o, defaultText: 'none' }),
   list: (o: Common & Default<string[]> & { defaultText?: string; item?: z.ZodType<string> }): Option<string[]> =>
     make(z.array(o.item ?? z.string()), listFromText, o),
 };
@@ -201,7 +211,8 @@ export function loadConfig<S extends Section>(section: S, from: Sources): Loaded
       sources.set(direct.path.join('.'), 'environment');
     } else if (asFile?.option.secret) {
       try {
-        found.set(asFile.path.join('.'), (from.readFile ?? unreadable)(text).replace(/\r?\n$/, ''));
+        const content = (from.readFile ?? unreadable)(text).replace(/\r?\n$/, '');
+        found.set(asFile.path.join('.'), asFile.option.fromText(content));
         sources.set(asFile.path.join('.'), 'environment');
       } catch {
         problems.push(`${name}: the file cannot be read`);

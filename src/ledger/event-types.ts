@@ -18,6 +18,7 @@ export const EVENT_TYPES = {
   'budget.exceeded': 'An agent exceeded its budget.',
   'cost.recorded': 'A cost was attributed to an agent.',
   'delegation.created': 'A delegation was created.',
+  'gateway.call': 'A call of a tool through the gateway ended.',
   'grant.created': 'A person or an agent granted a client access.',
   'grant.revoked': 'A grant ended.',
   'delegation.revoked': 'A delegation was revoked, or ended because its sources did.',

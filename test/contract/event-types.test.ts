@@ -51,6 +51,15 @@ const PAYLOADS: Record<EventType, Json> = {
   'auth.denied': { code: 'FORBIDDEN', method: 'GET', route: '/metrics', ip: text, count: 1 },
   'auth.limited': { code: 'TOO_MANY_TRIES', method: 'POST', route: '/totp/enable', ip: text, count: 1 },
   'budget.exceeded': { agentId, budgetId: id('bdg'), metric: 'cost', limit: 1, used: 1.5, window: 'day' },
+  'gateway.call': {
+    auditId: id('aud'),
+    server: 'away',
+    tool: 'x',
+    outcome: 'unavailable',
+    durationMs: expect.any(Number),
+    resultBytes: 0,
+    definition: null,
+  },
   'budget.created': { agentId, budgetId: id('bdg') },
   'budget.updated': { agentId, budgetId: id('bdg') },
   'budget.deleted': { agentId, budgetId: id('bdg') },
@@ -126,6 +135,7 @@ async function person(): Promise<Person> {
   const permissions = [
     { resource: 'db:*', actions: ['read'] },
     { resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } },
+    { resource: 'mcp:away:*', actions: ['execute'] },
   ];
   const gateway = await t.agent(user, { permissions: [{ resource: 'legate:events', actions: ['read'] }] });
   return { ...user, main: await t.agent(user, { permissions }), other: await t.agent(user), gateway };
@@ -156,6 +166,9 @@ async function everything(someone: Person): Promise<void> {
   await Promise.all(Array.from({ length: 20 }, () => t.authorize(main, { action: 'read', resource: 'no:x' })));
   const { approvalId } = (await t.authorize(main, { action: 'pay', resource: 'bank:transfer' })).body;
   await ok('POST', `/approvals/${approvalId}/approve`, someone);
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x' } };
+  await ok('POST', '/gateway/away/mcp', main, call);
+  await t.legate.platform.background.idle();
   const delegation = await ok('POST', '/delegations', someone, {
     fromAgent: main.id,
     toAgent: other.id,
@@ -224,7 +237,7 @@ const committed = async (): Promise<Row[]> => {
 };
 
 beforeAll(async () => {
-  t = await createTestService({ lasting: true });
+  t = await createTestService({ lasting: true, config: { gateway: { servers: { away: { command: '/nowhere/x' } } } } });
   owner = await person();
   stranger = await person();
   admin = await t.admin();
@@ -287,7 +300,7 @@ describe('every type of event', () => {
         expect(record.data, type).toEqual(PAYLOADS[type]);
         const about = /^(auth|session|token|user|webhook)\./.test(type)
           ? {}
-          : { agentId: record.data.agentId ?? record.data.fromAgent };
+          : { agentId: type === 'gateway.call' ? owner.main.id : (record.data.agentId ?? record.data.fromAgent) };
         const { actor, before, after, ...rest } = record;
         expect(rest).toEqual({ id, type, timestamp: time, data: record.data, ...about, userId: owner.id });
         expect(actor, type).toEqual(type === 'audit' ? undefined : expect.objectContaining({ kind: text }));

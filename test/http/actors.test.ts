@@ -17,6 +17,8 @@ const RESENDS = 'delivers again, or as a test, what happened before';
 
 /** Endpoints with a changing method that leave no event, each with its reason. Every other one has to leave one. */
 const WITHOUT_EVENT: Readonly<Record<string, string>> = {
+  'POST /gateway/:name/mcp': 'a call of a tool leaves its own event, which src/mcp/gateway/relay.test.ts reads',
+  'DELETE /gateway/:name/mcp': 'ends a session of this process',
   'POST /authorize': DECISION,
   'POST /authorize/batch': DECISION,
   'POST /access/v1/evaluation': DECISION,

@@ -1107,6 +1107,10 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: `/mcp/servers/${await registered(s)}` }),
     want: { admin: 204 },
   },
+  // No server is configured. src/mcp/gateway/relay.test.ts has one.
+  'POST /gateway/:name/mcp': { target: fixed('/gateway/notes/mcp', {}), want: { everyone: 404 } },
+  'GET /gateway/:name/mcp': { target: fixed('/gateway/notes/mcp'), want: { everyone: 404 } },
+  'DELETE /gateway/:name/mcp': { target: fixed('/gateway/notes/mcp'), want: { everyone: 404 } },
   'GET /.well-known/oauth-protected-resource': {
     target: fixed('/.well-known/oauth-protected-resource'),
     want: { everyone: 200 },

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { canonicalJson } from './canonical-json.ts';
 
 const Hash = z.string().regex(/^sha256-[A-Za-z0-9_-]{43}$/);
+const MAX_CONNECTIONS = 1000;
 const LockedTool = z.strictObject({ description: Hash, contract: Hash });
 
 /** The form of legate.gateway.lock.json: for each server, the hashes of its tools. */
@@ -32,6 +34,29 @@ export function lockOf(tools: readonly Tool[]): LockedTools {
     return [contract.name, { description: hash(text ?? null), contract: hash(contract) }] as const;
   });
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The tools of one server as it listed them last, over each of its connections. */
+export class Definitions {
+  readonly #listed = new LRUCache<string, ReadonlyMap<string, string>>({ max: MAX_CONNECTIONS });
+
+  set(key: string, tools: readonly Tool[]): void {
+    this.#listed.set(key, new Map(tools.map((tool) => [tool.name, hash(tool)])));
+  }
+
+  /** Whether a tool may be called: false only if lists are known and none has it. */
+  allows(tool: string): boolean {
+    return this.#listed.size === 0 || this.hashOf(tool) !== undefined;
+  }
+
+  /** Returns the hash of a tool's whole definition. */
+  hashOf(tool: string): string | undefined {
+    for (const tools of this.#listed.values()) {
+      const found = tools.get(tool);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
 }
 
 /** Returns what differs from the recorded tools, a line for each tool. */

@@ -1,74 +1,107 @@
-import { type Connection, resultOf } from './connection.ts';
+import { isObject, type Message } from '../guard/json-rpc.ts';
+import { type ChannelEvents, type OpenChannel, OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 
-const MAX_CHARS = 10_000_000;
+/** Errors of a connection on which nothing was sent yet. */
+const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
 /** Connects to a server over Streamable HTTP. Redirects are not followed, since headers may have secrets. */
-export function openHttp(server: GatewayServer, url: string, signal: AbortSignal): Connection {
-  let session: string | null = null;
-  let version: string | undefined;
-  let lastId = 0;
-  const send = async (method: string, message?: object): Promise<Response> => {
-    const headers = new Headers(server.headers);
-    headers.set('accept', 'application/json, text/event-stream');
-    if (session !== null) headers.set('mcp-session-id', session);
-    if (version !== undefined) headers.set('mcp-protocol-version', version);
-    if (message) headers.set('content-type', 'application/json');
-    const body = message ? JSON.stringify({ jsonrpc: '2.0', ...message }) : null;
-    try {
-      return await fetch(url, { method, headers, body, signal, redirect: 'manual' });
-    } catch {
-      throw new Error(signal.aborted ? 'it did not answer in time' : 'it cannot be reached');
-    }
-  };
-  return {
-    request: async (method, params) => {
-      const id = ++lastId;
-      const response = await send('POST', { id, method, params });
-      if (!response.ok) {
-        await response.body?.cancel();
-        throw new Error(`it answered with status ${response.status}`);
+export const openHttp =
+  (server: GatewayServer, url: string): OpenChannel =>
+  (events) => {
+    const closing = new AbortController();
+    const maxChars = server.legate.limits.resultBytes;
+    let session: string | null = null;
+    let version: string | undefined;
+    const send = async (method: string, message?: Message): Promise<Response> => {
+      const headers = new Headers(server.headers);
+      headers.set('accept', 'application/json, text/event-stream');
+      if (session !== null) headers.set('mcp-session-id', session);
+      if (version !== undefined) headers.set('mcp-protocol-version', version);
+      if (message) headers.set('content-type', 'application/json');
+      const body = message ? JSON.stringify(message) : null;
+      const signal = method === 'DELETE' ? AbortSignal.timeout(2000) : closing.signal;
+      try {
+        return await fetch(url, { method, headers, body, signal, redirect: 'manual' });
+      } catch (error) {
+        const { code } = ((error as Error).cause ?? {}) as { code?: string };
+        if (code !== undefined && NOT_SENT.has(code)) throw new ServerUnavailable('it cannot be reached');
+        throw new OutcomeUnknown('the connection broke');
       }
-      session ??= response.headers.get('mcp-session-id');
-      const result = resultOf(await readAnswer(response, id));
-      if (method === 'initialize') version = String(result['protocolVersion']);
-      return result;
-    },
-    notify: async (method) => {
-      await (await send('POST', { method })).body?.cancel();
-    },
-    close: async () => {
-      if (session === null) return;
-      // The server ends the session itself if this fails.
-      await send('DELETE').then(
-        (response) => response.body?.cancel(),
-        () => {},
-      );
-    },
+    };
+    const refuse = async (response: Response): Promise<never> => {
+      await response.body?.cancel();
+      // The session has ended, so the next request needs another one.
+      if (response.status === 404 && session !== null) events.ended(new Error('its session ended'));
+      const message = `it answered with status ${response.status}`;
+      throw response.status < 500 ? new ServerUnavailable(message) : new OutcomeUnknown(message);
+    };
+    /** Notifications that belong to no request arrive here, if the server offers such a stream. */
+    const listen = async (): Promise<void> => {
+      const response = await send('GET');
+      if (response.ok) await readMessages(response, maxChars, events, () => false);
+      else await response.body?.cancel();
+    };
+    return {
+      send: async (message) => {
+        const response = await send('POST', message);
+        if (!response.ok) return refuse(response);
+        if (message['id'] === undefined || message['method'] === undefined) {
+          await response.body?.cancel();
+          if (message['method'] === 'notifications/initialized') listen().catch(() => {});
+          return;
+        }
+        session ??= response.headers.get('mcp-session-id');
+        const answered = await readMessages(response, maxChars, events, (received) => {
+          if (received['id'] !== message['id'] || 'method' in received) return false;
+          const { result } = received;
+          if (message['method'] === 'initialize' && isObject(result)) version = String(result['protocolVersion']);
+          return true;
+        });
+        if (!answered) throw new OutcomeUnknown('its answer is not MCP');
+      },
+      close: async () => {
+        closing.abort();
+        if (session === null) return;
+        // The server ends the session itself if this fails.
+        await send('DELETE').then(
+          (response) => response.body?.cancel(),
+          () => {},
+        );
+      },
+    };
   };
-}
 
-/** Reads the answer to a request from a JSON body or an event stream. */
-async function readAnswer(response: Response, id: number): Promise<Record<string, unknown>> {
+/** Reads messages from a JSON body or an event stream, up to and including the last one. Returns whether it came. */
+async function readMessages(
+  response: Response,
+  maxChars: number,
+  events: ChannelEvents,
+  isLast: (message: Message) => boolean,
+): Promise<boolean> {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let text = '';
   for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+    const { done, value } = (await reader?.read().catch(() => {
+      throw new OutcomeUnknown('the connection broke');
+    })) ?? { done: true, value: undefined };
     text += decoder.decode(value, { stream: !done });
-    if (text.length > MAX_CHARS) {
+    if (text.length > maxChars) {
       await reader?.cancel();
-      throw new Error('its answer is too long');
+      throw new OutcomeUnknown('its answer is too long');
     }
-    const events = text.split(/\r?\n\r?\n/);
-    const candidates = isStream ? events.slice(0, -1).map(dataOf) : done ? [text] : [];
-    const answer = candidates.map(parsed).find((message) => message?.['id'] === id && !('method' in message));
-    if (answer) {
+    const parts = isStream ? text.split(/\r?\n\r?\n/) : [text];
+    if (isStream) text = parts.pop() as string;
+    for (const message of isStream ? parts.map(dataOf).flatMap(parsed) : done ? parsed(text) : []) {
+      const last = isLast(message);
+      events.message(message);
+      if (!last) continue;
       if (!done) await reader?.cancel();
-      return answer;
+      return true;
     }
-    if (done) throw new Error('its answer is not MCP');
+    if (done) return false;
   }
 }
 
@@ -79,11 +112,11 @@ const dataOf = (event: string): string =>
     .map((line) => line.slice(5))
     .join('\n');
 
-function parsed(text: string): Record<string, unknown> | undefined {
+function parsed(text: string): Message[] {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+    return (Array.isArray(value) ? value : [value]).filter(isObject);
   } catch {
-    return undefined;
+    return [];
   }
 }

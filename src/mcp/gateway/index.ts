@@ -1,12 +1,39 @@
 /**
- * Existing MCP servers and the definitions of their tools.
+ * The gateway: existing MCP servers, unmodified, that clients reach through this service.
  *
- * Reads the `mcpServers` object that people already have, asks each server for its tools, and compares the definitions
- * with the ones that were recorded earlier. A process of a server ends with the question, also if it ignores that its
- * input is closed, and gets a short list of environment variables only.
+ * Guarantees: a call is decided and recorded before it is passed on; neither the client's token nor its ids reach the
+ * server; a person's connection is not shared with others unless the configuration says so; a process of a server ends
+ * when it is idle, and with this process, however that ends.
  *
- * The guard of servers that import Legate is in src/mcp/guard, registered servers are in src/mcp/servers.
+ * `relay.ts` is one server, `upstreams.ts` its connections, `peer.ts` the protocol on one of them, `stdio-server.ts`
+ * and `http-server.ts` the transports. `legate gateway check` uses `list-tools.ts` and `definitions.ts`. Tokens,
+ * decisions, cut lists and refusals are those of ../guard; registered servers are in ../servers.
  */
+import { defineModule } from '../../platform.ts';
+import { gatewayServers, registerServers, stopGateway, toolGate } from './gateway.ts';
+import { gatewayRoutes } from './routes.ts';
+
 export { compareDefinitions, type Lock, LockFile, lockOf } from './definitions.ts';
 export { listTools } from './list-tools.ts';
 export { type GatewayServer, InvalidServers, parseServers } from './servers-file.ts';
+
+export const gateway = defineModule({
+  name: 'gateway',
+  description: 'Existing MCP servers behind this service.',
+  routes: gatewayRoutes,
+  states: [gatewayServers],
+  gate: toolGate,
+  upkeep: async (platform) => {
+    for (const { upstreams } of platform.stateOf(gatewayServers).values()) upstreams.endIdle();
+  },
+  gauges: [
+    {
+      name: 'gateway_connections',
+      help: 'Connections of the gateway to MCP servers: processes and sessions over HTTP.',
+      read: (platform) =>
+        [...platform.stateOf(gatewayServers).values()].reduce((sum, { upstreams }) => sum + upstreams.size, 0),
+    },
+  ],
+  start: registerServers,
+  stop: stopGateway,
+});

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { wholeNumber } from '../../kernel/whole-number.ts';
 
 /** The object is not valid. The message names the key. */
 export class InvalidServers extends Error {}
@@ -18,8 +19,17 @@ const Server = z
     disabled: z.boolean().default(false),
     legate: z
       .strictObject({
+        isolation: z.enum(['user', 'session', 'shared']).default('user'),
         pin: z.enum(['enforce', 'alarm', 'off']).default('enforce'),
-        limits: z.strictObject({ callSeconds: z.number().int().min(1).max(3600).default(60) }).prefault({}),
+        actions: z.record(z.string(), z.string().min(1).max(64)).default({}),
+        limits: z
+          .strictObject({
+            processes: wholeNumber(1, 1000).default(20),
+            idleSeconds: wholeNumber(1, 86_400).default(300),
+            callSeconds: wholeNumber(1, 3600).default(60),
+            resultBytes: wholeNumber(1024, 100_000_000).default(10_000_000),
+          })
+          .prefault({}),
       })
       .prefault({}),
   })
@@ -32,6 +42,8 @@ const Server = z
 
 const Servers = z.strictObject({ mcpServers: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), Server) });
 
+/** Servers by name, as they are configured. */
+export type ServersInput = Readonly<Record<string, z.input<typeof Server>>>;
 export type GatewayServer = z.output<typeof Server> & { readonly name: string };
 
 /**

@@ -3,7 +3,7 @@ import type { Ask } from './asks.ts';
 import { cutLists, LIST_METHODS } from './cut-lists.ts';
 import { type Decisions, decisionsOf, type Origin } from './decisions.ts';
 import type { AnswerRules } from './filter-answer.ts';
-import type { GuardOptions, McpAuth } from './guard-options.ts';
+import type { Decision, GuardOptions, McpAuth } from './guard-options.ts';
 import { errorAnswer, hasMethod, messagesOf, revisionOf } from './json-rpc.ts';
 import { REFUSED, refusalAnswer } from './refusals.ts';
 import { RequestStates, stateKeys } from './request-state.ts';
@@ -15,6 +15,12 @@ const WAIT_SECONDS = 15;
 const INVALID_REQUEST = -32600;
 const INVALID_PARAMS = -32602;
 
+/** A question with the decision that allowed it. */
+export interface Decided {
+  readonly ask: Ask;
+  readonly decision: Decision;
+}
+
 type Judged =
   | { readonly answer: string; readonly status?: number }
   | {
@@ -22,6 +28,7 @@ type Judged =
       readonly rules: Pick<AnswerRules, 'cut' | 'note' | 'attach' | 'asksForList'>;
       /** Whether the guard's state was removed from the body. */
       readonly isChanged: boolean;
+      readonly decided: readonly Decided[];
     };
 
 interface Circumstances {
@@ -50,7 +57,11 @@ export class Calls {
     const asksForList = hasMethod(body, LIST_METHODS);
     const wanted = this.#wanted;
     if (!wanted)
-      return { rules: { cut: undefined, note: undefined, attach: undefined, asksForList }, isChanged: false };
+      return {
+        rules: { cut: undefined, note: undefined, attach: undefined, asksForList },
+        isChanged: false,
+        decided: [],
+      };
     const { decisions, person } = wanted;
     const tasks = taskIdsOf(body);
     if (asks.length + tasks.length > MAX_CALLS) {
@@ -62,12 +73,16 @@ export class Calls {
       if (answer !== undefined) return { answer };
     }
     let isChanged = false;
+    const decided: Decided[] = [];
     for (const ask of asks) {
       const repeated = await person.repeated(auth, body, ask);
       if (typeof repeated === 'string') return { answer: repeated };
       isChanged ||= repeated !== undefined;
       const decision = await decisions.decide(auth, ask, request.origin);
-      if (decision.allowed) continue;
+      if (decision.allowed) {
+        decided.push({ ask, decision });
+        continue;
+      }
       const session = request.header('mcp-session-id');
       return {
         answer:
@@ -76,7 +91,7 @@ export class Calls {
             : person.answer(auth, body, ask, decision, session, repeated?.round ?? 0),
       };
     }
-    return { rules: this.#rules(auth, body, asks, request, asksForList, decisions), isChanged };
+    return { rules: this.#rules(auth, body, asks, request, asksForList, decisions), isChanged, decided };
   }
 
   #rules(

@@ -7,7 +7,7 @@ import {
 } from '../../kernel/protocol/protected-resource.ts';
 import { allowedPlaces } from './allowed-places.ts';
 import { asksOf } from './asks.ts';
-import { Calls } from './calls.ts';
+import { Calls, type Decided } from './calls.ts';
 import type { Origin } from './decisions.ts';
 import type { AnswerRules } from './filter-answer.ts';
 import { type GuardOptions, type McpAuth, type ProtectMcpOptions, withServer } from './guard-options.ts';
@@ -43,6 +43,8 @@ export interface Passed {
   readonly rules: AnswerRules | undefined;
   /** The body to pass on instead of the received one. undefined: unchanged. A parsed body is changed in place. */
   readonly body: unknown;
+  /** The decisions that allowed this request. */
+  readonly decided: readonly Decided[];
   /** Called with the Mcp-Session-Id of the answer, which then belongs to this agent. */
   readonly bindSession: (session: string | null | undefined) => void;
 }
@@ -55,6 +57,8 @@ export interface GuardedRequest {
   /** Names are in lower case. */
   readonly header: (name: string) => string | null;
   readonly origin: Origin;
+  /** Called when the token is valid, before anything is decided. */
+  readonly prepare?: (auth: McpAuth) => Promise<void>;
   /** Returns the body, parsed or as bytes, or null. Throws {@link UnreadableBody}, {@link BodyTooLarge}. */
   readonly body: () => Promise<{ readonly parsed: unknown } | { readonly bytes: Uint8Array } | null>;
 }
@@ -234,6 +238,7 @@ export class Guard {
       return {
         answer: this.#refusal(403, 'insufficient_scope', 'The token lacks a scope that this request needs.', needed),
       };
+    await request.prepare?.(auth);
     const judged = await this.#calls.judge(auth, body, asks, request);
     if ('answer' in judged) return this.#answered(judged.answer, judged.status);
     const urlElicitation = messagesOf(body).some((message) => {
@@ -248,7 +253,8 @@ export class Guard {
       failed: (message: string) => errorAnswer(body, { code: UNREADABLE_LIST, message }),
       alive: this.#stillGood(auth),
     };
-    return { passed: { auth, rules, body: judged.isChanged ? body : undefined, bindSession } };
+    const { decided } = judged;
+    return { passed: { auth, rules, body: judged.isChanged ? body : undefined, decided, bindSession } };
   }
 
   /** Checks the token for each event in process, and every few seconds elsewhere, because a check may be a request. */
@@ -363,4 +369,4 @@ const PREFLIGHT = {
 } as const;
 
 /** No token was sent, and none is required. */
-const OPEN: Passed = { auth: undefined, rules: undefined, body: undefined, bindSession: () => {} };
+const OPEN: Passed = { auth: undefined, rules: undefined, body: undefined, decided: [], bindSession: () => {} };

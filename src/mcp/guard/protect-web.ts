@@ -93,7 +93,7 @@ async function guarded(
   return rules ? filtered(guard, response, rules) : withCors(guard, response);
 }
 
-const respond = ({ status, headers, body }: GuardAnswer, head = false): Response =>
+export const respond = ({ status, headers, body }: GuardAnswer, head = false): Response =>
   new Response(head || status === 204 ? null : body, { status, headers });
 
 function withBody(request: Request, body: string): Request {
@@ -103,7 +103,7 @@ function withBody(request: Request, body: string): Request {
 }
 
 /** Reads a copy of the body. The handler gets the original. */
-async function readBody(
+export async function readBody(
   guard: Guard,
   request: Request,
   readAgain: (() => Promise<string>) | undefined,

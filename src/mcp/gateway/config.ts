@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { option, type Section } from '../../kernel/config.ts';
+import { InvalidServers, parseServers, type ServersInput } from './servers-file.ts';
+
+export const gatewayConfig = {
+  servers: option.json<ServersInput>({
+    default: {},
+    secret: true,
+    schema: z.custom<ServersInput>().superRefine((value, ctx) => {
+      try {
+        parseServers({ mcpServers: value }, process.env);
+      } catch (error) {
+        if (!(error instanceof InvalidServers)) throw error;
+        ctx.addIssue({ code: 'custom', message: error.message });
+      }
+    }),
+    description:
+      'Existing MCP servers that clients reach at `/gateway/<name>/mcp`: the object that MCP clients have as ' +
+      '`mcpServers` (docs/gateway.md).',
+  }),
+} satisfies Section;

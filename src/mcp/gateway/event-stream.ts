@@ -1,0 +1,52 @@
+const KEEP_ALIVE_MS = 25_000;
+/** A reader that is this far behind is disconnected. */
+const MAX_WAITING = 1000;
+
+/** An answer as Server-Sent Events. */
+export class EventStream {
+  readonly body: ReadableStream<Uint8Array>;
+  /** Whether the caller's token is still valid. */
+  readonly alive: () => Promise<boolean>;
+  readonly #encoder = new TextEncoder();
+  readonly #onEnd: (byClient: boolean) => void;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  readonly #keepAlive: NodeJS.Timeout;
+
+  constructor(alive: () => Promise<boolean>, onEnd: (byClient: boolean) => void) {
+    this.alive = alive;
+    this.#onEnd = onEnd;
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        cancel: () => this.#ended(true),
+      },
+      { highWaterMark: MAX_WAITING },
+    );
+    this.#keepAlive = setInterval(() => this.write(': \n\n'), KEEP_ALIVE_MS).unref();
+  }
+
+  send(message: unknown): void {
+    this.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+  }
+
+  write(event: string): void {
+    if (!this.#controller) return;
+    if ((this.#controller.desiredSize ?? 0) > 0) this.#controller.enqueue(this.#encoder.encode(event));
+    else this.end();
+  }
+
+  end(): void {
+    const controller = this.#controller;
+    if (!controller) return;
+    this.#ended(false);
+    controller.close();
+  }
+
+  #ended(byClient: boolean): void {
+    this.#controller = undefined;
+    clearInterval(this.#keepAlive);
+    this.#onEnd(byClient);
+  }
+}

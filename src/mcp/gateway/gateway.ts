@@ -1,0 +1,108 @@
+import { application, SYSTEM } from '../../access/actor.ts';
+import { applicationCaller } from '../../access/caller.ts';
+import { isActive } from '../../authorization/agents/index.ts';
+import { approvalsApi } from '../../authorization/approvals/index.ts';
+import { decisionsApi } from '../../authorization/permissions/index.ts';
+import { ConfigError } from '../../kernel/config.ts';
+import { secretHash, secretKind } from '../../kernel/secrets.ts';
+import { defineState, type Gate, type Platform } from '../../platform.ts';
+import type { GuardingLegate } from '../guard/guard-options.ts';
+import type { TokenValidation } from '../guard/token-validation.ts';
+import { registerServer } from '../servers/register-server.ts';
+import { SERVER_SCOPES } from '../servers/resource-metadata.ts';
+import { findServerByName } from '../servers/store.ts';
+import { updateServer } from '../servers/update-server.ts';
+import { recorderOf } from './record-call.ts';
+import { Relay } from './relay.ts';
+import { parseServers } from './servers-file.ts';
+
+/** An agent's token without an end is checked for each request, so this is only what a client may assume. */
+const ASSUMED_LIFE_MS = 60 * 60_000;
+
+export const gatewayPath = (name: string): string => `/gateway/${name}/mcp`;
+
+/** The configured servers by name. */
+export const gatewayServers = defineState((platform): ReadonlyMap<string, Relay> => {
+  const servers = parseServers({ mcpServers: platform.config.gateway.servers }, process.env);
+  const legate = guarding(platform);
+  const record = recorderOf(platform);
+  const origins = new Set([new URL(platform.baseUrl).origin, ...platform.config.http.trustedOrigins]);
+  return new Map(
+    servers.map((server) => [
+      server.name,
+      new Relay({ server, endpoint: endpointOf(platform, server.name), legate, origins, record }),
+    ]),
+  );
+});
+
+const endpointOf = ({ baseUrl, config }: Platform, name: string): string =>
+  baseUrl + config.http.restPath.replace(/\/$/, '') + gatewayPath(name);
+
+/** What the guard needs. Accepts an agent's own token as well as an access token for the endpoint. */
+function guarding(platform: Platform): GuardingLegate {
+  const { authorize } = decisionsApi(platform);
+  const approvals = approvalsApi(platform, application());
+  return {
+    platform,
+    authorize,
+    approvals,
+    mcp: {
+      validateToken: (token, { audience }) =>
+        secretKind(token) === 'agentToken'
+          ? validateAgentToken(platform, token)
+          : platform.validateToken(token, audience),
+    },
+  };
+}
+
+async function validateAgentToken(platform: Platform, token: string): Promise<TokenValidation> {
+  const now = platform.clock.now();
+  const row = await platform.database.read
+    .selectFrom('agents')
+    .select(['id', 'owner_id', 'revoked_at', 'expires_at'])
+    .where('token_hash', '=', secretHash(token))
+    .executeTakeFirst();
+  if (!row || !isActive(row, now)) return { valid: false };
+  const expiresAt = new Date(row.expires_at ?? now + ASSUMED_LIFE_MS);
+  return { valid: true, agentId: row.id, userId: row.owner_id, scopes: SERVER_SCOPES, expiresAt };
+}
+
+/**
+ * Registers the configured servers as resources of access tokens. Throws ConfigError if a name belongs to a server
+ * elsewhere.
+ */
+export async function registerServers(platform: Platform): Promise<void> {
+  const caller = applicationCaller(SYSTEM);
+  for (const name of platform.stateOf(gatewayServers).keys()) {
+    const endpoint = endpointOf(platform, name);
+    const registered = await findServerByName(platform.database.read, name);
+    if (registered?.endpoint === endpoint) continue;
+    if (!registered) {
+      const input = { name, endpoint, tools: [], authRequired: true };
+      await registerServer(platform, input, { caller, taken: 'refuse' });
+    } else if (new URL(registered.endpoint).pathname.endsWith(gatewayPath(name)))
+      // The base URL has changed.
+      await updateServer(platform, caller, registered.id, { endpoint });
+    else
+      throw new ConfigError([
+        `gateway.servers (LEGATE_GATEWAY_SERVERS): ${name} is the name of a registered MCP server at ` +
+          `${registered.endpoint}. Rename the server here, or delete that registration.`,
+      ]);
+  }
+}
+
+/** Refuses calls of tools that a configured server does not have, in the same way as calls that are not permitted. */
+export function toolGate(platform: Platform): Gate {
+  return {
+    check(_context, { resource }) {
+      const [, name, tool] = /^mcp:([^:]+):([^@].*)$/s.exec(resource) ?? [];
+      const relay = name === undefined ? undefined : platform.stateOf(gatewayServers).get(name);
+      if (!relay || tool === undefined || relay.definitions.allows(tool)) return undefined;
+      return { refusal: { reason: 'NO_PERMISSION', by: `gateway:${name}` } };
+    },
+  };
+}
+
+export async function stopGateway(platform: Platform): Promise<void> {
+  await Promise.all([...platform.stateOf(gatewayServers).values()].map((relay) => relay.stop()));
+}

@@ -1,0 +1,100 @@
+import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
+import { CallTimedOut, OutcomeUnknown } from './peer.ts';
+
+export const MODERN_REVISION = '2026-07-28';
+export const INITIALIZE_REVISIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
+export const REVISIONS: readonly string[] = [MODERN_REVISION, ...INITIALIZE_REVISIONS];
+
+/** Error codes of JSON-RPC 2.0 and MCP. */
+export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
+export const NO_SESSION = -32001;
+export const UNSUPPORTED_REVISION = -32022;
+/** Error codes of the gateway, outside the range that JSON-RPC 2.0 reserves. */
+const FAILED = { SERVER_UNAVAILABLE: 1503, TIMEOUT: 1504, OUTCOME_UNKNOWN: 1505 } as const;
+export type FailureReason = keyof typeof FAILED;
+
+const TEXTS: Readonly<Record<FailureReason, string>> = {
+  SERVER_UNAVAILABLE: 'The server cannot be reached at the moment, so nothing was done. Try again later.',
+  TIMEOUT: 'The server did not answer in time. The call may have been carried out.',
+  OUTCOME_UNKNOWN: 'The connection to the server broke during the call. The call may have been carried out.',
+};
+
+/** Methods that are passed on to the server, in any revision. */
+export const RELAYED: ReadonlySet<string> = new Set([
+  'tools/call',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'completion/complete',
+]);
+const CACHEABLE: ReadonlySet<string> = new Set([
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+]);
+/** Capabilities of a server that the gateway passes on. */
+const CAPABILITIES = ['tools', 'prompts', 'resources', 'completions', 'logging'] as const;
+
+const OF_PROTOCOL = 'io.modelcontextprotocol/';
+
+/** Returns metadata without the members that describe one connection. */
+function foreignMeta(meta: unknown): Message {
+  if (!isObject(meta)) return {};
+  return Object.fromEntries(
+    Object.entries(meta).filter(([name]) => !name.startsWith(OF_PROTOCOL) && name !== 'progressToken'),
+  );
+}
+
+/** Returns the parameters of a request as the server receives them. */
+export function paramsForServer(params: Message): Message {
+  const { _meta, inputResponses: _responses, requestState: _state, ...others } = params;
+  const meta = foreignMeta(_meta);
+  return Object.keys(meta).length === 0 ? others : { ...others, _meta: meta };
+}
+
+export const progressTokenOf = (params: Message): unknown =>
+  isObject(params['_meta']) ? params['_meta']['progressToken'] : undefined;
+
+/** Returns the result of a server as the client receives it. */
+export function resultForClient(method: string, result: Message, modern: Message | undefined): Message {
+  const { _meta, ...others } = result;
+  const meta = { ...foreignMeta(_meta), ...(modern && { [`${OF_PROTOCOL}serverInfo`]: modern }) };
+  return {
+    ...others,
+    ...(Object.keys(meta).length > 0 && { _meta: meta }),
+    ...(modern && { resultType: 'complete', ...(CACHEABLE.has(method) && { ttlMs: 0, cacheScope: 'private' }) }),
+  };
+}
+
+export const capabilitiesForClient = (capabilities: Message, isModern: boolean): Message =>
+  Object.fromEntries(
+    CAPABILITIES.filter((name) => isObject(capabilities[name])).map((name) => [
+      name,
+      // Without a stream that belongs to a session there are no notifications.
+      isModern ? {} : capabilities[name],
+    ]),
+  );
+
+export const failureOf = (error: unknown): FailureReason => {
+  if (error instanceof CallTimedOut) return 'TIMEOUT';
+  return error instanceof OutcomeUnknown ? 'OUTCOME_UNKNOWN' : 'SERVER_UNAVAILABLE';
+};
+
+/** A failed tool call is a result, which the model sees; any other failed request is an error. */
+export function failureAnswer(
+  method: string,
+  reason: FailureReason,
+  auditId: string | undefined,
+): { readonly result: Message } | { readonly error: RpcError } {
+  const text = TEXTS[reason];
+  const facts = { reason, ...(auditId !== undefined && { auditId }) };
+  return method === 'tools/call'
+    ? { result: { content: [{ type: 'text', text: `${text} (${reason})` }], isError: true, _meta: facts } }
+    : { error: { code: FAILED[reason], message: text, data: facts } };
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { CommonErrors, type LegateError } from '../../kernel/errors.ts';
+import { type Call, defineRoute, type Platform } from '../../platform.ts';
+import { gatewayServers } from './gateway.ts';
+
+/** A message of JSON-RPC, or an error of OAuth. */
+const Refusal = z.looseObject({});
+const Params = z.object({ name: z.string() });
+
+const common = {
+  path: '/gateway/:name/mcp',
+  access: 'public',
+  checksItself: ['bearer'],
+  params: Params,
+  // The body is read by the guard. Errors before it have the form that its own have.
+  errorBody: ({ code, message }: LegateError) => ({ error: code.toLowerCase(), error_description: message }),
+  errors: [CommonErrors.NOT_FOUND],
+} as const;
+
+const refusals = { 400: Refusal, 401: Refusal, 403: Refusal, 404: Refusal, 503: Refusal };
+
+async function answer(call: Call<{ name: string }, unknown, unknown>, platform: Platform): Promise<Response> {
+  const relay = platform.stateOf(gatewayServers).get(call.params.name);
+  if (!relay) throw CommonErrors.NOT_FOUND();
+  return relay.answer(call.request, { ip: call.ip ?? undefined, userAgent: call.userAgent ?? undefined });
+}
+
+/** Contract, section 20. */
+export const gatewayRoutes = [
+  defineRoute({
+    ...common,
+    method: 'POST',
+    summary: 'Send a message to an MCP server through the gateway',
+    description:
+      'MCP over Streamable HTTP, revisions 2025-03-26 to 2026-07-28. With an access token for this endpoint or the ' +
+      "agent's own token. Each call of a tool is decided and recorded before it is passed on.",
+    responses: {
+      200: { mediaTypes: ['application/json', 'text/event-stream'], json: z.unknown() },
+      202: null,
+      ...refusals,
+      413: Refusal,
+    },
+    handle: (call, platform) => answer(call, platform),
+  }),
+  defineRoute({
+    ...common,
+    method: 'GET',
+    summary: 'Receive notifications of an MCP server',
+    description: 'Streamable HTTP of MCP before 2026-07-28: the stream of a session.',
+    noHead: true,
+    responses: { 200: { mediaTypes: ['text/event-stream'] }, ...refusals },
+    handle: (call, platform) => answer(call, platform),
+  }),
+  defineRoute({
+    ...common,
+    method: 'DELETE',
+    summary: 'End a session with an MCP server',
+    description: 'Streamable HTTP of MCP before 2026-07-28.',
+    responses: { 204: null, ...refusals },
+    handle: (call, platform) => answer(call, platform),
+  }),
+];

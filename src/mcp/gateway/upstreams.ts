@@ -1,0 +1,181 @@
+import { LRUCache } from 'lru-cache';
+import type { Message } from '../guard/json-rpc.ts';
+import type { Tool } from './definitions.ts';
+import { channelOf, initialize, readTools, type ServerInfo } from './list-tools.ts';
+import { type Answer, Peer, type RequestOptions, ServerUnavailable } from './peer.ts';
+import type { GatewayServer } from './servers-file.ts';
+
+const MAX_BACK_OFF_MS = 30_000;
+const FIRST_BACK_OFF_MS = 500;
+/** A connection that lived this long did not fail at the start. */
+const STABLE_MS = 60_000;
+const MAX_FAILURES = 1000;
+
+export interface UpstreamEvents {
+  /** A notification that belongs to no request. */
+  notified(key: string, method: string, params: Message): void;
+  /** The tools of a server were listed. */
+  listed(key: string, tools: readonly Tool[]): void | Promise<void>;
+}
+
+interface Connected {
+  readonly peer: Peer;
+  readonly info: ServerInfo;
+}
+
+interface Entry {
+  readonly peer: Peer;
+  readonly ready: Promise<Connected>;
+  readonly openedAt: number;
+  /** Requests in progress. */
+  running: number;
+  usedAt: number;
+}
+
+/**
+ * The connections to one configured server, one for each key: a person, a session, or everyone. Opened when needed,
+ * ended when idle, limited in number, and opened again with a growing pause after a failure.
+ */
+export class Upstreams {
+  readonly #server: GatewayServer;
+  readonly #events: UpstreamEvents;
+  readonly #entries = new Map<string, Entry>();
+  readonly #failures = new LRUCache<string, { readonly count: number; readonly until: number }>({ max: MAX_FAILURES });
+  readonly #closing = new Set<Promise<void>>();
+  #stopped = false;
+
+  constructor(server: GatewayServer, events: UpstreamEvents) {
+    this.#server = server;
+    this.#events = events;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get #timeoutMs(): number {
+    return this.#server.legate.limits.callSeconds * 1000;
+  }
+
+  /** Returns what the server says about itself. Throws {@link ServerUnavailable}. */
+  info(key: string): Promise<ServerInfo> {
+    return this.#use(key, async ({ info }) => info);
+  }
+
+  /** Sends a request. Throws {@link ServerUnavailable}, OutcomeUnknown, CallTimedOut. */
+  request(key: string, method: string, params: Message, options: Omit<RequestOptions, 'timeoutMs'>): Promise<Answer> {
+    return this.#use(key, ({ peer }) => peer.request(method, params, { ...options, timeoutMs: this.#timeoutMs }));
+  }
+
+  /** Lists all tools again. */
+  tools(key: string): Promise<Tool[]> {
+    return this.#use(key, (connected) => this.#list(key, connected));
+  }
+
+  /** Ends one connection, or all. */
+  async end(key?: string): Promise<void> {
+    for (const one of key === undefined ? [...this.#entries.keys()] : [key]) this.#end(one);
+    this.#failures.clear();
+    await Promise.all(this.#closing);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.end();
+  }
+
+  /** Ends connections that were not used for `idleSeconds`. */
+  endIdle(): void {
+    const since = performance.now() - this.#server.legate.limits.idleSeconds * 1000;
+    for (const [key, entry] of this.#entries) if (entry.running === 0 && entry.usedAt <= since) this.#end(key);
+  }
+
+  async #use<T>(key: string, work: (connected: Connected) => Promise<T>): Promise<T> {
+    const entry = this.#open(key);
+    entry.running++;
+    try {
+      return await work(await entry.ready);
+    } finally {
+      entry.running--;
+      entry.usedAt = performance.now();
+    }
+  }
+
+  #open(key: string): Entry {
+    const open = this.#entries.get(key);
+    if (open) return open;
+    if (this.#stopped) throw new ServerUnavailable('the gateway is stopping');
+    const now = performance.now();
+    if ((this.#failures.get(key)?.until ?? 0) > now)
+      throw new ServerUnavailable('it failed a moment ago and is started again soon');
+    this.#makeRoom();
+    const peer: Peer = new Peer(channelOf(this.#server), {
+      notified: (method, params) => void this.#notified(key, peer, method, params),
+      ended: () => this.#failed(key, peer),
+    });
+    const ready = this.#connect(key, peer);
+    const entry = { peer, ready, openedAt: now, running: 0, usedAt: now };
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  async #connect(key: string, peer: Peer): Promise<Connected> {
+    try {
+      const connected = { peer, info: await initialize(peer, this.#timeoutMs) };
+      await this.#list(key, connected);
+      return connected;
+    } catch (error) {
+      this.#failed(key, peer);
+      throw new ServerUnavailable((error as Error).message);
+    }
+  }
+
+  async #list(key: string, { peer, info }: Connected): Promise<Tool[]> {
+    const tools = await readTools(peer, info, this.#timeoutMs);
+    await this.#events.listed(key, tools);
+    return tools;
+  }
+
+  async #notified(key: string, peer: Peer, method: string, params: Message): Promise<void> {
+    const entry = this.#entries.get(key);
+    if (entry?.peer !== peer) return;
+    try {
+      // The new definitions count before a client can call by them.
+      if (method === 'notifications/tools/list_changed') await this.#list(key, await entry.ready);
+    } catch {
+      return;
+    }
+    this.#events.notified(key, method, params);
+  }
+
+  #makeRoom(): void {
+    if (this.#entries.size < this.#server.legate.limits.processes) return;
+    const [idle] = [...this.#entries].filter(([, { running }]) => running === 0).sort(byUse);
+    if (!idle) throw new ServerUnavailable('too many connections to it are in use');
+    this.#end(idle[0]);
+  }
+
+  #failed(key: string, peer: Peer): void {
+    const entry = this.#entries.get(key);
+    // `connect` may fail before the entry exists, only by a later microtask.
+    if (entry?.peer !== peer) return;
+    const now = performance.now();
+    const count = now - entry.openedAt > STABLE_MS ? 0 : (this.#failures.get(key)?.count ?? 0);
+    this.#failures.set(key, {
+      count: count + 1,
+      until: now + Math.min(FIRST_BACK_OFF_MS * 2 ** count, MAX_BACK_OFF_MS),
+    });
+    this.#end(key);
+  }
+
+  #end(key: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    this.#entries.delete(key);
+    const closing = entry.peer.close().finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+    entry.ready.catch(() => {});
+  }
+}
+
+const byUse = ([, a]: [string, Entry], [, b]: [string, Entry]): number => a.usedAt - b.usedAt;
