@@ -76,6 +76,15 @@ async function buildConsole() {
   }
 }
 
+/** The verifier in one file without dependencies, which auditors may copy and run alone. */
+async function bundleVerifier() {
+  const { rolldown } = await import('rolldown');
+  const verifier = await rolldown({ input: join(staging, 'verify.js'), platform: 'node' });
+  await verifier.write({ file: join(staging, 'verify.js'), format: 'esm' });
+  for (const bundled of ['verify', 'verify.js.map', 'verify.d.ts'])
+    rmSync(join(staging, bundled), { recursive: true, force: true });
+}
+
 /** Writes the API description of the default configuration, so that the package carries it. */
 function describeApi() {
   const { status, stdout } = spawnSync(process.execPath, [join(dist, 'cli.js'), 'openapi'], {
@@ -113,6 +122,7 @@ export async function build() {
     await bundleProgram();
     await bundleClient();
     await buildConsole();
+    await bundleVerifier();
     if (existsSync(dist)) renameSync(dist, previous);
     renameSync(staging, dist);
     describeApi();

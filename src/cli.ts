@@ -34,6 +34,19 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     meaning: 'compare the tools of MCP servers with the recorded ones',
     load: () => import('./cli/gateway-check.ts'),
   },
+  verify: { meaning: 'check proofs of a sealed ledger, offline', load: () => import('./cli/verify.ts') },
+  'ledger keys': {
+    meaning: 'print the verifier keys of the sealed ledger',
+    load: () => import('./cli/ledger-keys.ts'),
+  },
+  'ledger check': {
+    meaning: 'compare every row of the ledger with what was sealed',
+    load: () => import('./cli/ledger-check.ts'),
+  },
+  'ledger recover': {
+    meaning: 'begin another sealed log, after the database was restored or rolled back',
+    load: () => import('./cli/ledger-recover.ts'),
+  },
   tour: { meaning: 'try a running service, each answer explained', load: () => import('./cli/tour.ts') },
   'admin create': { meaning: 'create an administrator', load: () => import('./cli/admin-create.ts') },
   'admin token': {
@@ -106,9 +119,10 @@ async function main(args: readonly string[]): Promise<void> {
       strict: true,
       allowPositionals: argument !== undefined,
     });
-    if (parsed.positionals.length > 1)
+    if (parsed.positionals.length > 1 && !argument?.many)
       throw new Error(`Expected one ${argument?.name}, got ${parsed.positionals.length}.`);
-    values = { ...parsed.values, ...(argument ? { [argument.name]: parsed.positionals[0] } : {}) };
+    const given = argument?.many ? parsed.positionals : parsed.positionals[0];
+    values = { ...parsed.values, ...(argument ? { [argument.name]: given } : {}) };
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\n\n${usageOf(name, entry.meaning, command)}`, EXIT_USAGE);
   }

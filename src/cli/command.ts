@@ -8,8 +8,10 @@ export interface Command<Values = Record<string, unknown>> {
       NonNullable<ParseArgsConfig['options']>[string] & { readonly value?: string; readonly meaning: string }
     >
   >;
-  /** The only positional argument. It is passed among the values, under this name. */
-  readonly argument?: { readonly name: string; readonly meaning: string };
+  /**
+   * The only positional argument. It is passed among the values, under this name; with `many`, all of them as a list.
+   */
+  readonly argument?: { readonly name: string; readonly meaning: string; readonly many?: boolean };
   /** Printed after the options by `--help`. */
   readonly notes?: string;
   /** Runs the command. An error is printed and determines the exit code. */

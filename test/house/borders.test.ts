@@ -62,6 +62,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // The client runs anywhere: it imports nothing of the service.
   client: [],
   'client.ts': ['client'],
+  // The verifier runs alone.
+  verify: [],
+  'verify.ts': ['verify'],
   'agents-sdk': [],
   'agents.ts': ['agents-sdk'],
   // The tour and the doctor use a service over HTTP only, like any client.
@@ -156,6 +159,7 @@ describe('the borders of src/', () => {
     ['client/list.ts', 'client/errors.ts', true],
     ['client/list.ts', 'kernel/ids.ts', false],
     ['client.ts', 'kernel/ids.ts', false],
+    ['verify/run.ts', 'kernel/ids.ts', false],
     ['agents-sdk/guard.ts', 'kernel/ids.ts', false],
     ['cli/tour/run.ts', 'client/index.ts', true],
     ['platform.ts', 'access/owners.ts', true],

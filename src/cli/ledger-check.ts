@@ -1,0 +1,17 @@
+import { checkSealedLedger } from '../activity/seal/index.ts';
+import type { Command } from './command.ts';
+import { readSettings, useExistingData, withLegate } from './settings.ts';
+
+/** `legate ledger check`: computes all leaves, tiles and the root again from the database. */
+export const command: Command = {
+  notes: `Works while the service runs. Exit code: 0 all rows are as they were sealed, 1 a row, a tile or the
+signed root differs. What was rewritten together with its seal, and never left the database, is not found.`,
+  run: async () => {
+    const settings = readSettings();
+    useExistingData(settings);
+    const { size, firstBad, problem } = await withLegate(settings, ({ platform }) => checkSealedLedger(platform));
+    if (problem === undefined) return void process.stdout.write(`${size} rows are as they were sealed\n`);
+    process.exitCode = 1;
+    process.stdout.write(`${problem}\n${firstBad === undefined ? '' : `the first bad row is ${firstBad}\n`}`);
+  },
+};

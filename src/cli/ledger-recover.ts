@@ -1,0 +1,27 @@
+import { endRolledBackLog } from '../activity/seal/index.ts';
+import { openDatabase } from '../storage/index.ts';
+import type { Command } from './command.ts';
+import { databaseUrlOf, readSettings, useExistingData } from './settings.ts';
+
+/** `legate ledger recover`: ends the sealed log of a database that was restored or rolled back. */
+export const command: Command = {
+  notes: `Stop the service on all machines first. Proofs and checkpoints of the log that ends stay valid. The
+next start begins a log with another name, seals every row again, and records ledger.restored with
+the size and the root that the log had.`,
+  run: async () => {
+    const settings = readSettings();
+    useExistingData(settings);
+    const { service, dataDir } = settings.values;
+    const database = await openDatabase(databaseUrlOf(settings), { serviceName: service.name });
+    try {
+      const ended = await endRolledBackLog(database, dataDir, Date.now());
+      process.stdout.write(
+        ended === undefined
+          ? 'there is no sealed log: nothing to do\n'
+          : `the log ${ended} has ended; the next start begins another\n`,
+      );
+    } finally {
+      await database.close();
+    }
+  },
+};

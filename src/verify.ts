@@ -1,0 +1,31 @@
+#!/usr/bin/env node
+/**
+ * The verifier of sealed ledgers as a program of its own. The build makes one file of it without dependencies, which
+ * can be copied and run alone: `node verify.js <file>... --key <vkey>`.
+ */
+import { parseArgs } from 'node:util';
+import { runVerify } from './verify/index.ts';
+
+const USAGE = `Usage: node verify.js <proof | checkpoint>... --key <vkey> | --policy <file> [--json]
+       node verify.js --consistent <old checkpoint> <answer of GET /ledger/consistency> --key <vkey>
+`;
+
+function main(): number {
+  try {
+    const { values, positionals } = parseArgs({
+      options: {
+        key: { type: 'string', multiple: true },
+        policy: { type: 'string' },
+        consistent: { type: 'boolean' },
+        json: { type: 'boolean' },
+      },
+      allowPositionals: true,
+    });
+    return runVerify({ ...values, files: positionals }, (text) => process.stdout.write(text));
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
+    return 2;
+  }
+}
+
+process.exitCode = main();

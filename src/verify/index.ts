@@ -1,0 +1,13 @@
+/**
+ * Checks proofs and checkpoints of a sealed ledger offline, without anything else of Legate.
+ *
+ * Guarantees: trust comes from the caller's keys, never from the file that is checked; what is shown of an entry is
+ * parsed from the bytes that the proof covers, and from nothing else; anything that is not canonical is refused.
+ *
+ * The formats are those of C2SP (signed-note, tlog-checkpoint, tlog-cosignature, tlog-proof, tlog-policy). Proofs are
+ * made by activity/seal, which shares no code with this folder.
+ */
+export { Refuted, Undecidable } from './canonical.ts';
+export { openCheckpoint, parseKey, parsePolicy, policyOfKeys } from './checkpoint.ts';
+export { verifyConsistency, verifyProof } from './proof.ts';
+export { runVerify } from './run.ts';

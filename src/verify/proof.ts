@@ -1,0 +1,54 @@
+import { base64, canonicalJson, decimal, hashOf, refuse, Undecidable, utf8 } from './canonical.ts';
+import { type Checkpoint, openCheckpoint, type Policy } from './checkpoint.ts';
+import { type Entry, parseEntry } from './entry.ts';
+import { assertConsistent, leafHash, rootOfInclusion } from './tree.ts';
+
+export interface ProvenEntry {
+  readonly entry: Entry;
+  readonly checkpoint: Checkpoint;
+}
+
+/** Checks a proof file (C2SP tlog-proof). Throws {@link Refuted} or {@link Undecidable}. */
+export function verifyProof(file: string, policy: Policy): ProvenEntry {
+  const end = file.indexOf('\n\n');
+  const [first, extra = '', index = '', ...hashes] = file.slice(0, Math.max(0, end)).split('\n');
+  if (first !== 'c2sp.org/tlog-proof@v1') refuse('The file is not a proof.');
+  if (!extra.startsWith('extra ')) throw new Undecidable('The proof does not contain the entry that it is about.');
+  if (!index.startsWith('index ')) refuse('The proof has no index.');
+  const checkpoint = openCheckpoint(file.slice(end + 2), policy);
+  const texts = canonicalJson(utf8(base64(extra.slice(6), 'The extra line')), 'The extra line');
+  const { leaf, private: hidden, ...others } = texts;
+  if (typeof leaf !== 'string' || !['string', 'undefined'].includes(typeof hidden) || Object.keys(others).length > 0)
+    return refuse('The extra line has other members than leaf and private.');
+  const at = decimal(index.slice(6), 'The index');
+  const proof = hashes.map((hash) => hashOf(hash, 'A hash of the proof'));
+  const root = rootOfInclusion(leafHash(leaf), at, checkpoint.size, proof);
+  if (!root.equals(checkpoint.root)) refuse('The entry is not in the tree that was signed.');
+  const entry = parseEntry(leaf, hidden as string | undefined);
+  if (entry.seq !== at + 1) refuse('The number of the entry is not its place in the tree.');
+  return { entry, checkpoint };
+}
+
+/** Checks an answer of GET /ledger/consistency against an older checkpoint. */
+export function verifyConsistency(oldNote: string, answer: string, policy: Policy): [Checkpoint, Checkpoint] {
+  const old = openCheckpoint(oldNote, policy);
+  if (!answer.startsWith('{')) {
+    const recent = openCheckpoint(answer, policy);
+    if (old.size !== recent.size && old.size !== 0)
+      throw new Undecidable('The newer file has to be the answer of GET /ledger/consistency, which has the proof.');
+    assertConsistent(old, recent, []);
+    return [old, recent];
+  }
+  const { from, to, proof, checkpoint } = JSON.parse(answer) as Record<string, unknown>;
+  if (typeof checkpoint !== 'string' || !Array.isArray(proof)) return refuse('The answer is malformed.');
+  const recent = openCheckpoint(checkpoint, policy);
+  if (old.origin !== recent.origin) refuse('The checkpoints are of different logs.');
+  if (from !== old.size || to !== recent.size)
+    throw new Undecidable(`The answer is not the proof from ${old.size} to ${recent.size} rows.`);
+  assertConsistent(
+    old,
+    recent,
+    proof.map((hash) => hashOf(String(hash), 'A hash of the proof')),
+  );
+  return [old, recent];
+}

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { Refuted, Undecidable, utf8 } from './canonical.ts';
+import { type Checkpoint, openCheckpoint, type Policy, parseKey, parsePolicy, policyOfKeys } from './checkpoint.ts';
+import { type ProvenEntry, verifyConsistency, verifyProof } from './proof.ts';
+
+interface VerifyOptions {
+  readonly files: readonly string[];
+  /** Verifier keys of the log. */
+  readonly key?: readonly string[];
+  /** Path of a policy file. */
+  readonly policy?: string;
+  /** The two files are an older checkpoint and the proof that the log continues it. */
+  readonly consistent?: boolean;
+  readonly json?: boolean;
+}
+
+/** What is known of one file. */
+interface Finding {
+  readonly file: string;
+  readonly verdict: 'proven' | 'refuted' | 'undecidable';
+  readonly reason?: string;
+  readonly checkpoint?: Checkpoint;
+  readonly proven?: ProvenEntry;
+}
+
+const EXIT_CODES = { proven: 0, undecidable: 2, refuted: 1 } as const;
+/** A file with more than this is not a proof or a checkpoint. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Checks the files. Prints what is proven and what is not, and returns the exit code: 0 proven, 1 refuted, 2 neither. */
+export function runVerify(options: VerifyOptions, print: (text: string) => void): number {
+  let policy: Policy;
+  let findings: Finding[];
+  try {
+    policy = policyOf(options);
+    findings = options.consistent
+      ? [checkConsistency(options.files, policy)]
+      : options.files.map((file) => check(file, () => examine(read(file), policy)));
+    if (findings.length === 0) throw new Undecidable('Name at least one file.');
+  } catch (error) {
+    if (!(error instanceof Undecidable)) throw error;
+    print(`${error.message}\n`);
+    return EXIT_CODES.undecidable;
+  }
+  if (options.json) print(`${JSON.stringify(findings.map(asJson), null, 2)}\n`);
+  else for (const finding of findings) print(describe(finding));
+  const verdicts = findings.map(({ verdict }) => verdict);
+  return verdicts.includes('refuted') ? 1 : verdicts.includes('undecidable') ? 2 : 0;
+}
+
+function policyOf({ key = [], policy }: VerifyOptions): Policy {
+  if (key.length > 0 === (policy !== undefined))
+    throw new Undecidable(
+      'Name the keys that you trust with --key <vkey>, or a policy file with --policy <file>. Get them from the owner ' +
+        'of the ledger by another way than the files.',
+    );
+  return policy === undefined ? policyOfKeys(key.map(parseKey)) : parsePolicy(read(policy));
+}
+
+function read(path: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    throw new Undecidable(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  if (bytes.length > MAX_BYTES) throw new Undecidable(`${path} is larger than ${MAX_BYTES} bytes.`);
+  return utf8(bytes);
+}
+
+function check(file: string, work: () => Omit<Finding, 'file' | 'verdict'>): Finding {
+  try {
+    return { file, verdict: 'proven', ...work() };
+  } catch (error) {
+    if (error instanceof Refuted) return { file, verdict: 'refuted', reason: error.message };
+    if (error instanceof Undecidable) return { file, verdict: 'undecidable', reason: error.message };
+    throw error;
+  }
+}
+
+function examine(text: string, policy: Policy): Omit<Finding, 'file' | 'verdict'> {
+  if (!text.startsWith('c2sp.org/tlog-proof@v1\n')) {
+    if (!text.includes('\n\n')) throw new Undecidable('The file is neither a proof nor a checkpoint.');
+    return { checkpoint: openCheckpoint(text, policy) };
+  }
+  const proven = verifyProof(text, policy);
+  return { proven, checkpoint: proven.checkpoint };
+}
+
+function checkConsistency(files: readonly string[], policy: Policy): Finding {
+  const [old, recent] = files;
+  if (old === undefined || recent === undefined || files.length > 2)
+    throw new Undecidable('--consistent needs an older checkpoint and an answer of GET /ledger/consistency.');
+  return check(recent, () => ({ checkpoint: verifyConsistency(read(old), read(recent), policy)[1] }));
+}
+
+/** Shows a text without characters that a terminal acts on. */
+const shown = (text: string): string =>
+  JSON.stringify(text).replace(
+    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+const timeOf = (ms: number): string => (ms > 8.64e15 ? String(ms) : new Date(ms).toISOString());
+
+function describe({ file, verdict, reason, checkpoint, proven }: Finding): string {
+  const lines = [`${file}: ${verdict}`];
+  if (reason !== undefined) lines.push(`  ${reason}`);
+  if (checkpoint && proven) lines.push(...describeEntry(proven));
+  else if (checkpoint) lines.push(`  A tree of ${checkpoint.size} rows of ${checkpoint.origin} was signed.`);
+  if (checkpoint) {
+    lines.push(`  Signed by ${checkpoint.signedBy.join(', ')}.`);
+    for (const { name, time } of checkpoint.cosigned)
+      lines.push(`  Seen by the witness ${name} at ${timeOf(time * 1000)}.`);
+    if (checkpoint.cosigned.length === 0)
+      lines.push('  Not proven: that others were shown the same ledger. No witness has cosigned.');
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function describeEntry({ entry, checkpoint }: ProvenEntry): string[] {
+  const { type, seq, timestamp, fields, private: hidden } = entry;
+  const values = (all: Readonly<Record<string, string>>): string[] =>
+    Object.entries(all).flatMap(([name, value]) => (value === '' ? [] : [`    ${name}: ${shown(value)}`]));
+  return [
+    `  This is row ${seq} of ${checkpoint.origin}, unchanged since a tree of ${checkpoint.size} rows was signed.`,
+    `    type: ${type}`,
+    ...(type === 'absent' ? ['    The row was gone before the ledger began to be sealed.'] : []),
+    ...(type === 'absent' ? [] : [`    time: ${timeOf(timestamp)}, as the ledger recorded it`]),
+    ...values(fields),
+    ...(hidden ? values(hidden) : ['  Its private fields were withheld or erased.']),
+  ];
+}
+
+function asJson({ file, verdict, reason, checkpoint, proven }: Finding): object {
+  return {
+    file,
+    verdict,
+    ...(reason === undefined ? {} : { reason }),
+    ...(checkpoint ? { checkpoint: { ...checkpoint, root: checkpoint.root.toString('base64') } } : {}),
+    ...(proven ? { entry: proven.entry } : {}),
+  };
+}

@@ -1,0 +1,226 @@
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { sha256 } from './canonical.ts';
+import {
+  openCheckpoint,
+  parseKey,
+  parsePolicy,
+  policyOfKeys,
+  Refuted,
+  runVerify,
+  Undecidable,
+  verifyConsistency,
+  verifyProof,
+} from './index.ts';
+import { leafHash } from './tree.ts';
+
+/** A key made from a repeated byte, with the type byte of a log or a witness. */
+function keyOf(name: string, fill: number, type = 1) {
+  const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, fill)]);
+  const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  const raw = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32);
+  const bytes = Buffer.concat([Buffer.of(type), raw]);
+  const id = sha256(`${name}\n`, bytes).subarray(0, 4);
+  const line = (payload: Uint8Array): string => `— ${name} ${Buffer.concat([id, payload]).toString('base64')}\n`;
+  return {
+    vkey: `${name}+${id.toString('hex')}+${bytes.toString('base64')}`,
+    signs: (text: string) => line(sign(null, Buffer.from(text), key)),
+    cosigns: (text: string, time: number) => {
+      const stamp = Buffer.alloc(8);
+      stamp.writeBigUInt64BE(BigInt(time));
+      const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${time}\n${text}`), key);
+      return line(Buffer.concat([stamp, signature]));
+    },
+  };
+}
+
+const ORIGIN = 'log.example/ledger/1';
+const log = keyOf(ORIGIN, 1);
+const policy = policyOfKeys([parseKey(log.vkey)]);
+
+const hidden = (i: number): string => `legate-private-v1\0${'ab'.repeat(16)}\0{"n":${i}}\x00192.0.2.1\0`;
+const leaf = (i: number): string =>
+  `legate-entry-v1\0audit\0${i + 1}\0${1000 + i}\0${sha256(hidden(i)).toString('base64')}` +
+  `\0aud_${i}\0agt_1\0usr_1\0read\0db:x\0allowed\0\0${'0.5'}\0\0`;
+
+const node = (a: Buffer, b: Buffer): Buffer => sha256(Buffer.of(1), a, b);
+const split = (n: number): number => 2 ** Math.floor(Math.log2(n - 1));
+const root = (l: readonly Buffer[]): Buffer =>
+  l.length === 1 ? (l[0] as Buffer) : node(root(l.slice(0, split(l.length))), root(l.slice(split(l.length))));
+function path(m: number, l: readonly Buffer[]): Buffer[] {
+  if (l.length === 1) return [];
+  const k = split(l.length);
+  return m < k ? [...path(m, l.slice(0, k)), root(l.slice(k))] : [...path(m - k, l.slice(k)), root(l.slice(0, k))];
+}
+function consistency(m: number, l: readonly Buffer[], whole = true): Buffer[] {
+  if (m === l.length) return whole ? [] : [root(l)];
+  const k = split(l.length);
+  return m <= k
+    ? [...consistency(m, l.slice(0, k), whole), root(l.slice(k))]
+    : [...consistency(m - k, l.slice(k), false), root(l.slice(0, k))];
+}
+
+const leavesOf = (size: number): Buffer[] => Array.from({ length: size }, (_, i) => leafHash(leaf(i)));
+const textOf = (leaves: readonly Buffer[], size = leaves.length): string =>
+  `${ORIGIN}\n${size}\n${(size === 0 ? sha256() : root(leaves)).toString('base64')}\n`;
+const noteOf = (size: number): string => {
+  const text = textOf(leavesOf(size));
+  return `${text}\n${log.signs(text)}`;
+};
+const extraOf = (i: number, more: object = {}): string =>
+  Buffer.from(JSON.stringify({ leaf: leaf(i), private: hidden(i), ...more })).toString('base64');
+const lines = (hashes: readonly Buffer[]): string => hashes.map((hash) => `${hash.toString('base64')}\n`).join('');
+const proofOf = (i: number, size: number): string =>
+  `c2sp.org/tlog-proof@v1\nextra ${extraOf(i)}\nindex ${i}\n${lines(path(i, leavesOf(size)))}\n${noteOf(size)}`;
+const answerOf = (from: number, to: number, proof = consistency(from, leavesOf(to))): string =>
+  JSON.stringify({ from, to, proof: proof.map((hash) => hash.toString('base64')), checkpoint: noteOf(to) });
+
+describe('a proof', () => {
+  it('is accepted for every entry of trees of up to 20 rows [RFC 9162, section 2.1.3.2]', () => {
+    for (let size = 1; size <= 20; size++)
+      for (let i = 0; i < size; i++)
+        expect(verifyProof(proofOf(i, size), policy).entry).toMatchObject({ seq: i + 1, private: { ip: '192.0.2.1' } });
+  });
+
+  const good = proofOf(4, 11);
+  const [first = '', second = ''] = path(4, leavesOf(11)).map((hash) => hash.toString('base64'));
+  const forged: Record<string, string> = {
+    'another private text': good.replace(extraOf(4), extraOf(4, { private: hidden(5) })),
+    'another leaf': good.replace(extraOf(4), extraOf(5)),
+    'another index': good.replace('index 4', 'index 5'),
+    'an index with a leading zero': good.replace('index 4', 'index 04'),
+    'an index beyond the tree': good.replace('index 4', 'index 11'),
+    'a changed hash': good.replace(first, sha256('x').toString('base64')),
+    'a hash too many': good.replace(first, `${first}\n${first}`),
+    'a hash too few': good.replace(`${first}\n`, ''),
+    'swapped hashes': good.replace(`${first}\n${second}`, `${second}\n${first}`),
+    'base64 that is not canonical': good.replace(first, `${first.slice(0, -2)}${first.at(-2) === 'A' ? 'B' : '/'}=`),
+    'a further member': good.replace(extraOf(4), extraOf(4, { seq: 4 })),
+    'a repeated member': good.replace(
+      extraOf(4),
+      Buffer.from(`{"leaf":"x","leaf":${JSON.stringify(leaf(4))}}`).toString('base64'),
+    ),
+    'another size': good.replace(`\n11\n`, '\n12\n'),
+    'no last newline': good.slice(0, -1),
+    'a control character': good.replace(`— ${ORIGIN}`, `— ${ORIGIN}\u001b`),
+  };
+  it.each(Object.keys(forged))('with %s is refuted', (name) => {
+    expect(forged[name]).not.toBe(good);
+    expect(() => verifyProof(forged[name] as string, policy)).toThrow(Refuted);
+  });
+
+  it('under another key, or by another log of the same key, is undecidable', () => {
+    expect(() => verifyProof(good, policyOfKeys([parseKey(keyOf(ORIGIN, 2).vkey)]))).toThrow(Undecidable);
+    expect(() => verifyProof(good, policyOfKeys([parseKey(keyOf('log.example/other', 1).vkey)]))).toThrow(Undecidable);
+  });
+});
+
+describe('a checkpoint', () => {
+  it('is split at its last empty line, so that a signature cannot cover less than is shown', () => {
+    const text = textOf(leavesOf(3));
+    expect(() => openCheckpoint(`${text}\n${log.signs(text)}\n${log.signs(text)}`, policy)).toThrow(Refuted);
+  });
+
+  it('is refuted if the signature of a known key is wrong', () => {
+    expect(() => openCheckpoint(noteOf(3).replace(`${ORIGIN}\n3`, `${ORIGIN}\n4`), policy)).toThrow(Refuted);
+  });
+
+  it('may carry signatures of unknown keys', () => {
+    expect(openCheckpoint(noteOf(3) + keyOf('other.example', 3).signs('x'), policy).size).toBe(3);
+  });
+
+  it('needs the witnesses that the policy names [C2SP tlog-policy]', () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((name, i) => keyOf(`${name}.example`, 10 + i, 4));
+    const file = [
+      '# a comment',
+      `log ${log.vkey}`,
+      `witness a ${a?.vkey}`,
+      `witness b\t${b?.vkey} https://b.example`,
+      `witness c ${c?.vkey}`,
+      'group two 2 a b c',
+      'quorum two',
+      '',
+    ].join('\n');
+    const text = textOf(leavesOf(3));
+    const quorum = parsePolicy(file);
+    const note = noteOf(3) + a?.cosigns(text, 1_900_000_000);
+    expect(() => openCheckpoint(note, quorum)).toThrow(Undecidable);
+    expect(openCheckpoint(note + c?.cosigns(text, 1_900_000_001), quorum).cosigned).toEqual([
+      { name: 'a', time: 1_900_000_000 },
+      { name: 'c', time: 1_900_000_001 },
+    ]);
+    expect(() => openCheckpoint(note + c?.cosigns('another text\n', 1), quorum)).toThrow(Refuted);
+    for (const wrong of [
+      file.replace('quorum two\n', ''),
+      file.replace('group two 2', 'group two 4'),
+      file.replace('a b c', 'a b b'),
+      file.replace('quorum two', 'quorum three'),
+      file.replace(`witness c ${c?.vkey}`, `witness c ${a?.vkey}`),
+      file.replace('# a comment', 'comment'),
+    ])
+      expect(() => parsePolicy(wrong)).toThrow(Undecidable);
+  });
+
+  it.each(['', 'x', `${log.vkey}x`, log.vkey.replace('+', '+0')])('key %s is refused', (vkey) => {
+    expect(() => parseKey(vkey)).toThrow(Undecidable);
+  });
+});
+
+describe('consistency', () => {
+  it('is accepted for all sizes up to 16 [RFC 9162, section 2.1.4.2]', () => {
+    for (let to = 1; to <= 16; to++)
+      for (let from = 1; from <= to; from++) verifyConsistency(noteOf(from), answerOf(from, to), policy);
+    const text = textOf([], 0);
+    verifyConsistency(`${text}\n${log.signs(text)}`, answerOf(0, 3, []), policy);
+  });
+
+  it('is refuted for a rewritten log, also of equal size', () => {
+    const other = leavesOf(5).reverse();
+    const text = textOf(other);
+    const fork = `${text}\n${log.signs(text)}`;
+    expect(() => verifyConsistency(fork, answerOf(5, 9), policy)).toThrow(Refuted);
+    expect(() => verifyConsistency(fork, noteOf(5), policy)).toThrow('forked');
+  });
+
+  it.each([3, 4, 6])('is refuted with a hash too many, too few or changed, from %i rows', (from) => {
+    const proof = consistency(from, leavesOf(9));
+    for (const wrong of [[...proof, sha256()], proof.slice(1), [sha256(), ...proof.slice(1)]])
+      expect(() => verifyConsistency(noteOf(from), answerOf(from, 9, wrong), policy)).toThrow(Refuted);
+  });
+});
+
+describe('the command', () => {
+  it('says what is proven and what is not, and exits with 0, 1 or 2', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'legate-verify-'));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const write = (name: string, text: string): string => {
+      writeFileSync(join(dir, name), text);
+      return join(dir, name);
+    };
+    const good = write('good', proofOf(4, 11));
+    const bad = write('bad', proofOf(4, 11).replace('index 4', 'index 3'));
+    let printed = '';
+    const run = (options: Parameters<typeof runVerify>[0]): number => {
+      printed = '';
+      return runVerify(options, (text) => {
+        printed += text;
+      });
+    };
+    const key = [log.vkey];
+    expect(run({ files: [good], key })).toBe(0);
+    expect(printed).toContain(`This is row 5 of ${ORIGIN}, unchanged`);
+    expect(printed).toContain('action: "read"');
+    expect(printed).toContain('Not proven: that others were shown the same ledger.');
+    expect(run({ files: [good, bad], key, json: true })).toBe(1);
+    expect(JSON.parse(printed).map((each: { verdict: string }) => each.verdict)).toEqual(['proven', 'refuted']);
+    expect(run({ files: [good], key: [keyOf(ORIGIN, 9).vkey] })).toBe(2);
+    expect(run({ files: [good] })).toBe(2);
+    expect(run({ files: [join(dir, 'missing')], key })).toBe(2);
+    const old = write('old', noteOf(3));
+    expect(run({ files: [old, write('answer', answerOf(3, 9))], key, consistent: true })).toBe(0);
+    expect(readFileSync(good, 'utf8')).toBe(proofOf(4, 11));
+  });
+});
