@@ -7,6 +7,7 @@ import { type ChangesApi, changesApi } from './activity/changes/index.ts';
 import { type BudgetsApi, budgetsApi, type CostsApi, costsApi } from './activity/costs/index.ts';
 import { type DashboardApi, dashboardApi } from './activity/dashboard/index.ts';
 import { findNames, type Named, NamesQuery } from './activity/names/index.ts';
+import { type LedgerApi, ledgerApi } from './activity/seal/index.ts';
 import { type EventsApi, eventsApi } from './activity/stream/index.ts';
 import { type WebhooksApi, webhooksApi } from './activity/webhooks/index.ts';
 import { type AgentsApi, agentsApi } from './authorization/agents/index.ts';
@@ -35,6 +36,8 @@ export interface LegateApi extends DecisionsApi {
   readonly delegations: DelegationsApi;
   /** The endpoints under /audit as functions, with the rights of an admin. */
   readonly audit: AuditApi;
+  /** The sealed ledger: checkpoints and proofs, with the rights of an admin. */
+  readonly ledger: LedgerApi;
   /** Who changed what, with the rights of an admin. */
   readonly changes: ChangesApi;
   /** MCP servers: registration. */
@@ -88,6 +91,7 @@ export function createApi(platform: Platform, actor: Actor, fetch: Fetch): Legat
     agents: agentsApi(platform, actor),
     delegations: delegationsApi(platform, actor),
     audit: auditApi(platform),
+    ledger: ledgerApi(platform),
     changes: changesApi(platform),
     mcp: { ...mcpApi(platform, actor), validateToken: (token, o) => validateToken(platform, token, o) },
     events: eventsApi(platform, actor, fetch),

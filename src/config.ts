@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { anomaliesConfig } from './activity/anomalies/config.ts';
 import { auditConfig } from './activity/audit/config.ts';
+import { sealConfig } from './activity/seal/config.ts';
 import { eventsConfig } from './activity/stream/config.ts';
 import { webhooksConfig } from './activity/webhooks/config.ts';
 import { agentsConfig } from './authorization/agents/config.ts';
@@ -121,6 +122,7 @@ export const configSection = {
       default: 'strict',
       description: 'strict: no answer is sent before its record is durable.',
     }),
+    ...sealConfig,
   },
   audit: auditConfig,
   metrics: {

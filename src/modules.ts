@@ -4,6 +4,7 @@ import { changes } from './activity/changes/index.ts';
 import { costs } from './activity/costs/index.ts';
 import { dashboard } from './activity/dashboard/index.ts';
 import { names } from './activity/names/index.ts';
+import { seal } from './activity/seal/index.ts';
 import { events } from './activity/stream/index.ts';
 import { webhooks } from './activity/webhooks/index.ts';
 import { agents } from './authorization/agents/index.ts';
@@ -45,6 +46,7 @@ export const modules: readonly Module[] = [
   history,
   approvals,
   audit,
+  seal,
   changes,
   mcp,
   gateway,

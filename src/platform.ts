@@ -91,6 +91,8 @@ export interface Platform {
   readonly background: BackgroundTasks;
   /** Returns the keys of this installation from the data folder, which is created on first use. */
   readonly secrets: () => Secrets;
+  /** Returns the seeds of the keys that sign checkpoints of the ledger, newest first, as base64url. */
+  readonly ledgerKeys: () => Promise<readonly string[]>;
   /** Reads the ledger by filter. */
   readonly reader: LedgerReader;
   /** Reads, in an open change, which agents can do less by it. */

@@ -239,6 +239,8 @@ async function open(
     mailer,
     background,
     secrets: () => keys.current(),
+    ledgerKeys: async () =>
+      values.ledger.key === undefined ? (await keys.ledgerKeys()).map(({ key }) => key) : [values.ledger.key],
     reader: new LedgerReader(database, index, () => ledger.stats.records),
     findLosses: (change) => findLosses(database, change),
     callsSince: (ms) => callsSince(platform, ms),

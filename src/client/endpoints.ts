@@ -114,6 +114,23 @@ export const ENDPOINTS: EndpointTable = {
     facets: 'GET /audit/facets',
     get: 'GET /audit/{id}',
     explain: 'GET /audit/{id}/explain',
+    proof: 'RAW /audit/{id}/proof',
+  },
+  ledger: {
+    checkpoint: 'RAW /ledger/checkpoint',
+    tile: {
+      entries: {
+        get: 'RAW /ledger/tile/entries/{tile}',
+      },
+      get: 'RAW /ledger/tile/{tile}',
+    },
+    consistency: 'GET /ledger/consistency',
+    keys: 'GET /ledger/keys',
+    logs: {
+      list: 'GET /ledger/logs',
+    },
+    status: 'GET /ledger/status',
+    proof: 'RAW /ledger/proof',
   },
   changes: {
     list: 'LIST /changes',

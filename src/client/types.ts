@@ -715,7 +715,7 @@ export interface CreateWebhookRequest {
   /** https, and not a private address, unless webhooks.allowPrivateNetworks is on. */
   readonly url: string;
   /** Event types. If absent or null, all except `webhook.*`. */
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -1091,7 +1091,7 @@ export interface RecordCostRequest {
 
 export interface RecordedChange {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1255,7 +1255,7 @@ export interface SignedIn {
 
 export interface StreamEvent {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1446,7 +1446,7 @@ export interface UpdateUserRequest {
 
 export interface UpdateWebhookRequest {
   readonly url?: string | undefined;
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** true re-enables a webhook that was disabled by its owner or by a 410. */
   readonly enabled?: boolean | undefined;
@@ -2353,6 +2353,77 @@ export interface Resources {
     get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<AuditEntry>;
     /** Explain a recorded decision. `GET /audit/{id}/explain` */
     explain(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<ExplainedAuditEntry>;
+    /** Prove that an audit entry is in the ledger. `GET /audit/{id}/proof` */
+    proof(id: string, query?: {
+      /** Leaves the private fields out of the proof. */
+      readonly private?: "withhold" | undefined;
+    }, options?: RequestOptions): Promise<Response>;
+  };
+  readonly ledger: {
+    /** Get the newest checkpoint of the ledger. `GET /ledger/checkpoint` */
+    checkpoint(query?: Record<string, never>, options?: RequestOptions): Promise<Response>;
+    readonly tile: {
+      readonly entries: {
+        /** Get the leaves of a tile. `GET /ledger/tile/entries/{tile}` */
+        get(tile: string, query?: Record<string, never>, options?: RequestOptions): Promise<Response>;
+      };
+      /** Get hashes of the tree. `GET /ledger/tile/{tile}` */
+      get(tile: string, query?: Record<string, never>, options?: RequestOptions): Promise<Response>;
+    };
+    /** Prove that the ledger was only appended to. `GET /ledger/consistency` */
+    consistency(query: {
+      /** Size of the older tree. */
+      readonly from: string;
+      /** Size of the newer tree. Default: that of the newest checkpoint. */
+      readonly to?: string | undefined;
+    }, options?: RequestOptions): Promise<{
+      readonly from: number;
+      readonly to: number;
+      /** Hashes in base64 (RFC 6962, section 2.1.2). */
+      readonly proof: readonly string[];
+      /** The newest checkpoint. */
+      readonly checkpoint: string;
+    }>;
+    /** List the verifier keys of the ledger. `GET /ledger/keys` */
+    keys(query?: Record<string, never>, options?: RequestOptions): Promise<{
+      /** Name of the sealed log. */
+      readonly origin: string;
+      /** Verifier keys (C2SP signed-note), the newest first. */
+      readonly keys: readonly string[];
+    }>;
+    readonly logs: {
+      /** List the logs of this ledger. `GET /ledger/logs` */
+      list(query?: Record<string, never>, options?: RequestOptions): Promise<readonly ({
+        readonly id: string;
+        readonly origin: string;
+        readonly size: number;
+        readonly checkpoint: string | null;
+        /** null: the log that is written now. */
+        readonly endedAt: string | null;
+      })[]>;
+    };
+    /** Get the state of sealing. `GET /ledger/status` */
+    status(query?: Record<string, never>, options?: RequestOptions): Promise<{
+      readonly sealing: boolean;
+      readonly origin: string | null;
+      /** Rows of the ledger. */
+      readonly head: number;
+      /** Rows in the stored tree. */
+      readonly size: number;
+      /** Rows that the newest checkpoint covers. */
+      readonly signedSize: number;
+      /** Rows that no checkpoint covers. */
+      readonly lagRows: number;
+      /** Why signing has stopped. */
+      readonly halted: string | null;
+    }>;
+    /** Prove that a row is in the ledger. `GET /ledger/proof` */
+    proof(query: {
+      /** Leaves the private fields out of the proof. */
+      readonly private?: "withhold" | undefined;
+      /** Sequence number of the row. */
+      readonly seq: string;
+    }, options?: RequestOptions): Promise<Response>;
   };
   readonly changes: {
     /** List who changed what. `GET /changes` */

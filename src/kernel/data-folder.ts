@@ -24,11 +24,13 @@ const Key = z.strictObject({
 });
 /** Newest first. The first key signs; all of them verify. */
 const Keys = z.array(Key).min(1);
-const Secrets = z.strictObject({ signing: Keys, cookie: Keys, pepper: Keys });
+/** `ledger`: the seeds that checkpoints of the sealed ledger are signed with. Empty until sealing begins. */
+const Secrets = z.strictObject({ signing: Keys, cookie: Keys, pepper: Keys, ledger: z.array(Key).default([]) });
 
 /** The keys of one installation, by purpose. */
 export type Secrets = z.output<typeof Secrets>;
-export type SecretKeyKind = keyof Secrets;
+/** Kinds that `legate keys rotate` rotates. */
+export type SecretKeyKind = Exclude<keyof Secrets, 'ledger'>;
 export const SECRET_KEY_KINDS: readonly SecretKeyKind[] = ['signing', 'cookie', 'pepper'];
 
 const SECRETS_FILE = 'secrets.json';
@@ -66,11 +68,21 @@ export function rotateKeys(dir: string, kinds: readonly SecretKeyKind[]): { kind
   const secrets = readDataFolder(dir);
   const added = kinds.map((kind) => ({ kind, key: newKey() }));
   for (const { kind, key } of added) secrets[kind].unshift(key);
+  replaceSecrets(dir, secrets);
+  return added.map(({ kind, key: { id } }) => ({ kind, id }));
+}
+
+/** Adds a first key of the sealed ledger to `secrets.json`, unless there is one. The caller serialises calls. */
+export function addLedgerKey(dir: string, key: Secrets['signing'][number]): void {
+  const secrets = readDataFolder(dir);
+  if (secrets.ledger.length === 0) replaceSecrets(dir, { ...secrets, ledger: [key] });
+}
+
+function replaceSecrets(dir: string, secrets: Secrets): void {
   const path = join(dir, SECRETS_FILE);
   const temporary = temporaryName(path);
   writeFileSync(temporary, serialize(secrets), { flag: 'wx', mode: 0o600 });
   renameSync(temporary, path);
-  return added.map(({ kind, key: { id } }) => ({ kind, id }));
 }
 
 /** A folder that cannot be used. The message is a complete sentence for the operator. */
@@ -129,7 +141,7 @@ const temporaryName = (path: string): string => `${path}.${process.pid}.${random
  */
 function createSecrets(path: string): void {
   const temporary = temporaryName(path);
-  const secrets: Secrets = { signing: [newKey()], cookie: [newKey()], pepper: [newKey()] };
+  const secrets: Secrets = { signing: [newKey()], cookie: [newKey()], pepper: [newKey()], ledger: [newKey()] };
   writeFileSync(temporary, serialize(secrets), { flag: 'wx', mode: 0o600 });
   try {
     linkSync(temporary, path);

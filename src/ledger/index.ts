@@ -26,6 +26,7 @@ export { DATABASE_TIME } from './postgres-store.ts';
 export { LedgerReader, type Order } from './read.ts';
 export { type RecentCommit, RecentRows } from './recent-rows.ts';
 export { rowAt } from './rows.ts';
+export { endSealedLog } from './sealed-log.ts';
 export {
   type Condition,
   type EntryFilter,

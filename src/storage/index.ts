@@ -32,7 +32,14 @@ export type {
   WebhookRow,
 } from './tables/activity.ts';
 export type { AgentRow, ApprovalRow, DelegationRow, McpServerRow } from './tables/authorization.ts';
-export type { ChangeRow, IdempotencyKeyRow, InstallationKeyRow, InstanceRow, StreamEventRow } from './tables/ledger.ts';
+export type {
+  ChangeRow,
+  IdempotencyKeyRow,
+  InstallationKeyRow,
+  InstanceRow,
+  SealRow,
+  StreamEventRow,
+} from './tables/ledger.ts';
 export type { OAuthClientRow, OAuthCodeRow, OAuthDeviceRequestRow, OAuthGrantRow } from './tables/oauth.ts';
 export type {
   ApiTokenRow,

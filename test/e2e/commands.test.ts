@@ -85,12 +85,14 @@ describe('legate keys', () => {
     await running.stop();
 
     const before = JSON.parse((await legate(['keys', 'list', '--json'], { cwd })).stdout);
-    expect(before).toHaveLength(3);
+    expect(before).toHaveLength(4);
     const rotated = await legate(['keys', 'rotate'], { cwd });
     expect([rotated.code, rotated.stderr]).toEqual([0, '']);
     const after = JSON.parse((await legate(['keys', 'list', '--json'], { cwd })).stdout);
-    expect(after).toHaveLength(6);
-    for (const key of before) expect(after).toContainEqual({ ...key, use: 'earlier' });
+    // The key of the sealed ledger stays: auditors know it.
+    expect(after).toHaveLength(7);
+    for (const key of before)
+      expect(after).toContainEqual({ ...key, use: key.kind === 'ledger' ? 'current' : 'earlier' });
     const secrets = readFileSync(join(cwd, '.legate/secrets.json'), 'utf8');
     for (const { key } of Object.values<{ key: string }[]>(JSON.parse(secrets)).flat())
       expect(rotated.stdout).not.toContain(key);
@@ -107,7 +109,7 @@ describe('legate keys', () => {
     await (await serve({ cwd })).stop();
     expect((await legate(['keys', 'rotate', 'signing'], { cwd })).stdout).toMatch(/^signing: new key \S+\n/);
     const kinds = JSON.parse((await legate(['keys', 'list', '--json'], { cwd })).stdout).map((k: Json) => k.kind);
-    expect(kinds).toEqual(['signing', 'signing', 'cookie', 'pepper']);
+    expect(kinds).toEqual(['signing', 'signing', 'cookie', 'pepper', 'ledger']);
   });
 });
 

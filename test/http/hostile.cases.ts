@@ -290,6 +290,9 @@ export const queries: Readonly<Record<string, Sample>> = {
     until: LATER,
   }),
   'GET /approvals': ({ agent, owner }) => ({ ...owned(owner), ...page, status: 'pending', agentId: agent.id }),
+  'GET /audit/:id/proof': () => ({ private: 'withhold' }),
+  'GET /ledger/consistency': () => ({ from: '0', to: '1' }),
+  'GET /ledger/proof': () => ({ seq: '1', private: 'withhold' }),
   'GET /audit': (w) => ({
     ...rowFilters(w),
     ...place,

@@ -24,7 +24,10 @@ const everyOwnPower = [
 
 let service: Promise<TestService> | undefined;
 const shared = (): Promise<TestService> =>
-  (service ??= createTestService({ lasting: true, config: { webhooks: { allowPrivateNetworks: true } } }));
+  (service ??= createTestService({
+    lasting: true,
+    config: { webhooks: { allowPrivateNetworks: true }, ledger: { seal: 'on' } },
+  }));
 
 type Send = (method: string, path: string, body: unknown) => Promise<{ status: number }>;
 

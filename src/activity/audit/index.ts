@@ -16,6 +16,7 @@ export { type AuditApi, auditApi } from './api.ts';
 export { toJsonText } from './entry.ts';
 export { conditionsOf, filterOf, ListFilters, RowFilters, type RowQuery, rowIds } from './filters.ts';
 export { checkPlace, PlaceQuery, readPage, withoutPlace } from './pages.ts';
+export { getAuditRow } from './query.ts';
 export type { AuditEntry } from './schema.ts';
 
 export const audit = defineModule({

@@ -42,14 +42,16 @@ export async function queryAudit(
   checkPlace(page);
   const wanted = await entryFilter(platform.database.read, visibility, filter);
   const around =
-    page.around === undefined ? undefined : (await findRow(platform, visibility, `aud_${page.around.slice(4)}`)).seq;
+    page.around === undefined
+      ? undefined
+      : (await getAuditRow(platform, visibility, `aud_${page.around.slice(4)}`)).seq;
   const { rows, next, prev } = await readPage(platform, wanted, filter, { ...page, around });
   return { entries: rows.map(toEntry), next, prev };
 }
 
 /** Throws 404 AUDIT_ENTRY_NOT_FOUND for an entry that the caller may not see. */
 export async function getAuditEntry(platform: Platform, visibility: Visibility, id: string): Promise<AuditEntry> {
-  return toEntry(await findRow(platform, visibility, id));
+  return toEntry(await getAuditRow(platform, visibility, id));
 }
 
 /** Explains a recorded decision. Throws 404 AUDIT_ENTRY_NOT_FOUND. */
@@ -58,13 +60,14 @@ export async function explainAuditEntry(
   visibility: Visibility,
   id: string,
 ): Promise<{ entry: AuditEntry } & RecordedTrace> {
-  const row = await findRow(platform, visibility, id);
+  const row = await getAuditRow(platform, visibility, id);
   const explained = await explainRecorded(platform, row);
   if (!explained) throw AuditErrors.AUDIT_ENTRY_NOT_FOUND({ reason: 'audit-agent-deleted' });
   return { entry: toEntry(row), ...explained };
 }
 
-async function findRow(platform: Platform, visibility: Visibility, id: string): Promise<StreamEventRow> {
+/** Returns the row of an entry. Throws 404 AUDIT_ENTRY_NOT_FOUND for one that the caller may not see. */
+export async function getAuditRow(platform: Platform, visibility: Visibility, id: string): Promise<StreamEventRow> {
   const row = isId('audit', id) ? await platform.reader.byId(id, timeOfId(id)) : undefined;
   const seen =
     row &&

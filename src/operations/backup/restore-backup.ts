@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import { endSealedLog } from '../../ledger/index.ts';
 import { type Database, migrate, migrateAsFarAs, schemaState } from '../../storage/index.ts';
 import { BackupError } from './backup-error.ts';
 import { type Manifest, readManifest, sha256 } from './manifest.ts';
@@ -22,7 +23,7 @@ export interface RestoredBackup {
 
 /**
  * Checks the whole backup and then fills an empty database with it, in one transaction. Brings the schema up to date
- * afterwards.
+ * afterwards, and ends the sealed log: what was sealed after the backup is not in the tree of the backup.
  *
  * @throws BackupError if the backup is damaged or incomplete, or the database is not empty. Nothing is written then.
  */
@@ -52,6 +53,7 @@ export async function restoreBackup(
     throw error;
   }
   await migrate(database);
+  await database.write.transaction().execute((db) => endSealedLog(db, Date.now()));
   return backup;
 }
 

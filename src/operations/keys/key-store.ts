@@ -1,6 +1,7 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import { ConfigError } from '../../kernel/config.ts';
 import {
+  addLedgerKey,
   hasSecretsFile,
   newKey,
   openDataFolder,
@@ -20,6 +21,15 @@ const IN_FILE = 'file:';
 const TAKES_EFFECT_MS = 60_000;
 
 type Key = Secrets['signing'][number];
+type StoredKind = keyof Secrets;
+interface StoredKey {
+  readonly kind: StoredKind;
+  readonly key: Key;
+}
+
+const STORED_KINDS: readonly StoredKind[] = [...SECRET_KEY_KINDS, 'ledger'];
+const keysIn = (secrets: Secrets): StoredKey[] =>
+  STORED_KINDS.flatMap((kind) => secrets[kind].map((key) => ({ kind, key })));
 
 export interface KeyStoreOptions {
   readonly database: Database;
@@ -50,7 +60,7 @@ const refusal = (problem: string): ConfigError =>
  */
 export class KeyStore {
   readonly #o: KeyStoreOptions;
-  #keys: readonly { readonly kind: SecretKeyKind; readonly key: Key }[] = [];
+  #keys: readonly StoredKey[] = [];
   #current: Secrets | undefined;
 
   private constructor(options: KeyStoreOptions) {
@@ -69,7 +79,10 @@ export class KeyStore {
   current(): Secrets {
     if (this.#o.secret === undefined) return (this.#current ??= openDataFolder(this.#o.dataDir));
     const secrets = this.#inOrder();
-    const ids = (all: Secrets): string => SECRET_KEY_KINDS.flatMap((kind) => all[kind].map(({ id }) => id)).join();
+    const ids = (all: Secrets): string =>
+      keysIn(all)
+        .map(({ key }) => key.id)
+        .join();
     if (!this.#current || ids(this.#current) !== ids(secrets)) this.#current = secrets;
     return this.#current;
   }
@@ -96,6 +109,28 @@ export class KeyStore {
     return added.map(({ kind, key }) => ({ kind, id: key.id }));
   }
 
+  /** Returns the seeds of the sealed ledger's keys, newest first. Creates the first one. */
+  async ledgerKeys(): Promise<readonly Key[]> {
+    await this.reload();
+    const { ledger } = this.current();
+    if (ledger.length > 0) return ledger;
+    const { database, dataDir, secret } = this.#o;
+    await locked(database, async (db) => {
+      const key = this.#newKey();
+      if (secret !== undefined) {
+        if (!(await readRows(db)).some(({ kind }) => kind === 'ledger'))
+          await this.#insert(db, [{ kind: 'ledger', key }]);
+        return;
+      }
+      addLedgerKey(dataDir, key);
+      this.#current = undefined;
+      if (database.dialect === 'sqlite') return;
+      for (const each of this.current().ledger) await insertFingerprint(db, { kind: 'ledger', key: each });
+    });
+    await this.reload();
+    return this.current().ledger;
+  }
+
   async #openSealed(): Promise<void> {
     const { database } = this.#o;
     let rows = await readRows(database.read);
@@ -113,7 +148,7 @@ export class KeyStore {
   }
 
   /** Takes the keys of secrets.json over into the database, or creates new ones. */
-  #firstKeys(found: readonly InstallationKeyRow[]): { kind: SecretKeyKind; key: Key }[] {
+  #firstKeys(found: readonly InstallationKeyRow[]): StoredKey[] {
     const { dataDir } = this.#o;
     if (!hasSecretsFile(dataDir)) {
       if (found.length > 0)
@@ -126,7 +161,7 @@ export class KeyStore {
     }
     const secrets = readDataFolder(dataDir);
     assertFits(secrets, found);
-    return SECRET_KEY_KINDS.flatMap((kind) => secrets[kind].map((key) => ({ kind, key })));
+    return keysIn(secrets);
   }
 
   async #openFile(): Promise<void> {
@@ -140,28 +175,21 @@ export class KeyStore {
     if (database.dialect === 'sqlite') return;
     const secrets = this.current();
     assertFits(secrets, rows);
-    const missing = SECRET_KEY_KINDS.flatMap((kind) => secrets[kind].map((key) => ({ kind, key }))).filter(
-      ({ key }) => !rows.some(({ id }) => id === key.id),
-    );
+    const missing = keysIn(secrets).filter(({ key }) => !rows.some(({ id }) => id === key.id));
     if (missing.length === 0) return;
     await locked(database, async (db) => {
       assertFits(secrets, await readRows(db));
-      for (const { kind, key } of missing)
-        await db
-          .insertInto('installation_keys')
-          .values({ id: key.id, kind, created_at: key.createdAt, sealed: fingerprint(key) })
-          .onConflict((oc) => oc.column('id').doNothing())
-          .execute();
+      for (const stored of missing) await insertFingerprint(db, stored);
     });
   }
 
-  #unsealAll(rows: readonly InstallationKeyRow[]): { kind: SecretKeyKind; key: Key }[] {
+  #unsealAll(rows: readonly InstallationKeyRow[]): StoredKey[] {
     const { secret, secretPrevious } = this.#o;
     const roots = [secret, secretPrevious].flatMap((each) => (each === undefined ? [] : [rootKey(each)]));
     return rows.map(({ id, kind, created_at, sealed }) => {
       try {
         const key = unseal(roots, PURPOSE, `${kind} ${id}`, sealed);
-        return { kind: kind as SecretKeyKind, key: { id, key, createdAt: created_at } };
+        return { kind: kind as StoredKind, key: { id, key, createdAt: created_at } };
       } catch {
         throw refusal(
           'LEGATE_SECRET is not the one that the keys in the database are sealed under. Set the one of the other ' +
@@ -172,7 +200,7 @@ export class KeyStore {
     });
   }
 
-  async #insert(db: Db, keys: readonly { kind: SecretKeyKind; key: Key }[]): Promise<void> {
+  async #insert(db: Db, keys: readonly StoredKey[]): Promise<void> {
     const root = rootKey(this.#o.secret as string);
     const rows = keys.map(({ kind, key: { id, key, createdAt } }) => ({
       id,
@@ -185,14 +213,14 @@ export class KeyStore {
 
   #inOrder(): Secrets {
     const inEffect = this.#o.now() - TAKES_EFFECT_MS;
-    const of = (kind: SecretKeyKind): Key[] => {
+    const of = (kind: StoredKind): Key[] => {
       const keys = this.#keys.filter((each) => each.kind === kind).map(({ key }) => key);
       keys.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
       const waiting = keys.filter((key) => Date.parse(key.createdAt) > inEffect);
       // At the first start there is nothing that a new key could wait for.
       return waiting.length === keys.length ? keys : [...keys.filter((key) => !waiting.includes(key)), ...waiting];
     };
-    return { signing: of('signing'), cookie: of('cookie'), pepper: of('pepper') };
+    return { signing: of('signing'), cookie: of('cookie'), pepper: of('pepper'), ledger: of('ledger') };
   }
 
   #newKey(): Key {
@@ -207,7 +235,7 @@ export const forgetKeys = (database: Database): Promise<void> =>
   });
 
 function assertFits(secrets: Secrets, rows: readonly InstallationKeyRow[]): void {
-  const known = new Map(SECRET_KEY_KINDS.flatMap((kind) => secrets[kind].map((key) => [key.id, fingerprint(key)])));
+  const known = new Map(keysIn(secrets).map(({ key }) => [key.id, fingerprint(key)]));
   if (rows.every(({ id, sealed }) => known.get(id) === sealed)) return;
   throw refusal(
     'secrets.json in LEGATE_DATA_DIR lacks keys that other instances have used with this database. Copy the ' +
@@ -215,6 +243,14 @@ function assertFits(secrets: Secrets, rows: readonly InstallationKeyRow[]): void
       'npx legate keys forget.',
   );
 }
+
+const insertFingerprint = async (db: Db, { kind, key }: StoredKey): Promise<void> => {
+  await db
+    .insertInto('installation_keys')
+    .values({ id: key.id, kind, created_at: key.createdAt, sealed: fingerprint(key) })
+    .onConflict((oc) => oc.column('id').doNothing())
+    .execute();
+};
 
 const isFingerprint = ({ sealed }: InstallationKeyRow): boolean => sealed.startsWith(IN_FILE);
 

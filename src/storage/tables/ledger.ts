@@ -19,6 +19,10 @@ export interface LedgerTables {
   idempotency_keys: IdempotencyKeysTable;
   installation_keys: InstallationKeysTable;
   instances: InstancesTable;
+  seal: SealTable;
+  seal_tiles: SealTilesTable;
+  seal_remains: SealRemainsTable;
+  seal_logs: SealLogsTable;
 }
 
 /** One row: the end of the ledger. Every commit locks it, so commits have one order across all instances. */
@@ -221,3 +225,51 @@ export interface IdempotencyKeysTable {
   expires_at: number;
 }
 export type IdempotencyKeyRow = Selectable<IdempotencyKeysTable>;
+
+/** One row: the sealed log that is written now. */
+export interface SealTable {
+  id: number;
+  /** Eight hex digits. */
+  log_id: string;
+  origin: string;
+  /** Rows of the ledger in the tree. */
+  size: number;
+  /** Size of the newest checkpoint. */
+  signed_size: number;
+  /** The newest checkpoint, a signed note. */
+  checkpoint: string | null;
+  /** Why signing has stopped. */
+  halted: string | null;
+}
+export type SealRow = Selectable<SealTable>;
+
+/** Hashes of the tree (C2SP tlog-tiles). A row grows until its tile is full. */
+export interface SealTilesTable {
+  level: number;
+  tile: number;
+  /** Up to 256 hashes of 32 bytes. */
+  hashes: Uint8Array;
+  /** Level 0: up to 256 salts of 16 bytes. Zeroes: erased. */
+  salts: Uint8Array | null;
+}
+
+/** What is left of sealed rows that were deleted or erased. */
+export interface SealRemainsTable {
+  seq: number;
+  type: string;
+  timestamp: number;
+  /** Base64 of the SHA-256 of the private text. */
+  digest: string;
+  /** Sequence of the `audit.erased` entry; null: deleted by retention. */
+  erased_by: number | null;
+}
+
+/** Logs that ended because the database was restored or rolled back. */
+export interface SealLogsTable {
+  log_id: string;
+  origin: string;
+  size: number;
+  /** The last checkpoint, a signed note. */
+  checkpoint: string | null;
+  ended_at: number;
+}

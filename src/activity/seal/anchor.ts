@@ -1,0 +1,39 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+const FILE = 'ledger-anchor';
+
+const pathOf = (dataDir: string): string => join(dataDir, FILE);
+
+/** The newest checkpoint that was signed with this data folder, a signed note. It outlives a restored database. */
+export function readAnchor(dataDir: string): string | undefined {
+  try {
+    return readFileSync(pathOf(dataDir), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Replaces the anchor atomically. It is durable on return. */
+export function writeAnchor(dataDir: string, note: string): void {
+  const path = pathOf(dataDir);
+  const temporary = `${path}.${process.pid}`;
+  const file = openSync(temporary, 'w', 0o600);
+  try {
+    writeSync(file, note);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
+  const folder = openSync(dataDir, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Called when the log of the anchor has ended, which the database records. */
+export const removeAnchor = (dataDir: string): void => rmSync(pathOf(dataDir), { force: true });

@@ -1,0 +1,52 @@
+import type { z } from 'zod';
+import type { Visibility } from '../../access/principal.ts';
+import { parseWith } from '../../kernel/json.ts';
+import type { Platform } from '../../platform.ts';
+import { getAuditRow } from '../audit/index.ts';
+import { consistencyProof, newestCheckpoint, proofOf } from './proofs.ts';
+import { ledgerKeys, ledgerLogs, ledgerStatus } from './read-log.ts';
+import {
+  AskConsistency,
+  AskRowProof,
+  type Consistency,
+  type LedgerKeys,
+  type LedgerLogs,
+  type LedgerStatus,
+} from './schema.ts';
+
+/** `legate.ledger`: the sealed ledger as functions, with the rights of an admin. Throws {@link LegateError}. */
+export interface LedgerApi {
+  /** The newest checkpoint, a signed note. Throws 404 LEDGER_NOT_SEALED. */
+  checkpoint(): Promise<string>;
+  /** The proof that the tree of `from` rows is the beginning of the tree of `to` rows. */
+  consistency(from: number, to?: number): Promise<z.output<typeof Consistency>>;
+  keys(): Promise<z.output<typeof LedgerKeys>>;
+  logs(): Promise<z.output<typeof LedgerLogs>>;
+  status(): Promise<LedgerStatus>;
+  /**
+   * The proof file of an audit entry by id, or of any row by sequence number. `private: 'withhold'` leaves the private
+   * fields out. Throws 404, 409 NOT_YET_SEALED and 409 SEALED_ROW_DIFFERS.
+   */
+  proof(entry: string | number, options?: { readonly private?: 'withhold' }): Promise<string>;
+}
+
+const ALL: Visibility = { kind: 'all' };
+
+export function ledgerApi(platform: Platform): LedgerApi {
+  return {
+    checkpoint: async () => (await newestCheckpoint(platform)).checkpoint,
+    consistency: async (from, to) => {
+      const asked = { from: String(from), ...(to === undefined ? {} : { to: String(to) }) };
+      const query = parseWith(AskConsistency, asked);
+      return consistencyProof(platform, query.from, query.to);
+    },
+    keys: () => ledgerKeys(platform),
+    logs: () => ledgerLogs(platform),
+    status: () => ledgerStatus(platform),
+    proof: async (entry, options = {}) => {
+      const seq = typeof entry === 'number' ? entry : (await getAuditRow(platform, ALL, entry)).seq;
+      const query = parseWith(AskRowProof, { ...options, seq: String(seq) });
+      return proofOf(platform, query.seq, query.private === 'withhold');
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { SYSTEM } from '../../access/actor.ts';
+import { ConfigError } from '../../kernel/config.ts';
+import { readHead, readPosition, setPosition } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, SealRow } from '../../storage/index.ts';
+import { readAnchor } from './anchor.ts';
+import { type NoteSigner, noteSigner, openCheckpoint } from './note.ts';
+import { sealer } from './sealer.ts';
+import { readLog, readRangeHashes } from './store.ts';
+import { MissingTile } from './tree.ts';
+
+/** Positions in `projections`: the event with which the log began, and the last time sealing was switched off. */
+const BEGUN = 'seal/begun';
+const STOPPED = 'seal/stopped';
+
+const RECOVER = 'Run npx legate ledger recover, which ends that log and begins another.';
+
+const refusal = (problem: string): ConfigError =>
+  new ConfigError([problem], 'Legate does not start, because the sealed ledger was rolled back:');
+
+export async function signersOf(platform: Platform, origin: string): Promise<NoteSigner[]> {
+  return (await platform.ledgerKeys()).map((seed) => noteSigner(origin, Buffer.from(seed, 'base64url')));
+}
+
+/**
+ * Begins or continues the sealed log. Throws a ConfigError if the database is older than the newest checkpoint in the
+ * data folder.
+ */
+export async function openSealedLog(platform: Platform): Promise<void> {
+  if (platform.config.ledger.seal === 'off') return stopSealing(platform);
+  const anchor = readAnchor(platform.config.dataDir);
+  let log = await readLog(platform.database.read);
+  if (!log && anchor !== undefined)
+    throw refusal(`The data folder has a checkpoint of a log that the database does not have. ${RECOVER}`);
+  log ??= await beginLog(platform);
+  await resumeSealing(platform);
+  const signers = await signersOf(platform, log.origin);
+  if (anchor !== undefined) await assertContinues(platform, log, anchor, signers);
+  const begunAt = (await readPosition(platform.database.read, BEGUN)) ?? 0;
+  platform.stateOf(sealer).open({ id: log.log_id, origin: log.origin, signers, begunAt }, log);
+  platform.log.info({ keys: signers.map(({ vkey }) => vkey) }, 'the ledger is sealed');
+}
+
+/** Compares the newest checkpoint of the data folder with the tree in the database. */
+async function assertContinues(
+  { database }: Platform,
+  log: SealRow,
+  anchor: string,
+  signers: readonly NoteSigner[],
+): Promise<void> {
+  const checkpoint = openCheckpoint(anchor, signers);
+  if (checkpoint?.origin !== log.origin)
+    throw refusal(`The checkpoint in the data folder is not one of the log ${log.origin}. ${RECOVER}`);
+  if (checkpoint.size > log.signed_size)
+    throw refusal(
+      `A tree of ${checkpoint.size} rows was signed, but the database knows only of ${log.signed_size}. ${RECOVER}`,
+    );
+  const [root] = await readRangeHashes(database.read, [{ from: 0, to: checkpoint.size }]).catch((error: unknown) => {
+    if (error instanceof MissingTile) return [];
+    throw error;
+  });
+  if (!root?.equals(checkpoint.root))
+    throw refusal(`The tree of ${checkpoint.size} rows in the database is not the one that was signed. ${RECOVER}`);
+}
+
+/** Creates the log of this database, unless another instance has done so meanwhile. */
+async function beginLog(platform: Platform): Promise<SealRow> {
+  const { database, ledger } = platform;
+  const before = await countRows(database.read);
+  await ledger.change(SYSTEM, async ({ db, emit }) => {
+    if (await readLog(db)) return;
+    const ended = await db.selectFrom('seal_logs').selectAll().orderBy('ended_at', 'desc').limit(1).executeTakeFirst();
+    const log_id = randomBytes(4).toString('hex');
+    const origin = originOf(platform, log_id, ended !== undefined);
+    const row = { log_id, origin, size: 0, signed_size: 0, checkpoint: null, halted: null };
+    await db
+      .insertInto('seal')
+      .values({ id: 1, ...row })
+      .execute();
+    const head = await readHead(db);
+    await setPosition(db, BEGUN, head + 1);
+    if (!ended) emit({ type: 'ledger.begun', data: before });
+    else {
+      const { size, root } = partsOf(ended.checkpoint);
+      emit({ type: 'ledger.restored', data: { origin: ended.origin, size, root, restoredSize: head } });
+    }
+  });
+  return (await readLog(database.read)) as SealRow;
+}
+
+/** Size and root that a note states. */
+function partsOf(note: string | null): { size: number; root: string } {
+  const [, size = '0', root = ''] = (note ?? '').split('\n');
+  return { size: Number(size), root };
+}
+
+function originOf({ baseUrl, config }: Platform, logId: string, isFurther: boolean): string {
+  const { origin } = config.ledger;
+  if (origin !== undefined) return isFurther ? `${origin}/${logId}` : origin;
+  const { host, pathname } = new URL(baseUrl);
+  return `${host}${pathname.replace(/\/$/, '')}/ledger/${logId}`;
+}
+
+async function countRows(db: Db): Promise<{ rows: number; missing: number }> {
+  const head = await readHead(db);
+  const { n } = await db
+    .selectFrom('stream_events')
+    .select((eb) => eb.fn.countAll<number | string>().as('n'))
+    .where('seq', '<=', head)
+    .executeTakeFirstOrThrow();
+  return { rows: Number(n), missing: head - Number(n) };
+}
+
+/** Records once that sealing was switched off. */
+async function stopSealing({ database, ledger }: Platform): Promise<void> {
+  if (!(await readLog(database.read)) || (await isStopped(database.read))) return;
+  await ledger.change(SYSTEM, async ({ db, emit }) => {
+    if (await isStopped(db)) return;
+    await setPosition(db, STOPPED, 1);
+    emit({ type: 'ledger.stopped', data: {} });
+  });
+}
+
+async function resumeSealing({ database, ledger }: Platform): Promise<void> {
+  if (!(await isStopped(database.read))) return;
+  await ledger.change(SYSTEM, async ({ db, emit }) => {
+    if (!(await isStopped(db))) return;
+    await setPosition(db, STOPPED, 0);
+    emit({ type: 'ledger.resumed', data: {} });
+  });
+}
+
+const isStopped = async (db: Db): Promise<boolean> => (await readPosition(db, STOPPED)) === 1;

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { option, type Section } from '../../kernel/config.ts';
+import { bytesOfSecret } from '../../kernel/root-secret.ts';
+
+/** A key name of C2SP signed-note: no white space and no plus sign. */
+const KEY_NAME = /^[!-*,-~]{1,200}$/;
+
+/** Options of the sealed ledger, under `ledger`. */
+export const sealConfig = {
+  seal: option.oneOf(['on', 'off'], {
+    default: 'on',
+    description:
+      'on: every row of the ledger becomes a leaf of a signed Merkle tree after its commit (docs/sealed-ledger.md). ' +
+      'The ledger records when that is switched off.',
+  }),
+  origin: option.optionalString({
+    defaultText: '<host and path of the base URL>/ledger/<8 hex digits>',
+    schema: z.string().regex(KEY_NAME, 'must be printable ASCII without spaces and plus signs'),
+    description: 'Name of the sealed log and of its key. Read when the log begins, and unchanged afterwards.',
+  }),
+  key: option.optionalString({
+    secret: true,
+    schema: z
+      .string()
+      .refine((text) => bytesOfSecret(text)?.length === 32, 'must be 32 bytes, hex or base64url')
+      .transform((text) => (bytesOfSecret(text) as Buffer).toString('base64url')),
+    defaultText: 'created at the first start, with the other keys',
+    description: 'Seed of the Ed25519 key that signs checkpoints of the ledger.',
+  }),
+  sealIntervalMs: option.integer({
+    default: 1000,
+    min: 100,
+    max: 3_600_000,
+    description: 'Interval between signed checkpoints while rows are added, in ms.',
+  }),
+  proofs: option.oneOf(['public', 'authenticated'], {
+    default: 'public',
+    description:
+      'Who may read checkpoints, tiles and keys of the sealed ledger. Tiles are hashes, from which no content can be ' +
+      'derived.',
+  }),
+} satisfies Section;

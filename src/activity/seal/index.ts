@@ -1,0 +1,43 @@
+import { defineModule } from '../../platform.ts';
+import { openSealedLog } from './begin.ts';
+import { SealErrors } from './errors.ts';
+import { ledgerStatus } from './read-log.ts';
+import { sealRoutes } from './routes.ts';
+import { sealer } from './sealer.ts';
+
+/**
+ * The sealed ledger: every row becomes a leaf of a Merkle tree (RFC 6962) after its commit, and the root is signed
+ * (C2SP tlog-checkpoint), so that anybody with the key can check offline that an entry is in the ledger unchanged.
+ *
+ * Guarantees: two trees of one size are never signed under one name; leaf hashes hide their content; a failure never
+ * reaches decisions; a rolled-back database is refused at the start.
+ *
+ * `entry-text.ts` and `tree.ts` define what is hashed, `sealer.ts` follows the ledger, `begin.ts` begins and continues
+ * the log, `proofs.ts` answers requests. The verifier is src/verify. The ledger itself is in src/ledger.
+ */
+export { type LedgerApi, ledgerApi } from './api.ts';
+export { checkSealedLedger } from './check.ts';
+export { endRolledBackLog } from './recover.ts';
+export { keepRemains, sealedUpTo } from './remains.ts';
+
+export const seal = defineModule({
+  name: 'ledger',
+  description: 'The sealed ledger: checkpoints, proofs and tiles.',
+  routes: sealRoutes,
+  errors: SealErrors,
+  states: [sealer],
+  gauges: [
+    {
+      name: 'seal_lag_rows',
+      help: 'Rows of the ledger that no signed checkpoint covers.',
+      read: async (platform) => (await ledgerStatus(platform)).lagRows,
+    },
+    {
+      name: 'seal_lag_seconds',
+      help: 'Age of the oldest row that no signed checkpoint covers.',
+      read: async (platform) => platform.stateOf(sealer).lagSeconds(),
+    },
+  ],
+  start: openSealedLog,
+  stop: (platform) => platform.stateOf(sealer).stop(),
+});

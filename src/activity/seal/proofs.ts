@@ -1,0 +1,140 @@
+import { readHead } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import { ABSENT, leafHash, remainsLeaf, rowTexts } from './entry-text.ts';
+import { SealErrors } from './errors.ts';
+import { saltIn } from './salts.ts';
+import { sealer } from './sealer.ts';
+import { hashIn, readRangeHashes, readRemains, readSealedRows, readTiles } from './store.ts';
+import { consistencyRanges, HASH, inclusionRanges, TILE, tileKey } from './tree.ts';
+
+/** Checkpoints that a proof waits for. The last one contains every row that was committed when the first began. */
+const MAX_ROUNDS = 3;
+
+/** The newest checkpoint. The first one is signed when it is asked for. Throws 404 LEDGER_NOT_SEALED. */
+export async function newestCheckpoint(platform: Platform) {
+  const state = platform.stateOf(sealer);
+  let log = await state.newest();
+  if (!log && state.isOpen) {
+    await state.signNow();
+    log = await state.newest();
+  }
+  if (!log) throw SealErrors.LEDGER_NOT_SEALED();
+  return log;
+}
+
+/** The newest checkpoint that contains a row; signs one if needed. Throws 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED. */
+async function checkpointWith(platform: Platform, seq: number) {
+  const state = platform.stateOf(sealer);
+  if (!state.isOpen) throw SealErrors.LEDGER_NOT_SEALED();
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const log = await state.newest();
+    if (log && log.signed_size >= seq) return log;
+    await state.signNow();
+  }
+  const log = await state.newest();
+  if (log && log.signed_size >= seq) return log;
+  throw SealErrors.NOT_YET_SEALED({ headers: { 'retry-after': '1' } });
+}
+
+/** The texts of a sealed row, without `private` once it is erased. Throws 404, and 409 SEALED_ROW_DIFFERS. */
+export async function readTexts(
+  { database }: Platform,
+  seq: number,
+): Promise<{ readonly leaf: string; readonly private?: string }> {
+  const db = database.read;
+  const position = { level: 0, tile: Math.floor((seq - 1) / TILE) };
+  const index = (seq - 1) % TILE;
+  const [[row], remains, tiles] = await Promise.all([
+    readSealedRows(db, seq, seq),
+    readRemains(db, seq, seq),
+    readTiles(db, [position]),
+  ]);
+  const tile = tiles.get(tileKey(position));
+  const left = remains.get(seq);
+  if (!tile) throw SealErrors.LEDGER_ROW_NOT_FOUND();
+  const salt = saltIn(tile.salts, index);
+  const isGone = left || !row;
+  const texts = isGone
+    ? { leaf: remainsLeaf(seq, left ?? ABSENT) }
+    : salt === undefined
+      ? undefined
+      : rowTexts(row, salt);
+  if (!texts || !hashIn(tile.hashes, index).equals(Buffer.from(leafHash(texts.leaf), 'latin1')))
+    throw SealErrors.SEALED_ROW_DIFFERS();
+  return texts;
+}
+
+/** Returns the proof of a row (C2SP tlog-proof). Its `extra` has the texts, without the private one on request. */
+export async function proofOf(platform: Platform, seq: number, withhold: boolean): Promise<string> {
+  if (seq > (await readHead(platform.database.read))) throw SealErrors.LEDGER_ROW_NOT_FOUND();
+  const log = await checkpointWith(platform, seq);
+  const { leaf, private: hidden } = await readTexts(platform, seq);
+  const texts = { leaf, ...(withhold || hidden === undefined ? {} : { private: hidden }) };
+  const extra = Buffer.from(JSON.stringify(texts)).toString('base64');
+  const hashes = await readRangeHashes(platform.database.read, inclusionRanges(seq - 1, log.signed_size));
+  const lines = hashes.map((hash) => `${hash.toString('base64')}\n`).join('');
+  return `c2sp.org/tlog-proof@v1\nextra ${extra}\nindex ${seq - 1}\n${lines}\n${log.checkpoint}`;
+}
+
+/** Returns the consistency proof between two sizes of the tree, `to` by default that of the newest checkpoint. */
+export async function consistencyProof(
+  platform: Platform,
+  from: number,
+  asked: number | undefined,
+): Promise<{ from: number; to: number; proof: string[]; checkpoint: string }> {
+  const log = await newestCheckpoint(platform);
+  const to = asked ?? log.signed_size;
+  if (from > to || to > log.signed_size) throw SealErrors.INVALID_TREE_RANGE();
+  const hashes = await readRangeHashes(platform.database.read, consistencyRanges(from, to));
+  return { from, to, proof: hashes.map((hash) => hash.toString('base64')), checkpoint: log.checkpoint };
+}
+
+/** A tile's path: `<L>/<N>` with N in groups of three digits, all but the last with an `x`; `.p/<W>` if partial. */
+const TILE_PATH = /^(0|[1-9]\d?)\/((?:x\d{3}\/)*\d{3})(?:\.p\/([1-9]\d{0,2}))?$/;
+const BUNDLE_PATH = /^entries\/((?:x\d{3}\/)*\d{3})(?:\.p\/([1-9]\d{0,2}))?$/;
+
+/** The number that a path writes in groups of digits; undefined if it is too large or has a group too many. */
+function indexOf(groups: string): number | undefined {
+  const index = Number(groups.replace(/[x/]/g, ''));
+  return !Number.isSafeInteger(index) || (index < 1000 ** (groups.split('/').length - 1) && groups.includes('/'))
+    ? undefined
+    : index;
+}
+
+/** Number of hashes of a tile that the newest checkpoint covers, at most the width asked for. Throws 404. */
+async function widthOf(platform: Platform, level: number, tile: number, asked: string | undefined): Promise<number> {
+  const { signed_size } = await newestCheckpoint(platform);
+  const width = asked === undefined ? TILE : Number(asked);
+  const isPartial = asked !== undefined && width >= TILE;
+  if (isPartial || Math.floor(signed_size / TILE ** level) < tile * TILE + width)
+    throw SealErrors.LEDGER_TILE_NOT_FOUND();
+  return width;
+}
+
+/** Returns the hashes of a tile. Throws 404 beyond the newest checkpoint. */
+export async function readTile(platform: Platform, path: string): Promise<Buffer> {
+  const [, level = '', groups = '', partial] = TILE_PATH.exec(path) ?? [];
+  const tile = groups === '' ? undefined : indexOf(groups);
+  if (tile === undefined || Number(level) > 6) throw SealErrors.LEDGER_TILE_NOT_FOUND();
+  const width = await widthOf(platform, Number(level), tile, partial);
+  const position = { level: Number(level), tile };
+  const stored = (await readTiles(platform.database.read, [position])).get(tileKey(position));
+  if (!stored) throw SealErrors.LEDGER_TILE_NOT_FOUND();
+  return Buffer.from(stored.hashes.subarray(0, width * HASH));
+}
+
+/** Returns the leaves of a level-0 tile, each with its length in two bytes. Throws 404, and 409 SEALED_ROW_DIFFERS. */
+export async function readBundle(platform: Platform, path: string): Promise<Buffer> {
+  const [, groups = '', partial] = BUNDLE_PATH.exec(path) ?? [];
+  const tile = groups === '' ? undefined : indexOf(groups);
+  if (tile === undefined) throw SealErrors.LEDGER_TILE_NOT_FOUND();
+  const width = await widthOf(platform, 0, tile, partial);
+  const parts: Buffer[] = [];
+  for (let index = 0; index < width; index++) {
+    const leaf = Buffer.from((await readTexts(platform, tile * TILE + index + 1)).leaf);
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(leaf.length);
+    parts.push(length, leaf);
+  }
+  return Buffer.concat(parts);
+}

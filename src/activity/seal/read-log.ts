@@ -1,0 +1,51 @@
+import type { z } from 'zod';
+import { isoTime } from '../../kernel/clock.ts';
+import { readHead } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import { signersOf } from './begin.ts';
+import { SealErrors } from './errors.ts';
+import type { LedgerKeys, LedgerLogs, LedgerStatus } from './schema.ts';
+import { sealer } from './sealer.ts';
+import { readLog } from './store.ts';
+
+/** The verifier keys of the log. Throws 404 LEDGER_NOT_SEALED. */
+export async function ledgerKeys(platform: Platform): Promise<z.output<typeof LedgerKeys>> {
+  const log = await readLog(platform.database.read);
+  if (!log) throw SealErrors.LEDGER_NOT_SEALED();
+  return { origin: log.origin, keys: (await signersOf(platform, log.origin)).map(({ vkey }) => vkey) };
+}
+
+/** The log that is written now and those that ended, newest first. */
+export async function ledgerLogs({ database }: Platform): Promise<z.output<typeof LedgerLogs>> {
+  const log = await readLog(database.read);
+  const ended = await database.read.selectFrom('seal_logs').selectAll().orderBy('ended_at', 'desc').execute();
+  return [
+    ...(log ? [{ ...log, size: log.signed_size, ended_at: null }] : []),
+    ...ended.map((each) => ({ ...each, ended_at: each.ended_at })),
+  ].map(({ log_id: id, origin, size, checkpoint, ended_at }) => ({
+    id,
+    origin,
+    size,
+    checkpoint,
+    endedAt: ended_at === null ? null : isoTime(ended_at),
+  }));
+}
+
+/** How far the ledger is sealed. */
+export async function ledgerStatus(platform: Platform): Promise<LedgerStatus> {
+  const state = platform.stateOf(sealer);
+  const db = platform.database.read;
+  // The log first, so that it is never ahead of the head.
+  const log = await readLog(db);
+  const head = await readHead(db);
+  const signedSize = log?.signed_size ?? 0;
+  return {
+    sealing: state.isOpen && state.halted === undefined,
+    origin: log?.origin ?? null,
+    head,
+    size: log?.size ?? 0,
+    signedSize,
+    lagRows: log ? head - signedSize : 0,
+    halted: state.halted ?? null,
+  };
+}

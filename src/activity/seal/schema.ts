@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+const digits = (min: number) =>
+  z
+    .string()
+    .regex(/^(0|[1-9]\d{0,15})$/, `must be a whole number of ${min} or more`)
+    .transform(Number)
+    .refine((n) => n >= min && Number.isSafeInteger(n), `must be a whole number of ${min} or more`);
+
+export const AskProof = z.strictObject({
+  private: z.literal('withhold').optional().describe('Leaves the private fields out of the proof.'),
+});
+
+export const AskRowProof = AskProof.extend({ seq: digits(1).describe('Sequence number of the row.') });
+
+export const AskConsistency = z.strictObject({
+  from: digits(0).describe('Size of the older tree.'),
+  to: digits(0).optional().describe('Size of the newer tree. Default: that of the newest checkpoint.'),
+});
+
+export const Consistency = z.object({
+  from: z.number(),
+  to: z.number(),
+  proof: z.array(z.string()).describe('Hashes in base64 (RFC 6962, section 2.1.2).'),
+  checkpoint: z.string().describe('The newest checkpoint.'),
+});
+
+export const LedgerKeys = z.object({
+  origin: z.string().describe('Name of the sealed log.'),
+  keys: z.array(z.string()).describe('Verifier keys (C2SP signed-note), the newest first.'),
+});
+
+export const LedgerLogs = z.array(
+  z.object({
+    id: z.string(),
+    origin: z.string(),
+    size: z.number(),
+    checkpoint: z.string().nullable(),
+    endedAt: z.iso.datetime().nullable().describe('null: the log that is written now.'),
+  }),
+);
+
+export const LedgerStatus = z.object({
+  sealing: z.boolean(),
+  origin: z.string().nullable(),
+  head: z.number().describe('Rows of the ledger.'),
+  size: z.number().describe('Rows in the stored tree.'),
+  signedSize: z.number().describe('Rows that the newest checkpoint covers.'),
+  lagRows: z.number().describe('Rows that no checkpoint covers.'),
+  halted: z.string().nullable().describe('Why signing has stopped.'),
+});
+export type LedgerStatus = z.output<typeof LedgerStatus>;

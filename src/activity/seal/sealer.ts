@@ -1,0 +1,278 @@
+import type { Commit } from '../../ledger/index.ts';
+import { LedgerFollower, Superseded } from '../../ledger/index.ts';
+import { defineState, type Platform } from '../../platform.ts';
+import type { SealRow } from '../../storage/index.ts';
+import { writeAnchor } from './anchor.ts';
+import { ABSENT, decisionTexts, eventTexts, leafHash, remainsLeaf, rowTexts } from './entry-text.ts';
+import { type NoteSigner, openCheckpoint, signCheckpoint } from './note.ts';
+import { Salts } from './salts.ts';
+import { lockLog, readLog, readRemains, readSealedRows, readTiles, writeTiles } from './store.ts';
+import { TreeEdge } from './tree.ts';
+
+/** Rows read at once when catching up. */
+const SLICE = 500;
+/** Pause between two slices. */
+const PAUSE_MS = 5;
+/** Rows of commits that are kept in memory while earlier ones are read. */
+const MAX_HELD_ROWS = 20_000;
+/** Rows are stored at most so long after they were added to the tree in memory, or so many full tiles later. */
+const STORE_MS = 250;
+const MAX_TILES = 16;
+/** Pause after a failure. */
+const RETRY_MS = 5000;
+/** Shortest time between two checkpoints that are signed because a proof was asked for. */
+const ON_DEMAND_MS = 100;
+
+/** What the sealer needs of the log that it writes. */
+interface OpenLog {
+  readonly id: string;
+  readonly origin: string;
+  readonly signers: readonly NoteSigner[];
+  /** Sequence of the event with which the log began. Nothing is signed before it is in the tree. */
+  readonly begunAt: number;
+}
+
+/**
+ * Adds every row of the ledger to the tree, in order of its sequence and after its commit, and signs the root.
+ *
+ * Tiles are committed before a checkpoint over them is signed, and a checkpoint is committed, and written to the data
+ * folder, before anybody gets it. So two trees of one size are never signed: after a crash the next checkpoint is over
+ * the tiles that were committed. Of several instances one writes at a time; the others drop what they had in memory.
+ * A failure never reaches decisions.
+ */
+export class Sealer {
+  readonly #platform: Platform;
+  readonly #follower: LedgerFollower;
+  readonly #salts = new Salts();
+  #log: OpenLog | undefined;
+  #edge: TreeEdge | undefined;
+  /** Size of the tree that is stored, on which `#edge` builds. */
+  #stored = 0;
+  /** Newest checkpoint that this instance has signed or seen. */
+  #signedSize = 0;
+  #signedAt = Number.NEGATIVE_INFINITY;
+  #halted: string | undefined;
+  #onDemand: Promise<void> | undefined;
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+    this.#follower = new LedgerFollower({
+      database: platform.database,
+      sliceSize: SLICE,
+      maxHeldRows: MAX_HELD_ROWS,
+      readStart: () => this.#load(),
+      onSlice: (from, upto) => this.#addRows(from, upto),
+      afterSlice: async () => {
+        if ((this.#edge?.waiting ?? 0) >= MAX_TILES) await this.#store();
+      },
+      onCommit: (commit, joins) => this.#addCommit(commit, joins),
+      pause: () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS)),
+      background: {
+        run: () => this.#follower.exclusively(() => this.#run(false)),
+        delayMs: STORE_MS,
+        onError: (error) => {
+          platform.log.warn({ err: error }, 'the ledger could not be sealed; sealing is tried again');
+          this.#follower.runSoon(RETRY_MS);
+        },
+      },
+    });
+  }
+
+  /** Begins to seal. Called once, at the start. */
+  open(log: OpenLog, { signed_size, halted }: Pick<SealRow, 'signed_size' | 'halted'>): void {
+    const { ledger } = this.#platform;
+    this.#log = log;
+    this.#signedSize = signed_size;
+    this.#halted = halted ?? undefined;
+    ledger.onCommit(this.#follower.commit);
+    ledger.history.onHead((seq) => {
+      if (seq > (this.#follower.position ?? 0)) this.#follower.runSoon();
+    });
+    ledger.history.onLoss(() => {
+      void this.#follower.exclusively(async () => this.#reset());
+    });
+    this.#follower.runSoon();
+  }
+
+  /** Whether this instance seals. */
+  get isOpen(): boolean {
+    return this.#log !== undefined;
+  }
+
+  /** Why signing has stopped. */
+  get halted(): string | undefined {
+    return this.#halted;
+  }
+
+  /** The keys that sign, newest first. */
+  get signers(): readonly NoteSigner[] {
+    return this.#log?.signers ?? [];
+  }
+
+  /**
+   * Signs a checkpoint that contains what is committed now. Concurrent calls share one, of which there are at most ten
+   * a second.
+   */
+  signNow(): Promise<void> {
+    this.#onDemand ??= this.#signOnDemand().finally(() => {
+      this.#onDemand = undefined;
+    });
+    return this.#onDemand;
+  }
+
+  async #signOnDemand(): Promise<void> {
+    const wait = this.#signedAt + ON_DEMAND_MS - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    await this.#follower.exclusively(() => this.#run(true));
+  }
+
+  /** Stores and signs what is in memory, and stops. */
+  async stop(): Promise<void> {
+    if (!this.#log) return;
+    await this.#follower.exclusively(() => this.#run(true)).catch(() => {});
+    await this.#follower.stop();
+  }
+
+  /** Catches up with the ledger, stores the tree, and signs it if that is due. */
+  async #run(now: boolean): Promise<void> {
+    if (!this.#log || this.#halted !== undefined) return;
+    for (let attempt = 0; attempt < 3; attempt++) {
+      try {
+        await this.#follower.catchUp();
+        const sinceSigned = performance.now() - this.#signedAt;
+        const isDue = now || sinceSigned >= this.#platform.config.ledger.sealIntervalMs;
+        await this.#store(isDue);
+        break;
+      } catch (error) {
+        this.#reset();
+        if (!(error instanceof Superseded)) throw error;
+        if (attempt === 2) this.#follower.runSoon();
+      }
+    }
+    if (this.#edge && (this.#edge.size > this.#signedSize || this.#edge.size > this.#stored)) this.#follower.runSoon();
+  }
+
+  #reset(): void {
+    this.#edge = undefined;
+    this.#follower.reset();
+  }
+
+  /** Reads the right edge of the stored tree. */
+  async #load(): Promise<number> {
+    const db = this.#platform.database.read;
+    const log = await readLog(db);
+    if (!log || log.log_id !== this.#log?.id) {
+      this.#halt('Another log has begun in this database. Restart the service.');
+      throw new Superseded();
+    }
+    this.#edge = TreeEdge.from(log.size, await readTiles(db, TreeEdge.openTiles(log.size)));
+    this.#stored = log.size;
+    return log.size;
+  }
+
+  #addCommit({ firstSeq, records, events, timestamp }: Commit, joins: boolean): boolean {
+    const edge = this.#edge;
+    this.#follower.runSoon();
+    if (!joins || !edge || this.#halted !== undefined || edge.size !== firstSeq - 1) return false;
+    let seq = firstSeq;
+    for (const record of records) {
+      const at = this.#salts.next();
+      edge.add(leafHash(decisionTexts(seq++, timestamp, this.#salts.hex(at), record).leaf), this.#salts.bytes, at);
+    }
+    for (const { id, type, agentId = null, userId = null, data } of events) {
+      const at = this.#salts.next();
+      const event = { id, type, agentId, userId, data: JSON.stringify(data) };
+      edge.add(leafHash(eventTexts(seq++, timestamp, this.#salts.hex(at), event).leaf), this.#salts.bytes, at);
+    }
+    if (edge.waiting >= MAX_TILES) this.#follower.runSoon(0);
+    return true;
+  }
+
+  async #addRows(from: number, upto: number): Promise<number> {
+    const db = this.#platform.database.read;
+    const edge = this.#edge;
+    const [rows, remains] = [await readSealedRows(db, from, upto), await readRemains(db, from, upto)];
+    if (!edge || edge.size !== from - 1) throw new Superseded();
+    let next = 0;
+    for (let seq = from; seq <= upto; seq++) {
+      const row = rows[next]?.seq === seq ? rows[next++] : undefined;
+      const at = this.#salts.next();
+      const left = remains.get(seq);
+      if (row && !left) edge.add(leafHash(rowTexts(row, this.#salts.hex(at)).leaf), this.#salts.bytes, at);
+      else edge.add(leafHash(remainsLeaf(seq, left ?? ABSENT)), NO_SALT, 0);
+    }
+    return upto;
+  }
+
+  /** Stores the tree as it is now. Signs it afterwards if that is due. */
+  async #store(isDue = false): Promise<void> {
+    const { database, ledger } = this.#platform;
+    const edge = this.#edge;
+    const log = this.#log;
+    if (!edge || !log) return;
+    const { size } = edge;
+    const root = isDue && size >= log.begunAt && size > this.#signedSize ? edge.root() : undefined;
+    if (size > this.#stored) {
+      const tiles = edge.unstored();
+      await ledger.maintain(async (db) => {
+        const row = await lockLog(database, db);
+        if (row?.log_id !== log.id || row.size !== this.#stored) throw new Superseded();
+        await writeTiles(db, tiles);
+        await db.updateTable('seal').set({ size }).execute();
+      });
+      edge.stored(size);
+      this.#stored = size;
+    }
+    if (root) await this.#sign(log, size, root);
+  }
+
+  async #sign({ id, origin, signers }: OpenLog, size: number, root: Buffer): Promise<void> {
+    const { database, ledger, config } = this.#platform;
+    const note = signCheckpoint({ origin, size, root }, signers);
+    const row = await ledger.maintain(async (db) => {
+      const locked = await lockLog(database, db);
+      if (locked?.log_id !== id || locked.size < size) throw new Superseded();
+      if (locked.signed_size < this.#signedSize || locked.signed_size >= size) return locked;
+      await db.updateTable('seal').set({ checkpoint: note, signed_size: size }).execute();
+      return { ...locked, signed_size: size };
+    });
+    if (row.signed_size < this.#signedSize) {
+      this.#halt('The database has lost a checkpoint that was signed. Stop the service and run legate ledger recover.');
+      return;
+    }
+    this.#signedAt = performance.now();
+    this.#signedSize = row.signed_size;
+    if (row.signed_size === size) writeAnchor(config.dataDir, note);
+  }
+
+  #halt(reason: string): void {
+    if (this.#halted === undefined) this.#platform.log.error({ reason }, 'the ledger is no longer sealed');
+    this.#halted = reason;
+  }
+
+  /** Age of the oldest row that no checkpoint covers. 0 while nothing waits. */
+  async lagSeconds(): Promise<number> {
+    const { database, clock } = this.#platform;
+    const log = await readLog(database.read);
+    if (!log) return 0;
+    const oldest = await database.read
+      .selectFrom('stream_events')
+      .select('timestamp')
+      .where('seq', '>', log.signed_size)
+      .orderBy('seq')
+      .limit(1)
+      .executeTakeFirst();
+    return oldest ? Math.max(0, clock.now() - oldest.timestamp) / 1000 : 0;
+  }
+
+  /** The newest checkpoint, with the log that it belongs to. It is in the database, so it may have left. */
+  async newest(): Promise<(SealRow & { checkpoint: string }) | undefined> {
+    const log = await readLog(this.#platform.database.read);
+    if (log?.checkpoint === null || !log) return undefined;
+    return openCheckpoint(log.checkpoint, this.signers) ? { ...log, checkpoint: log.checkpoint } : undefined;
+  }
+}
+
+const NO_SALT = Buffer.alloc(16);
+
+export const sealer = defineState((platform) => new Sealer(platform));

@@ -1,0 +1,103 @@
+import type { Database, Db, SealRow } from '../../storage/index.ts';
+import type { Remains, SealedRow } from './entry-text.ts';
+import {
+  HASH,
+  type Range,
+  rangeHash,
+  type TilePosition,
+  type Tiles,
+  tileKey,
+  tilesOf,
+  type WrittenTile,
+} from './tree.ts';
+
+export interface StoredTile {
+  readonly hashes: Uint8Array;
+  readonly salts: Uint8Array | null;
+}
+
+/** The log that is written now; undefined before the first start with sealing. */
+export const readLog = (db: Db): Promise<SealRow | undefined> => db.selectFrom('seal').selectAll().executeTakeFirst();
+
+/**
+ * Locks the log within a transaction. undefined: another instance writes it at this moment, or there is no log. A
+ * transaction on SQLite excludes all others.
+ */
+export function lockLog(database: Database, db: Db): Promise<SealRow | undefined> {
+  const query = db.selectFrom('seal').selectAll();
+  return (database.dialect === 'postgres' ? query.forUpdate().skipLocked() : query).executeTakeFirst();
+}
+
+/** Reads tiles by {@link tileKey}. SQLite returns an ArrayBuffer for a blob. */
+export async function readTiles(db: Db, positions: readonly TilePosition[]): Promise<Map<string, StoredTile>> {
+  if (positions.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('seal_tiles')
+    .selectAll()
+    .where((eb) => eb.or(positions.map(({ level, tile }) => eb.and({ level, tile }))))
+    .execute();
+  return new Map(
+    rows.map((row) => [tileKey(row), { hashes: Buffer.from(row.hashes), salts: row.salts && Buffer.from(row.salts) }]),
+  );
+}
+
+/** Returns the hashes of runs of leaves, each a subtree. Throws {@link MissingTile}. */
+export async function readRangeHashes(db: Db, ranges: readonly Range[]): Promise<Buffer[]> {
+  const stored = await readTiles(db, tilesOf(ranges));
+  const tiles: Tiles = new Map([...stored].map(([key, { hashes }]) => [key, hashes]));
+  return ranges.map((range) => rangeHash(tiles, range));
+}
+
+export async function writeTiles(db: Db, tiles: readonly WrittenTile[]): Promise<void> {
+  for (const { level, tile, hashes, salts = null } of tiles)
+    await db
+      .insertInto('seal_tiles')
+      .values({ level, tile, hashes, salts })
+      .onConflict((oc) => oc.columns(['level', 'tile']).doUpdateSet({ hashes, salts }))
+      .execute();
+}
+
+const COLUMNS = [
+  'seq',
+  'id',
+  'type',
+  'timestamp',
+  'agent_id',
+  'user_id',
+  'action',
+  'resource',
+  'result',
+  'reason',
+  'duration_ms',
+  'tokens_cost',
+  'parameters',
+  'ip',
+  'user_agent',
+  'delegation_ids',
+  'data',
+] as const satisfies readonly (keyof SealedRow)[];
+
+/** Reads the rows `from` to `upto` that exist, in sequence. */
+export const readSealedRows = (db: Db, from: number, upto: number): Promise<SealedRow[]> =>
+  db
+    .selectFrom('stream_events')
+    .select(COLUMNS)
+    .where('seq', '>=', from)
+    .where('seq', '<=', upto)
+    .orderBy('seq')
+    .execute();
+
+/** Reads what is left of deleted or erased rows `from` to `upto`. */
+export async function readRemains(db: Db, from: number, upto: number): Promise<Map<number, Remains>> {
+  const rows = await db
+    .selectFrom('seal_remains')
+    .selectAll()
+    .where('seq', '>=', from)
+    .where('seq', '<=', upto)
+    .execute();
+  return new Map(rows.map((row) => [row.seq, row]));
+}
+
+/** The hash of leaf `index` in its tile. */
+export const hashIn = (tile: Uint8Array, index: number): Buffer =>
+  Buffer.from(tile.subarray(index * HASH, (index + 1) * HASH));
