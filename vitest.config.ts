@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -35,6 +36,7 @@ const project = (name: 'sqlite' | 'postgres') => ({
  */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     // Files wait for disks and databases: two at once are faster even on two cores. More would be more connections than
     // PostgreSQL is started with.
     maxWorkers: Math.min(4, Math.max(2, availableParallelism() - 1)),

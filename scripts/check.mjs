@@ -1,0 +1,34 @@
+// npm run check: types, format, lint, unused code and generated docs. The checks run at the same time; the output of each
+// is printed as a whole when it ends.
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const bin = (name, ...args) => [resolve(root, 'node_modules/.bin', name), args];
+
+const checks = {
+  types: ['npm', ['run', '--silent', 'typecheck']],
+  biome: bin('biome', 'check', '--error-on-warnings', '.'),
+  oxlint: bin('oxlint'),
+  knip: bin('knip'),
+  docs: [process.execPath, [resolve(root, 'scripts/docs.mjs'), '--check']],
+};
+
+const check = ([name, [command, args]]) =>
+  new Promise((done) => {
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const collect = (chunk) => {
+      output += chunk;
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    child.on('error', collect);
+    child.on('close', (status) => {
+      console.log(`${status === 0 ? 'ok' : 'FAILED'}: ${name}\n${output.trim()}`.trim());
+      done(status === 0);
+    });
+  });
+
+const results = await Promise.all(Object.entries(checks).map(check));
+process.exit(results.every(Boolean) ? 0 : 1);
