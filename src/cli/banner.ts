@@ -38,6 +38,7 @@ export function renderBanner(facts: BannerFacts, colour: boolean): string {
   if (firstAdmin.kind === 'created') lines.push(['Set-up', `administrator ${firstAdmin.email} created`]);
   if (firstAdmin.kind === 'exists' && !firstAdmin.admin)
     lines.push(['Set-up', 'no administrator yet: npx legate admin create --email you@example.com']);
+  if (legate.platform.config.console.enabled) lines.push(['Console', at('/console')]);
   lines.push(
     ['API docs', `${at('/docs')}   ${at('/openapi.json')}`],
     ['Health', `${at('/health/live')}   ${at('/health/ready')}`],

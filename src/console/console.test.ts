@@ -29,6 +29,17 @@ describe('GET /console', () => {
     expect(start.headers.get('cache-control')).toBe('no-store');
   });
 
+  it('is linked from the start page and the account page', async () => {
+    const t = await createTestService();
+    const { token } = await t.user();
+    for (const path of ['/', '/account'])
+      expect((await t.call('GET', path, { ...HTML, as: token })).text, path).toContain('href="/console"');
+    const off = await createTestService({ config: { console: { enabled: false } } });
+    const other = await off.user();
+    for (const path of ['/', '/account'])
+      expect((await off.call('GET', path, { ...HTML, as: other.token })).text, path).not.toContain('/console');
+  });
+
   it('refuses agents', async () => {
     const t = await createTestService();
     const user = await t.user();

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { parseFilter } from '../../console/src/screens/audit-filter.ts';
 import { compareArguments } from '../../console/src/screens/comparison.ts';
 import { chromiumPath, expectGoodPage, PHONE, tabTo } from '../support/chromium.ts';
 import { pagesService } from '../support/pages-service.ts';
@@ -313,6 +314,23 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await page.getByRole('button', { name: /new$/ }).click();
     await page.getByText('db:live').first().waitFor();
     await context.close();
+  });
+});
+
+describe('the filter of the audit screen', () => {
+  it('reads keys, quotes, negation and times, and names what it does not know', () => {
+    expect(
+      parseFilter('agent:agt_x -result:allowed resource:"db:a b" since:2026-11-01T10:00Z foo -until:2026-11-02'),
+    ).toEqual({
+      query: {
+        agentId: ['agt_x'],
+        'not.result': ['allowed'],
+        resource: ['db:a b'],
+        since: ['2026-11-01T10:00:00.000Z'],
+      },
+      unknown: ['foo', '-until:2026-11-02'],
+    });
+    expect(parseFilter('since:yesterday').unknown).toEqual(['since:yesterday']);
   });
 });
 

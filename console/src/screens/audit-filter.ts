@@ -9,6 +9,8 @@ const KEYS = {
   delegation: 'delegationId',
   client: 'clientId',
   ip: 'ip',
+  since: 'since',
+  until: 'until',
 } as const;
 export const FILTER_KEYS = Object.keys(KEYS);
 
@@ -18,14 +20,19 @@ export interface ParsedFilter {
   readonly unknown: readonly string[];
 }
 
-/** Reads `agent:agt_x -result:allowed resource:"db:a b"`. A minus leaves out what the filter would select. */
+/**
+ * Reads `agent:agt_x -result:allowed resource:"db:a b"`. A minus leaves out what the filter would select.
+ * Times (`since:2026-11-01`) are single and cannot be left out.
+ */
 export function parseFilter(text: string): ParsedFilter {
   const query: Record<string, string[]> = {};
   const unknown: string[] = [];
   for (const [word, minus, key, quoted, plain] of text.matchAll(/(-?)(?:(\w+):(?:"([^"]*)"|(\S*)))|\S+/g)) {
     const name = key && Object.hasOwn(KEYS, key) ? KEYS[key as keyof typeof KEYS] : undefined;
     const value = quoted ?? plain;
-    if (!name || !value) unknown.push(word);
+    const time = name === 'since' || name === 'until';
+    if (!name || !value || (time && (minus || Number.isNaN(Date.parse(value))))) unknown.push(word);
+    else if (time) query[name] = [new Date(value).toISOString()];
     else (query[minus ? `not.${name}` : name] ??= []).push(value);
   }
   return { query, unknown };

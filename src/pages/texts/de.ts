@@ -24,6 +24,8 @@ export const de: Texts = {
   },
   console: {
     title: 'Konsole',
+    purpose: 'Agenten, ihre Berechtigungen und Delegationen, Freigaben und das Protokoll aller Entscheidungen',
+    open: 'Konsole öffnen',
     needsScripts: 'Die Konsole braucht JavaScript.',
     notBuilt: 'Die Konsole ist noch nicht gebaut. Führen Sie npm run build aus und starten Sie den Dienst neu.',
   },

@@ -26,6 +26,8 @@ export const en = {
   },
   console: {
     title: 'Console',
+    purpose: 'Agents, their permissions and delegations, approvals, and the record of every decision',
+    open: 'Open the console',
     needsScripts: 'The console needs JavaScript.',
     notBuilt: 'The console has not been built. Run npm run build, then start the service again.',
   },

@@ -21,10 +21,13 @@ export async function homePage(platform: Platform, call: AnyCall): Promise<Respo
         'warning',
         html`${t.account.unverified} <a href="${pathOf(platform, PATHS.verifyEmail)}">${t.account.verify}</a>`,
       )
-    }${list(
-      accountPagesFor(person).flatMap(({ path, title, purpose }) =>
+    }${list([
+      ...(platform.config.console.enabled
+        ? [tile(t.console.title, t.console.purpose, pathOf(platform, '/console'))]
+        : []),
+      ...accountPagesFor(person).flatMap(({ path, title, purpose }) =>
         purpose ? [tile(title(t), purpose(t), pathOf(platform, path))] : [],
       ),
-    )}`,
+    ])}`,
   });
 }

@@ -15,7 +15,10 @@ export async function startPage(platform: Platform, call: AnyCall): Promise<Resp
     person,
     body: html`<p>${t.start.intro}</p>${
       person
-        ? actions(buttonLink(t.start.account, to(PATHS.home), 'primary'))
+        ? actions(
+            ...(platform.config.console.enabled ? [buttonLink(t.console.open, to('/console'), 'primary')] : []),
+            buttonLink(t.start.account, to(PATHS.home), platform.config.console.enabled ? 'secondary' : 'primary'),
+          )
         : actions(
             buttonLink(t.signIn.submit, to(PATHS.signIn), 'primary'),
             ...(platform.config.users.signUp === 'open' ? [buttonLink(t.signIn.signUp, to(PATHS.signUp))] : []),

@@ -36,7 +36,7 @@ describe('GET /', () => {
 
   it('200 for a signed-in person: shows their address, and links to the account and sign-out', async () => {
     const r = await (await signedIn()).get('/');
-    expect(linksIn(mainOf(r.text))).toEqual(['/account', '/docs', '/health/ready']);
+    expect(linksIn(mainOf(r.text))).toEqual(['/console', '/account', '/docs', '/health/ready']);
     expect(r.text).toContain(`<span>${email}</span><form method="post" action="/account/sign-out"`);
   });
 
@@ -85,6 +85,7 @@ describe('GET /account', () => {
     const page = await browser.get('/account');
     expect(page.status).toBe(200);
     expect(linksIn(mainOf(page.text))).toEqual([
+      '/console',
       '/account/devices',
       '/account/two-factor',
       '/account/password',
