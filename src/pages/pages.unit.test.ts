@@ -159,6 +159,7 @@ describe('language', () => {
       ['.devices.kinds.tablet', 'Tablet'],
       ['.devices.kinds.unknown', ''],
       ['.tokens.token', 'Token'],
+      ['.device.code', 'Code'],
       ['.approval.agent', 'Agent'],
     ]);
   });

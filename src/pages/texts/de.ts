@@ -46,6 +46,7 @@ export const de: Texts = {
       'senden Sie es noch einmal.',
   },
   codes: {
+    RATE_LIMIT_EXCEEDED: 'Zu viele Anfragen. Warten Sie kurz und versuchen Sie es dann erneut.',
     NOT_FOUND: 'Unter dieser Adresse gibt es keine Seite.',
     FORBIDDEN: 'Ihr Konto darf das nicht.',
     SECOND_FACTOR_REQUIRED: 'Ihr Konto braucht einen zweiten Faktor. Richten Sie zuerst einen ein.',

@@ -47,6 +47,7 @@ export const en = {
   },
   /** Error messages by code. */
   codes: {
+    RATE_LIMIT_EXCEEDED: 'Too many requests. Wait a moment, then try again.',
     NOT_FOUND: 'There is no page at this address.',
     FORBIDDEN: 'Your account is not allowed to do this.',
     SECOND_FACTOR_REQUIRED: 'Your account needs a second factor. Set one up first.',
