@@ -22,6 +22,7 @@ import { system } from './operations/index.ts';
 import { account } from './people/account-pages/index.ts';
 import { apiTokens } from './people/api-tokens/index.ts';
 import { breach } from './people/passwords/breach/index.ts';
+import { scim } from './people/scim/index.ts';
 import { sessions } from './people/sessions/index.ts';
 import { passwordless } from './people/sign-in/passwordless/index.ts';
 import { secondFactor } from './people/sign-in/second-factor/index.ts';
@@ -41,6 +42,7 @@ export const modules: readonly Module[] = [
   passwordless,
   account,
   apiTokens,
+  scim,
   agents,
   delegations,
   history,

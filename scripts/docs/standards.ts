@@ -17,6 +17,8 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   'RFC 7662': 'Token Introspection',
   'RFC 8252': 'OAuth 2.0 for Native Apps',
   'RFC 8628': 'Device Authorization Grant',
+  'RFC 7643': 'SCIM: Core Schema',
+  'RFC 7644': 'SCIM: Protocol',
   'RFC 8414': 'Authorization Server Metadata',
   'RFC 8693': 'Token Exchange',
   'RFC 8707': 'Resource Indicators',

@@ -107,6 +107,8 @@ export type Access =
   /** As `user`, and also a person who has yet to set up a second factor: for that set-up and for signing out. */
   | 'enrolling'
   | 'admin'
+  /** As `admin`, and also an administrator's API token that is narrowed to the scope `scim`. */
+  | 'scim'
   | {
       /** The scope that an access token or a narrowed API token needs. Without one, these are refused. */
       readonly scope?: string;

@@ -14,4 +14,7 @@ export const SCOPES = {
 
 export type Scope = keyof typeof SCOPES;
 
+/** Scope of API tokens only, which no client can request: manages users by SCIM (contract 23.7). */
+export const SCIM_SCOPE = 'scim';
+
 export const SCOPE_NAMES = Object.keys(SCOPES) as [Scope, ...Scope[]];

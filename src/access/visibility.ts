@@ -2,6 +2,7 @@ import { CommonErrors } from '../kernel/errors.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 import type { Access, Effect, Principal, UserPrincipal, Visibility } from './principal.ts';
+import { SCIM_SCOPE } from './scopes.ts';
 
 const ALL: Visibility = { kind: 'all' };
 
@@ -24,6 +25,11 @@ export async function visibilityOf(
     if (principal.kind !== 'user' || principal.scopes !== undefined) throw CommonErrors.FORBIDDEN();
     if (who === 'admin' && principal.role === 'user') throw CommonErrors.FORBIDDEN();
     return visibilityOfUser(principal, who === 'enrolling' ? 'ownAccount' : effect);
+  }
+  if (who === 'scim') {
+    if (principal.kind !== 'user' || principal.role === 'user' || principal.scopes?.has(SCIM_SCOPE) === false)
+      throw CommonErrors.FORBIDDEN();
+    return visibilityOfUser(principal, effect);
   }
   switch (principal.kind) {
     case 'user':

@@ -92,6 +92,31 @@ export const ENDPOINTS: EndpointTable = {
     revoke: 'DELETE /api-tokens/{id}',
     delete: 'DELETE /api-tokens/{id}',
   },
+  scim: {
+    v2: {
+      users: {
+        get: 'GET /scim/v2/Users/{id}',
+        create: 'POST /scim/v2/Users',
+        set: 'PUT /scim/v2/Users/{id}',
+        update: 'PATCH /scim/v2/Users/{id}',
+        delete: 'DELETE /scim/v2/Users/{id}',
+      },
+      groups: {
+        get: 'GET /scim/v2/Groups/{id}',
+        create: 'POST /scim/v2/Groups',
+        set: 'PUT /scim/v2/Groups/{id}',
+        update: 'PATCH /scim/v2/Groups/{id}',
+        delete: 'DELETE /scim/v2/Groups/{id}',
+      },
+      serviceProviderConfig: 'GET /scim/v2/ServiceProviderConfig',
+      resourceTypes: {
+        get: 'GET /scim/v2/ResourceTypes/{id}',
+      },
+      schemas: {
+        get: 'GET /scim/v2/Schemas/{id}',
+      },
+    },
+  },
   delegations: {
     create: 'POST /delegations',
     list: 'LIST /delegations',

@@ -121,7 +121,7 @@ export interface ApiToken {
   readonly id: string;
   readonly name: string;
   /** null: all rights of the user. */
-  readonly scopes: readonly (Open<"agents:read" | "agents:write" | "delegations:read" | "delegations:write" | "audit:read" | "events:read" | "authorize" | "mcp:read" | "mcp:execute" | "offline_access">)[] | null;
+  readonly scopes: readonly (Open<"agents:read" | "agents:write" | "delegations:read" | "delegations:write" | "audit:read" | "events:read" | "authorize" | "mcp:read" | "mcp:execute" | "offline_access" | "scim">)[] | null;
   /** null: the token does not expire. */
   readonly expiresAt: string | null;
   readonly createdAt: string;
@@ -131,7 +131,7 @@ export interface ApiTokenWithSecret {
   readonly id: string;
   readonly name: string;
   /** null: all rights of the user. */
-  readonly scopes: readonly (Open<"agents:read" | "agents:write" | "delegations:read" | "delegations:write" | "audit:read" | "events:read" | "authorize" | "mcp:read" | "mcp:execute" | "offline_access">)[] | null;
+  readonly scopes: readonly (Open<"agents:read" | "agents:write" | "delegations:read" | "delegations:write" | "audit:read" | "events:read" | "authorize" | "mcp:read" | "mcp:execute" | "offline_access" | "scim">)[] | null;
   /** null: the token does not expire. */
   readonly expiresAt: string | null;
   readonly createdAt: string;
@@ -664,7 +664,7 @@ export interface CreateAgentRequest {
 export interface CreateApiTokenRequest {
   readonly name: string;
   /** Narrows the token to these scopes. Without it, the token has all rights of its user. */
-  readonly scopes?: readonly ("agents:read" | "agents:write" | "delegations:read" | "delegations:write" | "audit:read" | "events:read" | "authorize" | "mcp:read" | "mcp:execute" | "offline_access")[] | null | undefined;
+  readonly scopes?: readonly ("agents:read" | "agents:write" | "delegations:read" | "delegations:write" | "audit:read" | "events:read" | "authorize" | "mcp:read" | "mcp:execute" | "offline_access" | "scim")[] | null | undefined;
   readonly expiresAt?: string | null | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -715,7 +715,7 @@ export interface CreateWebhookRequest {
   /** https, and not a private address, unless webhooks.allowPrivateNetworks is on. */
   readonly url: string;
   /** Event types. If absent or null, all except `webhook.*`. */
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -1091,7 +1091,7 @@ export interface RecordCostRequest {
 
 export interface RecordedChange {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1194,6 +1194,70 @@ export interface RevokedSessions {
   readonly revoked: number;
 }
 
+export interface ScimGroupRequest {
+  readonly schemas?: readonly string[] | undefined;
+  readonly displayName: string;
+  readonly externalId?: string | null | undefined;
+  readonly members?: readonly {
+    readonly value: string;
+  }[] | null | undefined;
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+}
+
+export interface ScimListResponse {
+  readonly schemas: readonly string[];
+  readonly totalResults: number;
+  readonly startIndex: number;
+  readonly itemsPerPage: number;
+  readonly Resources: readonly Record<string, unknown>[];
+}
+
+export interface ScimPatchRequest {
+  readonly schemas?: readonly string[] | undefined;
+  readonly Operations: readonly ({
+    readonly op: string;
+    readonly path?: string | undefined;
+    readonly value?: unknown | undefined;
+  })[];
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+  readonly [name: string]: unknown;
+}
+
+export interface ScimResource {
+  readonly schemas: readonly string[];
+  readonly id: string;
+  readonly [name: string]: unknown;
+}
+
+export interface ScimServiceProviderConfig {
+  readonly schemas: readonly string[];
+  readonly [name: string]: unknown;
+}
+
+export interface ScimUserRequest {
+  readonly schemas?: readonly string[] | undefined;
+  /** Unique. An e-mail address, unless `emails` has one. */
+  readonly userName: string;
+  readonly externalId?: string | null | undefined;
+  readonly name?: {
+    readonly formatted?: string | null | undefined;
+    readonly givenName?: string | null | undefined;
+    readonly familyName?: string | null | undefined;
+  } | null | undefined;
+  readonly displayName?: string | null | undefined;
+  /** `false` suspends the user. */
+  readonly active?: boolean | string | null | undefined;
+  readonly emails?: readonly ({
+    readonly value: string;
+    readonly type?: string | null | undefined;
+    readonly primary?: boolean | string | null | undefined;
+  })[] | null | undefined;
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+}
+
 export interface SendCodeRequest {
   readonly email: string;
 }
@@ -1255,7 +1319,7 @@ export interface SignedIn {
 
 export interface StreamEvent {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1446,7 +1510,7 @@ export interface UpdateUserRequest {
 
 export interface UpdateWebhookRequest {
   readonly url?: string | undefined;
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** true re-enables a webhook that was disabled by its owner or by a 410. */
   readonly enabled?: boolean | undefined;
@@ -2029,6 +2093,56 @@ export interface Resources {
       /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
       readonly reason?: string | undefined;
     }, options?: RequestOptions): Promise<void>;
+  };
+  readonly scim: {
+    readonly v2: {
+      readonly users: {
+        /** Get a SCIM user. `GET /scim/v2/Users/{id}` */
+        get(id: string, query?: {
+          readonly attributes?: string | undefined;
+          readonly excludedAttributes?: string | undefined;
+        }, options?: RequestOptions): Promise<ScimResource>;
+        /** Create a SCIM user. `POST /scim/v2/Users` */
+        create(body: ScimUserRequest, options?: RequestOptions): Promise<ScimResource>;
+        /** Replace a SCIM user. `PUT /scim/v2/Users/{id}` */
+        set(id: string, body: ScimUserRequest, options?: RequestOptions): Promise<ScimResource>;
+        /** Patch a SCIM user. `PATCH /scim/v2/Users/{id}` */
+        update(id: string, body: ScimPatchRequest, options?: RequestOptions): Promise<ScimResource>;
+        /** Delete a SCIM user. `DELETE /scim/v2/Users/{id}` */
+        delete(id: string, query?: {
+          /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+          readonly reason?: string | undefined;
+        }, options?: RequestOptions): Promise<void>;
+      };
+      readonly groups: {
+        /** Get a SCIM group. `GET /scim/v2/Groups/{id}` */
+        get(id: string, query?: {
+          readonly attributes?: string | undefined;
+          readonly excludedAttributes?: string | undefined;
+        }, options?: RequestOptions): Promise<ScimResource>;
+        /** Create a SCIM group. `POST /scim/v2/Groups` */
+        create(body: ScimGroupRequest, options?: RequestOptions): Promise<ScimResource>;
+        /** Replace a SCIM group. `PUT /scim/v2/Groups/{id}` */
+        set(id: string, body: ScimGroupRequest, options?: RequestOptions): Promise<ScimResource>;
+        /** Patch a SCIM group. `PATCH /scim/v2/Groups/{id}` */
+        update(id: string, body: ScimPatchRequest, options?: RequestOptions): Promise<ScimResource>;
+        /** Delete a SCIM group. `DELETE /scim/v2/Groups/{id}` */
+        delete(id: string, query?: {
+          /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+          readonly reason?: string | undefined;
+        }, options?: RequestOptions): Promise<void>;
+      };
+      /** Get the SCIM service provider configuration. `GET /scim/v2/ServiceProviderConfig` */
+      serviceProviderConfig(query?: Record<string, never>, options?: RequestOptions): Promise<ScimServiceProviderConfig>;
+      readonly resourceTypes: {
+        /** Get a SCIM resource type. `GET /scim/v2/ResourceTypes/{id}` */
+        get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<ScimResource>;
+      };
+      readonly schemas: {
+        /** Get a SCIM schema. `GET /scim/v2/Schemas/{id}` */
+        get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<ScimResource>;
+      };
+    };
   };
   readonly delegations: {
     /** Delegate a subset of permissions from one agent to another. `POST /delegations` */

@@ -73,7 +73,8 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
     const allow = [...methods.keys(), ...(forHead ? ['HEAD'] : []), ...(crossOrigin ? ['OPTIONS'] : [])].join(', ');
     // A 405 uses the error format of this path's other methods.
     const errorBody = routes[0]?.errorBody;
-    const ofPath = errorBody ? { errorBody } : {};
+    const mediaType = routes[0]?.mediaType;
+    const ofPath = { ...(errorBody ? { errorBody } : {}), ...(mediaType ? { mediaType } : {}) };
     const page = routes.some((route) => route.page);
     app.all(path, async (c) => {
       const request = c.req.raw;

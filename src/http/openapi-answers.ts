@@ -28,7 +28,7 @@ export function answers(route: Route<Platform>, components: Components): Json {
             description,
             ...headersOf(route, status),
             content: {
-              'application/json': { schema: components.of(answer, 'output') },
+              [route.mediaType ?? 'application/json']: { schema: components.of(answer, 'output') },
               // Forms of pages are answered with pages.
               ...(route.form && route.form !== 'only' ? { 'text/html': { schema: TEXT } } : {}),
             },
@@ -111,7 +111,7 @@ export function errors(route: Route<Platform>): Json {
         ? { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } }
         : {}),
       content: {
-        'application/json': { schema: bodyOf(route, status, factories) },
+        [errorType(route, status)]: { schema: bodyOf(route, status, factories) },
         ...(route.form || route.page || own ? { 'text/html': { schema: TEXT } } : {}),
         ...Object.fromEntries((own?.mediaTypes ?? []).map((type) => [type, { schema: TEXT }])),
       },
@@ -119,6 +119,10 @@ export function errors(route: Route<Platform>): Json {
   }
   return described;
 }
+
+/** Refusals by a rate limit are plain JSON, also where a standard has its own media type. */
+const errorType = (route: Route<Platform>, status: number): string =>
+  status === CommonErrors.RATE_LIMIT_EXCEEDED.status ? 'application/json' : (route.mediaType ?? 'application/json');
 
 /** Refusals by a rate limit have the standard format, even if the route has its own error format. */
 const standardForm = (route: Route<Platform>, status: number): Route<Platform>['errorBody'] =>

@@ -170,6 +170,7 @@ function operation(route: Route<Platform>, tag: string, components: Components, 
             required: !route.bodyOptional,
             content: {
               ...(route.form === 'only' ? {} : { 'application/json': body }),
+              ...(route.mediaType ? { [route.mediaType]: body } : {}),
               ...(route.form ? { 'application/x-www-form-urlencoded': body } : {}),
             },
           },
@@ -211,6 +212,7 @@ function needs(who: Access): string | undefined {
   if (who === 'user' || who === 'enrolling')
     return 'For people: a session, or an API token that is not narrowed to scopes.';
   if (who === 'admin') return 'For administrators.';
+  if (who === 'scim') return 'For administrators. A narrowed API token needs the scope `scim`.';
   const scope = who.scope ? `A narrowed API token needs the scope \`${who.scope}\`. ` : '';
   return `${scope}An agent needs a permission for \`${who.action}\` on \`${who.resource}\`${who.self ? ', except about itself' : ''}.`;
 }

@@ -80,7 +80,7 @@ export class Pipeline {
     path: string,
     source: Source<Sent>,
     answer: () => Response,
-    errors: Pick<Route<Platform>, 'page' | 'errorBody'> = {},
+    errors: Pick<Route<Platform>, 'page' | 'errorBody' | 'mediaType'> = {},
   ): Sent {
     const passing = { requestId: this.#requestId(source), ip: this.#addressOf(source), seen: ANONYMOUS };
     let given: Rendered | Response;

@@ -9,13 +9,13 @@ import type { Source } from './sources/source.ts';
 /** Renders an error in the format of the route: JSON, that of a standard, or a page. */
 export function renderFailure(
   platform: Platform,
-  route: Pick<Route<Platform>, 'page' | 'errorBody'>,
+  route: Pick<Route<Platform>, 'page' | 'errorBody' | 'mediaType'>,
   source: Source<unknown>,
   requestId: string,
   thrown: unknown,
 ): Rendered | Response {
   const error = toKnownError(platform, thrown, requestId);
-  if (!route.page) return asJson(platform, error, route.errorBody);
+  if (!route.page) return asJson(platform, error, route.errorBody, route.mediaType);
   const type = source.header('content-type');
   // People without a session are redirected to the sign-in page and back. Programs get the usual errors.
   if (error.status === 401 && source.header('authorization') === null && !isJson(type))
@@ -26,12 +26,18 @@ export function renderFailure(
     : errorPage(platform, source.request, error);
 }
 
-function asJson(platform: Platform, error: LegateError, errorBody: Route<Platform>['errorBody']): Rendered {
+function asJson(
+  platform: Platform,
+  error: LegateError,
+  errorBody: Route<Platform>['errorBody'],
+  mediaType?: string,
+): Rendered {
   const rendered = renderKnownError(platform, error);
   if (!errorBody) return rendered;
   const { status, headers, body } = rendered;
   // The standard challenge is for Legate credentials. Other 401 answers of these routes have their own.
   if (error.code !== CommonErrors.UNAUTHORIZED.code && error.headers?.['www-authenticate'] === undefined)
     delete headers['www-authenticate'];
+  if (mediaType !== undefined && status !== 429) headers['content-type'] = mediaType;
   return { status, headers, body: status === 429 ? body : JSON.stringify(errorBody(error)) };
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CommonErrors, validationFailed } from '../kernel/errors.ts';
 import { isRepeated, parseJson, parseQuery, parseWith } from '../kernel/json.ts';
 import type { Platform } from '../platform.ts';
-import { isForm, isJson } from './media-type.ts';
+import { hasMediaType, isForm, isJson } from './media-type.ts';
 import type { Route } from './route.ts';
 import type { Source } from './sources/source.ts';
 
@@ -62,7 +62,9 @@ export function readBody(
   const type = source.header('content-type');
   if (route.bodyOptional && !source.hasBody) return parseWith(schema, {});
   const form = route.form !== undefined && route.form !== false && isForm(type);
-  const isKnown = (form || (isJson(type) && route.form !== 'only')) && source.header('content-encoding') === null;
+  const isKnown =
+    (form || ((isJson(type) || hasMediaType(type, route.mediaType)) && route.form !== 'only')) &&
+    source.header('content-encoding') === null;
   const refuse = (): never => {
     throw (route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE)({ message: wrongMediaType(route, source) });
   };

@@ -23,6 +23,7 @@ export const ID_PREFIXES = {
   budget: 'bdg',
   cost: 'cst',
   anomaly: 'ano',
+  scimGroup: 'sgr',
   request: 'req',
 } as const;
 

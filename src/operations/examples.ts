@@ -85,6 +85,16 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     scopes: ['agents:read'],
     consentToken: 'the consentToken of GET /oauth/consent',
   },
+  'POST /scim/v2/Users': {
+    userName: 'ada@example.com',
+    name: { givenName: 'Ada', familyName: 'Lovelace' },
+    active: true,
+  },
+  'PUT /scim/v2/Users/:id': { userName: 'ada@example.com', displayName: 'Ada', active: true },
+  'PATCH /scim/v2/Users/:id': { Operations: [{ op: 'replace', path: 'active', value: false }] },
+  'POST /scim/v2/Groups': { displayName: 'Staff', members: [{ value: 'usr_01abc' }] },
+  'PUT /scim/v2/Groups/:id': { displayName: 'Staff', members: [] },
+  'PATCH /scim/v2/Groups/:id': { Operations: [{ op: 'remove', path: 'members[value eq "usr_01abc"]' }] },
   'POST /oauth/clients': {
     client_name: 'Example client',
     redirect_uris: ['https://app.example.com/callback'],

@@ -46,6 +46,7 @@ export type {
   AttemptRow,
   InviteRow,
   OneTimeTokenRow,
+  ScimGroupRow,
   SessionRow,
   TenantRow,
   UserRow,

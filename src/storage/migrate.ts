@@ -14,6 +14,7 @@ import { clientDocuments } from './migrations/0056-client-documents.ts';
 import { sealedLog } from './migrations/0070-seal.ts';
 import { suspension } from './migrations/0080-suspension.ts';
 import { deviceRequests } from './migrations/0084-device-requests.ts';
+import { scim } from './migrations/0085-scim.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 
 /** Every migration in order. Never change one that has landed; add the next number. */
@@ -31,6 +32,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0070-seal': sealedLog,
   '0080-suspension': suspension,
   '0084-device-requests': deviceRequests,
+  '0085-scim': scim,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

@@ -65,6 +65,9 @@ const PAYLOADS: Record<EventType, Json> = {
   'budget.deleted': { agentId, budgetId: id('bdg') },
   'client.created': { clientId: text, name: 'Test client', origin: 'self' },
   'client.deleted': { clientId: text },
+  'group.created': { groupId: id('sgr'), name: text, members: 0 },
+  'group.updated': { groupId: id('sgr'), name: text, members: 0 },
+  'group.deleted': { groupId: id('sgr'), name: text },
   'invite.created': { inviteId: id('inv'), role: 'user' },
   'invite.accepted': { inviteId: id('inv'), userId: text, role: 'user' },
   'invite.revoked': { inviteId: id('inv'), reason: 'revoked' },
@@ -120,7 +123,7 @@ const SEALING: ReadonlySet<string> = new Set(['ledger.begun', 'ledger.restored',
 /** Events of administration, which concern nobody or somebody other than the watchers below. */
 const ADMINISTRATION: ReadonlySet<string> = new Set(
   Object.keys(EVENT_TYPES).filter(
-    (type) => !SEALING.has(type) && /^(client|invite|ledger|mcp|tenant)\.|^user\.(created|deleted)$/.test(type),
+    (type) => !SEALING.has(type) && /^(client|group|invite|ledger|mcp|tenant)\.|^user\.(created|deleted)$/.test(type),
   ),
 );
 
@@ -227,6 +230,9 @@ async function administration(): Promise<void> {
   await ok('DELETE', `/mcp/servers/${server.id}`, admin);
   const client = await register(t);
   await ok('DELETE', `/oauth/clients/${client.client_id}`, admin);
+  const group = await ok('POST', '/scim/v2/Groups', admin, { displayName: `group ${run}` });
+  await ok('PUT', `/scim/v2/Groups/${group.id}`, admin, { displayName: `group of ${run}` });
+  await ok('DELETE', `/scim/v2/Groups/${group.id}`, admin);
   const { id } = await signUp(t);
   await ok('DELETE', `/users/${id}`, admin);
 }

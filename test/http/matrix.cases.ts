@@ -1,3 +1,4 @@
+import { newId } from '../../src/kernel/ids.ts';
 import {
   anomaly,
   apiToken,
@@ -14,6 +15,7 @@ import {
   registered,
   registeredPath,
   type Scene,
+  scimGroup,
   session,
   webhook,
 } from './matrix.scene.ts';
@@ -450,6 +452,99 @@ export const matrix: Readonly<Record<string, Row>> = {
   'DELETE /budgets/:id': {
     target: async (s) => ({ path: `/budgets/${await budget(s)}` }),
     want: { owner: 204, anotherUser: 404, gatewayAgent: 204, admin: 204 },
+  },
+  // SCIM: administrators, also with an API token that is narrowed to `scim`.
+  'GET /scim/v2/Users': {
+    scope: 'scim',
+    target: fixed('/scim/v2/Users'),
+    want: { admin: 200 },
+  },
+  'POST /scim/v2/Users': {
+    scope: 'scim',
+    target: () => ({ path: '/scim/v2/Users', body: { userName: `${newId('request', 0)}@example.com` } }),
+    want: { admin: 201 },
+  },
+  'GET /scim/v2/Users/:id': {
+    scope: 'scim',
+    target: ({ owner }) => ({ path: `/scim/v2/Users/${owner.id}` }),
+    want: { admin: 200 },
+  },
+  'PUT /scim/v2/Users/:id': {
+    scope: 'scim',
+    target: ({ owner }) => ({
+      path: `/scim/v2/Users/${owner.id}`,
+      body: { userName: owner.email, displayName: 'Ada' },
+    }),
+    want: { admin: 200 },
+  },
+  'PATCH /scim/v2/Users/:id': {
+    scope: 'scim',
+    target: ({ owner }) => ({
+      path: `/scim/v2/Users/${owner.id}`,
+      body: { Operations: [{ op: 'replace', path: 'displayName', value: 'Ada' }] },
+    }),
+    want: { admin: 200 },
+  },
+  'DELETE /scim/v2/Users/:id': {
+    scope: 'scim',
+    target: async ({ t }) => ({ path: `/scim/v2/Users/${(await t.user()).id}` }),
+    want: { admin: 204 },
+  },
+  'GET /scim/v2/Groups': {
+    scope: 'scim',
+    target: fixed('/scim/v2/Groups'),
+    want: { admin: 200 },
+  },
+  'POST /scim/v2/Groups': {
+    scope: 'scim',
+    target: () => ({ path: '/scim/v2/Groups', body: { displayName: newId('request', 0) } }),
+    want: { admin: 201 },
+  },
+  'GET /scim/v2/Groups/:id': {
+    scope: 'scim',
+    target: async (s) => ({ path: `/scim/v2/Groups/${await scimGroup(s)}` }),
+    want: { admin: 200 },
+  },
+  'PUT /scim/v2/Groups/:id': {
+    scope: 'scim',
+    target: async (s) => ({
+      path: `/scim/v2/Groups/${await scimGroup(s)}`,
+      body: { displayName: newId('request', 0) },
+    }),
+    want: { admin: 200 },
+  },
+  'PATCH /scim/v2/Groups/:id': {
+    scope: 'scim',
+    target: async (s) => ({
+      path: `/scim/v2/Groups/${await scimGroup(s)}`,
+      body: { Operations: [{ op: 'add', path: 'externalId', value: 'x' }] },
+    }),
+    want: { admin: 200 },
+  },
+  'DELETE /scim/v2/Groups/:id': {
+    scope: 'scim',
+    target: async (s) => ({ path: `/scim/v2/Groups/${await scimGroup(s)}` }),
+    want: { admin: 204 },
+  },
+  'GET /scim/v2/ServiceProviderConfig': {
+    target: fixed('/scim/v2/ServiceProviderConfig'),
+    want: { everyone: 200 },
+  },
+  'GET /scim/v2/ResourceTypes': {
+    target: fixed('/scim/v2/ResourceTypes'),
+    want: { everyone: 200 },
+  },
+  'GET /scim/v2/ResourceTypes/:id': {
+    target: fixed('/scim/v2/ResourceTypes/User'),
+    want: { everyone: 200 },
+  },
+  'GET /scim/v2/Schemas': {
+    target: fixed('/scim/v2/Schemas'),
+    want: { everyone: 200 },
+  },
+  'GET /scim/v2/Schemas/:id': {
+    target: fixed('/scim/v2/Schemas/urn:ietf:params:scim:schemas:core:2.0:User'),
+    want: { everyone: 200 },
   },
   // The authorization server: public endpoints judge clients, not callers. Of its paths the first stands for all.
   'GET /.well-known/oauth-authorization-server': {

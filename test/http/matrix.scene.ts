@@ -87,6 +87,9 @@ export const invite = async ({ t, owner }: Scene): Promise<string> =>
 export const client = async ({ t }: Scene): Promise<string> =>
   (await t.call('POST', '/oauth/register', { body: { redirect_uris: ['https://app.example/callback'] } })).body
     .client_id;
+export const scimGroup = async ({ t }: Scene): Promise<string> =>
+  (await t.call('POST', '/scim/v2/Groups', { as: await t.admin(), body: { displayName: newId('request', 0) } })).body
+    .id;
 /** Of the owner, to an agent of its own: put straight into the database. */
 export const grant = async ({ t, owner, agent }: Scene): Promise<string> => {
   const now = t.clock.now();

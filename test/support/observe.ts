@@ -97,7 +97,7 @@ function check(
   if (mediaTypesOf(route, status)?.includes(bareType(response))) return;
   // An unknown address is a page for a browser.
   if (unknownAddress && status === 404 && bareType(response) === 'text/html') return;
-  if (bareType(response) !== 'application/json') {
+  if (bareType(response) !== (status === 429 ? 'application/json' : (route?.mediaType ?? 'application/json'))) {
     tell(`answers ${bareType(response)}`);
     return;
   }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { SCOPE_NAMES } from '../../access/scopes.ts';
+import { SCIM_SCOPE, SCOPE_NAMES } from '../../access/scopes.ts';
 import { isoInstant, isoTimestamp, text } from '../../kernel/json.ts';
 
-const Scopes = z.array(z.enum(SCOPE_NAMES));
+const Scopes = z.array(z.enum([...SCOPE_NAMES, SCIM_SCOPE]));
 
 export const ApiToken = z
   .object({

@@ -23,6 +23,19 @@ export const usersConfig = {
       "Paths of an application's own password reset pages on the origin of the base URL. POST /password/forgot " +
       'accepts them as callbackURL and sends its token there.',
   }),
+  scimGroups: option.list({
+    default: [],
+    item: z
+      .string()
+      .max(400)
+      .regex(
+        /^.{1,200}=(role:(user|admin|auditor)|tenant:.{1,100})$/,
+        'must be a displayName, an equals sign and role:<role> or tenant:<slug>, such as Staff=tenant:acme',
+      ),
+    description:
+      'What SCIM groups give their members: `displayName=role:<role>` or `displayName=tenant:<slug>`. The strongest ' +
+      'role counts. Groups of the administrator of a tenant give nothing.',
+  }),
   requireSecondFactor: option.oneOf(['none', 'admins', 'all'], {
     default: 'none',
     description:

@@ -16,27 +16,45 @@ import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
  */
 export async function updateUser(platform: Platform, caller: Changer, id: string, input: UpdateUser): Promise<User> {
   return platform.ledger.change(caller.actor, async (change) => {
-    const { db, now } = change;
+    const { db } = change;
     await caller.reauthorize(db);
     const before = await getUserRow(db, id);
     caller.assertUnchanged?.(toUser(before));
-    const after: UserRow = { ...before, updated_at: now };
-    if (input.name !== undefined) after.name = input.name;
-    if (input.role !== undefined) after.role = input.role;
-    if (input.tenantId !== undefined) after.tenant_id = input.tenantId;
-    if (input.status === 'active') after.suspended_at = null;
-    if (input.status === 'suspended') after.suspended_at = before.suspended_at ?? now;
-
-    if (after.tenant_id !== before.tenant_id && after.tenant_id !== null && !(await tenantExists(db, after.tenant_id)))
-      throw UserErrors.TENANT_UNKNOWN({ details: { path: 'tenantId' } });
-    if (isActiveAdmin(before) && !isActiveAdmin(after)) {
-      await assertAnotherAdmin(db, id);
-      await revokeInvitesBy(change, id);
-    }
-    if (before.suspended_at === null && after.suspended_at !== null) await endAccess(platform, change, id);
-    await writeUser(change, before, after);
-    return toUser(after);
+    return updateUserIn(platform, change, before, input);
   });
+}
+
+/**
+ * Does the same inside a change.
+ *
+ * @param more columns and names of changed fields that the caller wrote itself
+ */
+export async function updateUserIn(
+  platform: Platform,
+  change: Change,
+  before: UserRow,
+  input: UpdateUser,
+  more: Partial<Pick<UserRow, 'email' | 'email_verified'>> & { readonly changed?: readonly string[] } = {},
+): Promise<User> {
+  const { db, now } = change;
+  const { id } = before;
+  const { changed = [], ...columns } = more;
+  const after: UserRow = { ...before, ...columns, updated_at: now };
+  if (input.name !== undefined) after.name = input.name;
+  if (input.role !== undefined) after.role = input.role;
+  if (input.tenantId !== undefined) after.tenant_id = input.tenantId;
+  if (input.status === 'active') after.suspended_at = null;
+  if (input.status === 'suspended') after.suspended_at = before.suspended_at ?? now;
+
+  if (after.tenant_id !== before.tenant_id && after.tenant_id !== null && !(await tenantExists(db, after.tenant_id)))
+    throw UserErrors.TENANT_UNKNOWN({ details: { path: 'tenantId' } });
+  if (isActiveAdmin(before) && !isActiveAdmin(after)) {
+    await assertAnotherAdmin(db, id);
+    await revokeInvitesBy(change, id);
+  }
+  if (before.suspended_at === null && after.suspended_at !== null) await endAccess(platform, change, id);
+  await writeUser(change, before, after, changed);
+  return toUser(after);
 }
 
 const isActiveAdmin = ({ role, suspended_at }: UserRow): boolean => role === 'admin' && suspended_at === null;
@@ -52,7 +70,12 @@ async function endAccess(platform: Platform, change: Change, userId: string): Pr
  * Writes role, tenant, name and status of a user. The user's agents take over tenant and suspension in the same change;
  * other areas react to the emitted `user.updated`.
  */
-export async function writeUser(change: Change, before: UserRow, after: UserRow): Promise<void> {
+export async function writeUser(
+  change: Change,
+  before: UserRow,
+  after: UserRow,
+  alsoChanged: readonly string[] = [],
+): Promise<void> {
   const { db, now } = change;
   const { id } = before;
   const movesTenant = after.tenant_id !== before.tenant_id;
@@ -86,6 +109,7 @@ export async function writeUser(change: Change, before: UserRow, after: UserRow)
     ...(after.role === before.role ? [] : ['role']),
     ...(movesTenant ? ['tenantId'] : []),
     ...(changesStatus ? ['status'] : []),
+    ...alsoChanged,
   ];
   if (changed.length > 0) {
     const fields = changedFields(toUser(before), toUser(after));

@@ -15,6 +15,9 @@ export interface PeopleTables {
   attempts: AttemptsTable;
   trusted_devices: TrustedDevicesTable;
   invites: InvitesTable;
+  scim_users: ScimUsersTable;
+  scim_groups: ScimGroupsTable;
+  scim_group_members: ScimGroupMembersTable;
 }
 
 export interface UsersTable {
@@ -36,6 +39,35 @@ export interface UsersTable {
   updated_at: number;
 }
 export type UserRow = Selectable<UsersTable>;
+
+/** Attributes of users that only SCIM shows. */
+export interface ScimUsersTable {
+  user_id: Id<'user'>;
+  user_name: string;
+  /** In comparison form: unique. */
+  user_name_key: string;
+  external_id: string | null;
+  given_name: string | null;
+  family_name: string | null;
+}
+
+export interface ScimGroupsTable {
+  id: Id<'scimGroup'>;
+  /** Tenant of the administrator whose token made the group; empty: a group of the whole service. */
+  tenant_key: string;
+  display_name: string;
+  /** In lower case: unique in its tenant. */
+  display_key: string;
+  external_id: string | null;
+  created_at: number;
+  updated_at: number;
+}
+export type ScimGroupRow = Selectable<ScimGroupsTable>;
+
+export interface ScimGroupMembersTable {
+  group_id: Id<'scimGroup'>;
+  user_id: Id<'user'>;
+}
 
 export interface TenantsTable {
   id: Id<'tenant'>;

@@ -1,0 +1,30 @@
+import { defineErrors, type LegateError } from '../../kernel/errors.ts';
+
+/** Errors of the SCIM endpoints (RFC 7644, section 3.12). */
+export const ScimErrors = defineErrors({
+  SCIM_INVALID_FILTER: [400, 'The filter is not valid.'],
+  SCIM_INVALID_PATH: [400, 'A path of the patch is not valid.'],
+  SCIM_INVALID_VALUE: [400, 'A value is missing or not valid.'],
+  SCIM_NO_TARGET: [400, 'The path of the patch selects nothing.'],
+  SCIM_MUTABILITY: [400, 'The attribute cannot be changed.'],
+  SCIM_RESOURCE_NOT_FOUND: [404, 'Resource not found.'],
+  SCIM_UNIQUENESS: [409, 'A resource with this userName or displayName already exists.'],
+});
+
+const SCIM_TYPES: Readonly<Record<string, string>> = {
+  SCIM_INVALID_FILTER: 'invalidFilter',
+  SCIM_INVALID_PATH: 'invalidPath',
+  SCIM_INVALID_VALUE: 'invalidValue',
+  SCIM_NO_TARGET: 'noTarget',
+  SCIM_MUTABILITY: 'mutability',
+  SCIM_UNIQUENESS: 'uniqueness',
+  VALIDATION_FAILED: 'invalidValue',
+};
+
+/** Returns an error body of RFC 7644, section 3.12. `status` is a string there. */
+export const scimErrorBody = (error: LegateError): object => ({
+  schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+  status: String(error.status),
+  ...(SCIM_TYPES[error.code] === undefined ? {} : { scimType: SCIM_TYPES[error.code] }),
+  detail: error.message,
+});

@@ -1,0 +1,247 @@
+import { type SqlBool, sql } from 'kysely';
+import { chunk } from '../../kernel/chunk.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import { isId, newId } from '../../kernel/ids.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, ScimGroupRow } from '../../storage/index.ts';
+import { assertVersion, pageOf, type Resource, withMeta } from './answer.ts';
+import { ScimErrors } from './errors.ts';
+import { parseFilter } from './filter.ts';
+import { type Columns, filterExpression } from './filter-sql.ts';
+import { applyGroups, isMapped } from './group-mapping.ts';
+import { applyPatch, type Patchable, type PatchRequest } from './patch.ts';
+import { GROUP_SCHEMA, type ListQuery, ScimGroupInput } from './schema.ts';
+import { type ScimCall, type ScimScope, scimChange, scopeOf } from './scope.ts';
+import { visibleUserIds } from './users.ts';
+
+const PATCHABLE: Patchable = {
+  attributes: { schemas: 'schemas', displayname: 'displayName', externalid: 'externalId', members: 'members' },
+  multiValued: new Set(['members']),
+  readOnly: new Set(['id', 'meta']),
+  isKnown: () => false,
+};
+
+const columnsIn = (db: Db): Columns => {
+  const has = (id: string) =>
+    sql<SqlBool>`exists ${db
+      .selectFrom('scim_group_members')
+      .select('user_id')
+      .where(sql<SqlBool>`${sql.ref('scim_group_members.group_id')} = ${sql.ref('scim_groups.id')}`)
+      .where('user_id', '=', id)}`;
+  return {
+    id: { kind: 'exact', ref: sql.ref('scim_groups.id') },
+    displayname: { kind: 'text', ref: sql.ref('scim_groups.display_name') },
+    externalid: { kind: 'exact', ref: sql.ref('scim_groups.external_id') },
+    members: { kind: 'member', has },
+    'members.value': { kind: 'member', has },
+  };
+};
+
+const visible = (db: Db, { tenantId }: ScimScope) =>
+  db.selectFrom('scim_groups').where('scim_groups.tenant_key', '=', tenantId ?? '');
+
+async function getRow(db: Db, scope: ScimScope, id: string): Promise<ScimGroupRow> {
+  const row = isId('scimGroup', id)
+    ? await visible(db, scope).selectAll('scim_groups').where('scim_groups.id', '=', id).executeTakeFirst()
+    : undefined;
+  if (!row) throw ScimErrors.SCIM_RESOURCE_NOT_FOUND();
+  return row;
+}
+
+async function toResources(platform: Platform, db: Db, rows: readonly ScimGroupRow[]): Promise<Resource[]> {
+  const ids = rows.map(({ id }) => id);
+  const members =
+    ids.length === 0
+      ? []
+      : await db
+          .selectFrom('scim_group_members')
+          .innerJoin('users', 'users.id', 'scim_group_members.user_id')
+          .select(['scim_group_members.group_id', 'users.id', 'users.name'])
+          .where('scim_group_members.group_id', 'in', ids)
+          .orderBy('users.id')
+          .execute();
+  return rows.map((row) => {
+    const own = members
+      .filter(({ group_id }) => group_id === row.id)
+      .map(({ id, name }) => ({ value: id, type: 'User', ...(name === null ? {} : { display: name }) }));
+    const document = {
+      schemas: [GROUP_SCHEMA],
+      id: row.id,
+      ...(row.external_id === null ? {} : { externalId: row.external_id }),
+      displayName: row.display_name,
+      members: own,
+    };
+    return withMeta(platform, 'Group', document, {
+      created: isoTime(row.created_at),
+      lastModified: isoTime(row.updated_at),
+    });
+  });
+}
+
+const toResource = async (platform: Platform, db: Db, row: ScimGroupRow): Promise<Resource> =>
+  (await toResources(platform, db, [row]))[0] as Resource;
+
+export async function listScimGroups(platform: Platform, call: ScimCall, query: ListQuery) {
+  const scope = scopeOf(call.principal);
+  const db = platform.database.read;
+  const where = query.filter === undefined ? undefined : filterExpression(parseFilter(query.filter), columnsIn(db));
+  const { startIndex, count } = pageOf(query);
+  let counted = visible(db, scope).select((eb) => eb.fn.countAll<number | string>().as('total'));
+  let page = visible(db, scope).selectAll('scim_groups');
+  if (where) [counted, page] = [counted.where(where), page.where(where)];
+  const { total } = await counted.executeTakeFirstOrThrow();
+  const rows =
+    count === 0
+      ? []
+      : await page
+          .orderBy('scim_groups.id')
+          .limit(count)
+          .offset(startIndex - 1)
+          .execute();
+  return { total: Number(total), resources: await toResources(platform, db, rows) };
+}
+
+export async function getScimGroup(platform: Platform, call: ScimCall, id: string): Promise<Resource> {
+  const db = platform.database.read;
+  return toResource(platform, db, await getRow(db, scopeOf(call.principal), id));
+}
+
+async function assertNameFree(db: Db, scope: ScimScope, name: string, except?: string): Promise<void> {
+  const other = await visible(db, scope)
+    .select('scim_groups.id')
+    .where('scim_groups.display_key', '=', name.toLowerCase())
+    .where('scim_groups.id', '<>', except ?? '')
+    .executeTakeFirst();
+  if (other) throw ScimErrors.SCIM_UNIQUENESS({ message: 'A group with this displayName already exists.' });
+}
+
+/** Returns the ids of the members. Throws SCIM_INVALID_VALUE if the scope does not see one of them. */
+async function membersOf(db: Db, scope: ScimScope, input: ScimGroupInput): Promise<string[]> {
+  const ids = [...new Set((input.members ?? []).map(({ value }) => value))];
+  const known: string[] = [];
+  for (const some of chunk(ids)) known.push(...(await visibleUserIds(db, scope, some)));
+  if (known.length < ids.length)
+    throw ScimErrors.SCIM_INVALID_VALUE({ message: 'members: one of them is not a user of this service.' });
+  return ids;
+}
+
+async function memberIds(db: Db, groupId: string): Promise<string[]> {
+  const rows = await db.selectFrom('scim_group_members').select('user_id').where('group_id', '=', groupId).execute();
+  return rows.map(({ user_id }) => user_id);
+}
+
+async function writeMembers({ db }: Change, groupId: string, before: readonly string[], after: readonly string[]) {
+  const [old, wanted] = [new Set(before), new Set(after)];
+  const removed = before.filter((id) => !wanted.has(id));
+  const added = after.filter((id) => !old.has(id));
+  for (const some of chunk(removed))
+    await db.deleteFrom('scim_group_members').where('group_id', '=', groupId).where('user_id', 'in', some).execute();
+  for (const some of chunk(added))
+    await db
+      .insertInto('scim_group_members')
+      .values(some.map((user_id) => ({ group_id: groupId, user_id })))
+      .execute();
+  return [...removed, ...added];
+}
+
+/** Throws 409 SCIM_UNIQUENESS, 400 SCIM_INVALID_VALUE. */
+export function createScimGroup(platform: Platform, call: ScimCall, input: ScimGroupInput): Promise<Resource> {
+  return scimChange(platform, call, async (change, scope) => {
+    const { db, now } = change;
+    await assertNameFree(db, scope, input.displayName);
+    const members = await membersOf(db, scope, input);
+    const row: ScimGroupRow = {
+      id: newId('scimGroup', now),
+      tenant_key: scope.tenantId ?? '',
+      display_name: input.displayName,
+      display_key: input.displayName.toLowerCase(),
+      external_id: input.externalId || null,
+      created_at: now,
+      updated_at: now,
+    };
+    await db.insertInto('scim_groups').values(row).execute();
+    await writeMembers(change, row.id, [], members);
+    change.emit({
+      type: 'group.created',
+      data: { groupId: row.id, name: row.display_name, members: members.length },
+      after: { name: row.display_name, members },
+    });
+    if (isMapped(platform, row)) await applyGroups(platform, change, members);
+    return toResource(platform, db, row);
+  });
+}
+
+/** Replaces name and members (RFC 7644, section 3.5.1). */
+export const replaceScimGroup = (platform: Platform, call: ScimCall, id: string, input: ScimGroupInput) =>
+  changeGroup(platform, call, id, () => input);
+
+/** Throws SCIM_INVALID_PATH, _NO_TARGET, _MUTABILITY or _VALUE; then nothing is changed. */
+export const patchScimGroup = (
+  platform: Platform,
+  call: ScimCall,
+  id: string,
+  { Operations }: (typeof PatchRequest)['_output'],
+): Promise<Resource> =>
+  changeGroup(platform, call, id, ({ meta: _, ...document }) => {
+    const parsed = ScimGroupInput.safeParse(applyPatch(document, Operations, PATCHABLE));
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    throw ScimErrors.SCIM_INVALID_VALUE({ message: `${issue?.path.join('.')}: ${issue?.message}` });
+  });
+
+function changeGroup(
+  platform: Platform,
+  call: ScimCall,
+  id: string,
+  toInput: (current: Resource) => ScimGroupInput,
+): Promise<Resource> {
+  return scimChange(platform, call, async (change, scope) => {
+    const { db, now } = change;
+    const before = await getRow(db, scope, id);
+    const current = await toResource(platform, db, before);
+    assertVersion(call.request, current);
+    const input = toInput(current);
+    await assertNameFree(db, scope, input.displayName, id);
+    const members = await membersOf(db, scope, input);
+    const after: ScimGroupRow = {
+      ...before,
+      display_name: input.displayName,
+      display_key: input.displayName.toLowerCase(),
+      external_id: input.externalId || null,
+      updated_at: now,
+    };
+    await db.updateTable('scim_groups').set(after).where('id', '=', id).execute();
+    const held = await memberIds(db, id);
+    const moved = await writeMembers(change, id, held, members);
+    change.emit({
+      type: 'group.updated',
+      data: { groupId: id, name: after.display_name, members: members.length },
+      before: { name: before.display_name, members: held },
+      after: { name: after.display_name, members },
+    });
+    const renamed =
+      isMapped(platform, before) !== isMapped(platform, after) || before.display_key !== after.display_key;
+    if (isMapped(platform, before) || isMapped(platform, after))
+      await applyGroups(platform, change, renamed ? [...new Set([...held, ...members])] : moved);
+    return toResource(platform, db, after);
+  });
+}
+
+/** Deletes the group. Its members lose the role and the tenant that it gave them. */
+export function deleteScimGroup(platform: Platform, call: ScimCall, id: string): Promise<void> {
+  return scimChange(platform, call, async (change, scope) => {
+    const { db } = change;
+    const row = await getRow(db, scope, id);
+    assertVersion(call.request, await toResource(platform, db, row));
+    const members = await memberIds(db, id);
+    await db.deleteFrom('scim_group_members').where('group_id', '=', id).execute();
+    await db.deleteFrom('scim_groups').where('id', '=', id).execute();
+    change.emit({
+      type: 'group.deleted',
+      data: { groupId: id, name: row.display_name },
+      before: { name: row.display_name, members },
+    });
+    if (isMapped(platform, row)) await applyGroups(platform, change, members);
+  });
+}

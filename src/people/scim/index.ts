@@ -1,0 +1,29 @@
+/**
+ * SCIM 2.0 (RFC 7643, RFC 7644): an identity provider creates, changes, suspends and deletes users, and groups them.
+ *
+ * Guarantees: filters are parsed into values and become bound parameters; a patch applies whole or not at all; the
+ * administrator of a tenant sees and changes users of that tenant only, and no administrators. Groups give roles and
+ * tenants by the option `users.scimGroups`, for callers without a tenant.
+ *
+ * The accounts themselves, and what suspension ends, are in `../users`.
+ */
+import { chunk } from '../../kernel/chunk.ts';
+import { defineModule } from '../../platform.ts';
+import { ScimErrors } from './errors.ts';
+import { scimRoutes } from './routes.ts';
+
+export const scim = defineModule({
+  name: 'scim',
+  description: 'SCIM 2.0: an identity provider manages users and groups.',
+  routes: scimRoutes,
+  errors: ScimErrors,
+  reactions: {
+    'user.deleted': async (change, events) => {
+      const ids = events.flatMap(({ userId }) => userId ?? []);
+      for (const some of chunk(ids)) {
+        await change.db.deleteFrom('scim_users').where('user_id', 'in', some).execute();
+        await change.db.deleteFrom('scim_group_members').where('user_id', 'in', some).execute();
+      }
+    },
+  },
+});

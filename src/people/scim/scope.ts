@@ -1,0 +1,41 @@
+import type { Principal } from '../../access/principal.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Call, Platform } from '../../platform.ts';
+import type { UserRow } from '../../storage/index.ts';
+
+/** The tenant whose users a caller manages; null: all users of the service. */
+export type ScimScope = { readonly tenantId: Id<'tenant'> | null };
+
+/** A token belongs to the tenant of its administrator. Nobody outside that tenant is visible to it. */
+export const scopeOf = (principal: Principal): ScimScope => ({
+  tenantId: principal.kind === 'user' ? principal.tenantId : null,
+});
+
+export type ScimCall = Call<unknown, unknown, unknown>;
+
+/** Runs a change with the caller's rights as they are inside it. Throws 401, or 403 if the tenant changed meanwhile. */
+export const scimChange = <T>(
+  platform: Platform,
+  call: ScimCall,
+  work: (change: Change, scope: ScimScope) => Promise<T>,
+): Promise<T> =>
+  platform.ledger.change(call.actor, async (change) => {
+    await call.reauthorize(change.db);
+    const scope = scopeOf(call.principal);
+    const principal = call.principal.kind === 'user' ? call.principal.userId : undefined;
+    const row = await change.db
+      .selectFrom('users')
+      .select('tenant_id')
+      .where('id', '=', principal ?? '')
+      .executeTakeFirst();
+    if (row && row.tenant_id !== scope.tenantId) throw CommonErrors.FORBIDDEN();
+    return work(change, scope);
+  });
+
+/** Throws 403 if a token of one tenant would change an administrator or an auditor, who see every tenant. */
+export function assertMayChange({ tenantId }: ScimScope, user: Pick<UserRow, 'role'>): void {
+  if (tenantId !== null && user.role !== 'user')
+    throw CommonErrors.FORBIDDEN({ message: 'A token of a tenant cannot change administrators and auditors.' });
+}

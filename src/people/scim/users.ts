@@ -1,0 +1,333 @@
+import { sql } from 'kysely';
+import { isoTime } from '../../kernel/clock.ts';
+import { LegateError } from '../../kernel/errors.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, UserRow } from '../../storage/index.ts';
+import { deleteUser } from '../users/delete-user.ts';
+import { Email, emailKey } from '../users/email.ts';
+import { UserErrors } from '../users/errors.ts';
+import { isUserId } from '../users/schema.ts';
+import { findUserByEmail, insertUser } from '../users/store.ts';
+import { updateUserIn } from '../users/update-user.ts';
+import { assertVersion, pageOf, type Resource, withMeta } from './answer.ts';
+import { ScimErrors } from './errors.ts';
+import { parseFilter } from './filter.ts';
+import { type Columns, filterExpression } from './filter-sql.ts';
+import { applyPatch, type Patchable, type PatchRequest } from './patch.ts';
+import { ENTERPRISE_SCHEMA, type ListQuery, ScimUserInput, USER_SCHEMA } from './schema.ts';
+import { assertMayChange, type ScimCall, type ScimScope, scimChange, scopeOf } from './scope.ts';
+
+const COLUMNS: Columns = {
+  id: { kind: 'exact', ref: sql.ref('users.id') },
+  externalid: { kind: 'exact', ref: sql.ref('scim_users.external_id') },
+  username: { kind: 'text', ref: sql`coalesce(${sql.ref('scim_users.user_name')}, ${sql.ref('users.email')})` },
+  displayname: { kind: 'text', ref: sql.ref('users.name') },
+  'name.formatted': { kind: 'text', ref: sql.ref('users.name') },
+  'name.givenname': { kind: 'text', ref: sql.ref('scim_users.given_name') },
+  'name.familyname': { kind: 'text', ref: sql.ref('scim_users.family_name') },
+  emails: { kind: 'text', ref: sql.ref('users.email') },
+  'emails.value': { kind: 'text', ref: sql.ref('users.email') },
+  'emails.type': { kind: 'text', ref: sql`'work'` },
+  active: { kind: 'flag', ref: sql`case when ${sql.ref('users.suspended_at')} is null then 1 else 0 end` },
+};
+
+/** Attributes of RFC 7643, sections 4.1 and 4.3, that are accepted and not stored. */
+const IGNORED: ReadonlySet<string> = new Set(
+  (
+    'nickname profileurl title usertype preferredlanguage locale timezone password phonenumbers ims photos addresses ' +
+    `entitlements roles x509certificates ${ENTERPRISE_SCHEMA.toLowerCase()}`
+  ).split(' '),
+);
+
+const PATCHABLE: Patchable = {
+  attributes: {
+    schemas: 'schemas',
+    username: 'userName',
+    externalid: 'externalId',
+    name: 'name',
+    displayname: 'displayName',
+    active: 'active',
+    emails: 'emails',
+  },
+  multiValued: new Set(['emails']),
+  readOnly: new Set(['id', 'meta', 'groups']),
+  isKnown: (attribute) => IGNORED.has(attribute),
+};
+
+/** Users whom the scope sees, with their SCIM attributes. Users of an embedding application have no address. */
+const visible = (db: Db, { tenantId }: ScimScope) => {
+  const query = db
+    .selectFrom('users')
+    .leftJoin('scim_users', 'scim_users.user_id', 'users.id')
+    .where('users.email', 'is not', null);
+  return tenantId === null ? query : query.where('users.tenant_id', '=', tenantId);
+};
+
+const selected = (db: Db, scope: ScimScope) =>
+  visible(db, scope)
+    .selectAll('users')
+    .select(['scim_users.user_name', 'scim_users.external_id', 'scim_users.given_name', 'scim_users.family_name']);
+type Row = Awaited<ReturnType<ReturnType<typeof selected>['executeTakeFirstOrThrow']>>;
+
+/** Returns the ids that the scope sees, of these. */
+export async function visibleUserIds(db: Db, scope: ScimScope, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await visible(db, scope).select('users.id').where('users.id', 'in', ids).execute();
+  return rows.map(({ id }) => id);
+}
+
+async function getRow(db: Db, scope: ScimScope, id: string): Promise<Row> {
+  const row = isUserId(id) ? await selected(db, scope).where('users.id', '=', id).executeTakeFirst() : undefined;
+  if (!row) throw ScimErrors.SCIM_RESOURCE_NOT_FOUND();
+  return row;
+}
+
+/** Converts rows, with the groups that the scope sees. */
+async function toResources(
+  platform: Platform,
+  db: Db,
+  { tenantId }: ScimScope,
+  rows: readonly Row[],
+): Promise<Resource[]> {
+  const ids = rows.map(({ id }) => id);
+  const memberships =
+    ids.length === 0
+      ? []
+      : await db
+          .selectFrom('scim_group_members')
+          .innerJoin('scim_groups', 'scim_groups.id', 'scim_group_members.group_id')
+          .select(['scim_group_members.user_id', 'scim_groups.id', 'scim_groups.display_name'])
+          .where('scim_group_members.user_id', 'in', ids)
+          .where('scim_groups.tenant_key', '=', tenantId ?? '')
+          .orderBy('scim_groups.id')
+          .execute();
+  return rows.map((row) => {
+    const groups = memberships
+      .filter(({ user_id }) => user_id === row.id)
+      .map(({ id, display_name }) => ({ value: id, display: display_name, type: 'direct' }));
+    const times = { created: isoTime(row.created_at), lastModified: isoTime(row.updated_at) };
+    return withMeta(platform, 'User', { ...toDocument(row), ...(groups.length > 0 ? { groups } : {}) }, times);
+  });
+}
+
+/** Returns the stored attributes of a user, the document to which patches apply. */
+function toDocument(row: Row): Resource {
+  const name = {
+    ...(row.name === null ? {} : { formatted: row.name }),
+    ...(row.given_name === null ? {} : { givenName: row.given_name }),
+    ...(row.family_name === null ? {} : { familyName: row.family_name }),
+  };
+  return {
+    schemas: [USER_SCHEMA],
+    id: row.id,
+    ...(row.external_id === null ? {} : { externalId: row.external_id }),
+    userName: row.user_name ?? row.email,
+    ...(Object.keys(name).length > 0 ? { name } : {}),
+    ...(row.name === null ? {} : { displayName: row.name }),
+    active: row.suspended_at === null,
+    emails: [{ value: row.email, type: 'work', primary: true }],
+  };
+}
+
+const toResource = async (platform: Platform, db: Db, scope: ScimScope, row: Row): Promise<Resource> =>
+  (await toResources(platform, db, scope, [row]))[0] as Resource;
+
+export async function listScimUsers(platform: Platform, call: ScimCall, query: ListQuery) {
+  const scope = scopeOf(call.principal);
+  const db = platform.database.read;
+  const where = query.filter === undefined ? undefined : filterExpression(parseFilter(query.filter), COLUMNS);
+  const { startIndex, count } = pageOf(query);
+  let counted = visible(db, scope).select((eb) => eb.fn.countAll<number | string>().as('total'));
+  let page = selected(db, scope);
+  if (where) [counted, page] = [counted.where(where), page.where(where)];
+  const { total } = await counted.executeTakeFirstOrThrow();
+  const rows =
+    count === 0
+      ? []
+      : await page
+          .orderBy('users.id')
+          .limit(count)
+          .offset(startIndex - 1)
+          .execute();
+  return { total: Number(total), resources: await toResources(platform, db, scope, rows) };
+}
+
+export async function getScimUser(platform: Platform, call: ScimCall, id: string): Promise<Resource> {
+  const scope = scopeOf(call.principal);
+  const db = platform.database.read;
+  return toResource(platform, db, scope, await getRow(db, scope, id));
+}
+
+/** Returns the e-mail address of the account: the primary one, the first one, or the userName. */
+function emailOf({ emails, userName }: ScimUserInput): string {
+  const given = (emails?.find(({ primary }) => primary) ?? emails?.[0])?.value ?? userName;
+  const email = Email.safeParse(given);
+  if (!email.success)
+    throw ScimErrors.SCIM_INVALID_VALUE({ message: 'emails or userName must have an e-mail address.' });
+  return email.data;
+}
+
+const displayNameOf = ({ displayName, name }: ScimUserInput): string | null =>
+  displayName ||
+  name?.formatted ||
+  [name?.givenName, name?.familyName]
+    .filter((part) => part)
+    .join(' ')
+    .slice(0, 200) ||
+  null;
+
+/** Creates an account without a password. Throws 409 SCIM_UNIQUENESS if userName or address is in use. */
+export function createScimUser(platform: Platform, call: ScimCall, input: ScimUserInput): Promise<Resource> {
+  return scimChange(platform, call, async (change, scope) => {
+    await assertUserNameFree(change.db, input.userName, undefined);
+    const row = await unlessTaken(() =>
+      insertUser(change, {
+        email: emailOf(input),
+        passwordHash: null,
+        name: displayNameOf(input),
+        role: 'user',
+        tenantId: scope.tenantId,
+        // A token of one tenant cannot vouch for addresses, which other tenants may own.
+        emailVerified: scope.tenantId === null,
+      }),
+    );
+    await writeAttributes(change, row.id, input);
+    if (input.active === false) await updateUserIn(platform, change, row, { status: 'suspended' });
+    return toResource(platform, change.db, scope, await getRow(change.db, scope, row.id));
+  });
+}
+
+async function unlessTaken<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof LegateError && error.code === UserErrors.EMAIL_IN_USE.code)
+      throw ScimErrors.SCIM_UNIQUENESS({ message: 'An account with this e-mail address already exists.' });
+    throw error;
+  }
+}
+
+async function assertUserNameFree(db: Db, userName: string, except: string | undefined): Promise<void> {
+  const other = await db
+    .selectFrom('scim_users')
+    .select('user_id')
+    .where('user_name_key', '=', emailKey(userName))
+    .where('user_id', '<>', except ?? '')
+    .executeTakeFirst();
+  if (other) throw ScimErrors.SCIM_UNIQUENESS({ message: 'A user with this userName already exists.' });
+}
+
+async function writeAttributes({ db }: Change, userId: string, input: ScimUserInput): Promise<void> {
+  const columns = {
+    user_name: input.userName,
+    user_name_key: emailKey(input.userName),
+    external_id: input.externalId || null,
+    given_name: input.name?.givenName || null,
+    family_name: input.name?.familyName || null,
+  };
+  await db
+    .insertInto('scim_users')
+    .values({ user_id: userId, ...columns })
+    .onConflict((oc) => oc.column('user_id').doUpdateSet(columns))
+    .execute();
+}
+
+/** Replaces the attributes (RFC 7644, section 3.5.1). Absent ones are cleared, except `active`. */
+export const replaceScimUser = (platform: Platform, call: ScimCall, id: string, input: ScimUserInput) =>
+  changeUser(platform, call, id, () => input);
+
+/** Throws SCIM_INVALID_PATH, _NO_TARGET, _MUTABILITY or _VALUE; then nothing is changed. */
+export const patchScimUser = (
+  platform: Platform,
+  call: ScimCall,
+  id: string,
+  { Operations }: (typeof PatchRequest)['_output'],
+): Promise<Resource> =>
+  changeUser(platform, call, id, (row) => {
+    const parsed = ScimUserInput.safeParse(applyPatch(toDocument(row), Operations, PATCHABLE));
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    throw ScimErrors.SCIM_INVALID_VALUE({ message: `${issue?.path.join('.')}: ${issue?.message}` });
+  });
+
+function changeUser(
+  platform: Platform,
+  call: ScimCall,
+  id: string,
+  toInput: (row: Row) => ScimUserInput,
+): Promise<Resource> {
+  return scimChange(platform, call, async (change, scope) => {
+    const { db } = change;
+    const row = await getRow(db, scope, id);
+    assertVersion(call.request, await toResource(platform, db, scope, row));
+    assertMayChange(scope, row);
+    const input = toInput(row);
+    await assertUserNameFree(db, input.userName, id);
+    const before = await getUserColumns(db, id);
+    const after = await changeEmail(change, before, emailOf(input), scope);
+    await writeAttributes(change, id, input);
+    const attributes = ['user_name', 'external_id', 'given_name', 'family_name'] as const;
+    const stored = await getRow(db, scope, id);
+    await updateUserIn(
+      platform,
+      change,
+      before,
+      {
+        name: displayNameOf(input),
+        ...(input.active == null ? {} : { status: input.active ? 'active' : 'suspended' }),
+      },
+      {
+        ...after,
+        changed: [
+          ...(after.email === before.email ? [] : ['email']),
+          ...(attributes.some((name) => stored[name] !== row[name]) ? ['scim'] : []),
+        ],
+      },
+    );
+    return toResource(platform, db, scope, await getRow(db, scope, id));
+  });
+}
+
+const getUserColumns = (db: Db, id: string): Promise<UserRow> =>
+  db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+
+/** Changes the address, unless its comparison form stays. A new address is verified only by a token of the service. */
+async function changeEmail(
+  { db }: Change,
+  before: UserRow,
+  email: string,
+  { tenantId }: ScimScope,
+): Promise<Pick<UserRow, 'email' | 'email_verified'>> {
+  if (before.email_key === emailKey(email)) return { email: before.email, email_verified: before.email_verified };
+  if (await findUserByEmail(db, email))
+    throw ScimErrors.SCIM_UNIQUENESS({ message: 'An account with this e-mail address already exists.' });
+  const email_verified = tenantId === null ? 1 : 0;
+  await db
+    .updateTable('users')
+    .set({ email, email_key: emailKey(email), email_verified })
+    .where('id', '=', before.id)
+    .execute();
+  for (const table of ['one_time_tokens', 'email_codes'] as const)
+    await db.deleteFrom(table).where('user_id', '=', before.id).execute();
+  return { email, email_verified };
+}
+
+/** Deletes the account (contract 23.7). Throws 404, 409 LAST_ADMIN. */
+export async function deleteScimUser(platform: Platform, call: ScimCall, id: string): Promise<void> {
+  const scope = scopeOf(call.principal);
+  await deleteUser(
+    platform,
+    {
+      actor: call.actor,
+      reauthorize: async (db) => {
+        const visibility = await call.reauthorize(db);
+        const row = await getRow(db, scope, id);
+        assertVersion(call.request, await toResource(platform, db, scope, row));
+        assertMayChange(scope, row);
+        return visibility;
+      },
+    },
+    id,
+  );
+}
