@@ -26,6 +26,7 @@ import { gatewayConfig } from './mcp/gateway/config.ts';
 import { mcpConfig } from './mcp/servers/config.ts';
 import { oauthConfig } from './oauth/config.ts';
 import { mailConfig } from './operations/mail/config.ts';
+import { federationConfig, issuersOption } from './people/federation/config.ts';
 import { breachConfig } from './people/passwords/breach/config.ts';
 import { multiSessionConfig } from './people/sessions/config.ts';
 import { adminConfig, usersConfig } from './people/users/config.ts';
@@ -116,6 +117,8 @@ export const configSection = {
   multiSession: multiSessionConfig,
   rateLimit: rateLimitConfig,
   gateway: gatewayConfig,
+  issuers: issuersOption,
+  federation: federationConfig,
   mcp: { ...mcpConfig, ...oauthConfig },
   ledger: {
     mode: option.oneOf(['strict'], {

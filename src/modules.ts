@@ -21,6 +21,7 @@ import { oauth } from './oauth/index.ts';
 import { system } from './operations/index.ts';
 import { account } from './people/account-pages/index.ts';
 import { apiTokens } from './people/api-tokens/index.ts';
+import { federation } from './people/federation/index.ts';
 import { breach } from './people/passwords/breach/index.ts';
 import { scim } from './people/scim/index.ts';
 import { sessions } from './people/sessions/index.ts';
@@ -43,6 +44,7 @@ export const modules: readonly Module[] = [
   account,
   apiTokens,
   scim,
+  federation,
   agents,
   delegations,
   history,

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { ACTOR_KINDS } from './actor.ts';
 
+/** Contract 23.4. */
+export const WorkloadSchema = z
+  .object({ issuer: z.string(), subject: z.string() })
+  .meta({ id: 'Workload', description: 'The workload that got the access token with a token of its platform.' });
+
 /** Contract 17.1. */
 export const ActorSchema = z
   .object({
@@ -10,6 +15,7 @@ export const ActorSchema = z
     clientId: z.string().optional(),
     grantId: z.string().optional(),
     userId: z.string().optional().meta({ description: 'The person that a token or the application acts for.' }),
+    workload: WorkloadSchema.optional(),
     reason: z.string().optional().meta({ description: 'The reason that the request gave.' }),
   })
   .meta({ id: 'Actor' });

@@ -3,6 +3,12 @@ import type { Principal } from './principal.ts';
 
 export const ACTOR_KINDS = ['user', 'agent', 'accessToken', 'apiToken', 'application', 'system'] as const;
 
+/** A program that its platform vouches for (contract 23.4): who issued its token, and for whom. */
+export interface Workload {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
 /** Who changed something (contract 17.1). Stands in the `data` of every event, as `actor`. */
 export interface Actor {
   /** `application`: the embedding application, in process. `system`: the clock and upkeep. */
@@ -20,6 +26,8 @@ export interface Actor {
   readonly grantId?: string;
   /** The owner of an API token, the person an access token acts for, the user that the application acts for. */
   readonly userId?: string;
+  /** For an access token that a workload got. */
+  readonly workload?: Workload;
   /** Why, in the words of the request (contract 17.2). */
   readonly reason?: string;
 }
@@ -60,6 +68,7 @@ export function actorOf(principal: Principal, ip: string | null): Actor {
         userId: principal.userId,
         clientId: principal.clientId,
         grantId: principal.grantId,
+        ...(principal.workload ? { workload: principal.workload } : {}),
         ...from(ip),
       };
   }

@@ -1,6 +1,7 @@
 import { CommonErrors } from '../kernel/errors.ts';
 import type { Id } from '../kernel/ids.ts';
 import type { SlotHolder } from '../kernel/slots.ts';
+import type { Workload } from './actor.ts';
 
 /** An `auditor` sees what an administrator sees, and changes nothing but their own account and credentials. */
 export const ROLES = ['user', 'admin', 'auditor'] as const;
@@ -44,6 +45,8 @@ export type Principal =
       readonly grantId: Id<'grant'>;
       readonly scopes: ReadonlySet<string>;
       readonly expiresAt: number;
+      /** What showed an assertion to get the token (contract 23.4). */
+      readonly workload?: Workload;
     };
 
 export type UserPrincipal = Extract<Principal, { kind: 'user' }>;

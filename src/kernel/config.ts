@@ -78,13 +78,6 @@ function make<T>(
 const numberFromText = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text);
 const booleanFromText = (text: string): unknown =>
   ({ true: true, '1': true, false: false, '0': false })[text.trim().toLowerCase()] ?? text;
-const jsonFromText = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
 const listFromText = (text: string): string[] =>
   text
     .split(',')
@@ -109,12 +102,30 @@ export const option = {
   /** Comma-separated whole numbers. */
   integers: (o: Common & Default<number[]>): Option<number[]> =>
     make(z.array(z.int('must be whole numbers').min(0)), (t) => listFromText(t).map(numberFromText) as string[], o),
-  /** An object; in an environment variable, its JSON. */
-  json: <T>(o: Common & { default: T; schema: z.ZodType<T> }): Option<T> =>
-    make(o.schema, jsonFromText, { ...o, defaultText: 'none' }),
+  /** Any structure: a value in a file or in code, JSON in an environment variable. */
+  json: <T>(o: Common & Default<T> & { schema: z.ZodType<T> }): Option<T> =>
+    make(withPaths(o.schema), jsonFromText, { defaultText: 'none', ...o }),
   list: (o: Common & Default<string[]> & { defaultText?: string; item?: z.ZodType<string> }): Option<string[]> =>
     make(z.array(o.item ?? z.string()), listFromText, o),
 };
+
+/** Returns a schema whose first issue names the member that it is about. */
+const withPaths = <T>(schema: z.ZodType<T>): z.ZodType<T> =>
+  z.unknown().transform((value, ctx): T => {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    const { path, message } = parsed.error.issues[0] as z.core.$ZodIssue;
+    ctx.addIssue({ code: 'custom', message: path.length === 0 ? message : `${path.join('.')}: ${message}` });
+    return z.NEVER;
+  }) as unknown as z.ZodType<T>;
+
+function jsonFromText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
 
 const isOption = (value: unknown): value is Option<unknown> =>
   typeof value === 'object' && value !== null && (value as { option?: unknown }).option === true;

@@ -25,6 +25,8 @@ export const ID_PREFIXES = {
   anomaly: 'ano',
   scimGroup: 'sgr',
   request: 'req',
+  issuer: 'iss',
+  trust: 'tru',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;
@@ -113,6 +115,10 @@ export const newRequestId = (now: number): string =>
   `${ID_PREFIXES.request}_${timePart(now)}${countPart('request', now)}${processPart}`;
 
 /** Whether a text has the form of an id of this kind. Anything else is not looked up in the database. */
+/** Returns an id of a kind whose part after the prefix follows from at least 26 bytes. It has no time. */
+export const idFrom = (kind: IdKind, bytes: Uint8Array): string =>
+  `${ID_PREFIXES[kind]}_${Array.from(bytes.subarray(0, 26), (byte) => CHARS[byte % 32]).join('')}`;
+
 export const isId = (kind: IdKind, text: string): boolean =>
   text.startsWith(`${ID_PREFIXES[kind]}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(ID_PREFIXES[kind].length + 1));
 

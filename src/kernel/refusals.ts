@@ -69,6 +69,17 @@ export const REFUSALS = {
   'exchange-target': 'The subject token is for a resource other than the one requested.',
   'exchange-delegation-refused': 'The delegation from the holder to the actor is refused.',
 
+  // Assertions of other issuers
+  'assertion-malformed': 'The assertion is not a JWT with the required claims.',
+  'assertion-issuer': 'The issuer of the assertion is not registered for this use.',
+  'assertion-keys-unavailable': 'The keys of the issuer cannot be read.',
+  'assertion-signature': 'The assertion is not signed with a key and an algorithm of its issuer.',
+  'assertion-expired': 'The assertion has expired, or is not valid yet.',
+  'assertion-audience': 'The assertion is for another audience.',
+  'assertion-reused': 'The assertion was used before.',
+  'workload-untrusted': 'No active agent trusts this workload.',
+  'workload-ambiguous': 'Several agents trust this workload, and the request names none of them.',
+
   // Sign-in
   'email-unknown': 'No account has this email address.',
   'email-taken': 'An account with this email address already exists.',

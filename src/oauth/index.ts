@@ -22,6 +22,9 @@ import { oauthRoutes } from './routes.ts';
 import { accessTokenCredential } from './tokens/credential.ts';
 import { derivedRing } from './tokens/keys.ts';
 import { tokenStates } from './tokens/live-token.ts';
+import { TrustErrors } from './workloads/errors.ts';
+import { trustRoutes } from './workloads/routes.ts';
+import { endTrustOfUser } from './workloads/trust.ts';
 
 export { validateToken } from './tokens/validate-token.ts';
 
@@ -31,8 +34,8 @@ const agentsOf = (events: readonly NewEvent[]): string[] => events.flatMap(({ ag
 export const oauth = defineModule({
   name: 'oauth',
   description: 'The OAuth 2.1 authorization server that MCP clients sign in to.',
-  routes: oauthRoutes,
-  errors: { ...OAuthErrors, ...ClientErrors },
+  routes: [...oauthRoutes, ...trustRoutes],
+  errors: { ...OAuthErrors, ...ClientErrors, ...TrustErrors },
   credentials: [accessTokenCredential],
   states: [metadataDocuments, tokenStates, derivedRing],
   upkeep: deleteStale,
@@ -43,7 +46,8 @@ export const oauth = defineModule({
       await endGrants(change, 'agent_id', ids, 'agent-revoked');
       await endGrants(change, 'actor_id', ids, 'agent-revoked');
       for (const some of chunk(ids))
-        await change.db.deleteFrom('oauth_consents').where('agent_id', 'in', some).execute();
+        for (const table of ['oauth_consents', 'agent_trust'] as const)
+          await change.db.deleteFrom(table).where('agent_id', 'in', some).execute();
     },
     // Grants that were obtained with the previous agent token end with it.
     'agent.rotated': async (change, events) => {
@@ -56,6 +60,9 @@ export const oauth = defineModule({
     'user.updated': async (change, events) => {
       const ended = events.filter(({ data }) => (data['changed'] as readonly string[]).includes('credentials'));
       await endGrantsOfUsers(change, usersOf(ended), 'credentials-ended');
+      // Someone who set the account up before its address was verified may have trusted workloads of their own.
+      for (const { userId, data } of events)
+        if (userId !== undefined && data['reason'] === 'address-proved') await endTrustOfUser(change, userId);
       const auditors = events.filter(({ after }) => after?.['role'] === 'auditor');
       await endGrantsOfUsers(change, usersOf(auditors), 'role-changed');
       const suspended = usersOf(events.filter(({ after }) => after?.['status'] === 'suspended'));
@@ -69,6 +76,10 @@ export const oauth = defineModule({
           'owner-suspended',
         );
       }
+    },
+    'issuer.deleted': async (change, events) => {
+      const issuers = events.map(({ before }) => String(before?.['issuer']));
+      await endGrants(change, 'workload_issuer', issuers, 'issuer-deleted');
     },
     'delegation.revoked': async (change, events) => {
       const ids = events.map(({ data }) => String(data['delegationId']));

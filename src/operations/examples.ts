@@ -62,6 +62,17 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   'POST /delegations': { fromAgent: AGENT, toAgent: OTHER_AGENT, permissions: [DEVICE_PERMISSION], maxDepth: 1 },
   'POST /approvals/:id/approve': { note: 'Checked with the customer.' },
   'POST /approvals/:id/deny': { note: 'Not during the freeze.' },
+  'POST /agents/:id/trust': {
+    issuer: 'https://token.actions.githubusercontent.com',
+    subject: 'repo:acme/shop:ref:refs/heads/*',
+    claims: { workflow: 'deploy' },
+  },
+  'POST /issuers': {
+    name: 'github-actions',
+    issuer: 'https://token.actions.githubusercontent.com',
+    uses: ['workload'],
+  },
+  'PATCH /issuers/:id': { algorithms: ['RS256'] },
   'POST /mcp/servers': {
     name: 'github',
     endpoint: 'https://mcp.example.com/github',

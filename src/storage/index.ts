@@ -40,11 +40,18 @@ export type {
   SealRow,
   StreamEventRow,
 } from './tables/ledger.ts';
-export type { OAuthClientRow, OAuthCodeRow, OAuthDeviceRequestRow, OAuthGrantRow } from './tables/oauth.ts';
+export type {
+  AgentTrustRow,
+  OAuthClientRow,
+  OAuthCodeRow,
+  OAuthDeviceRequestRow,
+  OAuthGrantRow,
+} from './tables/oauth.ts';
 export type {
   ApiTokenRow,
   AttemptRow,
   InviteRow,
+  IssuerRow,
   OneTimeTokenRow,
   ScimGroupRow,
   SessionRow,

@@ -13,6 +13,8 @@ import { instances } from './migrations/0052-instances.ts';
 import { clientDocuments } from './migrations/0056-client-documents.ts';
 import { sealedLog } from './migrations/0070-seal.ts';
 import { suspension } from './migrations/0080-suspension.ts';
+import { issuers } from './migrations/0081-issuers.ts';
+import { workloads } from './migrations/0082-workloads.ts';
 import { deviceRequests } from './migrations/0084-device-requests.ts';
 import { scim } from './migrations/0085-scim.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
@@ -31,6 +33,8 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0056-client-documents': clientDocuments,
   '0070-seal': sealedLog,
   '0080-suspension': suspension,
+  '0081-issuers': issuers,
+  '0082-workloads': workloads,
   '0084-device-requests': deviceRequests,
   '0085-scim': scim,
 };

@@ -58,6 +58,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'scim_users',
   'scim_groups',
   'scim_group_members',
+  'issuers',
+  'used_assertions',
   'oauth_clients',
   'oauth_consents',
   'oauth_consent_answers',
@@ -69,6 +71,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'oauth_revoked_tokens',
   'oauth_device_requests',
   'oauth_device_failures',
+  'agent_trust',
   'anomalies',
   'anomaly_states',
 ];

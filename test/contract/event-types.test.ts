@@ -70,6 +70,9 @@ const PAYLOADS: Record<EventType, Json> = {
   'group.deleted': { groupId: id('sgr'), name: text },
   'invite.created': { inviteId: id('inv'), role: 'user' },
   'invite.accepted': { inviteId: id('inv'), userId: text, role: 'user' },
+  'issuer.created': { issuerId: id('iss'), name: text },
+  'issuer.updated': { issuerId: id('iss'), name: text },
+  'issuer.deleted': { issuerId: id('iss'), name: text },
   'invite.revoked': { inviteId: id('inv'), reason: 'revoked' },
   'ledger.begun': { rows: expect.any(Number), missing: expect.any(Number) },
   'ledger.clock_reset': { from: time, to: time },
@@ -85,6 +88,8 @@ const PAYLOADS: Record<EventType, Json> = {
   'mcp.updated': { serverId: id('mcp'), name: text },
   'mcp.deleted': { serverId: id('mcp'), name: text },
   'tenant.created': { tenantId: id('tnt'), name: text },
+  'trust.created': { agentId, trustId: id('tru'), issuer: text, subject: text },
+  'trust.deleted': { agentId, trustId: id('tru'), issuer: text, subject: text },
   'token.created': { tokenId: id('tok'), userId: text, name: text },
   'token.revoked': { tokenId: id('tok'), userId: text, reason: 'revoked' },
   'user.created': { userId: text, role: 'user' },
@@ -123,7 +128,8 @@ const SEALING: ReadonlySet<string> = new Set(['ledger.begun', 'ledger.restored',
 /** Events of administration, which concern nobody or somebody other than the watchers below. */
 const ADMINISTRATION: ReadonlySet<string> = new Set(
   Object.keys(EVENT_TYPES).filter(
-    (type) => !SEALING.has(type) && /^(client|group|invite|ledger|mcp|tenant)\.|^user\.(created|deleted)$/.test(type),
+    (type) =>
+      !SEALING.has(type) && /^(client|group|invite|issuer|ledger|mcp|tenant)\.|^user\.(created|deleted)$/.test(type),
   ),
 );
 
@@ -195,7 +201,7 @@ async function everything(someone: Person): Promise<void> {
   await ok('DELETE', `/budgets/${budget.id}`, someone);
   const apiToken = await ok('POST', '/api-tokens', someone, { name: 'ci' });
   await ok('DELETE', `/api-tokens/${apiToken.id}`, someone);
-  await administration();
+  await administration(main);
   const webhook = await ok('POST', '/webhooks', someone, { url: 'https://hooks.example/a-secret' });
   await ok('PATCH', `/webhooks/${webhook.id}`, someone, { types: ['audit'] });
   await ok('POST', `/webhooks/${webhook.id}/rotate`, someone);
@@ -215,7 +221,7 @@ async function everything(someone: Person): Promise<void> {
 }
 
 let runs = 0;
-async function administration(): Promise<void> {
+async function administration(main: TestAgent): Promise<void> {
   const run = ++runs;
   await ok('POST', '/tenants', admin, { name: `tenant ${run}` });
   const invite = await ok('POST', '/invites', admin, { email: `invited-${run}@example.com` });
@@ -228,6 +234,12 @@ async function administration(): Promise<void> {
   const server = await ok('POST', '/mcp/servers', admin, { name: `server ${run}`, endpoint: 'https://mcp.example/x' });
   await ok('PATCH', `/mcp/servers/${server.id}`, admin, { tools: ['a'] });
   await ok('DELETE', `/mcp/servers/${server.id}`, admin);
+  const trusted = { name: `issuer-${run}`, issuer: `https://issuer-${run}.example`, uses: ['workload'] };
+  const issuer = await ok('POST', '/issuers', admin, trusted);
+  await ok('PATCH', `/issuers/${issuer.id}`, admin, { algorithms: ['ES384'] });
+  await ok('POST', `/agents/${main.id}/trust`, admin, { issuer: trusted.issuer, subject: 'a' });
+  await ok('DELETE', `/agents/${main.id}/trust`, admin);
+  await ok('DELETE', `/issuers/${issuer.id}`, admin);
   const client = await register(t);
   await ok('DELETE', `/oauth/clients/${client.client_id}`, admin);
   const group = await ok('POST', '/scim/v2/Groups', admin, { displayName: `group ${run}` });

@@ -24,6 +24,9 @@ const ifMatch = (value: string) => ({ headers: { 'if-match': value } });
 const OF_SOMETHING_ELSE = [
   'POST /agents/:id/permissions/filter',
   'POST /agents/:id/permissions/replay',
+  'POST /agents/:id/trust',
+  'DELETE /agents/:id/trust',
+  'DELETE /agents/:id/trust/:trustId',
   'DELETE /users/:id/sessions',
   'DELETE /users/:id/sessions/:sid',
   'POST /webhooks/:id/recover',
@@ -36,7 +39,15 @@ describe('versions of resources', () => {
     const routes = distinctRoutes(t.legate.platform.config).map(({ route }) => route);
     const resources = routes.filter((r) => r.versioned && r.method === 'GET').map((r) => r.path);
     expect(resources.sort()).toEqual(
-      ['/agents/:id', '/budgets/:id', '/mcp/servers/:id', '/oauth/clients/:id', '/users/:id', '/webhooks/:id'].sort(),
+      [
+        '/agents/:id',
+        '/budgets/:id',
+        '/issuers/:id',
+        '/mcp/servers/:id',
+        '/oauth/clients/:id',
+        '/users/:id',
+        '/webhooks/:id',
+      ].sort(),
     );
     const changing = routes
       .filter((r) => r.method !== 'GET' && resources.some((path) => r.path === path || r.path.startsWith(`${path}/`)))
@@ -52,7 +63,9 @@ describe('versions of resources', () => {
   const versioned = Object.keys(matrix).filter(
     (name) =>
       !name.startsWith('GET ') &&
-      /^\w+ \/(agents|budgets|mcp\/servers|oauth\/clients|users|webhooks)\/:id(\/rotate|\/second-factor)?$/.test(name),
+      /^\w+ \/(agents|budgets|issuers|mcp\/servers|oauth\/clients|users|webhooks)\/:id(\/rotate|\/second-factor)?$/.test(
+        name,
+      ),
   );
   it.each(versioned)('%s changes the version that it names, and no other', async (name) => {
     const t = await shared();

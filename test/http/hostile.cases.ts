@@ -154,6 +154,27 @@ export const bodies: Readonly<Record<string, Sample>> = {
     currency: 'EUR',
   }),
   'PATCH /budgets/:id': () => ({ limit: 10, window: 'day', onExceed: 'deny' }),
+  'POST /agents/:id/trust': () => ({
+    issuer: 'https://hostile.example',
+    subject: 'repo:acme/shop:ref:*',
+    audience: 'https://legate.example',
+    claims: { ref: 'refs/heads/main' },
+  }),
+  'POST /issuers': () => ({
+    name: 'hostile',
+    issuer: 'https://hostile.example',
+    uses: ['workload'],
+    audience: 'https://legate.example',
+    jwksUri: 'https://hostile.example/jwks',
+    algorithms: ['RS256'],
+  }),
+  'PATCH /issuers/:id': () => ({
+    name: 'hostile',
+    uses: ['workload'],
+    audience: 'https://legate.example',
+    jwksUri: 'https://hostile.example/jwks',
+    algorithms: ['RS256'],
+  }),
   'POST /mcp/servers': () => ({
     name: 'github',
     endpoint: 'https://mcp.example.com/mcp',

@@ -10,14 +10,18 @@ import {
   delivery,
   grant,
   invite,
+  issuer,
   mcpServer,
+  newIssuer,
   question,
   registered,
   registeredPath,
   type Scene,
   scimGroup,
   session,
+  trust,
   webhook,
+  workload,
 } from './matrix.scene.ts';
 
 /** What the row addresses: made anew for each caller, and always the owner's. */
@@ -1196,6 +1200,31 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
+  'POST /agents/:id/trust': {
+    scope: 'agents:write',
+    target: async (s) => ({ path: `/agents/${s.agent.id}/trust`, body: { ...(await workload(s)), subject: 'a:b' } }),
+    want: {
+      owner: 201,
+      anotherUser: 404,
+      narrowed: 201,
+      gatewayAgent: 201,
+      admin: 201,
+    },
+  },
+  'GET /agents/:id/trust': {
+    scope: 'agents:read',
+    target: ({ agent }) => ({ path: `/agents/${agent.id}/trust` }),
+    want: {
+      owner: 200,
+      anotherUser: 404,
+      narrowed: 200,
+      agentItself: 200,
+      otherAgent: 404,
+      gatewayAgent: 200,
+      strangersAgent: 404,
+      admin: 200,
+    },
+  },
   'GET /ledger/checkpoint': { target: fixed('/ledger/checkpoint'), want: { everyone: 200 } },
   'GET /ledger/tile/:tile{.+}': { target: fixed('/ledger/tile/0/000.p/1'), want: { everyone: 200 } },
   'GET /ledger/tile/entries/:tile{.+}': { target: fixed('/ledger/tile/entries/000.p/1'), want: { admin: 200 } },
@@ -1204,6 +1233,51 @@ export const matrix: Readonly<Record<string, Row>> = {
   'GET /ledger/logs': { target: fixed('/ledger/logs'), want: { everyone: 200 } },
   'GET /ledger/status': { target: fixed('/ledger/status'), want: { admin: 200 } },
   'GET /ledger/proof': { target: fixed('/ledger/proof?seq=1'), want: { admin: 200 } },
+  'DELETE /agents/:id/trust': {
+    scope: 'agents:write',
+    target: async (s) => {
+      await trust(s);
+      return { path: `/agents/${s.agent.id}/trust` };
+    },
+    want: {
+      owner: 204,
+      anotherUser: 404,
+      narrowed: 204,
+      gatewayAgent: 204,
+      admin: 204,
+    },
+  },
+  'DELETE /agents/:id/trust/:trustId': {
+    scope: 'agents:write',
+    target: async (s) => ({ path: `/agents/${s.agent.id}/trust/${await trust(s)}` }),
+    want: {
+      owner: 204,
+      anotherUser: 404,
+      narrowed: 204,
+      gatewayAgent: 204,
+      admin: 204,
+    },
+  },
+  'POST /issuers': {
+    target: () => ({ path: '/issuers', body: newIssuer() }),
+    want: { admin: 201 },
+  },
+  'GET /issuers': {
+    target: fixed('/issuers'),
+    want: { admin: 200 },
+  },
+  'GET /issuers/:id': {
+    target: async (s) => ({ path: `/issuers/${await issuer(s)}` }),
+    want: { admin: 200 },
+  },
+  'PATCH /issuers/:id': {
+    target: async (s) => ({ path: `/issuers/${await issuer(s)}`, body: { algorithms: ['ES384'] } }),
+    want: { admin: 200 },
+  },
+  'DELETE /issuers/:id': {
+    target: async (s) => ({ path: `/issuers/${await issuer(s)}` }),
+    want: { admin: 204 },
+  },
   'POST /mcp/servers': {
     target: () => ({ path: '/mcp/servers', body: mcpServer() }),
     want: { admin: 201 },

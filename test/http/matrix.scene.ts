@@ -72,6 +72,36 @@ export const mcpServer = (): Record<string, unknown> => ({
 });
 export const registered = async ({ t }: Scene): Promise<string> =>
   (await t.legate.mcp.registerServer(mcpServer() as never)).id;
+let issuers = 0;
+export const newIssuer = (): Record<string, unknown> => ({
+  name: `issuer-${++issuers}`,
+  issuer: `https://issuer-${issuers}.example`,
+  uses: ['workload'],
+});
+/** Only a few are allowed, so the one before is deleted. */
+let lastIssuer: { t: TestService; id: string } | undefined;
+export const issuer = async ({ t }: Scene): Promise<string> => {
+  const as = await t.admin();
+  if (lastIssuer?.t === t) await t.call('DELETE', `/issuers/${lastIssuer.id}`, { as });
+  const { id } = (await t.call('POST', '/issuers', { as, body: newIssuer() })).body;
+  lastIssuer = { t, id };
+  return id;
+};
+const workloadIssuers = new WeakMap<TestService, Promise<string>>();
+/** The issuer of workloads, one for the service. */
+export const workload = async ({ t }: Scene): Promise<{ issuer: string }> => {
+  const made =
+    workloadIssuers.get(t) ??
+    t.admin().then(async (as) => {
+      return (await t.call('POST', '/issuers', { as, body: newIssuer() })).body.issuer as string;
+    });
+  workloadIssuers.set(t, made);
+  return { issuer: await made };
+};
+export const trust = async (s: Scene): Promise<string> => {
+  const body = { ...(await workload(s)), subject: 'a:b' };
+  return (await s.t.call('POST', `/agents/${s.agent.id}/trust`, { as: s.owner, body })).body.id;
+};
 /** Path of the endpoint of one that was registered. */
 export const registeredPath = async (s: Scene): Promise<string> => {
   await registered(s);

@@ -20,7 +20,7 @@ export { agentStatus, agentsOfStatus, isActive, mayAct } from './agent-state.ts'
 export { type AgentsApi, agentsApi } from './api.ts';
 export { insertAgent } from './create-agent.ts';
 export { AgentErrors } from './errors.ts';
-export { assertMayGrant, assertNotItself } from './narrowed.ts';
+export { assertMayChange, assertMayGrant, assertNotItself } from './narrowed.ts';
 export { revokeAgents } from './revoke-agent.ts';
 export type { Agent, AgentWithToken, EffectivePermission } from './schema.ts';
 export { findAgents, getAgentRow, getChangeableAgent } from './store.ts';

@@ -61,10 +61,10 @@ function readBasic(value: string): [id: string, secret: string] | undefined {
 export const hasClientCredentials = (
   request: Request,
   body: { client_id?: string | undefined; client_secret?: string | undefined },
-): boolean =>
-  body.client_id !== undefined ||
-  body.client_secret !== undefined ||
-  /^basic /i.test(request.headers.get('authorization') ?? '');
+): boolean => body.client_id !== undefined || sendsSecret(request, body);
+
+export const sendsSecret = (request: Request, body: { client_secret?: string | undefined }): boolean =>
+  body.client_secret !== undefined || /^basic /i.test(request.headers.get('authorization') ?? '');
 
 /** Longest part of an unverified client id that is logged. */
 export const MAX_LOGGED_CHARS = 200;

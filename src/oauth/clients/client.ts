@@ -11,6 +11,7 @@ export const GRANT_TYPES = [
   'client_credentials',
   'urn:ietf:params:oauth:grant-type:token-exchange',
   DEVICE_CODE,
+  'urn:ietf:params:oauth:grant-type:jwt-bearer',
 ] as const;
 /** Grant types that a client may register for. Agents use the others. */
 export const CLIENT_GRANT_TYPES = ['authorization_code', 'refresh_token', DEVICE_CODE] as const;

@@ -22,9 +22,20 @@ export type EndReason =
   | 'agent-rotated'
   | 'credentials-ended'
   | 'role-changed'
-  | 'owner-suspended';
+  | 'owner-suspended'
+  | 'trust-deleted'
+  | 'issuer-deleted';
 
-type Column = 'id' | 'user_id' | 'client_id' | 'agent_id' | 'actor_id' | 'delegation_id' | 'parent_id';
+type Column =
+  | 'id'
+  | 'user_id'
+  | 'client_id'
+  | 'agent_id'
+  | 'actor_id'
+  | 'delegation_id'
+  | 'parent_id'
+  | 'trust_id'
+  | 'workload_issuer';
 
 /**
  * Ends every live grant with one of these values, and the grants exchanged from it, in this change. Their tokens are

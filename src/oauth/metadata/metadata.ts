@@ -33,10 +33,16 @@ export const ServerMetadata = z
   })
   .meta({ id: 'AuthorizationServerMetadata' });
 
+/** Address of an endpoint of the authorization server. */
+const endpoint = ({ baseUrl, config }: Platform, name: string): string =>
+  `${baseUrl}${config.http.basePath.replace(/\/$/, '')}/oauth/${name}`;
+
+export const tokenEndpoint = (platform: Platform): string => endpoint(platform, 'token');
+
 /** `issuer` is the configured one, byte for byte: clients compare it. */
 export function serverMetadata(platform: Platform): z.output<typeof ServerMetadata> {
   const { config, baseUrl } = platform;
-  const at = (path: string): string => `${baseUrl}${config.http.basePath.replace(/\/$/, '')}/oauth/${path}`;
+  const at = (name: string): string => endpoint(platform, name);
   return {
     issuer: platform.issuer,
     authorization_endpoint: at('authorize'),

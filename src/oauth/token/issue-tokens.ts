@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { Workload } from '../../access/actor.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
 import { newSecret, secretFrom, secretHash } from '../../kernel/secrets.ts';
@@ -20,7 +21,12 @@ export interface TokenResponse {
 }
 
 type NewGrant = Pick<OAuthGrantRow, 'client_id' | 'user_id' | 'agent_id' | 'kind' | 'scope' | 'resource'> &
-  Partial<Pick<OAuthGrantRow, 'actor_id' | 'delegation_id' | 'parent_id' | 'parent_jti' | 'expires_at'>>;
+  Partial<
+    Pick<
+      OAuthGrantRow,
+      'actor_id' | 'delegation_id' | 'parent_id' | 'parent_jti' | 'expires_at' | 'trust_id' | 'workload_issuer'
+    >
+  >;
 
 /** Inserts a grant and emits `grant.created`. */
 export async function insertGrant(platform: Platform, change: Change, grant: NewGrant): Promise<OAuthGrantRow> {
@@ -31,6 +37,8 @@ export async function insertGrant(platform: Platform, change: Change, grant: New
     delegation_id: null,
     parent_id: null,
     parent_jti: null,
+    trust_id: null,
+    workload_issuer: null,
     expires_at: now + platform.config.mcp.grantMaxAge * SECOND_MS,
     ...grant,
     created_at: now,
@@ -60,7 +68,7 @@ export function accessToken(
   platform: Platform,
   grant: OAuthGrantRow,
   now: number,
-  options: { scope?: string; act?: Act; notAfter?: number } = {},
+  options: { scope?: string; act?: Act; notAfter?: number; workload?: Workload } = {},
 ): TokenResponse {
   const iat = Math.floor(now / SECOND_MS);
   const exp = Math.min(
@@ -80,6 +88,7 @@ export function accessToken(
     jti: newJti(grant.id),
     user_id: grant.user_id,
     ...(options.act ? { act: options.act } : {}),
+    ...(options.workload ? { workload: options.workload } : {}),
   });
   return { access_token: token, token_type: 'Bearer', expires_in: exp - iat, scope };
 }

@@ -29,10 +29,12 @@ export const TokenForm = z
     actor_token: secretParameter,
     actor_token_type: formParameter(200),
     requested_token_type: formParameter(200),
+    assertion: secretParameter,
   })
   .meta({ id: 'TokenRequest' });
 export type TokenForm = z.output<typeof TokenForm>;
 
+export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token';
 /** An agent token, which is not a JWT (RFC 8693, section 3, allows custom types). */
@@ -87,12 +89,24 @@ export interface ExchangeRequest {
   readonly target: string | undefined;
 }
 
+/** RFC 7523, section 2.1. */
+export interface JwtBearerRequest {
+  readonly grant_type: typeof JWT_BEARER;
+  /** A JWT of another issuer. */
+  readonly assertion: string;
+  /** Chooses one of several agents that trust a workload. */
+  readonly agentId: string | undefined;
+  readonly scope: string | undefined;
+  readonly resource: string | undefined;
+}
+
 export type TokenRequest =
   | CodeRequest
   | RefreshRequest
   | DeviceCodeRequest
   | ClientCredentialsRequest
-  | ExchangeRequest;
+  | ExchangeRequest
+  | JwtBearerRequest;
 
 /** Throws OAUTH_INVALID_REQUEST if a parameter is missing, OAUTH_UNSUPPORTED_GRANT_TYPE for an unknown grant type. */
 export function readTokenRequest(form: TokenForm): TokenRequest {
@@ -118,6 +132,10 @@ export function readTokenRequest(form: TokenForm): TokenRequest {
       return { grant_type: grantType, device_code: required(form, 'device_code'), resource };
     case 'client_credentials':
       return { grant_type: grantType, scope, resource };
+    case JWT_BEARER: {
+      const assertion = required(form, 'assertion');
+      return { grant_type: grantType, assertion, agentId: form.client_id, scope, resource };
+    }
     case TOKEN_EXCHANGE:
       return readExchangeRequest(form, grantType);
     default:

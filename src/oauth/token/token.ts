@@ -9,16 +9,18 @@ import {
   hasClientCredentials,
   MAX_LOGGED_CHARS,
   readClientCredentials,
+  sendsSecret,
 } from '../clients/authenticate-client.ts';
 import { type Client, DEVICE_CODE } from '../clients/client.ts';
 import { OAuthErrors } from '../errors.ts';
 import { clientCredentialsGrant } from './grants/client-credentials.ts';
 import { exchangeDeviceCode } from './grants/device-code.ts';
 import { exchangeCode } from './grants/exchange-code.ts';
+import { jwtBearerGrant } from './grants/jwt-bearer.ts';
 import { refresh } from './grants/refresh.ts';
 import { exchangeToken } from './grants/token-exchange.ts';
 import type { TokenResponse } from './issue-tokens.ts';
-import { readTokenRequest, TOKEN_EXCHANGE, type TokenForm, type TokenRequest } from './token-request.ts';
+import { JWT_BEARER, readTokenRequest, TOKEN_EXCHANGE, type TokenForm, type TokenRequest } from './token-request.ts';
 
 export const TokenResponseSchema = z
   .object({
@@ -59,6 +61,10 @@ export async function token(platform: Platform, http: Request, form: TokenForm, 
         );
       case 'client_credentials':
         return await clientCredentialsGrant(platform, credentials(), request, from);
+      case JWT_BEARER:
+        // The assertion authenticates a workload; an agent that sends its own secret too must have the right one.
+        if (sendsSecret(http, form)) await authenticateHolder(platform, credentials());
+        return await jwtBearerGrant(platform, request, from);
       case TOKEN_EXCHANGE:
         // The actor token authenticates the actor; a client or agent that names itself must authenticate too.
         if (hasClientCredentials(http, form)) await authenticateHolder(platform, credentials());

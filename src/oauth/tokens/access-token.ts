@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Workload } from '../../access/actor.ts';
 import type { Branded } from '../../kernel/branded.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
@@ -31,6 +32,8 @@ export interface Claims {
   /** The person for whom the agent acts. */
   readonly user_id: string;
   readonly act?: Act;
+  /** What showed an assertion to get the token (contract 23.4). */
+  readonly workload?: Workload;
 }
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -23,6 +23,7 @@ export const accessTokenCredential: Credential = {
       grantId: grantOfJti(claims.jti),
       scopes: new Set(scopeNames(claims.scope)),
       expiresAt: claims.exp * 1000,
+      ...(claims.workload ? { workload: claims.workload } : {}),
     };
   },
 };

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 import type { Id } from '../../kernel/ids.ts';
 
 /** Tables of the authorization server. */
@@ -14,6 +14,7 @@ export interface OAuthTables {
   oauth_revoked_tokens: OAuthRevokedTokensTable;
   oauth_device_requests: OAuthDeviceRequestsTable;
   oauth_device_failures: OAuthDeviceFailuresTable;
+  agent_trust: AgentTrustTable;
 }
 
 /** A client of the authorization server (RFC 7591). */
@@ -92,7 +93,7 @@ export interface OAuthGrantsTable {
   parent_id: Id<'grant'> | null;
   /** `jti` of the token that was exchanged. */
   parent_jti: string | null;
-  kind: 'authorization_code' | 'client_credentials' | 'token_exchange' | 'device_code';
+  kind: 'authorization_code' | 'client_credentials' | 'token_exchange' | 'device_code' | 'jwt_bearer';
   scope: string;
   resource: string;
   created_at: number;
@@ -100,6 +101,10 @@ export interface OAuthGrantsTable {
   expires_at: number;
   revoked_at: number | null;
   reason: string | null;
+  /** Trust in the workload that got this grant. This grant ends with it. */
+  trust_id: Generated<Id<'trust'> | null>;
+  /** Issuer of the workload. */
+  workload_issuer: Generated<string | null>;
 }
 export type OAuthGrantRow = Selectable<OAuthGrantsTable>;
 
@@ -169,3 +174,20 @@ export interface OAuthDeviceFailuresTable {
   user_id: Id<'user'>;
   failed_at: number;
 }
+
+/** Workloads that may act as an agent. */
+export interface AgentTrustTable {
+  id: Id<'trust'>;
+  agent_id: Id<'agent'>;
+  issuer: string;
+  /** Pattern of `sub`. */
+  subject: string;
+  /** The text of a pattern before its first `*`; null: the subject is exact. */
+  subject_prefix: string | null;
+  /** null: the audience of the issuer. */
+  audience: string | null;
+  /** JSON object. */
+  claims: string;
+  created_at: number;
+}
+export type AgentTrustRow = Selectable<AgentTrustTable>;

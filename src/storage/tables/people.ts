@@ -18,6 +18,8 @@ export interface PeopleTables {
   scim_users: ScimUsersTable;
   scim_groups: ScimGroupsTable;
   scim_group_members: ScimGroupMembersTable;
+  issuers: IssuersTable;
+  used_assertions: UsedAssertionsTable;
 }
 
 export interface UsersTable {
@@ -194,3 +196,27 @@ export interface InvitesTable {
   expires_at: number;
 }
 export type InviteRow = Selectable<InvitesTable>;
+
+/** Trusted issuers that the API registered. */
+export interface IssuersTable {
+  id: Id<'issuer'>;
+  name: string;
+  /** Its address, as in `iss`. */
+  issuer: string;
+  /** JSON array. */
+  uses: string;
+  audience: string | null;
+  jwks_uri: string | null;
+  /** JSON array. */
+  algorithms: string;
+  created_at: number;
+  updated_at: number;
+}
+export type IssuerRow = Selectable<IssuersTable>;
+
+/** Assertions that were used, until they expire. */
+export interface UsedAssertionsTable {
+  /** SHA-256 of issuer and `jti`, or of the assertion. */
+  key_hash: string;
+  expires_at: number;
+}

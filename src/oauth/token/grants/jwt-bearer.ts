@@ -1,0 +1,79 @@
+import type { Actor } from '../../../access/actor.ts';
+import { HOUR_MS, SECOND_MS } from '../../../kernel/clock.ts';
+import type { LegateError } from '../../../kernel/errors.ts';
+import type { RefusalReason } from '../../../kernel/refusals.ts';
+import { findIssuer, keysOf, readUnverified, useOnce, verifyAssertion } from '../../../people/federation/index.ts';
+import type { Platform } from '../../../platform.ts';
+import { OAuthErrors } from '../../errors.ts';
+import { tokenEndpoint } from '../../metadata/metadata.ts';
+import { getTarget } from '../../resource.ts';
+import { agentScopes } from '../../scope.ts';
+import { findAgentOfWorkload } from '../../workloads/find-agent.ts';
+import { accessToken, insertGrant, type TokenResponse } from '../issue-tokens.ts';
+import type { JwtBearerRequest } from '../token-request.ts';
+
+const refused = (reason: RefusalReason): LegateError =>
+  OAuthErrors.OAUTH_INVALID_GRANT({
+    reason,
+    message:
+      reason === 'workload-ambiguous'
+        ? 'Several agents trust this workload. Name one of them as client_id.'
+        : 'The assertion is not valid, was used before, or no agent trusts it.',
+  });
+
+/** A workload's token may lack `typ`, but a token that says that it is something else is not for this. */
+const isWorkloadType = (typ: string | undefined): boolean => typ === undefined || typ === 'jwt';
+
+/**
+ * `grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer` (RFC 7523, section 2.1; contract 23.4): a workload shows the
+ * token that its platform issued and gets an access token of at most an hour for the agent that trusts it, without a
+ * refresh token. Throws OAUTH_INVALID_GRANT.
+ */
+export async function jwtBearerGrant(
+  platform: Platform,
+  request: JwtBearerRequest,
+  from: Actor,
+): Promise<TokenResponse> {
+  const { assertion, agentId } = request;
+  const unverified = readUnverified(assertion);
+  if (!unverified || !isWorkloadType(unverified.typ)) throw refused('assertion-malformed');
+  const named = { issuer: unverified.issuer, use: 'workload' } as const;
+  const issuer = await findIssuer(platform, platform.database.read, named);
+  if (!issuer) throw refused('assertion-issuer');
+  const { algorithms, jwksUri } = issuer;
+  const claims = await verifyAssertion(assertion, {
+    issuer: issuer.issuer,
+    algorithms,
+    keys: keysOf(platform, jwksUri === undefined ? { issuer: issuer.issuer } : { jwksUri }),
+    now: platform.clock.now(),
+  });
+  if (typeof claims === 'string') throw refused(claims);
+  const target = await getTarget(platform, request.resource);
+  const scope = agentScopes(platform, request.scope).join(' ');
+  const ttl = Math.min(platform.config.mcp.accessTokenTtl * SECOND_MS, HOUR_MS);
+  const ownAudiences = [platform.issuer, tokenEndpoint(platform)];
+  return platform.ledger.changeTogether(from, async (change) => {
+    const { db, now } = change;
+    // The issuer may have been removed while its keys were fetched.
+    if (!(await findIssuer(platform, db, named))) return refused('assertion-issuer');
+    const found = await findAgentOfWorkload(db, { claims, issuer, ownAudiences, agentId }, now);
+    if (typeof found === 'string') return refused(found);
+    if (!(await useOnce(change, assertion, claims))) return refused('assertion-reused');
+    const { agent, trust } = found;
+    const workload = { issuer: claims.iss, subject: claims.sub };
+    change.actAs({ ...from, kind: 'agent', id: agent.id, clientId: agent.id, workload });
+    const grant = await insertGrant(platform, change, {
+      // The agent is its own client.
+      client_id: agent.id as string,
+      user_id: agent.owner_id,
+      agent_id: agent.id,
+      kind: 'jwt_bearer',
+      scope,
+      resource: target.resource,
+      trust_id: trust.id,
+      workload_issuer: claims.iss,
+      expires_at: now + ttl,
+    });
+    return accessToken(platform, grant, now, { workload });
+  });
+}

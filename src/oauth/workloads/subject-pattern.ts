@@ -1,0 +1,30 @@
+import { text } from '../../kernel/json.ts';
+
+/** Segments and the separators between them: those at odd places. */
+const partsOf = (value: string): string[] => value.split(/([:/])/);
+
+/** Whether `*` stands for whole segments only, and not for all of them. */
+const isPattern = (value: string): boolean => {
+  const segments = partsOf(value).filter((_, i) => i % 2 === 0);
+  return segments.every((s) => s === '*' || !s.includes('*')) && segments.some((s) => s !== '*' && s !== '');
+};
+
+/** A text in which `*` matches one whole segment between `:` and `/` (contract 23.4). */
+export const SubjectPattern = text(500).refine(
+  isPattern,
+  'must contain "*" only as a whole segment between ":" or "/", next to segments that are named',
+);
+
+export const hasWildcard = (pattern: string): boolean => pattern.includes('*');
+
+/** The text before the first `*`. */
+export const literalPrefix = (pattern: string): string => pattern.split('*', 1)[0] as string;
+
+/** `*` matches one segment that is not empty. */
+export function matchesPattern(pattern: string, value: string): boolean {
+  if (!hasWildcard(pattern)) return pattern === value;
+  const [wanted, given] = [partsOf(pattern), partsOf(value)];
+  return (
+    wanted.length === given.length && wanted.every((part, i) => (part === '*' ? given[i] !== '' : part === given[i]))
+  );
+}

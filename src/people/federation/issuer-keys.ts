@@ -1,0 +1,111 @@
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { LRUCache } from 'lru-cache';
+import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../operations/outbound/index.ts';
+import { defineState, type Platform } from '../../platform.ts';
+
+/** Where public keys are: at an address, or where the discovery document of an issuer says. */
+export type KeySource = { readonly jwksUri: string } | { readonly issuer: string };
+
+interface CachedKeys {
+  readonly find: ReturnType<typeof createLocalJWKSet>;
+  readonly fetchedAt: number;
+}
+
+interface KeyCache {
+  readonly fetch: GuardedFetch;
+  readonly kept: LRUCache<string, CachedKeys>;
+  /** When each source was last asked, whether it answered or not. */
+  readonly attempts: LRUCache<string, number>;
+  readonly pending: Map<string, Promise<CachedKeys | undefined>>;
+}
+
+const MAX_SOURCES = 1000;
+const MAX_BYTES = 128 * 1024;
+const MAX_AGE_MS = 10 * MINUTE_MS;
+const MIN_INTERVAL_MS = 30 * SECOND_MS;
+const DISCOVERY = '/.well-known/openid-configuration';
+
+export const issuerKeys = defineState(
+  ({ config }): KeyCache => ({
+    fetch: createGuardedFetch({ allowPrivateNetworks: config.federation.allowPrivateNetworks }),
+    kept: new LRUCache({ max: MAX_SOURCES }),
+    attempts: new LRUCache({ max: MAX_SOURCES }),
+    pending: new Map(),
+  }),
+);
+
+/** The keys of a source cannot be read now. */
+export class KeysUnavailable extends Error {}
+
+/**
+ * Returns a look-up of the keys of a source, for `jwtVerify`. They are fetched again after ten minutes, and when a
+ * token names an unknown key, at most once in 30 s. Throws {@link KeysUnavailable} if there are no keys of the last ten
+ * minutes and they cannot be fetched.
+ */
+export const keysOf =
+  (platform: Platform, source: KeySource): JWTVerifyGetKey =>
+  async (header, token) => {
+    const cache = platform.stateOf(issuerKeys);
+    const id = JSON.stringify(source);
+    const known = cache.kept.get(id);
+    const fresh = known && platform.clock.now() < known.fetchedAt + MAX_AGE_MS ? known : undefined;
+    const keys = fresh ?? (await refetch(platform, cache, id, source));
+    if (!keys) throw new KeysUnavailable();
+    try {
+      return await keys.find(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey) || keys !== fresh) throw error;
+      const newer = await refetch(platform, cache, id, source);
+      if (!newer) throw error;
+      return newer.find(header, token);
+    }
+  };
+
+/** Returns undefined if the source was asked less than 30 s ago or does not answer. */
+async function refetch(
+  platform: Platform,
+  cache: KeyCache,
+  id: string,
+  source: KeySource,
+): Promise<CachedKeys | undefined> {
+  const running = cache.pending.get(id);
+  if (running) return running;
+  const now = platform.clock.now();
+  const last = cache.attempts.get(id);
+  if (last !== undefined && now < last + MIN_INTERVAL_MS) return undefined;
+  cache.attempts.set(id, now);
+  const fetching = fetchKeys(cache, source)
+    .then((jwks) => {
+      const keys = { find: createLocalJWKSet(jwks), fetchedAt: now };
+      cache.kept.set(id, keys);
+      return keys;
+    })
+    .catch((error: unknown) => {
+      platform.log.warn({ err: error, ...source }, 'the keys of an issuer could not be read');
+      return undefined;
+    })
+    .finally(() => cache.pending.delete(id));
+  cache.pending.set(id, fetching);
+  return fetching;
+}
+
+async function fetchKeys(cache: KeyCache, source: KeySource): Promise<JSONWebKeySet> {
+  let jwksUri = 'jwksUri' in source ? source.jwksUri : undefined;
+  if ('issuer' in source) {
+    const document = await readJson(cache, `${source.issuer.replace(/\/$/, '')}${DISCOVERY}`);
+    // OpenID Connect Discovery 1.0, section 4.3.
+    if (document['issuer'] !== source.issuer) throw new Error('the discovery document names another issuer');
+    if (typeof document['jwks_uri'] !== 'string') throw new Error('the discovery document has no jwks_uri');
+    jwksUri = document['jwks_uri'];
+  }
+  return (await readJson(cache, jwksUri ?? '')) as unknown as JSONWebKeySet;
+}
+
+async function readJson({ fetch }: KeyCache, url: string): Promise<Record<string, unknown>> {
+  const response = await fetch(url, { headers: { accept: 'application/json' }, maxBytes: MAX_BYTES });
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
+  const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(response.body));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${url} is not an object`);
+  return value as Record<string, unknown>;
+}

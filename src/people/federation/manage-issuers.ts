@@ -1,0 +1,82 @@
+import type { Changer } from '../../access/caller.ts';
+import { newId } from '../../kernel/ids.ts';
+import { changedFields } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db, IssuerRow } from '../../storage/index.ts';
+import { IssuerErrors } from './errors.ts';
+import { type CreateIssuer, type Issuer, MAX_ISSUERS, type UpdateIssuer } from './schema.ts';
+import { getIssuerRow, listIssuers, toColumns, toIssuer } from './store.ts';
+
+/** Throws 422 ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED. */
+export async function createIssuer(platform: Platform, caller: Changer, input: CreateIssuer): Promise<Issuer> {
+  return platform.ledger.change(caller.actor, async (change) => {
+    const { db, now } = change;
+    await caller.reauthorize(db);
+    const row: IssuerRow = { id: newId('issuer', now), ...toColumns(input), created_at: now, updated_at: now };
+    await assertFree(platform, db, row);
+    await db.insertInto('issuers').values(row).execute();
+    const issuer = toIssuer(row);
+    change.emit({ type: 'issuer.created', data: { issuerId: row.id, name: row.name }, after: { ...issuer } });
+    return issuer;
+  });
+}
+
+async function assertFree(platform: Platform, db: Db, row: IssuerRow): Promise<void> {
+  const others = (await listIssuers(platform, db)).filter(({ id }) => id !== row.id);
+  for (const path of ['name', 'issuer'] as const)
+    if (others.some((other) => other[path] === row[path])) throw IssuerErrors.ISSUER_IN_USE({ details: { path } });
+  if (others.length >= MAX_ISSUERS) throw IssuerErrors.ISSUER_LIMIT_EXCEEDED({ details: { limit: MAX_ISSUERS } });
+}
+
+/**
+ * Changes the given fields; an issuer with another address is another issuer. Throws 404 ISSUER_NOT_FOUND,
+ * 409 ISSUER_CONFIGURED, 422 ISSUER_IN_USE.
+ */
+export async function updateIssuer(
+  platform: Platform,
+  caller: Changer,
+  id: string,
+  input: UpdateIssuer,
+): Promise<Issuer> {
+  return platform.ledger.change(caller.actor, async (change) => {
+    const { db, now } = change;
+    await caller.reauthorize(db);
+    const before = await getIssuerRow(platform, db, id);
+    caller.assertUnchanged?.(toIssuer(before));
+    const after: IssuerRow = {
+      ...before,
+      name: input.name ?? before.name,
+      uses: input.uses === undefined ? before.uses : JSON.stringify(input.uses),
+      audience: input.audience === undefined ? before.audience : input.audience,
+      jwks_uri: input.jwksUri === undefined ? before.jwks_uri : input.jwksUri,
+      algorithms: input.algorithms === undefined ? before.algorithms : JSON.stringify(input.algorithms),
+    };
+    const columns = ['name', 'uses', 'audience', 'jwks_uri', 'algorithms'] as const;
+    if (columns.every((column) => after[column] === before[column])) return toIssuer(before);
+    await assertFree(platform, db, after);
+    after.updated_at = now;
+    await db.updateTable('issuers').set(after).where('id', '=', id).execute();
+    const issuer = toIssuer(after);
+    change.emit({
+      type: 'issuer.updated',
+      data: { issuerId: id, name: after.name },
+      ...changedFields(toIssuer(before), issuer),
+    });
+    return issuer;
+  });
+}
+
+/** Nothing that it signs is accepted from then on. Throws 404 ISSUER_NOT_FOUND, 409 ISSUER_CONFIGURED. */
+export async function deleteIssuer(platform: Platform, caller: Changer, id: string): Promise<void> {
+  await platform.ledger.change(caller.actor, async (change) => {
+    await caller.reauthorize(change.db);
+    const row = await getIssuerRow(platform, change.db, id);
+    caller.assertUnchanged?.(toIssuer(row));
+    await change.db.deleteFrom('issuers').where('id', '=', id).execute();
+    change.emit({
+      type: 'issuer.deleted',
+      data: { issuerId: id, name: row.name },
+      before: { ...toIssuer(row) },
+    });
+  });
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { defineRoute } from '../../platform.ts';
+import { IssuerErrors } from './errors.ts';
+import { createIssuer, deleteIssuer, updateIssuer } from './manage-issuers.ts';
+import { CreateIssuer, Issuer, MAX_ISSUERS, UpdateIssuer } from './schema.ts';
+import { getIssuer, listIssuers } from './store.ts';
+
+const idParams = z.object({ id: z.string() });
+const { ISSUER_NOT_FOUND, ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED, ISSUER_CONFIGURED } = IssuerErrors;
+
+/** Contract 23.1. */
+export const issuerRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/issuers',
+    summary: 'Trust an issuer of tokens',
+    description: 'Its documents and keys are fetched when a token of it is first used.',
+    access: 'admin',
+    body: CreateIssuer,
+    responses: { 201: Issuer },
+    errors: [ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED],
+    handle: async (call, platform) => ({ status: 201, body: await createIssuer(platform, call, call.body) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/issuers',
+    summary: 'List issuers',
+    description: `Those of the configuration first, then oldest first. There are at most ${MAX_ISSUERS}.`,
+    access: 'admin',
+    responses: { 200: z.array(Issuer) },
+    handle: async (_call, platform) => ({ status: 200, body: await listIssuers(platform, platform.database.read) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/issuers/:id',
+    summary: 'Get an issuer',
+    access: 'admin',
+    versioned: true,
+    params: idParams,
+    responses: { 200: Issuer },
+    errors: [ISSUER_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await getIssuer(platform, platform.database.read, call.params.id),
+    }),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/issuers/:id',
+    summary: 'Change an issuer',
+    access: 'admin',
+    versioned: true,
+    params: idParams,
+    body: UpdateIssuer,
+    responses: { 200: Issuer },
+    errors: [ISSUER_NOT_FOUND, ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED, ISSUER_CONFIGURED],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await updateIssuer(platform, call, call.params.id, call.body),
+    }),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/issuers/:id',
+    summary: 'Stop trusting an issuer',
+    description: 'Nothing that it signs is accepted from then on, and access tokens that it led to end.',
+    access: 'admin',
+    versioned: true,
+    params: idParams,
+    responses: { 204: null },
+    errors: [ISSUER_NOT_FOUND, ISSUER_CONFIGURED],
+    handle: async (call, platform) => {
+      await deleteIssuer(platform, call, call.params.id);
+      return { status: 204 };
+    },
+  }),
+];

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { isoTimestamp, text } from '../../kernel/json.ts';
+
+export const MAX_ISSUERS = 100;
+
+export const ISSUER_USES = ['workload'] as const;
+
+/** Asymmetric algorithms of RFC 7518, section 3.1, and RFC 8037. A shared secret would let its other holders sign. */
+export const ISSUER_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+] as const;
+export const DEFAULT_ALGORITHMS: readonly (typeof ISSUER_ALGORITHMS)[number][] = ['RS256', 'ES256'];
+
+const unique = (values: readonly string[]): boolean => new Set(values).size === values.length;
+
+const isAddress = (value: string): boolean => {
+  if (!/^https?:\/\/[\x21-\x7e]+$/.test(value) || !URL.canParse(value)) return false;
+  const { username, password } = new URL(value);
+  return username === '' && password === '' && !value.includes('#');
+};
+
+const Name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and hyphens');
+const Address = z.string().max(1000).refine(isAddress, 'must be an https address without user and fragment');
+const IssuerAddress = Address.refine((value) => !value.includes('?'), 'must not have a query');
+const Uses = z
+  .array(z.enum(ISSUER_USES))
+  .min(1)
+  .refine(unique, 'must not name a use twice')
+  .meta({ description: 'workload: agents may trust its tokens (`POST /agents/{id}/trust`).' });
+const Algorithms = z
+  .array(z.enum(ISSUER_ALGORITHMS))
+  .min(1)
+  .refine(unique, 'must not name an algorithm twice')
+  .meta({ description: `Default: ${DEFAULT_ALGORITHMS.join(', ')}.` });
+
+const fields = {
+  name: Name.meta({ description: 'Unique.', examples: ['github-actions'] }),
+  issuer: IssuerAddress.meta({
+    description: 'Its address, exactly as in the claim `iss` of its tokens. Unique.',
+    examples: ['https://token.actions.githubusercontent.com'],
+  }),
+  uses: Uses,
+  audience: text(1000).optional().meta({
+    description: 'Audience that its tokens must have. Default: the issuer or the token endpoint of this service.',
+  }),
+  jwksUri: Address.optional().meta({
+    description: 'Where its public keys are. Default: as its document `/.well-known/openid-configuration` says.',
+  }),
+  algorithms: Algorithms.optional(),
+};
+
+/** Contract 23.1. */
+export const CreateIssuer = z.strictObject(fields).meta({ id: 'CreateIssuerRequest' });
+export type CreateIssuer = z.output<typeof CreateIssuer>;
+
+export const UpdateIssuer = z
+  .strictObject({
+    name: Name.optional(),
+    uses: Uses.optional(),
+    audience: text(1000).nullable().optional(),
+    jwksUri: Address.nullable().optional(),
+    algorithms: Algorithms.optional(),
+  })
+  .meta({ id: 'UpdateIssuerRequest' });
+export type UpdateIssuer = z.output<typeof UpdateIssuer>;
+
+export const Issuer = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    issuer: z.string(),
+    uses: z.array(z.enum(ISSUER_USES)),
+    audience: z.string().optional(),
+    jwksUri: z.string().optional(),
+    algorithms: z.array(z.enum(ISSUER_ALGORITHMS)),
+    source: z.enum(['api', 'configuration']).meta({
+      description: 'configuration: declared in `issuers` of the configuration, and not changed by the API.',
+    }),
+    createdAt: isoTimestamp.optional().meta({ description: 'Absent for an issuer of the configuration.' }),
+    updatedAt: isoTimestamp.optional(),
+  })
+  .meta({ id: 'Issuer' });
+export type Issuer = z.output<typeof Issuer>;

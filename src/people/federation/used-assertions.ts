@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { SECOND_MS } from '../../kernel/clock.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import { type AssertionClaims, LEEWAY_SECONDS } from './verify-assertion.ts';
+
+/**
+ * Returns whether this is the first use of an assertion on any instance. One without `jti` is known by its hash, which
+ * covers the signed part only: an ECDSA signature has a second valid form.
+ */
+export async function useOnce({ db }: Change, assertion: string, { iss, jti, exp }: AssertionClaims): Promise<boolean> {
+  const signed = assertion.slice(0, assertion.lastIndexOf('.'));
+  const id = jti === undefined ? ['hash', signed] : ['jti', jti];
+  const key = createHash('sha256')
+    .update(JSON.stringify([iss, ...id]))
+    .digest('base64url');
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('used_assertions')
+    .values({ key_hash: key, expires_at: (Math.ceil(exp) + LEEWAY_SECONDS + 1) * SECOND_MS })
+    .onConflict((oc) => oc.column('key_hash').doNothing())
+    .executeTakeFirstOrThrow();
+  return numInsertedOrUpdatedRows !== 0n;
+}
+
+/** Deletes what can no longer be used anyway. */
+export async function deleteExpiredAssertions({ ledger, clock }: Platform): Promise<void> {
+  await ledger.maintain(async (db) => {
+    await db.deleteFrom('used_assertions').where('expires_at', '<', clock.now()).execute();
+  });
+}

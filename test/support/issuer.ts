@@ -1,0 +1,58 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { afterAll } from 'vitest';
+
+type Key = Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
+
+/** An issuer of tokens with a discovery document and keys, on a port of this machine. */
+export interface TestIssuer {
+  readonly address: string;
+  /** Paths that were fetched. */
+  readonly fetched: string[];
+  /** Members of the discovery document that differ. */
+  document: Record<string, unknown>;
+  /** It answers 503. */
+  down: boolean;
+  /** Signs claims with the newest key. Times are those of the claims. */
+  sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;
+  /** Replaces the key. */
+  rotate(): Promise<void>;
+}
+
+export async function openIssuer(alg = 'ES256'): Promise<TestIssuer> {
+  let kid = 0;
+  let key: Key | undefined;
+  let jwks: unknown;
+  const rotate = async (): Promise<void> => {
+    const pair = await generateKeyPair(alg, { extractable: true });
+    key = pair.privateKey;
+    jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: `key-${++kid}`, alg, use: 'sig' }] };
+  };
+  await rotate();
+  const server = createServer((request, response) => {
+    issuer.fetched.push(request.url ?? '');
+    const { address } = issuer;
+    const documents: Record<string, unknown> = {
+      '/.well-known/openid-configuration': { issuer: address, jwks_uri: `${address}/jwks`, ...issuer.document },
+      '/jwks': jwks,
+    };
+    const body = issuer.down ? undefined : documents[request.url ?? ''];
+    response.writeHead(issuer.down ? 503 : body === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(body ?? {}));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const issuer: TestIssuer = {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    fetched: [],
+    document: {},
+    down: false,
+    sign: (claims, header = {}) =>
+      new SignJWT({ iss: issuer.address, ...claims })
+        .setProtectedHeader({ alg, kid: `key-${kid}`, ...header })
+        .sign(key as Key),
+    rotate,
+  };
+  afterAll(() => new Promise((done) => server.close(() => done(undefined))));
+  return issuer;
+}
