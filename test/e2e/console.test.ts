@@ -261,6 +261,8 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await page.keyboard.press('g');
     await page.keyboard.press('l');
     await page.waitForURL('**/console/audit');
+    // The address changes before the screen is loaded.
+    await page.getByRole('searchbox').waitFor();
     await page.keyboard.press('/');
     expect(await page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('search');
     await page.keyboard.press('Escape');
