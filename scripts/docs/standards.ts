@@ -13,6 +13,7 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   'RFC 7517': 'JSON Web Key',
   'RFC 7518': 'JSON Web Algorithms',
   'RFC 7591': 'Dynamic Client Registration',
+  'RFC 7523': 'JSON Web Token (JWT) Profile for OAuth 2.0 Client Authentication and Authorization Grants',
   'RFC 7636': 'Proof Key for Code Exchange',
   'RFC 7662': 'Token Introspection',
   'RFC 8252': 'OAuth 2.0 for Native Apps',

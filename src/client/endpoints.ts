@@ -23,6 +23,12 @@ export const ENDPOINTS: EndpointTable = {
     permissions: 'GET /agents/{id}/permissions',
     history: 'LIST /agents/{id}/history',
     replay: 'POST /agents/{id}/permissions/replay',
+    trust: {
+      create: 'POST /agents/{id}/trust',
+      list: 'GET /agents/{id}/trust',
+      deleteAll: 'DELETE /agents/{id}/trust',
+      delete: 'DELETE /agents/{id}/trust/{trustId}',
+    },
   },
   permissions: {
     subjects: 'LIST /permissions/subjects',
@@ -93,29 +99,38 @@ export const ENDPOINTS: EndpointTable = {
     delete: 'DELETE /api-tokens/{id}',
   },
   scim: {
-    v2: {
-      users: {
-        get: 'GET /scim/v2/Users/{id}',
-        create: 'POST /scim/v2/Users',
-        set: 'PUT /scim/v2/Users/{id}',
-        update: 'PATCH /scim/v2/Users/{id}',
-        delete: 'DELETE /scim/v2/Users/{id}',
-      },
-      groups: {
-        get: 'GET /scim/v2/Groups/{id}',
-        create: 'POST /scim/v2/Groups',
-        set: 'PUT /scim/v2/Groups/{id}',
-        update: 'PATCH /scim/v2/Groups/{id}',
-        delete: 'DELETE /scim/v2/Groups/{id}',
-      },
-      serviceProviderConfig: 'GET /scim/v2/ServiceProviderConfig',
-      resourceTypes: {
-        get: 'GET /scim/v2/ResourceTypes/{id}',
-      },
-      schemas: {
-        get: 'GET /scim/v2/Schemas/{id}',
-      },
+    users: {
+      list: 'GET /scim/v2/Users',
+      create: 'POST /scim/v2/Users',
+      get: 'GET /scim/v2/Users/{id}',
+      replace: 'PUT /scim/v2/Users/{id}',
+      update: 'PATCH /scim/v2/Users/{id}',
+      delete: 'DELETE /scim/v2/Users/{id}',
     },
+    groups: {
+      list: 'GET /scim/v2/Groups',
+      create: 'POST /scim/v2/Groups',
+      get: 'GET /scim/v2/Groups/{id}',
+      replace: 'PUT /scim/v2/Groups/{id}',
+      update: 'PATCH /scim/v2/Groups/{id}',
+      delete: 'DELETE /scim/v2/Groups/{id}',
+    },
+    serviceProviderConfig: 'GET /scim/v2/ServiceProviderConfig',
+    resourceTypes: {
+      list: 'GET /scim/v2/ResourceTypes',
+      get: 'GET /scim/v2/ResourceTypes/{id}',
+    },
+    schemas: {
+      list: 'GET /scim/v2/Schemas',
+      get: 'GET /scim/v2/Schemas/{id}',
+    },
+  },
+  issuers: {
+    create: 'POST /issuers',
+    list: 'GET /issuers',
+    get: 'GET /issuers/{id}',
+    update: 'PATCH /issuers/{id}',
+    delete: 'DELETE /issuers/{id}',
   },
   delegations: {
     create: 'POST /delegations',

@@ -14,6 +14,7 @@ export interface Actor {
   readonly grantId?: string | undefined;
   /** The person that a token or the application acts for. */
   readonly userId?: string | undefined;
+  readonly workload?: Workload | undefined;
   /** The reason that the request gave. */
   readonly reason?: string | undefined;
 }
@@ -170,6 +171,7 @@ export interface AskedBy {
   readonly userId?: string | undefined;
   readonly clientId?: string | undefined;
   readonly grantId?: string | undefined;
+  readonly workload?: Workload | undefined;
 }
 
 export interface Attention {
@@ -703,6 +705,23 @@ export interface CreateInviteRequest {
   readonly reason?: string | undefined;
 }
 
+export interface CreateIssuerRequest {
+  /** Unique. */
+  readonly name: string;
+  /** Its address, exactly as in the claim `iss` of its tokens. Unique. */
+  readonly issuer: string;
+  /** workload: agents may trust its tokens (`POST /agents/{id}/trust`). */
+  readonly uses: readonly "workload"[];
+  /** Audience that its tokens must have. Default: the issuer or the token endpoint of this service. */
+  readonly audience?: string | undefined;
+  /** Where its public keys are. Default: as its document `/.well-known/openid-configuration` says. */
+  readonly jwksUri?: string | undefined;
+  /** Default: RS256, ES256. */
+  readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA")[] | undefined;
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+}
+
 export interface CreateTenantRequest {
   readonly name: string;
   /** Unique. Derived from the name if absent. */
@@ -715,7 +734,7 @@ export interface CreateWebhookRequest {
   /** https, and not a private address, unless webhooks.allowPrivateNetworks is on. */
   readonly url: string;
   /** Event types. If absent or null, all except `webhook.*`. */
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -925,6 +944,21 @@ export interface Invite {
   readonly expiresAt: string;
 }
 
+export interface Issuer {
+  readonly id: string;
+  readonly name: string;
+  readonly issuer: string;
+  readonly uses: readonly "workload"[];
+  readonly audience?: string | undefined;
+  readonly jwksUri?: string | undefined;
+  readonly algorithms: readonly (Open<"RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA">)[];
+  /** configuration: declared in `issuers` of the configuration, and not changed by the API. */
+  readonly source: Open<"api" | "configuration">;
+  /** Absent for an issuer of the configuration. */
+  readonly createdAt?: string | undefined;
+  readonly updatedAt?: string | undefined;
+}
+
 export interface JsonWebKeySet {
   readonly keys: readonly Record<string, unknown>[];
 }
@@ -1091,7 +1125,7 @@ export interface RecordCostRequest {
 
 export interface RecordedChange {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1319,7 +1353,7 @@ export interface SignedIn {
 
 export interface StreamEvent {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1416,6 +1450,7 @@ export interface TokenRequest {
   readonly actor_token?: string | undefined;
   readonly actor_token_type?: string | undefined;
   readonly requested_token_type?: string | undefined;
+  readonly assertion?: string | undefined;
 }
 
 export interface TokenResponse {
@@ -1457,6 +1492,19 @@ export interface TracedEntry {
   readonly limit?: number | undefined;
 }
 
+export interface TrustWorkloadRequest {
+  /** Address of a registered issuer that may be used for workloads. */
+  readonly issuer: string;
+  /** Claim `sub` of the token: exact, or with `*` for whole segments between `:` and `/`. */
+  readonly subject: string;
+  /** Audience of the token, instead of that of the issuer. */
+  readonly audience?: string | undefined;
+  /** Further claims that the token must have: exact, or for texts with `*` as in `subject`. A claim that is a list must contain the value. */
+  readonly claims?: Record<string, string | number | boolean> | undefined;
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+}
+
 export interface TwoFactorRequired {
   readonly twoFactorRequired: true;
   /** Methods that POST /totp/verify accepts. A backup code is always accepted too. */
@@ -1480,6 +1528,18 @@ export interface UpdateBudgetRequest {
   readonly limit?: number | undefined;
   readonly window?: "hour" | "day" | "month" | undefined;
   readonly onExceed?: "notify" | "deny" | undefined;
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+}
+
+export interface UpdateIssuerRequest {
+  readonly name?: string | undefined;
+  /** workload: agents may trust its tokens (`POST /agents/{id}/trust`). */
+  readonly uses?: readonly "workload"[] | undefined;
+  readonly audience?: string | null | undefined;
+  readonly jwksUri?: string | null | undefined;
+  /** Default: RS256, ES256. */
+  readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA")[] | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
 }
@@ -1510,7 +1570,7 @@ export interface UpdateUserRequest {
 
 export interface UpdateWebhookRequest {
   readonly url?: string | undefined;
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** true re-enables a webhook that was disabled by its owner or by a 410. */
   readonly enabled?: boolean | undefined;
@@ -1677,6 +1737,21 @@ export interface WebhookWithSecret {
   readonly updatedAt: string;
   /** Signing secret (`whsec_...`, Standard Webhooks). Shown once. */
   readonly secret: string;
+}
+
+/** The workload that got the access token with a token of its platform. */
+export interface Workload {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+export interface WorkloadTrust {
+  readonly id: string;
+  readonly issuer: string;
+  readonly subject: string;
+  readonly audience?: string | undefined;
+  readonly claims?: Record<string, string | number | boolean> | undefined;
+  readonly createdAt: string;
 }
 
 /** Filters of the event stream. */
@@ -1852,6 +1927,22 @@ export interface Resources {
     }, options?: RequestOptions): List<PolicyVersion>;
     /** Make recorded decisions again under a draft of the permissions. `POST /agents/{id}/permissions/replay` */
     replay(id: string, body: ReplayRequest, options?: RequestOptions): Promise<Replay>;
+    readonly trust: {
+      /** Let a workload act as an agent. `POST /agents/{id}/trust` */
+      create(id: string, body: TrustWorkloadRequest, options?: RequestOptions): Promise<WorkloadTrust>;
+      /** List the workloads that may act as an agent. `GET /agents/{id}/trust` */
+      list(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<readonly WorkloadTrust[]>;
+      /** End all trust of an agent in workloads. `DELETE /agents/{id}/trust` */
+      deleteAll(id: string, query?: {
+        /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+        readonly reason?: string | undefined;
+      }, options?: RequestOptions): Promise<void>;
+      /** End the trust of an agent in a workload. `DELETE /agents/{id}/trust/{trustId}` */
+      delete(id: string, trustId: string, query?: {
+        /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+        readonly reason?: string | undefined;
+      }, options?: RequestOptions): Promise<void>;
+    };
   };
   readonly permissions: {
     /** List the agents that may perform an action on a resource. `GET /permissions/subjects` */
@@ -2095,54 +2186,95 @@ export interface Resources {
     }, options?: RequestOptions): Promise<void>;
   };
   readonly scim: {
-    readonly v2: {
-      readonly users: {
-        /** Get a SCIM user. `GET /scim/v2/Users/{id}` */
-        get(id: string, query?: {
-          readonly attributes?: string | undefined;
-          readonly excludedAttributes?: string | undefined;
-        }, options?: RequestOptions): Promise<ScimResource>;
-        /** Create a SCIM user. `POST /scim/v2/Users` */
-        create(body: ScimUserRequest, options?: RequestOptions): Promise<ScimResource>;
-        /** Replace a SCIM user. `PUT /scim/v2/Users/{id}` */
-        set(id: string, body: ScimUserRequest, options?: RequestOptions): Promise<ScimResource>;
-        /** Patch a SCIM user. `PATCH /scim/v2/Users/{id}` */
-        update(id: string, body: ScimPatchRequest, options?: RequestOptions): Promise<ScimResource>;
-        /** Delete a SCIM user. `DELETE /scim/v2/Users/{id}` */
-        delete(id: string, query?: {
-          /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
-          readonly reason?: string | undefined;
-        }, options?: RequestOptions): Promise<void>;
-      };
-      readonly groups: {
-        /** Get a SCIM group. `GET /scim/v2/Groups/{id}` */
-        get(id: string, query?: {
-          readonly attributes?: string | undefined;
-          readonly excludedAttributes?: string | undefined;
-        }, options?: RequestOptions): Promise<ScimResource>;
-        /** Create a SCIM group. `POST /scim/v2/Groups` */
-        create(body: ScimGroupRequest, options?: RequestOptions): Promise<ScimResource>;
-        /** Replace a SCIM group. `PUT /scim/v2/Groups/{id}` */
-        set(id: string, body: ScimGroupRequest, options?: RequestOptions): Promise<ScimResource>;
-        /** Patch a SCIM group. `PATCH /scim/v2/Groups/{id}` */
-        update(id: string, body: ScimPatchRequest, options?: RequestOptions): Promise<ScimResource>;
-        /** Delete a SCIM group. `DELETE /scim/v2/Groups/{id}` */
-        delete(id: string, query?: {
-          /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
-          readonly reason?: string | undefined;
-        }, options?: RequestOptions): Promise<void>;
-      };
-      /** Get the SCIM service provider configuration. `GET /scim/v2/ServiceProviderConfig` */
-      serviceProviderConfig(query?: Record<string, never>, options?: RequestOptions): Promise<ScimServiceProviderConfig>;
-      readonly resourceTypes: {
-        /** Get a SCIM resource type. `GET /scim/v2/ResourceTypes/{id}` */
-        get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<ScimResource>;
-      };
-      readonly schemas: {
-        /** Get a SCIM schema. `GET /scim/v2/Schemas/{id}` */
-        get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<ScimResource>;
-      };
+    readonly users: {
+      /** List SCIM users. `GET /scim/v2/Users` */
+      list(query?: {
+        readonly filter?: string | undefined;
+        /** Position of the first resource, from 1. */
+        readonly startIndex?: string | undefined;
+        /** At most 200. Default: 100. */
+        readonly count?: string | undefined;
+        readonly attributes?: string | undefined;
+        readonly excludedAttributes?: string | undefined;
+        readonly sortBy?: string | undefined;
+        readonly sortOrder?: string | undefined;
+      }, options?: RequestOptions): Promise<ScimListResponse>;
+      /** Create a SCIM user. `POST /scim/v2/Users` */
+      create(body: ScimUserRequest, options?: RequestOptions): Promise<ScimResource>;
+      /** Get a SCIM user. `GET /scim/v2/Users/{id}` */
+      get(id: string, query?: {
+        readonly attributes?: string | undefined;
+        readonly excludedAttributes?: string | undefined;
+      }, options?: RequestOptions): Promise<ScimResource>;
+      /** Replace a SCIM user. `PUT /scim/v2/Users/{id}` */
+      replace(id: string, body: ScimUserRequest, options?: RequestOptions): Promise<ScimResource>;
+      /** Patch a SCIM user. `PATCH /scim/v2/Users/{id}` */
+      update(id: string, body: ScimPatchRequest, options?: RequestOptions): Promise<ScimResource>;
+      /** Delete a SCIM user. `DELETE /scim/v2/Users/{id}` */
+      delete(id: string, query?: {
+        /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+        readonly reason?: string | undefined;
+      }, options?: RequestOptions): Promise<void>;
     };
+    readonly groups: {
+      /** List SCIM groups. `GET /scim/v2/Groups` */
+      list(query?: {
+        readonly filter?: string | undefined;
+        /** Position of the first resource, from 1. */
+        readonly startIndex?: string | undefined;
+        /** At most 200. Default: 100. */
+        readonly count?: string | undefined;
+        readonly attributes?: string | undefined;
+        readonly excludedAttributes?: string | undefined;
+        readonly sortBy?: string | undefined;
+        readonly sortOrder?: string | undefined;
+      }, options?: RequestOptions): Promise<ScimListResponse>;
+      /** Create a SCIM group. `POST /scim/v2/Groups` */
+      create(body: ScimGroupRequest, options?: RequestOptions): Promise<ScimResource>;
+      /** Get a SCIM group. `GET /scim/v2/Groups/{id}` */
+      get(id: string, query?: {
+        readonly attributes?: string | undefined;
+        readonly excludedAttributes?: string | undefined;
+      }, options?: RequestOptions): Promise<ScimResource>;
+      /** Replace a SCIM group. `PUT /scim/v2/Groups/{id}` */
+      replace(id: string, body: ScimGroupRequest, options?: RequestOptions): Promise<ScimResource>;
+      /** Patch a SCIM group. `PATCH /scim/v2/Groups/{id}` */
+      update(id: string, body: ScimPatchRequest, options?: RequestOptions): Promise<ScimResource>;
+      /** Delete a SCIM group. `DELETE /scim/v2/Groups/{id}` */
+      delete(id: string, query?: {
+        /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+        readonly reason?: string | undefined;
+      }, options?: RequestOptions): Promise<void>;
+    };
+    /** Get the SCIM service provider configuration. `GET /scim/v2/ServiceProviderConfig` */
+    serviceProviderConfig(query?: Record<string, never>, options?: RequestOptions): Promise<ScimServiceProviderConfig>;
+    readonly resourceTypes: {
+      /** List SCIM resource types. `GET /scim/v2/ResourceTypes` */
+      list(query?: Record<string, never>, options?: RequestOptions): Promise<ScimListResponse>;
+      /** Get a SCIM resource type. `GET /scim/v2/ResourceTypes/{id}` */
+      get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<ScimResource>;
+    };
+    readonly schemas: {
+      /** List SCIM schemas. `GET /scim/v2/Schemas` */
+      list(query?: Record<string, never>, options?: RequestOptions): Promise<ScimListResponse>;
+      /** Get a SCIM schema. `GET /scim/v2/Schemas/{id}` */
+      get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<ScimResource>;
+    };
+  };
+  readonly issuers: {
+    /** Trust an issuer of tokens. `POST /issuers` */
+    create(body: CreateIssuerRequest, options?: RequestOptions): Promise<Issuer>;
+    /** List issuers. `GET /issuers` */
+    list(query?: Record<string, never>, options?: RequestOptions): Promise<readonly Issuer[]>;
+    /** Get an issuer. `GET /issuers/{id}` */
+    get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<Issuer>;
+    /** Change an issuer. `PATCH /issuers/{id}` */
+    update(id: string, body: UpdateIssuerRequest, options?: RequestOptions): Promise<Issuer>;
+    /** Stop trusting an issuer. `DELETE /issuers/{id}` */
+    delete(id: string, query?: {
+      /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+      readonly reason?: string | undefined;
+    }, options?: RequestOptions): Promise<void>;
   };
   readonly delegations: {
     /** Delegate a subset of permissions from one agent to another. `POST /delegations` */
