@@ -215,8 +215,6 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /approvals/:id/deny': () => ({ note: 'x' }),
 };
 
-const scimList = { filter: 'displayName eq "x"', startIndex: '1', count: '10', attributes: 'id' };
-
 const page = { limit: '10', cursor: Buffer.from('tnt_x').toString('base64url') };
 
 const owned = ({ id }: { id: string }) => ({ ownerId: id, tenantId: 'tnt_x' });
@@ -295,10 +293,6 @@ export const queries: Readonly<Record<string, Sample>> = {
     until: LATER,
   }),
   'GET /budgets': ({ agent, owner }) => ({ ...owned(owner), ...page, agentId: agent.id }),
-  'GET /scim/v2/Users': () => scimList,
-  'GET /scim/v2/Groups': () => scimList,
-  'GET /scim/v2/Users/:id': () => ({ attributes: 'id' }),
-  'GET /scim/v2/Groups/:id': () => ({ attributes: 'id' }),
   'GET /oauth/grants': () => page,
   'GET /oauth/clients': () => page,
   'GET /account/apps': () => ({ ended: '1', lang: 'en' }),

@@ -117,6 +117,23 @@ describe('SCIM users', () => {
     expect([r.status, r.body.scimType]).toEqual([400, 'invalidFilter']);
   });
 
+  it('refuses repeated and malformed parameters with 400 in the form of SCIM', async () => {
+    for (const query of [
+      'count=1&count=2',
+      'count=x',
+      'startIndex=1.5',
+      'filter=',
+      'filter=%00',
+      'attributes=%00',
+      `attributes=${'a'.repeat(2001)}`,
+      `filter=${'a'.repeat(2001)}`,
+    ])
+      for (const kind of ['Users', 'Groups']) {
+        const r = await scim('GET', `/${kind}?${query}`);
+        expect([query, r.status, r.body.schemas]).toEqual([query, 400, [ERROR]]);
+      }
+  });
+
   it('treats a filter with SQL in it as text', async () => {
     for (const text of [`' or '1'='1`, `x" or "1"="1`.replaceAll('"', '\\"'), `'; drop table users; --`, '%', '_'])
       expect((await listed(`userName eq "${text}"`)).totalResults, text).toBe(0);
