@@ -14,6 +14,8 @@ export interface BannerFacts {
   readonly firstAdmin: FirstAdmin;
   readonly readyAfterMs: number;
   readonly refused: readonly string[];
+  /** Verifier keys of the sealed ledger; none if it is not sealed. */
+  readonly sealKeys: readonly string[];
 }
 
 /** Renders the text that is printed at start, in aligned lines. */
@@ -30,6 +32,7 @@ export function renderBanner(facts: BannerFacts, colour: boolean): string {
     ['Database', `${legate.platform.database.description}, schema ${schema.applied} of ${schema.known}`],
     ['Data', facts.dataDir],
   ];
+  if (facts.sealKeys.length > 0) lines.push(['Ledger key', facts.sealKeys.join('\n')]);
   if (firstAdmin.kind === 'setupLink')
     lines.push([
       'Set-up',

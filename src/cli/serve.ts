@@ -54,6 +54,7 @@ npx legate config lists all of them with their values.`,
         log,
       });
       rememberAddress(values.dataDir, legate.baseUrl + values.http.restPath.replace(/\/$/, ''));
+      const sealKeys = values.ledger.seal === 'off' ? [] : (await legate.ledger.keys()).keys;
       const readyAfterMs = Math.round(performance.now());
       const { isTTY } = process.stdout;
       process.stdout.write(
@@ -69,13 +70,14 @@ npx legate config lists all of them with their values.`,
             firstAdmin,
             readyAfterMs,
             refused,
+            sealKeys,
           },
           isTTY && !process.env['NO_COLOR'],
         ),
       );
       if (!isTTY)
         log.info(
-          { version: packageVersion(), url: legate.baseUrl, host, port: listening.port, readyAfterMs },
+          { version: packageVersion(), url: legate.baseUrl, host, port: listening.port, sealKeys, readyAfterMs },
           'listening',
         );
     } catch (error) {

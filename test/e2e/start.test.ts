@@ -38,6 +38,7 @@ describe('the first start', () => {
     expect(output).not.toContain('\u001b');
     const secrets = JSON.parse(readFileSync(join(data, 'secrets.json'), 'utf8')) as Record<string, [{ key: string }]>;
     for (const [{ key }] of Object.values(secrets)) expect(output).not.toContain(key);
+    expect(output).toContain('Ledger key');
 
     const link = output.match(/\S+\/setup\?token=\S+/)?.[0] ?? '';
     const token = new URL(link).searchParams.get('token');

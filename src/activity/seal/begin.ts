@@ -39,7 +39,6 @@ export async function openSealedLog(platform: Platform): Promise<void> {
   if (anchor !== undefined) await assertContinues(platform, log, anchor, signers);
   const begunAt = (await readPosition(platform.database.read, BEGUN)) ?? 0;
   platform.stateOf(sealer).open({ id: log.log_id, origin: log.origin, signers, begunAt }, log);
-  platform.log.info({ keys: signers.map(({ vkey }) => vkey) }, 'the ledger is sealed');
 }
 
 /** Compares the newest checkpoint of the data folder with the tree in the database. */
