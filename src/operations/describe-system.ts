@@ -6,6 +6,8 @@ import { schemaState } from '../storage/index.ts';
 import { listInstances } from './instances.ts';
 import type { SystemDescription } from './schema.ts';
 
+const KEY_KINDS = [...SECRET_KEY_KINDS, 'ledger'] as const;
+
 /**
  * Describes this installation for administrators. Contains no secret: a secret setting shows only whether it is set.
  */
@@ -30,7 +32,7 @@ export async function describeSystem(platform: Platform): Promise<SystemDescript
       current: id === instance.id,
     })),
     settings: settings().map((setting) => ({ ...setting, value: setting.value ?? null })),
-    keys: SECRET_KEY_KINDS.flatMap((kind) =>
+    keys: KEY_KINDS.flatMap((kind) =>
       secrets[kind].map(({ id, createdAt }, i) => ({
         kind,
         id,

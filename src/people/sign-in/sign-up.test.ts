@@ -16,6 +16,7 @@ describe('POST /sign-up', () => {
           email: 'ada@example.com',
           name: 'Ada',
           role: 'user',
+          status: 'active',
           emailVerified: false,
           twoFactorEnabled: false,
           tenantId: null,
