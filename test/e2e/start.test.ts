@@ -319,7 +319,12 @@ describe('NODE_ENV=production', () => {
 
   it('starts safely, and says production', async () => {
     const cwd = scratchFolder();
-    const running = await serve({ cwd, env: { NODE_ENV: 'production', LEGATE_BASE_URL: 'https://auth.example.com' } });
+    const env = {
+      NODE_ENV: 'production',
+      LEGATE_BASE_URL: 'https://auth.example.com',
+      LEGATE_SHUTDOWN_DRAIN_SECONDS: '0',
+    };
+    const running = await serve({ cwd, env });
     expect(running.output()).toContain('production');
     expect(running.output()).not.toContain('Not for production');
     expect(

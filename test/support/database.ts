@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -19,23 +19,8 @@ export interface TestPlace {
 
 type Closers = (() => Promise<void>)[];
 
-/**
- * Folder for the data of test services: in memory if there is plenty of it. SQLite waits for the disk at every commit,
- * which tests need no more than the PostgreSQL of the tests does. What must survive a crash is tested in test/e2e.
- */
-const scratch = hasRoom('/dev/shm') ? '/dev/shm' : tmpdir();
-
-function hasRoom(dir: string): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(dir);
-    return bavail * bsize >= 2 * 1024 ** 3;
-  } catch {
-    return false;
-  }
-}
-
 function newFolder(closers: Closers): string {
-  const dir = mkdtempSync(join(scratch, 'legate-test-'));
+  const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
   closers.push(async () => rmSync(dir, { recursive: true, force: true }));
   return dir;
 }
@@ -75,7 +60,7 @@ export async function newMigratedPlace(closers: Closers): Promise<TestPlace> {
 let template: Promise<string> | undefined;
 
 async function makeTemplate(): Promise<string> {
-  const dir = mkdtempSync(join(scratch, 'legate-test-'));
+  const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
   process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
   const path = join(dir, 'legate.db');
   const database = await openDatabase(`sqlite:${path}`, { serviceName: 'legate' });
