@@ -191,6 +191,17 @@ export const ENDPOINTS: EndpointTable = {
     authorizationServerAt: 'GET ^/.well-known/oauth-authorization-server/{path}',
     authzen: 'GET ^/.well-known/authzen-configuration',
   },
+  gateway: {
+    servers: {
+      list: 'GET /gateway/servers',
+      tools: {
+        list: 'LIST /gateway/servers/{name}/tools',
+        approve: 'POST /gateway/servers/{name}/tools/{tool}/approve',
+        block: 'POST /gateway/servers/{name}/tools/{tool}/block',
+      },
+      restart: 'POST /gateway/servers/{name}/restart',
+    },
+  },
   oauth: {
     token: 'FORM ~/oauth/token',
     deviceAuthorization: 'FORM ~/oauth/device_authorization',

@@ -158,6 +158,13 @@ export interface Approval {
   readonly note: string | null;
 }
 
+export interface ApproveGatewayTool {
+  /** The hash of the definition that was looked at. If the server has another one by now: 409. */
+  readonly definition?: string | undefined;
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+}
+
 export interface AskForMailRequest {
   readonly email: string;
   /** Address to which the browser is redirected after the link was used. Must be on a trusted origin. */
@@ -734,7 +741,7 @@ export interface CreateWebhookRequest {
   /** https, and not a private address, unless webhooks.allowPrivateNetworks is on. */
   readonly url: string;
   /** Event types. If absent or null, all except `webhook.*`. */
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -903,6 +910,46 @@ export interface FilterRequest {
     readonly ip?: string | undefined;
     readonly userAgent?: string | undefined;
   } | undefined;
+}
+
+export interface GatewayServer {
+  readonly name: string;
+  /** What clients connect to. */
+  readonly url: string;
+  readonly transport: Open<"stdio" | "http">;
+  /** Of this instance: `failing` after a failed start or a lost connection, until it is tried again; `idle` without a connection, which the next call opens. */
+  readonly state: Open<"idle" | "running" | "failing">;
+  /** Connections of this instance: processes, or sessions over HTTP. */
+  readonly processes: number;
+  readonly maxProcesses: number;
+  readonly isolation: Open<"user" | "session" | "shared">;
+  readonly pin: Open<"enforce" | "alarm" | "off">;
+  /** Number of tools by state. All are 0 with `pin: off`. */
+  readonly tools: {
+    readonly approved: number;
+    readonly new: number;
+    readonly changed: number;
+    readonly blocked: number;
+  };
+  /** When its definitions were seen first and thereby approved. null: never. */
+  readonly baselineAt: string | null;
+}
+
+export interface GatewayTool {
+  readonly name: string;
+  /** With `pin: enforce`, only an approved definition is listed and called: a `new` tool never, a `changed` one not as it is now. A `blocked` tool is withheld with `pin: alarm` too. */
+  readonly state: Open<"approved" | "new" | "changed" | "blocked">;
+  readonly approved: GatewayToolDefinition | null;
+  /** As the server listed it last. */
+  readonly seen: GatewayToolDefinition;
+  readonly updatedAt: string;
+}
+
+export interface GatewayToolDefinition {
+  /** SHA-256 of the canonical JSON (RFC 8785) without what is cosmetic. */
+  readonly hash: string;
+  /** The tool as `tools/list` of the server returned it. */
+  readonly tool: Record<string, unknown>;
 }
 
 export interface Grant {
@@ -1125,7 +1172,7 @@ export interface RecordCostRequest {
 
 export interface RecordedChange {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1353,7 +1400,7 @@ export interface SignedIn {
 
 export interface StreamEvent {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1570,7 +1617,7 @@ export interface UpdateUserRequest {
 
 export interface UpdateWebhookRequest {
   readonly url?: string | undefined;
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** true re-enables a webhook that was disabled by its owner or by a 410. */
   readonly enabled?: boolean | undefined;
@@ -2730,6 +2777,33 @@ export interface Resources {
     authorizationServerAt(path: string, query?: Record<string, never>, options?: RequestOptions): Promise<AuthorizationServerMetadata>;
     /** Metadata of the policy decision point. `GET /.well-known/authzen-configuration` */
     authzen(query?: Record<string, never>, options?: RequestOptions): Promise<AuthZenConfiguration>;
+  };
+  readonly gateway: {
+    readonly servers: {
+      /** List the MCP servers behind the gateway. `GET /gateway/servers` */
+      list(query?: Record<string, never>, options?: RequestOptions): Promise<readonly GatewayServer[]>;
+      readonly tools: {
+        /** List the tools of an MCP server behind the gateway. `GET /gateway/servers/{name}/tools` */
+        list(name: string, query?: {
+          /** 1 to 1000. */
+          readonly limit?: number | undefined;
+          /** From the Link header of the page before. */
+          readonly cursor?: string | undefined;
+        }, options?: RequestOptions): List<GatewayTool>;
+        /** Approve a tool of an MCP server. `POST /gateway/servers/{name}/tools/{tool}/approve` */
+        approve(name: string, tool: string, body?: ApproveGatewayTool, options?: RequestOptions): Promise<GatewayTool>;
+        /** Block a tool of an MCP server. `POST /gateway/servers/{name}/tools/{tool}/block` */
+        block(name: string, tool: string, body?: {
+          /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+          readonly reason?: string | undefined;
+        }, options?: RequestOptions): Promise<GatewayTool>;
+      };
+      /** Restart an MCP server behind the gateway. `POST /gateway/servers/{name}/restart` */
+      restart(name: string, body?: {
+        /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+        readonly reason?: string | undefined;
+      }, options?: RequestOptions): Promise<void>;
+    };
   };
   readonly oauth: {
     /** Exchange a code, a refresh token or another token for an access token. `POST /oauth/token` */

@@ -19,6 +19,9 @@ export const EVENT_TYPES = {
   'cost.recorded': 'A cost was attributed to an agent.',
   'delegation.created': 'A delegation was created.',
   'gateway.call': 'A call of a tool through the gateway ended.',
+  'gateway.restarted': 'The connections of the gateway to an MCP server were ended on request.',
+  'gateway.tool_changed':
+    'A tool of an MCP server is new or its definition has changed, or a person approved or blocked it.',
   'grant.created': 'A person or an agent granted a client access.',
   'grant.revoked': 'A grant ended.',
   'delegation.revoked': 'A delegation was revoked, or ended because its sources did.',

@@ -73,6 +73,9 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     uses: ['workload'],
   },
   'PATCH /issuers/:id': { algorithms: ['RS256'] },
+  'POST /gateway/servers/:name/tools/:tool/approve': {
+    definition: 'sha256-47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU',
+  },
   'POST /mcp/servers': {
     name: 'github',
     endpoint: 'https://mcp.example.com/github',

@@ -31,7 +31,7 @@ export type {
   WebhookDeliveryRow,
   WebhookRow,
 } from './tables/activity.ts';
-export type { AgentRow, ApprovalRow, DelegationRow, McpServerRow } from './tables/authorization.ts';
+export type { AgentRow, ApprovalRow, DelegationRow, GatewayPinRow, McpServerRow } from './tables/authorization.ts';
 export type {
   ChangeRow,
   IdempotencyKeyRow,

@@ -48,6 +48,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'costs',
   'budgets',
   'mcp_servers',
+  'gateway_servers',
+  'gateway_pins',
   'one_time_tokens',
   'email_codes',
   'totp_secrets',

@@ -60,6 +60,8 @@ const PAYLOADS: Record<EventType, Json> = {
     resultBytes: 0,
     definition: null,
   },
+  'gateway.restarted': { server: 'pinned' },
+  'gateway.tool_changed': { server: 'pinned', tool: 'x', state: text, definition: expect.stringMatching(/^sha256-/) },
   'budget.created': { agentId, budgetId: id('bdg') },
   'budget.updated': { agentId, budgetId: id('bdg') },
   'budget.deleted': { agentId, budgetId: id('bdg') },
@@ -129,7 +131,8 @@ const SEALING: ReadonlySet<string> = new Set(['ledger.begun', 'ledger.restored',
 const ADMINISTRATION: ReadonlySet<string> = new Set(
   Object.keys(EVENT_TYPES).filter(
     (type) =>
-      !SEALING.has(type) && /^(client|group|invite|issuer|ledger|mcp|tenant)\.|^user\.(created|deleted)$/.test(type),
+      !SEALING.has(type) &&
+      /^(client|group|invite|issuer|ledger|mcp|tenant)\.|^user\.(created|deleted)$|^gateway\.(?!call)/.test(type),
   ),
 );
 
@@ -139,6 +142,15 @@ interface Person extends TestUser {
   /** May read what its owner's agents do. */
   readonly gateway: TestAgent;
 }
+
+/** An MCP server over stdio that answers `initialize` and `tools/list` with the same result. */
+const ONE_TOOL = `process.stdin.on('data', (data) => {
+  for (const line of String(data).split('\\n')) {
+    const id = line && JSON.parse(line).id;
+    const result = { capabilities: { tools: {} }, serverInfo: {}, tools: [{ name: 'x', inputSchema: {} }] };
+    if (id) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  }
+})`;
 
 let t: TestService;
 let owner: Person;
@@ -234,6 +246,10 @@ async function administration(main: TestAgent): Promise<void> {
   const server = await ok('POST', '/mcp/servers', admin, { name: `server ${run}`, endpoint: 'https://mcp.example/x' });
   await ok('PATCH', `/mcp/servers/${server.id}`, admin, { tools: ['a'] });
   await ok('DELETE', `/mcp/servers/${server.id}`, admin);
+  await ok('POST', '/gateway/pinned/mcp', main, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  await ok('POST', '/gateway/servers/pinned/tools/x/block', admin);
+  await ok('POST', '/gateway/servers/pinned/tools/x/approve', admin);
+  await ok('POST', '/gateway/servers/pinned/restart', admin);
   const trusted = { name: `issuer-${run}`, issuer: `https://issuer-${run}.example`, uses: ['workload'] };
   const issuer = await ok('POST', '/issuers', admin, trusted);
   await ok('PATCH', `/issuers/${issuer.id}`, admin, { algorithms: ['ES384'] });
@@ -267,7 +283,11 @@ const committed = async (): Promise<Row[]> => {
 };
 
 beforeAll(async () => {
-  t = await createTestService({ lasting: true, config: { gateway: { servers: { away: { command: '/nowhere/x' } } } } });
+  const pinned = { command: process.execPath, args: ['-e', ONE_TOOL] };
+  t = await createTestService({
+    lasting: true,
+    config: { gateway: { servers: { away: { command: '/nowhere/x' }, pinned } } },
+  });
   owner = await person();
   stranger = await person();
   admin = await t.admin();

@@ -168,6 +168,7 @@ export const bodies: Readonly<Record<string, Sample>> = {
     jwksUri: 'https://hostile.example/jwks',
     algorithms: ['RS256'],
   }),
+  'POST /gateway/servers/:name/tools/:tool/approve': () => ({ definition: 'sha256-x' }),
   'PATCH /issuers/:id': () => ({
     name: 'hostile',
     uses: ['workload'],
@@ -252,6 +253,7 @@ export const queries: Readonly<Record<string, Sample>> = {
     until: '2031-01-01T00:00:00.000Z',
   }),
   'GET /tenants': () => page,
+  'GET /gateway/servers/:name/tools': () => page,
   'GET /mcp/servers': () => page,
   'GET /api-tokens': () => page,
   'GET /users': ({ owner }) => ({ ...page, role: 'user', tenantId: 'tnt_x', email: owner.email, q: 'a' }),

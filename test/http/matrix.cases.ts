@@ -1298,7 +1298,21 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: `/mcp/servers/${await registered(s)}` }),
     want: { admin: 204 },
   },
-  // No server is configured. src/mcp/gateway/relay.test.ts has one.
+  // No server is configured. src/mcp/gateway/relay.test.ts and pins/pins.test.ts have some.
+  'GET /gateway/servers': { target: fixed('/gateway/servers'), want: { admin: 200 } },
+  'GET /gateway/servers/:name/tools': { target: fixed('/gateway/servers/notes/tools'), want: { admin: 404 } },
+  'POST /gateway/servers/:name/tools/:tool/approve': {
+    target: fixed('/gateway/servers/notes/tools/read/approve', {}),
+    want: { admin: 404 },
+  },
+  'POST /gateway/servers/:name/tools/:tool/block': {
+    target: fixed('/gateway/servers/notes/tools/read/block', {}),
+    want: { admin: 404 },
+  },
+  'POST /gateway/servers/:name/restart': {
+    target: fixed('/gateway/servers/notes/restart', {}),
+    want: { admin: 404 },
+  },
   'POST /gateway/:name/mcp': { target: fixed('/gateway/notes/mcp', {}), want: { everyone: 404 } },
   'GET /gateway/:name/mcp': { target: fixed('/gateway/notes/mcp'), want: { everyone: 404 } },
   'DELETE /gateway/:name/mcp': { target: fixed('/gateway/notes/mcp'), want: { everyone: 404 } },

@@ -5,6 +5,7 @@ import { canonicalJson } from './canonical-json.ts';
 
 const Hash = z.string().regex(/^sha256-[A-Za-z0-9_-]{43}$/);
 const MAX_CONNECTIONS = 1000;
+const MAX_REMEMBERED_CHARS = 20_000_000;
 const LockedTool = z.strictObject({ description: Hash, contract: Hash });
 
 /** The form of legate.gateway.lock.json: for each server, the hashes of its tools. */
@@ -36,21 +37,62 @@ export function lockOf(tools: readonly Tool[]): LockedTools {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** Hashes of one definition. */
+export interface Hashes {
+  /** Of the whole definition. */
+  readonly whole: string;
+  /** Of all that is not cosmetic. */
+  readonly pin: string;
+}
+
+function hashesOf(tool: Tool): Hashes {
+  const [locked] = Object.values(lockOf([tool]));
+  return { whole: hash(tool), pin: hash(locked) };
+}
+
 /** The tools of one server as it listed them last, over each of its connections. */
 export class Definitions {
-  readonly #listed = new LRUCache<string, ReadonlyMap<string, string>>({ max: MAX_CONNECTIONS });
+  /** The connection that listed last comes first. */
+  readonly #listed = new LRUCache<string, ReadonlyMap<string, Hashes>>({ max: MAX_CONNECTIONS });
+  /** By the JSON of a definition: connections list the same ones again and again. */
+  readonly #hashes = new LRUCache<string, Hashes>({
+    maxSize: MAX_REMEMBERED_CHARS,
+    sizeCalculation: (_hashes, { length }) => length + 1,
+  });
 
-  set(key: string, tools: readonly Tool[]): void {
-    this.#listed.set(key, new Map(tools.map((tool) => [tool.name, hash(tool)])));
+  /** Leaves out definitions without a canonical form: those with unpaired surrogates. */
+  set(key: string, tools: readonly Tool[]): ReadonlyMap<string, Hashes> {
+    const listed = new Map<string, Hashes>();
+    for (const tool of tools) {
+      const hashes = this.#hash(tool);
+      if (hashes) listed.set(tool.name, hashes);
+    }
+    this.#listed.set(key, listed);
+    return listed;
+  }
+
+  #hash(tool: Tool): Hashes | undefined {
+    const text = JSON.stringify(tool);
+    const known = this.#hashes.get(text);
+    if (known) return known;
+    try {
+      const hashes = hashesOf(tool);
+      this.#hashes.set(text, hashes);
+      return hashes;
+    } catch {
+      return undefined;
+    }
   }
 
   /** Whether a tool may be called: false only if lists are known and none has it. */
   allows(tool: string): boolean {
-    return this.#listed.size === 0 || this.hashOf(tool) !== undefined;
+    return this.#listed.size === 0 || this.hashesOf(tool) !== undefined;
   }
 
-  /** Returns the hash of a tool's whole definition. */
-  hashOf(tool: string): string | undefined {
+  /** Returns the hashes of a tool as a connection listed it, or else as any other did last. */
+  hashesOf(tool: string, key?: string): Hashes | undefined {
+    const own = key === undefined ? undefined : this.#listed.get(key)?.get(tool);
+    if (own) return own;
     for (const tools of this.#listed.values()) {
       const found = tools.get(tool);
       if (found !== undefined) return found;

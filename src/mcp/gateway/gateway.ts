@@ -12,6 +12,7 @@ import { registerServer } from '../servers/register-server.ts';
 import { SERVER_SCOPES } from '../servers/resource-metadata.ts';
 import { findServerByName } from '../servers/store.ts';
 import { updateServer } from '../servers/update-server.ts';
+import { pinsState } from './pins/pins.ts';
 import { recorderOf } from './record-call.ts';
 import { Relay } from './relay.ts';
 import { parseServers } from './servers-file.ts';
@@ -26,11 +27,12 @@ export const gatewayServers = defineState((platform): ReadonlyMap<string, Relay>
   const servers = parseServers({ mcpServers: platform.config.gateway.servers }, process.env);
   const legate = guarding(platform);
   const record = recorderOf(platform);
+  const pins = platform.stateOf(pinsState);
   const origins = new Set([new URL(platform.baseUrl).origin, ...platform.config.http.trustedOrigins]);
   return new Map(
     servers.map((server) => [
       server.name,
-      new Relay({ server, endpoint: endpointOf(platform, server.name), legate, origins, record }),
+      new Relay({ server, endpoint: endpointOf(platform, server.name), legate, origins, record, pins }),
     ]),
   );
 });
@@ -91,16 +93,40 @@ export async function registerServers(platform: Platform): Promise<void> {
   }
 }
 
-/** Refuses calls of tools that a configured server does not have, in the same way as calls that are not permitted. */
+/**
+ * Refuses calls of tools that a configured server does not have, or whose definition is not approved, in the same way
+ * as calls that are not permitted.
+ */
 export function toolGate(platform: Platform): Gate {
+  const pins = platform.stateOf(pinsState);
   return {
-    check(_context, { resource }) {
+    check(context, { resource, ownerId }) {
       const [, name, tool] = /^mcp:([^:]+):([^@].*)$/s.exec(resource) ?? [];
       const relay = name === undefined ? undefined : platform.stateOf(gatewayServers).get(name);
-      if (!relay || tool === undefined || relay.definitions.allows(tool)) return undefined;
+      if (!relay || tool === undefined) return undefined;
+      const { isolation, pin } = relay.server.legate;
+      if (pin !== 'off' && !pins.isAt(context)) return { lacks: [{ load: (db) => pins.load(db, context) }] };
+      const key = { user: ownerId, shared: '', session: undefined }[isolation];
+      if (relay.tools.allows(tool, key)) return undefined;
       return { refusal: { reason: 'NO_PERMISSION', by: `gateway:${name}` } };
     },
   };
+}
+
+/** Announces changed lists to the clients of servers whose permitted tools have changed. */
+export function announceChanges(platform: Platform): void {
+  const relays = platform.stateOf(gatewayServers);
+  for (const name of platform.stateOf(pinsState).takeChanged()) relays.get(name)?.announceTools();
+}
+
+/** Reads what other instances have changed. */
+export async function readPins(platform: Platform): Promise<void> {
+  const relays = platform.stateOf(gatewayServers);
+  if (relays.size === 0) return;
+  const pins = platform.stateOf(pinsState);
+  await pins.load();
+  announceChanges(platform);
+  for (const name of await pins.takeRestarted()) await relays.get(name)?.upstreams.end();
 }
 
 export async function stopGateway(platform: Platform): Promise<void> {

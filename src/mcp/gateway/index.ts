@@ -6,11 +6,14 @@
  * when it is idle, and with this process, however that ends.
  *
  * `relay.ts` is one server, `upstreams.ts` its connections, `peer.ts` the protocol on one of them, `stdio-server.ts`
- * and `http-server.ts` the transports. `legate gateway check` uses `list-tools.ts` and `definitions.ts`. Tokens,
+ * and `http-server.ts` the transports. `pins/` has the approved definitions of tools and the endpoints about them. `legate gateway check` uses `list-tools.ts` and `definitions.ts`. Tokens,
  * decisions, cut lists and refusals are those of ../guard; registered servers are in ../servers.
  */
 import { defineModule } from '../../platform.ts';
-import { gatewayServers, registerServers, stopGateway, toolGate } from './gateway.ts';
+import { gatewayServers, readPins, registerServers, stopGateway, toolGate } from './gateway.ts';
+import { GatewayErrors } from './pins/errors.ts';
+import { pinsState } from './pins/pins.ts';
+import { pinRoutes } from './pins/routes.ts';
 import { gatewayRoutes } from './routes.ts';
 
 export { compareDefinitions, type Lock, LockFile, lockOf } from './definitions.ts';
@@ -20,11 +23,13 @@ export { type GatewayServer, InvalidServers, parseServers } from './servers-file
 export const gateway = defineModule({
   name: 'gateway',
   description: 'Existing MCP servers behind this service.',
-  routes: gatewayRoutes,
-  states: [gatewayServers],
+  routes: [...gatewayRoutes, ...pinRoutes],
+  errors: GatewayErrors,
+  states: [pinsState, gatewayServers],
   gate: toolGate,
   upkeep: async (platform) => {
     for (const { upstreams } of platform.stateOf(gatewayServers).values()) upstreams.endIdle();
+    await readPins(platform);
   },
   gauges: [
     {
@@ -34,6 +39,9 @@ export const gateway = defineModule({
         [...platform.stateOf(gatewayServers).values()].reduce((sum, { upstreams }) => sum + upstreams.size, 0),
     },
   ],
-  start: registerServers,
+  start: async (platform) => {
+    await registerServers(platform);
+    await readPins(platform);
+  },
   stop: stopGateway,
 });

@@ -1,18 +1,9 @@
 import { Guard, type GuardedRequest, type Passed } from '../guard/guard.ts';
 import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
-import {
-  idOf,
-  isObject,
-  type Message,
-  messagesOf,
-  paramsOf,
-  parseBody,
-  type RpcError,
-  revisionOf,
-} from '../guard/json-rpc.ts';
+import { idOf, type Message, messagesOf, paramsOf, parseBody, type RpcError, revisionOf } from '../guard/json-rpc.ts';
 import { readBody, respond } from '../guard/protect-web.ts';
 import { REFUSED } from '../guard/refusals.ts';
-import { Definitions } from './definitions.ts';
+import { eventStream, json, rpcError, statusOf } from './answers.ts';
 import { EventStream } from './event-stream.ts';
 import { INITIALIZE_REVISION } from './list-tools.ts';
 import {
@@ -31,6 +22,8 @@ import {
   resultForClient,
   UNSUPPORTED_REVISION,
 } from './messages.ts';
+import { ApprovedTools } from './pins/approved-tools.ts';
+import type { Pins } from './pins/pins.ts';
 import type { RecordCall } from './record-call.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { ClientSessions, callerOf, newSessionId, type Session } from './sessions.ts';
@@ -45,6 +38,7 @@ interface Parts {
   readonly legate: GuardingLegate;
   readonly origins: ReadonlySet<string>;
   readonly record: RecordCall;
+  readonly pins: Pins;
 }
 
 interface Context {
@@ -68,7 +62,8 @@ type Reply = { readonly result: Message } | { readonly error: RpcError };
  */
 export class Relay {
   readonly server: GatewayServer;
-  readonly definitions = new Definitions();
+  readonly endpoint: string;
+  readonly tools: ApprovedTools;
   readonly upstreams: Upstreams;
   readonly #parts: Parts;
   readonly #guard: Guard;
@@ -80,6 +75,8 @@ export class Relay {
     const { server, endpoint, legate } = parts;
     this.#parts = parts;
     this.server = server;
+    this.endpoint = endpoint;
+    this.tools = new ApprovedTools(server, parts.pins);
     this.#guard = new Guard({
       legate,
       server: { name: server.name, endpoint },
@@ -88,7 +85,7 @@ export class Relay {
       cors: false,
     });
     this.upstreams = new Upstreams(server, {
-      listed: (key, tools) => this.definitions.set(key, tools),
+      listed: (key, tools) => this.tools.listed(key, tools),
       notified: (key, method, params) => this.#notified(key, method, params),
     });
   }
@@ -230,7 +227,7 @@ export class Relay {
     const { isModern, key, session } = context;
     if (isModern ? method === 'server/discover' : method === 'initialize') return this.#introduce(context, params);
     if (method === 'tools/list') {
-      const tools = await this.upstreams.tools(key);
+      const tools = this.tools.permitted(key, await this.upstreams.tools(key));
       return { result: resultForClient(method, { tools }, await this.#serverInfo(context)) };
     }
     if (RELAYED.has(method)) return this.#relay(context, method, id, params);
@@ -298,8 +295,12 @@ export class Relay {
             });
     const isCall = method === 'tools/call';
     const call = { auth, auditId, server: this.server.name, tool: String(params['name']), begun: performance.now() };
-    const definition = isCall ? this.definitions.hashOf(call.tool) : undefined;
+    let definition: string | undefined;
     try {
+      if (isCall) {
+        await this.upstreams.info(key);
+        definition = this.tools.assertStillApproved(call.tool, key);
+      }
       const answer = await this.upstreams.request(key, method, paramsForServer(params), {
         signal: cancelling.signal,
         progress,
@@ -316,6 +317,11 @@ export class Relay {
       signal?.removeEventListener('abort', cancel);
       session?.running.delete(id);
     }
+  }
+
+  /** Announces that the list of tools has changed. */
+  announceTools(): void {
+    this.#sessions.notify(undefined, 'notifications/tools/list_changed', {});
   }
 
   /** Returns what results say about the server, in revisions where they do. */
@@ -378,21 +384,3 @@ const NOTIFICATIONS: ReadonlySet<string> = new Set([
 const notFound = (method: string): Reply => ({
   error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method.slice(0, 100)}` },
 });
-
-/** An unknown method is 404 since 2026-07-28, and an error at status 200 before. */
-const statusOf = ([answer]: readonly Message[], isModern: boolean): number =>
-  isModern && isObject(answer?.['error']) && answer['error']['code'] === METHOD_NOT_FOUND ? 404 : 200;
-
-const json = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
-  new Response(JSON.stringify(body), {
-    status,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
-  });
-
-const rpcError = (status: number, error: RpcError, id: string | number | null = null): Response =>
-  json(status, { jsonrpc: '2.0', id, error });
-
-const eventStream = (stream: EventStream): Response =>
-  new Response(stream.body, {
-    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
-  });

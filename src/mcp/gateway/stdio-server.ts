@@ -8,6 +8,12 @@ const INHERITED = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR',
 const AFTER_INPUT_MS = 2_000;
 const AFTER_TERM_MS = 3_000;
 
+/** Kills the process groups of servers that run. One listener for all, because Node.js warns of more than 10. */
+const running = new Set<() => void>();
+process.once('exit', () => {
+  for (const kill of running) kill();
+});
+
 /**
  * Starts a server without a shell, in a process group of its own, with a short list of environment variables. `close`
  * closes its input, then sends TERM after 2 s and KILL 3 s later, to the whole group. If this process ends first, in
@@ -32,7 +38,7 @@ export const openProcess =
       }
     };
     const killNow = (): void => kill('SIGKILL');
-    process.once('exit', killNow);
+    running.add(killNow);
     if (pid !== undefined) watchGroup(pid);
 
     const closed = new Promise<void>((resolve) => {
@@ -49,7 +55,7 @@ export const openProcess =
       // A process that the server left open may hold the output, so `close` would not come.
       child.once('exit', killNow);
     }).then(() => {
-      process.off('exit', killNow);
+      running.delete(killNow);
       if (pid !== undefined) unwatchGroup(pid);
     });
     child.stdin.on('error', () => {});

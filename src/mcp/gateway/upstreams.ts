@@ -53,6 +53,11 @@ export class Upstreams {
     return this.#entries.size;
   }
 
+  /** Whether a connection failed a moment ago and is not opened again yet. */
+  get failing(): boolean {
+    return [...this.#failures.values()].some(({ until }) => until > performance.now());
+  }
+
   get #timeoutMs(): number {
     return this.#server.legate.limits.callSeconds * 1000;
   }

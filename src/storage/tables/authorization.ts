@@ -8,6 +8,8 @@ export interface AuthorizationTables {
   delegation_parents: DelegationParentsTable;
   approvals: ApprovalsTable;
   mcp_servers: McpServersTable;
+  gateway_servers: GatewayServersTable;
+  gateway_pins: GatewayPinsTable;
 }
 
 export interface AgentsTable {
@@ -114,3 +116,30 @@ export interface McpServersTable {
   updated_at: number;
 }
 export type McpServerRow = Selectable<McpServersTable>;
+
+/** A server of `gateway.servers`. Its settings are in the configuration only. */
+export interface GatewayServersTable {
+  name: string;
+  /** When its definitions were seen first, which approved them. */
+  baseline_at: number | null;
+  /** When its connections were ended on request, on all instances. */
+  restarted_at: number | null;
+}
+
+/** A tool of a server of `gateway.servers`. */
+export interface GatewayPinsTable {
+  server: string;
+  tool: string;
+  state: 'approved' | 'new' | 'changed' | 'blocked';
+  /** null: no definition of it was ever approved. */
+  approved_hash: string | null;
+  /** JSON of the approved definition. */
+  approved: string | null;
+  seen_hash: string;
+  /** JSON of the definition as the server listed it last. */
+  seen: string;
+  updated_at: number;
+  /** Epoch of the last change. Instances reload rows with a newer epoch. */
+  policy_epoch: number;
+}
+export type GatewayPinRow = Selectable<GatewayPinsTable>;

@@ -1,0 +1,21 @@
+import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
+import type { EventStream } from './event-stream.ts';
+import { METHOD_NOT_FOUND } from './messages.ts';
+
+/** An unknown method is 404 since 2026-07-28, and an error at status 200 before. */
+export const statusOf = ([answer]: readonly Message[], isModern: boolean): number =>
+  isModern && isObject(answer?.['error']) && answer['error']['code'] === METHOD_NOT_FOUND ? 404 : 200;
+
+export const json = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
+  new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+  });
+
+export const rpcError = (status: number, error: RpcError, id: string | number | null = null): Response =>
+  json(status, { jsonrpc: '2.0', id, error });
+
+export const eventStream = (stream: EventStream): Response =>
+  new Response(stream.body, {
+    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+  });

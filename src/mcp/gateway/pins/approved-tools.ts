@@ -1,0 +1,44 @@
+import { Definitions, type Tool } from '../definitions.ts';
+import { ServerUnavailable } from '../peer.ts';
+import type { GatewayServer } from '../servers-file.ts';
+import type { Pins } from './pins.ts';
+
+/** The tools of one server, as its connections list them, and which of them are approved. */
+export class ApprovedTools {
+  readonly definitions = new Definitions();
+  readonly #server: GatewayServer;
+  readonly #pins: Pins;
+
+  constructor(server: GatewayServer, pins: Pins) {
+    this.#server = server;
+    this.#pins = pins;
+  }
+
+  /** Records what a connection has listed. */
+  listed(key: string, tools: readonly Tool[]): Promise<void> {
+    return this.#pins.listed(this.#server, tools, this.definitions.set(key, tools));
+  }
+
+  /** Whether the server has a tool, if that is known, and its definition is approved. */
+  allows(tool: string, key: string | undefined): boolean {
+    return this.definitions.allows(tool) && this.#isApproved(tool, key);
+  }
+
+  /** Returns the approved tools of a list. */
+  permitted(key: string, tools: readonly Tool[]): Tool[] {
+    return tools.filter(({ name }) => this.definitions.hashesOf(name, key) && this.#isApproved(name, key));
+  }
+
+  /**
+   * Throws ServerUnavailable if a tool is not approved any longer: its connection may have been made, or may have
+   * listed other definitions, after the decision. Returns the hash of the definition.
+   */
+  assertStillApproved(tool: string, key: string): string | undefined {
+    if (!this.allows(tool, key)) throw new ServerUnavailable('the definition of the tool changed after the decision');
+    return this.definitions.hashesOf(tool, key)?.whole;
+  }
+
+  #isApproved(tool: string, key: string | undefined): boolean {
+    return this.#pins.allows(this.#server, tool, this.definitions.hashesOf(tool, key)?.pin);
+  }
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { isoTimestamp, text } from '../../../kernel/json.ts';
+
+export const TOOL_STATES = ['approved', 'new', 'changed', 'blocked'] as const;
+
+const Count = z.int().min(0);
+
+export const GatewayServerView = z
+  .object({
+    name: z.string(),
+    url: z.string().meta({ description: 'What clients connect to.' }),
+    transport: z.enum(['stdio', 'http']),
+    state: z.enum(['idle', 'running', 'failing']).meta({
+      description:
+        'Of this instance: `failing` after a failed start or a lost connection, until it is tried again; `idle` ' +
+        'without a connection, which the next call opens.',
+    }),
+    processes: Count.meta({ description: 'Connections of this instance: processes, or sessions over HTTP.' }),
+    maxProcesses: Count,
+    isolation: z.enum(['user', 'session', 'shared']),
+    pin: z.enum(['enforce', 'alarm', 'off']),
+    tools: z
+      .object({ approved: Count, new: Count, changed: Count, blocked: Count })
+      .meta({ description: 'Number of tools by state. All are 0 with `pin: off`.' }),
+    baselineAt: isoTimestamp.nullable().meta({
+      description: 'When its definitions were seen first and thereby approved. null: never.',
+    }),
+  })
+  .meta({ id: 'GatewayServer' });
+export type GatewayServerView = z.output<typeof GatewayServerView>;
+
+const Definition = z
+  .object({
+    hash: z.string().meta({ description: 'SHA-256 of the canonical JSON (RFC 8785) without what is cosmetic.' }),
+    tool: z.looseObject({}).meta({ description: 'The tool as `tools/list` of the server returned it.' }),
+  })
+  .meta({ id: 'GatewayToolDefinition' });
+
+export const GatewayTool = z
+  .object({
+    name: z.string(),
+    state: z.enum(TOOL_STATES).meta({
+      description:
+        'With `pin: enforce`, only an approved definition is listed and called: a `new` tool never, a `changed` one ' +
+        'not as it is now. A `blocked` tool is withheld with `pin: alarm` too.',
+    }),
+    approved: Definition.nullable(),
+    seen: Definition.meta({ description: 'As the server listed it last.' }),
+    updatedAt: isoTimestamp,
+  })
+  .meta({ id: 'GatewayTool' });
+export type GatewayTool = z.output<typeof GatewayTool>;
+
+export const ApproveTool = z
+  .strictObject({
+    definition: text(100).optional().meta({
+      description: 'The hash of the definition that was looked at. If the server has another one by now: 409.',
+    }),
+  })
+  .meta({ id: 'ApproveGatewayTool' });
