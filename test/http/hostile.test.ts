@@ -80,7 +80,11 @@ let service: Promise<TestService> | undefined;
 const shared = (): Promise<TestService> =>
   (service ??= createTestService({
     lasting: true,
-    config: { webhooks: { allowPrivateNetworks: true }, ledger: { seal: 'on' } },
+    config: {
+      webhooks: { allowPrivateNetworks: true },
+      ledger: { seal: 'on' },
+      gateway: { servers: { pinned: { command: '/nowhere/x' } } },
+    },
   }));
 
 /** Things for an endpoint to work on, and an admin, who may do everything: what is refused is refused for its form. */

@@ -1300,17 +1300,17 @@ export const matrix: Readonly<Record<string, Row>> = {
   },
   // No server is configured. src/mcp/gateway/relay.test.ts and pins/pins.test.ts have some.
   'GET /gateway/servers': { target: fixed('/gateway/servers'), want: { admin: 200 } },
-  'GET /gateway/servers/:name/tools': { target: fixed('/gateway/servers/notes/tools'), want: { admin: 404 } },
+  'GET /gateway/servers/:name/tools': { target: fixed('/gateway/servers/pinned/tools'), want: { admin: 404 } },
   'POST /gateway/servers/:name/tools/:tool/approve': {
-    target: fixed('/gateway/servers/notes/tools/read/approve', {}),
+    target: fixed('/gateway/servers/pinned/tools/read/approve', {}),
     want: { admin: 404 },
   },
   'POST /gateway/servers/:name/tools/:tool/block': {
-    target: fixed('/gateway/servers/notes/tools/read/block', {}),
+    target: fixed('/gateway/servers/pinned/tools/read/block', {}),
     want: { admin: 404 },
   },
   'POST /gateway/servers/:name/restart': {
-    target: fixed('/gateway/servers/notes/restart', {}),
+    target: fixed('/gateway/servers/pinned/restart', {}),
     want: { admin: 404 },
   },
   'POST /gateway/:name/mcp': { target: fixed('/gateway/notes/mcp', {}), want: { everyone: 404 } },
