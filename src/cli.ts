@@ -30,6 +30,14 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   seed: { meaning: 'create agents and delegations from a file', load: () => import('./cli/seed.ts') },
   doctor: { meaning: 'test the login of any MCP server, step by step', load: () => import('./cli/doctor.ts') },
+  gateway: {
+    meaning: 'put the login and the decisions of this service in front of an MCP server',
+    load: () => import('./cli/gateway.ts'),
+  },
+  'gateway approve': {
+    meaning: 'approve new and changed tools of an MCP server',
+    load: () => import('./cli/gateway-approve.ts'),
+  },
   'gateway check': {
     meaning: 'compare the tools of MCP servers with the recorded ones',
     load: () => import('./cli/gateway-check.ts'),

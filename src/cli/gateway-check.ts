@@ -1,16 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { parseJson } from '../kernel/json.ts';
+import { writeFileSync } from 'node:fs';
 import {
   compareDefinitions,
   type GatewayServer,
-  InvalidServers,
   type Lock,
   LockFile,
   listTools,
   lockOf,
-  parseServers,
 } from '../mcp/gateway/index.ts';
 import { type Command, EXIT_CONFIG, UsageError } from './command.ts';
+import { checkServers, readJson } from './gateway/files.ts';
 
 const LOCK_FILE = 'legate.gateway.lock.json';
 
@@ -27,7 +25,7 @@ export const command: Command<Values> = {
   },
   notes: 'The exit code is 1 if a definition differs or a server does not answer.',
   run: async ({ config = 'mcp.json', frozen = false }) => {
-    const servers = readServers(config);
+    const servers = checkServers(readJson(config), config);
     const recorded = readLock();
     if (!recorded && frozen) throw new UsageError(`${LOCK_FILE} is missing. legate gateway check writes it.`);
     // A server has a process group of its own, which an interrupt from the keyboard does not reach.
@@ -64,15 +62,6 @@ const drift = (recorded: Lock, current: Lock, servers: readonly GatewayServer[])
     .map((name) => `${name}: in ${LOCK_FILE}, but not configured`),
 ];
 
-function readServers(path: string): GatewayServer[] {
-  try {
-    return parseServers(readJson(path), process.env);
-  } catch (error) {
-    if (error instanceof InvalidServers) throw new UsageError(`${path}: ${error.message}`, EXIT_CONFIG);
-    throw error;
-  }
-}
-
 function readLock(): Lock | undefined {
   const value = readJson(LOCK_FILE, true);
   if (value === undefined) return undefined;
@@ -80,20 +69,4 @@ function readLock(): Lock | undefined {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new UsageError(`${LOCK_FILE}: ${issue?.path.join('.')}: ${issue?.message}`, EXIT_CONFIG);
-}
-
-function readJson(path: string, optional = false): unknown {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (optional && code === 'ENOENT') return undefined;
-    throw new UsageError(`${path} cannot be read: ${code}`, EXIT_CONFIG);
-  }
-  try {
-    return parseJson(text);
-  } catch {
-    throw new UsageError(`${path} is not valid JSON, or repeats a key.`, EXIT_CONFIG);
-  }
 }

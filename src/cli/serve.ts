@@ -1,15 +1,13 @@
-import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { type Listening, listen } from '../http/node.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
 import { packageVersion } from '../kernel/version.ts';
 import { assertFitForProduction, findings } from '../operations/index.ts';
 import { ensureFirstAdmin } from '../people/users/index.ts';
-import type { Legate } from '../service.ts';
 import { schemaState } from '../storage/index.ts';
 import { renderBanner } from './banner.ts';
-import { type Command, UsageError } from './command.ts';
+import type { Command } from './command.ts';
+import { freePort, listenOn } from './listen.ts';
 import { createLog, printMail } from './log.ts';
 import { open, readSettings, rememberAddress, useDataFolder } from './settings.ts';
 import { exitOnCrash, stopOnSignals } from './stop.ts';
@@ -93,28 +91,3 @@ npx legate config lists all of them with their values.`,
  * that only a full collection removes.
  */
 const keepRequestsYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring');
-
-async function listenOn(legate: Legate, port: number, host: string): Promise<Listening> {
-  try {
-    return await listen(legate, { port, host });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE')
-      throw new UsageError(`Port ${port} of ${host} is in use. Stop the other process, or set PORT to another port.`);
-    if (code === 'EACCES')
-      throw new UsageError(`This user may not use port ${port} of ${host}. Set PORT to a number above 1023.`);
-    if (code === 'EADDRNOTAVAIL') throw new UsageError(`HOST is ${host}, which is not an address of this machine.`);
-    throw error;
-  }
-}
-
-/** Finds a port for `http.port` 0, because the base URL has to be known before the service listens. */
-const freePort = (host: string): Promise<number> =>
-  new Promise((done, failed) => {
-    const server = createServer();
-    server.once('error', failed);
-    server.listen(0, host, () => {
-      const address = server.address();
-      server.close(() => done(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });

@@ -1,7 +1,7 @@
 /** A person with a browser without scripts: keeps cookies, follows redirects, fills in forms. */
 export class WebPerson {
   readonly email: string;
-  readonly #password = 'correct horse battery staple';
+  readonly password = 'correct horse battery staple';
   readonly #cookies = new Map<string, string>();
 
   constructor(email = `person-${Math.random().toString(36).slice(2, 10)}@example.com`) {
@@ -13,7 +13,7 @@ export class WebPerson {
     const response = await fetch(`${base}/sign-up`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email: this.email, password: this.#password }),
+      body: JSON.stringify({ email: this.email, password: this.password }),
     });
     if (!response.ok) throw new Error(`POST /sign-up answered ${response.status}: ${await response.text()}`);
     const { token, user } = (await response.json()) as { token: string; user: { id: string } };
@@ -24,7 +24,7 @@ export class WebPerson {
   async decide(address: string, decision: 'allow' | 'deny' = 'allow'): Promise<URL> {
     let page = await this.#open(address);
     if (page.url.pathname.endsWith('/sign-in'))
-      page = await this.#submit(page, { email: this.email, password: this.#password });
+      page = await this.#submit(page, { email: this.email, password: this.password });
     if (page.left) return page.url;
     const { url, left, html } = await this.#submit(page, { decision });
     if (!left) throw new Error(`the consent page led to ${url.href}: ${html.slice(0, 500)}`);

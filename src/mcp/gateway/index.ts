@@ -10,7 +10,7 @@
  * decisions, cut lists and refusals are those of ../guard; registered servers are in ../servers.
  */
 import { defineModule } from '../../platform.ts';
-import { gatewayServers, readPins, registerServers, stopGateway, toolGate } from './gateway.ts';
+import { gatewayPath, gatewayServers, readPins, registerServers, stopGateway, toolGate } from './gateway.ts';
 import { GatewayErrors } from './pins/errors.ts';
 import { pinsState } from './pins/pins.ts';
 import { pinRoutes } from './pins/routes.ts';
@@ -18,7 +18,10 @@ import { gatewayRoutes } from './routes.ts';
 
 export { compareDefinitions, type Lock, LockFile, lockOf } from './definitions.ts';
 export { listTools } from './list-tools.ts';
-export { type GatewayServer, InvalidServers, parseServers } from './servers-file.ts';
+export { decideTool, listPins, toTool } from './pins/manage-pins.ts';
+export type { GatewayTool } from './pins/schema.ts';
+export { type GatewayServer, InvalidServers, parseServers, type ServersInput } from './servers-file.ts';
+export { gatewayPath };
 
 export const gateway = defineModule({
   name: 'gateway',

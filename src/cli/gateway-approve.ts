@@ -1,0 +1,105 @@
+import { application } from '../access/actor.ts';
+import { applicationCaller } from '../access/caller.ts';
+import { LegateClient, LegateError } from '../client/index.ts';
+import { decideTool, type GatewayTool, listPins, toTool } from '../mcp/gateway/index.ts';
+import type { Legate } from '../service.ts';
+import { type Command, EXIT_USAGE, UsageError } from './command.ts';
+import { renderTool } from './gateway/render-tool.ts';
+import { storedToken } from './login/credentials.ts';
+import { readSettings, useExistingData, withLegate } from './settings.ts';
+
+interface Values {
+  readonly names?: readonly string[];
+  readonly all?: boolean;
+  readonly url?: string;
+  readonly token?: string;
+}
+
+type Tool = Pick<GatewayTool, 'name' | 'state' | 'approved' | 'seen'>;
+
+/** The tools of one server, here or at a running service. */
+interface Target {
+  tools(): Promise<readonly Tool[]>;
+  /** Approves the definition with this hash. */
+  approve(tool: string, definition: string): Promise<unknown>;
+}
+
+const MAX_TOOLS = 10_000;
+
+/** `legate gateway approve <server> [<tool> | --all]`: approves what the gateway withholds (contract 20). */
+export const command: Command<Values> = {
+  argument: {
+    name: 'names',
+    meaning: 'the server, and the tool to approve; without one, lists what waits',
+    many: true,
+  },
+  options: {
+    all: { type: 'boolean', meaning: 'approve all new and changed tools of the server, but not blocked ones' },
+    url: { type: 'string', value: 'address', meaning: 'a running service; by default the database of this folder' },
+    token: {
+      type: 'string',
+      value: 'token',
+      meaning: "for --url: an administrator's API token; by default that of legate login",
+    },
+  },
+  notes: 'Each tool is printed with what has changed before it is approved.',
+  run: async ({ names = [], all = false, url, token }) => {
+    const [server, tool] = names;
+    if (server === undefined || names.length > 2 || (all && tool !== undefined))
+      throw new UsageError('legate gateway approve needs a server, and either a tool or --all.', EXIT_USAGE);
+    if (url !== undefined && !URL.canParse(url))
+      throw new UsageError('--url needs an address such as http://localhost:3000.', EXIT_USAGE);
+    const work = (target: Target): Promise<void> => approve(target, server, tool, all);
+    if (url !== undefined) return work(remoteTarget(url, token ?? (await storedToken(url)), server));
+    const settings = readSettings();
+    useExistingData(settings);
+    return withLegate(settings, (legate) => work(localTarget(legate, server)));
+  },
+};
+
+async function approve(target: Target, server: string, name: string | undefined, all: boolean): Promise<void> {
+  const tools = await target.tools();
+  if (tools.length === 0)
+    throw new UsageError(`No tools of ${server} are known. Check the name; a client has to connect to it first.`);
+  const waiting = tools.filter(({ state }) => state === 'new' || state === 'changed');
+  const chosen = name === undefined ? waiting : tools.filter((tool) => tool.name === name);
+  if (name !== undefined && chosen.length === 0) throw new UsageError(`${server} has not listed a tool ${name}.`);
+  for (const tool of chosen) process.stdout.write(`${renderTool(tool)}\n`);
+  if (name === undefined && !all) {
+    process.stdout.write(
+      chosen.length === 0
+        ? `No tool of ${server} waits.\n`
+        : `\nWaiting: ${chosen.length}. Approve with npx legate gateway approve ${server} <tool>, or --all.\n`,
+    );
+    return;
+  }
+  for (const tool of chosen) await target.approve(tool.name, tool.seen.hash);
+  process.stdout.write(`Approved: ${chosen.length}.\n`);
+}
+
+const localTarget = ({ platform }: Legate, server: string): Target => ({
+  tools: async () =>
+    (await listPins(platform.database.read, server, { limit: MAX_TOOLS, after: undefined })).map(toTool),
+  approve: (tool, definition) =>
+    decideTool(platform, applicationCaller(application()), { server, tool, definition, decision: 'approve' }),
+});
+
+function remoteTarget(url: string, token: string, server: string): Target {
+  const { tools } = new LegateClient({ baseUrl: url, token }).gateway.servers;
+  const explained = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      throw error instanceof LegateError ? new UsageError(`${error.code}: ${error.message}`) : error;
+    }
+  };
+  const all = async (): Promise<Tool[]> => {
+    const found: Tool[] = [];
+    for await (const tool of tools.list(server)) found.push(tool as unknown as Tool);
+    return found;
+  };
+  return {
+    tools: () => explained(all()),
+    approve: (tool, definition) => explained(tools.approve(server, tool, { definition })),
+  };
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { parseJson } from '../../kernel/json.ts';
+import { type GatewayServer, InvalidServers, parseServers, type ServersInput } from '../../mcp/gateway/index.ts';
+import { EXIT_CONFIG, UsageError } from '../command.ts';
+
+/** Returns undefined for an optional file that does not exist. Throws UsageError. */
+export function readText(path: string, optional = false): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (optional && code === 'ENOENT') return undefined;
+    throw new UsageError(`${path} cannot be read: ${code}`, EXIT_CONFIG);
+  }
+}
+
+/** Returns undefined for an optional file that does not exist. Throws UsageError. */
+export function readJson(path: string, optional = false): unknown {
+  const text = readText(path, optional);
+  if (text === undefined) return undefined;
+  try {
+    return parseJson(text);
+  } catch {
+    throw new UsageError(`${path} is not valid JSON, or repeats a key.`, EXIT_CONFIG);
+  }
+}
+
+/** Reads servers strictly. `from` names their place. Throws UsageError. */
+export function checkServers(value: unknown, from: string): GatewayServer[] {
+  try {
+    return parseServers(value, process.env);
+  } catch (error) {
+    if (error instanceof InvalidServers) throw new UsageError(`${from}: ${error.message}`, EXIT_CONFIG);
+    throw error;
+  }
+}
+
+/** Returns the `mcpServers` object of a file, as it is. Throws UsageError unless it is valid. */
+export function readServersFile(path: string): ServersInput {
+  const value = readJson(path);
+  checkServers(value, path);
+  return (value as { mcpServers: ServersInput }).mcpServers;
+}

@@ -1,0 +1,29 @@
+import type { GatewayTool } from '../../mcp/gateway/index.ts';
+
+type Definition = Record<string, unknown>;
+
+/** Makes characters visible that a terminal would obey or hide: definitions are written by servers. */
+const visible = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, (char) => `\\u{${(char.codePointAt(0) as number).toString(16)}}`);
+
+const shown = (value: unknown): string =>
+  value === undefined ? '(none)' : visible(typeof value === 'string' ? value : JSON.stringify(value));
+
+/** Renders a tool with what differs from its approved definition, or with all that a model reads if it is new. */
+export function renderTool({
+  name,
+  state,
+  approved,
+  seen,
+}: Pick<GatewayTool, 'name' | 'state' | 'approved' | 'seen'>): string {
+  const [before, now]: [Definition | undefined, Definition] = [approved?.tool, seen.tool];
+  const members = [...new Set([...Object.keys(before ?? {}), ...Object.keys(now)])].filter(
+    (member) => member !== 'name' && JSON.stringify(before?.[member]) !== JSON.stringify(now[member]),
+  );
+  const lines = members.flatMap((member) => [
+    `  ${visible(member)}`,
+    ...(before ? [`    - ${shown(before[member])}`] : []),
+    `    + ${shown(now[member])}`,
+  ]);
+  return [`${visible(name)} (${state})`, ...lines].join('\n');
+}

@@ -1,0 +1,59 @@
+import type { ServersInput } from '../../mcp/gateway/index.ts';
+import { EXIT_USAGE, UsageError } from '../command.ts';
+import { checkServers, readServersFile, readText } from './files.ts';
+import { nameOfCommand } from './name.ts';
+
+export interface GatewayOptions {
+  readonly command?: readonly string[];
+  readonly name?: string;
+  readonly upstream?: string;
+  readonly 'header-file'?: string;
+  readonly oauth?: boolean;
+  readonly config?: string;
+}
+
+const wrong = (message: string): UsageError => new UsageError(message, EXIT_USAGE);
+
+/** Returns the servers that the command line names. Throws UsageError. */
+export function serversOf(options: GatewayOptions): ServersInput {
+  const { command = [], name, upstream, config, oauth = false } = options;
+  const ways = [command.length > 0, upstream !== undefined, config !== undefined].filter(Boolean).length;
+  if (ways === 0)
+    throw wrong(
+      'legate gateway needs a server: a command after --, --upstream with an address, or --config with a file.\n\n' +
+        '  npx legate gateway -- npx -y @modelcontextprotocol/server-filesystem ./notes',
+    );
+  if (ways > 1) throw wrong('Name one of: a command after --, --upstream, --config. A file may have several servers.');
+  if (upstream === undefined && (options['header-file'] !== undefined || oauth))
+    throw wrong('--header-file and --oauth belong to --upstream.');
+  if (config !== undefined) {
+    if (name !== undefined) throw wrong('--name does not go with --config, whose servers have names.');
+    return readServersFile(config);
+  }
+  if (upstream === undefined) {
+    const [program, ...args] = command;
+    const servers = { [name ?? nameOfCommand(command)]: { command: program as string, args } };
+    checkServers({ mcpServers: servers }, 'The command');
+    return servers;
+  }
+  if (name === undefined) throw wrong('--upstream needs a name for the server: --name <name>.');
+  if (oauth)
+    throw wrong('--oauth: this version cannot sign in to a server. Put its credentials into a file: --header-file.');
+  const headers = options['header-file'] === undefined ? {} : readHeaders(options['header-file']);
+  const servers = { [name]: { url: upstream, headers } };
+  checkServers({ mcpServers: servers }, '--upstream');
+  return servers;
+}
+
+/** Reads a file with a header on each line: `Authorization: Bearer ...`. */
+function readHeaders(path: string): Record<string, string> {
+  const lines = (readText(path) as string).split(/\r?\n/).filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line, at) => {
+      const [, header, value] = /^([!#$%&'*+.^`|~\w-]+):\s*(\S.*?)\s*$/.exec(line) ?? [];
+      if (header === undefined || value === undefined)
+        throw wrong(`${path}: line ${at + 1} is not a header, such as Authorization: Bearer <token>.`);
+      return [header, value];
+    }),
+  );
+}
