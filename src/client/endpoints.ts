@@ -192,6 +192,11 @@ export const ENDPOINTS: EndpointTable = {
     authzen: 'GET ^/.well-known/authzen-configuration',
   },
   gateway: {
+    connections: {
+      list: 'GET /gateway/connections',
+      set: 'PUT /gateway/connections/{name}',
+      delete: 'DELETE /gateway/connections/{name}',
+    },
     servers: {
       list: 'GET /gateway/servers',
       tools: {

@@ -741,7 +741,7 @@ export interface CreateWebhookRequest {
   /** https, and not a private address, unless webhooks.allowPrivateNetworks is on. */
   readonly url: string;
   /** Event types. If absent or null, all except `webhook.*`. */
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -910,6 +910,20 @@ export interface FilterRequest {
     readonly ip?: string | undefined;
     readonly userAgent?: string | undefined;
   } | undefined;
+}
+
+export interface GatewayConnection {
+  /** Name of the server in the path of its endpoint. */
+  readonly name: string;
+  /** userSecret: the person enters the secrets in `fields`. */
+  readonly type: "userSecret";
+  /** Names of the secrets that the server needs. */
+  readonly fields: readonly string[];
+  readonly connected: boolean;
+  /** null: not connected. */
+  readonly connectedAt: string | null;
+  /** Page on which the person connects. */
+  readonly connectUrl: string;
 }
 
 export interface GatewayServer {
@@ -1140,6 +1154,13 @@ export interface ProvePasswordRequest {
   readonly reason?: string | undefined;
 }
 
+export interface PutGatewayConnectionRequest {
+  /** A value for each secret that the server needs. */
+  readonly fields: Record<string, string>;
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+}
+
 export interface Ready {
   /** degraded: requests are served, and Redis does not answer. */
   readonly status: Open<"ready" | "degraded" | "unavailable">;
@@ -1172,7 +1193,7 @@ export interface RecordCostRequest {
 
 export interface RecordedChange {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1400,7 +1421,7 @@ export interface SignedIn {
 
 export interface StreamEvent {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1617,7 +1638,7 @@ export interface UpdateUserRequest {
 
 export interface UpdateWebhookRequest {
   readonly url?: string | undefined;
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** true re-enables a webhook that was disabled by its owner or by a 410. */
   readonly enabled?: boolean | undefined;
@@ -2779,6 +2800,17 @@ export interface Resources {
     authzen(query?: Record<string, never>, options?: RequestOptions): Promise<AuthZenConfiguration>;
   };
   readonly gateway: {
+    readonly connections: {
+      /** List the caller's connections to servers behind the gateway. `GET /gateway/connections` */
+      list(query?: Record<string, never>, options?: RequestOptions): Promise<readonly GatewayConnection[]>;
+      /** Store the caller's credentials for a server behind the gateway. `PUT /gateway/connections/{name}` */
+      set(name: string, body: PutGatewayConnectionRequest, options?: RequestOptions): Promise<GatewayConnection>;
+      /** Delete the caller's credentials for a server behind the gateway. `DELETE /gateway/connections/{name}` */
+      delete(name: string, query?: {
+        /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+        readonly reason?: string | undefined;
+      }, options?: RequestOptions): Promise<void>;
+    };
     readonly servers: {
       /** List the MCP servers behind the gateway. `GET /gateway/servers` */
       list(query?: Record<string, never>, options?: RequestOptions): Promise<readonly GatewayServer[]>;

@@ -19,6 +19,8 @@ export const EVENT_TYPES = {
   'cost.recorded': 'A cost was attributed to an agent.',
   'delegation.created': 'A delegation was created.',
   'gateway.call': 'A call of a tool through the gateway ended.',
+  'gateway.connected': 'A person entered credentials for a server of the gateway, or changed them.',
+  'gateway.disconnected': 'The credentials of a person for a server of the gateway were deleted.',
   'gateway.restarted': 'The connections of the gateway to an MCP server were ended on request.',
   'gateway.tool_changed':
     'A tool of an MCP server is new or its definition has changed, or a person approved or blocked it.',

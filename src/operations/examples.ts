@@ -73,6 +73,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     uses: ['workload'],
   },
   'PATCH /issuers/:id': { algorithms: ['RS256'] },
+  'PUT /gateway/connections/:name': { fields: { token: 'ghp_example' } },
   'POST /gateway/servers/:name/tools/:tool/approve': {
     definition: 'sha256-47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU',
   },

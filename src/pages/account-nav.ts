@@ -21,6 +21,8 @@ const ACCOUNT_PAGES: readonly {
   readonly purpose?: (t: Texts) => string;
   /** Of no use to users of the embedding application, who have no credentials here. */
   readonly ownAccount?: boolean;
+  /** Whether this service has a use for the page. Default: it has. */
+  readonly when?: (site: Site) => boolean;
 }[] = [
   { path: '/account', label: (t) => t.account.label, title: (t) => t.account.title },
   {
@@ -49,6 +51,14 @@ const ACCOUNT_PAGES: readonly {
     title: (t) => t.tokens.title,
     purpose: (t) => t.tokens.purpose,
   },
+  {
+    path: '/account/servers',
+    label: (t) => t.connections.label,
+    title: (t) => t.connections.title,
+    purpose: (t) => t.connections.purpose,
+    when: ({ config }) =>
+      Object.values(config.gateway?.servers ?? {}).some(({ legate }) => legate?.auth?.type === 'userSecret'),
+  },
   { path: '/account/apps', label: (t) => t.apps.label, title: (t) => t.apps.title, purpose: (t) => t.account.apps },
 ];
 
@@ -62,12 +72,14 @@ export const personInHeader = (site: Site, t: Texts, person: PagePerson): Html =
   }</div>`;
 
 /** Returns the account pages that are of use to a person. */
-export const accountPagesFor = (person: PagePerson | undefined) =>
-  ACCOUNT_PAGES.filter(({ ownAccount }) => !ownAccount || person?.canSignOut);
+export const accountPagesFor = (site: Site, person: PagePerson | undefined) =>
+  ACCOUNT_PAGES.filter(
+    ({ ownAccount, when }) => (!ownAccount || person?.canSignOut) && (when === undefined || when(site)),
+  );
 
 /** Navigation of the account pages; `here` is the path of the current one. */
 export const accountNav = (site: Site, t: Texts, here: string, person: PagePerson | undefined): Html =>
-  html`<nav class="pages" aria-label="${t.account.title}"><ul>${accountPagesFor(person).map(({ path, label }) => {
+  html`<nav class="pages" aria-label="${t.account.title}"><ul>${accountPagesFor(site, person).map(({ path, label }) => {
     const at = pathOf(site, path);
     return html`<li><a${attributes({ href: at, 'aria-current': at === here ? 'page' : undefined })}>${label(t)}</a></li>`;
   })}</ul></nav>`;

@@ -1,3 +1,7 @@
+interface Legate {
+  readonly auth?: { readonly type: string } | undefined;
+}
+
 /** What pages need of the service. A Platform is a Site. */
 export interface Site {
   /** Public address without a trailing slash. */
@@ -5,6 +9,10 @@ export interface Site {
   readonly config: {
     readonly service: { readonly name: string; readonly banner?: string | undefined };
     readonly http: { readonly restPath: string; readonly trustedOrigins: readonly string[] };
+    /** The servers behind the gateway. */
+    readonly gateway?: {
+      readonly servers: Readonly<Record<string, { readonly legate?: Legate | undefined }>>;
+    };
   };
 }
 

@@ -31,7 +31,14 @@ export type {
   WebhookDeliveryRow,
   WebhookRow,
 } from './tables/activity.ts';
-export type { AgentRow, ApprovalRow, DelegationRow, GatewayPinRow, McpServerRow } from './tables/authorization.ts';
+export type {
+  AgentRow,
+  ApprovalRow,
+  DelegationRow,
+  GatewayConnectionRow,
+  GatewayPinRow,
+  McpServerRow,
+} from './tables/authorization.ts';
 export type {
   ChangeRow,
   IdempotencyKeyRow,

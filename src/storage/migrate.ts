@@ -12,6 +12,7 @@ import { installationKeys } from './migrations/0051-installation-keys.ts';
 import { instances } from './migrations/0052-instances.ts';
 import { clientDocuments } from './migrations/0056-client-documents.ts';
 import { gatewayPins } from './migrations/0060-gateway-pins.ts';
+import { gatewayConnections } from './migrations/0062-gateway-connections.ts';
 import { sealedLog } from './migrations/0070-seal.ts';
 import { suspension } from './migrations/0080-suspension.ts';
 import { issuers } from './migrations/0081-issuers.ts';
@@ -33,6 +34,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0052-instances': instances,
   '0056-client-documents': clientDocuments,
   '0060-gateway-pins': gatewayPins,
+  '0062-gateway-connections': gatewayConnections,
   '0070-seal': sealedLog,
   '0080-suspension': suspension,
   '0081-issuers': issuers,

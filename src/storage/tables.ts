@@ -50,6 +50,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'mcp_servers',
   'gateway_servers',
   'gateway_pins',
+  'gateway_connections',
   'one_time_tokens',
   'email_codes',
   'totp_secrets',

@@ -60,6 +60,8 @@ const PAYLOADS: Record<EventType, Json> = {
     resultBytes: 0,
     definition: null,
   },
+  'gateway.connected': { server: 'secret', isNew: true },
+  'gateway.disconnected': { server: 'secret', reason: 'deleted' },
   'gateway.restarted': { server: 'pinned' },
   'gateway.tool_changed': { server: 'pinned', tool: 'x', state: text, definition: expect.stringMatching(/^sha256-/) },
   'budget.created': { agentId, budgetId: id('bdg') },
@@ -132,7 +134,7 @@ const ADMINISTRATION: ReadonlySet<string> = new Set(
   Object.keys(EVENT_TYPES).filter(
     (type) =>
       !SEALING.has(type) &&
-      /^(client|group|invite|issuer|ledger|mcp|tenant)\.|^user\.(created|deleted)$|^gateway\.(?!call)/.test(type),
+      /^(client|group|invite|issuer|ledger|mcp|tenant)\.|^user\.(created|deleted)$|^gateway\.(?!c|d)/.test(type),
   ),
 );
 
@@ -211,6 +213,8 @@ async function everything(someone: Person): Promise<void> {
   const budget = await ok('POST', '/budgets', someone, { agentId: main.id, metric: 'calls', limit: 9, window: 'day' });
   await ok('PATCH', `/budgets/${budget.id}`, someone, { limit: 10 });
   await ok('DELETE', `/budgets/${budget.id}`, someone);
+  await ok('PUT', '/gateway/connections/secret', someone, { fields: { token: 'x' } });
+  await ok('DELETE', '/gateway/connections/secret', someone);
   const apiToken = await ok('POST', '/api-tokens', someone, { name: 'ci' });
   await ok('DELETE', `/api-tokens/${apiToken.id}`, someone);
   await administration(main);
@@ -284,9 +288,11 @@ const committed = async (): Promise<Row[]> => {
 
 beforeAll(async () => {
   const pinned = { command: process.execPath, args: ['-e', ONE_TOOL] };
+  const auth = { type: 'userSecret' as const, fields: ['token'] };
+  const secret = { command: '/nowhere/x', env: { TOKEN: `\${user:token}` }, legate: { auth } };
   t = await createTestService({
     lasting: true,
-    config: { gateway: { servers: { away: { command: '/nowhere/x' }, pinned } } },
+    config: { gateway: { servers: { away: { command: '/nowhere/x' }, pinned, secret } } },
   });
   owner = await person();
   stranger = await person();

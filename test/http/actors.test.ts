@@ -13,12 +13,17 @@ import { newScene, session } from './matrix.scene.ts';
 const DECISION = 'its record is the audit entry';
 const QUESTION = 'answers a question and stores nothing';
 const MAIL = 'sends mail; using the link or code leaves the event';
+const OF_A_CONNECTION =
+  'leaves an event, which src/mcp/gateway/connections/connections.test.ts reads: it needs a server';
 const OF_A_GATEWAY_SERVER = 'leaves an event, which src/mcp/gateway/pins/pins.test.ts reads: it needs a server';
 const RESENDS = 'delivers again, or as a test, what happened before';
 
 /** Endpoints with a changing method that leave no event, each with its reason. Every other one has to leave one. */
 const WITHOUT_EVENT: Readonly<Record<string, string>> = {
   'POST /gateway/:name/mcp': 'a call of a tool leaves its own event, which src/mcp/gateway/relay.test.ts reads',
+  'PUT /gateway/connections/:name': OF_A_CONNECTION,
+  'DELETE /gateway/connections/:name': OF_A_CONNECTION,
+  'POST /gateway/:name/connect': OF_A_CONNECTION,
   'POST /gateway/servers/:name/tools/:tool/approve': OF_A_GATEWAY_SERVER,
   'POST /gateway/servers/:name/tools/:tool/block': OF_A_GATEWAY_SERVER,
   'POST /gateway/servers/:name/restart': OF_A_GATEWAY_SERVER,

@@ -168,6 +168,8 @@ export const bodies: Readonly<Record<string, Sample>> = {
     jwksUri: 'https://hostile.example/jwks',
     algorithms: ['RS256'],
   }),
+  'PUT /gateway/connections/:name': () => ({ fields: { token: 'x' } }),
+  'POST /gateway/:name/connect': () => ({ action: 'connect', 'secret-token': 'x' }),
   'POST /gateway/servers/:name/tools/:tool/approve': () => ({ definition: 'sha256-x' }),
   'PATCH /issuers/:id': () => ({
     name: 'hostile',

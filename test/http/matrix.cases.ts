@@ -1313,6 +1313,30 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/gateway/servers/pinned/restart', {}),
     want: { admin: 404 },
   },
+  'GET /gateway/connections': {
+    target: fixed('/gateway/connections'),
+    want: { owner: 200, anotherUser: 200, admin: 200 },
+  },
+  'PUT /gateway/connections/:name': {
+    target: fixed('/gateway/connections/notes', { fields: { token: 'x' } }),
+    want: { owner: 404, anotherUser: 404, admin: 404 },
+  },
+  'DELETE /gateway/connections/:name': {
+    target: fixed('/gateway/connections/notes'),
+    want: { owner: 404, anotherUser: 404, admin: 404 },
+  },
+  'GET /gateway/:name/connect': {
+    target: fixed('/gateway/notes/connect'),
+    want: { nobody: 303, owner: 404, anotherUser: 404, admin: 404 },
+  },
+  'POST /gateway/:name/connect': {
+    target: () => ({ path: '/gateway/notes/connect', body: new URLSearchParams({ action: 'connect' }) }),
+    want: { nobody: 303, owner: 404, anotherUser: 404, admin: 404 },
+  },
+  'GET /account/servers': {
+    target: fixed('/account/servers'),
+    want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
+  },
   'POST /gateway/:name/mcp': { target: fixed('/gateway/notes/mcp', {}), want: { everyone: 404 } },
   'GET /gateway/:name/mcp': { target: fixed('/gateway/notes/mcp'), want: { everyone: 404 } },
   'DELETE /gateway/:name/mcp': { target: fixed('/gateway/notes/mcp'), want: { everyone: 404 } },

@@ -19,3 +19,8 @@ export const eventStream = (stream: EventStream): Response =>
   new Response(stream.body, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
   });
+
+/** The answer to a method that the gateway does not have. */
+export const notFound = (method: string): { readonly error: RpcError } => ({
+  error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method.slice(0, 100)}` },
+});

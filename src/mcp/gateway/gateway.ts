@@ -12,6 +12,7 @@ import { registerServer } from '../servers/register-server.ts';
 import { SERVER_SCOPES } from '../servers/resource-metadata.ts';
 import { findServerByName } from '../servers/store.ts';
 import { updateServer } from '../servers/update-server.ts';
+import { openForPeople } from './connections/open-for.ts';
 import { pinsState } from './pins/pins.ts';
 import { recorderOf } from './record-call.ts';
 import { Relay } from './relay.ts';
@@ -32,7 +33,12 @@ export const gatewayServers = defineState((platform): ReadonlyMap<string, Relay>
   return new Map(
     servers.map((server) => [
       server.name,
-      new Relay({ server, endpoint: endpointOf(platform, server.name), legate, origins, record, pins }),
+      new Relay({
+        server,
+        endpoint: endpointOf(platform, server.name),
+        openFor: openForPeople(platform, server),
+        ...{ legate, origins, record, pins },
+      }),
     ]),
   );
 });

@@ -6,10 +6,17 @@
  * when it is idle, and with this process, however that ends.
  *
  * `relay.ts` is one server, `upstreams.ts` its connections, `peer.ts` the protocol on one of them, `stdio-server.ts`
- * and `http-server.ts` the transports. `pins/` has the approved definitions of tools and the endpoints about them. `legate gateway check` uses `list-tools.ts` and `definitions.ts`. Tokens,
- * decisions, cut lists and refusals are those of ../guard; registered servers are in ../servers.
+ * and `http-server.ts` the transports. `pins/` has the approved definitions of tools and the endpoints about them,
+ * `connections/` the credentials of people for servers that need them. `legate gateway check` uses `list-tools.ts` and
+ * `definitions.ts`. Tokens, decisions, cut lists and refusals are those of ../guard; registered servers are in
+ * ../servers.
  */
 import { defineModule } from '../../platform.ts';
+import { ConnectionErrors } from './connections/errors.ts';
+import { watchedPeople } from './connections/opened.ts';
+import { connectionRoutes } from './connections/routes.ts';
+import { deleteConnectionsOf, resealConnections, sealedWith } from './connections/store.ts';
+import { startWatch, stopWatch, watchState } from './connections/watch.ts';
 import { gatewayPath, gatewayServers, readPins, registerServers, stopGateway, toolGate } from './gateway.ts';
 import { GatewayErrors } from './pins/errors.ts';
 import { pinsState } from './pins/pins.ts';
@@ -26,13 +33,21 @@ export { gatewayPath };
 export const gateway = defineModule({
   name: 'gateway',
   description: 'Existing MCP servers behind this service.',
-  routes: [...gatewayRoutes, ...pinRoutes],
-  errors: GatewayErrors,
-  states: [pinsState, gatewayServers],
+  routes: [...connectionRoutes, ...gatewayRoutes, ...pinRoutes],
+  errors: { ...GatewayErrors, ...ConnectionErrors },
+  states: [pinsState, watchedPeople, watchState, sealedWith, gatewayServers],
   gate: toolGate,
   upkeep: async (platform) => {
     for (const { upstreams } of platform.stateOf(gatewayServers).values()) upstreams.endIdle();
     await readPins(platform);
+    await resealConnections(platform);
+  },
+  reactions: {
+    'user.deleted': (change, events) =>
+      deleteConnectionsOf(
+        change,
+        events.flatMap(({ userId }) => userId ?? []),
+      ),
   },
   gauges: [
     {
@@ -45,6 +60,10 @@ export const gateway = defineModule({
   start: async (platform) => {
     await registerServers(platform);
     await readPins(platform);
+    startWatch(platform);
   },
-  stop: stopGateway,
+  stop: async (platform) => {
+    await stopWatch(platform);
+    await stopGateway(platform);
+  },
 });

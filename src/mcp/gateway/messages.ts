@@ -1,5 +1,5 @@
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
-import { CallTimedOut, OutcomeUnknown } from './peer.ts';
+import { CallTimedOut, NotConnected, OutcomeUnknown } from './peer.ts';
 
 export const MODERN_REVISION = '2026-07-28';
 export const INITIALIZE_REVISIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
@@ -11,10 +11,27 @@ export const METHOD_NOT_FOUND = -32601;
 export const NO_SESSION = -32001;
 export const UNSUPPORTED_REVISION = -32022;
 /** Error codes of the gateway, outside the range that JSON-RPC 2.0 reserves. */
-const FAILED = { SERVER_UNAVAILABLE: 1503, TIMEOUT: 1504, OUTCOME_UNKNOWN: 1505 } as const;
+const FAILED = { NOT_CONNECTED: 1401, SERVER_UNAVAILABLE: 1503, TIMEOUT: 1504, OUTCOME_UNKNOWN: 1505 } as const;
 export type FailureReason = keyof typeof FAILED;
 
-const TEXTS: Readonly<Record<FailureReason, string>> = {
+/** What is recorded of a call that failed. */
+export const OUTCOMES = {
+  NOT_CONNECTED: 'unavailable',
+  SERVER_UNAVAILABLE: 'unavailable',
+  TIMEOUT: 'timeout',
+  OUTCOME_UNKNOWN: 'unknown',
+} as const;
+
+/** Notifications that are passed on to clients. */
+export const NOTIFICATIONS: ReadonlySet<string> = new Set([
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+  'notifications/resources/list_changed',
+  'notifications/resources/updated',
+  'notifications/message',
+]);
+
+const TEXTS: Readonly<Record<Exclude<FailureReason, 'NOT_CONNECTED'>, string>> = {
   SERVER_UNAVAILABLE: 'The server cannot be reached at the moment, so nothing was done. Try again later.',
   TIMEOUT: 'The server did not answer in time. The call may have been carried out.',
   OUTCOME_UNKNOWN: 'The connection to the server broke during the call. The call may have been carried out.',
@@ -82,6 +99,7 @@ export const capabilitiesForClient = (capabilities: Message, isModern: boolean):
   );
 
 export const failureOf = (error: unknown): FailureReason => {
+  if (error instanceof NotConnected) return 'NOT_CONNECTED';
   if (error instanceof CallTimedOut) return 'TIMEOUT';
   return error instanceof OutcomeUnknown ? 'OUTCOME_UNKNOWN' : 'SERVER_UNAVAILABLE';
 };
@@ -89,10 +107,11 @@ export const failureOf = (error: unknown): FailureReason => {
 /** A failed tool call is a result, which the model sees; any other failed request is an error. */
 export function failureAnswer(
   method: string,
-  reason: FailureReason,
+  error: unknown,
   auditId: string | undefined,
 ): { readonly result: Message } | { readonly error: RpcError } {
-  const text = TEXTS[reason];
+  const reason = failureOf(error);
+  const text = reason === 'NOT_CONNECTED' ? (error as NotConnected).message : TEXTS[reason];
   const facts = { reason, ...(auditId !== undefined && { auditId }) };
   return method === 'tools/call'
     ? { result: { content: [{ type: 'text', text: `${text} (${reason})` }], isError: true, _meta: facts } }

@@ -5,6 +5,8 @@ export type Answer = { readonly result: Message } | { readonly error: RpcError }
 
 /** The server cannot be reached, so the request did not run. */
 export class ServerUnavailable extends Error {}
+/** Nothing was opened for this person: their credentials are missing, or their account is suspended. */
+export class NotConnected extends ServerUnavailable {}
 /** The connection broke while the request was running. */
 export class OutcomeUnknown extends Error {}
 export class CallTimedOut extends Error {}
@@ -18,10 +20,33 @@ export interface ChannelEvents {
 export interface Channel {
   /** Rejects with {@link ServerUnavailable} or {@link OutcomeUnknown} if a message, or an answer to it, was lost. */
   send(message: Message): Promise<void>;
-  close(): Promise<void>;
+  /** With `atOnce`, a process has no time to end by itself. */
+  close(atOnce?: boolean): Promise<void>;
 }
 
 export type OpenChannel = (events: ChannelEvents) => Channel;
+
+/** Returns a channel that carries messages as soon as it is known how to open it. */
+export const openLater =
+  (opening: Promise<OpenChannel>): OpenChannel =>
+  (events) => {
+    let closed = false;
+    const channel = opening.then((open) => {
+      if (closed) throw new ServerUnavailable('it was closed');
+      return open(events);
+    });
+    channel.catch(() => {});
+    return {
+      send: async (message) => (await channel).send(message),
+      close: async (atOnce) => {
+        closed = true;
+        await channel.then(
+          (opened) => opened.close(atOnce),
+          () => {},
+        );
+      },
+    };
+  };
 
 interface Pending {
   readonly settle: (answer: Answer | Error) => void;
@@ -91,9 +116,9 @@ export class Peer {
     this.#channel.send({ jsonrpc: '2.0', method, ...(params && { params }) }).catch(() => {});
   }
 
-  close(): Promise<void> {
+  close(atOnce = false): Promise<void> {
     this.#end(new Error('it was closed'));
-    return this.#channel.close();
+    return this.#channel.close(atOnce);
   }
 
   #end(error: Error): void {

@@ -3,18 +3,19 @@ import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
 import { idOf, type Message, messagesOf, paramsOf, parseBody, type RpcError, revisionOf } from '../guard/json-rpc.ts';
 import { readBody, respond } from '../guard/protect-web.ts';
 import { REFUSED } from '../guard/refusals.ts';
-import { eventStream, json, rpcError, statusOf } from './answers.ts';
+import { eventStream, json, notFound, rpcError, statusOf } from './answers.ts';
 import { EventStream } from './event-stream.ts';
-import { INITIALIZE_REVISION } from './list-tools.ts';
+import { INITIALIZE_REVISION, type ServerInfo } from './list-tools.ts';
 import {
   capabilitiesForClient,
   failureAnswer,
   failureOf,
   INITIALIZE_REVISIONS,
   INVALID_REQUEST,
-  METHOD_NOT_FOUND,
   MODERN_REVISION,
   NO_SESSION,
+  NOTIFICATIONS,
+  OUTCOMES,
   paramsForServer,
   progressTokenOf,
   RELAYED,
@@ -22,12 +23,13 @@ import {
   resultForClient,
   UNSUPPORTED_REVISION,
 } from './messages.ts';
+import { NotConnected } from './peer.ts';
 import { ApprovedTools } from './pins/approved-tools.ts';
 import type { Pins } from './pins/pins.ts';
 import type { RecordCall } from './record-call.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { ClientSessions, callerOf, newSessionId, type Session } from './sessions.ts';
-import { Upstreams } from './upstreams.ts';
+import { type OpenFor, Upstreams } from './upstreams.ts';
 
 const CHECK_STREAMS_MS = 500;
 const SLOW_MS = 1000;
@@ -39,6 +41,7 @@ interface Parts {
   readonly origins: ReadonlySet<string>;
   readonly record: RecordCall;
   readonly pins: Pins;
+  readonly openFor: OpenFor;
 }
 
 interface Context {
@@ -68,7 +71,8 @@ export class Relay {
   readonly #parts: Parts;
   readonly #guard: Guard;
   readonly #sessions = new ClientSessions();
-  readonly #streams = new Set<EventStream>();
+  /** The open streams, each with the person it belongs to. */
+  readonly #streams = new Map<EventStream, string | undefined>();
   #watch: NodeJS.Timeout | undefined;
 
   constructor(parts: Parts) {
@@ -84,7 +88,7 @@ export class Relay {
         (Object.hasOwn(server.legate.actions, tool) ? server.legate.actions[tool] : undefined) ?? 'execute',
       cors: false,
     });
-    this.upstreams = new Upstreams(server, {
+    this.upstreams = new Upstreams(server, parts.openFor, {
       listed: (key, tools) => this.tools.listed(key, tools),
       notified: (key, method, params) => this.#notified(key, method, params),
     });
@@ -123,14 +127,26 @@ export class Relay {
   async stop(): Promise<void> {
     clearInterval(this.#watch);
     this.#sessions.clear();
-    for (const stream of this.#streams) stream.end();
+    for (const stream of this.#streams.keys()) stream.end();
     await this.upstreams.stop();
+  }
+
+  /** The people who have streams or connections of their own. */
+  people(): ReadonlySet<string> {
+    const ofStreams = [...this.#streams.values()].filter((person) => person !== undefined);
+    return new Set([...this.upstreams.people(), ...ofStreams]);
+  }
+
+  /** Ends the streams and connections of a person at once. */
+  async endPerson(person: string): Promise<void> {
+    for (const [stream, owner] of this.#streams) if (owner === person) stream.end();
+    await this.upstreams.endPerson(person);
   }
 
   #keyOf(auth: McpAuth, sessionId: string | null): string {
     const { isolation } = this.server.legate;
     if (isolation === 'shared') return '';
-    return isolation === 'session' ? (sessionId ?? callerOf(auth)) : auth.userId;
+    return isolation === 'session' ? `${auth.userId} ${sessionId ?? callerOf(auth)}` : auth.userId;
   }
 
   /** Before a tool call is decided, it has to be known whether the server has such a tool. */
@@ -213,7 +229,7 @@ export class Relay {
       reply = await this.#reply(context, method, id, params);
     } catch (error) {
       // Without a tool call there is no record of the outcome.
-      reply = failureAnswer(method, failureOf(error), undefined);
+      reply = failureAnswer(method, error, undefined);
     }
     const answer: Message = { jsonrpc: '2.0', id, ...reply };
     const { rules } = context.passed;
@@ -258,7 +274,7 @@ export class Relay {
     const { auth, isModern, headers, passed } = context;
     const sessionId = newSessionId();
     const key = isModern ? context.key : this.#keyOf(auth, sessionId);
-    const { capabilities, serverInfo, instructions } = await this.upstreams.info(key);
+    const { capabilities, serverInfo, instructions } = await this.#infoOrNotConnected(key);
     const common = {
       capabilities: capabilitiesForClient(capabilities, isModern),
       ...(instructions !== undefined && { instructions }),
@@ -312,16 +328,25 @@ export class Relay {
       const reason = failureOf(error);
       const outcome = cancelling.signal.aborted ? 'cancelled' : OUTCOMES[reason];
       if (isCall) this.#parts.record({ ...call, definition, outcome });
-      return failureAnswer(method, reason, auditId);
+      return failureAnswer(method, error, auditId);
     } finally {
       signal?.removeEventListener('abort', cancel);
       session?.running.delete(id);
     }
   }
 
-  /** Announces that the list of tools has changed. */
-  announceTools(): void {
-    this.#sessions.notify(undefined, 'notifications/tools/list_changed', {});
+  /** Announces that the list of tools has changed, to everyone or to those who use one connection. */
+  announceTools(key?: string): void {
+    this.#sessions.notify(key, 'notifications/tools/list_changed', {});
+  }
+
+  /** A client may connect before the person has: its calls then say what the person has to do. */
+  #infoOrNotConnected(key: string): Promise<ServerInfo> {
+    return this.upstreams.info(key).catch((error: unknown) => {
+      if (!(error instanceof NotConnected)) throw error;
+      const serverInfo = { name: this.server.name, version: '' };
+      return { capabilities: { tools: { listChanged: true } }, serverInfo, instructions: error.message };
+    });
   }
 
   /** Returns what results say about the server, in revisions where they do. */
@@ -354,33 +379,18 @@ export class Relay {
   }
 
   /** Opens a stream that ends within a second after the token was revoked. */
-  #stream({ rules }: Passed, onEnd: (byClient: boolean) => void): EventStream {
+  #stream({ rules, auth }: Passed, onEnd: (byClient: boolean) => void): EventStream {
     const stream: EventStream = new EventStream(rules?.alive ?? (async () => true), (byClient) => {
       this.#streams.delete(stream);
       if (this.#streams.size === 0) clearInterval(this.#watch);
       onEnd(byClient);
     });
     if (this.#streams.size === 0) this.#watch = setInterval(() => void this.#endRevoked(), CHECK_STREAMS_MS).unref();
-    this.#streams.add(stream);
+    this.#streams.set(stream, auth?.userId);
     return stream;
   }
 
   async #endRevoked(): Promise<void> {
-    for (const stream of this.#streams) if (!(await stream.alive().catch(() => true))) stream.end();
+    for (const stream of this.#streams.keys()) if (!(await stream.alive().catch(() => true))) stream.end();
   }
 }
-
-const OUTCOMES = { SERVER_UNAVAILABLE: 'unavailable', TIMEOUT: 'timeout', OUTCOME_UNKNOWN: 'unknown' } as const;
-
-/** Notifications that are passed on to clients. */
-const NOTIFICATIONS: ReadonlySet<string> = new Set([
-  'notifications/tools/list_changed',
-  'notifications/prompts/list_changed',
-  'notifications/resources/list_changed',
-  'notifications/resources/updated',
-  'notifications/message',
-]);
-
-const notFound = (method: string): Reply => ({
-  error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method.slice(0, 100)}` },
-});

@@ -1,11 +1,29 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { wholeNumber } from '../../kernel/whole-number.ts';
+import { choosesHost, FIELD_NAME, MAX_FIELDS, userFieldsOf } from './connections/user-fields.ts';
 
 /** The object is not valid. The message names the key. */
 export class InvalidServers extends Error {}
 
+/** Names that are part of other paths below `/gateway`. */
+const RESERVED: ReadonlySet<string> = new Set(['servers', 'connections', 'callback', 'client-metadata.json']);
+
 const texts = z.record(z.string(), z.string());
+
+/** Whose credentials the server receives: none, those in the configuration, or those of the person who calls. */
+const Auth = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('none') }),
+  z.strictObject({ type: z.literal('static') }),
+  z.strictObject({
+    type: z.literal('userSecret'),
+    fields: z
+      .array(z.string().regex(FIELD_NAME))
+      .min(1)
+      .max(MAX_FIELDS)
+      .refine((names) => new Set(names).size === names.length, 'must not name a field twice'),
+  }),
+]);
 
 const Server = z
   .strictObject({
@@ -21,6 +39,7 @@ const Server = z
       .strictObject({
         isolation: z.enum(['user', 'session', 'shared']).default('user'),
         pin: z.enum(['enforce', 'alarm', 'off']).default('enforce'),
+        auth: Auth.default({ type: 'none' }),
         actions: z.record(z.string(), z.string().min(1).max(64)).default({}),
         limits: z
           .strictObject({
@@ -33,7 +52,19 @@ const Server = z
       })
       .prefault({}),
   })
-  .superRefine(({ type, command, url }, ctx) => {
+  .superRefine((server, ctx) => {
+    const { type, command, url, legate } = server;
+    const { auth, isolation } = legate;
+    const declared: readonly string[] = auth.type === 'userSecret' ? auth.fields : [];
+    for (const name of userFieldsOf(server))
+      if (!declared.includes(name))
+        ctx.addIssue({ code: 'custom', message: `\${user:${name}} is not in legate.auth.fields` });
+    if (auth.type === 'userSecret' && isolation === 'shared')
+      ctx.addIssue({
+        code: 'custom',
+        path: ['legate', 'isolation'],
+        message: 'must be user or session, because the credentials belong to one person',
+      });
     if ((command === undefined) === (url === undefined))
       ctx.addIssue({ code: 'custom', message: 'needs either command or url' });
     else if (type !== undefined && (type === 'stdio') !== (command !== undefined))
@@ -47,8 +78,9 @@ export type ServersInput = Readonly<Record<string, z.input<typeof Server>>>;
 export type GatewayServer = z.output<typeof Server> & { readonly name: string };
 
 /**
- * Reads an `mcpServers` object strictly and fills in `${env:X}` and `${file:P}` in args, env, headers and url. Disabled
- * servers are left out. Throws InvalidServers on unknown keys, names that differ in case only and missing values.
+ * Reads an `mcpServers` object strictly and fills in `${env:X}` and `${file:P}` in args, env, headers and url;
+ * `${user:F}` stays. Disabled servers are left out. Throws InvalidServers on unknown keys, names that differ in case
+ * only and missing values.
  */
 export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewayServer[] {
   const parsed = Servers.safeParse(value);
@@ -60,11 +92,14 @@ export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewaySer
   return Object.entries(parsed.data.mcpServers).flatMap(([name, server]) => {
     if (seen.has(name.toLowerCase())) throw new InvalidServers(`mcpServers.${name}: another server has this name`);
     seen.add(name.toLowerCase());
+    if (RESERVED.has(name)) throw new InvalidServers(`mcpServers.${name}: this name is reserved`);
     if (server.disabled) return [];
     const fill = (text: string): string => fillIn(text, env, `mcpServers.${name}`);
     const fillAll = (record: Record<string, string>): Record<string, string> =>
       Object.fromEntries(Object.entries(record).map(([key, text]) => [key, fill(text)]));
     const url = server.url === undefined ? undefined : fill(server.url);
+    if (url !== undefined && choosesHost(url))
+      throw new InvalidServers(`mcpServers.${name}.url: \${user:} must come after the host`);
     if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
       throw new InvalidServers(`mcpServers.${name}.url: must be an http or https address`);
     const filled = { args: server.args.map(fill), env: fillAll(server.env), headers: fillAll(server.headers) };
@@ -73,13 +108,15 @@ export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewaySer
 }
 
 function fillIn(text: string, env: NodeJS.ProcessEnv, path: string): string {
-  return text.replace(/\$\{(\w+):([^}]*)\}/g, (_, kind: string, name: string) => {
+  return text.replace(/\$\{(\w+):([^}]*)\}/g, (placeholder, kind: string, name: string) => {
+    if (kind === 'user') return placeholder;
     if (kind === 'env') {
       const value = env[name];
       if (value === undefined) throw new InvalidServers(`${path}: the environment variable ${name} is not set`);
       return value;
     }
-    if (kind !== 'file') throw new InvalidServers(`${path}: \${${kind}:} is not known; use \${env:} or \${file:}`);
+    if (kind !== 'file')
+      throw new InvalidServers(`${path}: \${${kind}:} is not known; use \${env:}, \${file:} or \${user:}`);
     try {
       return readFileSync(name, 'utf8').trim();
     } catch (error) {

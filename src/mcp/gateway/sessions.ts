@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { McpAuth } from '../guard/guard-options.ts';
 import type { Message } from '../guard/json-rpc.ts';
 import type { EventStream } from './event-stream.ts';
+import { personOf } from './upstreams.ts';
 
 const MAX_SESSIONS = 20_000;
 
@@ -66,10 +67,10 @@ export class ClientSessions {
     return [...this.#open.values()].some((session) => session.key === key && session.subscriptions.has(uri));
   }
 
-  /** Passes a notification of the server to the sessions that use its connection. */
+  /** Passes a notification of the server to the sessions that use its connection, or a connection of this person. */
   notify(key: string | undefined, method: string, params: Message): void {
     for (const session of this.#open.values()) {
-      if (key !== undefined && session.key !== key) continue;
+      if (key !== undefined && session.key !== key && personOf(session.key) !== key) continue;
       if (method === 'notifications/resources/updated' && !session.subscriptions.has(String(params['uri']))) continue;
       const [stream] = session.streams;
       stream?.send({ jsonrpc: '2.0', method, params });

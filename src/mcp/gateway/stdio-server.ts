@@ -91,7 +91,8 @@ export const openProcess =
       send: async (message) => {
         child.stdin.write(`${JSON.stringify(message)}\n`);
       },
-      close: async () => {
+      close: async (atOnce) => {
+        if (atOnce) killNow();
         child.stdin.end();
         const term = setTimeout(() => kill('SIGTERM'), AFTER_INPUT_MS);
         const last = setTimeout(killNow, AFTER_INPUT_MS + AFTER_TERM_MS);

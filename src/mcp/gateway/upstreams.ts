@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Message } from '../guard/json-rpc.ts';
 import type { Tool } from './definitions.ts';
-import { channelOf, initialize, readTools, type ServerInfo } from './list-tools.ts';
-import { type Answer, Peer, type RequestOptions, ServerUnavailable } from './peer.ts';
+import { initialize, readTools, type ServerInfo } from './list-tools.ts';
+import { type Answer, NotConnected, type OpenChannel, Peer, type RequestOptions, ServerUnavailable } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 
 const MAX_BACK_OFF_MS = 30_000;
@@ -32,20 +32,28 @@ interface Entry {
   usedAt: number;
 }
 
+/** Opens a connection for a key. */
+export type OpenFor = (key: string) => OpenChannel;
+
+/** Returns the person whose connection a key stands for; empty for a shared one. */
+export const personOf = (key: string): string => key.split(' ')[0] as string;
+
 /**
  * The connections to one configured server, one for each key: a person, a session, or everyone. Opened when needed,
  * ended when idle, limited in number, and opened again with a growing pause after a failure.
  */
 export class Upstreams {
   readonly #server: GatewayServer;
+  readonly #openFor: OpenFor;
   readonly #events: UpstreamEvents;
   readonly #entries = new Map<string, Entry>();
   readonly #failures = new LRUCache<string, { readonly count: number; readonly until: number }>({ max: MAX_FAILURES });
   readonly #closing = new Set<Promise<void>>();
   #stopped = false;
 
-  constructor(server: GatewayServer, events: UpstreamEvents) {
+  constructor(server: GatewayServer, openFor: OpenFor, events: UpstreamEvents) {
     this.#server = server;
+    this.#openFor = openFor;
     this.#events = events;
   }
 
@@ -79,9 +87,22 @@ export class Upstreams {
 
   /** Ends one connection, or all. */
   async end(key?: string): Promise<void> {
-    for (const one of key === undefined ? [...this.#entries.keys()] : [key]) this.#end(one);
+    for (const one of key === undefined ? [...this.#entries.keys()] : [key]) void this.#end(one);
     this.#failures.clear();
     await Promise.all(this.#closing);
+  }
+
+  /** The people who have connections. */
+  people(): ReadonlySet<string> {
+    return new Set([...this.#entries.keys()].map(personOf).filter((person) => person !== ''));
+  }
+
+  /** Ends the connections of a person at once, and lets the next ones start without a pause. */
+  async endPerson(person: string): Promise<void> {
+    const own = (key: string): boolean => personOf(key) === person;
+    const ending = [...this.#entries.keys()].filter(own).map((key) => this.#end(key, true));
+    for (const key of [...this.#failures.keys()]) if (own(key)) this.#failures.delete(key);
+    await Promise.all(ending);
   }
 
   async stop(): Promise<void> {
@@ -92,7 +113,7 @@ export class Upstreams {
   /** Ends connections that were not used for `idleSeconds`. */
   endIdle(): void {
     const since = performance.now() - this.#server.legate.limits.idleSeconds * 1000;
-    for (const [key, entry] of this.#entries) if (entry.running === 0 && entry.usedAt <= since) this.#end(key);
+    for (const [key, entry] of this.#entries) if (entry.running === 0 && entry.usedAt <= since) void this.#end(key);
   }
 
   async #use<T>(key: string, work: (connected: Connected) => Promise<T>): Promise<T> {
@@ -114,7 +135,7 @@ export class Upstreams {
     if ((this.#failures.get(key)?.until ?? 0) > now)
       throw new ServerUnavailable('it failed a moment ago and is started again soon');
     this.#makeRoom();
-    const peer: Peer = new Peer(channelOf(this.#server), {
+    const peer: Peer = new Peer(this.#openFor(key), {
       notified: (method, params) => void this.#notified(key, peer, method, params),
       ended: () => this.#failed(key, peer),
     });
@@ -130,6 +151,10 @@ export class Upstreams {
       await this.#list(key, connected);
       return connected;
     } catch (error) {
+      if (error instanceof NotConnected) {
+        if (this.#entries.get(key)?.peer === peer) void this.#end(key);
+        throw error;
+      }
       this.#failed(key, peer);
       throw new ServerUnavailable((error as Error).message);
     }
@@ -157,7 +182,7 @@ export class Upstreams {
     if (this.#entries.size < this.#server.legate.limits.processes) return;
     const [idle] = [...this.#entries].filter(([, { running }]) => running === 0).sort(byUse);
     if (!idle) throw new ServerUnavailable('too many connections to it are in use');
-    this.#end(idle[0]);
+    void this.#end(idle[0]);
   }
 
   #failed(key: string, peer: Peer): void {
@@ -170,16 +195,17 @@ export class Upstreams {
       count: count + 1,
       until: now + Math.min(FIRST_BACK_OFF_MS * 2 ** count, MAX_BACK_OFF_MS),
     });
-    this.#end(key);
+    void this.#end(key);
   }
 
-  #end(key: string): void {
+  async #end(key: string, atOnce = false): Promise<void> {
     const entry = this.#entries.get(key);
     if (!entry) return;
     this.#entries.delete(key);
-    const closing = entry.peer.close().finally(() => this.#closing.delete(closing));
+    const closing = entry.peer.close(atOnce).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
     entry.ready.catch(() => {});
+    await closing;
   }
 }
 

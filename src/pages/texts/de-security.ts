@@ -113,4 +113,24 @@ export const deSecurity: typeof enSecurity = {
     token: 'Token',
     copied: 'Ich habe das Token kopiert',
   },
+  connections: {
+    label: 'Server',
+    title: 'Verbindungen zu Servern',
+    purpose: 'Zugangsdaten eingeben, die Ihre Agenten an anderen Servern verwenden, und sie löschen.',
+    listIntro: 'Diese Server brauchen Zugangsdaten von Ihnen. Nur Aufrufe von Agenten für Sie verwenden sie.',
+    none: 'Kein Server braucht Zugangsdaten von Ihnen.',
+    notConnected: 'Nicht verbunden',
+    connected: (when: string) => `Verbunden seit ${when}.`,
+    connectTitle: (server: string) => `Mit ${server} verbinden`,
+    intro: (server: string) =>
+      `Ihre Agenten können ${server} verwenden, sobald Sie eingegeben haben, was der Server braucht. Es wird ` +
+      'verschlüsselt gespeichert, nicht wieder angezeigt und nur für Aufrufe von Agenten für Sie verwendet.',
+    connect: 'Verbinden',
+    change: 'Ändern',
+    disconnect: 'Trennen',
+    done: {
+      connected: 'Sie sind verbunden. Ihr Agent kann seine Anfrage wiederholen.',
+      disconnected: 'Die Zugangsdaten wurden gelöscht.',
+    },
+  },
 };

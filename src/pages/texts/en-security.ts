@@ -110,4 +110,24 @@ export const enSecurity = {
     token: 'Token',
     copied: 'I have copied the token',
   },
+  connections: {
+    label: 'Servers',
+    title: 'Connections to servers',
+    purpose: 'Enter the credentials that your agents use at other servers, and delete them.',
+    listIntro: 'These servers need credentials of yours. Only calls that agents make for you use them.',
+    none: 'No server needs credentials of yours.',
+    notConnected: 'Not connected',
+    connected: (when: string) => `Connected since ${when}.`,
+    connectTitle: (server: string) => `Connect to ${server}`,
+    intro: (server: string) =>
+      `Your agents can use ${server} after you have entered what it needs. It is stored encrypted, is not shown again, ` +
+      'and is used only for calls that agents make for you.',
+    connect: 'Connect',
+    change: 'Change',
+    disconnect: 'Disconnect',
+    done: {
+      connected: 'You are connected. Your agent can repeat its request.',
+      disconnected: 'The credentials were deleted.',
+    },
+  },
 };

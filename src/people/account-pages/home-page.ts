@@ -25,7 +25,7 @@ export async function homePage(platform: Platform, call: AnyCall): Promise<Respo
       ...(platform.config.console.enabled
         ? [tile(t.console.title, t.console.purpose, pathOf(platform, '/console'))]
         : []),
-      ...accountPagesFor(person).flatMap(({ path, title, purpose }) =>
+      ...accountPagesFor(platform, person).flatMap(({ path, title, purpose }) =>
         purpose ? [tile(title(t), purpose(t), pathOf(platform, path))] : [],
       ),
     ])}`,

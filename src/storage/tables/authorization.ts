@@ -10,6 +10,7 @@ export interface AuthorizationTables {
   mcp_servers: McpServersTable;
   gateway_servers: GatewayServersTable;
   gateway_pins: GatewayPinsTable;
+  gateway_connections: GatewayConnectionsTable;
 }
 
 export interface AgentsTable {
@@ -143,3 +144,19 @@ export interface GatewayPinsTable {
   policy_epoch: number;
 }
 export type GatewayPinRow = Selectable<GatewayPinsTable>;
+
+/** A person's credentials for a server of `gateway.servers`. */
+export interface GatewayConnectionsTable {
+  user_id: Id<'user'>;
+  server: string;
+  type: 'userSecret';
+  /** JSON, encrypted. */
+  sealed: string;
+  /** The key that it is encrypted with. */
+  key_id: string;
+  /** Changes with the credentials, and then processes that have the former ones end. */
+  version: number;
+  created_at: number;
+  updated_at: number;
+}
+export type GatewayConnectionRow = Selectable<GatewayConnectionsTable>;

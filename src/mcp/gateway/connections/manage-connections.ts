@@ -1,0 +1,151 @@
+import { randomInt } from 'node:crypto';
+import type { Changer } from '../../../access/caller.ts';
+import type { UserPrincipal } from '../../../access/principal.ts';
+import { isoTime } from '../../../kernel/clock.ts';
+import { validationFailed } from '../../../kernel/errors.ts';
+import type { Platform } from '../../../platform.ts';
+import type { GatewayConnectionRow } from '../../../storage/index.ts';
+import { gatewayServers } from '../gateway.ts';
+import type { Relay } from '../relay.ts';
+import type { GatewayServer } from '../servers-file.ts';
+import { ConnectionErrors } from './errors.ts';
+import { connectUrl } from './open-for.ts';
+import type { Connection } from './schema.ts';
+import { findConnectionRow, readCredentials, sealCredentials, usableCredentials } from './store.ts';
+import { fieldProblem } from './user-fields.ts';
+
+type Person = Changer & { readonly principal: UserPrincipal };
+/** A value of another version may be random: versions are only compared for equality. */
+const newVersion = (): number => randomInt(2 ** 47);
+
+/** Returns a server that needs credentials of people. Throws 404 CONNECTION_NOT_FOUND. */
+export function getConnectable(platform: Platform, name: string): Relay {
+  const relay = platform.stateOf(gatewayServers).get(name);
+  if (!relay || !isConnectable(relay.server)) throw ConnectionErrors.CONNECTION_NOT_FOUND();
+  return relay;
+}
+
+const isConnectable = ({ legate: { auth } }: GatewayServer): boolean => auth.type === 'userSecret';
+
+function toConnection(
+  platform: Platform,
+  server: GatewayServer,
+  row: GatewayConnectionRow | undefined,
+): Connection | undefined {
+  const { auth } = server.legate;
+  if (auth.type !== 'userSecret') return undefined;
+  const connected = row !== undefined && usableCredentials(platform, server, row) !== undefined;
+  return {
+    name: server.name,
+    type: auth.type,
+    fields: [...auth.fields],
+    connected,
+    connectedAt: connected ? isoTime(row.created_at) : null,
+    connectUrl: connectUrl(platform, server.name),
+  };
+}
+
+/** Returns each server that needs credentials of people, and whether this person is connected to it. */
+export async function listConnections(platform: Platform, userId: string): Promise<Connection[]> {
+  const servers = [...platform.stateOf(gatewayServers).values()].map(({ server }) => server).filter(isConnectable);
+  if (servers.length === 0) return [];
+  const rows = await platform.database.read
+    .selectFrom('gateway_connections')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .execute();
+  return servers.flatMap((server) => {
+    const row = rows.find(({ server: name }) => name === server.name);
+    return toConnection(platform, server, row) ?? [];
+  });
+}
+
+/** Throws 404 CONNECTION_NOT_FOUND. */
+export async function getConnection(platform: Platform, userId: string, name: string): Promise<Connection> {
+  const { server } = getConnectable(platform, name);
+  const row = await findConnectionRow(platform.database.read, userId, name);
+  return toConnection(platform, server, row) as Connection;
+}
+
+/**
+ * Stores a person's secrets for a server, and ends processes that have other ones. Throws 404 CONNECTION_NOT_FOUND,
+ * 400 VALIDATION_FAILED.
+ */
+export async function putConnection(
+  platform: Platform,
+  caller: Person,
+  name: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<Connection> {
+  const relay = getConnectable(platform, name);
+  assertFits(relay.server, fields);
+  const { userId } = caller.principal;
+  const { row, isChanged } = await platform.ledger.change(caller.actor, async (change) => {
+    const { db, now } = change;
+    await caller.reauthorize(db);
+    if (caller.principal.via === 'external') await platform.owners.ensureExternal(change, caller.principal);
+    const before = await findConnectionRow(db, userId, name);
+    if (before && hasFields(platform, before, fields)) return { row: before, isChanged: false };
+    const owned = { user_id: userId, server: name };
+    const after: GatewayConnectionRow = {
+      ...owned,
+      type: 'userSecret',
+      ...sealCredentials(platform, owned, { type: 'userSecret', fields }),
+      version: newVersion(),
+      created_at: before?.created_at ?? now,
+      updated_at: now,
+    };
+    await db
+      .insertInto('gateway_connections')
+      .values(after)
+      .onConflict((oc) => oc.columns(['user_id', 'server']).doUpdateSet(after))
+      .execute();
+    change.emit({ type: 'gateway.connected', userId, data: { server: name, isNew: before === undefined } });
+    return { row: after, isChanged: true };
+  });
+  if (isChanged) {
+    await relay.upstreams.endPerson(userId);
+    relay.announceTools(userId);
+  }
+  return toConnection(platform, relay.server, row) as Connection;
+}
+
+function hasFields(platform: Platform, row: GatewayConnectionRow, fields: Readonly<Record<string, string>>): boolean {
+  const stored = readCredentials(platform, row)?.fields;
+  if (!stored) return false;
+  const names = Object.keys(fields);
+  return names.length === Object.keys(stored).length && names.every((name) => stored[name] === fields[name]);
+}
+
+function assertFits(server: GatewayServer, fields: Readonly<Record<string, string>>): void {
+  const { auth } = server.legate;
+  const needed: readonly string[] = auth.type === 'userSecret' ? auth.fields : [];
+  const issues = [
+    ...needed.filter((name) => !Object.hasOwn(fields, name)).map((name) => ({ name, message: 'is missing' })),
+    ...Object.entries(fields).flatMap(([name, value]) => {
+      const message = needed.includes(name) ? fieldProblem(server, name, value) : 'is not a field of this server';
+      return message === undefined ? [] : [{ name, message }];
+    }),
+  ];
+  if (issues.length > 0)
+    throw validationFailed(issues.map(({ name, message }) => ({ path: `fields.${name}`, message })));
+}
+
+/**
+ * Deletes a person's credentials for a server, also if it is not configured now, and ends its processes. Throws 404
+ * CONNECTION_NOT_FOUND.
+ */
+export async function deleteConnection(platform: Platform, caller: Person, name: string): Promise<void> {
+  const { userId } = caller.principal;
+  await platform.ledger.change(caller.actor, async (change) => {
+    await caller.reauthorize(change.db);
+    const { numDeletedRows } = await change.db
+      .deleteFrom('gateway_connections')
+      .where('user_id', '=', userId)
+      .where('server', '=', name)
+      .executeTakeFirst();
+    if (numDeletedRows === 0n) throw ConnectionErrors.CONNECTION_NOT_FOUND();
+    change.emit({ type: 'gateway.disconnected', userId, data: { server: name, reason: 'deleted' } });
+  });
+  await platform.stateOf(gatewayServers).get(name)?.upstreams.endPerson(userId);
+}

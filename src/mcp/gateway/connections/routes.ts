@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { asUser } from '../../../access/principal.ts';
+import { defineRoute } from '../../../platform.ts';
+import { ConnectionErrors } from './errors.ts';
+import { deleteConnection, listConnections, putConnection } from './manage-connections.ts';
+import { connectForm, connectionsPage, connectPage } from './pages.ts';
+import { ConnectForm, Connection, PutConnection } from './schema.ts';
+
+const HTML = { mediaTypes: ['text/html'] } as const;
+const ofServer = z.object({ name: z.string() });
+const { CONNECTION_NOT_FOUND } = ConnectionErrors;
+
+/** Contract, section 20. No scope opens these routes: they are about a person's secrets. */
+export const connectionRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/gateway/connections',
+    summary: "List the caller's connections to servers behind the gateway",
+    description:
+      'Each server that needs credentials of the person who uses it, and whether the caller has entered theirs. ' +
+      'Credentials are never returned.',
+    access: 'user',
+    responses: { 200: z.array(Connection) },
+    handle: async ({ principal }, platform) => ({
+      status: 200,
+      body: await listConnections(platform, asUser(principal).userId),
+    }),
+  }),
+  defineRoute({
+    method: 'PUT',
+    path: '/gateway/connections/:name',
+    summary: "Store the caller's credentials for a server behind the gateway",
+    description:
+      'They are encrypted, and used only for calls of the caller and of agents that act for the caller. Processes ' +
+      'that run with other credentials of the caller end.',
+    access: 'user',
+    params: ofServer,
+    body: PutConnection,
+    responses: { 200: Connection },
+    errors: [CONNECTION_NOT_FOUND],
+    handle: async (call, platform) => ({
+      status: 200,
+      body: await putConnection(
+        platform,
+        { reauthorize: call.reauthorize, actor: call.actor, principal: asUser(call.principal) },
+        call.params.name,
+        call.body.fields,
+      ),
+    }),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/gateway/connections/:name',
+    summary: "Delete the caller's credentials for a server behind the gateway",
+    description: 'Ends its processes and sessions of the caller at once.',
+    access: 'user',
+    params: ofServer,
+    responses: { 204: null },
+    errors: [CONNECTION_NOT_FOUND],
+    handle: async (call, platform) => {
+      const { reauthorize, actor, principal, params } = call;
+      await deleteConnection(platform, { reauthorize, actor, principal: asUser(principal) }, params.name);
+      return { status: 204 };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/gateway/:name/connect',
+    summary: 'Page that connects the caller to a server behind the gateway',
+    access: 'user',
+    page: true,
+    params: ofServer,
+    responses: { 200: HTML },
+    errors: [CONNECTION_NOT_FOUND],
+    handle: (call, platform) => connectPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/gateway/:name/connect',
+    summary: 'Form of the page that connects the caller to a server behind the gateway',
+    access: 'user',
+    page: true,
+    params: ofServer,
+    body: ConnectForm,
+    form: true,
+    responses: { 200: HTML, 303: null },
+    errors: [CONNECTION_NOT_FOUND],
+    handle: (call, platform) => connectForm(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/account/servers',
+    summary: "Page of the caller's connections to servers behind the gateway",
+    access: 'user',
+    page: true,
+    responses: { 200: HTML },
+    handle: (call, platform) => connectionsPage(platform, call),
+  }),
+];

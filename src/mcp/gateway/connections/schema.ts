@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { isoTimestamp, text } from '../../../kernel/json.ts';
+import { MAX_FIELDS } from './user-fields.ts';
+
+const MAX_FIELD_CHARS = 8192;
+
+/** Contract, section 20. It never has a value of a secret. */
+export const Connection = z
+  .object({
+    name: z.string().meta({ description: 'Name of the server in the path of its endpoint.', examples: ['issues'] }),
+    type: z.enum(['userSecret']).meta({ description: 'userSecret: the person enters the secrets in `fields`.' }),
+    fields: z.array(z.string()).meta({ description: 'Names of the secrets that the server needs.' }),
+    connected: z.boolean(),
+    connectedAt: isoTimestamp.nullable().meta({ description: 'null: not connected.' }),
+    connectUrl: z.string().meta({ description: 'Page on which the person connects.' }),
+  })
+  .meta({ id: 'GatewayConnection' });
+export type Connection = z.output<typeof Connection>;
+
+export const PutConnection = z
+  .strictObject({
+    fields: z
+      .record(z.string().max(64), text(MAX_FIELD_CHARS))
+      .refine((fields) => Object.keys(fields).length <= MAX_FIELDS, `must have at most ${MAX_FIELDS} members`)
+      .meta({ description: 'A value for each secret that the server needs.', examples: [{ token: 'ghp_example' }] }),
+  })
+  .meta({ id: 'PutGatewayConnectionRequest' });
+
+/** The form of the connect page: a text for each secret, or the wish to disconnect. */
+export const ConnectForm = z.record(z.string().max(72), z.string().max(MAX_FIELD_CHARS)).meta({ id: 'ConnectForm' });

@@ -1,0 +1,110 @@
+import { SYSTEM } from '../../../access/actor.ts';
+import { seal, unseal } from '../../../kernel/encryption.ts';
+import type { Change } from '../../../ledger/index.ts';
+import { defineState, type Platform } from '../../../platform.ts';
+import type { Db, GatewayConnectionRow } from '../../../storage/index.ts';
+import type { GatewayServer } from '../servers-file.ts';
+
+const PURPOSE = 'gateway connections';
+const RESEALED_AT_ONCE = 100;
+
+/** What a row has in encrypted form. */
+export type Credentials = { readonly type: 'userSecret'; readonly fields: Readonly<Record<string, string>> };
+
+type Owned = Pick<GatewayConnectionRow, 'user_id' | 'server'>;
+
+/** A row cannot be used for another person or another server. */
+const ownerOf = ({ user_id, server }: Owned): string => JSON.stringify([user_id, server]);
+
+const newestKey = ({ secrets }: Pick<Platform, 'secrets'>): string => secrets().pepper[0]?.id ?? '';
+
+export const sealCredentials = (
+  platform: Pick<Platform, 'secrets'>,
+  owned: Owned,
+  credentials: Credentials,
+): Pick<GatewayConnectionRow, 'sealed' | 'key_id'> => ({
+  sealed: seal(platform.secrets().pepper, PURPOSE, ownerOf(owned), JSON.stringify(credentials)),
+  key_id: newestKey(platform),
+});
+
+export const unsealCredentials = (
+  platform: Pick<Platform, 'secrets'>,
+  row: Owned & Pick<GatewayConnectionRow, 'sealed'>,
+): Credentials => JSON.parse(unseal(platform.secrets().pepper, PURPOSE, ownerOf(row), row.sealed)) as Credentials;
+
+/** Returns undefined if the key of the row was lost (`legate keys forget`). */
+export function readCredentials(
+  platform: Pick<Platform, 'secrets'>,
+  row: Owned & Pick<GatewayConnectionRow, 'sealed'>,
+): Credentials | undefined {
+  try {
+    return unsealCredentials(platform, row);
+  } catch {
+    return undefined;
+  }
+}
+
+export const findConnectionRow = (db: Db, userId: string, server: string): Promise<GatewayConnectionRow | undefined> =>
+  db
+    .selectFrom('gateway_connections')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('server', '=', server)
+    .executeTakeFirst();
+
+/** Returns the credentials in a row if they are all that the server needs as it is configured now. */
+export function usableCredentials(
+  platform: Pick<Platform, 'secrets'>,
+  { legate: { auth } }: GatewayServer,
+  row: GatewayConnectionRow | undefined,
+): Credentials | undefined {
+  if (!row || row.type !== auth.type) return undefined;
+  const credentials = readCredentials(platform, row);
+  if (auth.type === 'userSecret' && credentials?.type === 'userSecret')
+    return auth.fields.every((name) => Object.hasOwn(credentials.fields, name)) ? credentials : undefined;
+  return undefined;
+}
+
+/** Deletes the connections of people whose accounts are deleted in this change. */
+export async function deleteConnectionsOf(change: Change, userIds: readonly string[]): Promise<void> {
+  for (const userId of userIds) {
+    const deleted = await change.db
+      .deleteFrom('gateway_connections')
+      .where('user_id', '=', userId)
+      .returning('server')
+      .execute();
+    for (const { server } of deleted)
+      change.emit({ type: 'gateway.disconnected', userId, data: { server, reason: 'user-deleted' } });
+  }
+}
+
+/** The key with which everything is known to be sealed. */
+export const sealedWith = defineState(() => ({ keyId: '' }));
+
+/** Seals connections again that are sealed with a key from before `legate keys rotate`. */
+export async function resealConnections(platform: Platform): Promise<void> {
+  const state = platform.stateOf(sealedWith);
+  const keyId = newestKey(platform);
+  if (state.keyId === keyId) return;
+  const rows = await platform.database.read
+    .selectFrom('gateway_connections')
+    .selectAll()
+    .where('key_id', '<>', keyId)
+    .limit(RESEALED_AT_ONCE)
+    .execute();
+  if (rows.length > 0)
+    await platform.ledger.change(SYSTEM, async ({ db }) => {
+      for (const row of rows) {
+        const credentials = readCredentials(platform, row);
+        if (!credentials) continue;
+        await db
+          .updateTable('gateway_connections')
+          .set(sealCredentials(platform, row, credentials))
+          .where('user_id', '=', row.user_id)
+          .where('server', '=', row.server)
+          .where('sealed', '=', row.sealed)
+          .execute();
+      }
+    });
+  if (rows.length < RESEALED_AT_ONCE) state.keyId = keyId;
+}

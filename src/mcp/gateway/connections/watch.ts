@@ -1,0 +1,61 @@
+import { chunk } from '../../../kernel/chunk.ts';
+import { defineState, type Platform } from '../../../platform.ts';
+import { gatewayServers } from '../gateway.ts';
+import { type Opened, watchedPeople } from './opened.ts';
+
+const CHECK_MS = 400;
+
+export const watchState = defineState(
+  (): { timer: NodeJS.Timeout | undefined; checking: Promise<void> | undefined } => ({
+    timer: undefined,
+    checking: undefined,
+  }),
+);
+
+/** Ends what belongs to deleted or suspended people and to ended connections within a second, on every instance. */
+export function startWatch(platform: Platform): void {
+  if (platform.stateOf(gatewayServers).size === 0) return;
+  const watch = platform.stateOf(watchState);
+  watch.timer = setInterval(() => {
+    watch.checking ??= endFormer(platform)
+      .catch((error: unknown) => platform.log.warn({ err: error }, 'Connections of the gateway could not be checked'))
+      .finally(() => {
+        watch.checking = undefined;
+      });
+  }, CHECK_MS).unref();
+}
+
+export async function stopWatch(platform: Platform): Promise<void> {
+  const watch = platform.stateOf(watchState);
+  clearInterval(watch.timer);
+  await watch.checking;
+}
+
+async function endFormer(platform: Platform): Promise<void> {
+  const relays = [...platform.stateOf(gatewayServers).values()];
+  const watched = platform.stateOf(watchedPeople);
+  const people = (): Set<string> => new Set(relays.flatMap((relay) => [...relay.people()]));
+  for (const some of chunk([...people()])) {
+    const before = new Map<string, ReadonlyMap<string, Opened>>(some.map((person) => [person, watched.of(person)]));
+    const db = platform.database.read;
+    const users = await db.selectFrom('users').select(['id', 'suspended_at']).where('id', 'in', some).execute();
+    const rows = await db
+      .selectFrom('gateway_connections')
+      .select(['user_id', 'server', 'version'])
+      .where('user_id', 'in', some)
+      .execute();
+    for (const person of some) {
+      const user = users.find(({ id }) => id === person);
+      for (const relay of relays) {
+        const { name } = relay.server;
+        const opened = before.get(person)?.get(name);
+        const row = rows.find(({ user_id, server }) => user_id === person && server === name);
+        const isGone = user ? user.suspended_at !== null : opened?.known === true;
+        const isFormer = opened?.version !== undefined && row?.version !== opened.version;
+        // A connection that was opened meanwhile is checked the next time.
+        if (isGone || (isFormer && watched.of(person).get(name) === opened)) void relay.endPerson(person);
+      }
+    }
+  }
+  watched.keepOnly(people());
+}
