@@ -29,6 +29,11 @@ export const ENDPOINTS: EndpointTable = {
       deleteAll: 'DELETE /agents/{id}/trust',
       delete: 'DELETE /agents/{id}/trust/{trustId}',
     },
+    keys: {
+      set: 'PUT /agents/{id}/keys',
+      get: 'GET /agents/{id}/keys',
+      delete: 'DELETE /agents/{id}/keys',
+    },
   },
   permissions: {
     subjects: 'LIST /permissions/subjects',

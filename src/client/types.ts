@@ -28,9 +28,12 @@ export interface AdminClientMetadata {
   readonly software_id?: string | undefined;
   readonly software_version?: string | undefined;
   readonly application_type?: "web" | "native" | undefined;
+  readonly jwks?: unknown | undefined;
+  readonly jwks_uri?: unknown | undefined;
+  readonly token_endpoint_auth_signing_alg?: unknown | undefined;
   readonly redirect_uris?: readonly string[] | undefined;
   readonly client_name?: string | undefined;
-  readonly token_endpoint_auth_method?: "none" | "client_secret_basic" | "client_secret_post" | undefined;
+  readonly token_endpoint_auth_method?: "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt" | undefined;
   readonly grant_types?: readonly string[] | undefined;
   readonly response_types?: readonly string[] | undefined;
   readonly scope?: string | undefined;
@@ -55,6 +58,20 @@ export interface Agent {
   readonly updatedAt: string;
   /** Id of the grant, API token or agent that registered it; null if a person did. */
   readonly createdBy: string | null;
+}
+
+export interface AgentKeys {
+  /** A JWK set of at most 10 public keys. With several, each needs a `kid`. */
+  readonly jwks?: {
+    readonly keys: readonly ({
+      readonly kty: Open<"RSA" | "EC" | "OKP">;
+      readonly kid?: string | undefined;
+      readonly [name: string]: unknown;
+    })[];
+  } | undefined;
+  /** Address of a JWK set, which is fetched when the agent authenticates. */
+  readonly jwksUri?: string | undefined;
+  readonly updatedAt: string;
 }
 
 export interface AgentSummary {
@@ -474,8 +491,11 @@ export interface AuthorizationServerMetadata {
   readonly grant_types_supported: readonly string[];
   readonly code_challenge_methods_supported: readonly string[];
   readonly token_endpoint_auth_methods_supported: readonly string[];
+  readonly token_endpoint_auth_signing_alg_values_supported: readonly string[];
   readonly revocation_endpoint_auth_methods_supported: readonly string[];
+  readonly revocation_endpoint_auth_signing_alg_values_supported: readonly string[];
   readonly introspection_endpoint_auth_methods_supported: readonly string[];
+  readonly introspection_endpoint_auth_signing_alg_values_supported: readonly string[];
   readonly authorization_response_iss_parameter_supported: boolean;
   readonly client_id_metadata_document_supported: boolean;
   readonly service_documentation: string;
@@ -741,7 +761,7 @@ export interface CreateWebhookRequest {
   /** https, and not a private address, unless webhooks.allowPrivateNetworks is on. */
   readonly url: string;
   /** Event types. If absent or null, all except `webhook.*`. */
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -853,6 +873,8 @@ export interface DeviceAuthorization {
 export interface DeviceAuthorizationRequest {
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
+  readonly client_assertion?: string | undefined;
+  readonly client_assertion_type?: string | undefined;
   readonly scope?: string | undefined;
   readonly resource?: string | undefined;
 }
@@ -991,6 +1013,8 @@ export interface IntrospectionRequest {
   readonly token_type_hint?: string | undefined;
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
+  readonly client_assertion?: string | undefined;
+  readonly client_assertion_type?: string | undefined;
 }
 
 export interface Invite {
@@ -1193,7 +1217,7 @@ export interface RecordCostRequest {
 
 export interface RecordedChange {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1289,6 +1313,8 @@ export interface RevocationRequest {
   readonly token_type_hint?: string | undefined;
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
+  readonly client_assertion?: string | undefined;
+  readonly client_assertion_type?: string | undefined;
 }
 
 export interface RevokedSessions {
@@ -1387,6 +1413,21 @@ export interface SessionList {
   readonly sessions: readonly Session[];
 }
 
+export interface SetAgentKeysRequest {
+  /** A JWK set of at most 10 public keys. With several, each needs a `kid`. */
+  readonly jwks?: {
+    readonly keys: readonly ({
+      readonly kty: "RSA" | "EC" | "OKP";
+      readonly kid?: string | undefined;
+      readonly [name: string]: unknown;
+    })[];
+  } | undefined;
+  /** Address of a JWK set, which is fetched when the agent authenticates. */
+  readonly jwksUri?: string | undefined;
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+}
+
 export interface SetupRequest {
   readonly token: string;
   readonly email: string;
@@ -1421,7 +1462,7 @@ export interface SignedIn {
 
 export interface StreamEvent {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1505,6 +1546,8 @@ export interface TokenRequest {
   readonly grant_type?: string | undefined;
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
+  readonly client_assertion?: string | undefined;
+  readonly client_assertion_type?: string | undefined;
   readonly code?: string | undefined;
   readonly redirect_uri?: string | undefined;
   readonly code_verifier?: string | undefined;
@@ -1638,7 +1681,7 @@ export interface UpdateUserRequest {
 
 export interface UpdateWebhookRequest {
   readonly url?: string | undefined;
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** true re-enables a webhook that was disabled by its owner or by a 410. */
   readonly enabled?: boolean | undefined;
@@ -2007,6 +2050,17 @@ export interface Resources {
       }, options?: RequestOptions): Promise<void>;
       /** End the trust of an agent in a workload. `DELETE /agents/{id}/trust/{trustId}` */
       delete(id: string, trustId: string, query?: {
+        /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+        readonly reason?: string | undefined;
+      }, options?: RequestOptions): Promise<void>;
+    };
+    readonly keys: {
+      /** Set the public keys of an agent. `PUT /agents/{id}/keys` */
+      set(id: string, body: SetAgentKeysRequest, options?: RequestOptions): Promise<AgentKeys>;
+      /** Get the public keys of an agent. `GET /agents/{id}/keys` */
+      get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<AgentKeys>;
+      /** Remove the public keys of an agent. `DELETE /agents/{id}/keys` */
+      delete(id: string, query?: {
         /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
         readonly reason?: string | undefined;
       }, options?: RequestOptions): Promise<void>;

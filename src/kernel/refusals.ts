@@ -29,13 +29,17 @@ export const REFUSALS = {
 
   // OAuth clients
   'client-id-missing': 'The request names no client.',
-  'client-id-mismatch': 'The body and the Authorization header name different clients.',
-  'client-authenticated-twice': 'The client sent its secret in the body and in the Authorization header.',
+  'client-id-mismatch': 'The parts of the request name different clients.',
+  'client-authenticated-twice':
+    'The client sent more than one of a secret in the body, an Authorization header and an assertion.',
   'client-header-malformed': 'The Basic credentials cannot be decoded.',
   'client-unknown': 'No client or agent has this id.',
   'client-secret-missing': 'The client is registered with a secret and sent none.',
   'client-secret-wrong': 'The secret does not match that of the client or agent.',
   'client-secret-unexpected': 'The client is registered without a secret and sent one.',
+  'client-assertion-missing': 'The client is registered with a key and sent no assertion.',
+  'client-assertion-unexpected': 'The client or agent has no key registered and sent an assertion.',
+  'client-assertion-type': 'client_assertion_type is missing or unknown.',
   'client-public': 'The endpoint requires a client secret.',
   'client-grant-type': 'The client is not registered for this grant type.',
 
@@ -69,12 +73,13 @@ export const REFUSALS = {
   'exchange-target': 'The subject token is for a resource other than the one requested.',
   'exchange-delegation-refused': 'The delegation from the holder to the actor is refused.',
 
-  // Assertions of other issuers
-  'assertion-malformed': 'The assertion is not a JWT with the required claims.',
+  // Assertions of other issuers, and those that authenticate clients
+  'assertion-malformed': 'The assertion is not a JWT of this type with the required claims.',
   'assertion-issuer': 'The issuer of the assertion is not registered for this use.',
-  'assertion-keys-unavailable': 'The keys of the issuer cannot be read.',
-  'assertion-signature': 'The assertion is not signed with a key and an algorithm of its issuer.',
+  'assertion-keys-unavailable': 'The keys of the issuer or client cannot be read.',
+  'assertion-signature': 'The assertion is not signed with a key and an algorithm of its issuer or client.',
   'assertion-expired': 'The assertion has expired, or is not valid yet.',
+  'assertion-lifetime': 'The assertion is valid for longer than an hour.',
   'assertion-audience': 'The assertion is for another audience.',
   'assertion-reused': 'The assertion was used before.',
   'workload-untrusted': 'No active agent trusts this workload.',

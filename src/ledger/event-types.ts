@@ -5,6 +5,7 @@ export const EVENT_TYPES = {
   'agent.updated': 'An agent was changed.',
   'agent.revoked': 'An agent was permanently revoked.',
   'agent.rotated': 'An agent token was rotated.',
+  'agent.keys': 'The public keys of an agent were set or removed.',
   'anomaly.detected': 'The anomaly detector flagged unusual behaviour.',
   'anomaly.acknowledged': 'An anomaly was acknowledged.',
   'approval.requested': "A call waits for a person's approval.",

@@ -13,7 +13,11 @@
 import { chunk } from '../kernel/chunk.ts';
 import type { NewEvent } from '../ledger/index.ts';
 import { defineModule } from '../platform.ts';
+import { AgentKeysErrors } from './agent-keys/errors.ts';
+import { removeKeysOfUser } from './agent-keys/keys.ts';
+import { agentKeysRoutes } from './agent-keys/routes.ts';
 import { findClientName } from './authorize/find-client-name.ts';
+import { clientKeys } from './clients/client-assertion.ts';
 import { deleteStale } from './clients/delete-client.ts';
 import { metadataDocuments } from './clients/metadata-document.ts';
 import { endGrants, endGrantsOfUsers } from './consent/grants.ts';
@@ -34,10 +38,10 @@ const agentsOf = (events: readonly NewEvent[]): string[] => events.flatMap(({ ag
 export const oauth = defineModule({
   name: 'oauth',
   description: 'The OAuth 2.1 authorization server that MCP clients sign in to.',
-  routes: [...oauthRoutes, ...trustRoutes],
-  errors: { ...OAuthErrors, ...ClientErrors, ...TrustErrors },
+  routes: [...oauthRoutes, ...trustRoutes, ...agentKeysRoutes],
+  errors: { ...OAuthErrors, ...ClientErrors, ...TrustErrors, ...AgentKeysErrors },
   credentials: [accessTokenCredential],
-  states: [metadataDocuments, tokenStates, derivedRing],
+  states: [metadataDocuments, clientKeys, tokenStates, derivedRing],
   upkeep: deleteStale,
   waitingFor: findClientName,
   reactions: {
@@ -46,7 +50,7 @@ export const oauth = defineModule({
       await endGrants(change, 'agent_id', ids, 'agent-revoked');
       await endGrants(change, 'actor_id', ids, 'agent-revoked');
       for (const some of chunk(ids))
-        for (const table of ['oauth_consents', 'agent_trust'] as const)
+        for (const table of ['oauth_consents', 'agent_trust', 'agent_keys'] as const)
           await change.db.deleteFrom(table).where('agent_id', 'in', some).execute();
     },
     // Grants that were obtained with the previous agent token end with it.
@@ -60,9 +64,12 @@ export const oauth = defineModule({
     'user.updated': async (change, events) => {
       const ended = events.filter(({ data }) => (data['changed'] as readonly string[]).includes('credentials'));
       await endGrantsOfUsers(change, usersOf(ended), 'credentials-ended');
-      // Someone who set the account up before its address was verified may have trusted workloads of their own.
+      // Someone who set the account up before its address was verified may have trusted workloads and keys of theirs.
       for (const { userId, data } of events)
-        if (userId !== undefined && data['reason'] === 'address-proved') await endTrustOfUser(change, userId);
+        if (userId !== undefined && data['reason'] === 'address-proved') {
+          await endTrustOfUser(change, userId);
+          await removeKeysOfUser(change, userId);
+        }
       const auditors = events.filter(({ after }) => after?.['role'] === 'auditor');
       await endGrantsOfUsers(change, usersOf(auditors), 'role-changed');
       const suspended = usersOf(events.filter(({ after }) => after?.['status'] === 'suspended'));

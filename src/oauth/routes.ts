@@ -9,6 +9,7 @@ import { authorizePage, CONSENT_PATH, decideOnPage } from './authorize/authorize
 import {
   authenticateHolder,
   invalidClient,
+  provesIdentity,
   readClientCredentials,
   type TokenHolder,
 } from './clients/authenticate-client.ts';
@@ -19,7 +20,7 @@ import { formParameter } from './form-parameter.ts';
 import { managementRoutes } from './management-routes.ts';
 import { SERVER_METADATA_PATH, ServerMetadata, serverMetadata } from './metadata/metadata.ts';
 import { TokenResponseSchema, token } from './token/token.ts';
-import { secretParameter, TOKEN_BODY_LIMIT, TokenForm } from './token/token-request.ts';
+import { clientParameters, secretParameter, TOKEN_BODY_LIMIT, TokenForm } from './token/token-request.ts';
 import { introspect } from './tokens/introspect.ts';
 import { keyRing } from './tokens/keys.ts';
 import { revokeToken } from './tokens/revoke-token.ts';
@@ -113,7 +114,8 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
     mount,
     summary: 'Exchange a code, a refresh token or another token for an access token',
     description:
-      'The token endpoint (OAuth 2.1, section 3.2; RFC 8628 for devices; RFC 8693 for token exchange). All its paths share one rate limit.',
+      'The token endpoint (OAuth 2.1, section 3.2; RFC 8628 for devices; RFC 8693 for token exchange). Clients ' +
+      'authenticate with a secret or a key (`private_key_jwt`: RFC 7523, section 2.2). All its paths share one rate limit.',
     access: 'public',
     checksItself: ['client', 'none'],
     crossOrigin: true,
@@ -195,8 +197,7 @@ const register = atEveryPath((path, mount) =>
 const TokenParameters = z.object({
   token: secretParameter,
   token_type_hint: formParameter(100),
-  client_id: formParameter(2048),
-  client_secret: secretParameter,
+  ...clientParameters,
 });
 
 const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof TokenParameters>>, platform: Platform) => {
@@ -241,7 +242,7 @@ const handleIntrospect = async (
   if (bearer) {
     if (!(await isAdmin(call))) throw OAuthErrors.OAUTH_ACCESS_DENIED();
   } else {
-    if (!call.request.headers.has('authorization') && call.body.client_secret === undefined)
+    if (!call.request.headers.has('authorization') && !provesIdentity(call.request, call.body))
       throw CommonErrors.UNAUTHORIZED();
     holder = await authenticateHolder(platform, readClientCredentials(call.request, call.body));
     if (!holder.confidential) throw invalidClient({ id: holder.id, byBasic: false }, 'client-public');
@@ -256,9 +257,9 @@ const introspection = atEveryPath((path, mount) =>
     mount,
     summary: 'Introspect a token',
     description:
-      'RFC 7662. Administrators and auditors (Bearer) may introspect every token. Clients that have a secret may ' +
+      'RFC 7662. Administrators and auditors (Bearer) may introspect every token. Clients that have a secret or a key may ' +
       'introspect tokens of their own grants and of the resources for which an administrator registered them; ' +
-      'agents authenticate as clients with their id and agent token. For any other token, and for one that is not ' +
+      'agents authenticate as clients with their id and agent token, or a key. For any other token, and for one that is not ' +
       'valid, the response is exactly {"active":false}.',
     access: 'public',
     effect: 'none',

@@ -67,6 +67,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     subject: 'repo:acme/shop:ref:refs/heads/*',
     claims: { workflow: 'deploy' },
   },
+  'PUT /agents/:id/keys': { jwksUri: 'https://agent.example/jwks.json' },
   'POST /issuers': {
     name: 'github-actions',
     issuer: 'https://token.actions.githubusercontent.com',

@@ -48,6 +48,7 @@ export type {
   StreamEventRow,
 } from './tables/ledger.ts';
 export type {
+  AgentKeysRow,
   AgentTrustRow,
   OAuthClientRow,
   OAuthCodeRow,

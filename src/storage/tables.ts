@@ -75,6 +75,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'oauth_device_requests',
   'oauth_device_failures',
   'agent_trust',
+  'agent_keys',
   'anomalies',
   'anomaly_states',
 ];

@@ -26,6 +26,7 @@ const PAYLOADS: Record<EventType, Json> = {
   'agent.updated': { agentId, changed: ['name'] },
   'agent.revoked': { agentId, reason: 'revoked' },
   'agent.rotated': { agentId },
+  'agent.keys': { agentId, set: true },
   'anomaly.detected': {
     anomalyId: id('ano'),
     agentId,
@@ -259,6 +260,7 @@ async function administration(main: TestAgent): Promise<void> {
   await ok('PATCH', `/issuers/${issuer.id}`, admin, { algorithms: ['ES384'] });
   await ok('POST', `/agents/${main.id}/trust`, admin, { issuer: trusted.issuer, subject: 'a' });
   await ok('DELETE', `/agents/${main.id}/trust`, admin);
+  await ok('PUT', `/agents/${main.id}/keys`, admin, { jwksUri: 'https://keys.example/jwks' });
   await ok('DELETE', `/issuers/${issuer.id}`, admin);
   const client = await register(t);
   await ok('DELETE', `/oauth/clients/${client.client_id}`, admin);

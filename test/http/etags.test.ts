@@ -27,6 +27,8 @@ const OF_SOMETHING_ELSE = [
   'POST /agents/:id/trust',
   'DELETE /agents/:id/trust',
   'DELETE /agents/:id/trust/:trustId',
+  'PUT /agents/:id/keys',
+  'DELETE /agents/:id/keys',
   'DELETE /users/:id/sessions',
   'DELETE /users/:id/sessions/:sid',
   'POST /webhooks/:id/recover',

@@ -160,6 +160,10 @@ export const bodies: Readonly<Record<string, Sample>> = {
     audience: 'https://legate.example',
     claims: { ref: 'refs/heads/main' },
   }),
+  'PUT /agents/:id/keys': () => ({
+    jwks: { keys: [{ kty: 'EC', kid: 'a' }] },
+    jwksUri: 'https://hostile.example/jwks',
+  }),
   'POST /issuers': () => ({
     name: 'hostile',
     issuer: 'https://hostile.example',
@@ -194,7 +198,13 @@ export const bodies: Readonly<Record<string, Sample>> = {
   }),
   'POST /anomalies/:id/acknowledge': () => ({ note: 'x' }),
   'POST /oauth/consent': () => ({ decision: 'deny', scopes: ['mcp:read'], agent: 'new', consentToken: 'x' }),
-  'POST /oauth/clients': () => ({ ...registration, resources: ['https://mcp.example/mcp'] }),
+  'POST /oauth/clients': () => ({
+    ...registration,
+    resources: ['https://mcp.example/mcp'],
+    jwks: { keys: [{ kty: 'EC', kid: 'a' }] },
+    jwks_uri: 'https://hostile.example/jwks',
+    token_endpoint_auth_signing_alg: 'RS256',
+  }),
   'POST /agents/:id/permissions/replay': () => ({
     permissions,
     since: '2030-01-01T00:00:00.000Z',

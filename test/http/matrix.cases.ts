@@ -1,5 +1,6 @@
 import { newId } from '../../src/kernel/ids.ts';
 import {
+  AGENT_KEYS,
   anomaly,
   apiToken,
   approval,
@@ -11,6 +12,7 @@ import {
   grant,
   invite,
   issuer,
+  keysPath,
   mcpServer,
   newIssuer,
   question,
@@ -1250,6 +1252,42 @@ export const matrix: Readonly<Record<string, Row>> = {
   'DELETE /agents/:id/trust/:trustId': {
     scope: 'agents:write',
     target: async (s) => ({ path: `/agents/${s.agent.id}/trust/${await trust(s)}` }),
+    want: {
+      owner: 204,
+      anotherUser: 404,
+      narrowed: 204,
+      gatewayAgent: 204,
+      admin: 204,
+    },
+  },
+  'PUT /agents/:id/keys': {
+    scope: 'agents:write',
+    target: ({ agent }) => ({ path: `/agents/${agent.id}/keys`, body: AGENT_KEYS }),
+    want: {
+      owner: 200,
+      anotherUser: 404,
+      narrowed: 200,
+      gatewayAgent: 200,
+      admin: 200,
+    },
+  },
+  'GET /agents/:id/keys': {
+    scope: 'agents:read',
+    target: async (s) => ({ path: await keysPath(s) }),
+    want: {
+      owner: 200,
+      anotherUser: 404,
+      narrowed: 200,
+      agentItself: 200,
+      otherAgent: 404,
+      gatewayAgent: 200,
+      strangersAgent: 404,
+      admin: 200,
+    },
+  },
+  'DELETE /agents/:id/keys': {
+    scope: 'agents:write',
+    target: async (s) => ({ path: await keysPath(s) }),
     want: {
       owner: 204,
       anotherUser: 404,

@@ -102,6 +102,13 @@ export const trust = async (s: Scene): Promise<string> => {
   const body = { ...(await workload(s)), subject: 'a:b' };
   return (await s.t.call('POST', `/agents/${s.agent.id}/trust`, { as: s.owner, body })).body.id;
 };
+export const AGENT_KEYS = { jwksUri: 'https://keys.example/jwks' };
+/** Path of the keys of an agent that has some. */
+export const keysPath = async (s: Scene): Promise<string> => {
+  const path = `/agents/${s.agent.id}/keys`;
+  await s.t.call('PUT', path, { as: s.owner, body: AGENT_KEYS });
+  return path;
+};
 /** Path of the endpoint of one that was registered. */
 export const registeredPath = async (s: Scene): Promise<string> => {
   await registered(s);

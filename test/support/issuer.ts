@@ -12,6 +12,8 @@ export interface TestIssuer {
   readonly fetched: string[];
   /** Members of the discovery document that differ. */
   document: Record<string, unknown>;
+  /** Further documents, by path. */
+  readonly documents: Record<string, unknown>;
   /** It answers 503. */
   down: boolean;
   /** Signs claims with the newest key. Times are those of the claims. */
@@ -36,6 +38,7 @@ export async function openIssuer(alg = 'ES256'): Promise<TestIssuer> {
     const documents: Record<string, unknown> = {
       '/.well-known/openid-configuration': { issuer: address, jwks_uri: `${address}/jwks`, ...issuer.document },
       '/jwks': jwks,
+      ...issuer.documents,
     };
     const body = issuer.down ? undefined : documents[request.url ?? ''];
     response.writeHead(issuer.down ? 503 : body === undefined ? 404 : 200, { 'content-type': 'application/json' });
@@ -46,6 +49,7 @@ export async function openIssuer(alg = 'ES256'): Promise<TestIssuer> {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     fetched: [],
     document: {},
+    documents: {},
     down: false,
     sign: (claims, header = {}) =>
       new SignJWT({ iss: issuer.address, ...claims })

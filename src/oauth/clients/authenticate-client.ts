@@ -3,35 +3,49 @@ import type { LegateError } from '../../kernel/errors.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import { secretHash, secretsEqual } from '../../kernel/secrets.ts';
+import { readUnverified } from '../../people/federation/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { AgentRow, Db } from '../../storage/index.ts';
+import type { AgentKeysRow, AgentRow, Db } from '../../storage/index.ts';
+import { findAgentKeys } from '../agent-keys/store.ts';
 import { OAuthErrors } from '../errors.ts';
 import type { Client } from './client.ts';
+import { CLIENT_ASSERTION_TYPE, checkClientAssertion } from './client-assertion.ts';
+import type { ClientKeys } from './client-keys.ts';
 import { resolveClient } from './resolve-client.ts';
 
 /** The client id and secret of a request, from the body or from HTTP Basic (RFC 6749, section 2.3.1). */
 export interface ClientCredentials {
   readonly id: string;
   readonly secret: string | undefined;
+  /** A JWT that the client signed (RFC 7523, section 2.2). */
+  readonly assertion: string | undefined;
   readonly byBasic: boolean;
 }
 
-/** Throws OAUTH_INVALID_REQUEST if body and header both authenticate, OAUTH_INVALID_CLIENT if neither does. */
-export function readClientCredentials(
-  request: Request,
-  body: { client_id?: string | undefined; client_secret?: string | undefined },
-): ClientCredentials {
+/** The parameters of a body that authenticate a client. */
+export interface ClientParameters {
+  readonly client_id?: string | undefined;
+  readonly client_secret?: string | undefined;
+  readonly client_assertion?: string | undefined;
+  readonly client_assertion_type?: string | undefined;
+}
+
+/** Throws OAUTH_INVALID_REQUEST for more than one way to authenticate, OAUTH_INVALID_CLIENT if no client is named. */
+export function readClientCredentials(request: Request, body: ClientParameters): ClientCredentials {
   const header = request.headers.get('authorization');
-  if (header === null || !/^basic /i.test(header)) {
-    if (body.client_id === undefined)
-      throw OAuthErrors.OAUTH_INVALID_CLIENT({ reason: 'client-id-missing', message: 'client_id is missing.' });
-    return { id: body.client_id, secret: body.client_secret, byBasic: false };
-  }
-  if (body.client_secret !== undefined)
+  const basic = header !== null && /^basic /i.test(header);
+  const { client_assertion, client_assertion_type, client_secret } = body;
+  if ([basic, client_secret !== undefined, client_assertion !== undefined].filter(Boolean).length > 1)
     throw OAuthErrors.OAUTH_INVALID_REQUEST({
       reason: 'client-authenticated-twice',
-      message: 'The client sent credentials both in the body and in the Authorization header. Use one.',
+      message: 'Use one of the Authorization header, client_secret and client_assertion.',
     });
+  if (client_assertion !== undefined || client_assertion_type !== undefined) return readAssertion(body);
+  if (!basic) {
+    if (body.client_id === undefined)
+      throw OAuthErrors.OAUTH_INVALID_CLIENT({ reason: 'client-id-missing', message: 'client_id is missing.' });
+    return { id: body.client_id, secret: client_secret, assertion: undefined, byBasic: false };
+  }
   const [id, secret] = readBasic(header.slice(6)) ?? [];
   if (id === undefined || secret === undefined)
     throw invalidClient({ id: undefined, byBasic: true }, 'client-header-malformed');
@@ -40,7 +54,19 @@ export function readClientCredentials(
       reason: 'client-id-mismatch',
       message: 'client_id and the Authorization header name different clients.',
     });
-  return { id, secret: secret === '' ? undefined : secret, byBasic: true };
+  return { id, secret: secret === '' ? undefined : secret, assertion: undefined, byBasic: true };
+}
+
+/** The assertion names the client, so `client_id` may be left out (RFC 7521, section 4.2). */
+function readAssertion({ client_id, client_assertion, client_assertion_type }: ClientParameters): ClientCredentials {
+  if (client_assertion === undefined || client_assertion_type !== CLIENT_ASSERTION_TYPE)
+    throw OAuthErrors.OAUTH_INVALID_REQUEST({
+      reason: 'client-assertion-type',
+      message: `client_assertion requires client_assertion_type=${CLIENT_ASSERTION_TYPE}.`,
+    });
+  const id = client_id ?? readUnverified(client_assertion)?.issuer;
+  if (id === undefined) throw invalidClient({ id, byBasic: false }, 'assertion-malformed');
+  return { id, secret: undefined, assertion: client_assertion, byBasic: false };
 }
 
 /** Accepts id and secret plain or form-encoded (RFC 6749, section 2.3.1): issued ones are the same in both forms. */
@@ -58,13 +84,14 @@ function readBasic(value: string): [id: string, secret: string] | undefined {
   }
 }
 
-export const hasClientCredentials = (
-  request: Request,
-  body: { client_id?: string | undefined; client_secret?: string | undefined },
-): boolean => body.client_id !== undefined || sendsSecret(request, body);
+export const hasClientCredentials = (request: Request, body: ClientParameters): boolean =>
+  body.client_id !== undefined || provesIdentity(request, body);
 
-export const sendsSecret = (request: Request, body: { client_secret?: string | undefined }): boolean =>
-  body.client_secret !== undefined || /^basic /i.test(request.headers.get('authorization') ?? '');
+/** Returns whether a request has a secret or an assertion of a client. */
+export const provesIdentity = (request: Request, body: ClientParameters): boolean =>
+  body.client_secret !== undefined ||
+  body.client_assertion !== undefined ||
+  /^basic /i.test(request.headers.get('authorization') ?? '');
 
 /** Longest part of an unverified client id that is logged. */
 export const MAX_LOGGED_CHARS = 200;
@@ -81,8 +108,8 @@ export const invalidClient = (
   });
 
 /**
- * Authenticates a client as its registration requires (contract 12.1): a secret that is sent must match, and a required
- * one must be sent. Throws OAUTH_INVALID_CLIENT.
+ * Authenticates a client as its registration requires (contract 12.1, 23.4): a secret or assertion that is sent must be
+ * valid, and a required one must be sent. Throws OAUTH_INVALID_CLIENT.
  */
 export async function authenticateClient(
   platform: Platform,
@@ -91,7 +118,15 @@ export async function authenticateClient(
   const { id, secret } = by;
   const client = await resolveClient(platform, id);
   if (!client) throw invalidClient(by, 'client-unknown');
+  if (by.assertion !== undefined) {
+    const reason = client.keys
+      ? await checkClientAssertion(platform, id, by.assertion, client.keys)
+      : 'client-assertion-unexpected';
+    if (reason) throw invalidClient(by, reason);
+    return { client, confidential: true };
+  }
   if (secret === undefined) {
+    if (client.keys) throw invalidClient(by, 'client-assertion-missing');
     if (client.authMethod !== 'none' && client.authMethod !== 'optional')
       throw invalidClient(by, 'client-secret-missing');
     return { client, confidential: false };
@@ -101,24 +136,47 @@ export async function authenticateClient(
   return { client, confidential: true };
 }
 
-/** Returns the active agent, of any type, with this id and agent token (contract 12.9), or why it is refused. */
+/** What an agent proved before the change that needs it: an assertion is checked outside of changes. */
+type Proof = Pick<AgentKeysRow, 'agent_id' | 'keys'>;
+
+/**
+ * Checks the assertion of an agent, and uses it up. Returns undefined if the agent sent none. Throws
+ * OAUTH_INVALID_CLIENT.
+ */
+export async function proveAgent(platform: Platform, by: ClientCredentials): Promise<Proof | undefined> {
+  if (by.assertion === undefined) return undefined;
+  const row = isId('agent', by.id) ? await findAgentKeys(platform.database.read, by.id) : undefined;
+  if (!row) throw invalidClient(by, 'client-assertion-unexpected');
+  const reason = await checkClientAssertion(platform, by.id, by.assertion, JSON.parse(row.keys) as ClientKeys);
+  if (reason) throw invalidClient(by, reason);
+  return row;
+}
+
+/**
+ * Returns the active agent, of any type, with this id and agent token (contract 12.9) or the key that it proved to
+ * have, or why it is refused.
+ */
 export async function authenticateAgent(
   db: Db,
   { id, secret }: ClientCredentials,
   now: number,
+  proof?: Proof,
 ): Promise<AgentRow | RefusalReason> {
-  if (secret === undefined) return 'client-secret-missing';
+  if (secret === undefined && !proof) return 'client-secret-missing';
   if (!isId('agent', id)) return 'client-unknown';
   const row = await db.selectFrom('agents').selectAll().where('id', '=', id).executeTakeFirst();
   if (!row) return 'client-unknown';
-  if (!secretsEqual(secretHash(secret), row.token_hash)) return 'client-secret-wrong';
+  if (secret !== undefined && !secretsEqual(secretHash(secret), row.token_hash)) return 'client-secret-wrong';
+  // The keys may have been replaced since the assertion was checked.
+  if (proof && (proof.agent_id !== id || (await findAgentKeys(db, id))?.keys !== proof.keys))
+    return 'assertion-signature';
   return mayAct(row, now) ? row : 'agent-inactive';
 }
 
 /** A client, or an agent with tokens of its own. */
 export interface TokenHolder {
   readonly id: string;
-  /** It authenticated with a secret. */
+  /** It authenticated with a secret or a key. */
   readonly confidential: boolean;
   readonly resources: readonly string[];
 }
@@ -129,7 +187,8 @@ export async function authenticateHolder(platform: Platform, by: ClientCredentia
     const { client, confidential } = await authenticateClient(platform, by);
     return { id: client.id, confidential, resources: client.resources };
   }
-  const agent = await authenticateAgent(platform.database.read, by, platform.clock.now());
+  const proof = await proveAgent(platform, by);
+  const agent = await authenticateAgent(platform.database.read, by, platform.clock.now(), proof);
   if (typeof agent === 'string') throw invalidClient(by, agent);
   return { id: agent.id, confidential: true, resources: [] };
 }

@@ -2,6 +2,7 @@ import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { type Database, type Db, type OAuthClientRow, prepared } from '../../storage/index.ts';
 import { ClientErrors } from '../errors.ts';
+import { type ClientKeys, clientKeysOf, type KeyMembers } from './client-keys.ts';
 
 /** RFC 8628, section 3.4. */
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -15,7 +16,9 @@ export const GRANT_TYPES = [
 ] as const;
 /** Grant types that a client may register for. Agents use the others. */
 export const CLIENT_GRANT_TYPES = ['authorization_code', 'refresh_token', DEVICE_CODE] as const;
-export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+/** OpenID Connect Core 1.0, section 9; RFC 7523, section 2.2. */
+export const PRIVATE_KEY_JWT = 'private_key_jwt';
+export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post', PRIVATE_KEY_JWT] as const;
 
 /** A registered client, or one described by a metadata document. */
 export interface Client {
@@ -27,6 +30,8 @@ export interface Client {
   readonly scope: readonly string[] | null;
   readonly authMethod: OAuthClientRow['auth_method'];
   readonly secretHash: string | null;
+  /** null unless it authenticates with a key. */
+  readonly keys: ClientKeys | null;
   readonly origin: OAuthClientRow['origin'];
   /** Resources whose access tokens it may introspect, besides those of its own grants. */
   readonly resources: readonly string[];
@@ -35,6 +40,10 @@ export interface Client {
 }
 
 export const toClient = (row: OAuthClientRow): Client => ({
+  keys:
+    row.auth_method === PRIVATE_KEY_JWT
+      ? clientKeysOf({ ...(JSON.parse(row.metadata) as KeyMembers), token_endpoint_auth_method: row.auth_method })
+      : null,
   id: row.id,
   name: row.name,
   redirectUris: JSON.parse(row.redirect_uris) as string[],

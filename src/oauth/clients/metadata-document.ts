@@ -1,16 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { LegateError } from '../../kernel/errors.ts';
-import {
-  createGuardedFetch,
-  type GuardedFetch,
-  GuardedFetchError,
-  registrableDomain,
-} from '../../operations/outbound/index.ts';
+import { createGuardedFetch, type GuardedFetch, GuardedFetchError } from '../../operations/outbound/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { OAuthErrors } from '../errors.ts';
 import { scopeNames } from '../scope.ts';
-import type { Client } from './client.ts';
+import { type Client, PRIVATE_KEY_JWT } from './client.ts';
+import { clientKeysOf } from './client-keys.ts';
+import { createHostLimit, type HostLimit } from './host-limit.ts';
 import { grantTypesOf, parseClientMetadata } from './register-client.ts';
 import { findStoredDocument, storeDocument } from './stored-document.ts';
 
@@ -31,9 +28,6 @@ const PERMANENT_PROBLEMS: ReadonlySet<string> = new Set<GuardedFetchError['probl
   'body_too_large',
   'encoding_refused',
 ]);
-/** Fetches of documents within a minute: of one host, and of all hosts below one registered domain. */
-const PER_HOST = 30;
-const PER_DOMAIN = 60;
 
 interface CachedClient {
   readonly client: Client;
@@ -44,7 +38,7 @@ interface Documents {
   readonly fetch: GuardedFetch;
   readonly kept: LRUCache<string, CachedClient>;
   readonly pending: Map<string, Promise<Client>>;
-  readonly byHost: LRUCache<string, { minute: number; fetches: number }>;
+  readonly limit: HostLimit;
 }
 
 export const metadataDocuments = defineState(
@@ -52,7 +46,7 @@ export const metadataDocuments = defineState(
     fetch: createGuardedFetch({ allowPrivateNetworks: config.mcp.allowPrivateNetworks }),
     kept: new LRUCache({ max: MAX_CACHED }),
     pending: new Map(),
-    byHost: new LRUCache({ max: MAX_CACHED }),
+    limit: createHostLimit(),
   }),
 );
 
@@ -108,8 +102,8 @@ async function refresh(platform: Platform, documents: Documents, id: string, url
   if (stored && stored.until > (documents.kept.get(id)?.until ?? 0)) documents.kept.set(id, stored);
   if (stored && now < stored.until) return stored.client;
   try {
-    assertMayFetch(documents, url.host, PER_HOST, now);
-    assertMayFetch(documents, `*.${registrableDomain(url.hostname)}`, PER_DOMAIN, now);
+    if (!documents.limit(url, now))
+      throw unreachable('Metadata documents of this host were requested too often. Try again in a minute.');
     return await read(platform, documents, id, url);
   } catch (error) {
     const kept = documents.kept.get(id);
@@ -129,15 +123,6 @@ async function findStored(platform: Platform, id: string, url: URL): Promise<Cac
     if (error instanceof LegateError) return undefined;
     throw error;
   }
-}
-
-function assertMayFetch({ byHost }: Documents, host: string, limit: number, now: number): void {
-  const minute = Math.floor(now / MIN_AGE_MS);
-  const seen = byHost.get(host);
-  const fetches = seen?.minute === minute ? seen.fetches + 1 : 1;
-  if (fetches > limit)
-    throw unreachable('Metadata documents of this host were requested too often. Try again in a minute.');
-  byHost.set(host, { minute, fetches });
 }
 
 async function read(platform: Platform, documents: Documents, id: string, url: URL): Promise<Client> {
@@ -179,16 +164,20 @@ function clientFromDocument(id: string, url: URL, document: Record<string, unkno
   if ('client_secret' in document || 'client_secret_expires_at' in document)
     throw unusable('A client ID metadata document must not hold a secret.');
   const method = document['token_endpoint_auth_method'] ?? 'none';
-  if (method !== 'none') throw unusable('token_endpoint_auth_method of a client ID metadata document must be none.');
-  const metadata = parseClientMetadata({ ...document, token_endpoint_auth_method: 'none' });
+  if (method !== 'none' && method !== PRIVATE_KEY_JWT)
+    throw unusable(
+      'token_endpoint_auth_method of a client ID metadata document must be none or private_key_jwt: it cannot have a secret.',
+    );
+  const metadata = parseClientMetadata({ ...document, token_endpoint_auth_method: method });
   return {
     id,
     name: metadata.client_name ?? null,
     redirectUris: metadata.redirect_uris,
     grantTypes: grantTypesOf(metadata),
     scope: metadata.scope === undefined ? null : scopeNames(metadata.scope),
-    authMethod: 'none',
+    authMethod: method,
     secretHash: null,
+    keys: clientKeysOf(metadata),
     origin: 'document',
     resources: [],
     documentHost: url.host,

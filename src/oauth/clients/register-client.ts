@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Changer } from '../../access/caller.ts';
+import type { LegateError } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { text, toIssues } from '../../kernel/json.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
@@ -8,7 +9,8 @@ import type { OAuthClientRow } from '../../storage/index.ts';
 import { OAuthErrors } from '../errors.ts';
 import { findTarget } from '../resource.ts';
 import { knownScopes, scopeNames } from '../scope.ts';
-import { AUTH_METHODS, CLIENT_GRANT_TYPES, DEVICE_CODE, toRegistration, toSummary } from './client.ts';
+import { AUTH_METHODS, CLIENT_GRANT_TYPES, DEVICE_CODE, PRIVATE_KEY_JWT, toRegistration, toSummary } from './client.ts';
+import { CLIENT_ALGORITHMS, KeysAddress, PublicKeys } from './client-keys.ts';
 import { deleteSurplus } from './delete-unused.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
 
@@ -30,10 +32,21 @@ const StoredMetadata = z.object({
   application_type: z.enum(['web', 'native']).optional(),
 });
 
+/** How a client with the method private_key_jwt proves who it is. Ignored for other methods. */
+const StoredKeys = z.object({
+  jwks: PublicKeys.optional(),
+  jwks_uri: KeysAddress.optional(),
+  token_endpoint_auth_signing_alg: z.enum(CLIENT_ALGORITHMS).optional(),
+});
+
 /** Excludes control characters and those that change the text direction of the page around the name. */
 const DISPLAYABLE = /^[^\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
 
 export const ClientMetadata = StoredMetadata.extend({
+  // Checked by `parseClientMetadata` if the client uses them.
+  jwks: z.unknown().optional(),
+  jwks_uri: z.unknown().optional(),
+  token_endpoint_auth_signing_alg: z.unknown().optional(),
   redirect_uris: z.array(z.string()).max(MAX_REDIRECT_URIS, `must be at most ${MAX_REDIRECT_URIS}`).default([]),
   client_name: text(200).regex(DISPLAYABLE, 'must not contain control or direction characters').optional(),
   token_endpoint_auth_method: z.enum(AUTH_METHODS).optional(),
@@ -58,20 +71,37 @@ export const Registered = z
   .meta({ id: 'ClientRegistration' });
 export type ClientMetadata = z.output<typeof ClientMetadata>;
 
+type ParsedMetadata = Omit<AdminClientMetadata, keyof Keys> & Keys;
+type Keys = { [Name in keyof typeof StoredKeys.shape]: z.output<typeof StoredKeys>[Name] };
+
+function invalidMetadata(error: z.ZodError): LegateError {
+  const [issue] = toIssues(error);
+  const message = `${issue?.path ?? ''}: ${issue?.message ?? 'is not valid'}`;
+  return issue?.path.startsWith('redirect_uris')
+    ? OAuthErrors.OAUTH_INVALID_REDIRECT_URI({ message })
+    : OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message });
+}
+
+/** Returns the keys of a client that authenticates with one (RFC 7591, section 2: `jwks` or `jwks_uri`, not both). */
+function parseKeys(metadata: ClientMetadata): Keys {
+  if (metadata.token_endpoint_auth_method !== PRIVATE_KEY_JWT)
+    return { jwks: undefined, jwks_uri: undefined, token_endpoint_auth_signing_alg: undefined };
+  const result = StoredKeys.safeParse(metadata);
+  if (!result.success) throw invalidMetadata(result.error);
+  const { jwks, jwks_uri, token_endpoint_auth_signing_alg } = result.data;
+  if ((jwks === undefined) === (jwks_uri === undefined))
+    throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: 'private_key_jwt requires either jwks or jwks_uri' });
+  return { jwks, jwks_uri, token_endpoint_auth_signing_alg };
+}
+
 /** Validates client metadata. Throws OAUTH_INVALID_REDIRECT_URI or OAUTH_INVALID_CLIENT_METADATA. */
 export function parseClientMetadata(
   value: unknown,
   schema: typeof ClientMetadata | typeof AdminClientMetadata = ClientMetadata,
-): AdminClientMetadata {
+): ParsedMetadata {
   const result = schema.safeParse(value);
-  if (!result.success) {
-    const [issue] = toIssues(result.error);
-    const message = `${issue?.path ?? ''}: ${issue?.message ?? 'is not valid'}`;
-    throw issue?.path.startsWith('redirect_uris')
-      ? OAuthErrors.OAUTH_INVALID_REDIRECT_URI({ message })
-      : OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message });
-  }
-  const metadata: AdminClientMetadata = result.data;
+  if (!result.success) throw invalidMetadata(result.error);
+  const metadata: ParsedMetadata = { ...result.data, ...parseKeys(result.data) };
   const grants = grantTypesOf(metadata);
   if (grants.includes('authorization_code') && metadata.redirect_uris.length === 0)
     throw OAuthErrors.OAUTH_INVALID_REDIRECT_URI({ message: 'redirect_uris: at least one is required' });
@@ -92,7 +122,7 @@ export function parseClientMetadata(
  * Returns the supported ones of the named grant types; RFC 7591, section 2, lets the server drop the others. Without
  * any, a client gets authorization_code and refresh_token.
  */
-export const grantTypesOf = ({ grant_types }: ClientMetadata): string[] =>
+export const grantTypesOf = ({ grant_types }: Pick<ClientMetadata, 'grant_types'>): string[] =>
   CLIENT_GRANT_TYPES.filter((type) => grant_types?.includes(type) ?? type !== DEVICE_CODE);
 
 /** Returns the resources spelled as registered. Throws OAUTH_INVALID_CLIENT_METADATA for an unregistered one. */
@@ -109,17 +139,21 @@ async function resolveResources(platform: Platform, resources: readonly string[]
 
 /**
  * Registers a client (RFC 7591, contract 12.1). A client that states no authentication method gets a secret whose use
- * is optional. URLs in the metadata are never fetched.
+ * is optional. URLs in the metadata are not fetched here, and only `jwks_uri` ever is.
  */
 export async function registerClient(platform: Platform, caller: Changer, value: unknown, origin: 'self' | 'admin') {
   const metadata = parseClientMetadata(value, origin === 'admin' ? AdminClientMetadata : ClientMetadata);
   const method = metadata.token_endpoint_auth_method ?? 'optional';
-  const secret = method === 'none' ? undefined : newSecret('clientSecret');
+  const secret = method === 'none' || method === PRIVATE_KEY_JWT ? undefined : newSecret('clientSecret');
   const known = knownScopes(platform);
   const scope = metadata.scope === undefined ? null : scopeNames(metadata.scope).filter((name) => known.has(name));
   const { client_name, redirect_uris } = metadata;
   const resources = await resolveResources(platform, metadata.resources ?? []);
-  const stored = { ...StoredMetadata.parse(metadata), ...(resources.length > 0 ? { resources } : {}) };
+  const stored = {
+    ...StoredMetadata.parse(metadata),
+    ...StoredKeys.parse(metadata),
+    ...(resources.length > 0 ? { resources } : {}),
+  };
   const row = await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
     const client: OAuthClientRow = {

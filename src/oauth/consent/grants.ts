@@ -23,6 +23,7 @@ export type EndReason =
   | 'credentials-ended'
   | 'role-changed'
   | 'owner-suspended'
+  | 'keys-changed'
   | 'trust-deleted'
   | 'issuer-deleted';
 

@@ -9,7 +9,7 @@ import { formParameter } from '../form-parameter.ts';
 import { getTarget } from '../resource.ts';
 import { requestedScopes } from '../scope.ts';
 import { authenticateFor } from '../token/token.ts';
-import { secretParameter } from '../token/token-request.ts';
+import { clientParameters } from '../token/token-request.ts';
 import { displayUserCode, newUserCode, userCodeHash } from './user-code.ts';
 
 /** Path of the page where people enter the code. */
@@ -23,8 +23,7 @@ const MAX_PROGRAM_CHARS = 200;
 /** RFC 8628, section 3.1; RFC 8707 for `resource`. Unknown parameters are ignored. */
 export const DeviceAuthorizationForm = z
   .object({
-    client_id: formParameter(),
-    client_secret: secretParameter,
+    ...clientParameters,
     scope: formParameter(),
     resource: formParameter(),
   })

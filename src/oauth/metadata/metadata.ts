@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Platform } from '../../platform.ts';
 import { AUTH_METHODS, GRANT_TYPES } from '../clients/client.ts';
+import { CLIENT_ALGORITHMS } from '../clients/client-keys.ts';
 import { knownScopes } from '../scope.ts';
 import { keyRing } from '../tokens/keys.ts';
 
@@ -24,8 +25,11 @@ export const ServerMetadata = z
     grant_types_supported: z.array(z.string()),
     code_challenge_methods_supported: z.array(z.string()),
     token_endpoint_auth_methods_supported: z.array(z.string()),
+    token_endpoint_auth_signing_alg_values_supported: z.array(z.string()),
     revocation_endpoint_auth_methods_supported: z.array(z.string()),
+    revocation_endpoint_auth_signing_alg_values_supported: z.array(z.string()),
     introspection_endpoint_auth_methods_supported: z.array(z.string()),
+    introspection_endpoint_auth_signing_alg_values_supported: z.array(z.string()),
     authorization_response_iss_parameter_supported: z.boolean(),
     client_id_metadata_document_supported: z.boolean(),
     service_documentation: z.string(),
@@ -58,8 +62,11 @@ export function serverMetadata(platform: Platform): z.output<typeof ServerMetada
     grant_types_supported: [...GRANT_TYPES],
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: [...AUTH_METHODS],
+    token_endpoint_auth_signing_alg_values_supported: [...CLIENT_ALGORITHMS],
     revocation_endpoint_auth_methods_supported: [...AUTH_METHODS],
-    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    revocation_endpoint_auth_signing_alg_values_supported: [...CLIENT_ALGORITHMS],
+    introspection_endpoint_auth_methods_supported: AUTH_METHODS.filter((method) => method !== 'none'),
+    introspection_endpoint_auth_signing_alg_values_supported: [...CLIENT_ALGORITHMS],
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: config.mcp.clientMetadataDocuments,
     service_documentation: `${baseUrl}${config.http.restPath.replace(/\/$/, '')}/docs`,

@@ -10,12 +10,19 @@ export const TOKEN_BODY_LIMIT = 65_536;
 /** Accepts a secret of any form, so that a malformed one gets the same error as an unknown one. */
 export const secretParameter = formParameter(TOKEN_BODY_LIMIT);
 
+/** The parameters that authenticate a client (RFC 6749, section 2.3.1; RFC 7521, section 4.2). */
+export const clientParameters = {
+  client_id: formParameter(),
+  client_secret: secretParameter,
+  client_assertion: secretParameter,
+  client_assertion_type: formParameter(200),
+};
+
 /** Body of the token endpoint for every grant type. Unknown parameters are ignored (RFC 6749, section 3.2). */
 export const TokenForm = z
   .object({
     grant_type: formParameter(200),
-    client_id: formParameter(),
-    client_secret: secretParameter,
+    ...clientParameters,
     code: secretParameter,
     redirect_uri: formParameter(),
     code_verifier: formParameter(512),

@@ -8,8 +8,8 @@ import {
   type ClientCredentials,
   hasClientCredentials,
   MAX_LOGGED_CHARS,
+  provesIdentity,
   readClientCredentials,
-  sendsSecret,
 } from '../clients/authenticate-client.ts';
 import { type Client, DEVICE_CODE } from '../clients/client.ts';
 import { OAuthErrors } from '../errors.ts';
@@ -62,8 +62,8 @@ export async function token(platform: Platform, http: Request, form: TokenForm, 
       case 'client_credentials':
         return await clientCredentialsGrant(platform, credentials(), request, from);
       case JWT_BEARER:
-        // The assertion authenticates a workload; an agent that sends its own secret too must have the right one.
-        if (sendsSecret(http, form)) await authenticateHolder(platform, credentials());
+        // The assertion authenticates a workload; a client or agent that also authenticates itself must succeed.
+        if (provesIdentity(http, form)) await authenticateHolder(platform, credentials());
         return await jwtBearerGrant(platform, request, from);
       case TOKEN_EXCHANGE:
         // The actor token authenticates the actor; a client or agent that names itself must authenticate too.

@@ -13,11 +13,11 @@ import { issuerKeys } from './issuer-keys.ts';
 import { issuerRoutes } from './routes.ts';
 import { deleteExpiredAssertions } from './used-assertions.ts';
 
-export { keysOf } from './issuer-keys.ts';
-export type { Issuer } from './schema.ts';
+export { createKeyCache, keysOf } from './issuer-keys.ts';
+export { ISSUER_ALGORITHMS, type Issuer } from './schema.ts';
 export { findIssuer } from './store.ts';
 export { useOnce } from './used-assertions.ts';
-export { type AssertionClaims, readUnverified, verifyAssertion } from './verify-assertion.ts';
+export { type AssertionClaims, LEEWAY_SECONDS, readUnverified, verifyAssertion } from './verify-assertion.ts';
 
 export const federation = defineModule({
   name: 'federation',

@@ -12,7 +12,8 @@ interface CachedKeys {
   readonly fetchedAt: number;
 }
 
-interface KeyCache {
+/** Keys of several sources, and how they are fetched. */
+export interface KeyCache {
   readonly fetch: GuardedFetch;
   readonly kept: LRUCache<string, CachedKeys>;
   /** When each source was last asked, whether it answered or not. */
@@ -26,13 +27,15 @@ const MAX_AGE_MS = 10 * MINUTE_MS;
 const MIN_INTERVAL_MS = 30 * SECOND_MS;
 const DISCOVERY = '/.well-known/openid-configuration';
 
-export const issuerKeys = defineState(
-  ({ config }): KeyCache => ({
-    fetch: createGuardedFetch({ allowPrivateNetworks: config.federation.allowPrivateNetworks }),
-    kept: new LRUCache({ max: MAX_SOURCES }),
-    attempts: new LRUCache({ max: MAX_SOURCES }),
-    pending: new Map(),
-  }),
+export const createKeyCache = (fetch: GuardedFetch): KeyCache => ({
+  fetch,
+  kept: new LRUCache({ max: MAX_SOURCES }),
+  attempts: new LRUCache({ max: MAX_SOURCES }),
+  pending: new Map(),
+});
+
+export const issuerKeys = defineState(({ config }) =>
+  createKeyCache(createGuardedFetch({ allowPrivateNetworks: config.federation.allowPrivateNetworks })),
 );
 
 /** The keys of a source cannot be read now. */
@@ -42,11 +45,12 @@ export class KeysUnavailable extends Error {}
  * Returns a look-up of the keys of a source, for `jwtVerify`. They are fetched again after ten minutes, and when a
  * token names an unknown key, at most once in 30 s. Throws {@link KeysUnavailable} if there are no keys of the last ten
  * minutes and they cannot be fetched.
+ *
+ * @param cache by default that of the issuers.
  */
 export const keysOf =
-  (platform: Platform, source: KeySource): JWTVerifyGetKey =>
+  (platform: Platform, source: KeySource, cache: KeyCache = platform.stateOf(issuerKeys)): JWTVerifyGetKey =>
   async (header, token) => {
-    const cache = platform.stateOf(issuerKeys);
     const id = JSON.stringify(source);
     const known = cache.kept.get(id);
     const fresh = known && platform.clock.now() < known.fetchedAt + MAX_AGE_MS ? known : undefined;
@@ -82,7 +86,7 @@ async function refetch(
       return keys;
     })
     .catch((error: unknown) => {
-      platform.log.warn({ err: error, ...source }, 'the keys of an issuer could not be read');
+      platform.log.warn({ err: error, ...source }, 'the keys of an issuer or client could not be read');
       return undefined;
     })
     .finally(() => cache.pending.delete(id));

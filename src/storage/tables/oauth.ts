@@ -15,6 +15,7 @@ export interface OAuthTables {
   oauth_device_requests: OAuthDeviceRequestsTable;
   oauth_device_failures: OAuthDeviceFailuresTable;
   agent_trust: AgentTrustTable;
+  agent_keys: AgentKeysTable;
 }
 
 /** A client of the authorization server (RFC 7591). */
@@ -22,7 +23,7 @@ export interface OAuthClientsTable {
   id: Id<'client'>;
   secret_hash: string | null;
   /** `optional`: the registration named no method, so a secret was issued but need not be sent. */
-  auth_method: 'none' | 'optional' | 'client_secret_basic' | 'client_secret_post';
+  auth_method: 'none' | 'optional' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
   name: string | null;
   /** JSON array. */
   redirect_uris: string;
@@ -191,3 +192,12 @@ export interface AgentTrustTable {
   created_at: number;
 }
 export type AgentTrustRow = Selectable<AgentTrustTable>;
+
+/** Public keys with which agents authenticate as clients. */
+export interface AgentKeysTable {
+  agent_id: Id<'agent'>;
+  /** JSON object: a JWK set, or the address of one. */
+  keys: string;
+  updated_at: number;
+}
+export type AgentKeysRow = Selectable<AgentKeysTable>;

@@ -7,6 +7,7 @@ import {
   authenticateClient,
   type ClientCredentials,
   invalidClient,
+  proveAgent,
 } from '../../clients/authenticate-client.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { getTarget } from '../../resource.ts';
@@ -16,7 +17,7 @@ import type { ClientCredentialsRequest } from '../token-request.ts';
 
 /**
  * `grant_type=client_credentials` (RFC 6749, section 4.4; contract 12.9): a `service` agent authenticates with its id
- * and agent token and gets an access token for itself, without a refresh token. Throws OAUTH_UNAUTHORIZED_CLIENT for an
+ * and agent token, or with a key of its own, and gets an access token for itself, without a refresh token. Throws OAUTH_UNAUTHORIZED_CLIENT for an
  * authenticated registered client, since those act only for people.
  */
 export async function clientCredentialsGrant(
@@ -29,12 +30,13 @@ export async function clientCredentialsGrant(
     await authenticateClient(platform, by);
     throw OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT({ reason: 'client-grant-type' });
   }
+  const proof = await proveAgent(platform, by);
   const target = await getTarget(platform, request.resource);
   const scope = agentScopes(platform, request.scope).join(' ');
   const ttl = platform.config.mcp.accessTokenTtl * SECOND_MS;
   return platform.ledger.changeTogether(from, async (change) => {
     const { db, now } = change;
-    const agent = await authenticateAgent(db, by, now);
+    const agent = await authenticateAgent(db, by, now, proof);
     if (typeof agent === 'string') return invalidClient(by, agent);
     change.actAs({ ...from, kind: 'agent', id: agent.id, clientId: agent.id });
     if (agent.type !== 'service')

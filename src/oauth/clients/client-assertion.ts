@@ -1,0 +1,70 @@
+import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
+import { SYSTEM } from '../../access/actor.ts';
+import { SECOND_MS } from '../../kernel/clock.ts';
+import type { RefusalReason } from '../../kernel/refusals.ts';
+import { createGuardedFetch } from '../../operations/outbound/index.ts';
+import {
+  createKeyCache,
+  keysOf,
+  LEEWAY_SECONDS,
+  readUnverified,
+  useOnce,
+  verifyAssertion,
+} from '../../people/federation/index.ts';
+import { defineState, type Platform } from '../../platform.ts';
+import { tokenEndpoint } from '../metadata/metadata.ts';
+import { CLIENT_ALGORITHMS, type ClientKeys } from './client-keys.ts';
+import { createHostLimit } from './host-limit.ts';
+
+/** RFC 7523, section 2.2. */
+export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** How far in the future an assertion may expire. */
+const MAX_LIFETIME_SECONDS = 3600;
+
+/** Keys of clients. They have a cache of their own, so that strangers' clients cannot displace the keys of issuers. */
+export const clientKeys = defineState(({ config, clock }) => {
+  const fetch = createGuardedFetch({ allowPrivateNetworks: config.mcp.allowPrivateNetworks });
+  const mayFetch = createHostLimit();
+  return createKeyCache(async (url, request) => {
+    if (!mayFetch(new URL(url), clock.now())) throw new Error('keys of this host were requested too often');
+    return fetch(url, request);
+  });
+});
+
+/** A JWT that says that it is something else does not authenticate a client (RFC 8725, section 3.11). */
+const TYPES: readonly (string | undefined)[] = [undefined, 'jwt', 'client-authentication+jwt'];
+
+/**
+ * Checks an assertion that authenticates a client or agent (RFC 7523, sections 2.2 and 3; OpenID Connect Core 1.0,
+ * section 9): issuer and subject are its id, every audience is this service, and it is used once over all instances.
+ * Returns the reason if it is refused.
+ */
+export async function checkClientAssertion(
+  platform: Platform,
+  id: string,
+  assertion: string,
+  keys: ClientKeys,
+): Promise<RefusalReason | undefined> {
+  const unverified = readUnverified(assertion);
+  if (!unverified || !TYPES.includes(unverified.typ)) return 'assertion-malformed';
+  const now = platform.clock.now();
+  const claims = await verifyAssertion(assertion, {
+    issuer: id,
+    algorithms: keys.algorithm === undefined ? CLIENT_ALGORITHMS : [keys.algorithm],
+    keys:
+      keys.jwksUri === undefined
+        ? createLocalJWKSet(keys.jwks as JSONWebKeySet)
+        : keysOf(platform, { jwksUri: keys.jwksUri }, platform.stateOf(clientKeys)),
+    now,
+  });
+  if (typeof claims === 'string') return claims;
+  if (claims.sub !== id) return 'client-id-mismatch';
+  const audiences = [claims.aud ?? []].flat();
+  const own = [platform.issuer, tokenEndpoint(platform)];
+  // One that is also for another server could be replayed by that server.
+  if (audiences.length === 0 || audiences.some((audience) => !own.includes(audience))) return 'assertion-audience';
+  if (claims.exp > now / SECOND_MS + MAX_LIFETIME_SECONDS + LEEWAY_SECONDS) return 'assertion-lifetime';
+  const first = await platform.ledger.changeTogether(SYSTEM, (change) => useOnce(change, assertion, claims));
+  return first ? undefined : 'assertion-reused';
+}
