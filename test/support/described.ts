@@ -13,9 +13,12 @@ interface Description {
 }
 
 const descriptions = new Map<string, Description>();
+const byMounts = new WeakMap<readonly MountedRoute[], Description>();
 
 /** Returns the description of every mounted route, with pages and aliases. Cached for each set of mounts. */
 function descriptionOf(mounted: readonly MountedRoute[], platform: Platform): Description {
+  const known = byMounts.get(mounted);
+  if (known) return known;
   const key = mounted.map(({ path }) => path).join();
   let found = descriptions.get(key);
   if (!found) {
@@ -25,6 +28,7 @@ function descriptionOf(mounted: readonly MountedRoute[], platform: Platform): De
     found = { document, validator, compiled: new Map() };
     descriptions.set(key, found);
   }
+  byMounts.set(mounted, found);
   return found;
 }
 

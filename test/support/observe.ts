@@ -24,12 +24,14 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
     const { method, url } = request;
     const response = await legate.fetch(request, connection);
     const path = new URL(url).pathname;
+    const atPath = routesAt(mounted, path);
     const preflight =
       method === 'OPTIONS' &&
-      (request.headers.has('access-control-request-method') ||
-        routesAt(mounted, path).some((m) => m.route.crossOrigin));
+      (request.headers.has('access-control-request-method') || atPath.some((m) => m.route.crossOrigin));
     if (preflight && response.status === 204) return response;
-    const route = routeOf(mounted, method, path);
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    const at = atPath.find((m) => m.route.method === wanted);
+    const route = at?.route;
     const tell = (problem: string): void => report(`${method} ${path} (${response.status}): ${problem}`);
     if (response.status < 400 && mediaTypesOf(route, response.status)) {
       const type = bareType(response);
@@ -38,23 +40,15 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
       return response;
     }
     const text = await response.text();
-    for (const problem of notDescribed(
-      legate.platform,
-      mounted,
-      routeAt(mounted, method, path),
-      request,
-      response,
-      text,
-    ))
-      tell(problem);
+    for (const problem of notDescribed(legate.platform, mounted, at, request, response, text)) tell(problem);
     // A wrong method has the error format of the path.
     check(
-      route ?? (response.status === 405 ? routesAt(mounted, path)[0]?.route : undefined),
+      route ?? (response.status === 405 ? atPath[0]?.route : undefined),
       method,
       response,
       text,
       tell,
-      routesAt(mounted, path).length === 0 && request.headers.get('accept')?.includes('text/html') === true,
+      atPath.length === 0 && request.headers.get('accept')?.includes('text/html') === true,
     );
     return new Response(text === '' ? null : text, {
       status: response.status,
@@ -173,24 +167,27 @@ function mediaTypesOf(route: Mounted['route'] | undefined, status: number): read
 
 const bareType = (response: Response): string => (response.headers.get('content-type') ?? '').split(';')[0] as string;
 
-/** Returns the routes of this path with any method. */
-function routesAt(mounted: readonly Mounted[], path: string): Mounted[] {
-  const fits = (pattern: string): boolean =>
-    new RegExp(
-      `^${pattern.replace(/[.](?![+])/g, '\\.').replace(/:[a-z]+(\{[^}]*\})?/gi, (_, rest) => (rest ? '.+' : '[^/]+'))}$`,
-    ).test(decode(path));
-  const candidates = mounted.filter((m) => fits(m.path));
-  const literal = candidates.filter((m) => !m.path.includes(':'));
-  return literal.length > 0 ? literal : candidates;
+/** Regular expressions of the patterns. Every request of every test is held against each of them. */
+const expressions = new Map<string, RegExp>();
+
+function expressionOf(pattern: string): RegExp {
+  let found = expressions.get(pattern);
+  if (!found) {
+    const source = pattern
+      .replace(/[.](?![+])/g, '\\.')
+      .replace(/:[a-z]+(\{[^}]*\})?/gi, (_, rest) => (rest ? '.+' : '[^/]+'));
+    found = new RegExp(`^${source}$`);
+    expressions.set(pattern, found);
+  }
+  return found;
 }
 
-/** Returns the declared route of a request, or undefined. */
-const routeOf = (mounted: readonly Mounted[], method: string, path: string): Mounted['route'] | undefined =>
-  routeAt(mounted, method, path)?.route;
-
-function routeAt(mounted: readonly Mounted[], method: string, path: string): Mounted | undefined {
-  const wanted = method === 'HEAD' ? 'GET' : method;
-  return routesAt(mounted, path).find((m) => m.route.method === wanted);
+/** Returns the routes of this path with any method. */
+function routesAt(mounted: readonly Mounted[], path: string): Mounted[] {
+  const decoded = decode(path);
+  const candidates = mounted.filter((m) => expressionOf(m.path).test(decoded));
+  const literal = candidates.filter((m) => !m.path.includes(':'));
+  return literal.length > 0 ? literal : candidates;
 }
 
 function decode(path: string): string {
