@@ -25,6 +25,7 @@ const PARTS = [
   'agents',
   'oauth',
   'mcp',
+  'gateway',
   'pages',
   'search',
   'replay',
@@ -61,6 +62,7 @@ const { measureEvents } = await import('./figures/events.mjs');
 const { measureOAuth } = await import('./figures/oauth.mjs');
 const { measureDelegation } = await import('./figures/delegation.mjs');
 const { measureVerification } = await import('./figures/mcp.mjs');
+const { measureGateway } = await import('./figures/gateway.mjs');
 const { measurePostgres } = await import('./figures/postgres.mjs');
 const { measureLimits } = await import('./figures/limits.mjs');
 const { measureReplay } = await import('./figures/replay.mjs');
@@ -97,6 +99,7 @@ const parts = {
   oauth: measureOAuth,
   delegation: measureDelegation,
   mcp: measureVerification,
+  gateway: measureGateway,
   pages: measurePages,
   search: measureSearch,
   replay: measureReplay,

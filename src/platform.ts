@@ -141,6 +141,10 @@ export interface Platform {
   };
   /** Gauges of the modules. */
   readonly gauges: readonly ModuleGauge[];
+  /** Counters of the modules. */
+  readonly counters: readonly ModuleSeries<number>[];
+  /** Histograms of the modules. */
+  readonly histograms: readonly ModuleSeries<Histogram>[];
   /** Returns the OpenAPI document of all mounted routes as JSON. */
   readonly describeApi: () => string;
 }
@@ -221,6 +225,14 @@ export interface ModuleGauge {
   readonly read: (platform: Platform) => number | Promise<number>;
 }
 
+/** Counters or histograms by labels, which have few values, read at each scrape of GET /metrics. */
+export interface ModuleSeries<T> {
+  /** After `legate_`, with its unit. A counter ends with `_total`. */
+  readonly name: string;
+  readonly help: string;
+  readonly read: (platform: Platform) => readonly (readonly [labels: Readonly<Record<string, string>>, value: T])[];
+}
+
 /** Something that a module keeps in memory for as long as a service runs. */
 export interface ModuleState<S> {
   /** Called once per service, with the platform of the service. */
@@ -243,6 +255,8 @@ export interface Module {
   /** Returns the resources that this module knows by name. */
   readonly knownResources?: (db: Db) => Promise<string[]>;
   readonly gauges?: readonly ModuleGauge[];
+  readonly counters?: readonly ModuleSeries<number>[];
+  readonly histograms?: readonly ModuleSeries<Histogram>[];
   /** Returns the name of the application that waits for a person who is about to open this URL of the module. */
   readonly waitingFor?: (platform: Platform, address: URL) => Promise<string | undefined>;
   /** Creates the module's limit on decisions. */

@@ -268,6 +268,8 @@ async function open(
     counts,
     refusalEvents: new RefusalEvents(),
     gauges: modules.flatMap((m) => m.gauges ?? []),
+    counters: modules.flatMap((m) => m.counters ?? []),
+    histograms: modules.flatMap((m) => m.histograms ?? []),
     describeApi: () => (description ??= JSON.stringify(describeApi(describedRoutes(mounted), platform, EXAMPLES))),
   };
   for (const { gate } of modules) if (gate) gates.push(gate(platform));

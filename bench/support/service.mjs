@@ -17,7 +17,10 @@ export const startService = (databaseUrl, dataDir, { pin = true, nodeArguments =
     ...env,
   });
 
-export const startReference = () => start([process.execPath, join(root, 'bench/reference-server.mjs')], true, {});
+/** A script of bench/ that listens at PORT. */
+export const startScript = (name, env) => start([process.execPath, join(root, 'bench', name)], true, env);
+
+export const startReference = () => startScript('reference-server.mjs', {});
 
 async function start(command, pin, env) {
   const running = await startProcess(pin ? pinned(0, command) : command, { cwd: root, env });

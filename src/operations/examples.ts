@@ -23,6 +23,8 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     ],
   },
   'POST /agents/:id/rotate': { reason: 'the token was in a log' },
+  'POST /gateway/servers/:name/tools/:tool/block': { reason: 'its description asks for files' },
+  'POST /gateway/servers/:name/restart': { reason: 'an update of the server' },
   'POST /agents/:id/permissions/replay': {
     permissions: [{ resource: 'mcp:github:*', actions: ['read'], constraints: { maxCallsPerHour: 100 } }],
     limit: 1000,

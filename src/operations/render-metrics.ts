@@ -129,12 +129,17 @@ function ofLimits({ limits }: Platform): string {
   ].join('');
 }
 
-/** Gauges that are read from the database are absent while it is unavailable; the others stay. */
+/** What modules count. Gauges that are read from the database are absent while it is unavailable; the others stay. */
 async function ofModules(platform: Platform): Promise<string> {
+  const { counters, histograms } = platform;
+  const counted = [
+    ...counters.map(({ name, help, read }) => series(`legate_${name}`, 'counter', help, read(platform))),
+    ...histograms.map(({ name, help, read }) => histogram(`legate_${name}`, help, read(platform))),
+  ];
   const read = platform.gauges.map(({ name, help, read }) =>
     unlessUnavailable(async () => series(`legate_${name}`, 'gauge', help, [[{}, await read(platform)]])),
   );
-  return (await Promise.all(read)).join('');
+  return [...(await Promise.all(read)), ...counted].join('');
 }
 
 const ofInstances = (platform: Platform): Promise<string> =>

@@ -12,6 +12,7 @@
  * ../servers.
  */
 import { defineModule } from '../../platform.ts';
+import { callMetrics } from './call-metrics.ts';
 import { ConnectionErrors } from './connections/errors.ts';
 import { watchedPeople } from './connections/opened.ts';
 import { connectionRoutes } from './connections/routes.ts';
@@ -35,7 +36,7 @@ export const gateway = defineModule({
   description: 'Existing MCP servers behind this service.',
   routes: [...connectionRoutes, ...gatewayRoutes, ...pinRoutes],
   errors: { ...GatewayErrors, ...ConnectionErrors },
-  states: [pinsState, watchedPeople, watchState, sealedWith, gatewayServers],
+  states: [pinsState, callMetrics, watchedPeople, watchState, sealedWith, gatewayServers],
   gate: toolGate,
   upkeep: async (platform) => {
     for (const { upstreams } of platform.stateOf(gatewayServers).values()) upstreams.endIdle();
@@ -55,6 +56,32 @@ export const gateway = defineModule({
       help: 'Connections of the gateway to MCP servers: processes and sessions over HTTP.',
       read: (platform) =>
         [...platform.stateOf(gatewayServers).values()].reduce((sum, { upstreams }) => sum + upstreams.size, 0),
+    },
+    {
+      name: 'gateway_processes',
+      help: 'Processes of MCP servers that the gateway has started.',
+      read: (platform) =>
+        [...platform.stateOf(gatewayServers).values()]
+          .filter(({ server }) => server.url === undefined)
+          .reduce((sum, { upstreams }) => sum + upstreams.size, 0),
+    },
+  ],
+  counters: [
+    {
+      name: 'gateway_calls_total',
+      help: 'Calls of tools that the gateway passed on or tried to, by server and outcome.',
+      read: (platform) =>
+        [...platform.stateOf(callMetrics).calls.entries()].map(
+          ([server, outcome, count]) => [{ server, outcome: String(outcome) }, count] as const,
+        ),
+    },
+  ],
+  histograms: [
+    {
+      name: 'gateway_call_duration_seconds',
+      help: 'Time from the decision on a call of a tool to its end, by server.',
+      read: (platform) =>
+        [...platform.stateOf(callMetrics).seconds].map(([server, seconds]) => [{ server }, seconds] as const),
     },
   ],
   start: async (platform) => {
