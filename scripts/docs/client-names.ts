@@ -68,6 +68,15 @@ const NAMES: Readonly<Record<string, string | readonly string[]>> = {
   'GET /scim/v2/ResourceTypes': 'scim.resourceTypes.list',
   'GET /scim/v2/ResourceTypes/{id}': 'scim.resourceTypes.get',
   'GET /scim/v2/ServiceProviderConfig': 'scim.serviceProviderConfig',
+  'GET /ledger/{log}/checkpoint': 'ledger.logs.checkpoint',
+  'GET /ledger/{log}/tile/entries/{tile}': 'ledger.logs.entries',
+  'GET /ledger/{log}/tile/{tile}': 'ledger.logs.tile',
+  'GET /ledger/{log}/consistency': 'ledger.logs.consistency',
+  'GET /ledger/{log}/checkpoints': 'ledger.logs.checkpoints',
+  'GET /ledger/{log}/keys': 'ledger.logs.keys',
+  'GET /ledger/{log}/logs': 'ledger.logs.listOf',
+  'GET /ledger/{log}/status': 'ledger.logs.status',
+  'GET /ledger/{log}/proof': 'ledger.logs.proof',
   'GET /openapi.json': 'openapi',
 };
 

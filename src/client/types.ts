@@ -2752,6 +2752,26 @@ export interface Resources {
       /** The newest checkpoint. */
       readonly checkpoint: string;
     }>;
+    /** Get the checkpoints next to a row. `GET /ledger/checkpoints` */
+    checkpoints(query: {
+      /** Sequence number of a row. */
+      readonly around: string;
+    }, options?: RequestOptions): Promise<{
+      /** Name of the sealed log. */
+      readonly origin: string;
+      /** The newest checkpoint without the row, of those that are kept. */
+      readonly before: {
+        readonly size: number;
+        readonly checkpoint: string;
+        readonly signedAt: string;
+      } | null;
+      /** The oldest checkpoint with the row, of those that are kept. */
+      readonly after: {
+        readonly size: number;
+        readonly checkpoint: string;
+        readonly signedAt: string;
+      } | null;
+    }>;
     /** List the verifier keys of the ledger. `GET /ledger/keys` */
     keys(query?: Record<string, never>, options?: RequestOptions): Promise<{
       /** Name of the sealed log. */
@@ -2769,6 +2789,84 @@ export interface Resources {
         /** null: the log that is written now. */
         readonly endedAt: string | null;
       })[]>;
+      /** Get the newest checkpoint of the ledger of a log by its id. `GET /ledger/{log}/checkpoint` */
+      checkpoint(log: string, query?: Record<string, never>, options?: RequestOptions): Promise<Response>;
+      /** Get the leaves of a tile of a log by its id. `GET /ledger/{log}/tile/entries/{tile}` */
+      entries(log: string, tile: string, query?: Record<string, never>, options?: RequestOptions): Promise<Response>;
+      /** Get hashes of the tree of a log by its id. `GET /ledger/{log}/tile/{tile}` */
+      tile(log: string, tile: string, query?: Record<string, never>, options?: RequestOptions): Promise<Response>;
+      /** Prove that the ledger was only appended to of a log by its id. `GET /ledger/{log}/consistency` */
+      consistency(log: string, query: {
+        /** Size of the older tree. */
+        readonly from: string;
+        /** Size of the newer tree. Default: that of the newest checkpoint. */
+        readonly to?: string | undefined;
+      }, options?: RequestOptions): Promise<{
+        readonly from: number;
+        readonly to: number;
+        /** Hashes in base64 (RFC 6962, section 2.1.2). */
+        readonly proof: readonly string[];
+        /** The newest checkpoint. */
+        readonly checkpoint: string;
+      }>;
+      /** Get the checkpoints next to a row of a log by its id. `GET /ledger/{log}/checkpoints` */
+      checkpoints(log: string, query: {
+        /** Sequence number of a row. */
+        readonly around: string;
+      }, options?: RequestOptions): Promise<{
+        /** Name of the sealed log. */
+        readonly origin: string;
+        /** The newest checkpoint without the row, of those that are kept. */
+        readonly before: {
+          readonly size: number;
+          readonly checkpoint: string;
+          readonly signedAt: string;
+        } | null;
+        /** The oldest checkpoint with the row, of those that are kept. */
+        readonly after: {
+          readonly size: number;
+          readonly checkpoint: string;
+          readonly signedAt: string;
+        } | null;
+      }>;
+      /** List the verifier keys of the ledger of a log by its id. `GET /ledger/{log}/keys` */
+      keys(log: string, query?: Record<string, never>, options?: RequestOptions): Promise<{
+        /** Name of the sealed log. */
+        readonly origin: string;
+        /** Verifier keys (C2SP signed-note), the newest first. */
+        readonly keys: readonly string[];
+      }>;
+      /** List the logs of this ledger of a log by its id. `GET /ledger/{log}/logs` */
+      listOf(log: string, query?: Record<string, never>, options?: RequestOptions): Promise<readonly ({
+        readonly id: string;
+        readonly origin: string;
+        readonly size: number;
+        readonly checkpoint: string | null;
+        /** null: the log that is written now. */
+        readonly endedAt: string | null;
+      })[]>;
+      /** Get the state of sealing of a log by its id. `GET /ledger/{log}/status` */
+      status(log: string, query?: Record<string, never>, options?: RequestOptions): Promise<{
+        readonly sealing: boolean;
+        readonly origin: string | null;
+        /** Rows of the ledger. */
+        readonly head: number;
+        /** Rows in the stored tree. */
+        readonly size: number;
+        /** Rows that the newest checkpoint covers. */
+        readonly signedSize: number;
+        /** Rows that no checkpoint covers. */
+        readonly lagRows: number;
+        /** Why signing has stopped. */
+        readonly halted: string | null;
+      }>;
+      /** Prove that a row is in the ledger of a log by its id. `GET /ledger/{log}/proof` */
+      proof(log: string, query: {
+        /** Leaves the private fields out of the proof. */
+        readonly private?: "withhold" | undefined;
+        /** Sequence number of the row. */
+        readonly seq: string;
+      }, options?: RequestOptions): Promise<Response>;
     };
     /** Get the state of sealing. `GET /ledger/status` */
     status(query?: Record<string, never>, options?: RequestOptions): Promise<{

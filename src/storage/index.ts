@@ -44,6 +44,7 @@ export type {
   IdempotencyKeyRow,
   InstallationKeyRow,
   InstanceRow,
+  SealCheckpointRow,
   SealRow,
   StreamEventRow,
 } from './tables/ledger.ts';

@@ -14,6 +14,7 @@ import { clientDocuments } from './migrations/0056-client-documents.ts';
 import { gatewayPins } from './migrations/0060-gateway-pins.ts';
 import { gatewayConnections } from './migrations/0062-gateway-connections.ts';
 import { sealedLog } from './migrations/0070-seal.ts';
+import { sealCheckpoints } from './migrations/0071-seal-checkpoints.ts';
 import { suspension } from './migrations/0080-suspension.ts';
 import { issuers } from './migrations/0081-issuers.ts';
 import { workloads } from './migrations/0082-workloads.ts';
@@ -37,6 +38,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0060-gateway-pins': gatewayPins,
   '0062-gateway-connections': gatewayConnections,
   '0070-seal': sealedLog,
+  '0071-seal-checkpoints': sealCheckpoints,
   '0080-suspension': suspension,
   '0081-issuers': issuers,
   '0082-workloads': workloads,

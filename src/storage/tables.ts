@@ -32,6 +32,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'seal_tiles',
   'seal_remains',
   'seal_logs',
+  'seal_checkpoints',
+  'seal_log_tiles',
   'agents',
   'delegations',
   'delegation_parents',

@@ -327,6 +327,10 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /approvals': ({ agent, owner }) => ({ ...owned(owner), ...page, status: 'pending', agentId: agent.id }),
   'GET /audit/:id/proof': () => ({ private: 'withhold' }),
   'GET /ledger/consistency': () => ({ from: '0', to: '1' }),
+  'GET /ledger/checkpoints': () => ({ around: '1' }),
+  'GET /ledger/:log{[0-9a-f]+}/checkpoints': () => ({ around: '1' }),
+  'GET /ledger/:log{[0-9a-f]+}/consistency': () => ({ from: '0', to: '1' }),
+  'GET /ledger/:log{[0-9a-f]+}/proof': () => ({ seq: '1', private: 'withhold' }),
   'GET /ledger/proof': () => ({ seq: '1', private: 'withhold' }),
   'GET /audit': (w) => ({
     ...rowFilters(w),

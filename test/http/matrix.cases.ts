@@ -67,6 +67,12 @@ export interface Statuses {
   readonly auditor?: number;
 }
 
+/** A path of the sealed log by its id. */
+const ofLog =
+  (path: string) =>
+  async ({ t }: Scene): Promise<Target> => ({
+    path: `/ledger/${(await t.legate.ledger.logs())[0]?.id}/${path}`,
+  });
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
@@ -1235,6 +1241,16 @@ export const matrix: Readonly<Record<string, Row>> = {
   'GET /ledger/logs': { target: fixed('/ledger/logs'), want: { everyone: 200 } },
   'GET /ledger/status': { target: fixed('/ledger/status'), want: { admin: 200 } },
   'GET /ledger/proof': { target: fixed('/ledger/proof?seq=1'), want: { admin: 200 } },
+  'GET /ledger/checkpoints': { target: fixed('/ledger/checkpoints?around=1'), want: { everyone: 200 } },
+  'GET /ledger/:log{[0-9a-f]+}/checkpoint': { target: ofLog('checkpoint'), want: { everyone: 200 } },
+  'GET /ledger/:log{[0-9a-f]+}/tile/entries/:tile{.+}': { target: ofLog('tile/entries/000.p/1'), want: { admin: 200 } },
+  'GET /ledger/:log{[0-9a-f]+}/tile/:tile{.+}': { target: ofLog('tile/0/000.p/1'), want: { everyone: 200 } },
+  'GET /ledger/:log{[0-9a-f]+}/consistency': { target: ofLog('consistency?from=0'), want: { everyone: 200 } },
+  'GET /ledger/:log{[0-9a-f]+}/checkpoints': { target: ofLog('checkpoints?around=1'), want: { everyone: 200 } },
+  'GET /ledger/:log{[0-9a-f]+}/keys': { target: ofLog('keys'), want: { everyone: 200 } },
+  'GET /ledger/:log{[0-9a-f]+}/logs': { target: ofLog('logs'), want: { everyone: 200 } },
+  'GET /ledger/:log{[0-9a-f]+}/status': { target: ofLog('status'), want: { admin: 200 } },
+  'GET /ledger/:log{[0-9a-f]+}/proof': { target: ofLog('proof?seq=1'), want: { admin: 200 } },
   'DELETE /agents/:id/trust': {
     scope: 'agents:write',
     target: async (s) => {

@@ -3,16 +3,19 @@ import type { Visibility } from '../../access/principal.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { getAuditRow } from '../audit/index.ts';
-import { consistencyProof, newestCheckpoint, proofOf } from './proofs.ts';
+import { consistencyProof, proofOf } from './proofs.ts';
 import { ledgerKeys, ledgerLogs, ledgerStatus } from './read-log.ts';
 import {
+  AskCheckpoints,
   AskConsistency,
   AskRowProof,
+  type Checkpoints,
   type Consistency,
   type LedgerKeys,
   type LedgerLogs,
   type LedgerStatus,
 } from './schema.ts';
+import { checkpointsAround, currentLog } from './served-log.ts';
 
 /** `legate.ledger`: the sealed ledger as functions, with the rights of an admin. Throws {@link LegateError}. */
 export interface LedgerApi {
@@ -20,6 +23,8 @@ export interface LedgerApi {
   checkpoint(): Promise<string>;
   /** The proof that the tree of `from` rows is the beginning of the tree of `to` rows. */
   consistency(from: number, to?: number): Promise<z.output<typeof Consistency>>;
+  /** The kept checkpoints before and after a row. */
+  checkpoints(around: number): Promise<z.output<typeof Checkpoints>>;
   keys(): Promise<z.output<typeof LedgerKeys>>;
   logs(): Promise<z.output<typeof LedgerLogs>>;
   status(): Promise<LedgerStatus>;
@@ -34,11 +39,15 @@ const ALL: Visibility = { kind: 'all' };
 
 export function ledgerApi(platform: Platform): LedgerApi {
   return {
-    checkpoint: async () => (await newestCheckpoint(platform)).checkpoint,
+    checkpoint: async () => (await currentLog(platform)).checkpoint,
     consistency: async (from, to) => {
       const asked = { from: String(from), ...(to === undefined ? {} : { to: String(to) }) };
       const query = parseWith(AskConsistency, asked);
-      return consistencyProof(platform, query.from, query.to);
+      return consistencyProof(platform, await currentLog(platform), query.from, query.to);
+    },
+    checkpoints: async (around) => {
+      const query = parseWith(AskCheckpoints, { around: String(around) });
+      return checkpointsAround(platform, await currentLog(platform), query.around);
     },
     keys: () => ledgerKeys(platform),
     logs: () => ledgerLogs(platform),

@@ -1,6 +1,7 @@
 import { defineModule } from '../../platform.ts';
 import { openSealedLog } from './begin.ts';
 import { SealErrors } from './errors.ts';
+import { thinCheckpoints, thinning } from './kept-checkpoints.ts';
 import { ledgerStatus } from './read-log.ts';
 import { sealRoutes } from './routes.ts';
 import { sealer } from './sealer.ts';
@@ -25,7 +26,7 @@ export const seal = defineModule({
   description: 'The sealed ledger: checkpoints, proofs and tiles.',
   routes: sealRoutes,
   errors: SealErrors,
-  states: [sealer],
+  states: [sealer, thinning],
   gauges: [
     {
       name: 'seal_lag_rows',
@@ -38,6 +39,7 @@ export const seal = defineModule({
       read: async (platform) => platform.stateOf(sealer).lagSeconds(),
     },
   ],
+  upkeep: thinCheckpoints,
   start: openSealedLog,
   stop: (platform) => platform.stateOf(sealer).stop(),
 });

@@ -1,26 +1,16 @@
 import { readHead } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
 import { ABSENT, leafHash, remainsLeaf, rowTexts } from './entry-text.ts';
 import { SealErrors } from './errors.ts';
 import { saltIn } from './salts.ts';
 import { sealer } from './sealer.ts';
-import { hashIn, readRangeHashes, readRemains, readSealedRows, readTiles } from './store.ts';
-import { consistencyRanges, HASH, inclusionRanges, TILE, tileKey } from './tree.ts';
+import { currentLog, type ServedLog } from './served-log.ts';
+import { hashIn, readHashes, readRangeHashes, readRemains, readSealedRows, readTiles } from './store.ts';
+import { consistencyRanges, HASH, inclusionRanges, MissingTile, TILE, tileKey } from './tree.ts';
 
 /** Checkpoints that a proof waits for. The last one contains every row that was committed when the first began. */
 const MAX_ROUNDS = 3;
-
-/** The newest checkpoint. The first one is signed when it is asked for. Throws 404 LEDGER_NOT_SEALED. */
-export async function newestCheckpoint(platform: Platform) {
-  const state = platform.stateOf(sealer);
-  let log = await state.newest();
-  if (!log && state.isOpen) {
-    await state.signNow();
-    log = await state.newest();
-  }
-  if (!log) throw SealErrors.LEDGER_NOT_SEALED();
-  return log;
-}
 
 /** The newest checkpoint that contains a row; signs one if needed. Throws 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED. */
 async function checkpointWith(platform: Platform, seq: number) {
@@ -36,12 +26,20 @@ async function checkpointWith(platform: Platform, seq: number) {
   throw SealErrors.NOT_YET_SEALED({ headers: { 'retry-after': '1' } });
 }
 
+interface Texts {
+  readonly leaf: string;
+  readonly private?: string;
+}
+
 /** The texts of a sealed row, without `private` once it is erased. Throws 404, and 409 SEALED_ROW_DIFFERS. */
-export async function readTexts(
-  { database }: Platform,
-  seq: number,
-): Promise<{ readonly leaf: string; readonly private?: string }> {
-  const db = database.read;
+async function readTexts({ database }: Platform, seq: number): Promise<Texts> {
+  // A row that is deleted between the reads differs once.
+  const texts = (await tryTexts(database.read, seq)) ?? (await tryTexts(database.read, seq));
+  if (!texts) throw SealErrors.SEALED_ROW_DIFFERS();
+  return texts;
+}
+
+async function tryTexts(db: Db, seq: number): Promise<Texts | undefined> {
   const position = { level: 0, tile: Math.floor((seq - 1) / TILE) };
   const index = (seq - 1) % TILE;
   const [[row], remains, tiles] = await Promise.all([
@@ -59,8 +57,7 @@ export async function readTexts(
     : salt === undefined
       ? undefined
       : rowTexts(row, salt);
-  if (!texts || !hashIn(tile.hashes, index).equals(Buffer.from(leafHash(texts.leaf), 'latin1')))
-    throw SealErrors.SEALED_ROW_DIFFERS();
+  if (!texts || !hashIn(tile.hashes, index).equals(Buffer.from(leafHash(texts.leaf), 'latin1'))) return undefined;
   return texts;
 }
 
@@ -76,16 +73,23 @@ export async function proofOf(platform: Platform, seq: number, withhold: boolean
   return `c2sp.org/tlog-proof@v1\nextra ${extra}\nindex ${seq - 1}\n${lines}\n${log.checkpoint}`;
 }
 
-/** Returns the consistency proof between two sizes of the tree, `to` by default that of the newest checkpoint. */
+/**
+ * Returns the consistency proof between two sizes of the tree, `to` by default that of the newest checkpoint. Throws
+ * 400 INVALID_TREE_RANGE, and 404 LEDGER_TILE_NOT_FOUND for rows that a log lost before it ended.
+ */
 export async function consistencyProof(
-  platform: Platform,
+  { database }: Platform,
+  log: ServedLog,
   from: number,
   asked: number | undefined,
 ): Promise<{ from: number; to: number; proof: string[]; checkpoint: string }> {
-  const log = await newestCheckpoint(platform);
-  const to = asked ?? log.signed_size;
-  if (from > to || to > log.signed_size) throw SealErrors.INVALID_TREE_RANGE();
-  const hashes = await readRangeHashes(platform.database.read, consistencyRanges(from, to));
+  const to = asked ?? log.size;
+  if (from > to || to > log.size) throw SealErrors.INVALID_TREE_RANGE();
+  const hashes = await readRangeHashes(database.read, consistencyRanges(from, to), log.endedId).catch(
+    (error: unknown) => {
+      throw error instanceof MissingTile ? SealErrors.LEDGER_TILE_NOT_FOUND() : error;
+    },
+  );
   return { from, to, proof: hashes.map((hash) => hash.toString('base64')), checkpoint: log.checkpoint };
 }
 
@@ -102,25 +106,23 @@ function indexOf(groups: string): number | undefined {
 }
 
 /** Number of hashes of a tile that the newest checkpoint covers, at most the width asked for. Throws 404. */
-async function widthOf(platform: Platform, level: number, tile: number, asked: string | undefined): Promise<number> {
-  const { signed_size } = await newestCheckpoint(platform);
+function widthOf({ size }: ServedLog, level: number, tile: number, asked: string | undefined): number {
   const width = asked === undefined ? TILE : Number(asked);
   const isPartial = asked !== undefined && width >= TILE;
-  if (isPartial || Math.floor(signed_size / TILE ** level) < tile * TILE + width)
-    throw SealErrors.LEDGER_TILE_NOT_FOUND();
+  if (isPartial || Math.floor(size / TILE ** level) < tile * TILE + width) throw SealErrors.LEDGER_TILE_NOT_FOUND();
   return width;
 }
 
 /** Returns the hashes of a tile. Throws 404 beyond the newest checkpoint. */
-export async function readTile(platform: Platform, path: string): Promise<Buffer> {
+export async function readTile({ database }: Platform, log: ServedLog, path: string): Promise<Buffer> {
   const [, level = '', groups = '', partial] = TILE_PATH.exec(path) ?? [];
   const tile = groups === '' ? undefined : indexOf(groups);
   if (tile === undefined || Number(level) > 6) throw SealErrors.LEDGER_TILE_NOT_FOUND();
-  const width = await widthOf(platform, Number(level), tile, partial);
+  const width = widthOf(log, Number(level), tile, partial);
   const position = { level: Number(level), tile };
-  const stored = (await readTiles(platform.database.read, [position])).get(tileKey(position));
-  if (!stored) throw SealErrors.LEDGER_TILE_NOT_FOUND();
-  return Buffer.from(stored.hashes.subarray(0, width * HASH));
+  const hashes = (await readHashes(database.read, [position], log.endedId)).get(tileKey(position));
+  if (!hashes || hashes.length < width * HASH) throw SealErrors.LEDGER_TILE_NOT_FOUND();
+  return Buffer.from(hashes.subarray(0, width * HASH));
 }
 
 /** Returns the leaves of a level-0 tile, each with its length in two bytes. Throws 404, and 409 SEALED_ROW_DIFFERS. */
@@ -128,7 +130,7 @@ export async function readBundle(platform: Platform, path: string): Promise<Buff
   const [, groups = '', partial] = BUNDLE_PATH.exec(path) ?? [];
   const tile = groups === '' ? undefined : indexOf(groups);
   if (tile === undefined) throw SealErrors.LEDGER_TILE_NOT_FOUND();
-  const width = await widthOf(platform, 0, tile, partial);
+  const width = widthOf(await currentLog(platform), 0, tile, partial);
   const parts: Buffer[] = [];
   for (let index = 0; index < width; index++) {
     const leaf = Buffer.from((await readTexts(platform, tile * TILE + index + 1)).leaf);

@@ -6,11 +6,13 @@ import { signersOf } from './begin.ts';
 import { SealErrors } from './errors.ts';
 import type { LedgerKeys, LedgerLogs, LedgerStatus } from './schema.ts';
 import { sealer } from './sealer.ts';
+import { servedLog } from './served-log.ts';
 import { readLog } from './store.ts';
 
-/** The verifier keys of the log. Throws 404 LEDGER_NOT_SEALED. */
-export async function ledgerKeys(platform: Platform): Promise<z.output<typeof LedgerKeys>> {
-  const log = await readLog(platform.database.read);
+/** The verifier keys of a log, by default the current one. Throws 404 LEDGER_NOT_SEALED and LEDGER_LOG_NOT_FOUND. */
+export async function ledgerKeys(platform: Platform, id?: string): Promise<z.output<typeof LedgerKeys>> {
+  const current = await readLog(platform.database.read);
+  const log = id === undefined || current?.log_id === id ? current : await servedLog(platform, id);
   if (!log) throw SealErrors.LEDGER_NOT_SEALED();
   return { origin: log.origin, keys: (await signersOf(platform, log.origin)).map(({ vkey }) => vkey) };
 }
@@ -31,8 +33,15 @@ export async function ledgerLogs({ database }: Platform): Promise<z.output<typeo
   }));
 }
 
-/** How far the ledger is sealed. */
-export async function ledgerStatus(platform: Platform): Promise<LedgerStatus> {
+/** How far the ledger is sealed, or how far a log that ended had come. Throws 404 LEDGER_LOG_NOT_FOUND. */
+export async function ledgerStatus(platform: Platform, id?: string): Promise<LedgerStatus> {
+  const log = id === undefined ? undefined : await servedLog(platform, id);
+  if (log?.endedId === undefined) return currentStatus(platform);
+  const { origin, size } = log;
+  return { sealing: false, origin, head: size, size, signedSize: size, lagRows: 0, halted: null };
+}
+
+async function currentStatus(platform: Platform): Promise<LedgerStatus> {
   const state = platform.stateOf(sealer);
   const db = platform.database.read;
   // The log first, so that it is never ahead of the head.

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { endSealedLog } from '../../ledger/index.ts';
 import type { Database } from '../../storage/index.ts';
 import { readAnchor, removeAnchor } from './anchor.ts';
@@ -16,7 +17,13 @@ export async function endRolledBackLog(database: Database, dataDir: string, now:
     const size = Number(anchorSize);
     await db
       .insertInto('seal_logs')
-      .values({ log_id: log?.log_id ?? anchorOrigin, origin: anchorOrigin, size, checkpoint: anchor, ended_at: now })
+      .values({
+        log_id: log?.log_id ?? idOfOrigin(anchorOrigin),
+        origin: anchorOrigin,
+        size,
+        checkpoint: anchor,
+        ended_at: now,
+      })
       .onConflict((oc) => oc.column('log_id').doUpdateSet({ size, checkpoint: anchor }))
       .execute();
     return anchorOrigin;
@@ -24,3 +31,7 @@ export async function endRolledBackLog(database: Database, dataDir: string, now:
   removeAnchor(dataDir);
   return origin;
 }
+
+/** The id of a log that the database does not have: the last part of its name, by default. */
+const idOfOrigin = (origin: string): string =>
+  /\/([0-9a-f]{8})$/.exec(origin)?.[1] ?? hash('sha256', origin, 'hex').slice(0, 8);

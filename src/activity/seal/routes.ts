@@ -4,9 +4,21 @@ import { type Call, defineRoute, type Platform } from '../../platform.ts';
 import { AuditErrors } from '../audit/errors.ts';
 import { getAuditRow } from '../audit/index.ts';
 import { SealErrors } from './errors.ts';
-import { consistencyProof, newestCheckpoint, proofOf, readBundle, readTile } from './proofs.ts';
+import { consistencyProof, proofOf, readBundle, readTile } from './proofs.ts';
 import { ledgerKeys, ledgerLogs, ledgerStatus } from './read-log.ts';
-import { AskConsistency, AskProof, AskRowProof, Consistency, LedgerKeys, LedgerLogs, LedgerStatus } from './schema.ts';
+import {
+  AskCheckpoints,
+  AskConsistency,
+  AskProof,
+  AskRowProof,
+  Checkpoints,
+  Consistency,
+  LedgerKeys,
+  LedgerLogs,
+  LedgerStatus,
+  OfLog,
+} from './schema.ts';
+import { assertCurrent, checkpointsAround, servedLog } from './served-log.ts';
 
 const mayRead = { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: true } as const;
 
@@ -54,110 +66,172 @@ async function auditProof(
 
 const proofErrors = [SealErrors.NOT_YET_SEALED, SealErrors.SEALED_ROW_DIFFERS, SealErrors.LEDGER_NOT_SEALED];
 
+/** The paths of the current log have no parameter, so `log` is undefined. */
+const OfCurrentLog = z.object({}) as unknown as z.ZodObject<{ log: z.ZodOptional<z.ZodString> }>;
+
+/**
+ * The endpoints of a log, at /ledger for the current one and at /ledger/{log} for any by its id. A log that ended has
+ * its checkpoints and hashes, and no further proofs of entries.
+ */
+function logRoutes(at: string, of: string, params: z.ZodObject<{ log: z.ZodOptional<z.ZodString> | z.ZodString }>) {
+  const absent = of === '' ? [] : [SealErrors.LEDGER_LOG_NOT_FOUND];
+  const ended = of === '' ? [] : [SealErrors.LEDGER_LOG_ENDED];
+  return [
+    defineRoute({
+      method: 'GET',
+      path: `${at}/checkpoint`,
+      summary: `Get the newest checkpoint of the ledger${of}`,
+      description:
+        'A signed note (C2SP tlog-checkpoint): name of the log, number of rows, root of the tree, signature.',
+      ...PUBLIC,
+      params,
+      responses: { 200: { mediaTypes: ['text/plain'] } },
+      errors: [...absent, SealErrors.LEDGER_NOT_SEALED],
+      handle: async (call, platform) => {
+        await assertMayRead(call, platform);
+        return plain((await servedLog(platform, call.params.log)).checkpoint);
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: `${at}/tile/entries/:tile{.+}`,
+      summary: `Get the leaves of a tile${of}`,
+      description: 'An entry bundle (C2SP tlog-tiles): each leaf with its length in two bytes.',
+      access: 'admin',
+      params: params.extend({ tile: z.string() }),
+      responses: { 200: { mediaTypes: ['application/octet-stream'] } },
+      errors: [
+        ...absent,
+        ...ended,
+        SealErrors.LEDGER_TILE_NOT_FOUND,
+        SealErrors.SEALED_ROW_DIFFERS,
+        SealErrors.LEDGER_NOT_SEALED,
+      ],
+      handle: async (call, platform) => {
+        await assertCurrent(platform, call.params.log);
+        return octets(await readBundle(platform, `entries/${call.params.tile}`), false);
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: `${at}/tile/:tile{.+}`,
+      summary: `Get hashes of the tree${of}`,
+      description:
+        'A tile of up to 256 hashes (C2SP tlog-tiles) at `<level>/<number>` or `<level>/<number>.p/<width>`.',
+      ...PUBLIC,
+      params: params.extend({ tile: z.string() }),
+      responses: { 200: { mediaTypes: ['application/octet-stream'] } },
+      errors: [...absent, SealErrors.LEDGER_TILE_NOT_FOUND, SealErrors.LEDGER_NOT_SEALED],
+      handle: async (call, platform) => {
+        await assertMayRead(call, platform);
+        const log = await servedLog(platform, call.params.log);
+        return octets(await readTile(platform, log, call.params.tile), platform.config.ledger.proofs === 'public');
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: `${at}/consistency`,
+      summary: `Prove that the ledger was only appended to${of}`,
+      description: 'The proof that the tree of `from` rows is the beginning of the tree of `to` rows.',
+      ...PUBLIC,
+      query: AskConsistency,
+      params,
+      responses: { 200: Consistency },
+      errors: [
+        ...absent,
+        SealErrors.INVALID_TREE_RANGE,
+        SealErrors.LEDGER_TILE_NOT_FOUND,
+        SealErrors.LEDGER_NOT_SEALED,
+      ],
+      handle: async (call, platform) => {
+        await assertMayRead(call, platform);
+        const { from, to } = call.query;
+        return {
+          status: 200,
+          body: await consistencyProof(platform, await servedLog(platform, call.params.log), from, to),
+        };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: `${at}/checkpoints`,
+      summary: `Get the checkpoints next to a row${of}`,
+      description: 'Of the checkpoints that are kept: one a minute, one an hour after 7 days, one a day after 90 days.',
+      ...PUBLIC,
+      params,
+      query: AskCheckpoints,
+      responses: { 200: Checkpoints },
+      errors: [...absent, SealErrors.LEDGER_NOT_SEALED],
+      handle: async (call, platform) => {
+        await assertMayRead(call, platform);
+        const log = await servedLog(platform, call.params.log);
+        return { status: 200, body: await checkpointsAround(platform, log, call.query.around) };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: `${at}/keys`,
+      summary: `List the verifier keys of the ledger${of}`,
+      description: 'Trust a key because its owner published it elsewhere, not because this answer names it.',
+      ...PUBLIC,
+      params,
+      responses: { 200: LedgerKeys },
+      errors: [...absent, SealErrors.LEDGER_NOT_SEALED],
+      handle: async (call, platform) => {
+        await assertMayRead(call, platform);
+        return { status: 200, body: await ledgerKeys(platform, call.params.log) };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: `${at}/logs`,
+      summary: `List the logs of this ledger${of}`,
+      description: 'The log that is written now, and those that ended because the database was restored.',
+      ...PUBLIC,
+      params,
+      responses: { 200: LedgerLogs },
+      errors: absent,
+      handle: async (call, platform) => {
+        await assertMayRead(call, platform);
+        if (call.params.log !== undefined) await servedLog(platform, call.params.log);
+        return { status: 200, body: await ledgerLogs(platform) };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: `${at}/status`,
+      summary: `Get the state of sealing${of}`,
+      access: 'admin',
+      params,
+      responses: { 200: LedgerStatus },
+      errors: absent,
+      handle: async (call, platform) => ({ status: 200, body: await ledgerStatus(platform, call.params.log) }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: `${at}/proof`,
+      summary: `Prove that a row is in the ledger${of}`,
+      description: 'As GET /audit/{id}/proof, for a row of any type.',
+      access: 'admin',
+      query: AskRowProof,
+      params,
+      responses: { 200: { mediaTypes: ['text/plain'] } },
+      errors: [...absent, ...ended, SealErrors.LEDGER_ROW_NOT_FOUND, ...proofErrors],
+      handle: async (call, platform) => {
+        await assertCurrent(platform, call.params.log);
+        const { seq, private: hidden } = call.query;
+        return plain(await proofOf(platform, seq, hidden === 'withhold'), {
+          'content-disposition': `attachment; filename="row-${seq}.tlog-proof"`,
+        });
+      },
+    }),
+  ];
+}
+
 /** The sealed ledger over HTTP: C2SP tlog-tiles and tlog-proof. */
 export const sealRoutes = [
-  defineRoute({
-    method: 'GET',
-    path: '/ledger/checkpoint',
-    summary: 'Get the newest checkpoint of the ledger',
-    description: 'A signed note (C2SP tlog-checkpoint): name of the log, number of rows, root of the tree, signature.',
-    ...PUBLIC,
-    responses: { 200: { mediaTypes: ['text/plain'] } },
-    errors: [SealErrors.LEDGER_NOT_SEALED],
-    handle: async (call, platform) => {
-      await assertMayRead(call, platform);
-      return plain((await newestCheckpoint(platform)).checkpoint);
-    },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/ledger/tile/entries/:tile{.+}',
-    summary: 'Get the leaves of a tile',
-    description: 'An entry bundle (C2SP tlog-tiles): each leaf with its length in two bytes.',
-    access: 'admin',
-    params: z.object({ tile: z.string() }),
-    responses: { 200: { mediaTypes: ['application/octet-stream'] } },
-    errors: [SealErrors.LEDGER_TILE_NOT_FOUND, SealErrors.SEALED_ROW_DIFFERS, SealErrors.LEDGER_NOT_SEALED],
-    handle: async (call, platform) => octets(await readBundle(platform, `entries/${call.params.tile}`), false),
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/ledger/tile/:tile{.+}',
-    summary: 'Get hashes of the tree',
-    description: 'A tile of up to 256 hashes (C2SP tlog-tiles) at `<level>/<number>` or `<level>/<number>.p/<width>`.',
-    ...PUBLIC,
-    params: z.object({ tile: z.string() }),
-    responses: { 200: { mediaTypes: ['application/octet-stream'] } },
-    errors: [SealErrors.LEDGER_TILE_NOT_FOUND, SealErrors.LEDGER_NOT_SEALED],
-    handle: async (call, platform) => {
-      await assertMayRead(call, platform);
-      return octets(await readTile(platform, call.params.tile), platform.config.ledger.proofs === 'public');
-    },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/ledger/consistency',
-    summary: 'Prove that the ledger was only appended to',
-    description: 'The proof that the tree of `from` rows is the beginning of the tree of `to` rows.',
-    ...PUBLIC,
-    query: AskConsistency,
-    responses: { 200: Consistency },
-    errors: [SealErrors.INVALID_TREE_RANGE, SealErrors.LEDGER_NOT_SEALED],
-    handle: async (call, platform) => {
-      await assertMayRead(call, platform);
-      const { from, to } = call.query;
-      return { status: 200, body: await consistencyProof(platform, from, to) };
-    },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/ledger/keys',
-    summary: 'List the verifier keys of the ledger',
-    description: 'Trust a key because its owner published it elsewhere, not because this answer names it.',
-    ...PUBLIC,
-    responses: { 200: LedgerKeys },
-    errors: [SealErrors.LEDGER_NOT_SEALED],
-    handle: async (call, platform) => {
-      await assertMayRead(call, platform);
-      return { status: 200, body: await ledgerKeys(platform) };
-    },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/ledger/logs',
-    summary: 'List the logs of this ledger',
-    description: 'The log that is written now, and those that ended because the database was restored.',
-    ...PUBLIC,
-    responses: { 200: LedgerLogs },
-    handle: async (call, platform) => {
-      await assertMayRead(call, platform);
-      return { status: 200, body: await ledgerLogs(platform) };
-    },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/ledger/status',
-    summary: 'Get the state of sealing',
-    access: 'admin',
-    responses: { 200: LedgerStatus },
-    handle: async (_, platform) => ({ status: 200, body: await ledgerStatus(platform) }),
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/ledger/proof',
-    summary: 'Prove that a row is in the ledger',
-    description: 'As GET /audit/{id}/proof, for a row of any type.',
-    access: 'admin',
-    query: AskRowProof,
-    responses: { 200: { mediaTypes: ['text/plain'] } },
-    errors: [SealErrors.LEDGER_ROW_NOT_FOUND, ...proofErrors],
-    handle: async (call, platform) => {
-      const { seq, private: hidden } = call.query;
-      return plain(await proofOf(platform, seq, hidden === 'withhold'), {
-        'content-disposition': `attachment; filename="row-${seq}.tlog-proof"`,
-      });
-    },
-  }),
+  ...logRoutes('/ledger', '', OfCurrentLog),
+  ...logRoutes('/ledger/:log{[0-9a-f]+}', ' of a log by its id', OfLog),
   defineRoute({
     method: 'GET',
     path: '/audit/:id/proof',

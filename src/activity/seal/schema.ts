@@ -18,6 +18,18 @@ export const AskConsistency = z.strictObject({
   to: digits(0).optional().describe('Size of the newer tree. Default: that of the newest checkpoint.'),
 });
 
+export const OfLog = z.object({ log: z.string().regex(/^[0-9a-f]{8}$/, 'must be 8 hex digits') });
+
+export const AskCheckpoints = z.strictObject({ around: digits(1).describe('Sequence number of a row.') });
+
+const KeptCheckpoint = z.object({ size: z.number(), checkpoint: z.string(), signedAt: z.iso.datetime() }).nullable();
+
+export const Checkpoints = z.object({
+  origin: z.string().describe('Name of the sealed log.'),
+  before: KeptCheckpoint.describe('The newest checkpoint without the row, of those that are kept.'),
+  after: KeptCheckpoint.describe('The oldest checkpoint with the row, of those that are kept.'),
+});
+
 export const Consistency = z.object({
   from: z.number(),
   to: z.number(),

@@ -4,6 +4,7 @@ import { defineState, type Platform } from '../../platform.ts';
 import type { SealRow } from '../../storage/index.ts';
 import { writeAnchor } from './anchor.ts';
 import { ABSENT, decisionTexts, eventTexts, leafHash, remainsLeaf, rowTexts } from './entry-text.ts';
+import { keepCheckpoint } from './kept-checkpoints.ts';
 import { type NoteSigner, openCheckpoint, signCheckpoint } from './note.ts';
 import { Salts } from './salts.ts';
 import { lockLog, readLog, readRemains, readSealedRows, readTiles, writeTiles } from './store.ts';
@@ -22,6 +23,8 @@ const MAX_TILES = 16;
 const RETRY_MS = 5000;
 /** Shortest time between two checkpoints that are signed because a proof was asked for. */
 const ON_DEMAND_MS = 100;
+/** Of the checkpoints that are signed, one is kept in so long. */
+const KEEP_MS = 60_000;
 
 /** What the sealer needs of the log that it writes. */
 interface OpenLog {
@@ -53,6 +56,9 @@ export class Sealer {
   #signedAt = Number.NEGATIVE_INFINITY;
   #halted: string | undefined;
   #onDemand: Promise<void> | undefined;
+  /** Size of the newest checkpoint in this instance's data folder. */
+  #anchoredSize = 0;
+  #keptAt = Number.NEGATIVE_INFINITY;
 
   constructor(platform: Platform) {
     this.#platform = platform;
@@ -227,14 +233,17 @@ export class Sealer {
   }
 
   async #sign({ id, origin, signers }: OpenLog, size: number, root: Buffer): Promise<void> {
-    const { database, ledger, config } = this.#platform;
+    const { database, ledger, clock } = this.#platform;
+    const now = clock.now();
+    const isKept = now - this.#keptAt >= KEEP_MS;
     const note = signCheckpoint({ origin, size, root }, signers);
     const row = await ledger.maintain(async (db) => {
       const locked = await lockLog(database, db);
       if (locked?.log_id !== id || locked.size < size) throw new Superseded();
       if (locked.signed_size < this.#signedSize || locked.signed_size >= size) return locked;
       await db.updateTable('seal').set({ checkpoint: note, signed_size: size }).execute();
-      return { ...locked, signed_size: size };
+      if (isKept) await keepCheckpoint(db, { log_id: id, size, note, signed_at: now });
+      return { ...locked, checkpoint: note, signed_size: size };
     });
     if (row.signed_size < this.#signedSize) {
       this.#halt('The database has lost a checkpoint that was signed. Stop the service and run legate ledger recover.');
@@ -242,7 +251,16 @@ export class Sealer {
     }
     this.#signedAt = performance.now();
     this.#signedSize = row.signed_size;
-    if (row.signed_size === size) writeAnchor(config.dataDir, note);
+    if (row.signed_size !== size) return;
+    if (isKept) this.#keptAt = now;
+    this.#anchor(note, size);
+  }
+
+  /** Makes a checkpoint durable in the data folder, before anybody gets it. */
+  #anchor(note: string, size: number): void {
+    if (size <= this.#anchoredSize) return;
+    writeAnchor(this.#platform.config.dataDir, note);
+    this.#anchoredSize = size;
   }
 
   #halt(reason: string): void {
@@ -265,11 +283,13 @@ export class Sealer {
     return oldest ? Math.max(0, clock.now() - oldest.timestamp) / 1000 : 0;
   }
 
-  /** The newest checkpoint, with the log that it belongs to. It is in the database, so it may have left. */
+  /** The newest checkpoint, with the log that it belongs to. It is in the data folder on return. */
   async newest(): Promise<(SealRow & { checkpoint: string }) | undefined> {
     const log = await readLog(this.#platform.database.read);
     if (log?.checkpoint === null || !log) return undefined;
-    return openCheckpoint(log.checkpoint, this.signers) ? { ...log, checkpoint: log.checkpoint } : undefined;
+    if (log.log_id !== this.#log?.id || !openCheckpoint(log.checkpoint, this.signers)) return undefined;
+    this.#anchor(log.checkpoint, log.signed_size);
+    return { ...log, checkpoint: log.checkpoint };
   }
 }
 

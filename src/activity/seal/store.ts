@@ -30,21 +30,48 @@ export function lockLog(database: Database, db: Db): Promise<SealRow | undefined
 
 /** Reads tiles by {@link tileKey}. SQLite returns an ArrayBuffer for a blob. */
 export async function readTiles(db: Db, positions: readonly TilePosition[]): Promise<Map<string, StoredTile>> {
-  if (positions.length === 0) return new Map();
-  const rows = await db
-    .selectFrom('seal_tiles')
-    .selectAll()
-    .where((eb) => eb.or(positions.map(({ level, tile }) => eb.and({ level, tile }))))
-    .execute();
-  return new Map(
-    rows.map((row) => [tileKey(row), { hashes: Buffer.from(row.hashes), salts: row.salts && Buffer.from(row.salts) }]),
-  );
+  const found = new Map<string, StoredTile>();
+  for (const [level, tiles] of byLevel(positions))
+    for (const row of await db
+      .selectFrom('seal_tiles')
+      .selectAll()
+      .where('level', '=', level)
+      .where('tile', 'in', tiles)
+      .execute())
+      found.set(tileKey(row), { hashes: Buffer.from(row.hashes), salts: row.salts && Buffer.from(row.salts) });
+  return found;
+}
+
+/** Reads tiles of a log that ended. */
+async function readEndedTiles(db: Db, logId: string, positions: readonly TilePosition[]): Promise<Tiles> {
+  const found = new Map<string, Uint8Array>();
+  for (const [level, tiles] of byLevel(positions))
+    for (const row of await db
+      .selectFrom('seal_log_tiles')
+      .select(['level', 'tile', 'hashes'])
+      .where('log_id', '=', logId)
+      .where('level', '=', level)
+      .where('tile', 'in', tiles)
+      .execute())
+      found.set(tileKey(row), Buffer.from(row.hashes));
+  return found;
+}
+
+/** Reads the hashes of tiles of the log that is written now, or of one that ended. */
+export async function readHashes(db: Db, positions: readonly TilePosition[], endedId?: string): Promise<Tiles> {
+  if (endedId !== undefined) return readEndedTiles(db, endedId, positions);
+  return new Map([...(await readTiles(db, positions))].map(([key, { hashes }]) => [key, hashes]));
+}
+
+function byLevel(positions: readonly TilePosition[]): Map<number, number[]> {
+  const levels = new Map<number, number[]>();
+  for (const { level, tile } of positions) levels.set(level, [...(levels.get(level) ?? []), tile]);
+  return levels;
 }
 
 /** Returns the hashes of runs of leaves, each a subtree. Throws {@link MissingTile}. */
-export async function readRangeHashes(db: Db, ranges: readonly Range[]): Promise<Buffer[]> {
-  const stored = await readTiles(db, tilesOf(ranges));
-  const tiles: Tiles = new Map([...stored].map(([key, { hashes }]) => [key, hashes]));
+export async function readRangeHashes(db: Db, ranges: readonly Range[], endedId?: string): Promise<Buffer[]> {
+  const tiles = await readHashes(db, tilesOf(ranges), endedId);
   return ranges.map((range) => rangeHash(tiles, range));
 }
 

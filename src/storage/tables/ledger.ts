@@ -23,6 +23,8 @@ export interface LedgerTables {
   seal_tiles: SealTilesTable;
   seal_remains: SealRemainsTable;
   seal_logs: SealLogsTable;
+  seal_checkpoints: SealCheckpointsTable;
+  seal_log_tiles: SealLogTilesTable;
 }
 
 /** One row: the end of the ledger. Every commit locks it, so commits have one order across all instances. */
@@ -272,4 +274,22 @@ export interface SealLogsTable {
   /** The last checkpoint, a signed note. */
   checkpoint: string | null;
   ended_at: number;
+}
+
+/** Checkpoints that were signed, about one a minute, fewer of the past. */
+export interface SealCheckpointsTable {
+  log_id: string;
+  size: number;
+  /** A signed note. */
+  note: string;
+  signed_at: number;
+}
+export type SealCheckpointRow = Selectable<SealCheckpointsTable>;
+
+/** Hashes of logs that ended, as in `seal_tiles`. */
+export interface SealLogTilesTable {
+  log_id: string;
+  level: number;
+  tile: number;
+  hashes: Uint8Array;
 }

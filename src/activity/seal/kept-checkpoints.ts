@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import { defineState, type Platform } from '../../platform.ts';
+import type { Db, SealCheckpointRow } from '../../storage/index.ts';
+
+/** Age from which one checkpoint of each hour is kept, and from which one of each day. */
+const HOURLY_MS = 7 * DAY_MS;
+const DAILY_MS = 90 * DAY_MS;
+
+/** Keeps a checkpoint. In the transaction that signs it. */
+export async function keepCheckpoint(db: Db, row: SealCheckpointRow): Promise<void> {
+  await db
+    .insertInto('seal_checkpoints')
+    .values(row)
+    .onConflict((oc) => oc.doNothing())
+    .execute();
+}
+
+/** The newest checkpoint of a log that does not contain a row, and the oldest that does, of those that are kept. */
+export async function keptAround(
+  db: Db,
+  logId: string,
+  seq: number,
+): Promise<{ before: SealCheckpointRow | undefined; after: SealCheckpointRow | undefined }> {
+  const ofLog = db.selectFrom('seal_checkpoints').selectAll().where('log_id', '=', logId).limit(1);
+  const [before, after] = await Promise.all([
+    ofLog.where('size', '<', seq).orderBy('size', 'desc').executeTakeFirst(),
+    ofLog.where('size', '>=', seq).orderBy('size').executeTakeFirst(),
+  ]);
+  return { before, after };
+}
+
+export const thinning = defineState(() => ({ dueAt: 0 }));
+
+/** Deletes all but the first checkpoint of each hour after 7 days, and of each day after 90 days. Works once an hour. */
+export async function thinCheckpoints(platform: Platform): Promise<void> {
+  const { ledger, clock } = platform;
+  const state = platform.stateOf(thinning);
+  if (clock.now() < state.dueAt) return;
+  state.dueAt = clock.now() + HOUR_MS;
+  for (const [age, span] of [
+    [HOURLY_MS, HOUR_MS],
+    [DAILY_MS, DAY_MS],
+  ] as const)
+    await ledger.maintain(async (db) => {
+      await db
+        .deleteFrom('seal_checkpoints')
+        .where('signed_at', '<', clock.now() - age)
+        .where(
+          'size',
+          'not in',
+          db
+            .selectFrom('seal_checkpoints')
+            .select((eb) => eb.fn.min('size').as('size'))
+            .groupBy(['log_id', sql`signed_at - signed_at % ${sql.lit(span)}`]),
+        )
+        .execute();
+    });
+}

@@ -1,0 +1,116 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/clock.ts';
+import { openCheckpoint, parseKey, policyOfKeys, verifyConsistency } from '../../verify/index.ts';
+import { endRolledBackLog } from './index.ts';
+import { thinCheckpoints } from './kept-checkpoints.ts';
+
+const SEALED = { ledger: { seal: 'on' } } as const;
+
+async function begin() {
+  const t = await createTestService({ config: SEALED });
+  return { t, agent: await t.agent(await t.user(), { permissions: [{ resource: 'db:*', actions: ['read'] }] }) };
+}
+
+/** Makes a decision, and signs a checkpoint that contains it. Returns the size of the tree. */
+async function seal({ t, agent }: Awaited<ReturnType<typeof begin>>): Promise<number> {
+  const { body } = await t.authorize(agent, { action: 'read', resource: 'db:x' });
+  await t.legate.ledger.proof(body.auditId);
+  return (await t.legate.ledger.status()).signedSize;
+}
+
+const sizes = async (t: TestService, around: number, log = ''): Promise<(number | undefined)[]> => {
+  const { body } = await t.call('GET', `/ledger${log}/checkpoints?around=${around}`);
+  return [body.before?.size, body.after?.size];
+};
+
+describe('kept checkpoints', () => {
+  it('are found before and after a row', async () => {
+    const scene = await begin();
+    const { t } = scene;
+    const first = await seal(scene);
+    expect(await seal(scene)).toBeGreaterThan(first);
+    t.clock.advance(MINUTE_MS);
+    const last = await seal(scene);
+    expect(await sizes(t, last)).toEqual([first, last]);
+    expect(await sizes(t, last + 1)).toEqual([last, undefined]);
+    const { body } = await t.call('GET', `/ledger/checkpoints?around=${last}`);
+    const { origin, keys } = await t.legate.ledger.keys();
+    const { size } = openCheckpoint(body.after.checkpoint, policyOfKeys(keys.map(parseKey)));
+    expect([body.origin, size]).toEqual([origin, last]);
+    expect(await t.legate.ledger.checkpoints(last)).toEqual(body);
+    for (const query of ['', '?around=0', '?around=x', '?around=1&more=1'])
+      expect((await t.call('GET', `/ledger/checkpoints${query}`)).status).toBe(400);
+  });
+
+  it('become one an hour after 7 days and one a day after 90 days', async () => {
+    const { t } = await begin();
+    const { platform } = t.legate;
+    const db = platform.database.write;
+    const now = Math.floor(t.clock.now() / DAY_MS) * DAY_MS;
+    const ages = [
+      91 * DAY_MS,
+      91 * DAY_MS - HOUR_MS,
+      8 * DAY_MS,
+      8 * DAY_MS - MINUTE_MS,
+      8 * DAY_MS - HOUR_MS,
+      HOUR_MS,
+    ];
+    const rows = ages.map((age, i) => ({ log_id: 'other', size: 1001 + i, note: '', signed_at: now - age }));
+    await db.insertInto('seal_checkpoints').values(rows).execute();
+    await thinCheckpoints(platform);
+    const kept = await db.selectFrom('seal_checkpoints').select('size').where('log_id', '=', 'other').execute();
+    expect(kept.map(({ size }) => size).sort()).toEqual([1001, 1003, 1005, 1006]);
+  });
+});
+
+describe('a log by its id', () => {
+  it('is the current one, or one that ended, which keeps its checkpoints and hashes', async () => {
+    const scene = await begin();
+    const first = scene.t;
+    const early = await seal(scene);
+    const old = (await first.call('GET', '/ledger/checkpoint')).text;
+    const size = await seal(scene);
+    const [log] = await first.legate.ledger.logs();
+    const at = `/${log?.id}`;
+    const note = (await first.call('GET', `/ledger${at}/checkpoint`)).text;
+    const policy = policyOfKeys((await first.legate.ledger.keys()).keys.map(parseKey));
+    expect(openCheckpoint(note, policy).size).toBe(size);
+    await first.legate.close();
+    const closed = await createTestService({ sameDatabaseAs: first });
+    await endRolledBackLog(closed.legate.platform.database, first.database.dir, 0);
+    const t = await createTestService({ config: SEALED, sameDatabaseAs: first });
+    const admin = await t.admin();
+    const get = async (path: string) => {
+      const { status, body, text } = await t.call('GET', `/ledger${path}`, { as: admin });
+      return status === 200 ? text : body.error.code;
+    };
+    const ended = openCheckpoint(await get(`${at}/checkpoint`), policy);
+    expect(ended.size).toBeGreaterThanOrEqual(size);
+    verifyConsistency(old, await get(`${at}/consistency?from=${early}`), policy);
+    expect(JSON.parse(await get(`${at}/keys`)).origin).toBe(log?.origin);
+    expect(JSON.parse(await get(`${at}/logs`))).toHaveLength(2);
+    expect(JSON.parse(await get(`${at}/status`))).toMatchObject({ sealing: false, origin: log?.origin });
+    expect(await sizes(t, 1, at)).toEqual([undefined, early]);
+    const tile = await t.legate.fetch(new Request(`http://localhost:3000/ledger${at}/tile/0/000.p/${early}`));
+    expect((await tile.arrayBuffer()).byteLength).toBe(32 * early);
+    for (const path of ['/proof?seq=1', '/tile/entries/000.p/1']) expect(await get(at + path)).toBe('LEDGER_LOG_ENDED');
+    for (const path of ['/checkpoint', '/tile/0/000.p/1', '/consistency?from=1', '/checkpoints?around=1', '/keys'])
+      expect(await get(`/00000000${path}`)).toBe('LEDGER_LOG_NOT_FOUND');
+    const [current] = await t.legate.ledger.logs();
+    expect(await get(`/${current?.id}/proof?seq=1`)).toContain('index 0\n');
+  });
+});
+
+it('is in the data folder before anybody gets a checkpoint', async () => {
+  const scene = await begin();
+  await seal(scene);
+  await scene.t.legate.close();
+  const anchor = join(scene.t.database.dir, 'ledger-anchor');
+  rmSync(anchor);
+  const t = await createTestService({ config: SEALED, sameDatabaseAs: scene.t });
+  const note = (await t.call('GET', '/ledger/checkpoint')).text;
+  expect(readFileSync(anchor, 'utf8')).toBe(note);
+});

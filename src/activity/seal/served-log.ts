@@ -1,0 +1,56 @@
+import { isoTime } from '../../kernel/clock.ts';
+import type { Platform } from '../../platform.ts';
+import type { SealCheckpointRow } from '../../storage/index.ts';
+import { SealErrors } from './errors.ts';
+import { keptAround } from './kept-checkpoints.ts';
+import { sealer } from './sealer.ts';
+import { readLog } from './store.ts';
+
+/** A log as of its newest checkpoint. */
+export interface ServedLog {
+  readonly id: string;
+  readonly origin: string;
+  /** Rows that the checkpoint covers. */
+  readonly size: number;
+  /** A signed note. */
+  readonly checkpoint: string;
+  /** The id of a log that has ended. undefined: it is written now. */
+  readonly endedId?: string;
+}
+
+/** The log that is written now. The first checkpoint is signed when it is asked for. Throws 404 LEDGER_NOT_SEALED. */
+export async function currentLog(platform: Platform): Promise<ServedLog> {
+  const state = platform.stateOf(sealer);
+  let log = await state.newest();
+  if (!log && state.isOpen) {
+    await state.signNow();
+    log = await state.newest();
+  }
+  if (!log) throw SealErrors.LEDGER_NOT_SEALED();
+  return { id: log.log_id, origin: log.origin, size: log.signed_size, checkpoint: log.checkpoint };
+}
+
+/** Returns the log with an id, or the current one. Throws 404 LEDGER_LOG_NOT_FOUND and LEDGER_NOT_SEALED. */
+export async function servedLog(platform: Platform, id: string | undefined): Promise<ServedLog> {
+  const db = platform.database.read;
+  if (id === undefined || (await readLog(db))?.log_id === id) return currentLog(platform);
+  const ended = await db.selectFrom('seal_logs').selectAll().where('log_id', '=', id).executeTakeFirst();
+  if (!ended) throw SealErrors.LEDGER_LOG_NOT_FOUND();
+  const { origin, checkpoint } = ended;
+  if (checkpoint === null) throw SealErrors.LEDGER_NOT_SEALED();
+  return { id, origin, size: Number(checkpoint.split('\n')[1]), checkpoint, endedId: id };
+}
+
+/** Throws 404 LEDGER_LOG_NOT_FOUND, and 409 LEDGER_LOG_ENDED for a log that no proofs of entries are made under. */
+export async function assertCurrent(platform: Platform, id: string | undefined): Promise<void> {
+  if (id !== undefined && (await servedLog(platform, id)).endedId !== undefined) throw SealErrors.LEDGER_LOG_ENDED();
+}
+
+const shown = (row: SealCheckpointRow | undefined) =>
+  row ? { size: row.size, checkpoint: row.note, signedAt: isoTime(row.signed_at) } : null;
+
+/** Returns the kept checkpoints of a log next to a row. */
+export async function checkpointsAround({ database }: Platform, { id, origin }: ServedLog, seq: number) {
+  const { before, after } = await keptAround(database.read, id, seq);
+  return { origin, before: shown(before), after: shown(after) };
+}
