@@ -24,6 +24,8 @@ export async function openMailbox(options: SMTPServerOptions = {}): Promise<Mail
   const server = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
+    // Connections that the service keeps open end with the server instead of 30 seconds later.
+    closeTimeout: 1,
     onData: (stream, session, done) => {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
