@@ -107,7 +107,9 @@ describe('every endpoint with a limit', () => {
     },
   );
 
-  it.each(routes.filter((r) => !exact.includes(r)))(
+  const many = routes.filter((r) => !exact.includes(r));
+  // The other paths with the same counter are in the test of sharing.
+  it.each(many.filter((r, i) => many.findIndex((other) => other.name === r.name) === i))(
     'POST $path: $name, of which many are allowed, has its end too',
     async ({ path, name }) => {
       const ip = anyAddress();
@@ -125,12 +127,21 @@ describe('every endpoint with a limit', () => {
     for (const name of new Set(routes.map((r) => r.name))) {
       const same = routes.filter((r) => r.name === name);
       const ip = anyAddress();
-      const { limit } = LIMITED_ENDPOINTS[name];
+      const { limit, window } = LIMITED_ENDPOINTS[name];
       for (let i = 0; i < limit; i++)
         expect((await knock(t, at((same[i % same.length] as { path: string }).path), { ip })).status).not.toBe(429);
-      for (const { path } of same) expect((await knock(t, at(path), { ip })).status).toBe(429);
+      for (const { path } of same) {
+        const r = await knock(t, at(path), { ip });
+        expect(r.status, path).toBe(429);
+        const retryAfter = Number(r.headers.get('retry-after'));
+        expect(r.body.error.details, path).toEqual({ limit, window, retryAfter });
+      }
       const other = routes.find((r) => r.name !== name);
       if (other) expect((await knock(t, at(other.path), { ip })).status).not.toBe(429);
+      // A limit above 64 counts in steps: the last of them ends later than a window.
+      t.clock.advance(2 * window * 1000);
+      for (const { path } of same.slice(0, limit))
+        expect((await knock(t, at(path), { ip })).status, path).not.toBe(429);
     }
   });
 
@@ -336,9 +347,13 @@ describe.skipIf(!url)('with the counters in Redis', () => {
       ]);
       expect((await ready()).status).toBe('ready');
       const other = await inRedis(undefined, { sameDatabaseAs: t });
-      const fresh = anyAddress();
-      await knocks(t, '/sign-in', 4, { ip: fresh });
-      expect(refused(await knocks(other, '/sign-in', 7, { ip: fresh }))).toEqual(times(6, 1));
+      // On a busy machine an answer of Redis may be late again, and then this process counts alone for a while.
+      const together = async (): Promise<boolean[]> => {
+        const fresh = anyAddress();
+        await knocks(t, '/sign-in', 4, { ip: fresh });
+        return refused(await knocks(other, '/sign-in', 7, { ip: fresh }));
+      };
+      await expect.poll(together, { timeout: 20_000 }).toEqual(times(6, 1));
     },
   );
 

@@ -5,6 +5,7 @@ import { newId } from '../../kernel/ids.ts';
 import { countersOf } from './index.ts';
 
 const DAY = 86_400_000;
+const RUNS = Number(process.env['LEGATE_TEST_HISTORIES'] ?? 6);
 const WINDOWS = [
   ['24h', DAY],
   ['7d', 7 * DAY],
@@ -69,7 +70,7 @@ async function longPast(t: TestService, owner: { id: string }): Promise<void> {
   const agents = Array.from({ length: 300 }, () => newId('agent', t.clock.now()));
   const db = t.legate.platform.database.write;
   const { seq } = await db.selectFrom('head').select('seq').executeTakeFirstOrThrow();
-  const rows = 24_000;
+  const rows = 9_000;
   const begin = t.clock.now() - 35 * DAY;
   for (let at = 0; at < rows; at += 1000) {
     await db
@@ -148,7 +149,7 @@ describe('running counters', () => {
         await expectExact(on(0), admin, bob);
         await expectExact(on(1), admin, alice);
       }),
-      { numRuns: 15 },
+      { numRuns: RUNS },
     );
   }, 120_000);
 
