@@ -6,6 +6,12 @@ export const WorkloadSchema = z
   .object({ issuer: z.string(), subject: z.string() })
   .meta({ id: 'Workload', description: 'The workload that got the access token with a token of its platform.' });
 
+/** Contract 23.5. */
+export const EnterpriseSchema = z.object({ issuer: z.string(), subject: z.string() }).meta({
+  id: 'Enterprise',
+  description: 'The identity provider that let the client act, and its name for the person.',
+});
+
 /** Contract 17.1. */
 export const ActorSchema = z
   .object({
@@ -16,6 +22,7 @@ export const ActorSchema = z
     grantId: z.string().optional(),
     userId: z.string().optional().meta({ description: 'The person that a token or the application acts for.' }),
     workload: WorkloadSchema.optional(),
+    enterprise: EnterpriseSchema.optional(),
     reason: z.string().optional().meta({ description: 'The reason that the request gave.' }),
   })
   .meta({ id: 'Actor' });

@@ -9,6 +9,12 @@ export interface Workload {
   readonly subject: string;
 }
 
+/** The identity provider that let a client act for a person (contract 23.5), and its name for the person. */
+export interface Enterprise {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
 /** Who changed something (contract 17.1). Stands in the `data` of every event, as `actor`. */
 export interface Actor {
   /** `application`: the embedding application, in process. `system`: the clock and upkeep. */
@@ -28,6 +34,8 @@ export interface Actor {
   readonly userId?: string;
   /** For an access token that a workload got. */
   readonly workload?: Workload;
+  /** For an access token that an identity provider allowed. */
+  readonly enterprise?: Enterprise;
   /** Why, in the words of the request (contract 17.2). */
   readonly reason?: string;
 }
@@ -69,6 +77,7 @@ export function actorOf(principal: Principal, ip: string | null): Actor {
         clientId: principal.clientId,
         grantId: principal.grantId,
         ...(principal.workload ? { workload: principal.workload } : {}),
+        ...(principal.enterprise ? { enterprise: principal.enterprise } : {}),
         ...from(ip),
       };
   }

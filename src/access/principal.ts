@@ -1,7 +1,7 @@
 import { CommonErrors } from '../kernel/errors.ts';
 import type { Id } from '../kernel/ids.ts';
 import type { SlotHolder } from '../kernel/slots.ts';
-import type { Workload } from './actor.ts';
+import type { Enterprise, Workload } from './actor.ts';
 
 /** An `auditor` sees what an administrator sees, and changes nothing but their own account and credentials. */
 export const ROLES = ['user', 'admin', 'auditor'] as const;
@@ -47,6 +47,8 @@ export type Principal =
       readonly expiresAt: number;
       /** What showed an assertion to get the token (contract 23.4). */
       readonly workload?: Workload;
+      /** Who allowed the token in place of the person (contract 23.5). */
+      readonly enterprise?: Enterprise;
     };
 
 export type UserPrincipal = Extract<Principal, { kind: 'user' }>;

@@ -15,6 +15,7 @@ export interface Actor {
   /** The person that a token or the application acts for. */
   readonly userId?: string | undefined;
   readonly workload?: Workload | undefined;
+  readonly enterprise?: Enterprise | undefined;
   /** The reason that the request gave. */
   readonly reason?: string | undefined;
 }
@@ -196,6 +197,7 @@ export interface AskedBy {
   readonly clientId?: string | undefined;
   readonly grantId?: string | undefined;
   readonly workload?: Workload | undefined;
+  readonly enterprise?: Enterprise | undefined;
 }
 
 export interface Attention {
@@ -489,6 +491,7 @@ export interface AuthorizationServerMetadata {
   readonly response_types_supported: readonly string[];
   readonly response_modes_supported: readonly string[];
   readonly grant_types_supported: readonly string[];
+  readonly authorization_grant_profiles_supported: readonly string[];
   readonly code_challenge_methods_supported: readonly string[];
   readonly token_endpoint_auth_methods_supported: readonly string[];
   readonly token_endpoint_auth_signing_alg_values_supported: readonly string[];
@@ -737,14 +740,20 @@ export interface CreateIssuerRequest {
   readonly name: string;
   /** Its address, exactly as in the claim `iss` of its tokens. Unique. */
   readonly issuer: string;
-  /** workload: agents may trust its tokens (`POST /agents/{id}/trust`). */
-  readonly uses: readonly "workload"[];
+  /** workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for its people, who are not asked (ID-JAG). */
+  readonly uses: readonly ("workload" | "enterprise")[];
   /** Audience that its tokens must have. Default: the issuer or the token endpoint of this service. */
   readonly audience?: string | undefined;
   /** Where its public keys are. Default: as its document `/.well-known/openid-configuration` says. */
   readonly jwksUri?: string | undefined;
   /** Default: RS256, ES256. */
   readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA")[] | undefined;
+  /** Domains for whose addresses the issuer speaks, without their subdomains. Its people join the account with the same verified address only within them. */
+  readonly domains?: readonly string[] | undefined;
+  /** required: the people of its domains cannot let applications act for them; only it can. */
+  readonly enterprise?: {
+    readonly required: boolean;
+  } | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
 }
@@ -909,6 +918,12 @@ export interface EffectivePermission {
   readonly lastUsedAt: string | null;
 }
 
+/** The identity provider that let the client act, and its name for the person. */
+export interface Enterprise {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
 export interface ExplainedAuditEntry {
   readonly entry: AuditEntry;
   readonly trace: DecisionTrace;
@@ -1033,10 +1048,14 @@ export interface Issuer {
   readonly id: string;
   readonly name: string;
   readonly issuer: string;
-  readonly uses: readonly "workload"[];
+  readonly uses: readonly (Open<"workload" | "enterprise">)[];
   readonly audience?: string | undefined;
   readonly jwksUri?: string | undefined;
   readonly algorithms: readonly (Open<"RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA">)[];
+  readonly domains?: readonly string[] | undefined;
+  readonly enterprise?: {
+    readonly required: boolean;
+  } | undefined;
   /** configuration: declared in `issuers` of the configuration, and not changed by the API. */
   readonly source: Open<"api" | "configuration">;
   /** Absent for an issuer of the configuration. */
@@ -1645,12 +1664,17 @@ export interface UpdateBudgetRequest {
 
 export interface UpdateIssuerRequest {
   readonly name?: string | undefined;
-  /** workload: agents may trust its tokens (`POST /agents/{id}/trust`). */
-  readonly uses?: readonly "workload"[] | undefined;
+  /** workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for its people, who are not asked (ID-JAG). */
+  readonly uses?: readonly ("workload" | "enterprise")[] | undefined;
   readonly audience?: string | null | undefined;
   readonly jwksUri?: string | null | undefined;
   /** Default: RS256, ES256. */
   readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA")[] | undefined;
+  readonly domains?: readonly string[] | null | undefined;
+  /** required: the people of its domains cannot let applications act for them; only it can. */
+  readonly enterprise?: {
+    readonly required: boolean;
+  } | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
 }

@@ -1,7 +1,7 @@
 import type { Actor } from '../access/actor.ts';
 
 /** Who asked for a decision, when that was not the agent itself (contract 17.4). */
-export type AskedBy = Pick<Actor, 'kind' | 'id' | 'userId' | 'clientId' | 'grantId' | 'workload'>;
+export type AskedBy = Pick<Actor, 'kind' | 'id' | 'userId' | 'clientId' | 'grantId' | 'workload' | 'enterprise'>;
 
 /**
  * What an audit entry says about its decision beyond its columns. Stored in the column `decided`, so that the decision
@@ -85,11 +85,12 @@ export function readDecided(text: string | null): Decided {
 }
 
 /** The actor without its address. */
-export const askedByOf = ({ kind, id, userId, clientId, grantId, workload }: Actor): AskedBy => ({
+export const askedByOf = ({ kind, id, userId, clientId, grantId, workload, enterprise }: Actor): AskedBy => ({
   kind,
   id,
   ...(userId === undefined ? {} : { userId }),
   ...(clientId === undefined ? {} : { clientId }),
   ...(grantId === undefined ? {} : { grantId }),
   ...(workload === undefined ? {} : { workload }),
+  ...(enterprise === undefined ? {} : { enterprise }),
 });

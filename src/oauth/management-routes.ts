@@ -82,6 +82,7 @@ export const managementRoutes = [
       ...authorizeErrors,
       OAuthErrors.OAUTH_INVALID_SCOPE,
       OAuthErrors.OAUTH_INVALID_REQUEST,
+      OAuthErrors.OAUTH_ACCESS_DENIED,
       ClientErrors.CONSENT_TOKEN_INVALID,
       ClientErrors.CONSENT_ALREADY_GIVEN,
       AgentErrors.AGENT_LIMIT_EXCEEDED,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Changer } from '../access/caller.ts';
 import type { Principal } from '../access/principal.ts';
+import { AgentErrors } from '../authorization/agents/index.ts';
 import type { Call } from '../http/route.ts';
 import { CommonErrors } from '../kernel/errors.ts';
 import { secretsEqual } from '../kernel/secrets.ts';
@@ -137,6 +138,7 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
       OAuthErrors.OAUTH_SLOW_DOWN,
       OAuthErrors.OAUTH_EXPIRED_TOKEN,
       ClientErrors.DEVICE_ACCESS_DENIED,
+      AgentErrors.AGENT_LIMIT_EXCEEDED,
       OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE,
     ],
     handle: handleToken,

@@ -64,6 +64,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'scim_groups',
   'scim_group_members',
   'issuers',
+  'identities',
   'used_assertions',
   'oauth_clients',
   'oauth_consents',

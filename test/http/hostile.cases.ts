@@ -171,6 +171,8 @@ export const bodies: Readonly<Record<string, Sample>> = {
     audience: 'https://legate.example',
     jwksUri: 'https://hostile.example/jwks',
     algorithms: ['RS256'],
+    domains: ['hostile.example'],
+    enterprise: { required: true },
   }),
   'PUT /gateway/connections/:name': () => ({ fields: { token: 'x' } }),
   'POST /gateway/:name/connect': () => ({ action: 'connect', 'secret-token': 'x' }),
@@ -181,6 +183,8 @@ export const bodies: Readonly<Record<string, Sample>> = {
     audience: 'https://legate.example',
     jwksUri: 'https://hostile.example/jwks',
     algorithms: ['RS256'],
+    domains: ['hostile.example'],
+    enterprise: { required: true },
   }),
   'POST /mcp/servers': () => ({
     name: 'github',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ACTOR_KINDS } from '../../access/actor.ts';
-import { WorkloadSchema } from '../../access/actor-schema.ts';
+import { EnterpriseSchema, WorkloadSchema } from '../../access/actor-schema.ts';
 import { DecisionTrace, PermissionSource } from '../../authorization/permissions/index.ts';
 import { isoTimestamp, storedObject, text } from '../../kernel/json.ts';
 import { ListFilters } from './filters.ts';
@@ -15,6 +15,7 @@ const AskedBy = z
     clientId: z.string().optional(),
     grantId: z.string().optional(),
     workload: WorkloadSchema.optional(),
+    enterprise: EnterpriseSchema.optional(),
   })
   .meta({ id: 'AskedBy', description: 'Who requested the decision. Absent if the agent itself did, with its token.' });
 

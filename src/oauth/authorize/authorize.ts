@@ -3,15 +3,21 @@ import type { Call } from '../../http/route.ts';
 import { CommonErrors, LegateError } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import { type Problem, textsFor } from '../../pages/index.ts';
+import { isEnterpriseManaged } from '../../people/federation/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
 import { isLoopback, withParameters } from '../clients/redirect-uri.ts';
-import { approve, deny, findRememberedAgent, hasConsented } from '../consent/consent.ts';
+import { approve, deny, findRememberedAgent, hasConsented, MANAGED } from '../consent/consent.ts';
 import { NEW_AGENT } from '../consent/consent-agent.ts';
 import { scopeField } from '../consent/consent-fields.ts';
 import { CONSENT_TOKEN, readConsentToken } from '../consent/consent-form.ts';
 import { consentPage } from '../consent/consent-page.ts';
-import { type Recipient, RedirectedError, readAuthorizationRequest } from './authorization-request.ts';
+import {
+  type AuthorizationRequest,
+  type Recipient,
+  RedirectedError,
+  readAuthorizationRequest,
+} from './authorization-request.ts';
 import { hasErrorPage, redirectErrorPage, requestErrorPage } from './error-pages.ts';
 
 export type AuthorizeCall = Pick<Call<unknown, unknown, unknown>, 'request' | 'url' | 'requireUser'>;
@@ -88,6 +94,7 @@ export function authorizePage(platform: Platform, call: AuthorizeCall, onConsent
     }
     if (person.principal.role === 'auditor')
       throw new RedirectedError(platform, authRequest, { error: 'access_denied' });
+    await assertNotManaged(platform, authRequest, person);
     const agent = await findRememberedAgent(platform, person.principal.userId, authRequest);
     if (agent !== undefined)
       return redirect(
@@ -107,6 +114,12 @@ export function authorizePage(platform: Platform, call: AuthorizeCall, onConsent
   });
 }
 
+/** Redirects back to the client if a company decides in place of the person (contract 23.5). */
+async function assertNotManaged(platform: Platform, to: AuthorizationRequest, { principal }: Person): Promise<void> {
+  if (await isEnterpriseManaged(platform, platform.database.read, principal.userId))
+    throw new RedirectedError(platform, to, { error: 'access_denied', error_description: MANAGED });
+}
+
 /** Handles the form of the consent page. The same form sent again gets the first response again. */
 export function decideOnPage(
   platform: Platform,
@@ -121,6 +134,7 @@ export function decideOnPage(
       form: readConsentToken(platform, person.principal, authRequest, fields[CONSENT_TOKEN]),
     };
     if (fields['decision'] !== 'allow') return redirect(await deny(platform, authRequest, by), 303);
+    await assertNotManaged(platform, authRequest, person);
     const scopes = authRequest.scopes.filter((scope) => fields[scopeField(scope)] !== undefined);
     const agent = fields['agent'] ?? NEW_AGENT;
     const t = textsFor(call.request);

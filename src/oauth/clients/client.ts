@@ -6,16 +6,18 @@ import { type ClientKeys, clientKeysOf, type KeyMembers } from './client-keys.ts
 
 /** RFC 8628, section 3.4. */
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
+/** RFC 7523, section 2.1. */
+export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export const GRANT_TYPES = [
   'authorization_code',
   'refresh_token',
   'client_credentials',
   'urn:ietf:params:oauth:grant-type:token-exchange',
   DEVICE_CODE,
-  'urn:ietf:params:oauth:grant-type:jwt-bearer',
+  JWT_BEARER,
 ] as const;
 /** Grant types that a client may register for. Agents use the others. */
-export const CLIENT_GRANT_TYPES = ['authorization_code', 'refresh_token', DEVICE_CODE] as const;
+export const CLIENT_GRANT_TYPES = ['authorization_code', 'refresh_token', DEVICE_CODE, JWT_BEARER] as const;
 /** OpenID Connect Core 1.0, section 9; RFC 7523, section 2.2. */
 export const PRIVATE_KEY_JWT = 'private_key_jwt';
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post', PRIVATE_KEY_JWT] as const;

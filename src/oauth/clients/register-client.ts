@@ -9,7 +9,15 @@ import type { OAuthClientRow } from '../../storage/index.ts';
 import { OAuthErrors } from '../errors.ts';
 import { findTarget } from '../resource.ts';
 import { knownScopes, scopeNames } from '../scope.ts';
-import { AUTH_METHODS, CLIENT_GRANT_TYPES, DEVICE_CODE, PRIVATE_KEY_JWT, toRegistration, toSummary } from './client.ts';
+import {
+  AUTH_METHODS,
+  CLIENT_GRANT_TYPES,
+  DEVICE_CODE,
+  JWT_BEARER,
+  PRIVATE_KEY_JWT,
+  toRegistration,
+  toSummary,
+} from './client.ts';
 import { CLIENT_ALGORITHMS, KeysAddress, PublicKeys } from './client-keys.ts';
 import { deleteSurplus } from './delete-unused.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
@@ -113,7 +121,8 @@ export function parseClientMetadata(
     throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: 'response_types: only code is supported' });
   if (grants.length === 0 && !metadata.resources?.length)
     throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({
-      message: 'grant_types: at least one of authorization_code, refresh_token and the device code grant is required',
+      message:
+        'grant_types: at least one of authorization_code, refresh_token and the grants of devices and JWTs is required',
     });
   return metadata;
 }
@@ -123,7 +132,7 @@ export function parseClientMetadata(
  * any, a client gets authorization_code and refresh_token.
  */
 export const grantTypesOf = ({ grant_types }: Pick<ClientMetadata, 'grant_types'>): string[] =>
-  CLIENT_GRANT_TYPES.filter((type) => grant_types?.includes(type) ?? type !== DEVICE_CODE);
+  CLIENT_GRANT_TYPES.filter((type) => grant_types?.includes(type) ?? (type !== DEVICE_CODE && type !== JWT_BEARER));
 
 /** Returns the resources spelled as registered. Throws OAUTH_INVALID_CLIENT_METADATA for an unregistered one. */
 async function resolveResources(platform: Platform, resources: readonly string[]): Promise<string[]> {

@@ -16,8 +16,8 @@ import { permissionsOfScopes } from '../scope.ts';
 import type { Approval } from './consent.ts';
 import type { EndReason } from './grants.ts';
 
-/** Grants that a person's consent made. */
-export const CONSENT_KINDS: readonly OAuthGrantRow['kind'][] = ['authorization_code', 'device_code'];
+/** Grants that a person's consent made, or an identity provider in their place. */
+export const CONSENT_KINDS: readonly OAuthGrantRow['kind'][] = ['authorization_code', 'device_code', 'id_jag'];
 
 const MAX_AGENTS_OFFERED = 50;
 /** Value that stands for an agent that the consent creates. */
@@ -49,8 +49,8 @@ export async function findUsualAgent(
   platform: Platform,
   userId: Id<'user'>,
   clientId: Id<'client'>,
+  db: Db = platform.database.read,
 ): Promise<AgentRow | undefined> {
-  const db = platform.database.read;
   const used = await db
     .selectFrom('oauth_grants')
     .innerJoin('agents', 'agents.id', 'oauth_grants.agent_id')

@@ -4,8 +4,11 @@ import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
+import { isEnterpriseManaged } from '../../people/federation/index.ts';
 import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
 import { type AuthorizationRequest, authorizationResponseUrl } from '../authorize/authorization-request.ts';
+import { OAuthErrors } from '../errors.ts';
 import { bindAgent } from './consent-agent.ts';
 import { type ConsentForm, consumeForm } from './consent-form.ts';
 
@@ -66,6 +69,16 @@ export interface Approval {
 }
 
 /**
+ * Throws 403 OAUTH_ACCESS_DENIED if the identity provider of the person's company alone lets applications act for them.
+ */
+export async function assertMayConsent(platform: Platform, db: Db, userId: Id<'user'>): Promise<void> {
+  if (await isEnterpriseManaged(platform, db, userId)) throw OAuthErrors.OAUTH_ACCESS_DENIED({ message: MANAGED });
+}
+
+/** Description of the error that such a request ends with. */
+export const MANAGED = 'The identity provider of your organization decides which applications may act for you.';
+
+/**
  * Binds person and client to an agent and issues a code (contract 12.3). Returns the URL to redirect to. Throws
  * OAUTH_INVALID_REQUEST if the person cannot choose the agent, 422 AGENT_LIMIT_EXCEEDED.
  */
@@ -76,6 +89,7 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
   const { client, redirectUri, target } = request;
   return platform.ledger.change({ ...approval.actor, clientId: client.id }, async (change) => {
     await approval.reauthorize(change);
+    await assertMayConsent(platform, change.db, approval.userId);
     const expiresAt = change.now + CODE_TTL_MS;
     if (approval.form) {
       const firstLocation = await consumeForm(platform, change, approval.form, {

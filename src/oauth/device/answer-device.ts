@@ -4,6 +4,7 @@ import type { OAuthDeviceRequestRow } from '../../storage/index.ts';
 import { approverOf, type Person } from '../authorize/authorize.ts';
 import type { Client } from '../clients/client.ts';
 import { resolveClient } from '../clients/resolve-client.ts';
+import { assertMayConsent } from '../consent/consent.ts';
 import { bindAgent } from '../consent/consent-agent.ts';
 import { findTarget, type Target } from '../resource.ts';
 import { findPendingRequest } from './user-code.ts';
@@ -57,6 +58,7 @@ export async function answerDevice(
   const scope = allowed ? answer.scopes.join(' ') : row.scope;
   return platform.ledger.change({ ...actor, clientId: client.id }, async (change) => {
     await reauthorize(change);
+    if (allowed) await assertMayConsent(platform, change.db, userId);
     const answered = await change.db
       .updateTable('oauth_device_requests')
       .set({ status: allowed ? 'allowed' : 'denied', user_id: userId, scope })

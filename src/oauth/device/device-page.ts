@@ -1,3 +1,4 @@
+import { LegateError } from '../../kernel/errors.ts';
 import {
   actions,
   button,
@@ -79,6 +80,8 @@ export async function submitDevicePage(
   try {
     if (!(await answerDevice(platform, person, request, allow ? input : { ...input, scopes: [] }))) return wrongCode();
   } catch (error) {
+    if (error instanceof LegateError && error.code === 'OAUTH_ACCESS_DENIED')
+      return showAgain({ field: AGENT_FIELD, message: t.consent.managed });
     if (!isAgentProblem(error)) throw error;
     const message = error.code === 'OAUTH_INVALID_REQUEST' ? t.consent.wrongAgent : error.message;
     return showAgain({ field: AGENT_FIELD, message });

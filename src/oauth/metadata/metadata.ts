@@ -8,6 +8,9 @@ import { keyRing } from '../tokens/keys.ts';
 /** Path prefix of RFC 8414, section 3. */
 export const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server';
 
+/** Enterprise-managed authorization of MCP. */
+const ID_JAG_PROFILE = 'urn:ietf:params:oauth:grant-profile:id-jag';
+
 /** OAuth 2.0 Authorization Server Metadata (RFC 8414, section 2; RFC 8628, section 4; RFC 9207; client ID metadata documents). */
 export const ServerMetadata = z
   .object({
@@ -23,6 +26,7 @@ export const ServerMetadata = z
     response_types_supported: z.array(z.string()),
     response_modes_supported: z.array(z.string()),
     grant_types_supported: z.array(z.string()),
+    authorization_grant_profiles_supported: z.array(z.string()),
     code_challenge_methods_supported: z.array(z.string()),
     token_endpoint_auth_methods_supported: z.array(z.string()),
     token_endpoint_auth_signing_alg_values_supported: z.array(z.string()),
@@ -60,6 +64,7 @@ export function serverMetadata(platform: Platform): z.output<typeof ServerMetada
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: [...GRANT_TYPES],
+    authorization_grant_profiles_supported: [ID_JAG_PROFILE],
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: [...AUTH_METHODS],
     token_endpoint_auth_signing_alg_values_supported: [...CLIENT_ALGORITHMS],

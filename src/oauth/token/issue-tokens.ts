@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Workload } from '../../access/actor.ts';
+import type { Enterprise, Workload } from '../../access/actor.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
 import { newSecret, secretFrom, secretHash } from '../../kernel/secrets.ts';
@@ -68,7 +68,7 @@ export function accessToken(
   platform: Platform,
   grant: OAuthGrantRow,
   now: number,
-  options: { scope?: string; act?: Act; notAfter?: number; workload?: Workload } = {},
+  options: { scope?: string; act?: Act; notAfter?: number; workload?: Workload; enterprise?: Enterprise } = {},
 ): TokenResponse {
   const iat = Math.floor(now / SECOND_MS);
   const exp = Math.min(
@@ -89,6 +89,7 @@ export function accessToken(
     user_id: grant.user_id,
     ...(options.act ? { act: options.act } : {}),
     ...(options.workload ? { workload: options.workload } : {}),
+    ...(options.enterprise ? { enterprise: options.enterprise } : {}),
   });
   return { access_token: token, token_type: 'Bearer', expires_in: exp - iat, scope };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Branded } from '../../kernel/branded.ts';
-import { DEVICE_CODE } from '../clients/client.ts';
+import { DEVICE_CODE, JWT_BEARER } from '../clients/client.ts';
 import { OAuthErrors } from '../errors.ts';
 import { formParameter } from '../form-parameter.ts';
 
@@ -41,7 +41,6 @@ export const TokenForm = z
   .meta({ id: 'TokenRequest' });
 export type TokenForm = z.output<typeof TokenForm>;
 
-export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token';
 /** An agent token, which is not a JWT (RFC 8693, section 3, allows custom types). */

@@ -7,20 +7,22 @@ import {
   authenticateHolder,
   type ClientCredentials,
   hasClientCredentials,
+  invalidClient,
   MAX_LOGGED_CHARS,
   provesIdentity,
   readClientCredentials,
 } from '../clients/authenticate-client.ts';
-import { type Client, DEVICE_CODE } from '../clients/client.ts';
+import { type Client, DEVICE_CODE, JWT_BEARER } from '../clients/client.ts';
 import { OAuthErrors } from '../errors.ts';
 import { clientCredentialsGrant } from './grants/client-credentials.ts';
 import { exchangeDeviceCode } from './grants/device-code.ts';
 import { exchangeCode } from './grants/exchange-code.ts';
+import { idJagGrant, isIdJag } from './grants/id-jag.ts';
 import { jwtBearerGrant } from './grants/jwt-bearer.ts';
 import { refresh } from './grants/refresh.ts';
 import { exchangeToken } from './grants/token-exchange.ts';
 import type { TokenResponse } from './issue-tokens.ts';
-import { JWT_BEARER, readTokenRequest, TOKEN_EXCHANGE, type TokenForm, type TokenRequest } from './token-request.ts';
+import { readTokenRequest, TOKEN_EXCHANGE, type TokenForm, type TokenRequest } from './token-request.ts';
 
 export const TokenResponseSchema = z
   .object({
@@ -62,6 +64,13 @@ export async function token(platform: Platform, http: Request, form: TokenForm, 
       case 'client_credentials':
         return await clientCredentialsGrant(platform, credentials(), request, from);
       case JWT_BEARER:
+        if (isIdJag(request.assertion))
+          return await idJagGrant(
+            platform,
+            await authenticateConfidential(platform, credentials(), request),
+            request,
+            from,
+          );
         // The assertion authenticates a workload; a client or agent that also authenticates itself must succeed.
         if (provesIdentity(http, form)) await authenticateHolder(platform, credentials());
         return await jwtBearerGrant(platform, request, from);
@@ -88,7 +97,23 @@ export async function authenticateFor(
   { grant_type }: Pick<TokenRequest, 'grant_type'>,
 ): Promise<Client> {
   const { client } = await authenticateClient(platform, by);
-  if (!client.grantTypes.includes(grant_type))
-    throw OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT({ reason: 'client-grant-type' });
+  assertMayUse(client, grant_type);
   return client;
+}
+
+/** Like `authenticateFor`, for a grant that needs no person: the client must have proved who it is. */
+async function authenticateConfidential(
+  platform: Platform,
+  by: ClientCredentials,
+  { grant_type }: Pick<TokenRequest, 'grant_type'>,
+): Promise<Client> {
+  const { client, confidential } = await authenticateClient(platform, by);
+  if (!confidential) throw invalidClient(by, 'client-not-confidential');
+  assertMayUse(client, grant_type);
+  return client;
+}
+
+function assertMayUse(client: Client, grantType: TokenRequest['grant_type']): void {
+  if (!client.grantTypes.includes(grantType))
+    throw OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT({ reason: 'client-grant-type' });
 }

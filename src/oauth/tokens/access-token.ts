@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Workload } from '../../access/actor.ts';
+import type { Enterprise, Workload } from '../../access/actor.ts';
 import type { Branded } from '../../kernel/branded.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
@@ -34,6 +34,8 @@ export interface Claims {
   readonly act?: Act;
   /** What showed an assertion to get the token (contract 23.4). */
   readonly workload?: Workload;
+  /** Who allowed the token in place of the person (contract 23.5). */
+  readonly enterprise?: Enterprise;
 }
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');

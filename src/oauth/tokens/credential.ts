@@ -24,6 +24,7 @@ export const accessTokenCredential: Credential = {
       scopes: new Set(scopeNames(claims.scope)),
       expiresAt: claims.exp * 1000,
       ...(claims.workload ? { workload: claims.workload } : {}),
+      ...(claims.enterprise ? { enterprise: claims.enterprise } : {}),
     };
   },
 };

@@ -230,6 +230,7 @@ export const de: Texts = {
     allow: 'Erlauben',
     deny: 'Ablehnen',
     atLeastOne: 'Kreuzen Sie mindestens eine Berechtigung an, oder lehnen Sie die Anfrage ab.',
+    managed: 'Der Identitätsanbieter Ihrer Organisation entscheidet, welche Anwendungen für Sie handeln dürfen.',
     wrongAgent: 'Wählen Sie einen Ihrer aktiven Agenten.',
     endLater: 'Sie können dies jederzeit unter „Verbundene Anwendungen“ beenden.',
   },

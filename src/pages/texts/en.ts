@@ -221,6 +221,7 @@ export const en = {
     allow: 'Allow',
     deny: 'Deny',
     atLeastOne: 'Tick at least one permission, or deny the request.',
+    managed: 'The identity provider of your organization decides which applications may act for you.',
     wrongAgent: 'Choose one of your active agents.',
     endLater: 'You can end this at any time under connected applications.',
   },

@@ -5,7 +5,7 @@
  * id causes at most one fetch in 30 s; only asymmetric algorithms are accepted; an assertion is used once over all
  * instances.
  *
- * What an accepted assertion leads to is elsewhere: access tokens for workloads in `src/oauth/workloads`.
+ * What an accepted assertion leads to is elsewhere: access tokens in `src/oauth/token/grants`.
  */
 import { defineModule } from '../../platform.ts';
 import { IssuerErrors } from './errors.ts';
@@ -13,6 +13,7 @@ import { issuerKeys } from './issuer-keys.ts';
 import { issuerRoutes } from './routes.ts';
 import { deleteExpiredAssertions } from './used-assertions.ts';
 
+export { findUserOfAssertion, isEnterpriseManaged } from './identities.ts';
 export { createKeyCache, keysOf } from './issuer-keys.ts';
 export { ISSUER_ALGORITHMS, type Issuer } from './schema.ts';
 export { findIssuer } from './store.ts';

@@ -7,6 +7,8 @@ import { IssuerErrors } from './errors.ts';
 import { type CreateIssuer, type Issuer, MAX_ISSUERS, type UpdateIssuer } from './schema.ts';
 import { getIssuerRow, listIssuers, toColumns, toIssuer } from './store.ts';
 
+const toJson = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+
 /** Throws 422 ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED. */
 export async function createIssuer(platform: Platform, caller: Changer, input: CreateIssuer): Promise<Issuer> {
   return platform.ledger.change(caller.actor, async (change) => {
@@ -50,8 +52,11 @@ export async function updateIssuer(
       audience: input.audience === undefined ? before.audience : input.audience,
       jwks_uri: input.jwksUri === undefined ? before.jwks_uri : input.jwksUri,
       algorithms: input.algorithms === undefined ? before.algorithms : JSON.stringify(input.algorithms),
+      domains: input.domains === undefined ? before.domains : toJson(input.domains),
+      enterprise_required:
+        input.enterprise === undefined ? before.enterprise_required : Number(input.enterprise.required),
     };
-    const columns = ['name', 'uses', 'audience', 'jwks_uri', 'algorithms'] as const;
+    const columns = ['name', 'uses', 'audience', 'jwks_uri', 'algorithms', 'domains', 'enterprise_required'] as const;
     if (columns.every((column) => after[column] === before[column])) return toIssuer(before);
     await assertFree(platform, db, after);
     after.updated_at = now;

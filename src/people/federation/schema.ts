@@ -3,7 +3,9 @@ import { isoTimestamp, text } from '../../kernel/json.ts';
 
 export const MAX_ISSUERS = 100;
 
-export const ISSUER_USES = ['workload'] as const;
+export const ISSUER_USES = ['workload', 'enterprise'] as const;
+
+const MAX_DOMAINS = 100;
 
 /** Asymmetric algorithms of RFC 7518, section 3.1, and RFC 8037. A shared secret would let its other holders sign. */
 export const ISSUER_ALGORITHMS = [
@@ -35,7 +37,29 @@ const Uses = z
   .array(z.enum(ISSUER_USES))
   .min(1)
   .refine(unique, 'must not name a use twice')
-  .meta({ description: 'workload: agents may trust its tokens (`POST /agents/{id}/trust`).' });
+  .meta({
+    description:
+      'workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for ' +
+      'its people, who are not asked (ID-JAG).',
+  });
+/** A domain in the form in which addresses are compared. */
+const Domain = z
+  .string()
+  .max(253)
+  .transform((domain) => domain.normalize('NFKC').toLowerCase())
+  .refine((domain) => /^[^\s@.:/*]+(\.[^\s@.:/*]+)+$/u.test(domain), 'must be a domain such as example.com');
+const Domains = z
+  .array(Domain)
+  .max(MAX_DOMAINS)
+  .meta({
+    description:
+      'Domains for whose addresses the issuer speaks, without their subdomains. Its people join the account with the ' +
+      'same verified address only within them.',
+    examples: [['example.com']],
+  });
+const Enterprise = z.strictObject({ required: z.boolean() }).meta({
+  description: 'required: the people of its domains cannot let applications act for them; only it can.',
+});
 const Algorithms = z
   .array(z.enum(ISSUER_ALGORITHMS))
   .min(1)
@@ -56,6 +80,8 @@ const fields = {
     description: 'Where its public keys are. Default: as its document `/.well-known/openid-configuration` says.',
   }),
   algorithms: Algorithms.optional(),
+  domains: Domains.optional(),
+  enterprise: Enterprise.optional(),
 };
 
 /** Contract 23.1. */
@@ -69,6 +95,8 @@ export const UpdateIssuer = z
     audience: text(1000).nullable().optional(),
     jwksUri: Address.nullable().optional(),
     algorithms: Algorithms.optional(),
+    domains: Domains.nullable().optional(),
+    enterprise: Enterprise.optional(),
   })
   .meta({ id: 'UpdateIssuerRequest' });
 export type UpdateIssuer = z.output<typeof UpdateIssuer>;
@@ -82,6 +110,8 @@ export const Issuer = z
     audience: z.string().optional(),
     jwksUri: z.string().optional(),
     algorithms: z.array(z.enum(ISSUER_ALGORITHMS)),
+    domains: z.array(z.string()).optional(),
+    enterprise: z.object({ required: z.boolean() }).optional(),
     source: z.enum(['api', 'configuration']).meta({
       description: 'configuration: declared in `issuers` of the configuration, and not changed by the API.',
     }),

@@ -16,6 +16,8 @@ export const toColumns = (input: CreateIssuer): Columns => ({
   audience: input.audience ?? null,
   jwks_uri: input.jwksUri ?? null,
   algorithms: JSON.stringify(input.algorithms ?? DEFAULT_ALGORITHMS),
+  domains: input.domains === undefined ? null : JSON.stringify(input.domains),
+  enterprise_required: input.enterprise?.required ? 1 : 0,
 });
 
 const fieldsOf = (row: Columns & { readonly id: Id<'issuer'> }) => ({
@@ -26,6 +28,8 @@ const fieldsOf = (row: Columns & { readonly id: Id<'issuer'> }) => ({
   ...(row.audience === null ? {} : { audience: row.audience }),
   ...(row.jwks_uri === null ? {} : { jwksUri: row.jwks_uri }),
   algorithms: JSON.parse(row.algorithms) as Issuer['algorithms'],
+  ...(row.domains === null ? {} : { domains: JSON.parse(row.domains) as string[] }),
+  ...(row.enterprise_required === 1 ? { enterprise: { required: true } } : {}),
 });
 
 export const toIssuer = (row: IssuerRow): Issuer =>

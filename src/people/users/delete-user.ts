@@ -5,6 +5,16 @@ import { revokeInvitesBy } from '../invites/invites.ts';
 import { endSessions } from '../sessions/index.ts';
 import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
 
+/** Tables whose rows belong to a user and end silently with them. */
+const OWNED = [
+  'one_time_tokens',
+  'email_codes',
+  'totp_secrets',
+  'backup_codes',
+  'trusted_devices',
+  'identities',
+] as const;
+
 /**
  * Deletes a user, for administrators. The same change ends the user's sessions, API tokens and invitations and revokes
  * their agents, with one event each. Audit entries remain. 404 USER_NOT_FOUND, 409 LAST_ADMIN.
@@ -20,8 +30,7 @@ export async function deleteUser(platform: Platform, caller: Changer, id: string
     await revokeInvitesBy(change, id);
     await endSessions(platform, change, id, { reason: 'user-deleted' });
     await endApiTokens(change, id, 'user-deleted');
-    for (const table of ['one_time_tokens', 'email_codes', 'totp_secrets', 'backup_codes', 'trusted_devices'] as const)
-      await db.deleteFrom(table).where('user_id', '=', id).execute();
+    for (const table of OWNED) await db.deleteFrom(table).where('user_id', '=', id).execute();
     await db.deleteFrom('attempts').where('account', '=', id).execute();
     const revoked = await db
       .updateTable('agents')

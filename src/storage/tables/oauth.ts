@@ -94,7 +94,7 @@ export interface OAuthGrantsTable {
   parent_id: Id<'grant'> | null;
   /** `jti` of the token that was exchanged. */
   parent_jti: string | null;
-  kind: 'authorization_code' | 'client_credentials' | 'token_exchange' | 'device_code' | 'jwt_bearer';
+  kind: 'authorization_code' | 'client_credentials' | 'token_exchange' | 'device_code' | 'jwt_bearer' | 'id_jag';
   scope: string;
   resource: string;
   created_at: number;
@@ -104,7 +104,7 @@ export interface OAuthGrantsTable {
   reason: string | null;
   /** Trust in the workload that got this grant. This grant ends with it. */
   trust_id: Generated<Id<'trust'> | null>;
-  /** Issuer of the workload. */
+  /** Issuer of the assertion that led to this grant. This grant ends with it. */
   workload_issuer: Generated<string | null>;
 }
 export type OAuthGrantRow = Selectable<OAuthGrantsTable>;

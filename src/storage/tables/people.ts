@@ -19,6 +19,7 @@ export interface PeopleTables {
   scim_groups: ScimGroupsTable;
   scim_group_members: ScimGroupMembersTable;
   issuers: IssuersTable;
+  identities: IdentitiesTable;
   used_assertions: UsedAssertionsTable;
 }
 
@@ -211,8 +212,24 @@ export interface IssuersTable {
   algorithms: string;
   created_at: number;
   updated_at: number;
+  /** JSON array. */
+  domains: Generated<string | null>;
+  /** 1: only it may let applications act for the people of its domains. */
+  enterprise_required: Generated<number>;
 }
 export type IssuerRow = Selectable<IssuersTable>;
+
+/** Persons at issuers, and the users that they are here. */
+export interface IdentitiesTable {
+  /** Address of the issuer. */
+  issuer: string;
+  /** `sub` of the person at the issuer. */
+  subject: string;
+  user_id: Id<'user'>;
+  created_at: number;
+  /** When the issuer last vouched for the person. */
+  used_at: number;
+}
 
 /** Assertions that were used, until they expire. */
 export interface UsedAssertionsTable {
