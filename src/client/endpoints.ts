@@ -212,6 +212,7 @@ export const ENDPOINTS: EndpointTable = {
       set: 'PUT /gateway/connections/{name}',
       delete: 'DELETE /gateway/connections/{name}',
     },
+    clientMetadataJson: 'GET /gateway/client-metadata.json',
     servers: {
       list: 'GET /gateway/servers',
       tools: {

@@ -949,12 +949,22 @@ export interface FilterRequest {
   } | undefined;
 }
 
+export interface GatewayClientMetadata {
+  readonly client_id: string;
+  readonly client_name: string;
+  readonly client_uri: string;
+  readonly redirect_uris: readonly string[];
+  readonly grant_types: readonly string[];
+  readonly response_types: readonly string[];
+  readonly token_endpoint_auth_method: string;
+}
+
 export interface GatewayConnection {
   /** Name of the server in the path of its endpoint. */
   readonly name: string;
-  /** userSecret: the person enters the secrets in `fields`. */
-  readonly type: "userSecret";
-  /** Names of the secrets that the server needs. */
+  /** userSecret: the person enters the secrets in `fields`. oauth: the person signs in there. */
+  readonly type: Open<"userSecret" | "oauth">;
+  /** Names of the secrets that the server needs; none with `oauth`. */
   readonly fields: readonly string[];
   readonly connected: boolean;
   /** null: not connected. */
@@ -2987,6 +2997,8 @@ export interface Resources {
         readonly reason?: string | undefined;
       }, options?: RequestOptions): Promise<void>;
     };
+    /** Client ID metadata document of this service. `GET /gateway/client-metadata.json` */
+    clientMetadataJson(query?: Record<string, never>, options?: RequestOptions): Promise<GatewayClientMetadata>;
     readonly servers: {
       /** List the MCP servers behind the gateway. `GET /gateway/servers` */
       list(query?: Record<string, never>, options?: RequestOptions): Promise<readonly GatewayServer[]>;

@@ -57,7 +57,9 @@ const ACCOUNT_PAGES: readonly {
     title: (t) => t.connections.title,
     purpose: (t) => t.connections.purpose,
     when: ({ config }) =>
-      Object.values(config.gateway?.servers ?? {}).some(({ legate }) => legate?.auth?.type === 'userSecret'),
+      Object.values(config.gateway?.servers ?? {}).some(({ legate }) =>
+        /^(userSecret|oauth)$/.test(legate?.auth?.type ?? ''),
+      ),
   },
   { path: '/account/apps', label: (t) => t.apps.label, title: (t) => t.apps.title, purpose: (t) => t.account.apps },
 ];

@@ -13,6 +13,7 @@ import { instances } from './migrations/0052-instances.ts';
 import { clientDocuments } from './migrations/0056-client-documents.ts';
 import { gatewayPins } from './migrations/0060-gateway-pins.ts';
 import { gatewayConnections } from './migrations/0062-gateway-connections.ts';
+import { gatewayOAuth } from './migrations/0063-gateway-oauth.ts';
 import { sealedLog } from './migrations/0070-seal.ts';
 import { sealCheckpoints } from './migrations/0071-seal-checkpoints.ts';
 import { suspension } from './migrations/0080-suspension.ts';
@@ -38,6 +39,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0056-client-documents': clientDocuments,
   '0060-gateway-pins': gatewayPins,
   '0062-gateway-connections': gatewayConnections,
+  '0063-gateway-oauth': gatewayOAuth,
   '0070-seal': sealedLog,
   '0071-seal-checkpoints': sealCheckpoints,
   '0080-suspension': suspension,

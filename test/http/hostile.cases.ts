@@ -270,6 +270,7 @@ export const queries: Readonly<Record<string, Sample>> = {
   }),
   'GET /tenants': () => page,
   'GET /gateway/servers/:name/tools': () => page,
+  'GET /gateway/callback': () => ({ state: 's', code: 'c', iss: 'https://as.example', error: 'access_denied' }),
   'GET /mcp/servers': () => page,
   'GET /api-tokens': () => page,
   'GET /users': ({ owner }) => ({ ...page, role: 'user', tenantId: 'tnt_x', email: owner.email, q: 'a' }),

@@ -1387,6 +1387,11 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: () => ({ path: '/gateway/notes/connect', body: new URLSearchParams({ action: 'connect' }) }),
     want: { nobody: 303, owner: 404, anotherUser: 404, admin: 404 },
   },
+  'GET /gateway/callback': {
+    target: fixed('/gateway/callback?code=x&state=y'),
+    want: { nobody: 303, owner: 400, anotherUser: 400, admin: 400 },
+  },
+  'GET /gateway/client-metadata.json': { target: fixed('/gateway/client-metadata.json'), want: { everyone: 200 } },
   'GET /account/servers': {
     target: fixed('/account/servers'),
     want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },

@@ -18,4 +18,10 @@ export const gatewayConfig = {
       'Existing MCP servers that clients reach at `/gateway/<name>/mcp`: the object that MCP clients have as ' +
       '`mcpServers` (docs/gateway.md).',
   }),
+  allowPrivateNetworks: option.boolean({
+    default: false,
+    description:
+      'Let the discovery of authorization servers of these servers lead to private addresses and http. The ' +
+      'configured address of a server may be private in any case.',
+  }),
 } satisfies Section;

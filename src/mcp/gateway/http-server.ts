@@ -5,16 +5,32 @@ import type { GatewayServer } from './servers-file.ts';
 /** Errors of a connection on which nothing was sent yet. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
+/** Returns the token to send; after a refusal, another one than the refused. Throws {@link ServerUnavailable}. */
+export type Bearer = (refused?: string) => Promise<string>;
+
 /** Connects to a server over Streamable HTTP. Redirects are not followed, since headers may have secrets. */
 export const openHttp =
-  (server: GatewayServer, url: string): OpenChannel =>
+  (server: GatewayServer, url: string, bearer?: Bearer): OpenChannel =>
   (events) => {
     const closing = new AbortController();
     const maxChars = server.legate.limits.resultBytes;
     let session: string | null = null;
     let version: string | undefined;
     const send = async (method: string, message?: Message): Promise<Response> => {
+      const token = await bearer?.();
+      const response = await sendOnce(method, message, token);
+      if (!bearer || response.status !== 401) return response;
+      // A request that was refused for its token did not run.
+      await response.body?.cancel();
+      return sendOnce(method, message, await bearer(token));
+    };
+    const sendOnce = async (
+      method: string,
+      message: Message | undefined,
+      token: string | undefined,
+    ): Promise<Response> => {
       const headers = new Headers(server.headers);
+      if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
       headers.set('accept', 'application/json, text/event-stream');
       if (session !== null) headers.set('mcp-session-id', session);
       if (version !== undefined) headers.set('mcp-protocol-version', version);

@@ -14,9 +14,12 @@
 import { defineModule } from '../../platform.ts';
 import { callMetrics } from './call-metrics.ts';
 import { ConnectionErrors } from './connections/errors.ts';
+import { deleteConnectionsOf } from './connections/manage-connections.ts';
+import { revokeWaiting } from './connections/oauth/revocations.ts';
+import { upstreamFetches } from './connections/oauth/upstream-fetch.ts';
 import { watchedPeople } from './connections/opened.ts';
 import { connectionRoutes } from './connections/routes.ts';
-import { deleteConnectionsOf, resealConnections, sealedWith } from './connections/store.ts';
+import { resealConnections, sealedWith } from './connections/store.ts';
 import { startWatch, stopWatch, watchState } from './connections/watch.ts';
 import { gatewayPath, gatewayServers, readPins, registerServers, stopGateway, toolGate } from './gateway.ts';
 import { GatewayErrors } from './pins/errors.ts';
@@ -36,12 +39,13 @@ export const gateway = defineModule({
   description: 'Existing MCP servers behind this service.',
   routes: [...connectionRoutes, ...gatewayRoutes, ...pinRoutes],
   errors: { ...GatewayErrors, ...ConnectionErrors },
-  states: [pinsState, callMetrics, watchedPeople, watchState, sealedWith, gatewayServers],
+  states: [pinsState, callMetrics, watchedPeople, watchState, sealedWith, upstreamFetches, gatewayServers],
   gate: toolGate,
   upkeep: async (platform) => {
     for (const { upstreams } of platform.stateOf(gatewayServers).values()) upstreams.endIdle();
     await readPins(platform);
     await resealConnections(platform);
+    if (platform.stateOf(gatewayServers).size > 0) await revokeWaiting(platform);
   },
   reactions: {
     'user.deleted': (change, events) =>

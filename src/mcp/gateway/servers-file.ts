@@ -11,7 +11,10 @@ const RESERVED: ReadonlySet<string> = new Set(['servers', 'connections', 'callba
 
 const texts = z.record(z.string(), z.string());
 
-/** Whose credentials the server receives: none, those in the configuration, or those of the person who calls. */
+/**
+ * Whose credentials the server receives: none, those in the configuration, or those of the person who calls, who enters
+ * them or signs in at the server's authorization server.
+ */
 const Auth = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('none') }),
   z.strictObject({ type: z.literal('static') }),
@@ -22,6 +25,15 @@ const Auth = z.discriminatedUnion('type', [
       .min(1)
       .max(MAX_FIELDS)
       .refine((names) => new Set(names).size === names.length, 'must not name a field twice'),
+  }),
+  z.strictObject({
+    type: z.literal('oauth'),
+    clientId: z.string().min(1).max(2000).optional(),
+    clientSecret: z.string().min(1).max(2000).optional(),
+    scopes: z
+      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/))
+      .max(100)
+      .optional(),
   }),
 ]);
 
@@ -59,12 +71,16 @@ const Server = z
     for (const name of userFieldsOf(server))
       if (!declared.includes(name))
         ctx.addIssue({ code: 'custom', message: `\${user:${name}} is not in legate.auth.fields` });
-    if (auth.type === 'userSecret' && isolation === 'shared')
+    if ((auth.type === 'userSecret' || auth.type === 'oauth') && isolation === 'shared')
       ctx.addIssue({
         code: 'custom',
         path: ['legate', 'isolation'],
         message: 'must be user or session, because the credentials belong to one person',
       });
+    if (auth.type === 'oauth' && url === undefined)
+      ctx.addIssue({ code: 'custom', path: ['legate', 'auth'], message: 'oauth needs url' });
+    if (auth.type === 'oauth' && auth.clientSecret !== undefined && auth.clientId === undefined)
+      ctx.addIssue({ code: 'custom', path: ['legate', 'auth'], message: 'clientSecret needs clientId' });
     if ((command === undefined) === (url === undefined))
       ctx.addIssue({ code: 'custom', message: 'needs either command or url' });
     else if (type !== undefined && (type === 'stdio') !== (command !== undefined))
@@ -78,8 +94,8 @@ export type ServersInput = Readonly<Record<string, z.input<typeof Server>>>;
 export type GatewayServer = z.output<typeof Server> & { readonly name: string };
 
 /**
- * Reads an `mcpServers` object strictly and fills in `${env:X}` and `${file:P}` in args, env, headers and url;
- * `${user:F}` stays. Disabled servers are left out. Throws InvalidServers on unknown keys, names that differ in case
+ * Reads an `mcpServers` object strictly and fills in `${env:X}` and `${file:P}` in args, env, headers, url and
+ * clientSecret; `${user:F}` stays. Disabled servers are left out. Throws InvalidServers on unknown keys, names that differ in case
  * only and missing values.
  */
 export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewayServer[] {
@@ -103,7 +119,12 @@ export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewaySer
     if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
       throw new InvalidServers(`mcpServers.${name}.url: must be an http or https address`);
     const filled = { args: server.args.map(fill), env: fillAll(server.env), headers: fillAll(server.headers) };
-    return [{ ...server, ...filled, url, name }];
+    const { auth } = server.legate;
+    const legate =
+      auth.type === 'oauth' && auth.clientSecret !== undefined
+        ? { ...server.legate, auth: { ...auth, clientSecret: fill(auth.clientSecret) } }
+        : server.legate;
+    return [{ ...server, ...filled, legate, url, name }];
   });
 }
 

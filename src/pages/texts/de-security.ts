@@ -125,12 +125,21 @@ export const deSecurity: typeof enSecurity = {
     intro: (server: string) =>
       `Ihre Agenten können ${server} verwenden, sobald Sie eingegeben haben, was der Server braucht. Es wird ` +
       'verschlüsselt gespeichert, nicht wieder angezeigt und nur für Aufrufe von Agenten für Sie verwendet.',
+    introSignIn: (server: string) =>
+      `Ihre Agenten können ${server} verwenden, sobald Sie sich dort angemeldet haben. Was der Server dann ausstellt, ` +
+      'wird verschlüsselt gespeichert und nur für Aufrufe von Agenten für Sie verwendet.',
+    leave: (host: string) =>
+      `Sie melden sich bei ${host} an und werden gefragt, was erlaubt ist. Dann kommen Sie zurück.`,
+    continue: 'Weiter',
+    failed:
+      'Die Anmeldung bei diesem Server geht gerade nicht. Versuchen Sie es später, oder fragen Sie den Betreiber.',
     connect: 'Verbinden',
     change: 'Ändern',
     disconnect: 'Trennen',
     done: {
       connected: 'Sie sind verbunden. Ihr Agent kann seine Anfrage wiederholen.',
       disconnected: 'Die Zugangsdaten wurden gelöscht.',
+      refused: 'Der andere Server hat die Verbindung nicht erlaubt.',
     },
   },
 };

@@ -49,6 +49,10 @@ export const de: Texts = {
     RATE_LIMIT_EXCEEDED: 'Zu viele Anfragen. Warten Sie kurz und versuchen Sie es dann erneut.',
     NOT_FOUND: 'Unter dieser Adresse gibt es keine Seite.',
     FORBIDDEN: 'Ihr Konto darf das nicht.',
+    CONNECTION_NOT_FOUND: 'Es gibt keinen Server mit diesem Namen, mit dem Sie sich verbinden können.',
+    CONNECTION_SIGN_IN_INVALID:
+      'Diese Anmeldung wurde nicht in diesem Browser begonnen, wurde schon verwendet oder ist abgelaufen.',
+    CONNECTION_UPSTREAM_FAILED: 'Die Anmeldung bei diesem Server geht gerade nicht. Versuchen Sie es später erneut.',
     SECOND_FACTOR_REQUIRED: 'Ihr Konto braucht einen zweiten Faktor. Richten Sie zuerst einen ein.',
     TOTP_NOT_SET_UP: 'Es gibt keinen zweiten Faktor. Richten Sie zuerst einen ein.',
     TOTP_ALREADY_ENABLED: 'Der zweite Faktor ist schon eingeschaltet.',

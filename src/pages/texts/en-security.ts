@@ -120,14 +120,21 @@ export const enSecurity = {
     connected: (when: string) => `Connected since ${when}.`,
     connectTitle: (server: string) => `Connect to ${server}`,
     intro: (server: string) =>
-      `Your agents can use ${server} after you have entered what it needs. It is stored encrypted, is not shown again, ` +
-      'and is used only for calls that agents make for you.',
+      `Your agents can use ${server} after you have entered what it needs. It is stored encrypted, is not shown ` +
+      'again, and is used only for calls that agents make for you.',
+    introSignIn: (server: string) =>
+      `Your agents can use ${server} after you have signed in there. What the server then issues is stored ` +
+      'encrypted and used only for calls that agents make for you.',
+    leave: (host: string) => `You sign in at ${host}, which asks you what it may allow. Then you come back here.`,
+    continue: 'Continue',
+    failed: 'The sign-in at this server does not work now. Try again later, or ask the operator of this service.',
     connect: 'Connect',
     change: 'Change',
     disconnect: 'Disconnect',
     done: {
       connected: 'You are connected. Your agent can repeat its request.',
       disconnected: 'The credentials were deleted.',
+      refused: 'The other server did not allow the connection.',
     },
   },
 };

@@ -21,6 +21,7 @@ export { confirmPage, donePage } from '../passwords/password-pages.ts';
 export { passwordErrors } from '../passwords/password-policy.ts';
 export { forgotPassword } from '../passwords/reset-password.ts';
 export { ensureFirstAdmin, type FirstAdmin } from '../setup/ensure-first-admin.ts';
+export { browserCookie } from '../sign-in/browser-cookie.ts';
 export { checkCallbackUrl, linkTo } from '../sign-in/callback-url.ts';
 export {
   answerSignIn,

@@ -11,6 +11,9 @@ export interface AuthorizationTables {
   gateway_servers: GatewayServersTable;
   gateway_pins: GatewayPinsTable;
   gateway_connections: GatewayConnectionsTable;
+  gateway_oauth_states: GatewayOAuthStatesTable;
+  gateway_oauth_clients: GatewayOAuthClientsTable;
+  gateway_revocations: GatewayRevocationsTable;
 }
 
 export interface AgentsTable {
@@ -149,7 +152,7 @@ export type GatewayPinRow = Selectable<GatewayPinsTable>;
 export interface GatewayConnectionsTable {
   user_id: Id<'user'>;
   server: string;
-  type: 'userSecret';
+  type: 'userSecret' | 'oauth';
   /** JSON, encrypted. */
   sealed: string;
   /** The key that it is encrypted with. */
@@ -158,5 +161,37 @@ export interface GatewayConnectionsTable {
   version: number;
   created_at: number;
   updated_at: number;
+  /** Until then one request renews the tokens, and the others wait. */
+  refreshing_until: number | null;
 }
 export type GatewayConnectionRow = Selectable<GatewayConnectionsTable>;
+
+/** Sign-ins at authorization servers of servers behind the gateway that people have begun. */
+export interface GatewayOAuthStatesTable {
+  state_hash: string;
+  user_id: Id<'user'>;
+  server: string;
+  /** SHA-256 of a secret in a cookie of the browser. */
+  browser_hash: string;
+  /** JSON, encrypted. */
+  sealed: string;
+  expires_at: number;
+}
+
+/** This service as a client that registered with an authorization server. */
+export interface GatewayOAuthClientsTable {
+  issuer: string;
+  redirect_uri: string;
+  /** JSON, encrypted. */
+  sealed: string;
+  created_at: number;
+}
+
+/** Tokens of ended connections that are to be revoked where they came from. */
+export interface GatewayRevocationsTable {
+  /** As in the connection. */
+  sealed: string;
+  user_id: Id<'user'>;
+  server: string;
+  created_at: number;
+}

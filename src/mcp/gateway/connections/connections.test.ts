@@ -186,7 +186,7 @@ describe('a server that needs secrets of a person', () => {
     expect(rows.every(({ sealed }) => sealed.startsWith('newest.'))).toBe(true);
     const mine = rows.find(({ user_id }) => user_id === alice.id) as (typeof rows)[number];
     const only = { secrets: () => ({ ...secrets, pepper: [added] }) };
-    expect(unsealCredentials(only, mine).fields['token']).toBe('kept');
+    expect(unsealCredentials(only, mine)).toMatchObject({ fields: { token: 'kept' } });
     expect(() => unsealCredentials(only, { ...mine, user_id: bob.id })).toThrow();
     const both = [...secrets.pepper, added];
     await resealConnections({ ...platform, secrets: () => ({ ...secrets, pepper: both }) });
@@ -228,10 +228,14 @@ describe('the connect page', () => {
 describe('the configuration', () => {
   const start = (server: object) =>
     createTestService({ config: { gateway: { servers: { issues: { ...command, ...server } } as never } } });
+  const web = { command: undefined, args: [], url: 'https://mcp.example.com/mcp' };
   it.each([
     [{ env: { A: `\${user:token}` } }, 'is not in legate.auth.fields'],
     [{ legate: { auth, isolation: 'shared' } }, 'belong to one person'],
     [{ legate: { auth: { type: 'userSecret', fields: [] } } }, 'fields'],
+    [{ legate: { auth: { type: 'oauth' } } }, 'oauth needs url'],
+    [{ ...web, legate: { auth: { type: 'oauth' }, isolation: 'shared' } }, 'belong to one person'],
+    [{ ...web, legate: { auth: { type: 'oauth', clientSecret: 'x' } } }, 'needs clientId'],
     [{ legate: { auth: { type: 'userSecret', fields: ['a b'] } } }, 'fields'],
     [{ command: undefined, args: [], url: `https://\${user:token}.example/mcp`, legate: { auth } }, 'after the host'],
   ])('%j stops the start', async (server, message) => {

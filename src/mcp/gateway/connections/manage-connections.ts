@@ -3,15 +3,18 @@ import type { Changer } from '../../../access/caller.ts';
 import type { UserPrincipal } from '../../../access/principal.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import { validationFailed } from '../../../kernel/errors.ts';
+import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { GatewayConnectionRow } from '../../../storage/index.ts';
 import { gatewayServers } from '../gateway.ts';
 import type { Relay } from '../relay.ts';
 import type { GatewayServer } from '../servers-file.ts';
 import { ConnectionErrors } from './errors.ts';
+import { revokeLater, revokeWaiting } from './oauth/revocations.ts';
+import type { OAuthCredentials } from './oauth/tokens.ts';
 import { connectUrl } from './open-for.ts';
 import type { Connection } from './schema.ts';
-import { findConnectionRow, readCredentials, sealCredentials, usableCredentials } from './store.ts';
+import { type Credentials, findConnectionRow, readCredentials, sealCredentials, usableCredentials } from './store.ts';
 import { fieldProblem } from './user-fields.ts';
 
 type Person = Changer & { readonly principal: UserPrincipal };
@@ -25,7 +28,8 @@ export function getConnectable(platform: Platform, name: string): Relay {
   return relay;
 }
 
-const isConnectable = ({ legate: { auth } }: GatewayServer): boolean => auth.type === 'userSecret';
+const isConnectable = ({ legate: { auth } }: GatewayServer): boolean =>
+  auth.type === 'userSecret' || auth.type === 'oauth';
 
 function toConnection(
   platform: Platform,
@@ -33,12 +37,12 @@ function toConnection(
   row: GatewayConnectionRow | undefined,
 ): Connection | undefined {
   const { auth } = server.legate;
-  if (auth.type !== 'userSecret') return undefined;
+  if (auth.type !== 'userSecret' && auth.type !== 'oauth') return undefined;
   const connected = row !== undefined && usableCredentials(platform, server, row) !== undefined;
   return {
     name: server.name,
     type: auth.type,
-    fields: [...auth.fields],
+    fields: auth.type === 'userSecret' ? [...auth.fields] : [],
     connected,
     connectedAt: connected ? isoTime(row.created_at) : null,
     connectUrl: connectUrl(platform, server.name),
@@ -78,22 +82,37 @@ export async function putConnection(
   fields: Readonly<Record<string, string>>,
 ): Promise<Connection> {
   const relay = getConnectable(platform, name);
+  if (relay.server.legate.auth.type === 'oauth') throw ConnectionErrors.CONNECTION_BY_SIGN_IN();
   assertFits(relay.server, fields);
+  return store(platform, caller, relay, { type: 'userSecret', fields });
+}
+
+/** Stores the tokens of a sign-in. Throws 404 CONNECTION_NOT_FOUND. */
+export const storeSignIn = (
+  platform: Platform,
+  caller: Person,
+  name: string,
+  credentials: OAuthCredentials,
+): Promise<Connection> => store(platform, caller, getConnectable(platform, name), credentials);
+
+async function store(platform: Platform, caller: Person, relay: Relay, credentials: Credentials): Promise<Connection> {
   const { userId } = caller.principal;
+  const { name } = relay.server;
   const { row, isChanged } = await platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
     if (caller.principal.via === 'external') await platform.owners.ensureExternal(change, caller.principal);
     const before = await findConnectionRow(db, userId, name);
-    if (before && hasFields(platform, before, fields)) return { row: before, isChanged: false };
+    if (before && hasSame(platform, before, credentials)) return { row: before, isChanged: false };
     const owned = { user_id: userId, server: name };
     const after: GatewayConnectionRow = {
       ...owned,
-      type: 'userSecret',
-      ...sealCredentials(platform, owned, { type: 'userSecret', fields }),
+      type: credentials.type,
+      ...sealCredentials(platform, owned, credentials),
       version: newVersion(),
       created_at: before?.created_at ?? now,
       updated_at: now,
+      refreshing_until: null,
     };
     await db
       .insertInto('gateway_connections')
@@ -110,11 +129,13 @@ export async function putConnection(
   return toConnection(platform, relay.server, row) as Connection;
 }
 
-function hasFields(platform: Platform, row: GatewayConnectionRow, fields: Readonly<Record<string, string>>): boolean {
-  const stored = readCredentials(platform, row)?.fields;
-  if (!stored) return false;
+/** Whether a row has the secrets already. Tokens are always new. */
+function hasSame(platform: Platform, row: GatewayConnectionRow, credentials: Credentials): boolean {
+  const stored = readCredentials(platform, row);
+  if (stored?.type !== 'userSecret' || credentials.type !== 'userSecret') return false;
+  const { fields } = credentials;
   const names = Object.keys(fields);
-  return names.length === Object.keys(stored).length && names.every((name) => stored[name] === fields[name]);
+  return names.length === Object.keys(stored.fields).length && names.every((n) => stored.fields[n] === fields[n]);
 }
 
 function assertFits(server: GatewayServer, fields: Readonly<Record<string, string>>): void {
@@ -131,6 +152,9 @@ function assertFits(server: GatewayServer, fields: Readonly<Record<string, strin
     throw validationFailed(issues.map(({ name, message }) => ({ path: `fields.${name}`, message })));
 }
 
+const revokeInBackground = (platform: Platform): void =>
+  platform.background.run('revoking tokens of the gateway', () => revokeWaiting(platform));
+
 /**
  * Deletes a person's credentials for a server, also if it is not configured now, and ends its processes. Throws 404
  * CONNECTION_NOT_FOUND.
@@ -139,13 +163,31 @@ export async function deleteConnection(platform: Platform, caller: Person, name:
   const { userId } = caller.principal;
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
-    const { numDeletedRows } = await change.db
+    const deleted = await change.db
       .deleteFrom('gateway_connections')
       .where('user_id', '=', userId)
       .where('server', '=', name)
-      .executeTakeFirst();
-    if (numDeletedRows === 0n) throw ConnectionErrors.CONNECTION_NOT_FOUND();
+      .returningAll()
+      .execute();
+    if (deleted.length === 0) throw ConnectionErrors.CONNECTION_NOT_FOUND();
+    await revokeLater(change, deleted);
     change.emit({ type: 'gateway.disconnected', userId, data: { server: name, reason: 'deleted' } });
   });
+  revokeInBackground(platform);
   await platform.stateOf(gatewayServers).get(name)?.upstreams.endPerson(userId);
+}
+
+/** Deletes the connections of people whose accounts are deleted in this change. */
+export async function deleteConnectionsOf(change: Change, userIds: readonly string[]): Promise<void> {
+  for (const userId of userIds) {
+    const deleted = await change.db
+      .deleteFrom('gateway_connections')
+      .where('user_id', '=', userId)
+      .returningAll()
+      .execute();
+    await revokeLater(change, deleted);
+    await change.db.deleteFrom('gateway_oauth_states').where('user_id', '=', userId).execute();
+    for (const { server } of deleted)
+      change.emit({ type: 'gateway.disconnected', userId, data: { server, reason: 'user-deleted' } });
+  }
 }

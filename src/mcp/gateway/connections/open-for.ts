@@ -1,9 +1,12 @@
 import { pathOf } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
+import { type Bearer, openHttp } from '../http-server.ts';
 import { channelOf } from '../list-tools.ts';
-import { NotConnected, openLater } from '../peer.ts';
+import { NotConnected, type OpenChannel, openLater } from '../peer.ts';
 import type { GatewayServer } from '../servers-file.ts';
 import { type OpenFor, personOf } from '../upstreams.ts';
+import { accessTokenFor, LEEWAY_MS, type PersonAndServer } from './oauth/access-token.ts';
+import type { OAuthCredentials } from './oauth/tokens.ts';
 import { watchedPeople } from './opened.ts';
 import { findConnectionRow, usableCredentials } from './store.ts';
 import { withUserFields } from './user-fields.ts';
@@ -23,10 +26,10 @@ export const openForPeople =
   (key) => {
     const person = personOf(key);
     if (person === '') return channelOf(server);
-    return openLater(serverOf(platform, server, person).then(channelOf));
+    return openLater(channelFor(platform, server, person));
   };
 
-async function serverOf(platform: Platform, server: GatewayServer, person: string): Promise<GatewayServer> {
+async function channelFor(platform: Platform, server: GatewayServer, person: string): Promise<OpenChannel> {
   const db = platform.database.read;
   const user = await db.selectFrom('users').select('suspended_at').where('id', '=', person).executeTakeFirst();
   if (user && user.suspended_at !== null) throw new NotConnected('The account of this person is suspended.');
@@ -34,15 +37,28 @@ async function serverOf(platform: Platform, server: GatewayServer, person: strin
   const { auth } = server.legate;
   if (auth.type === 'none' || auth.type === 'static') {
     watched.opened(person, server.name, { known: user !== undefined, version: undefined });
-    return server;
+    return channelOf(server);
   }
   const row = await findConnectionRow(db, person, server.name);
   const credentials = usableCredentials(platform, server, row);
-  if (!row || !credentials)
-    throw new NotConnected(
-      `Nothing was done, because the person you act for is not connected to ${server.name} yet. Ask them to open ` +
-        `${connectUrl(platform, server.name)} and to enter what it needs, and then repeat this request.`,
+  const notConnected = (): NotConnected =>
+    new NotConnected(
+      `Nothing was done, because the person you act for is not connected to ${server.name}. Ask them to open ` +
+        `${connectUrl(platform, server.name)} and to connect, and then repeat this request.`,
     );
+  if (!row || !credentials) throw notConnected();
   watched.opened(person, server.name, { known: user !== undefined, version: row.version });
-  return withUserFields(server, credentials.fields);
+  if (credentials.type === 'userSecret') return channelOf(withUserFields(server, credentials.fields));
+  const connection = { userId: person, server, version: row.version, notConnected };
+  return openHttp(server, credentials.server, bearerOf(platform, connection, credentials));
+}
+
+/** Supplies the person's access token, which is read again only when it is about to expire or was refused. */
+function bearerOf(platform: Platform, connection: PersonAndServer, credentials: OAuthCredentials): Bearer {
+  let current = credentials;
+  const isFresh = (): boolean => (current.expiresAt ?? Number.POSITIVE_INFINITY) > platform.clock.now() + LEEWAY_MS;
+  return async (refused) => {
+    if (refused !== undefined || !isFresh()) current = await accessTokenFor(platform, connection, refused);
+    return current.accessToken;
+  };
 }

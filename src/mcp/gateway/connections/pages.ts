@@ -19,11 +19,22 @@ import {
   seeOther,
   textsFor,
 } from '../../../pages/index.ts';
-import { pagePerson } from '../../../people/users/index.ts';
+import { browserCookie, pagePerson } from '../../../people/users/index.ts';
 import type { Call, Platform } from '../../../platform.ts';
 import { ConnectionErrors } from './errors.ts';
-import { deleteConnection, getConnection, listConnections, putConnection } from './manage-connections.ts';
+import {
+  deleteConnection,
+  getConnectable,
+  getConnection,
+  listConnections,
+  putConnection,
+  storeSignIn,
+} from './manage-connections.ts';
+import { beginSignIn, endSignIn, type SignInAnswer, STATE_LIFE_MS } from './oauth/authorize.ts';
 import { connectPath } from './open-for.ts';
+
+/** Ties a sign-in at another server to the browser in which it began. */
+const signInCookie = browserCookie('gateway-sign-in', STATE_LIFE_MS);
 
 type PageCall = Call<{ name: string }, unknown, unknown>;
 
@@ -39,14 +50,21 @@ const callerOf = (call: Call<unknown, unknown, unknown>) => ({
 /** GET: what the server needs of the signed-in person, and whether they are connected. */
 export const connectPage = (platform: Platform, call: PageCall): Promise<Response> => show(platform, call);
 
-async function show(platform: Platform, call: PageCall, problems?: readonly Problem[]): Promise<Response> {
+async function show(
+  platform: Platform,
+  call: PageCall,
+  problems?: readonly Problem[],
+  status = 400,
+): Promise<Response> {
   const t = textsFor(call.request);
   const principal = asUser(call.principal);
-  const { name, fields, connectedAt } = await getConnection(platform, principal.userId, call.params.name);
+  const { name, type, fields, connectedAt } = await getConnection(platform, principal.userId, call.params.name);
   const done = call.url.searchParams.get('done');
   const texts = t.connections;
   const outcome =
-    problems || (done !== 'connected' && done !== 'disconnected') ? undefined : notice('good', texts.done[done]);
+    problems || (done !== 'connected' && done !== 'disconnected' && done !== 'refused')
+      ? undefined
+      : notice(done === 'refused' ? 'warning' : 'good', texts.done[done]);
   const inputs = fields.map((secret) =>
     field(
       t,
@@ -57,12 +75,12 @@ async function show(platform: Platform, call: PageCall, problems?: readonly Prob
   const at = pathOf(platform, connectPath(name));
   return page(platform, call.request, {
     title: texts.connectTitle(name),
-    status: problems ? 400 : 200,
+    status: problems ? status : 200,
     failed: problems !== undefined,
     person: await pagePerson(platform, principal),
     body: html`${errorSummary(t, problems ?? [])}${outcome}<p>${
       connectedAt === null
-        ? texts.intro(name)
+        ? texts[type === 'oauth' ? 'introSignIn' : 'intro'](name)
         : texts.connected(formatTime(call.request, Date.parse(connectedAt), 'date'))
     }</p>
 ${form(at, html`${inputs}${actions(button({ label: connectedAt === null ? texts.connect : texts.change }))}`, { action: 'connect' })}${
@@ -89,6 +107,7 @@ export async function connectForm(
     return to('disconnected');
   }
   const { userId } = asUser(call.principal);
+  if (getConnectable(platform, name).server.legate.auth.type === 'oauth') return beginOnPage(platform, call);
   const { fields } = await getConnection(platform, userId, name);
   const entered = fields.map((secret) => [secret, call.body[inputOf(secret)] ?? ''] as const);
   const missing = entered.filter(([, value]) => value === '');
@@ -112,6 +131,34 @@ export async function connectForm(
     return show(platform, call, problems);
   }
   return to('connected');
+}
+
+/** Shows where the person is about to sign in. A link, because a form may not lead to another site. */
+async function beginOnPage(platform: Platform, call: PageCall): Promise<Response> {
+  const t = textsFor(call.request);
+  const { server } = getConnectable(platform, call.params.name);
+  try {
+    const { address, issuer, browserSecret } = await beginSignIn(platform, callerOf(call), server);
+    return page(platform, call.request, {
+      title: t.connections.connectTitle(server.name),
+      person: await pagePerson(platform, asUser(call.principal)),
+      cookies: [signInCookie.set(platform, browserSecret)],
+      body: html`<p>${t.connections.leave(new URL(issuer).host)}</p>${actions(buttonLink(t.connections.continue, address, 'primary'))}`,
+    });
+  } catch (error) {
+    if (!(error instanceof LegateError) || error.code !== ConnectionErrors.CONNECTION_UPSTREAM_FAILED.code) throw error;
+    return show(platform, call, [{ message: t.connections.failed }], error.status);
+  }
+}
+
+/** GET: the answer of the authorization server at which the person signed in. */
+export async function callbackPage(platform: Platform, call: Call<unknown, SignInAnswer, unknown>): Promise<Response> {
+  const person = callerOf(call);
+  const ended = await endSignIn(platform, person, signInCookie.read(platform, call.request), call.query);
+  const { server, credentials } = ended;
+  if (credentials) await storeSignIn(platform, person, server, credentials);
+  const to = `${pathOf(platform, connectPath(server))}?done=${credentials ? 'connected' : 'refused'}`;
+  return seeOther(to, {}, [signInCookie.clear(platform)]);
 }
 
 /** GET: the servers that need credentials of the signed-in person. */

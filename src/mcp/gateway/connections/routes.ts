@@ -3,12 +3,14 @@ import { asUser } from '../../../access/principal.ts';
 import { defineRoute } from '../../../platform.ts';
 import { ConnectionErrors } from './errors.ts';
 import { deleteConnection, listConnections, putConnection } from './manage-connections.ts';
-import { connectForm, connectionsPage, connectPage } from './pages.ts';
-import { ConnectForm, Connection, PutConnection } from './schema.ts';
+import { CALLBACK_PATH, CLIENT_METADATA_PATH, clientMetadata } from './oauth/client.ts';
+import { callbackPage, connectForm, connectionsPage, connectPage } from './pages.ts';
+import { ClientDocument, ConnectForm, Connection, PutConnection, SignInAnswer } from './schema.ts';
 
 const HTML = { mediaTypes: ['text/html'] } as const;
 const ofServer = z.object({ name: z.string() });
-const { CONNECTION_NOT_FOUND } = ConnectionErrors;
+const { CONNECTION_NOT_FOUND, CONNECTION_BY_SIGN_IN, CONNECTION_SIGN_IN_INVALID, CONNECTION_UPSTREAM_FAILED } =
+  ConnectionErrors;
 
 /** Contract, section 20. No scope opens these routes: they are about a person's secrets. */
 export const connectionRoutes = [
@@ -37,7 +39,7 @@ export const connectionRoutes = [
     params: ofServer,
     body: PutConnection,
     responses: { 200: Connection },
-    errors: [CONNECTION_NOT_FOUND],
+    errors: [CONNECTION_NOT_FOUND, CONNECTION_BY_SIGN_IN],
     handle: async (call, platform) => ({
       status: 200,
       body: await putConnection(
@@ -84,8 +86,30 @@ export const connectionRoutes = [
     body: ConnectForm,
     form: true,
     responses: { 200: HTML, 303: null },
-    errors: [CONNECTION_NOT_FOUND],
+    errors: [CONNECTION_NOT_FOUND, CONNECTION_UPSTREAM_FAILED],
     handle: (call, platform) => connectForm(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: CALLBACK_PATH,
+    summary: 'Redirect of an authorization server at which the caller signed in',
+    description:
+      'Ends the sign-in that the connect page of a server began, in the same browser and once, and stores the tokens.',
+    access: 'user',
+    page: true,
+    query: SignInAnswer,
+    responses: { 303: null },
+    errors: [CONNECTION_NOT_FOUND, CONNECTION_SIGN_IN_INVALID, CONNECTION_UPSTREAM_FAILED],
+    handle: (call, platform) => callbackPage(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: CLIENT_METADATA_PATH,
+    summary: 'Client ID metadata document of this service',
+    description: 'Describes this service to the authorization servers of servers behind the gateway.',
+    access: 'public',
+    responses: { 200: ClientDocument },
+    handle: async (_call, platform) => ({ status: 200, body: clientMetadata(platform) }),
   }),
   defineRoute({
     method: 'GET',

@@ -1,15 +1,17 @@
 import { SYSTEM } from '../../../access/actor.ts';
 import { seal, unseal } from '../../../kernel/encryption.ts';
-import type { Change } from '../../../ledger/index.ts';
 import { defineState, type Platform } from '../../../platform.ts';
 import type { Db, GatewayConnectionRow } from '../../../storage/index.ts';
 import type { GatewayServer } from '../servers-file.ts';
+import type { OAuthCredentials } from './oauth/tokens.ts';
 
 const PURPOSE = 'gateway connections';
 const RESEALED_AT_ONCE = 100;
 
 /** What a row has in encrypted form. */
-export type Credentials = { readonly type: 'userSecret'; readonly fields: Readonly<Record<string, string>> };
+export type Credentials =
+  | { readonly type: 'userSecret'; readonly fields: Readonly<Record<string, string>> }
+  | OAuthCredentials;
 
 type Owned = Pick<GatewayConnectionRow, 'user_id' | 'server'>;
 
@@ -55,27 +57,17 @@ export const findConnectionRow = (db: Db, userId: string, server: string): Promi
 /** Returns the credentials in a row if they are all that the server needs as it is configured now. */
 export function usableCredentials(
   platform: Pick<Platform, 'secrets'>,
-  { legate: { auth } }: GatewayServer,
+  server: GatewayServer,
   row: GatewayConnectionRow | undefined,
 ): Credentials | undefined {
+  const { auth } = server.legate;
   if (!row || row.type !== auth.type) return undefined;
   const credentials = readCredentials(platform, row);
   if (auth.type === 'userSecret' && credentials?.type === 'userSecret')
     return auth.fields.every((name) => Object.hasOwn(credentials.fields, name)) ? credentials : undefined;
+  if (auth.type === 'oauth' && credentials?.type === 'oauth')
+    return credentials.server === server.url ? credentials : undefined;
   return undefined;
-}
-
-/** Deletes the connections of people whose accounts are deleted in this change. */
-export async function deleteConnectionsOf(change: Change, userIds: readonly string[]): Promise<void> {
-  for (const userId of userIds) {
-    const deleted = await change.db
-      .deleteFrom('gateway_connections')
-      .where('user_id', '=', userId)
-      .returning('server')
-      .execute();
-    for (const { server } of deleted)
-      change.emit({ type: 'gateway.disconnected', userId, data: { server, reason: 'user-deleted' } });
-  }
 }
 
 /** The key with which everything is known to be sealed. */

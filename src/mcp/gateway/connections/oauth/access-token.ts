@@ -1,0 +1,116 @@
+import { SYSTEM } from '../../../../access/actor.ts';
+import { SECOND_MS } from '../../../../kernel/clock.ts';
+import type { Platform } from '../../../../platform.ts';
+import { type NotConnected, ServerUnavailable } from '../../peer.ts';
+import type { GatewayServer } from '../../servers-file.ts';
+import { findConnectionRow, sealCredentials, usableCredentials } from '../store.ts';
+import { revokeLater, revokeWaiting } from './revocations.ts';
+import { GrantEnded, type OAuthCredentials, refreshTokens } from './tokens.ts';
+
+export const LEEWAY_MS = 30 * SECOND_MS;
+/** Longer than the request to the token endpoint may take. */
+const LEASE_MS = 15 * SECOND_MS;
+const ASK_AGAIN_MS = 100;
+
+export interface PersonAndServer {
+  readonly userId: string;
+  readonly server: GatewayServer;
+  /** Of the connection: a later one is another connection. */
+  readonly version: number;
+  /** What a request fails with if the person has to sign in there again. */
+  readonly notConnected: () => NotConnected;
+}
+
+/**
+ * Returns an access token for a person's requests to a server. Renews it if it is about to expire, or is `refused`: the
+ * token that the server refused. One request renews it, on one instance; the others wait. Throws {@link NotConnected},
+ * {@link ServerUnavailable}.
+ */
+export async function accessTokenFor(
+  platform: Platform,
+  connection: PersonAndServer,
+  refused?: string,
+): Promise<OAuthCredentials> {
+  for (let waited = 0; waited <= LEASE_MS; waited += ASK_AGAIN_MS) {
+    const row = await findConnectionRow(platform.database.read, connection.userId, connection.server.name);
+    const credentials = usableCredentials(platform, connection.server, row);
+    if (!row || row.version !== connection.version || credentials?.type !== 'oauth') throw connection.notConnected();
+    const now = platform.clock.now();
+    const isCurrent = (credentials.expiresAt ?? Number.POSITIVE_INFINITY) > now + LEEWAY_MS;
+    if (isCurrent && credentials.accessToken !== refused) return credentials;
+    if (await takeLease(platform, connection, row.sealed)) return renew(platform, connection, credentials);
+    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+  }
+  throw new ServerUnavailable('its token is being renewed');
+}
+
+const takeLease = (
+  platform: Platform,
+  { userId, server, version }: PersonAndServer,
+  sealed: string,
+): Promise<boolean> =>
+  platform.ledger.change(SYSTEM, async ({ db, now }) => {
+    const { numUpdatedRows } = await db
+      .updateTable('gateway_connections')
+      .set({ refreshing_until: now + LEASE_MS })
+      .where('user_id', '=', userId)
+      .where('server', '=', server.name)
+      .where('version', '=', version)
+      .where('sealed', '=', sealed)
+      .where((eb) => eb.or([eb('refreshing_until', 'is', null), eb('refreshing_until', '<=', now)]))
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  });
+
+async function renew(
+  platform: Platform,
+  connection: PersonAndServer,
+  before: OAuthCredentials,
+): Promise<OAuthCredentials> {
+  const { userId, server, version } = connection;
+  let after: OAuthCredentials;
+  try {
+    after = await refreshTokens(platform, before);
+  } catch (error) {
+    const isOver = error instanceof GrantEnded;
+    await platform.ledger.change(SYSTEM, async (change) => {
+      const own = { user_id: userId, server: server.name, version };
+      if (!isOver)
+        await change.db
+          .updateTable('gateway_connections')
+          .set({ refreshing_until: null })
+          .where((eb) => eb.and(own))
+          .execute();
+      else {
+        const ended = await change.db
+          .deleteFrom('gateway_connections')
+          .where((eb) => eb.and(own))
+          .executeTakeFirst();
+        if (ended.numDeletedRows > 0n)
+          change.emit({
+            type: 'gateway.disconnected',
+            userId,
+            data: { server: server.name, reason: 'refused-upstream' },
+          });
+      }
+    });
+    if (isOver) throw connection.notConnected();
+    platform.log.warn({ server: server.name, problem: (error as Error).message }, 'A token could not be renewed');
+    throw new ServerUnavailable('its token could not be renewed');
+  }
+  const owned = { user_id: userId, server: server.name };
+  const sealed = sealCredentials(platform, owned, after);
+  const isStored = await platform.ledger.change(SYSTEM, async (change) => {
+    const { numUpdatedRows } = await change.db
+      .updateTable('gateway_connections')
+      .set({ ...sealed, refreshing_until: null, updated_at: change.now })
+      .where((eb) => eb.and({ ...owned, version }))
+      .executeTakeFirst();
+    // The connection was deleted meanwhile, so the new tokens end like the former ones.
+    if (numUpdatedRows === 0n) await revokeLater(change, [{ ...owned, type: 'oauth', sealed: sealed.sealed }]);
+    return numUpdatedRows > 0n;
+  });
+  if (isStored) return after;
+  platform.background.run('revoking tokens', () => revokeWaiting(platform));
+  throw connection.notConnected();
+}

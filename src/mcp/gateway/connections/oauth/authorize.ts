@@ -1,0 +1,160 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Changer } from '../../../../access/caller.ts';
+import type { UserPrincipal } from '../../../../access/principal.ts';
+import { MINUTE_MS } from '../../../../kernel/clock.ts';
+import { seal, unseal } from '../../../../kernel/encryption.ts';
+import { secretHash } from '../../../../kernel/secrets.ts';
+import { GuardedFetchError } from '../../../../operations/outbound/index.ts';
+import type { Platform } from '../../../../platform.ts';
+import type { GatewayServer } from '../../servers-file.ts';
+import { ConnectionErrors, upstreamFailed } from '../errors.ts';
+import { clientFor, redirectUri } from './client.ts';
+import { discover } from './discover.ts';
+import { askForTokens, type OAuthCredentials, type TokenSource } from './tokens.ts';
+
+export const STATE_LIFE_MS = 10 * MINUTE_MS;
+const PURPOSE = 'gateway oauth states';
+const MAX_STATES = 20;
+
+/** What the callback needs of the request that led to it. */
+interface Pending {
+  readonly verifier: string;
+  readonly source: TokenSource;
+  /** The authorization server names itself in its answer (RFC 9207). */
+  readonly namesIssuer: boolean;
+}
+
+type Person = Changer & { readonly principal: UserPrincipal };
+
+const newRandom = (): string => randomBytes(32).toString('base64url');
+
+/** Turns an error of a request into 502 CONNECTION_UPSTREAM_FAILED, without details of the network. */
+async function reaching<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GuardedFetchError) throw upstreamFailed(platform, error.message);
+    throw error;
+  }
+}
+
+/**
+ * Begins a sign-in at the authorization server of a server. Returns the address to open there, and the secret that the
+ * browser keeps until it comes back. Throws 502 CONNECTION_UPSTREAM_FAILED.
+ */
+export async function beginSignIn(
+  platform: Platform,
+  person: Person,
+  server: GatewayServer,
+): Promise<{ readonly address: string; readonly issuer: string; readonly browserSecret: string }> {
+  const { auth } = server.legate;
+  if (auth.type !== 'oauth' || server.url === undefined) throw ConnectionErrors.CONNECTION_NOT_FOUND();
+  const url = server.url;
+  const { resource, metadata, client } = await reaching(platform, async () => {
+    const discovered = await discover(platform, url);
+    return { ...discovered, client: await clientFor(platform, url, auth, discovered.metadata) };
+  });
+  const { issuer, token_endpoint_auth_methods_supported: methods } = metadata;
+  const [state, verifier, browserSecret] = [newRandom(), newRandom(), newRandom()];
+  const pending: Pending = {
+    verifier,
+    namesIssuer: metadata.authorization_response_iss_parameter_supported === true,
+    source: {
+      type: 'oauth',
+      server: url,
+      ...{ issuer, resource, ...client },
+      tokenEndpoint: metadata.token_endpoint,
+      revocationEndpoint: metadata.revocation_endpoint,
+      secretInBody: methods !== undefined && !methods.includes('client_secret_basic'),
+    },
+  };
+  const stateHash = secretHash(state);
+  const { userId } = person.principal;
+  await platform.ledger.change(person.actor, async (change) => {
+    const { db, now } = change;
+    await person.reauthorize(db);
+    if (person.principal.via === 'external') await platform.owners.ensureExternal(change, person.principal);
+    await db.deleteFrom('gateway_oauth_states').where('expires_at', '<=', now).execute();
+    const own = await db
+      .selectFrom('gateway_oauth_states')
+      .select('state_hash')
+      .where('user_id', '=', userId)
+      .orderBy('expires_at', 'desc')
+      .execute();
+    const surplus = own.slice(MAX_STATES - 1).map((row) => row.state_hash);
+    if (surplus.length > 0) await db.deleteFrom('gateway_oauth_states').where('state_hash', 'in', surplus).execute();
+    await db
+      .insertInto('gateway_oauth_states')
+      .values({
+        state_hash: stateHash,
+        user_id: userId,
+        server: server.name,
+        browser_hash: secretHash(browserSecret),
+        sealed: seal(platform.secrets().pepper, PURPOSE, stateHash, JSON.stringify(pending)),
+        expires_at: now + STATE_LIFE_MS,
+      })
+      .execute();
+  });
+  const address = new URL(metadata.authorization_endpoint);
+  const scope = auth.scopes?.join(' ');
+  for (const [name, value] of Object.entries({
+    response_type: 'code',
+    client_id: client.clientId,
+    redirect_uri: redirectUri(platform),
+    state,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    resource,
+    ...(scope && { scope }),
+  }))
+    address.searchParams.set(name, value);
+  return { address: address.href, issuer, browserSecret };
+}
+
+export interface SignInAnswer {
+  readonly state?: string | undefined;
+  readonly code?: string | undefined;
+  readonly iss?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+/**
+ * Ends a sign-in: takes the state, which is valid once, for the person and the browser that began, checks who answers
+ * (RFC 9207), and exchanges the code. Throws 400 CONNECTION_SIGN_IN_INVALID, 502 CONNECTION_UPSTREAM_FAILED.
+ */
+export async function endSignIn(
+  platform: Platform,
+  person: Person,
+  browserSecret: string | undefined,
+  answer: SignInAnswer,
+): Promise<{ readonly server: string; readonly credentials: OAuthCredentials | undefined }> {
+  const { state, code, iss, error } = answer;
+  if (browserSecret === undefined || state === undefined) throw ConnectionErrors.CONNECTION_SIGN_IN_INVALID();
+  const stateHash = secretHash(state);
+  const row = await platform.ledger.change(person.actor, async ({ db, now }) => {
+    await person.reauthorize(db);
+    return db
+      .deleteFrom('gateway_oauth_states')
+      .where('state_hash', '=', stateHash)
+      .where('browser_hash', '=', secretHash(browserSecret))
+      .where('user_id', '=', person.principal.userId)
+      .where('expires_at', '>', now)
+      .returningAll()
+      .executeTakeFirst();
+  });
+  if (!row) throw ConnectionErrors.CONNECTION_SIGN_IN_INVALID();
+  const pending = JSON.parse(unseal(platform.secrets().pepper, PURPOSE, stateHash, row.sealed)) as Pending;
+  const { source, verifier, namesIssuer } = pending;
+  if (iss === undefined ? namesIssuer : iss !== source.issuer) throw ConnectionErrors.CONNECTION_SIGN_IN_INVALID();
+  if (error !== undefined || code === undefined) return { server: row.server, credentials: undefined };
+  const grant = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri(platform),
+    code_verifier: verifier,
+  };
+  const credentials = await askForTokens(platform, source, grant).catch((failure: unknown) => {
+    throw upstreamFailed(platform, failure instanceof Error ? failure.message : String(failure));
+  });
+  return { server: row.server, credentials };
+}

@@ -1,0 +1,96 @@
+import { SYSTEM } from '../../../../access/actor.ts';
+import { seal, unseal } from '../../../../kernel/encryption.ts';
+import { pathOf } from '../../../../pages/index.ts';
+import type { Platform } from '../../../../platform.ts';
+import { upstreamFailed } from '../errors.ts';
+import type { ServerMetadata } from './discover.ts';
+import { fetchUpstream } from './upstream-fetch.ts';
+
+const PURPOSE = 'gateway oauth clients';
+
+/** This service as a client of an authorization server. */
+export interface UpstreamClient {
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+}
+
+interface OAuthSettings {
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+}
+
+const addressOf = (platform: Platform, path: string): string => platform.baseUrl + pathOf(platform, path);
+
+export const CALLBACK_PATH = '/gateway/callback';
+export const CLIENT_METADATA_PATH = '/gateway/client-metadata.json';
+export const redirectUri = (platform: Platform): string => addressOf(platform, CALLBACK_PATH);
+const documentId = (platform: Platform): string => addressOf(platform, CLIENT_METADATA_PATH);
+
+/** How this service describes itself to authorization servers (RFC 7591, section 2). */
+const description = (platform: Platform) => ({
+  client_name: platform.config.service.name,
+  client_uri: platform.baseUrl,
+  redirect_uris: [redirectUri(platform)],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+});
+
+/** The client ID metadata document of this service. */
+export const clientMetadata = (platform: Platform) => ({
+  client_id: documentId(platform),
+  ...description(platform),
+});
+
+/**
+ * Returns the client for an authorization server: the configured one, this service's metadata document, or one that is
+ * registered there once (RFC 7591). Clients are kept by issuer. Throws 502 CONNECTION_UPSTREAM_FAILED.
+ */
+export async function clientFor(
+  platform: Platform,
+  server: string,
+  { clientId, clientSecret }: OAuthSettings,
+  metadata: ServerMetadata,
+): Promise<UpstreamClient> {
+  if (clientId !== undefined) return { clientId, clientSecret };
+  const isPublic = platform.baseUrl.startsWith('https:') || platform.config.gateway.allowPrivateNetworks;
+  if (metadata.client_id_metadata_document_supported && isPublic) return { clientId: documentId(platform) };
+  return (await findClient(platform, metadata.issuer)) ?? (await register(platform, server, metadata));
+}
+
+async function findClient(platform: Platform, issuer: string): Promise<UpstreamClient | undefined> {
+  const row = await platform.database.read
+    .selectFrom('gateway_oauth_clients')
+    .select('sealed')
+    .where('issuer', '=', issuer)
+    .where('redirect_uri', '=', redirectUri(platform))
+    .executeTakeFirst();
+  if (!row) return undefined;
+  try {
+    return JSON.parse(unseal(platform.secrets().pepper, PURPOSE, issuer, row.sealed)) as UpstreamClient;
+  } catch {
+    // The key was lost, so the service registers again.
+    return undefined;
+  }
+}
+
+async function register(platform: Platform, server: string, metadata: ServerMetadata): Promise<UpstreamClient> {
+  const { issuer, registration_endpoint: url } = metadata;
+  if (url === undefined)
+    throw upstreamFailed(platform, `${issuer} registers no clients. Set clientId in legate.auth of the server`);
+  const { status, json } = await fetchUpstream(platform, { server, url, json: description(platform) });
+  const { client_id: clientId, client_secret: clientSecret } = json ?? {};
+  if ((status !== 201 && status !== 200) || typeof clientId !== 'string')
+    throw upstreamFailed(platform, `${issuer} answered the registration with status ${status}`);
+  const client = { clientId, ...(typeof clientSecret === 'string' && { clientSecret }) };
+  const sealed = seal(platform.secrets().pepper, PURPOSE, issuer, JSON.stringify(client));
+  await platform.ledger.change(SYSTEM, async ({ db, now }) => {
+    const row = { issuer, redirect_uri: redirectUri(platform), sealed, created_at: now };
+    await db
+      .insertInto('gateway_oauth_clients')
+      .values(row)
+      .onConflict((oc) => oc.columns(['issuer', 'redirect_uri']).doUpdateSet(row))
+      .execute();
+  });
+  return client;
+}

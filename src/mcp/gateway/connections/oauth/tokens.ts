@@ -1,0 +1,86 @@
+import type { Platform } from '../../../../platform.ts';
+import type { UpstreamClient } from './client.ts';
+import { fetchUpstream } from './upstream-fetch.ts';
+
+/** What is known about the authorization server of a connection, and the person's tokens. */
+export interface OAuthCredentials extends UpstreamClient {
+  readonly type: 'oauth';
+  /** The address that the tokens may be sent to. */
+  readonly server: string;
+  readonly issuer: string;
+  readonly resource: string;
+  readonly tokenEndpoint: string;
+  readonly revocationEndpoint?: string | undefined;
+  readonly secretInBody?: boolean | undefined;
+  readonly accessToken: string;
+  readonly refreshToken?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number | undefined;
+}
+
+export type TokenSource = Omit<OAuthCredentials, 'accessToken' | 'refreshToken' | 'expiresAt'>;
+
+/** The authorization server refused the grant: it is over. */
+export class GrantEnded extends Error {}
+
+/** The client's own part of a request to the token or revocation endpoint (RFC 6749, section 2.3). */
+function withClient(
+  { clientId, clientSecret, secretInBody }: TokenSource,
+  form: URLSearchParams,
+): Readonly<Record<string, string>> {
+  if (clientSecret !== undefined && !secretInBody) {
+    const pair = [clientId, clientSecret].map((part) => new URLSearchParams({ '': part }).toString().slice(1));
+    return { authorization: `Basic ${Buffer.from(pair.join(':')).toString('base64')}` };
+  }
+  form.set('client_id', clientId);
+  if (clientSecret !== undefined) form.set('client_secret', clientSecret);
+  return {};
+}
+
+/** Asks the token endpoint. Throws {@link GrantEnded} for an answer that says that the grant is not valid. */
+export async function askForTokens(
+  platform: Platform,
+  source: TokenSource,
+  grant: Readonly<Record<string, string>>,
+): Promise<OAuthCredentials> {
+  const form = new URLSearchParams({ ...grant, resource: source.resource });
+  const headers = withClient(source, form);
+  const request = { server: source.server, url: source.tokenEndpoint, form };
+  const { status, json } = await fetchUpstream(platform, request, headers);
+  const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn, token_type } = json ?? {};
+  if (status === 400 && json?.['error'] === 'invalid_grant') throw new GrantEnded('the grant is not valid');
+  if (status !== 200 || typeof accessToken !== 'string' || !/^[\x21-\x7e]+$/.test(accessToken))
+    throw new Error(`the token endpoint answered with status ${status}`);
+  if (String(token_type).toLowerCase() !== 'bearer') throw new Error('the token is not a Bearer token');
+  return {
+    ...source,
+    type: 'oauth',
+    accessToken,
+    refreshToken: typeof refreshToken === 'string' ? refreshToken : undefined,
+    expiresAt: typeof expiresIn === 'number' ? platform.clock.now() + expiresIn * 1000 : undefined,
+  };
+}
+
+/** Keeps the refresh token if the answer has no new one (RFC 6749, section 6). */
+export async function refreshTokens(platform: Platform, before: OAuthCredentials): Promise<OAuthCredentials> {
+  const { refreshToken } = before;
+  if (refreshToken === undefined) throw new GrantEnded('there is no refresh token');
+  const { accessToken: _access, refreshToken: _refresh, expiresAt: _expires, ...source } = before;
+  const after = await askForTokens(platform, source, { grant_type: 'refresh_token', refresh_token: refreshToken });
+  return { ...after, refreshToken: after.refreshToken ?? refreshToken };
+}
+
+/** Ends the grant at the authorization server, if it offers that (RFC 7009). */
+export async function revokeTokens(platform: Platform, credentials: OAuthCredentials): Promise<void> {
+  const { revocationEndpoint: url, refreshToken, accessToken, server } = credentials;
+  if (url === undefined) return;
+  for (const [hint, token] of [
+    ['refresh_token', refreshToken],
+    ['access_token', accessToken],
+  ] as const) {
+    if (token === undefined) continue;
+    const form = new URLSearchParams({ token, token_type_hint: hint });
+    const headers = withClient(credentials, form);
+    await fetchUpstream(platform, { server, url, form }, headers);
+  }
+}
