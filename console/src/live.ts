@@ -13,11 +13,22 @@ const STALE: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(budget|cost)\./, ['budgets', 'costs', 'dashboard']],
   [/^webhook\./, ['webhooks', 'dashboard']],
   [/^mcp\./, ['servers']],
+  [/^gateway\./, ['gateway', 'changes']],
   [/^(client|grant|consent)\./, ['clients', 'grants']],
   [/^(user|invite|tenant)\./, ['people']],
 ];
 /** Lists of decisions are not fetched again under the reader: `newDecisions` counts what they lack. */
-const FOLLOWED = new Set(['approvals', 'dashboard', 'agents', 'anomalies', 'budgets', 'webhooks', 'people', 'servers']);
+const FOLLOWED = new Set([
+  'approvals',
+  'dashboard',
+  'agents',
+  'anomalies',
+  'budgets',
+  'webhooks',
+  'people',
+  'servers',
+  'gateway',
+]);
 
 let state: LiveState = 'connecting';
 let decisions = 0;

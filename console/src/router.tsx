@@ -76,6 +76,10 @@ root.addChildren([
     '/connections/grants/$id',
     lazyRouteComponent(() => import('./screens/connection.tsx'), 'GrantScreen'),
   ),
+  at(
+    '/connections/gateway/$name',
+    lazyRouteComponent(() => import('./screens/gateway.tsx'), 'GatewayServerScreen'),
+  ),
   at('/signals/$tab', signals),
   at('/connections/$tab', connections),
   at('/connections/webhooks/$id', webhook),

@@ -3009,6 +3009,7 @@ export interface Resources {
           readonly limit?: number | undefined;
           /** From the Link header of the page before. */
           readonly cursor?: string | undefined;
+          readonly state?: "approved" | "new" | "changed" | "blocked" | undefined;
         }, options?: RequestOptions): List<GatewayTool>;
         /** Approve a tool of an MCP server. `POST /gateway/servers/{name}/tools/{tool}/approve` */
         approve(name: string, tool: string, body?: ApproveGatewayTool, options?: RequestOptions): Promise<GatewayTool>;

@@ -269,7 +269,7 @@ export const queries: Readonly<Record<string, Sample>> = {
     until: '2031-01-01T00:00:00.000Z',
   }),
   'GET /tenants': () => page,
-  'GET /gateway/servers/:name/tools': () => page,
+  'GET /gateway/servers/:name/tools': () => ({ ...page, state: 'changed' }),
   'GET /gateway/callback': () => ({ state: 's', code: 'c', iss: 'https://as.example', error: 'access_denied' }),
   'GET /mcp/servers': () => page,
   'GET /api-tokens': () => page,

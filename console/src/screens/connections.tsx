@@ -6,9 +6,11 @@ import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
 import { type Column, Pager, Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { GatewayServers } from './gateway.tsx';
 
 const CURL = {
   servers: '/mcp/servers',
+  gateway: '/gateway/servers',
   clients: '/oauth/clients',
   grants: '/oauth/grants',
   webhooks: '/webhooks',
@@ -16,7 +18,7 @@ const CURL = {
 
 export function Connections() {
   const tab = useParam('tab');
-  const Body = { servers: Servers, clients: Clients, grants: Grants, webhooks: Webhooks }[tab];
+  const Body = { servers: Servers, gateway: GatewayServers, clients: Clients, grants: Grants, webhooks: Webhooks }[tab];
   if (!Body) return <NotFound />;
   return (
     <Screen title={t.nav.connections} curl={CURL[tab as 'servers']}>
@@ -26,6 +28,7 @@ export function Connections() {
           ...(rights.all
             ? ([
                 ['/connections/servers', t.servers],
+                ['/connections/gateway', t.gateway],
                 ['/connections/clients', t.clients],
               ] as const)
             : []),

@@ -1,8 +1,10 @@
 import type { Texts } from './en.ts';
 import { frameDe } from './frame-de.ts';
+import { gatewayDe, gatewayStatusDe } from './gateway-de.ts';
 
 export const de: Texts = {
   ...frameDe,
+  ...gatewayDe,
   unavailable: 'Die Konsole konnte nicht geladen werden. Bitte versuchen Sie es gleich noch einmal.',
   skip: 'Zum Inhalt',
   menu: 'Menü',
@@ -289,6 +291,7 @@ export const de: Texts = {
     agents: 'bald ablaufende Agenten',
   },
   status: {
+    ...gatewayStatusDe,
     allowed: 'Erlaubt',
     denied: 'Abgelehnt',
     rate_limited: 'Gedrosselt',

@@ -1,8 +1,10 @@
 import { frameEn } from './frame-en.ts';
+import { gatewayEn, gatewayStatusEn } from './gateway-en.ts';
 
 /** All texts of the console in English. German has the type of this catalogue. */
 export const en = {
   ...frameEn,
+  ...gatewayEn,
   unavailable: 'The console could not be loaded. Try again in a moment.',
   skip: 'Skip to content',
   menu: 'Menu',
@@ -288,6 +290,7 @@ export const en = {
     agents: 'agents that expire soon',
   },
   status: {
+    ...gatewayStatusEn,
     allowed: 'Allowed',
     denied: 'Denied',
     rate_limited: 'Rate limited',

@@ -24,10 +24,15 @@ export const toTool = (row: GatewayPinRow): GatewayTool => ({
 export async function listPins(
   db: Db,
   server: string,
-  page: { readonly limit: number; readonly after: string | undefined },
+  page: {
+    readonly limit: number;
+    readonly after: string | undefined;
+    readonly state?: GatewayPinRow['state'] | undefined;
+  },
 ): Promise<GatewayPinRow[]> {
   let query = db.selectFrom('gateway_pins').selectAll().where('server', '=', server);
   if (page.after !== undefined) query = query.where('tool', '>', page.after);
+  if (page.state !== undefined) query = query.where('state', '=', page.state);
   return query.orderBy('tool').limit(page.limit).execute();
 }
 

@@ -290,6 +290,8 @@ describe('administration', () => {
     const first = await t.call('GET', '/gateway/servers/race/tools?limit=200', { as: admin });
     const [, next] = /<([^>]+)>/.exec(first.headers.get('link') ?? '') ?? [];
     const second = await t.call('GET', next as string, { as: admin });
+    const waiting = await t.call('GET', '/gateway/servers/plain/tools?state=new', { as: admin });
+    expect(waiting.body.map(({ name }: Json) => name)).toEqual(['c']);
     expect([first.body.length, second.body.length, second.headers.get('link')]).toEqual([200, 50, null]);
   });
 });

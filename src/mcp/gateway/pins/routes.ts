@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { afterCursor, cutPage, nextPage, PageQuery } from '../../../http/page.ts';
+import { afterCursor, cutPage, nextPage } from '../../../http/page.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import { type Call, defineRoute, type Platform } from '../../../platform.ts';
 import { announceChanges, gatewayServers } from '../gateway.ts';
@@ -7,7 +7,7 @@ import type { Relay } from '../relay.ts';
 import { GatewayErrors } from './errors.ts';
 import { countPins, decideTool, listPins, recordRestart, toTool } from './manage-pins.ts';
 import { pinsState } from './pins.ts';
-import { ApproveTool, GatewayServerView, GatewayTool } from './schema.ts';
+import { ApproveTool, GatewayServerView, GatewayTool, ListTools } from './schema.ts';
 
 const { GATEWAY_SERVER_NOT_FOUND, GATEWAY_TOOL_NOT_FOUND, GATEWAY_TOOL_CHANGED } = GatewayErrors;
 const ofServer = z.object({ name: z.string() });
@@ -81,12 +81,12 @@ export const pinRoutes = [
       'points to the next page.',
     access: 'admin',
     params: ofServer,
-    query: PageQuery,
+    query: ListTools,
     responses: { 200: z.array(GatewayTool) },
     errors: [GATEWAY_SERVER_NOT_FOUND],
-    handle: async ({ params, query: { limit, cursor }, url }, platform) => {
+    handle: async ({ params, query: { limit, cursor, state }, url }, platform) => {
       const { server } = getRelay(platform, params.name);
-      const page = { limit: limit + 1, after: afterCursor(cursor) };
+      const page = { limit: limit + 1, after: afterCursor(cursor), state };
       const found = server.legate.pin === 'off' ? [] : await listPins(platform.database.read, params.name, page);
       const { rows, next } = cutPage(
         found.map((row) => ({ id: row.tool, row })),

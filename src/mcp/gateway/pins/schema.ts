@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PageQuery } from '../../../http/page.ts';
 import { isoTimestamp, text } from '../../../kernel/json.ts';
 
 export const TOOL_STATES = ['approved', 'new', 'changed', 'blocked'] as const;
@@ -50,6 +51,8 @@ export const GatewayTool = z
   })
   .meta({ id: 'GatewayTool' });
 export type GatewayTool = z.output<typeof GatewayTool>;
+
+export const ListTools = PageQuery.extend({ state: z.enum(TOOL_STATES).optional() });
 
 export const ApproveTool = z
   .strictObject({
