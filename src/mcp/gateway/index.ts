@@ -25,6 +25,7 @@ import { gatewayPath, gatewayServers, readPins, registerServers, stopGateway, to
 import { GatewayErrors } from './pins/errors.ts';
 import { pinsState } from './pins/pins.ts';
 import { pinRoutes } from './pins/routes.ts';
+import { endLeftGroups } from './process-records.ts';
 import { gatewayRoutes } from './routes.ts';
 
 export { compareDefinitions, type Lock, LockFile, lockOf } from './definitions.ts';
@@ -89,6 +90,7 @@ export const gateway = defineModule({
     },
   ],
   start: async (platform) => {
+    if (platform.stateOf(gatewayServers).size > 0) endLeftGroups(platform.config.dataDir);
     await registerServers(platform);
     await readPins(platform);
     startWatch(platform);

@@ -17,8 +17,9 @@ export interface ServerInfo {
   readonly instructions: string | undefined;
 }
 
-export const channelOf = (server: GatewayServer): OpenChannel =>
-  server.url === undefined ? openProcess(server) : openHttp(server, server.url);
+/** With a data folder, a process is recorded there while it runs. */
+export const channelOf = (server: GatewayServer, dataDir?: string): OpenChannel =>
+  server.url === undefined ? openProcess(server, dataDir) : openHttp(server, server.url);
 
 /** Returns the result of an answer. Throws its error. */
 function resultOf(answer: Answer): Message {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type OpenChannel, ServerUnavailable } from './peer.ts';
+import { recordGroup } from './process-records.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { unwatchGroup, watchGroup } from './watchdog.ts';
 
@@ -17,10 +18,10 @@ process.once('exit', () => {
 /**
  * Starts a server without a shell, in a process group of its own, with a short list of environment variables. `close`
  * closes its input, then sends TERM after 2 s and KILL 3 s later, to the whole group. If this process ends first, in
- * whatever way, the group is killed.
+ * whatever way, the group is killed: by a watchdog, or by the next start that finds its record in the data folder.
  */
 export const openProcess =
-  (server: GatewayServer): OpenChannel =>
+  (server: GatewayServer, dataDir?: string): OpenChannel =>
   (events) => {
     const inherited = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
     const child = spawn(server.command as string, server.args, {
@@ -40,6 +41,7 @@ export const openProcess =
     const killNow = (): void => kill('SIGKILL');
     running.add(killNow);
     if (pid !== undefined) watchGroup(pid);
+    const forget = pid === undefined || dataDir === undefined ? () => {} : recordGroup(dataDir, pid);
 
     const closed = new Promise<void>((resolve) => {
       child.once('error', (error) => {
@@ -57,6 +59,7 @@ export const openProcess =
     }).then(() => {
       running.delete(killNow);
       if (pid !== undefined) unwatchGroup(pid);
+      forget();
     });
     child.stdin.on('error', () => {});
 

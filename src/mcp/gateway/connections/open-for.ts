@@ -25,7 +25,7 @@ export const openForPeople =
   (platform: Platform, server: GatewayServer): OpenFor =>
   (key) => {
     const person = personOf(key);
-    if (person === '') return channelOf(server);
+    if (person === '') return channelOf(server, platform.config.dataDir);
     return openLater(channelFor(platform, server, person));
   };
 
@@ -37,7 +37,7 @@ async function channelFor(platform: Platform, server: GatewayServer, person: str
   const { auth } = server.legate;
   if (auth.type === 'none' || auth.type === 'static') {
     watched.opened(person, server.name, { known: user !== undefined, version: undefined });
-    return channelOf(server);
+    return channelOf(server, platform.config.dataDir);
   }
   const row = await findConnectionRow(db, person, server.name);
   const credentials = usableCredentials(platform, server, row);
@@ -48,7 +48,8 @@ async function channelFor(platform: Platform, server: GatewayServer, person: str
     );
   if (!row || !credentials) throw notConnected();
   watched.opened(person, server.name, { known: user !== undefined, version: row.version });
-  if (credentials.type === 'userSecret') return channelOf(withUserFields(server, credentials.fields));
+  if (credentials.type === 'userSecret')
+    return channelOf(withUserFields(server, credentials.fields), platform.config.dataDir);
   const connection = { userId: person, server, version: row.version, notConnected };
   return openHttp(server, credentials.server, bearerOf(platform, connection, credentials));
 }
