@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 import { runVerify } from './verify/index.ts';
 
-const USAGE = `Usage: node verify.js <proof | checkpoint>... --key <vkey> | --policy <file> [--json]
+const USAGE = `Usage: node verify.js <proof | export | checkpoint>... --key <vkey> | --policy <file> [--json]
        node verify.js --consistent <old checkpoint> <answer of GET /ledger/consistency> --key <vkey>
 `;
 

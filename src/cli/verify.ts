@@ -9,7 +9,7 @@ export const command: Command<{
   consistent?: boolean;
   json?: boolean;
 }> = {
-  argument: { name: 'files', meaning: 'proofs (.tlog-proof) or checkpoints', many: true },
+  argument: { name: 'files', meaning: 'proofs (.tlog-proof), sealed exports or checkpoints', many: true },
   options: {
     key: { type: 'string', multiple: true, value: 'vkey', meaning: 'verifier key of the ledger that you trust' },
     policy: {

@@ -2632,9 +2632,13 @@ export interface Resources {
       /** Exclusive. */
       readonly until?: string | Date | undefined;
       readonly actions?: string | undefined;
-      readonly format: "json" | "csv" | "ndjson";
+      readonly format: "json" | "csv" | "ndjson" | "sealed";
       /** asc: oldest first. */
       readonly order?: "asc" | "desc" | undefined;
+      /** Sealed: the first row, of any type. */
+      readonly fromSeq?: number | undefined;
+      /** Sealed: the last row. Default: the newest. */
+      readonly toSeq?: number | undefined;
     }, options?: RequestOptions): Promise<Response>;
     /** Count audit entries over time. `GET /audit/histogram` */
     histogram(query?: {

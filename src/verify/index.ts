@@ -9,5 +9,6 @@
  */
 export { Refuted, Undecidable } from './canonical.ts';
 export { openCheckpoint, parseKey, parsePolicy, policyOfKeys } from './checkpoint.ts';
+export { verifyExport } from './export.ts';
 export { verifyConsistency, verifyProof } from './proof.ts';
 export { runVerify } from './run.ts';

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { Refuted, Undecidable, utf8 } from './canonical.ts';
 import { type Checkpoint, openCheckpoint, type Policy, parseKey, parsePolicy, policyOfKeys } from './checkpoint.ts';
+import { assertExplained, type ProvenExport, verifyExport } from './export.ts';
 import { type ProvenEntry, verifyConsistency, verifyProof } from './proof.ts';
 
 interface VerifyOptions {
@@ -21,11 +22,15 @@ interface Finding {
   readonly reason?: string;
   readonly checkpoint?: Checkpoint;
   readonly proven?: ProvenEntry;
+  readonly sealedExport?: ProvenExport;
 }
 
 const EXIT_CODES = { proven: 0, undecidable: 2, refuted: 1 } as const;
 /** A file with more than this is not a proof or a checkpoint. */
 const MAX_BYTES = 16 * 1024 * 1024;
+const CHUNK = 1024 * 1024;
+const NEWLINE = 10;
+const EXPORT = Buffer.from('{"format":"legate-export-v1"');
 
 /** Checks the files. Prints what is proven and what is not, and returns the exit code: 0 proven, 1 refuted, 2 neither. */
 export function runVerify(options: VerifyOptions, print: (text: string) => void): number {
@@ -35,7 +40,7 @@ export function runVerify(options: VerifyOptions, print: (text: string) => void)
     policy = policyOf(options);
     findings = options.consistent
       ? [checkConsistency(options.files, policy)]
-      : options.files.map((file) => check(file, () => examine(read(file), policy)));
+      : options.files.map((file) => check(file, () => examine(file, policy)));
     if (findings.length === 0) throw new Undecidable('Name at least one file.');
   } catch (error) {
     if (!(error instanceof Undecidable)) throw error;
@@ -78,9 +83,46 @@ function check(file: string, work: () => Omit<Finding, 'file' | 'verdict'>): Fin
   }
 }
 
-function examine(text: string, policy: Policy): Omit<Finding, 'file' | 'verdict'> {
+/** Yields the lines of a file in constant memory. Throws {@link Refuted} if the last one has no end. */
+function* linesOf(path: string): Generator<string> {
+  const file = openSync(path, 'r');
+  try {
+    const chunk = Buffer.alloc(CHUNK);
+    let rest: Buffer = Buffer.alloc(0);
+    for (let n = readSync(file, chunk); n > 0; n = readSync(file, chunk)) {
+      const bytes = Buffer.concat([rest, chunk.subarray(0, n)]);
+      const end = bytes.lastIndexOf(NEWLINE) + 1;
+      rest = bytes.subarray(end);
+      if (rest.length > MAX_BYTES) throw new Undecidable(`A line of ${path} is longer than ${MAX_BYTES} bytes.`);
+      if (end > 0) yield* utf8(bytes.subarray(0, end - 1)).split('\n');
+    }
+    if (rest.length > 0) throw new Refuted('The file has been cut: its last line has no end.');
+  } finally {
+    closeSync(file);
+  }
+}
+
+function isExport(path: string): boolean {
+  try {
+    const file = openSync(path, 'r');
+    const start = Buffer.alloc(EXPORT.length);
+    readSync(file, start);
+    closeSync(file);
+    return start.equals(EXPORT);
+  } catch {
+    return false;
+  }
+}
+
+function examine(path: string, policy: Policy): Omit<Finding, 'file' | 'verdict'> {
+  if (isExport(path)) {
+    const sealedExport = verifyExport(linesOf(path), policy);
+    assertExplained(sealedExport);
+    return { sealedExport, checkpoint: sealedExport.checkpoint };
+  }
+  const text = read(path);
   if (!text.startsWith('c2sp.org/tlog-proof@v1\n')) {
-    if (!text.includes('\n\n')) throw new Undecidable('The file is neither a proof nor a checkpoint.');
+    if (!text.includes('\n\n')) throw new Undecidable('The file is neither a proof nor a checkpoint nor an export.');
     return { checkpoint: openCheckpoint(text, policy) };
   }
   const proven = verifyProof(text, policy);
@@ -103,10 +145,11 @@ const shown = (text: string): string =>
 
 const timeOf = (ms: number): string => (ms > 8.64e15 ? String(ms) : new Date(ms).toISOString());
 
-function describe({ file, verdict, reason, checkpoint, proven }: Finding): string {
+function describe({ file, verdict, reason, checkpoint, proven, sealedExport }: Finding): string {
   const lines = [`${file}: ${verdict}`];
   if (reason !== undefined) lines.push(`  ${reason}`);
   if (checkpoint && proven) lines.push(...describeEntry(proven));
+  else if (sealedExport) lines.push(...describeExport(sealedExport));
   else if (checkpoint) lines.push(`  A tree of ${checkpoint.size} rows of ${checkpoint.origin} was signed.`);
   if (checkpoint) {
     lines.push(`  Signed by ${checkpoint.signedBy.join(', ')}.`);
@@ -116,6 +159,28 @@ function describe({ file, verdict, reason, checkpoint, proven }: Finding): strin
       lines.push('  Not proven: that others were shown the same ledger. No witness has cosigned.');
   }
   return `${lines.join('\n')}\n`;
+}
+
+function describeExport({
+  checkpoint,
+  from,
+  to,
+  complete,
+  entries,
+  withheld,
+  explained,
+  times,
+}: ProvenExport): string[] {
+  const { origin, size } = checkpoint;
+  return [
+    complete
+      ? `  These are all rows from ${from} to ${to} of ${origin}, unchanged since a tree of ${size} rows was signed.`
+      : `  Each of these ${entries} entries is in ${origin}, unchanged since a tree of ${size} rows was signed.`,
+    ...(complete ? [] : ['  Not proven: that no entry is missing. The export was made with filters.']),
+    ...(times ? [`  Recorded from ${times.map(timeOf).join(' to ')}.`] : []),
+    ...(explained > 0 ? [`  ${explained} rows are gone, and entries of the file say why.`] : []),
+    ...(withheld > 0 ? [`  The private fields of ${withheld} entries were erased or are gone.`] : []),
+  ];
 }
 
 function describeEntry({ entry, checkpoint }: ProvenEntry): string[] {
@@ -132,12 +197,13 @@ function describeEntry({ entry, checkpoint }: ProvenEntry): string[] {
   ];
 }
 
-function asJson({ file, verdict, reason, checkpoint, proven }: Finding): object {
+function asJson({ file, verdict, reason, checkpoint, proven, sealedExport }: Finding): object {
   return {
     file,
     verdict,
     ...(reason === undefined ? {} : { reason }),
     ...(checkpoint ? { checkpoint: { ...checkpoint, root: checkpoint.root.toString('base64') } } : {}),
     ...(proven ? { entry: proven.entry } : {}),
+    ...(sealedExport ? { export: { ...sealedExport, checkpoint: undefined } } : {}),
   };
 }

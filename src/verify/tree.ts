@@ -49,3 +49,62 @@ export function assertConsistent(
   if (!oldHash.equals(old.root) || !hash.equals(recent.root))
     refuse('The newer tree does not continue the older one: rows were changed, removed or inserted.');
 }
+
+interface Subtree {
+  readonly from: number;
+  readonly width: number;
+  readonly hash: Buffer;
+}
+
+/** Largest power of two that divides `at` and is at most `limit`; for 0 the largest one up to `limit`. */
+function widthAt(at: number, limit: number): number {
+  let width = 1;
+  while (width * 2 <= limit && at % (width * 2) === 0) width *= 2;
+  return width;
+}
+
+function append(trees: Subtree[], added: Subtree): void {
+  let tree = added;
+  for (let last = trees.at(-1); last?.width === tree.width && last.from % (2 * tree.width) === 0; last = trees.at(-1)) {
+    trees.pop();
+    tree = { from: last.from, width: 2 * tree.width, hash: node(last.hash, tree.hash) };
+  }
+  trees.push(tree);
+}
+
+/** Computes the root of a tree from consecutive leaves and the perfect subtrees before and after them. */
+export class TreeFolder {
+  readonly #start: number;
+  readonly #trees: Subtree[] = [];
+  #next: number;
+
+  /** @param start index of the first leaf */
+  constructor(start: number) {
+    this.#start = start;
+    this.#next = start;
+  }
+
+  add(hash: Buffer): void {
+    append(this.#trees, { from: this.#next, width: 1, hash });
+    this.#next++;
+  }
+
+  /** Throws {@link Refuted} unless there is one hash for each perfect subtree before and after the leaves. */
+  root(left: readonly Buffer[], right: readonly Buffer[], size: number): Buffer {
+    const whole: Subtree[] = [];
+    const cover = (hashes: readonly Buffer[], from: number, to: number): void => {
+      let at = from;
+      for (const hash of hashes) {
+        if (at >= to) refuse('There are too many hashes around the rows.');
+        const width = widthAt(at, to - at);
+        append(whole, { from: at, width, hash });
+        at += width;
+      }
+      if (at !== to) refuse('There are too few hashes around the rows.');
+    };
+    cover(left, 0, this.#start);
+    for (const tree of this.#trees) append(whole, tree);
+    cover(right, this.#next, size);
+    return whole.map(({ hash }) => hash).reduceRight((right, left) => node(left, right));
+  }
+}

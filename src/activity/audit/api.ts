@@ -4,22 +4,24 @@ import type { Visibility } from '../../access/principal.ts';
 import { isRepeated, parseQuery } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { auditFacets, auditHistogram } from './count-audit.ts';
-import { exportAudit } from './export-audit.ts';
+import { exportAudit, exportSealed } from './export-audit.ts';
 import { type AuditPage, explainAuditEntry, getAuditEntry, queryAudit } from './query.ts';
 import {
   AskFacets,
   AskHistogram,
   type AuditEntry,
   type AuditFilter,
-  ExportAudit,
+  ExportFile,
   type FACETS,
   type Facets,
   type Histogram,
   ListAudit,
+  SealedExport,
 } from './schema.ts';
 
 /** Lists may be given as one value. */
 type OneOrMore<T> = { [K in keyof T]: T[K] extends (infer V)[] | undefined ? V | readonly V[] | undefined : T[K] };
+export type SealedExportOptions = Filter & { readonly fromSeq?: number; readonly toSeq?: number };
 type Filter = OneOrMore<InProcess<z.input<typeof AuditFilter>>>;
 
 /**
@@ -49,11 +51,11 @@ export interface AuditApi {
   /** Counts entries by the most frequent values of a field. */
   facets(filter: Filter & { by: (typeof FACETS)[number]; limit?: number }): Promise<Facets>;
   /** Returns the file of GET /audit/export as a stream. Throws 503 TOO_MANY_EXPORTS. */
-  export(options: Filter & Pick<z.input<typeof ExportAudit>, 'format' | 'order'>): Response;
+  export(options: Filter & Pick<z.input<typeof ExportFile>, 'format' | 'order'>): Response;
 }
 
 const ALL: Visibility = { kind: 'all' };
-const NUMBERS = ['limit', 'offset', 'buckets'];
+const NUMBERS = ['limit', 'offset', 'buckets', 'fromSeq', 'toSeq'];
 
 /** Converts the input to what HTTP would carry. */
 function asQuery<S extends z.ZodObject>(schema: S, input: object): z.output<S> {
@@ -74,6 +76,10 @@ function asQuery<S extends z.ZodObject>(schema: S, input: object): z.output<S> {
   );
 }
 
+/** The file of GET /audit/export?format=sealed, with the rights of an admin. */
+export const exportSealedInProcess = (platform: Platform, options: SealedExportOptions): Promise<Response> =>
+  exportSealed(platform, ALL, asQuery(SealedExport, options), true);
+
 export function auditApi(platform: Platform): AuditApi {
   return {
     query: async (asked = {}) => {
@@ -90,6 +96,6 @@ export function auditApi(platform: Platform): AuditApi {
       const { by, limit, ...filter } = asQuery(AskFacets, asked);
       return auditFacets(platform, ALL, filter, by, limit);
     },
-    export: (options) => exportAudit(platform, ALL, asQuery(ExportAudit, options)),
+    export: (options) => exportAudit(platform, ALL, asQuery(ExportFile, options)),
   };
 }

@@ -1,13 +1,17 @@
+import type { z } from 'zod';
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
 import { type SlotHolder, SlotShares } from '../../kernel/slots.ts';
-import type { Order } from '../../ledger/index.ts';
+import { type Order, readHead } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
+import { SealErrors } from '../seal/errors.ts';
+import { logOfExport, sealedEntries, sealedSpan } from '../seal/sealed-export.ts';
 import { CSV_HEADER, toCsvLine, toJsonText } from './entry.ts';
 import { AuditErrors } from './errors.ts';
 import { entryFilter } from './query.ts';
-import type { AuditFilter, ExportFormat } from './schema.ts';
+import type { AuditFilter, ExportFormat, SealedExport } from './schema.ts';
 
 /** Concurrent exports of one instance, those reserved for administrators, and the maximum per caller. */
 const MAX_EXPORTS = 6;
@@ -90,11 +94,67 @@ export function exportAudit(
   { format, order, ...filter }: AuditFilter & { format: ExportFormat; order: Order },
   holder?: SlotHolder,
 ): Response {
-  const release = takeSlot(platform, holder);
   const { mediaType, head, rows: render, tail } = FORMATS[format];
-  const slices = slicesOf(platform, visibility, filter, order);
+  const texts = async function* (): AsyncGenerator<string> {
+    if (head) yield head;
+    let first = true;
+    for await (const rows of slicesOf(platform, visibility, filter, order)) {
+      yield render(rows, first);
+      first = false;
+    }
+    if (tail) yield tail;
+  };
+  return fileOf(platform, takeSlot(platform, holder), texts(), mediaType, format);
+}
+
+/**
+ * Exports rows in a form whose completeness can be checked offline. For `isAdmin` that is every row of a range of
+ * sequence numbers, or of a time with the row on each side of it; with other filters, and for others, it is the entries
+ * that fit, each with its proof. Throws 403, 400 INVALID_TREE_RANGE, 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED and 503
+ * TOO_MANY_EXPORTS.
+ */
+export async function exportSealed(
+  platform: Platform,
+  visibility: Visibility,
+  { fromSeq, toSeq, ...filter }: z.output<typeof SealedExport>,
+  isAdmin: boolean,
+  holder?: SlotHolder,
+): Promise<Response> {
+  const isRange = fromSeq !== undefined || toSeq !== undefined;
+  const { since, until, ...others } = filter;
+  const hasFilters = Object.values(isRange ? filter : others).some((value) => value !== undefined);
+  if (isRange && !isAdmin) throw CommonErrors.FORBIDDEN();
+  if (isRange && hasFilters) throw AuditErrors.SEALED_RANGE_WITH_FILTERS();
+  const head = await readHead(platform.database.read);
+  if (isRange && ((fromSeq ?? 1) > (toSeq ?? head) || (toSeq ?? 0) > head)) throw SealErrors.INVALID_TREE_RANGE();
+  const log = await logOfExport(platform, toSeq ?? head);
+  const release = takeSlot(platform, holder);
+  try {
+    const texts =
+      isAdmin && !hasFilters
+        ? sealedSpan(
+            platform,
+            log,
+            fromSeq ?? (since === undefined ? 1 : Math.max(1, (await platform.reader.seqAt(since)) - 1)),
+            toSeq ?? Math.min(head, until === undefined ? head : await platform.reader.seqAt(until)),
+          )
+        : sealedEntries(platform, log, slicesOf(platform, visibility, filter, 'asc'));
+    return fileOf(platform, release, texts, FORMATS.ndjson.mediaType, 'sealed.ndjson');
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** Streams a file at the pace of the reader. An error, or a reader that accepts nothing for a minute, breaks it off. */
+function fileOf(
+  platform: Platform,
+  release: () => void,
+  texts: AsyncGenerator<string>,
+  mediaType: string,
+  extension: string,
+): Response {
   const encoder = new TextEncoder();
-  let first = true;
   let open = true;
   let stalled: NodeJS.Timeout | undefined;
   const end = (): void => {
@@ -109,22 +169,17 @@ export function exportAudit(
   };
   const body = new ReadableStream<Uint8Array>(
     {
-      start: (controller) => {
-        if (head) controller.enqueue(encoder.encode(head));
-      },
       pull: async (controller) => {
         clearTimeout(stalled);
         try {
-          const { value, done } = await slices.next();
+          const { value, done } = await texts.next();
           if (!open) return;
           if (done) {
-            if (tail) controller.enqueue(encoder.encode(tail));
             controller.close();
             end();
             return;
           }
-          controller.enqueue(encoder.encode(render(value, first)));
-          first = false;
+          controller.enqueue(encoder.encode(value));
           stalled = setTimeout(
             () => abort(controller, new Error(`the reader took nothing for ${STALLED_MS} ms`)),
             STALLED_MS,
@@ -136,7 +191,7 @@ export function exportAudit(
       },
       cancel: async () => {
         end();
-        await slices.return(undefined);
+        await texts.return(undefined);
       },
     },
     { highWaterMark: 1 },
@@ -146,7 +201,7 @@ export function exportAudit(
     status: 200,
     headers: {
       'content-type': mediaType,
-      'content-disposition': `attachment; filename="audit-${stamp}.${format}"`,
+      'content-disposition': `attachment; filename="audit-${stamp}.${extension}"`,
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
     },

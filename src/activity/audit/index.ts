@@ -12,7 +12,7 @@ import { searchSlots } from './search-slots.ts';
  *
  * Entries are written by `src/ledger`, and decisions are explained by `authorization/permissions`.
  */
-export { type AuditApi, auditApi } from './api.ts';
+export { type AuditApi, auditApi, exportSealedInProcess, type SealedExportOptions } from './api.ts';
 export { toJsonText } from './entry.ts';
 export { conditionsOf, filterOf, ListFilters, RowFilters, type RowQuery, rowIds } from './filters.ts';
 export { checkPlace, PlaceQuery, readPage, withoutPlace } from './pages.ts';

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { slotHolderOf } from '../../access/principal.ts';
+import { isNarrowed, slotHolderOf } from '../../access/principal.ts';
 import { pageLinks } from '../../http/page.ts';
 import { defineRoute } from '../../platform.ts';
+import { SealErrors } from '../seal/errors.ts';
 import { auditFacets, auditHistogram } from './count-audit.ts';
 import { AuditErrors } from './errors.ts';
-import { exportAudit } from './export-audit.ts';
+import { exportAudit, exportSealed } from './export-audit.ts';
 import { withoutPlace } from './pages.ts';
 import { explainAuditEntry, getAuditEntry, queryAudit } from './query.ts';
 import {
@@ -46,14 +47,28 @@ export const auditRoutes = [
     summary: 'Export audit entries',
     description:
       'Every entry that fits, oldest first, as a file. CSV cells that a spreadsheet would take for formulas get a ' +
-      'leading single quote; JSON is free of loss.',
+      'leading single quote; JSON is free of loss. With format `sealed` anyone can check the file offline with ' +
+      'npx legate verify: administrators get every row of a range, and the file shows that none is missing; with ' +
+      'filters, and for others, each entry has its own proof.',
     access: mayRead,
     query: ExportAudit,
     responses: {
       200: { mediaTypes: ['application/json', 'text/csv', 'application/x-ndjson'], json: z.array(AuditEntry) },
     },
-    errors: [AuditErrors.TOO_MANY_EXPORTS],
-    handle: (call, platform) => exportAudit(platform, call.visibility, call.query, slotHolderOf(call.principal)),
+    errors: [
+      AuditErrors.TOO_MANY_EXPORTS,
+      AuditErrors.SEALED_RANGE_WITH_FILTERS,
+      SealErrors.INVALID_TREE_RANGE,
+      SealErrors.LEDGER_NOT_SEALED,
+      SealErrors.NOT_YET_SEALED,
+    ],
+    handle: ({ query, visibility, principal }, platform) => {
+      const { format, order, fromSeq, toSeq, ...filter } = query;
+      const holder = slotHolderOf(principal);
+      if (format !== 'sealed') return exportAudit(platform, visibility, { ...filter, format, order }, holder);
+      const isAdmin = visibility.kind === 'all' && !isNarrowed(principal);
+      return exportSealed(platform, visibility, { ...filter, fromSeq, toSeq }, isAdmin, holder);
+    },
   }),
   defineRoute({
     method: 'GET',

@@ -103,11 +103,38 @@ export const ListAudit = AuditFilter.extend({
   ...PlaceQuery,
 });
 
+const ExportOrder = z.enum(['asc', 'desc']).default('asc').meta({ description: 'asc: oldest first.' });
+
+export const ExportFile = AuditFilter.extend({ format: z.enum(['json', 'csv', 'ndjson']), order: ExportOrder });
+export type ExportFormat = z.output<typeof ExportFile>['format'];
+
+const MAX_SEQ_DIGITS = 15;
+const seqNumber = z
+  .string()
+  .regex(new RegExp(`^[1-9][0-9]{0,${MAX_SEQ_DIGITS - 1}}$`), 'must be a whole number of 1 or more')
+  .transform(Number)
+  .optional();
+
+const SealedSpan = {
+  fromSeq: seqNumber.meta({ type: 'integer', minimum: 1, description: 'Sealed: the first row, of any type.' }),
+  toSeq: seqNumber.meta({ type: 'integer', minimum: 1, description: 'Sealed: the last row. Default: the newest.' }),
+};
+
+export const SealedExport = AuditFilter.extend(SealedSpan);
+
 export const ExportAudit = AuditFilter.extend({
-  format: z.enum(['json', 'csv', 'ndjson']),
-  order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'asc: oldest first.' }),
-});
-export type ExportFormat = z.output<typeof ExportAudit>['format'];
+  format: z.enum(['json', 'csv', 'ndjson', 'sealed']),
+  order: ExportOrder,
+  ...SealedSpan,
+})
+  .refine(({ format, order }) => format !== 'sealed' || order === 'asc', {
+    path: ['order'],
+    message: 'must be asc for a sealed export',
+  })
+  .refine(({ format, fromSeq, toSeq }) => format === 'sealed' || (fromSeq === undefined && toSeq === undefined), {
+    path: ['fromSeq'],
+    message: 'fromSeq and toSeq need format=sealed',
+  });
 
 const MAX_BUCKETS = 200;
 const DEFAULT_BUCKETS = 50;

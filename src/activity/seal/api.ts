@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Visibility } from '../../access/principal.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
-import { getAuditRow } from '../audit/index.ts';
+import { exportSealedInProcess, getAuditRow, type SealedExportOptions } from '../audit/index.ts';
 import { consistencyProof, proofOf } from './proofs.ts';
 import { ledgerKeys, ledgerLogs, ledgerStatus } from './read-log.ts';
 import {
@@ -33,6 +33,11 @@ export interface LedgerApi {
    * fields out. Throws 404, 409 NOT_YET_SEALED and 409 SEALED_ROW_DIFFERS.
    */
   proof(entry: string | number, options?: { readonly private?: 'withhold' }): Promise<string>;
+  /**
+   * The file of GET /audit/export?format=sealed: every row from `fromSeq` to `toSeq` or of a time, or the entries that
+   * fit other filters. Throws 400 INVALID_TREE_RANGE, 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED, 503 TOO_MANY_EXPORTS.
+   */
+  export(options?: SealedExportOptions): Promise<Response>;
 }
 
 const ALL: Visibility = { kind: 'all' };
@@ -52,6 +57,7 @@ export function ledgerApi(platform: Platform): LedgerApi {
     keys: () => ledgerKeys(platform),
     logs: () => ledgerLogs(platform),
     status: () => ledgerStatus(platform),
+    export: (options = {}) => exportSealedInProcess(platform, options),
     proof: async (entry, options = {}) => {
       const seq = typeof entry === 'number' ? entry : (await getAuditRow(platform, ALL, entry)).seq;
       const query = parseWith(AskRowProof, { ...options, seq: String(seq) });

@@ -13,7 +13,7 @@ import { consistencyRanges, HASH, inclusionRanges, MissingTile, TILE, tileKey } 
 const MAX_ROUNDS = 3;
 
 /** The newest checkpoint that contains a row; signs one if needed. Throws 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED. */
-async function checkpointWith(platform: Platform, seq: number) {
+export async function checkpointWith(platform: Platform, seq: number) {
   const state = platform.stateOf(sealer);
   if (!state.isOpen) throw SealErrors.LEDGER_NOT_SEALED();
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -39,7 +39,8 @@ async function readTexts({ database }: Platform, seq: number): Promise<Texts> {
   return texts;
 }
 
-async function tryTexts(db: Db, seq: number): Promise<Texts | undefined> {
+/** The texts of a sealed row; undefined if the row differs from what was sealed. Throws 404 LEDGER_ROW_NOT_FOUND. */
+export async function tryTexts(db: Db, seq: number): Promise<Texts | undefined> {
   const position = { level: 0, tile: Math.floor((seq - 1) / TILE) };
   const index = (seq - 1) % TILE;
   const [[row], remains, tiles] = await Promise.all([

@@ -1,0 +1,146 @@
+import type { Platform } from '../../platform.ts';
+import type { Db, StreamEventRow } from '../../storage/index.ts';
+import { ABSENT, leafHash, type Remains, remainsLeaf, rowTexts, type SealedRow } from './entry-text.ts';
+import { SealErrors } from './errors.ts';
+import { checkpointWith, tryTexts } from './proofs.ts';
+import { saltIn } from './salts.ts';
+import { hashIn, readRangeHashes, readRemains, readSealedRows, readTiles, type StoredTile } from './store.ts';
+import {
+  inclusionRanges,
+  perfectRanges,
+  type Range,
+  rangeHash,
+  TILE,
+  type TilePosition,
+  tileKey,
+  tilesOf,
+} from './tree.ts';
+
+/** Tiles read at once. */
+const TILES = 8;
+/** Entries whose proofs are computed at once: some milliseconds of work. */
+const PROOFS = 16;
+
+const NOTE = 'Each entry is proven. That no entry is missing is not.';
+
+/** The log as of the checkpoint of an export. */
+interface ExportedLog {
+  readonly origin: string;
+  readonly signed_size: number;
+  readonly checkpoint: string;
+}
+
+const line = (value: object): string => `${JSON.stringify(value)}\n`;
+
+const base64 = (hashes: readonly Buffer[]): string[] => hashes.map((hash) => hash.toString('base64'));
+
+/** Seals the rows up to `seq`, and returns the log as of then. Throws 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED. */
+export const logOfExport = (platform: Platform, seq: number): Promise<ExportedLog> => checkpointWith(platform, seq);
+
+/**
+ * Yields a sealed export of all rows `from` to `to`. The hashes around them make the root of the checkpoint, so that
+ * nothing can be missing, added, swapped or altered. A row that differs from what was sealed is only a hash. Throws 400
+ * INVALID_TREE_RANGE.
+ */
+export function sealedSpan({ database }: Platform, log: ExportedLog, from: number, to: number): AsyncGenerator<string> {
+  const { origin, signed_size: size, checkpoint } = log;
+  if (from > to || to > size) throw SealErrors.INVALID_TREE_RANGE();
+  const db = database.read;
+  return (async function* () {
+    yield line({ format: 'legate-export-v1', origin, from, to, complete: true });
+    for (let at = from; at <= to; ) {
+      const upto = Math.min(to, (Math.floor((at - 1) / TILE) + TILES) * TILE);
+      yield await spanLines(db, at, upto);
+      at = upto + 1;
+    }
+    const [left, right] = [
+      await readRangeHashes(db, perfectRanges({ from: 0, to: from - 1 })),
+      await readRangeHashes(db, perfectRanges({ from: to, to: size })),
+    ];
+    yield line({ left: base64(left), right: base64(right), checkpoint });
+  })();
+}
+
+async function spanLines(db: Db, from: number, upto: number): Promise<string> {
+  const first = tileOf(from);
+  const positions = Array.from({ length: tileOf(upto) - first + 1 }, (_, i) => ({ level: 0, tile: first + i }));
+  const [rows, remains, tiles] = await Promise.all([
+    readSealedRows(db, from, upto),
+    readRemains(db, from, upto),
+    readTiles(db, positions),
+  ]);
+  let out = '';
+  let next = 0;
+  for (let seq = from; seq <= upto; seq++) {
+    const row = rows[next]?.seq === seq ? rows[next++] : undefined;
+    out += line(await provenTexts(db, seq, row, remains.get(seq), tiles));
+  }
+  return out;
+}
+
+const tileOf = (seq: number): number => Math.floor((seq - 1) / TILE);
+
+/** Returns the texts of a row if they make its leaf, and else the hash of the leaf. */
+async function provenTexts(
+  db: Db,
+  seq: number,
+  row: SealedRow | undefined,
+  left: Remains | undefined,
+  tiles: ReadonlyMap<string, StoredTile>,
+): Promise<{ leaf: string; private?: string } | { hash: string }> {
+  const tile = tiles.get(tileKey({ level: 0, tile: tileOf(seq) }));
+  const index = (seq - 1) % TILE;
+  if (!tile) throw new Error(`Row ${seq} has no leaf.`);
+  const hash = hashIn(tile.hashes, index);
+  const salt = saltIn(tile.salts, index);
+  const isGone = left || !row;
+  const texts = isGone
+    ? { leaf: remainsLeaf(seq, left ?? ABSENT) }
+    : salt === undefined
+      ? undefined
+      : rowTexts(row, salt);
+  if (texts && hash.equals(Buffer.from(leafHash(texts.leaf), 'latin1'))) return texts;
+  // A row that is deleted between the reads differs once.
+  return (await tryTexts(db, seq)) ?? { hash: hash.toString('base64') };
+}
+
+/**
+ * Yields a sealed export of some rows, each with its own proof. It shows that each entry is genuine, never that none is
+ * missing.
+ */
+export async function* sealedEntries(
+  { database }: Platform,
+  log: ExportedLog,
+  slices: AsyncIterable<readonly StreamEventRow[]>,
+): AsyncGenerator<string> {
+  const { origin, signed_size: size, checkpoint } = log;
+  const db = database.read;
+  yield line({ format: 'legate-export-v1', origin, from: 1, to: size, complete: false, note: NOTE });
+  for await (const slice of slices) {
+    const rows = slice.filter(({ seq }) => seq <= size);
+    for (let at = 0; at < rows.length; at += PROOFS) yield await provenLines(db, size, rows.slice(at, at + PROOFS));
+  }
+  yield line({ left: [], right: [], checkpoint });
+}
+
+async function provenLines(db: Db, size: number, rows: readonly StreamEventRow[]): Promise<string> {
+  const proofs = rows.map(({ seq }) => inclusionRanges(seq - 1, size));
+  const leaves: TilePosition[] = rows.map(({ seq }) => ({ level: 0, tile: tileOf(seq) }));
+  const tiles = await readTiles(db, [
+    ...new Map([...leaves, ...tilesOf(proofs.flat())].map((t) => [tileKey(t), t])).values(),
+  ]);
+  const hashes = new Map([...tiles].map(([key, tile]) => [key, tile.hashes]));
+  const known = new Map<string, string>();
+  const hashOf = (range: Range): string => {
+    const key = `${range.from}-${range.to}`;
+    const hash = known.get(key) ?? rangeHash(hashes, range).toString('base64');
+    known.set(key, hash);
+    return hash;
+  };
+  let out = '';
+  for (const [i, row] of rows.entries()) {
+    const texts = await provenTexts(db, row.seq, row, undefined, tiles);
+    out += line({ ...texts, index: row.seq - 1, proof: (proofs[i] as Range[]).map(hashOf) });
+  }
+  return out;
+}

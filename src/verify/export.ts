@@ -1,0 +1,218 @@
+import { canonicalJson, hashOf, refuse, Undecidable } from './canonical.ts';
+import { type Checkpoint, openCheckpoint, type Policy } from './checkpoint.ts';
+import { type Entry, parseEntry } from './entry.ts';
+import { leafHash, rootOfInclusion, TreeFolder } from './tree.ts';
+
+/** What a sealed export proves. */
+export interface ProvenExport {
+  readonly checkpoint: Checkpoint;
+  /** Numbers of the first and the last row. */
+  readonly from: number;
+  readonly to: number;
+  /** Whether every row from `from` to `to` is there. */
+  readonly complete: boolean;
+  readonly entries: number;
+  /** Entries whose private fields are not in the file. */
+  readonly withheld: number;
+  /** Rows that are gone, as far as entries of the file say why. */
+  readonly explained: number;
+  /** Ranges of rows that are gone, and no entry of the file says why. */
+  readonly unexplained: readonly string[];
+  /** Times of the first and the last entry, in ms. */
+  readonly times: readonly [number, number] | undefined;
+}
+
+type Span = [from: number, to: number];
+
+/** Rows that are named in runs. */
+class Spans {
+  readonly all: Span[] = [];
+
+  add(from: number, to: number): void {
+    const last = this.all.at(-1);
+    if (last && last[1] === from - 1) last[1] = to;
+    else this.all.push([from, to]);
+  }
+
+  /** The parts that these do not cover. */
+  without(others: readonly Span[]): Span[] {
+    let rest = [...this.all];
+    for (const [from, to] of others)
+      rest = rest.flatMap(([a, b]): Span[] =>
+        to < a || from > b
+          ? [[a, b]]
+          : [...(a < from ? [[a, from - 1] satisfies Span] : []), ...(b > to ? [[to + 1, b] satisfies Span] : [])],
+      );
+    return rest;
+  }
+}
+
+const isHead = (line: string): boolean => line.startsWith('{"format":"legate-export-v1"');
+
+/** Reads the rows that an entry says were erased or pruned. */
+function gaps({ type, fields }: Entry): Span[] {
+  if (type === 'audit.erased')
+    return (fields['seqs'] ?? '').split(',').map((part) => {
+      const [, from = '', to = from] =
+        /^([1-9]\d{0,15})(?:-([1-9]\d{0,15}))?$/.exec(part) ?? refuse('seqs is malformed.');
+      return [Number(from), Number(to)];
+    });
+  if (type !== 'ledger.pruned') return [];
+  const { below } = canonicalJson(fields['data'] ?? '', 'The data of ledger.pruned');
+  return typeof below === 'number' ? [[1, below - 1]] : [];
+}
+
+interface Head {
+  readonly origin: string;
+  readonly from: number;
+  readonly to: number;
+  readonly complete: boolean;
+}
+
+function parseHead(text: string): Head {
+  const { format, origin, from, to, complete, note, ...others } = canonicalJson(text, 'The first line');
+  const isNumber = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 1;
+  if (format !== 'legate-export-v1' || typeof origin !== 'string' || typeof complete !== 'boolean')
+    return refuse('The first line is not that of a sealed export.');
+  if (Object.keys(others).length > 0 || (complete ? note !== undefined : typeof note !== 'string'))
+    refuse('The first line has other members.');
+  if (!isNumber(from) || !isNumber(to) || from > to) return refuse('The first line names no range of rows.');
+  return { origin, from, to, complete };
+}
+
+const text = (value: unknown, what: string): string =>
+  typeof value === 'string' ? value : refuse(`${what} is no text.`);
+const texts = (value: unknown, what: string): Buffer[] =>
+  Array.isArray(value) ? value.map((each) => hashOf(text(each, what), what)) : refuse(`${what} is not a list.`);
+
+/** Checks a sealed export, line by line and in constant memory. Throws {@link Refuted} or {@link Undecidable}. */
+export function verifyExport(lines: Iterable<string>, policy: Policy): ProvenExport {
+  const all = lines[Symbol.iterator]();
+  const first = all.next();
+  if (first.done || !isHead(first.value)) return refuse('The file is not a sealed export.');
+  const head = parseHead(first.value);
+  const check = head.complete ? new SpanCheck(head) : new EntriesCheck(head);
+  let pending = all.next();
+  for (let next = all.next(); !next.done; next = all.next()) {
+    check.add(pending.value as string);
+    pending = next;
+  }
+  if (pending.done) return refuse('The export has been cut: its last line is missing.');
+  const { left, right, checkpoint: note, ...others } = canonicalJson(pending.value, 'The last line');
+  if (note === undefined || Object.keys(others).length > 0)
+    refuse('The export has been cut: its last line is missing.');
+  const checkpoint = openCheckpoint(text(note, 'The checkpoint'), policy);
+  if (checkpoint.origin !== head.origin) refuse('The checkpoint is one of another log.');
+  check.finish(texts(left, 'A hash on the left'), texts(right, 'A hash on the right'), checkpoint);
+  return check.result(checkpoint);
+}
+
+abstract class Check {
+  readonly head: Head;
+  readonly #gone = new Spans();
+  readonly #named: Span[] = [];
+  #entries = 0;
+  #withheld = 0;
+  #goneRows = 0;
+  #firstTime: number | undefined;
+  #lastTime = 0;
+
+  constructor(head: Head) {
+    this.head = head;
+  }
+
+  abstract add(line: string): void;
+  abstract finish(left: readonly Buffer[], right: readonly Buffer[], checkpoint: Checkpoint): void;
+
+  /** Takes one entry into account, and returns the hash of its leaf. */
+  protected entry({ leaf, private: hidden, hash, ...others }: Record<string, unknown>, seq: number): Buffer {
+    if (Object.keys(others).length > 0) refuse(`The line of row ${seq} has other members.`);
+    if (leaf === undefined) {
+      if (hidden !== undefined) refuse(`The line of row ${seq} has a private text without a leaf.`);
+      this.#gone.add(seq, seq);
+      this.#goneRows++;
+      return hashOf(text(hash, 'A hash'), 'A hash');
+    }
+    if (hash !== undefined) refuse(`The line of row ${seq} has a hash next to its leaf.`);
+    const entry = parseEntry(text(leaf, 'A leaf'), hidden === undefined ? undefined : text(hidden, 'A private text'));
+    if (entry.seq !== seq) refuse(`Row ${entry.seq} stands in the place of row ${seq}.`);
+    this.#entries++;
+    if (hidden === undefined) this.#withheld++;
+    this.#named.push(...gaps(entry));
+    if (entry.type !== 'absent') {
+      if (entry.timestamp < this.#lastTime) refuse(`The time of row ${seq} is before that of a row before it.`);
+      this.#firstTime ??= entry.timestamp;
+      this.#lastTime = entry.timestamp;
+    }
+    return leafHash(leaf as string);
+  }
+
+  result(checkpoint: Checkpoint): ProvenExport {
+    const unexplained = this.#gone.without(this.#named);
+    const missing = unexplained.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+    return {
+      checkpoint,
+      ...this.head,
+      entries: this.#entries,
+      withheld: this.#withheld,
+      explained: this.#goneRows - missing,
+      unexplained: unexplained.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)),
+      times: this.#firstTime === undefined ? undefined : [this.#firstTime, this.#lastTime],
+    };
+  }
+}
+
+/** All rows of a range: with the hashes around them they make the signed root. */
+class SpanCheck extends Check {
+  readonly #tree: TreeFolder;
+  #next: number;
+
+  constructor(head: Head) {
+    super(head);
+    this.#next = head.from;
+    this.#tree = new TreeFolder(head.from - 1);
+  }
+
+  add(line: string): void {
+    if (this.#next > this.head.to) refuse('The export has more rows than its first line says.');
+    this.#tree.add(this.entry(canonicalJson(line, `The line of row ${this.#next}`), this.#next));
+    this.#next++;
+  }
+
+  finish(left: readonly Buffer[], right: readonly Buffer[], { size, root }: Checkpoint): void {
+    if (this.#next !== this.head.to + 1) refuse('The export has fewer rows than its first line says.');
+    if (size < this.head.to) refuse('The checkpoint does not cover the last rows.');
+    if (!this.#tree.root(left, right, size).equals(root))
+      refuse('The rows are not those of the tree that was signed: some were changed, removed or inserted.');
+  }
+}
+
+/** Some rows, each with a proof of its own. */
+class EntriesCheck extends Check {
+  #last = -1;
+  #root: Buffer | undefined;
+
+  add(line: string): void {
+    const { index, proof, ...rest } = canonicalJson(line, 'A line');
+    if (!Number.isSafeInteger(index) || (index as number) <= this.#last) refuse('The rows are not in order.');
+    this.#last = index as number;
+    const leaf = this.entry(rest, this.#last + 1);
+    const root = rootOfInclusion(leaf, this.#last, this.head.to, texts(proof, 'A hash of a proof'));
+    this.#root ??= root;
+    if (!this.#root.equals(root)) refuse(`Row ${this.#last + 1} is not in the same tree as the others.`);
+  }
+
+  finish(left: readonly Buffer[], right: readonly Buffer[], { size, root }: Checkpoint): void {
+    if (left.length > 0 || right.length > 0) refuse('The last line has hashes that nothing needs.');
+    if (size !== this.head.to || this.head.from !== 1) refuse('The first line names other rows than the checkpoint.');
+    if (this.#root && !this.#root.equals(root)) refuse('The entries are not in the tree that was signed.');
+  }
+}
+
+/** The reason why an export cannot be taken as whole, if rows are gone for no reason that it shows. */
+export function assertExplained({ unexplained }: ProvenExport): void {
+  if (unexplained.length > 0)
+    throw new Undecidable(
+      `Rows ${unexplained.join(', ')} are gone or differ from what was sealed, and no entry of the file says why.`,
+    );
+}
