@@ -2635,9 +2635,9 @@ export interface Resources {
       readonly format: "json" | "csv" | "ndjson" | "sealed";
       /** asc: oldest first. */
       readonly order?: "asc" | "desc" | undefined;
-      /** Sealed: the first row, of any type. */
+      /** Sequence number of the first row. */
       readonly fromSeq?: number | undefined;
-      /** Sealed: the last row. Default: the newest. */
+      /** Sequence number of the last row. */
       readonly toSeq?: number | undefined;
     }, options?: RequestOptions): Promise<Response>;
     /** Count audit entries over time. `GET /audit/histogram` */

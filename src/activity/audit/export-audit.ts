@@ -11,7 +11,7 @@ import { logOfExport, sealedEntries, sealedSpan } from '../seal/sealed-export.ts
 import { CSV_HEADER, toCsvLine, toJsonText } from './entry.ts';
 import { AuditErrors } from './errors.ts';
 import { entryFilter } from './query.ts';
-import type { AuditFilter, ExportFormat, SealedExport } from './schema.ts';
+import type { ExportFormat, SealedExport } from './schema.ts';
 
 /** Concurrent exports of one instance, those reserved for administrators, and the maximum per caller. */
 const MAX_EXPORTS = 6;
@@ -91,7 +91,7 @@ const FORMATS: Readonly<Record<ExportFormat, Format>> = {
 export function exportAudit(
   platform: Platform,
   visibility: Visibility,
-  { format, order, ...filter }: AuditFilter & { format: ExportFormat; order: Order },
+  { format, order, ...filter }: z.output<typeof SealedExport> & { format: ExportFormat; order: Order },
   holder?: SlotHolder,
 ): Response {
   const { mediaType, head, rows: render, tail } = FORMATS[format];
@@ -122,9 +122,9 @@ export async function exportSealed(
 ): Promise<Response> {
   const isRange = fromSeq !== undefined || toSeq !== undefined;
   const { since, until, ...others } = filter;
-  const hasFilters = Object.values(isRange ? filter : others).some((value) => value !== undefined);
+  const isTime = since !== undefined || until !== undefined;
+  const hasFilters = (isRange && isTime) || Object.values(others).some((value) => value !== undefined);
   if (isRange && !isAdmin) throw CommonErrors.FORBIDDEN();
-  if (isRange && hasFilters) throw AuditErrors.SEALED_RANGE_WITH_FILTERS();
   const head = await readHead(platform.database.read);
   if (isRange && ((fromSeq ?? 1) > (toSeq ?? head) || (toSeq ?? 0) > head)) throw SealErrors.INVALID_TREE_RANGE();
   const log = await logOfExport(platform, toSeq ?? head);
@@ -138,7 +138,7 @@ export async function exportSealed(
             fromSeq ?? (since === undefined ? 1 : Math.max(1, (await platform.reader.seqAt(since)) - 1)),
             toSeq ?? Math.min(head, until === undefined ? head : await platform.reader.seqAt(until)),
           )
-        : sealedEntries(platform, log, slicesOf(platform, visibility, filter, 'asc'));
+        : sealedEntries(platform, log, slicesOf(platform, visibility, { ...filter, fromSeq, toSeq }, 'asc'));
     return fileOf(platform, release, texts, FORMATS.ndjson.mediaType, 'sealed.ndjson');
   } catch (error) {
     release();
@@ -211,8 +211,13 @@ function fileOf(
 async function* slicesOf(
   platform: Platform,
   visibility: Visibility,
-  filter: AuditFilter,
+  { fromSeq, toSeq, ...query }: z.output<typeof SealedExport>,
   order: Order,
 ): AsyncGenerator<StreamEventRow[]> {
-  yield* platform.reader.slices(await entryFilter(platform.database.read, visibility, filter), order);
+  const filter = await entryFilter(platform.database.read, visibility, query);
+  const range = {
+    ...(fromSeq === undefined ? {} : { afterSeq: fromSeq - 1 }),
+    ...(toSeq === undefined ? {} : { beforeSeq: toSeq + 1 }),
+  };
+  yield* platform.reader.slices({ ...filter, ...range }, order);
 }

@@ -57,17 +57,16 @@ export const auditRoutes = [
     },
     errors: [
       AuditErrors.TOO_MANY_EXPORTS,
-      AuditErrors.SEALED_RANGE_WITH_FILTERS,
       SealErrors.INVALID_TREE_RANGE,
       SealErrors.LEDGER_NOT_SEALED,
       SealErrors.NOT_YET_SEALED,
     ],
     handle: ({ query, visibility, principal }, platform) => {
-      const { format, order, fromSeq, toSeq, ...filter } = query;
+      const { format, order, ...filter } = query;
       const holder = slotHolderOf(principal);
       if (format !== 'sealed') return exportAudit(platform, visibility, { ...filter, format, order }, holder);
       const isAdmin = visibility.kind === 'all' && !isNarrowed(principal);
-      return exportSealed(platform, visibility, { ...filter, fromSeq, toSeq }, isAdmin, holder);
+      return exportSealed(platform, visibility, filter, isAdmin, holder);
     },
   }),
   defineRoute({

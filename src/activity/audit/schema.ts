@@ -116,8 +116,8 @@ const seqNumber = z
   .optional();
 
 const SealedSpan = {
-  fromSeq: seqNumber.meta({ type: 'integer', minimum: 1, description: 'Sealed: the first row, of any type.' }),
-  toSeq: seqNumber.meta({ type: 'integer', minimum: 1, description: 'Sealed: the last row. Default: the newest.' }),
+  fromSeq: seqNumber.meta({ type: 'integer', minimum: 1, description: 'Sequence number of the first row.' }),
+  toSeq: seqNumber.meta({ type: 'integer', minimum: 1, description: 'Sequence number of the last row.' }),
 };
 
 export const SealedExport = AuditFilter.extend(SealedSpan);
@@ -126,15 +126,10 @@ export const ExportAudit = AuditFilter.extend({
   format: z.enum(['json', 'csv', 'ndjson', 'sealed']),
   order: ExportOrder,
   ...SealedSpan,
-})
-  .refine(({ format, order }) => format !== 'sealed' || order === 'asc', {
-    path: ['order'],
-    message: 'must be asc for a sealed export',
-  })
-  .refine(({ format, fromSeq, toSeq }) => format === 'sealed' || (fromSeq === undefined && toSeq === undefined), {
-    path: ['fromSeq'],
-    message: 'fromSeq and toSeq need format=sealed',
-  });
+}).refine(({ format, order }) => format !== 'sealed' || order === 'asc', {
+  path: ['order'],
+  message: 'must be asc for a sealed export',
+});
 
 const MAX_BUCKETS = 200;
 const DEFAULT_BUCKETS = 50;

@@ -111,6 +111,11 @@ describe('a sealed export with filters', () => {
     expect(text).not.toContain('agent.created');
     const filtered = await t.call('GET', `/audit/export?format=sealed&agentId=${agent.id}`, { as: admin });
     expect(verifyExport(linesOf(filtered.text), policy)).toMatchObject({ complete: false, entries: 3 });
+    const seqs = (await t.legate.audit.query({ order: 'asc' })).entries.map(({ seq }) => seq);
+    const some = `fromSeq=${seqs[1]}&toSeq=${seqs[4]}`;
+    const narrowed = await t.call('GET', `/audit/export?format=sealed&action=read&${some}`, { as: admin });
+    expect(verifyExport(linesOf(narrowed.text), policy)).toMatchObject({ complete: false, entries: 4 });
+    expect((await t.call('GET', `/audit/export?format=json&${some}`, { as: admin })).body).toHaveLength(4);
     const [head = '', first = '', second = '', ...rest] = lines;
     verifyExport([head, second, ...rest], policy);
     for (const forged of [
@@ -122,7 +127,7 @@ describe('a sealed export with filters', () => {
       expect(() => verifyExport(forged, policy)).toThrow(Refuted);
   });
 
-  it('is refused for a range by others, with other filters, and without sealing', async () => {
+  it('is refused for a range by others, for an impossible range, and without sealing', async () => {
     const { t, owner, admin, agent, last } = await scene();
     const code = async (query: string, as: { token: string } = admin) => {
       const { status, body } = await t.call('GET', `/audit/export?format=sealed&${query}`, { as });
@@ -130,11 +135,9 @@ describe('a sealed export with filters', () => {
     };
     expect(await code('fromSeq=1&toSeq=2', owner)).toEqual([403, 'FORBIDDEN']);
     expect(await code('toSeq=2', agent)).toEqual([403, 'FORBIDDEN']);
-    expect(await code('fromSeq=1&action=read')).toEqual([400, 'SEALED_RANGE_WITH_FILTERS']);
     expect(await code('fromSeq=3&toSeq=2')).toEqual([400, 'INVALID_TREE_RANGE']);
     expect(await code(`toSeq=${last + 100}`)).toEqual([400, 'INVALID_TREE_RANGE']);
     for (const query of ['fromSeq=0', 'toSeq=01', 'order=desc']) expect((await code(query))[0]).toBe(400);
-    expect((await t.call('GET', '/audit/export?format=json&fromSeq=1', { as: admin })).status).toBe(400);
     const unsealed = await createTestService();
     const r = await unsealed.call('GET', '/audit/export?format=sealed', { as: await unsealed.admin() });
     expect(r.body.error.code).toBe('LEDGER_NOT_SEALED');
