@@ -105,7 +105,7 @@ async function makeTables(url: string): Promise<string> {
       }
       restore = (prefix) =>
         inserts
-          .map(([table, rows]) => `insert into ${prefix}${table} select * from ` + populate(`${prefix}${table}`, rows))
+          .map(([table, rows]) => `insert into ${prefix + table} select * from ${populate(prefix + table, rows)}`)
           .join(';');
     }
   } finally {

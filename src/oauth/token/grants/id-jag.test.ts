@@ -1,5 +1,6 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { auth, CrossAppAccessProvider, discoverAndRequestJwtAuthGrant } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openIssuer, type TestIssuer } from '../../../../test/support/issuer.ts';
@@ -256,16 +257,15 @@ describe('an ID-JAG', () => {
   it('is accepted from the client classes of the MCP SDK, with a provider of ID-JAGs', async () => {
     const person = await colleague();
     const exchanged: URLSearchParams[] = [];
-    const provider = createServer(async (request, response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      const asked = new URLSearchParams(Buffer.concat(chunks).toString());
+    const exchange = async (request: IncomingMessage, response: ServerResponse) => {
+      const asked = new URLSearchParams(await text(request));
       exchanged.push(asked);
       const access_token = await jag(person, { resource: asked.get('resource'), scope: asked.get('scope') });
       const issued_token_type = 'urn:ietf:params:oauth:token-type:id-jag';
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ access_token, issued_token_type, token_type: 'N_A', expires_in: 300 }));
-    });
+    };
+    const provider = createServer((request, response) => void exchange(request, response));
     await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
     afterAll(() => new Promise((done) => provider.close(() => done(undefined))));
     const tokenEndpoint = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/token`;
