@@ -9,7 +9,7 @@ import type { Json } from '../support/service.ts';
 
 /** Fewer than the failures after which an endpoint is paused. */
 const AGENTS = 8;
-/** A delivery in progress when its process died is repeated after this timeout and 5 s. */
+/** A delivery in progress when its process died is repeated after 6 s. */
 const TIMEOUT_MS = 1000;
 const PATIENCE_MS = 30_000;
 

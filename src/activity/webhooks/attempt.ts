@@ -27,12 +27,14 @@ export const webhookFetch = defineState(({ config }) =>
  * Makes one attempt (contract 13; Standard Webhooks). Only 2xx within `webhooks.timeoutMs` is success; a redirect is a
  * failure. Stores the result: delivered, to be retried after a delay, or dropped. 410 disables the endpoint.
  *
+ * @param leases every lease that this process has written for the delivery. Grows while the attempt is in progress.
  * @param last true: a failure is not retried.
  */
 export async function attempt(
   platform: Platform,
   delivery: WebhookDeliveryRow,
-  last = false,
+  leases: readonly number[],
+  last: boolean,
 ): Promise<WebhookDeliveryRow> {
   const webhook = await platform.database.read
     .selectFrom('webhooks')
@@ -67,8 +69,8 @@ export async function attempt(
       { at: now, durationMs },
     );
     const row = db.updateTable('webhook_deliveries').set(set).where('id', '=', delivery.id);
-    // A failure counts only under the same lease. Otherwise the message was redelivered or taken over meanwhile.
-    await (good ? row : row.where('lease_until', '=', delivery.lease_until)).execute();
+    // A failure counts only under a lease of this process: otherwise the message was redelivered or taken over.
+    await (good ? row : row.where('lease_until', 'in', leases)).execute();
     // Ignores results for a URL that has since been changed.
     const endpoint = db.updateTable('webhooks').where('id', '=', webhook.id).where('url', '=', webhook.url);
     if (good) await endpoint.set({ failures: 0, paused_until: 0 }).where('failures', '>', 0).execute();

@@ -4,7 +4,6 @@ import { isoTime } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
-import { attempt } from './attempt.ts';
 import { findAttempts } from './attempt-log.ts';
 import { dispatcherOf, insertDeliveries, leaseUntil, newDelivery } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
@@ -46,9 +45,9 @@ async function sendTest(platform: Platform, id: string): Promise<Delivery> {
   const eventId = newId('event', now);
   const body = JSON.stringify({ id: eventId, type: 'webhook.test', timestamp: isoTime(now), data: { webhookId: id } });
   // Leased from the beginning, so that no other process sends it.
-  const row = { ...newDelivery(now, id, eventId, 'webhook.test', body), lease_until: leaseUntil(platform, now) };
+  const row = { ...newDelivery(now, id, eventId, 'webhook.test', body), lease_until: leaseUntil(now) };
   await platform.ledger.maintain((db) => insertDeliveries(db, [row]));
-  return toDelivery(await attempt(platform, row, true));
+  return toDelivery(await dispatcherOf(platform).attempt(row, true));
 }
 
 /**

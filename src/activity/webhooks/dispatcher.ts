@@ -28,8 +28,12 @@ const OWN = 'webhook.';
 const CREATED: EventType = 'webhook.created';
 const isAbout = ({ data }: { data: string | null }, webhookId: Id<'webhook'>): boolean =>
   (JSON.parse(data ?? '{}') as { webhookId?: unknown }).webhookId === webhookId;
-/** If no result is stored this long after the timeout of an attempt, its process is considered dead. */
-const GRACE_MS = 5 * SECOND_MS;
+/**
+ * A process that has not renewed the lease of its delivery for this long is considered dead. With clocks that differ by
+ * 2 s and the pump, another process takes over within 10 s.
+ */
+const LEASE_MS = 6 * SECOND_MS;
+const RENEW_MS = 2 * SECOND_MS;
 /** How long a stop waits for slow receivers. Less than the time that the service has to stop. */
 const STOP_MS = 5 * SECOND_MS;
 const MAX_AT_ONCE = 128;
@@ -37,19 +41,21 @@ const MAX_PER_OWNER = 20;
 const MAX_PER_ENDPOINT = 5;
 
 type UnderWay = Pick<WebhookRow, 'user_id'> & Pick<WebhookDeliveryRow, 'webhook_id'>;
-type Candidate = UnderWay & Pick<WebhookDeliveryRow, 'id'> & Pick<WebhookRow, 'failures'>;
+type Candidate = UnderWay & Pick<WebhookDeliveryRow, 'id' | 'lease_until'> & Pick<WebhookRow, 'failures'>;
 
 /**
  * The queue of webhooks. Follows the ledger, where each event is handled once by the first process, and creates a
  * delivery for every endpoint that may see it. Due deliveries are leased, so that several processes deliver each one
- * once.
+ * once. A lease is short and renewed while the receiver takes its time.
  */
 export class Dispatcher {
   readonly #platform: Platform;
   readonly #follower: LedgerFollower;
   /** Deliveries in progress in this process. */
   readonly #underWay = new Map<Promise<void>, UnderWay>();
-  #timer: NodeJS.Timeout | undefined;
+  /** The leases that this process has written, by delivery in progress. */
+  readonly #leases = new Map<string, number[]>();
+  readonly #timers: NodeJS.Timeout[];
   /** More deliveries were due than there was room for. */
   #crowded = false;
   /** No endpoint is enabled and no delivery waits. Upkeep checks again. */
@@ -74,7 +80,12 @@ export class Dispatcher {
       if (!this.#idle) this.#follower.runSoon();
     };
     ledger.onCommit(runUnlessIdle);
-    this.#timer = setInterval(runUnlessIdle, PUMP_MS).unref();
+    const renew = (): void => {
+      this.renew().catch((error: unknown) =>
+        log.warn({ err: error }, 'deliveries in progress could not be held; another instance may repeat them'),
+      );
+    };
+    this.#timers = [setInterval(runUnlessIdle, PUMP_MS).unref(), setInterval(renew, RENEW_MS).unref()];
   }
 
   /** Called when there may be something to do. */
@@ -105,9 +116,37 @@ export class Dispatcher {
     } while (!this.#follower.stopped && (begun > 0 || this.#crowded));
   }
 
+  /** Renews the leases of deliveries in progress. */
+  async renew(): Promise<void> {
+    if (this.#leases.size === 0) return;
+    const until = leaseUntil(this.#platform.clock.now());
+    const held = [...this.#leases];
+    for (const [, leases] of held) leases.push(until);
+    await this.#platform.ledger.maintain(async (db) => {
+      for (const [id, leases] of held)
+        await db
+          .updateTable('webhook_deliveries')
+          .set({ lease_until: until })
+          .where('id', '=', id)
+          .where('status', '=', 'pending')
+          .where('lease_until', 'in', leases)
+          .execute();
+    });
+  }
+
+  /** Makes an attempt of a leased delivery and renews its lease until the attempt ends. */
+  async attempt(delivery: WebhookDeliveryRow, last = false): Promise<WebhookDeliveryRow> {
+    const leases = [delivery.lease_until];
+    this.#leases.set(delivery.id, leases);
+    try {
+      return await attempt(this.#platform, delivery, leases, last);
+    } finally {
+      if (this.#leases.get(delivery.id) === leases) this.#leases.delete(delivery.id);
+    }
+  }
+
   /** Waits a limited time for deliveries in progress. Longer ones are repeated when their lease expires. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
     await this.#follower.stop();
     let timer: NodeJS.Timeout | undefined;
     const enough = new Promise<void>((resolve) => {
@@ -115,6 +154,7 @@ export class Dispatcher {
     });
     await Promise.race([Promise.all(this.#underWay.keys()), enough]);
     clearTimeout(timer);
+    for (const each of this.#timers) clearInterval(each);
   }
 
   async #anyPending(): Promise<boolean> {
@@ -195,7 +235,8 @@ export class Dispatcher {
     if (this.#follower.stopped || this.#underWay.size >= MAX_AT_ONCE) return 0;
     const now = this.#platform.clock.now();
     const room = new Room(this.#underWay.values());
-    const due = await this.#due(now);
+    // After a pause of this process, its own lease of a delivery in progress may have expired.
+    const due = (await this.#due(now)).filter((d) => d.lease_until === 0 || !this.#leases.has(d.id));
     const chosen = due.filter((candidate) => room.take(candidate));
     this.#crowded = chosen.length < due.length;
     if (chosen.length === 0) return 0;
@@ -203,7 +244,7 @@ export class Dispatcher {
     const taken = await this.#platform.ledger.maintain((db) =>
       db
         .updateTable('webhook_deliveries')
-        .set({ lease_until: leaseUntil(this.#platform, now) })
+        .set({ lease_until: leaseUntil(now) })
         .where(
           'id',
           'in',
@@ -224,7 +265,7 @@ export class Dispatcher {
       .selectFrom('webhooks as w')
       .innerJoin('users as u', 'u.id', 'w.user_id')
       .innerJoin('webhook_deliveries as d', 'd.webhook_id', 'w.id')
-      .select(['d.id', 'd.webhook_id', 'w.user_id', 'w.failures'])
+      .select(['d.id', 'd.webhook_id', 'd.lease_until', 'w.user_id', 'w.failures'])
       .where('w.enabled', '=', 1)
       .where('w.paused_until', '<=', now)
       .where('d.id', 'in', (eb) =>
@@ -245,7 +286,7 @@ export class Dispatcher {
   }
 
   #send(delivery: WebhookDeliveryRow, ownerId: Id<'user'>): void {
-    const sending: Promise<void> = attempt(this.#platform, delivery)
+    const sending: Promise<void> = this.attempt(delivery)
       .then(() => {})
       .catch((error: unknown) =>
         this.#platform.log.warn(
@@ -289,8 +330,7 @@ class Room {
   }
 }
 
-export const leaseUntil = (platform: Platform, now: number): number =>
-  now + platform.config.webhooks.timeoutMs + GRACE_MS;
+export const leaseUntil = (now: number): number => now + LEASE_MS;
 
 export const newDelivery = (
   now: number,

@@ -289,7 +289,7 @@ describe('delivery', () => {
 });
 
 describe('receivers that are slow, dead or new', () => {
-  it('an attempt of a process that died is repeated after the timeout and 5 s', async () => {
+  it('an attempt of a process that died is repeated when its lease has not been renewed for 6 s', async () => {
     const webhook = await make({ types: ['agent.created'] });
     await t.agent(owner);
     const dispatcher = dispatcherOf(t.legate.platform);
@@ -297,19 +297,48 @@ describe('receivers that are slow, dead or new', () => {
     await dispatcher.run();
     await vi.waitUntil(() => at(pathOf(webhook)).length === 1);
     answers.delete(pathOf(webhook));
+    const died = vi.spyOn(dispatcher, 'renew').mockResolvedValue();
     const next = await createTestService({ sameDatabaseAs: t, config: { webhooks: { allowPrivateNetworks: true } } });
     Object.assign(next.legate.platform, { secrets: t.legate.platform.secrets });
-    t.clock.advance(19_000);
+    t.clock.advance(5900);
     await settle(next);
     expect(at(pathOf(webhook)).length).toBe(1);
-    t.clock.advance(1000);
+    t.clock.advance(100);
     await settle(next);
+    died.mockRestore();
     expect(await deliveries(webhook)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
     // The first one finally fails, which changes nothing.
     receiver.closeAllConnections();
     await settle();
     expect(await deliveries(webhook)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
     expect(at(pathOf(webhook)).length).toBe(2);
+  });
+
+  it('a slow attempt is not repeated by another instance, and its failure counts', async () => {
+    const webhook = await make({ types: ['agent.created'] });
+    await t.agent(owner);
+    const dispatcher = dispatcherOf(t.legate.platform);
+    let fail = (): void => {};
+    answers.set(pathOf(webhook), (_, res) => {
+      fail = () => res.writeHead(500).end();
+    });
+    await dispatcher.run();
+    await vi.waitUntil(() => at(pathOf(webhook)).length === 1);
+    const next = await createTestService({ sameDatabaseAs: t, config: { webhooks: { allowPrivateNetworks: true } } });
+    for (let i = 0; i < 3; i++) {
+      t.clock.advance(5000);
+      await dispatcher.renew();
+      await dispatcherOf(next.legate.platform).run();
+    }
+    expect(at(pathOf(webhook)).length).toBe(1);
+    await next.legate.close();
+    // The own process does not repeat it after a pause either.
+    t.clock.advance(6000);
+    await dispatcher.run();
+    expect(at(pathOf(webhook)).length).toBe(1);
+    fail();
+    await settle();
+    expect(await deliveries(webhook)).toMatchObject([{ status: 'pending', attempts: 1, lastStatus: 500 }]);
   });
 
   it('a redelivery during the last attempt starts again, independent of its result', async () => {
