@@ -772,6 +772,8 @@ export interface CreateWebhookRequest {
   /** Event types. If absent or null, all except `webhook.*`. */
   readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
+  /** Messages for an incoming webhook of Slack, of a workflow of Microsoft Teams, or of Discord, about `anomaly.detected`, `approval.requested`, `approval.resolved`, `budget.exceeded`. If absent or null, the event as JSON. Cannot be changed later. */
+  readonly format?: "slack" | "teams" | "discord" | null | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
 }
@@ -1768,6 +1770,7 @@ export interface Webhook {
   readonly url: string;
   readonly types: readonly string[] | null;
   readonly filters: Record<string, readonly string[]> | null;
+  readonly format: Open<"slack" | "teams" | "discord"> | null;
   readonly enabled: boolean;
   readonly disabledReason: string | null;
   readonly createdAt: string;
@@ -1876,6 +1879,7 @@ export interface WebhookWithSecret {
   readonly url: string;
   readonly types: readonly string[] | null;
   readonly filters: Record<string, readonly string[]> | null;
+  readonly format: Open<"slack" | "teams" | "discord"> | null;
   readonly enabled: boolean;
   readonly disabledReason: string | null;
   readonly createdAt: string;

@@ -23,6 +23,7 @@ import { deviceRequests } from './migrations/0084-device-requests.ts';
 import { scim } from './migrations/0085-scim.ts';
 import { agentKeys } from './migrations/0087-agent-keys.ts';
 import { enterprise } from './migrations/0088-enterprise.ts';
+import { webhookFormat } from './migrations/0090-webhook-format.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 
 /** Every migration in order. Never change one that has landed; add the next number. */
@@ -49,6 +50,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0085-scim': scim,
   '0087-agent-keys': agentKeys,
   '0088-enterprise': enterprise,
+  '0090-webhook-format': webhookFormat,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

@@ -221,7 +221,12 @@ export const bodies: Readonly<Record<string, Sample>> = {
     context: { ip: '192.0.2.1', userAgent: 'test' },
   }),
   'POST /webhooks/:id/recover': () => ({ since: '2029-01-01T00:00:00Z', until: LATER }),
-  'POST /webhooks': () => ({ url: 'http://127.0.0.1:9/in', types: ['audit'], filters: webhookFilters }),
+  'POST /webhooks': () => ({
+    url: 'http://127.0.0.1:9/in',
+    types: ['anomaly.detected'],
+    filters: webhookFilters,
+    format: 'slack',
+  }),
   'PATCH /webhooks/:id': () => ({
     url: 'http://127.0.0.1:9/in',
     types: ['audit'],

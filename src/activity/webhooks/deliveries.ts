@@ -1,10 +1,11 @@
 import type { Changer } from '../../access/caller.ts';
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { findAttempts } from './attempt-log.ts';
+import { type ChatFormat, chatBody } from './chat.ts';
 import { dispatcherOf, insertDeliveries, leaseUntil, newDelivery } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import type { Delivery, DeliveryWithAttempts } from './schema.ts';
@@ -26,13 +27,13 @@ export const testsUnderWay = defineState(() => new Map<string, number>());
  * WEBHOOK_BUSY.
  */
 export async function testWebhook(platform: Platform, visibility: Visibility, id: string): Promise<Delivery> {
-  const { user_id } = await findWebhook(platform.database.read, visibility, id);
+  const { user_id, format } = await findWebhook(platform.database.read, visibility, id);
   const underWay = platform.stateOf(testsUnderWay);
   const count = underWay.get(user_id) ?? 0;
   if (count >= MAX_TESTS_AT_ONCE) throw WebhookErrors.WEBHOOK_BUSY();
   underWay.set(user_id, count + 1);
   try {
-    return await sendTest(platform, id);
+    return await sendTest(platform, id, format);
   } finally {
     const left = (underWay.get(user_id) ?? 1) - 1;
     if (left > 0) underWay.set(user_id, left);
@@ -40,10 +41,14 @@ export async function testWebhook(platform: Platform, visibility: Visibility, id
   }
 }
 
-async function sendTest(platform: Platform, id: string): Promise<Delivery> {
+async function sendTest(platform: Platform, id: Id<'webhook'>, format: ChatFormat | null): Promise<Delivery> {
   const now = platform.clock.now();
   const eventId = newId('event', now);
-  const body = JSON.stringify({ id: eventId, type: 'webhook.test', timestamp: isoTime(now), data: { webhookId: id } });
+  const test = { type: 'webhook.test', data: { webhookId: id } };
+  const body =
+    format === null
+      ? JSON.stringify({ id: eventId, ...test, timestamp: isoTime(now) })
+      : chatBody(platform, format, { ...test, timestamp: now, agentName: '' });
   // Leased from the beginning, so that no other process sends it.
   const row = { ...newDelivery(now, id, eventId, 'webhook.test', body), lease_until: leaseUntil(now) };
   await platform.ledger.maintain((db) => insertDeliveries(db, [row]));

@@ -10,10 +10,11 @@ import {
   readPosition,
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
-import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
+import type { Db, StreamEventRow, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { conditionsOf, type RowQuery } from '../audit/index.ts';
 import { eventId, toJson } from '../stream/index.ts';
 import { attempt } from './attempt.ts';
+import { type ChatFormat, chatBody, isChatType } from './chat.ts';
 
 /** Name of the queue as a follower of the ledger. */
 export const FOLLOWER = 'webhooks';
@@ -176,6 +177,7 @@ export class Dispatcher {
         'webhooks.user_id',
         'webhooks.types',
         'webhooks.filters',
+        'webhooks.format',
         'webhooks.by_agent',
         'webhooks.created_at',
         'users.role',
@@ -217,17 +219,31 @@ export class Dispatcher {
           ((e.role === 'admin' && e.by_agent === 0) || e.user_id === row.user_id) &&
           (e.types === undefined ? !row.type.startsWith(OWN) : e.types.has(row.type)) &&
           (e.where === undefined || matches(filterFieldsOf(row), e.where)) &&
+          (e.format === null || isChatType(row.type)) &&
           !(row.type === CREATED && isAbout(row, e.id)),
       );
       if (fitting.length === 0) continue;
       const json = toJson(row);
-      for (const { id } of fitting) deliveries.push(newDelivery(now, id, eventId(row.id), row.type, json));
+      for (const { id, format } of fitting) {
+        const body = format === null ? json : await this.#chatBody(format, row);
+        deliveries.push(newDelivery(now, id, eventId(row.id), row.type, body));
+      }
     }
     await this.#platform.ledger.maintain(async (db) => {
       await movePosition(db, [FOLLOWER], from - 1, upto);
       for (const some of chunk(deliveries, 100)) await insertDeliveries(db, some);
     });
     return upto;
+  }
+
+  async #chatBody(format: ChatFormat, { type, timestamp, agent_id, data }: StreamEventRow): Promise<string> {
+    const agent = await this.#platform.database.read
+      .selectFrom('agents')
+      .select('name')
+      .where('id', '=', agent_id)
+      .executeTakeFirst();
+    const agentName = agent?.name ?? agent_id ?? '';
+    return chatBody(this.#platform, format, { type, timestamp, agentName, data: JSON.parse(data ?? '{}') });
   }
 
   /** Begins due deliveries for which there is room. Returns their number. */

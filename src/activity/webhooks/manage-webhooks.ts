@@ -8,6 +8,7 @@ import { changedFields, readHead, setPosition } from '../../ledger/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, WebhookRow } from '../../storage/index.ts';
+import { type ChatFormat, isChatType } from './chat.ts';
 import { dispatcherOf, FOLLOWER } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import type { CreateWebhook, UpdateWebhook, Webhook, WebhookWithSecret } from './schema.ts';
@@ -23,7 +24,7 @@ type By = Pick<Caller, 'reauthorize' | 'principal' | 'actor' | 'assertUnchanged'
 
 /**
  * Creates a webhook for events from now on. The secret is shown only here. Throws 422 OWNER_NOT_FOUND,
- * WEBHOOK_LIMIT_EXCEEDED.
+ * WEBHOOK_LIMIT_EXCEEDED, WEBHOOK_TYPES_UNSUPPORTED.
  */
 export async function createWebhook(
   platform: Platform,
@@ -32,6 +33,8 @@ export async function createWebhook(
   input: CreateWebhook,
 ): Promise<WebhookWithSecret> {
   assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
+  const format = input.format ?? null;
+  assertTypesFit(format, input.types);
   const secret = newWebhookSecret();
   const row = await platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
@@ -58,6 +61,7 @@ export async function createWebhook(
       by_agent: byAgent(caller),
       types: input.types ? JSON.stringify(input.types) : null,
       filters: input.filters ? JSON.stringify(input.filters) : null,
+      format,
       secret: seal(platform.secrets().cookie, SECRET_PURPOSE, id, secret),
       previous_secret: null,
       previous_until: null,
@@ -76,6 +80,11 @@ export async function createWebhook(
   return { ...toWebhook(row), secret };
 }
 
+function assertTypesFit(format: ChatFormat | null, types: readonly string[] | null | undefined): void {
+  const unfit = format === null ? [] : (types ?? []).filter((type) => !isChatType(type));
+  if (unfit.length > 0) throw WebhookErrors.WEBHOOK_TYPES_UNSUPPORTED({ details: { path: 'types', types: unfit } });
+}
+
 /** Deliveries show what GET /events shows. Throws 403 FORBIDDEN for an agent that may not read events. */
 async function assertMayReadEvents(platform: Platform, db: Db, { principal }: By): Promise<void> {
   if (principal.kind !== 'agent') return;
@@ -92,7 +101,7 @@ async function beginHere(db: Db): Promise<void> {
 /** An agent is limited to what its owner owns (contract 4), even if the owner is an admin. */
 const byAgent = ({ principal }: By): number => Number(principal.kind === 'agent');
 
-/** Throws 404 WEBHOOK_NOT_FOUND. */
+/** Throws 404 WEBHOOK_NOT_FOUND, 422 WEBHOOK_TYPES_UNSUPPORTED. */
 export async function updateWebhook(
   platform: Platform,
   caller: By,
@@ -105,6 +114,7 @@ export async function updateWebhook(
     const before = await findWebhook(db, await caller.reauthorize(db), id);
     await assertMayReadEvents(platform, db, caller);
     caller.assertUnchanged?.(toWebhook(before));
+    assertTypesFit(before.format, input.types);
     if (input.enabled === true && before.enabled === 0) await beginHere(db);
     const set = {
       url: input.url ?? before.url,

@@ -23,7 +23,14 @@ import { findDeliveries, findWebhook, findWebhooks, toDelivery, toWebhook } from
 const mayRead = { resource: 'legate:webhooks', action: 'read', self: false } as const;
 const mayWrite = { resource: 'legate:webhooks', action: 'write', self: false } as const;
 const idParams = z.object({ id: z.string() });
-const { DELIVERY_NOT_FOUND, WEBHOOK_BUSY, WEBHOOK_LIMIT_EXCEEDED, WEBHOOK_NOT_FOUND, WEBHOOK_ROTATING } = WebhookErrors;
+const {
+  DELIVERY_NOT_FOUND,
+  WEBHOOK_BUSY,
+  WEBHOOK_LIMIT_EXCEEDED,
+  WEBHOOK_NOT_FOUND,
+  WEBHOOK_ROTATING,
+  WEBHOOK_TYPES_UNSUPPORTED,
+} = WebhookErrors;
 
 /** Contract 13. */
 export const webhookRoutes = [
@@ -38,7 +45,7 @@ export const webhookRoutes = [
     body: CreateWebhook,
     responses: { 201: WebhookWithSecret },
     secrets: ['secret'],
-    errors: [WEBHOOK_LIMIT_EXCEEDED],
+    errors: [WEBHOOK_LIMIT_EXCEEDED, WEBHOOK_TYPES_UNSUPPORTED],
     handle: async (call, platform) => {
       const { principal } = call;
       const ownerId =
@@ -90,7 +97,7 @@ export const webhookRoutes = [
     params: idParams,
     body: UpdateWebhook,
     responses: { 200: Webhook },
-    errors: [WEBHOOK_NOT_FOUND],
+    errors: [WEBHOOK_NOT_FOUND, WEBHOOK_TYPES_UNSUPPORTED],
     handle: async (call, platform) => ({
       status: 200,
       body: await updateWebhook(platform, call, call.params.id, call.body),

@@ -4,6 +4,7 @@ import { PageQuery } from '../../http/page.ts';
 import { isoMoment, isoTimestamp, text } from '../../kernel/json.ts';
 import { EVENT_TYPES } from '../../ledger/index.ts';
 import { RowFilters } from '../audit/index.ts';
+import { CHAT_FORMATS, CHAT_TYPES } from './chat.ts';
 
 const TypeName = z.enum(Object.keys(EVENT_TYPES) as [string, ...string[]]);
 const Url = text(2048);
@@ -28,6 +29,16 @@ export const CreateWebhook = z
       description: 'Event types. If absent or null, all except `webhook.*`.',
     }),
     filters: Filters.optional(),
+    format: z
+      .enum(CHAT_FORMATS)
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'Messages for an incoming webhook of Slack, of a workflow of Microsoft Teams, or of Discord, about ' +
+          `${CHAT_TYPES.map((type) => `\`${type}\``).join(', ')}. If absent or null, the event as JSON. Cannot be ` +
+          'changed later.',
+      }),
   })
   .meta({ id: 'CreateWebhookRequest' });
 export type CreateWebhook = z.output<typeof CreateWebhook>;
@@ -52,6 +63,7 @@ export const Webhook = z
     url: z.string(),
     types: z.array(z.string()).nullable(),
     filters: z.record(z.string(), z.array(z.string())).nullable(),
+    format: z.enum(CHAT_FORMATS).nullable(),
     enabled: z.boolean(),
     disabledReason: z.string().nullable(),
     createdAt: isoTimestamp,

@@ -58,6 +58,7 @@ export const toWebhook = (row: WebhookRow): Webhook =>
       url: row.url,
       types: row.types === null ? null : (JSON.parse(row.types) as string[]),
       filters: row.filters === null ? null : (JSON.parse(row.filters) as Record<string, string[]>),
+      format: row.format,
       enabled: row.enabled === 1,
       disabledReason: row.disabled_reason,
       createdAt: isoTime(row.created_at),

@@ -12,6 +12,6 @@ export const webhookEvent = (type: WebhookChange, { id, user_id }: WebhookRow): 
 
 /** Returns what events show of a webhook. Of the address only the origin, since a path may be a secret. */
 export function settingsOf(row: WebhookRow): Record<string, unknown> {
-  const { types, filters, enabled, disabledReason } = toWebhook(row);
-  return { origin: new URL(row.url).origin, types, filters, enabled, disabledReason };
+  const { types, filters, format, enabled, disabledReason } = toWebhook(row);
+  return { origin: new URL(row.url).origin, types, filters, format, enabled, disabledReason };
 }

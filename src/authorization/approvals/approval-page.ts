@@ -24,6 +24,10 @@ export const APPROVAL_PAGE = '/account/approvals/:id';
 
 export const ApprovalForm = z.object({ decision: z.enum(['approve', 'deny']) }).meta({ id: 'ApprovalForm' });
 
+/** Returns the public address of the page of an approval. */
+export const approvalLink = (platform: Platform, id: string): string =>
+  new URL(pathOf(platform, APPROVAL_PAGE.replace(':id', encodeURIComponent(id))), platform.baseUrl).href;
+
 type PageCall = Call<{ id: string }, unknown, unknown>;
 
 /** GET: shows the call that needs or needed approval, with all its arguments (contract 19). */

@@ -13,6 +13,7 @@ import { expireApprovals } from './expire-approvals.ts';
 import { approvalRoutes } from './routes.ts';
 
 export { type ApprovalsApi, approvalsApi } from './api.ts';
+export { approvalLink } from './approval-page.ts';
 export { mailApprovals } from './mail.ts';
 export { notifyOfApprovals } from './notify.ts';
 export { Approval } from './schema.ts';

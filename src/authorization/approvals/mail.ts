@@ -1,6 +1,7 @@
-import { brandOf, pathOf } from '../../pages/index.ts';
+import { visible } from '../../kernel/visible-text.ts';
+import { brandOf } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
-import { APPROVAL_PAGE } from './approval-page.ts';
+import { approvalLink } from './approval-page.ts';
 import { notifyOfApprovals } from './notify.ts';
 import type { Approval } from './schema.ts';
 
@@ -13,13 +14,6 @@ export function mailApprovals(platform: Platform): void {
   notifyOfApprovals(platform, (approval) => mailApproval(platform, approval));
 }
 
-/** Shows characters by their code that would be invisible, start a line or change the order of others. */
-const visible = (text: string): string =>
-  text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `U+${(character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`,
-  );
-
 async function mailApproval(platform: Platform, { id, agentId, action, resource }: Approval): Promise<void> {
   const owner = await platform.database.read
     .selectFrom('agents')
@@ -28,7 +22,7 @@ async function mailApproval(platform: Platform, { id, agentId, action, resource 
     .where('agents.id', '=', agentId)
     .executeTakeFirst();
   if (!owner?.email) return;
-  const link = new URL(pathOf(platform, APPROVAL_PAGE.replace(':id', encodeURIComponent(id))), platform.baseUrl).href;
+  const link = approvalLink(platform, id);
   platform.mailer.send({
     to: owner.email,
     link,

@@ -33,6 +33,8 @@ export interface WebhooksTable {
   types: string | null;
   /** JSON object of filters on events, or null. */
   filters: string | null;
+  /** null: the event as JSON, signed. Otherwise a message of this chat service. Never changes. */
+  format: 'slack' | 'teams' | 'discord' | null;
   /** Encrypted with the `cookie` key of secrets.json. Signs every message. */
   secret: string;
   previous_secret: string | null;
