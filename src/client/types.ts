@@ -1525,16 +1525,20 @@ export interface SystemDescription {
       readonly pending: readonly string[];
     };
   };
-  readonly instances: readonly {
+  /** What is wrong with the installation, for people. */
+  readonly warnings: readonly string[];
+  readonly instances: readonly ({
     readonly id: string;
     readonly host: string;
     readonly version: string;
+    /** null for an instance of an earlier version. */
+    readonly baseUrl: string | null;
     readonly startedAt: string;
     /** When it was last known to run, at most 30 seconds ago. */
     readonly seenAt: string;
     /** The instance that answers. */
     readonly current: boolean;
-  }[];
+  })[];
   readonly settings: readonly {
     readonly option: string;
     /** Name of its environment variable. */

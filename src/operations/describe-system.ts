@@ -3,7 +3,7 @@ import { SECRET_KEY_KINDS } from '../kernel/data-folder.ts';
 import { packageVersion } from '../kernel/version.ts';
 import type { Platform } from '../platform.ts';
 import { schemaState } from '../storage/index.ts';
-import { listInstances } from './instances.ts';
+import { addressesOf, addressWarning, listInstances } from './instances.ts';
 import type { SystemDescription } from './schema.ts';
 
 const KEY_KINDS = [...SECRET_KEY_KINDS, 'ledger'] as const;
@@ -16,6 +16,8 @@ export async function describeSystem(platform: Platform): Promise<SystemDescript
   const now = clock.now();
   const schema = await schemaState(database);
   const secrets = platform.secrets();
+  const instances = await listInstances(platform);
+  const warning = addressWarning(addressesOf(instances));
   return {
     version: packageVersion(),
     node: process.version,
@@ -23,10 +25,12 @@ export async function describeSystem(platform: Platform): Promise<SystemDescript
     production: platform.production,
     time: isoTime(now),
     database: { dialect: database.dialect, migrations: { applied: schema.applied, pending: schema.pending } },
-    instances: (await listInstances(platform)).map(({ id, host, version, started_at, seen_at }) => ({
+    warnings: warning === undefined ? [] : [warning],
+    instances: instances.map(({ id, host, version, base_url, started_at, seen_at }) => ({
       id,
       host,
       version,
+      baseUrl: base_url,
       startedAt: isoTime(started_at),
       seenAt: isoTime(seen_at),
       current: id === instance.id,

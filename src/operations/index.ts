@@ -1,5 +1,5 @@
 import { defineModule } from '../platform.ts';
-import { removeInstance, renewInstance } from './instances.ts';
+import { removeInstance, renewInstance, warnedAddresses } from './instances.ts';
 import { ledgerProbe } from './ledger-probe.ts';
 import { systemRoutes } from './routes.ts';
 
@@ -20,7 +20,7 @@ export const system = defineModule({
   name: 'system',
   description: 'Health, metrics and API documentation.',
   routes: systemRoutes,
-  states: [ledgerProbe],
+  states: [ledgerProbe, warnedAddresses],
   start: (platform) => platform.background.run('this instance could not be registered', () => renewInstance(platform)),
   upkeep: async (platform) => {
     platform.refusalEvents.flush(platform);

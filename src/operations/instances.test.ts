@@ -25,6 +25,7 @@ describe('instances on one database', () => {
       id: idOf(a),
       host: expect.stringMatching(/./),
       version: expect.stringMatching(/^\d/),
+      baseUrl: 'http://localhost:3000',
       startedAt: '2030-01-15T10:10:00.000Z',
       seenAt: expect.any(String),
       current: false,
@@ -47,6 +48,27 @@ describe('instances on one database', () => {
     await renewInstance(b.legate.platform);
     expect(await shownTo(a, admin)).toHaveLength(2);
   });
+});
+
+it('instances with different public addresses are reported by log, metric and GET /system', async () => {
+  const lines: string[] = [];
+  const note = (_: object, message: string): void => void lines.push(message);
+  const a = await createTestService({ log: { debug: () => {}, info: () => {}, warn: note, error: note } });
+  const admin = await a.admin();
+  const seen = async () => {
+    const { body } = await a.call('GET', '/system', { as: admin });
+    const { text } = await a.call('GET', '/metrics', { as: admin });
+    return [body.warnings, /^legate_base_urls (\d)$/m.exec(text)?.[1]];
+  };
+  expect(await seen()).toEqual([[], '1']);
+  const b = await createTestService({ sameDatabaseAs: a, config: { baseUrl: 'https://other.example.com' } });
+  await renewInstance(b.legate.platform);
+  for (let i = 0; i < 2; i++) await renewInstance(a.legate.platform);
+  const warning = expect.stringMatching(/http:\/\/localhost:3000, https:\/\/other\.example\.com.*LEGATE_BASE_URL/);
+  expect(lines).toEqual([warning]);
+  expect(await seen()).toEqual([[warning], '2']);
+  await b.legate.close();
+  expect(await seen()).toEqual([[], '1']);
 });
 
 describe('GET /metrics without the database', () => {

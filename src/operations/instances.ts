@@ -3,14 +3,21 @@ import { sql } from 'kysely';
 import { SECOND_MS } from '../kernel/clock.ts';
 import { packageVersion } from '../kernel/version.ts';
 import { DATABASE_TIME } from '../ledger/index.ts';
-import type { Platform } from '../platform.ts';
+import { defineState, type Platform } from '../platform.ts';
 import type { InstanceRow } from '../storage/index.ts';
 
 /** An instance that has not renewed its row for this long is gone. Upkeep renews it every five seconds. */
 const EXPIRED_MS = 30 * SECOND_MS;
 
-/** Writes the row of this instance, deletes those of instances that are gone, and compares the clocks. */
-export async function renewInstance({ instance, ledger, clock, database }: Platform): Promise<void> {
+/** The public addresses of other instances of which the log has a warning. */
+export const warnedAddresses = defineState(() => new Set<string>());
+
+/**
+ * Writes the row of this instance, deletes those of instances that are gone, and compares clocks and public
+ * addresses.
+ */
+export async function renewInstance(platform: Platform): Promise<void> {
+  const { instance, ledger, clock, database, baseUrl } = platform;
   const askedAt = clock.now();
   await ledger.maintain(async (db) => {
     if (database.dialect === 'postgres') {
@@ -20,7 +27,14 @@ export async function renewInstance({ instance, ledger, clock, database }: Platf
     const seen_at = now({ clock, ledger });
     await db
       .insertInto('instances')
-      .values({ id: instance.id, host: hostname(), version: packageVersion(), started_at: instance.startedAt, seen_at })
+      .values({
+        id: instance.id,
+        host: hostname(),
+        version: packageVersion(),
+        started_at: instance.startedAt,
+        seen_at,
+        base_url: baseUrl,
+      })
       .onConflict((oc) => oc.column('id').doUpdateSet({ seen_at }))
       .execute();
     await db
@@ -28,6 +42,28 @@ export async function renewInstance({ instance, ledger, clock, database }: Platf
       .where('seen_at', '<', seen_at - EXPIRED_MS)
       .execute();
   });
+  await warnOfAddresses(platform);
+}
+
+/** Returns the public addresses of the instances, which have to be one. */
+export const addressesOf = (instances: readonly InstanceRow[]): string[] =>
+  [...new Set(instances.flatMap(({ base_url }) => base_url ?? []))].sort();
+
+/** Says what differs, for people who set `LEGATE_BASE_URL`. undefined: nothing. */
+export const addressWarning = (addresses: readonly string[]): string | undefined =>
+  addresses.length > 1
+    ? `Instances on this database have different addresses (${addresses.join(', ')}). Tokens name the address as ` +
+      'their issuer, so one instance refuses those of another. Set the same LEGATE_BASE_URL for all.'
+    : undefined;
+
+async function warnOfAddresses(platform: Platform): Promise<void> {
+  const warned = platform.stateOf(warnedAddresses);
+  const addresses = addressesOf(await listInstances(platform));
+  const fresh = addresses.filter((address) => address !== platform.baseUrl && !warned.has(address));
+  warned.clear();
+  for (const address of addresses) warned.add(address);
+  if (fresh.length > 0)
+    platform.log.warn({ baseUrl: platform.baseUrl, others: fresh }, addressWarning(addresses) ?? '');
 }
 
 /** Deletes the row of this instance, which stops. It expires if that fails. */
@@ -55,6 +91,7 @@ export async function listInstances(platform: Platform): Promise<readonly Instan
     version: packageVersion(),
     started_at: instance.startedAt,
     seen_at: seenAt,
+    base_url: platform.baseUrl,
   };
   return [...rows, own].sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1));
 }

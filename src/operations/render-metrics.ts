@@ -3,7 +3,8 @@ import type { Histogram } from '../kernel/histogram.ts';
 import { packageVersion } from '../kernel/version.ts';
 import type { Platform } from '../platform.ts';
 import { isUnavailable } from '../storage/index.ts';
-import { listInstances } from './instances.ts';
+import { checkReady } from './check-ready.ts';
+import { addressesOf, listInstances } from './instances.ts';
 
 /** Metrics of the process, shared by all services in it. */
 let processMetrics: Promise<Registry> | undefined;
@@ -58,7 +59,7 @@ export async function renderMetrics(platform: Platform): Promise<{ text: string;
   const register = await processMetrics;
   const parts = [ofRequests(platform), ofDecisions(platform), ofLimits(platform), await ofModules(platform)];
   const info = { version: packageVersion(), database: platform.database.dialect };
-  parts.push(await ofInstances(platform));
+  parts.push(await ofReadiness(platform), await ofInstances(platform));
   parts.push(series('legate_info', 'gauge', 'Version and database.', [[info, 1]]));
   return { text: `${parts.join('')}${await register.metrics()}`, contentType: register.contentType };
 }
@@ -143,14 +144,27 @@ async function ofModules(platform: Platform): Promise<string> {
 }
 
 const ofInstances = (platform: Platform): Promise<string> =>
-  unlessUnavailable(async () =>
-    series(
-      'legate_instance_info',
-      'gauge',
-      'Instances that run on the same database, 1 for each.',
-      (await listInstances(platform)).map(({ id, host, version }): Sample => [{ instance: id, host, version }, 1]),
-    ),
-  );
+  unlessUnavailable(async () => {
+    const instances = await listInstances(platform);
+    return (
+      series(
+        'legate_instance_info',
+        'gauge',
+        'Instances that run on the same database, 1 for each.',
+        instances.map(({ id, host, version }): Sample => [{ instance: id, host, version }, 1]),
+      ) +
+      series('legate_base_urls', 'gauge', 'Different public addresses of the instances on the same database.', [
+        [{}, addressesOf(instances).length],
+      ])
+    );
+  });
+
+async function ofReadiness(platform: Platform): Promise<string> {
+  const { status } = await checkReady(platform);
+  return series('legate_ready', 'gauge', '1 if GET /health/ready answers 200, otherwise 0.', [
+    [{}, status === 'unavailable' ? 0 : 1],
+  ]);
+}
 
 const unlessUnavailable = (read: () => Promise<string>): Promise<string> =>
   read().catch((error: unknown) => {

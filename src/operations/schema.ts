@@ -15,11 +15,13 @@ export const SystemDescription = z
       dialect: z.enum(['sqlite', 'postgres']),
       migrations: z.object({ applied: z.int(), pending: z.array(z.string()) }),
     }),
+    warnings: z.array(z.string()).meta({ description: 'What is wrong with the installation, for people.' }),
     instances: z.array(
       z.object({
         id: z.string(),
         host: z.string(),
         version: z.string(),
+        baseUrl: z.string().nullable().meta({ description: 'null for an instance of an earlier version.' }),
         startedAt: isoTimestamp,
         seenAt: isoTimestamp.meta({ description: 'When it was last known to run, at most 30 seconds ago.' }),
         current: z.boolean().meta({ description: 'The instance that answers.' }),

@@ -64,6 +64,8 @@ export interface InstancesTable {
   started_at: number;
   /** When the instance renewed its row. */
   seen_at: number;
+  /** Its public address. */
+  base_url: string | null;
 }
 export type InstanceRow = Selectable<InstancesTable>;
 
