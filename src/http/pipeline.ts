@@ -25,6 +25,7 @@ import { count, type EndpointMetrics, type RequestMetrics } from './request-metr
 import type { Answer, Route } from './route.ts';
 import { securityHeaders } from './security-headers.ts';
 import type { Source } from './sources/source.ts';
+import { type Traced, Tracing } from './tracing.ts';
 
 /** A method and path as the pipeline answers it. */
 export interface Endpoint {
@@ -54,6 +55,8 @@ export class Pipeline {
   readonly #jsonHeaders: Readonly<Record<string, string>>;
   readonly #emptyHeaders: Readonly<Record<string, string>>;
   readonly #repeatable: RepeatableRequests;
+  /** undefined: no SDK of OpenTelemetry is registered. */
+  readonly #tracing = Tracing.find();
 
   constructor(platform: Platform, authenticator: Authenticator, metrics: RequestMetrics) {
     this.#platform = platform;
@@ -92,10 +95,22 @@ export class Pipeline {
     return this.#send(this.#metrics.of(method, path), source, passing, given, undefined);
   }
 
-  async answer<Sent>(
+  answer<Sent>(
     endpoint: Endpoint,
     source: Source<Sent>,
     params: Readonly<Record<string, string>> = NO_PARAMS,
+  ): Promise<Sent> {
+    const tracing = this.#tracing;
+    if (!tracing) return this.#answer(endpoint, source, params, undefined);
+    const traced = tracing.begin(endpoint.metrics, source);
+    return tracing.within(traced, () => this.#answer(endpoint, source, params, traced));
+  }
+
+  async #answer<Sent>(
+    endpoint: Endpoint,
+    source: Source<Sent>,
+    params: Readonly<Record<string, string>>,
+    traced: Traced | undefined,
   ): Promise<Sent> {
     const { route, metrics } = endpoint;
     const call = new RequestCall(this.#platform, this.#authenticator, route, source, this.#requestId(source, route));
@@ -119,6 +134,7 @@ export class Pipeline {
     } catch (error) {
       answer = await this.#fail(endpoint, source, call, error);
     }
+    if (traced) this.#tracing?.end(traced, answer.status, call.requestId);
     return this.#send(metrics, source, call, answer, extra);
   }
 

@@ -1,0 +1,165 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type Attributes,
+  type Context,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanOptions,
+  type SpanStatus,
+  type TextMapPropagator,
+  trace,
+} from '@opentelemetry/api';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestService, type TestService, type TestUser } from '../../test/support/service.ts';
+
+interface Recorded {
+  readonly name: string;
+  readonly attributes: Attributes;
+  readonly parent: string | undefined;
+  readonly spanId: string;
+  readonly traceId: string;
+  status?: SpanStatus;
+  ended: number;
+}
+
+const recorded: Recorded[] = [];
+
+/** Records spans, as the SDK of an operator would. */
+function startSpan(name: string, options: SpanOptions = {}, parent: Context = context.active()): Span {
+  const from = trace.getSpanContext(parent);
+  const spanId = String(recorded.length + 1).padStart(16, '0');
+  const traceId = from?.traceId ?? 'f'.repeat(32);
+  const own: Recorded = {
+    name,
+    attributes: { ...options.attributes },
+    parent: from?.spanId,
+    spanId,
+    traceId,
+    ended: 0,
+  };
+  recorded.push(own);
+  const span = {
+    spanContext: () => ({ traceId, spanId, traceFlags: 1 }),
+    setAttribute: (key: string, value: string | number) => {
+      own.attributes[key] = value;
+      return span;
+    },
+    setStatus: (status: SpanStatus) => {
+      own.status = status;
+      return span;
+    },
+    end: () => void own.ended++,
+  } as unknown as Span;
+  return span;
+}
+
+/** W3C Trace Context, section 3.2. */
+const traceContext: TextMapPropagator = {
+  inject: () => {},
+  fields: () => ['traceparent'],
+  extract: (into, carrier, getter) => {
+    const [, traceId, spanId] =
+      /^00-([0-9a-f]{32})-([0-9a-f]{16})-01$/.exec(String(getter.get(carrier, 'traceparent'))) ?? [];
+    return traceId && spanId ? trace.setSpanContext(into, { traceId, spanId, traceFlags: 1, isRemote: true }) : into;
+  },
+};
+
+const CALLER = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
+const traceparent = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
+
+let plain: TestService;
+let t: TestService;
+let owner: TestUser;
+beforeAll(async () => {
+  plain = await createTestService({ lasting: true });
+  const kept = new AsyncLocalStorage<Context>();
+  trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan, startActiveSpan: () => undefined as never }) });
+  propagation.setGlobalPropagator(traceContext);
+  context.setGlobalContextManager({
+    active: () => kept.getStore() ?? ROOT_CONTEXT,
+    with: (active, fn, self, ...args) => kept.run(active, () => fn.call(self as never, ...args)),
+    bind: (_, target) => target,
+    enable() {
+      return this;
+    },
+    disable() {
+      return this;
+    },
+  });
+  t = await createTestService({ lasting: true });
+  owner = await t.user();
+});
+afterAll(() => {
+  trace.disable();
+  propagation.disable();
+  context.disable();
+});
+
+describe('OpenTelemetry', () => {
+  it('one span for each request, below that of the caller, without what the URL contains', async () => {
+    const agent = await t.agent(owner, { permissions: [{ resource: 'x', actions: ['read'] }] });
+    recorded.length = 0;
+    const body = { action: 'read', resource: 'x' };
+    const asked = await t.call('POST', '/authorize', { as: agent, body, headers: { traceparent } });
+    const missing = await t.call('GET', '/agents/agt_secret?ownerId=x', { as: owner });
+    expect([asked.status, missing.status]).toEqual([200, 404]);
+    const idOf = (r: typeof asked): string | null => r.headers.get('x-request-id');
+    expect(recorded).toEqual([
+      {
+        name: 'POST /authorize',
+        attributes: {
+          'http.request.method': 'POST',
+          'http.route': '/authorize',
+          'http.response.status_code': 200,
+          'legate.request_id': idOf(asked),
+        },
+        parent: CALLER.spanId,
+        traceId: CALLER.traceId,
+        spanId: expect.any(String),
+        ended: 1,
+      },
+      expect.objectContaining({
+        name: 'GET /agents/:id',
+        attributes: expect.objectContaining({ 'http.response.status_code': 404, 'legate.request_id': idOf(missing) }),
+        parent: undefined,
+        ended: 1,
+      }),
+    ]);
+    expect(JSON.stringify(recorded)).not.toContain('agt_secret');
+  });
+
+  it('is the parent of spans that are made meanwhile; the span of an instrumentation is its parent', async () => {
+    recorded.length = 0;
+    const outer = startSpan('GET');
+    const { clock } = t.legate.platform;
+    const now = clock.now.bind(clock);
+    clock.now = () => {
+      clock.now = now;
+      startSpan('inside');
+      return now();
+    };
+    await context.with(trace.setSpan(context.active(), outer), () =>
+      t.call('GET', '/agents', { as: owner, headers: { traceparent } }),
+    );
+    const [, request] = recorded.filter(({ name }) => name !== 'inside');
+    expect(request).toMatchObject({ name: 'GET /agents', parent: outer.spanContext().spanId });
+    expect(recorded.find(({ name }) => name === 'inside')?.parent).toBe(request?.spanId);
+  });
+
+  it('a failure of the service is an error of its span', async () => {
+    const broken = await createTestService();
+    const user = await broken.user();
+    await broken.legate.platform.database.close();
+    recorded.length = 0;
+    expect((await broken.call('GET', '/agents', { as: user })).status).toBe(503);
+    expect(recorded).toMatchObject([{ attributes: { 'error.type': '503' }, status: { code: 2 }, ended: 1 }]);
+  });
+
+  it('a service that was created before an SDK was registered makes no spans', async () => {
+    recorded.length = 0;
+    expect((await plain.call('GET', '/health/live', { headers: { traceparent } })).status).toBe(200);
+    expect(recorded).toEqual([]);
+  });
+});
