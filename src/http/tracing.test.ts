@@ -2,8 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type Attributes,
   type Context,
-  context,
-  propagation,
+  type ContextManager,
   ROOT_CONTEXT,
   type Span,
   type SpanOptions,
@@ -25,9 +24,10 @@ interface Recorded {
 }
 
 const recorded: Recorded[] = [];
+const kept = new AsyncLocalStorage<Context>();
 
 /** Records spans, as the SDK of an operator would. */
-function startSpan(name: string, options: SpanOptions = {}, parent: Context = context.active()): Span {
+function startSpan(name: string, options: SpanOptions = {}, parent: Context = kept.getStore() ?? ROOT_CONTEXT): Span {
   const from = trace.getSpanContext(parent);
   const spanId = String(recorded.length + 1).padStart(16, '0');
   const traceId = from?.traceId ?? 'f'.repeat(32);
@@ -72,29 +72,33 @@ const traceparent = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
 let plain: TestService;
 let t: TestService;
 let owner: TestUser;
+const contexts: ContextManager = {
+  active: () => kept.getStore() ?? ROOT_CONTEXT,
+  with: (active, fn, self, ...args) => kept.run(active, () => fn.call(self as never, ...args)),
+  bind: (_, target) => target,
+  enable: () => contexts,
+  disable: () => contexts,
+};
+
+const globals = globalThis as { [key: symbol]: unknown };
+const REGISTERED = Symbol.for('opentelemetry.js.api.1');
+const before = globals[REGISTERED];
+
 beforeAll(async () => {
+  globals[REGISTERED] = undefined;
   plain = await createTestService({ lasting: true });
-  const kept = new AsyncLocalStorage<Context>();
-  trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan, startActiveSpan: () => undefined as never }) });
-  propagation.setGlobalPropagator(traceContext);
-  context.setGlobalContextManager({
-    active: () => kept.getStore() ?? ROOT_CONTEXT,
-    with: (active, fn, self, ...args) => kept.run(active, () => fn.call(self as never, ...args)),
-    bind: (_, target) => target,
-    enable() {
-      return this;
-    },
-    disable() {
-      return this;
-    },
-  });
+  // As an SDK registers itself whose copy of the package is older.
+  globals[REGISTERED] = {
+    version: '1.4.0',
+    trace: { getTracer: () => ({ startSpan }) },
+    propagation: traceContext,
+    context: contexts,
+  };
   t = await createTestService({ lasting: true });
   owner = await t.user();
 });
 afterAll(() => {
-  trace.disable();
-  propagation.disable();
-  context.disable();
+  globals[REGISTERED] = before;
 });
 
 describe('OpenTelemetry', () => {
@@ -140,7 +144,7 @@ describe('OpenTelemetry', () => {
       startSpan('inside');
       return now();
     };
-    await context.with(trace.setSpan(context.active(), outer), () =>
+    await kept.run(trace.setSpan(ROOT_CONTEXT, outer), () =>
       t.call('GET', '/agents', { as: owner, headers: { traceparent } }),
     );
     const [, request] = recorded.filter(({ name }) => name !== 'inside');

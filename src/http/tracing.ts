@@ -1,15 +1,27 @@
 import { createRequire } from 'node:module';
-import type { Context, Span, Tracer } from '@opentelemetry/api';
+import type { Context, ContextManager, Span, TextMapPropagator, Tracer, TracerProvider } from '@opentelemetry/api';
 import { packageVersion } from '../kernel/version.ts';
 import type { EndpointMetrics } from './request-metrics.ts';
 import type { Source } from './sources/source.ts';
 
 type Api = typeof import('@opentelemetry/api');
 
-/** Where `@opentelemetry/api` keeps what an SDK has registered, whichever copy of the package the SDK uses. */
+interface Registered {
+  readonly trace?: TracerProvider;
+  readonly context?: ContextManager;
+  readonly propagation?: TextMapPropagator;
+}
+
+/**
+ * Where all copies of `@opentelemetry/api` 1.x keep what an SDK has registered. It is read here, because a copy that is
+ * newer than that of the SDK would ignore the SDK.
+ */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
-const isRegistered = (): boolean =>
-  (globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED]?.trace !== undefined;
+
+const HEADERS = {
+  get: (source: Source<unknown>, name: string) => source.header(name) ?? undefined,
+  keys: () => ['traceparent', 'tracestate', 'baggage'],
+};
 
 /** A request with its span, and the context in which it is answered. */
 export interface Traced {
@@ -25,25 +37,29 @@ export interface Traced {
 export class Tracing {
   readonly #api: Api;
   readonly #tracer: Tracer;
+  readonly #contexts: ContextManager | undefined;
+  readonly #propagation: TextMapPropagator | undefined;
 
-  private constructor(api: Api) {
+  private constructor(api: Api, provider: TracerProvider, { context, propagation }: Registered) {
     this.#api = api;
-    this.#tracer = api.trace.getTracer('legate', packageVersion());
+    this.#tracer = provider.getTracer('legate', packageVersion());
+    this.#contexts = context;
+    this.#propagation = propagation;
   }
 
   /** Returns undefined, and loads nothing, unless an SDK was registered before the service is created. */
   static find(): Tracing | undefined {
-    if (!isRegistered()) return undefined;
-    return new Tracing(createRequire(import.meta.url)('@opentelemetry/api') as Api);
+    const registered = (globalThis as { [REGISTERED]?: Registered })[REGISTERED];
+    if (!registered?.trace) return undefined;
+    const api = createRequire(import.meta.url)('@opentelemetry/api') as Api;
+    return new Tracing(api, registered.trace, registered);
   }
 
   begin({ method, route }: EndpointMetrics, source: Source<unknown>): Traced {
-    const { context: contexts, propagation, trace, SpanKind } = this.#api;
+    const { ROOT_CONTEXT, trace, SpanKind } = this.#api;
     // An instrumentation of node:http may have read the header already.
-    const active = contexts.active();
-    const parent = trace.getSpan(active)
-      ? active
-      : propagation.extract(active, source, { get: (from, name) => from.header(name) ?? undefined, keys: () => [] });
+    const active = this.#contexts?.active() ?? ROOT_CONTEXT;
+    const parent = trace.getSpan(active) ? active : (this.#propagation?.extract(active, source, HEADERS) ?? active);
     const attributes = { 'http.request.method': method, 'http.route': route };
     const span = this.#tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent);
     return { span, context: trace.setSpan(parent, span) };
@@ -51,7 +67,7 @@ export class Tracing {
 
   /** Calls `answer` so that spans of the database or of requests to others become children of the request's. */
   within<T>({ context }: Traced, answer: () => Promise<T>): Promise<T> {
-    return this.#api.context.with(context, answer);
+    return this.#contexts ? this.#contexts.with(context, answer) : answer();
   }
 
   end({ span }: Traced, status: number, requestId: string): void {
