@@ -740,20 +740,28 @@ export interface CreateIssuerRequest {
   readonly name: string;
   /** Its address, exactly as in the claim `iss` of its tokens. Unique. */
   readonly issuer: string;
-  /** workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for its people, who are not asked (ID-JAG). */
-  readonly uses: readonly ("workload" | "enterprise")[];
+  /** signIn: people sign in with it. workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for its people, who are not asked (ID-JAG). */
+  readonly uses: readonly ("signIn" | "workload" | "enterprise")[];
   /** Audience that its tokens must have. Default: the issuer or the token endpoint of this service. */
   readonly audience?: string | undefined;
   /** Where its public keys are. Default: as its document `/.well-known/openid-configuration` says. */
   readonly jwksUri?: string | undefined;
   /** Default: RS256, ES256. */
   readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA")[] | undefined;
+  /** This service as a client of the issuer. Needed for signIn. */
+  readonly clientId?: string | undefined;
+  /** Stored encrypted and never shown. Without it the client is a public one. */
+  readonly clientSecret?: string | undefined;
   /** Domains for whose addresses the issuer speaks, without their subdomains. Its people join the account with the same verified address only within them. */
   readonly domains?: readonly string[] | undefined;
   /** required: the people of its domains cannot let applications act for them; only it can. */
   readonly enterprise?: {
     readonly required: boolean;
   } | undefined;
+  /** What a claim with this value gives its person, at each sign-in. The strongest role and the first tenant count; if nothing fits, the role is user, and there is no tenant. */
+  readonly map?: readonly IssuerMapping[] | undefined;
+  /** Values of `acr` or `amr` with which the issuer confirms a second factor. A person who has a second factor here is then not asked for it. */
+  readonly secondFactors?: readonly string[] | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
 }
@@ -1060,19 +1068,31 @@ export interface Issuer {
   readonly id: string;
   readonly name: string;
   readonly issuer: string;
-  readonly uses: readonly (Open<"workload" | "enterprise">)[];
+  readonly uses: readonly (Open<"signIn" | "workload" | "enterprise">)[];
   readonly audience?: string | undefined;
   readonly jwksUri?: string | undefined;
   readonly algorithms: readonly (Open<"RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA">)[];
+  readonly clientId?: string | undefined;
   readonly domains?: readonly string[] | undefined;
   readonly enterprise?: {
     readonly required: boolean;
   } | undefined;
+  readonly map?: readonly IssuerMapping[] | undefined;
+  readonly secondFactors?: readonly string[] | undefined;
   /** configuration: declared in `issuers` of the configuration, and not changed by the API. */
   readonly source: Open<"api" | "configuration">;
   /** Absent for an issuer of the configuration. */
   readonly createdAt?: string | undefined;
   readonly updatedAt?: string | undefined;
+}
+
+export interface IssuerMapping {
+  /** Name of a claim: a text, a number, a boolean, or an array of them. */
+  readonly claim: string;
+  readonly value: string;
+  readonly role?: "user" | "admin" | "auditor" | undefined;
+  /** Slug of a tenant. */
+  readonly tenant?: string | undefined;
 }
 
 export interface JsonWebKeySet {
@@ -1680,17 +1700,21 @@ export interface UpdateBudgetRequest {
 
 export interface UpdateIssuerRequest {
   readonly name?: string | undefined;
-  /** workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for its people, who are not asked (ID-JAG). */
-  readonly uses?: readonly ("workload" | "enterprise")[] | undefined;
+  /** signIn: people sign in with it. workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for its people, who are not asked (ID-JAG). */
+  readonly uses?: readonly ("signIn" | "workload" | "enterprise")[] | undefined;
   readonly audience?: string | null | undefined;
   readonly jwksUri?: string | null | undefined;
   /** Default: RS256, ES256. */
   readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA")[] | undefined;
+  readonly clientId?: string | null | undefined;
+  readonly clientSecret?: string | null | undefined;
   readonly domains?: readonly string[] | null | undefined;
   /** required: the people of its domains cannot let applications act for them; only it can. */
   readonly enterprise?: {
     readonly required: boolean;
   } | undefined;
+  readonly map?: readonly IssuerMapping[] | null | undefined;
+  readonly secondFactors?: readonly string[] | null | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
 }

@@ -25,6 +25,7 @@ import { agentKeys } from './migrations/0087-agent-keys.ts';
 import { enterprise } from './migrations/0088-enterprise.ts';
 import { webhookFormat } from './migrations/0090-webhook-format.ts';
 import { instanceAddresses } from './migrations/0092-instance-addresses.ts';
+import { signInIssuers } from './migrations/0093-sign-in-issuers.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 
 /** Every migration in order. Never change one that has landed; add the next number. */
@@ -53,6 +54,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0088-enterprise': enterprise,
   '0090-webhook-format': webhookFormat,
   '0092-instance-addresses': instanceAddresses,
+  '0093-sign-in-issuers': signInIssuers,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

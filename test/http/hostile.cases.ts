@@ -66,6 +66,14 @@ const question = ({ agent }: Scene) => ({
 });
 
 /** By endpoint. An endpoint with a body needs one; a field that is missing here fails the test. */
+const hostileSignIn = {
+  clientId: 'legate',
+  clientSecret: 'secret',
+  domains: ['example.com'],
+  map: [{ claim: 'groups', value: 'Staff', role: 'user', tenant: 'acme' }],
+  secondFactors: ['mfa'],
+};
+
 export const bodies: Readonly<Record<string, Sample>> = {
   'POST /authorize': question,
   'POST /authorize/batch': (s) => ({ requests: [question(s)] }),
@@ -171,8 +179,8 @@ export const bodies: Readonly<Record<string, Sample>> = {
     audience: 'https://legate.example',
     jwksUri: 'https://hostile.example/jwks',
     algorithms: ['RS256'],
-    domains: ['hostile.example'],
     enterprise: { required: true },
+    ...hostileSignIn,
   }),
   'PUT /gateway/connections/:name': () => ({ fields: { token: 'x' } }),
   'POST /gateway/:name/connect': () => ({ action: 'connect', 'secret-token': 'x' }),
@@ -183,8 +191,8 @@ export const bodies: Readonly<Record<string, Sample>> = {
     audience: 'https://legate.example',
     jwksUri: 'https://hostile.example/jwks',
     algorithms: ['RS256'],
-    domains: ['hostile.example'],
     enterprise: { required: true },
+    ...hostileSignIn,
   }),
   'POST /mcp/servers': () => ({
     name: 'github',
@@ -281,6 +289,7 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /users': ({ owner }) => ({ ...page, role: 'user', tenantId: 'tnt_x', email: owner.email, q: 'a' }),
   'GET /setup': () => ({ token: 'lgu_x' }),
   'GET /invites': () => page,
+  'GET /auth/oidc/:name/start': () => ({ returnTo: '/account' }),
   'GET /magic-link/verify': () => ({ token: 'lgo_x' }),
   'GET /password/reset': () => ({ token: 'lgo_x' }),
   'GET /verify-email': () => ({ token: 'lgo_x' }),

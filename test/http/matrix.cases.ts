@@ -145,6 +145,14 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/magic-link', { email: 'nobody@example.com' }),
     want: { everyone: 200 },
   },
+  'GET /auth/oidc/:name/start': {
+    target: fixed('/auth/oidc/unknown/start'),
+    want: { everyone: 404 },
+  },
+  'GET /auth/oidc/:name/callback': {
+    target: fixed('/auth/oidc/unknown/callback?code=x&state=x'),
+    want: { everyone: 404 },
+  },
   'GET /magic-link/verify': {
     target: fixed('/magic-link/verify?token=lgo_x'),
     want: { everyone: 401 },

@@ -67,6 +67,13 @@ export const de: Texts = {
     STORAGE_UNAVAILABLE: 'Bitte versuchen Sie es gleich noch einmal.',
     EMAIL_IN_USE: 'Zu dieser E-Mail-Adresse gibt es schon ein Konto.',
     INVALID_EMAIL_OR_PASSWORD: 'Die E-Mail-Adresse oder das Passwort stimmt nicht.',
+    SIGN_IN_EXPIRED:
+      'Diese Anmeldung ist abgelaufen, wurde schon verwendet oder in einem anderen Browser begonnen. Beginnen Sie neu.',
+    SIGN_IN_NOT_CONFIRMED: 'Der Identitätsanbieter hat Sie nicht bestätigt. Beginnen Sie die Anmeldung neu.',
+    SIGN_IN_REFUSED:
+      'Mit dieser Identität können Sie sich hier nicht anmelden. Bitten Sie einen Administrator um ein Konto.',
+    PROVIDER_UNAVAILABLE:
+      'Der Identitätsanbieter ist gerade nicht erreichbar. Versuchen Sie es in einer Minute erneut.',
     INVALID_CODE: 'Dieser Code stimmt nicht oder wurde schon verwendet.',
     INVALID_PASSWORD: 'Das Passwort stimmt nicht.',
     TOO_MANY_TRIES:
@@ -115,6 +122,7 @@ export const de: Texts = {
     verify: 'Bestätigungslink erneut senden',
     signedOut: 'Sie sind abgemeldet.',
     passwordChanged: 'Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.',
+    withProvider: (name) => `Mit ${name} anmelden`,
     continueAs: (who) => `Weiter als ${who}`,
     waiting: (client) => `„${client}“ wartet. Nach der Anmeldung entscheiden Sie, was die Anwendung darf.`,
   },

@@ -18,6 +18,7 @@ import {
   textsFor,
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
+import { listSignInIssuers } from '../federation/index.ts';
 import { startCookie } from '../sessions/index.ts';
 import {
   formProblems,
@@ -64,6 +65,7 @@ interface Shown {
 async function render(platform: Platform, call: AnyCall, { tried, already }: Shown): Promise<Response> {
   const t = textsFor(call.request);
   const problems = tried ? formProblems(t, tried.error) : [];
+  const providers = await listSignInIssuers(platform);
   const done = { 'signed-out': t.signIn.signedOut, 'password-changed': t.signIn.passwordChanged }[
     call.url.searchParams.get('done') ?? ''
   ];
@@ -86,7 +88,7 @@ ${actions(button({ label: t.signIn.submit }))}`,
       tried?.error.code === UserErrors.EMAIL_NOT_VERIFIED.code &&
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.verifyEmail)}">${t.signIn.verify}</a></p>`
-    }${platform.mailer.available && html`${or(t)}${actions(buttonLink(t.signIn.link, withReturnTo(platform, call, PATHS.magicLink)), buttonLink(t.emailCode.offer, withReturnTo(platform, call, PATHS.emailCode)))}`}<div class="ways">${
+    }${providers.length > 0 && html`${or(t)}${actions(...providers.map(({ name }) => buttonLink(t.signIn.withProvider(name), withReturnTo(platform, call, `/auth/oidc/${name}/start`))))}`}${platform.mailer.available && html`${or(t)}${actions(buttonLink(t.signIn.link, withReturnTo(platform, call, PATHS.magicLink)), buttonLink(t.emailCode.offer, withReturnTo(platform, call, PATHS.emailCode)))}`}<div class="ways">${
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.forgotPassword)}">${t.signIn.forgot}</a></p>`
     }${

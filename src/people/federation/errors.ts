@@ -5,4 +5,8 @@ export const IssuerErrors = defineErrors({
   ISSUER_IN_USE: [422, 'Another issuer has this name or this address.'],
   ISSUER_LIMIT_EXCEEDED: [422, 'The limit of issuers is reached. Delete one first.'],
   ISSUER_CONFIGURED: [409, 'The issuer is part of the configuration. Change it there.'],
+  SIGN_IN_EXPIRED: [400, 'The sign-in has expired, was already used, or was begun in another browser. Begin it again.'],
+  SIGN_IN_NOT_CONFIRMED: [401, 'The identity provider did not confirm who you are. Begin the sign-in again.'],
+  SIGN_IN_REFUSED: [403, 'You cannot sign in here with this identity. Ask an administrator for an account.'],
+  PROVIDER_UNAVAILABLE: [503, 'The identity provider cannot be reached now. Try again in a minute.'],
 });

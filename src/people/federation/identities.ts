@@ -4,6 +4,7 @@ import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
+import { Email } from '../users/index.ts';
 import { findUser, findUserByEmail } from '../users/store.ts';
 import type { Issuer } from './schema.ts';
 import { listIssuers } from './store.ts';
@@ -14,62 +15,98 @@ const MAX_SUBJECT_CHARS = 255;
 
 const domainOf = (email: string): string => domainToASCII(email.slice(email.lastIndexOf('@') + 1).trim());
 
-const isTrustedFor = (issuer: Issuer, email: string): boolean =>
-  issuer.domains?.some((domain) => domainToASCII(domain) === domainOf(email)) ?? false;
+const isTrustedFor = ({ domains = [] }: Pick<Issuer, 'domains'>, email: string): boolean =>
+  domains.some((domain) => domainToASCII(domain) === domainOf(email));
+
+export const isSubject = (subject: string): boolean =>
+  subject.length <= MAX_SUBJECT_CHARS && subject.isWellFormed() && !subject.includes('\u0000');
+
+/** Returns the user that a person at an issuer is here, and records that the issuer has just vouched for them. */
+export async function findIdentity(
+  { db, now }: Change,
+  { issuer }: Issuer,
+  subject: string,
+): Promise<UserRow | undefined> {
+  const identity = await db
+    .updateTable('identities')
+    .set({ used_at: now })
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .returning('user_id')
+    .executeTakeFirst();
+  return identity && findUser(db, identity.user_id);
+}
+
+interface EmailClaims {
+  readonly email?: unknown;
+  readonly email_verified?: unknown;
+}
+
+/** Returns the address if the issuer says that it is verified and is trusted for its domain. */
+export function confirmedEmail(issuer: Issuer, claims: EmailClaims): string | undefined {
+  if (claims.email_verified !== true) return undefined;
+  const { data: email } = Email.safeParse(claims.email);
+  return email !== undefined && isTrustedFor(issuer, email) ? email : undefined;
+}
+
+/**
+ * Whether a person of an issuer may join the account that has their confirmed address: the account has verified the
+ * address too, and no other person of the issuer belongs to it, since an issuer may assign an address to somebody else
+ * later (contract 23.2).
+ */
+export async function mayJoin(db: Db, { issuer }: Issuer, user: UserRow): Promise<boolean> {
+  if (user.email_verified !== 1) return false;
+  const other = await db
+    .selectFrom('identities')
+    .select('subject')
+    .where('user_id', '=', user.id)
+    .where('issuer', '=', issuer)
+    .executeTakeFirst();
+  return other === undefined;
+}
+
+export async function addIdentity(
+  change: Change,
+  userId: Id<'user'>,
+  { issuer }: Issuer,
+  subject: string,
+): Promise<void> {
+  const { db, now } = change;
+  await db
+    .insertInto('identities')
+    .values({ issuer, subject, user_id: userId, created_at: now, used_at: now })
+    .execute();
+  change.emit({
+    type: 'user.updated',
+    userId,
+    data: { userId, changed: ['connections'] },
+    after: { connection: { issuer, subject } },
+  });
+}
 
 /**
  * Returns the user that an assertion is about, or why there is none. An account belongs to issuer and subject. The first
- * assertion of a subject joins an existing account only if the issuer is trusted for the domain of its address, says
- * that the address is verified, and the account's own address is verified too (contract 23.2).
+ * assertion of a subject joins an account as `mayJoin` says.
  */
 export async function findUserOfAssertion(
   change: Change,
   issuer: Issuer,
   claims: AssertionClaims,
 ): Promise<UserRow | RefusalReason> {
-  const { db } = change;
-  if (claims.sub.length > MAX_SUBJECT_CHARS || !claims.sub.isWellFormed() || claims.sub.includes('\u0000'))
-    return 'assertion-malformed';
-  const linked = await db
-    .selectFrom('identities')
-    .innerJoin('users', 'users.id', 'identities.user_id')
-    .selectAll('users')
-    .where('identities.issuer', '=', issuer.issuer)
-    .where('identities.subject', '=', claims.sub)
-    .executeTakeFirst();
-  const user = linked ?? (await findJoinable(db, issuer, claims));
+  if (!isSubject(claims.sub)) return 'assertion-malformed';
+  const known = await findIdentity(change, issuer, claims.sub);
+  const user = known ?? (await findJoinable(change.db, issuer, claims));
   if (!user) return 'person-unknown';
   if (user.suspended_at !== null) return 'owner-suspended';
-  await link(change, user, issuer, claims.sub, linked === undefined);
+  if (!known) await addIdentity(change, user.id, issuer, claims.sub);
   return user;
 }
 
-async function findJoinable(db: Db, issuer: Issuer, { email, email_verified }: AssertionClaims) {
-  if (typeof email !== 'string' || email_verified !== true || !isTrustedFor(issuer, email)) return undefined;
-  const user = await findUserByEmail(db, email);
-  return user?.email_verified === 1 ? user : undefined;
-}
-
-async function link(
-  change: Change,
-  { id }: UserRow,
-  { issuer }: Issuer,
-  subject: string,
-  first: boolean,
-): Promise<void> {
-  const { db, now } = change;
-  await db
-    .insertInto('identities')
-    .values({ issuer, subject, user_id: id, created_at: now, used_at: now })
-    .onConflict((oc) => oc.columns(['issuer', 'subject']).doUpdateSet({ used_at: now }))
-    .execute();
-  if (first)
-    change.emit({
-      type: 'user.updated',
-      userId: id,
-      data: { userId: id, changed: ['connections'] },
-      after: { connection: { issuer, subject } },
-    });
+async function findJoinable(db: Db, issuer: Issuer, claims: AssertionClaims): Promise<UserRow | undefined> {
+  const { email: address, email_verified: verified } = claims;
+  const email = confirmedEmail(issuer, { email: address, email_verified: verified });
+  const user = email === undefined ? undefined : await findUserByEmail(db, email);
+  return user && (await mayJoin(db, issuer, user)) ? user : undefined;
 }
 
 /**

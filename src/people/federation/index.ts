@@ -5,26 +5,29 @@
  * id causes at most one fetch in 30 s; only asymmetric algorithms are accepted; an assertion is used once over all
  * instances.
  *
- * What an accepted assertion leads to is elsewhere: access tokens in `src/oauth/token/grants`.
+ * `sign-in/` signs people in with an issuer (OpenID Connect Core 1.0, authorization code flow). Access tokens for
+ * accepted assertions are in `src/oauth/token/grants`.
  */
 import { defineModule } from '../../platform.ts';
 import { IssuerErrors } from './errors.ts';
 import { issuerKeys } from './issuer-keys.ts';
 import { issuerRoutes } from './routes.ts';
+import { providers } from './sign-in/provider.ts';
+import { signInRoutes } from './sign-in/routes.ts';
 import { deleteExpiredAssertions } from './used-assertions.ts';
 
 export { findUserOfAssertion, isEnterpriseManaged } from './identities.ts';
 export { createKeyCache, keysOf } from './issuer-keys.ts';
 export { ISSUER_ALGORITHMS, type Issuer } from './schema.ts';
-export { findIssuer } from './store.ts';
+export { findIssuer, listSignInIssuers } from './store.ts';
 export { useOnce } from './used-assertions.ts';
 export { type AssertionClaims, LEEWAY_SECONDS, readUnverified, verifyAssertion } from './verify-assertion.ts';
 
 export const federation = defineModule({
   name: 'federation',
-  description: 'Issuers of tokens that this service trusts.',
-  routes: issuerRoutes,
+  description: 'Issuers of tokens that this service trusts, and signing in with them.',
+  routes: [...issuerRoutes, ...signInRoutes],
   errors: IssuerErrors,
-  states: [issuerKeys],
+  states: [issuerKeys, providers],
   upkeep: deleteExpiredAssertions,
 });

@@ -1,20 +1,41 @@
 import type { Changer } from '../../access/caller.ts';
+import { validationFailed } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, IssuerRow } from '../../storage/index.ts';
 import { IssuerErrors } from './errors.ts';
 import { type CreateIssuer, type Issuer, MAX_ISSUERS, type UpdateIssuer } from './schema.ts';
-import { getIssuerRow, listIssuers, toColumns, toIssuer } from './store.ts';
+import { getIssuerRow, jsonOf, listIssuers, sealClientSecret, toColumns, toIssuer } from './store.ts';
 
-const toJson = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+/** The columns that a change can have. */
+const COLUMNS = [
+  'name',
+  'uses',
+  'audience',
+  'jwks_uri',
+  'algorithms',
+  'client_id',
+  'client_secret',
+  'domains',
+  'enterprise_required',
+  'claim_map',
+  'second_factors',
+] as const;
 
 /** Throws 422 ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED. */
 export async function createIssuer(platform: Platform, caller: Changer, input: CreateIssuer): Promise<Issuer> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
-    const row: IssuerRow = { id: newId('issuer', now), ...toColumns(input), created_at: now, updated_at: now };
+    const id = newId('issuer', now);
+    const row: IssuerRow = {
+      id,
+      ...toColumns(input),
+      client_secret: sealClientSecret(platform, id, input.clientSecret),
+      created_at: now,
+      updated_at: now,
+    };
     await assertFree(platform, db, row);
     await db.insertInto('issuers').values(row).execute();
     const issuer = toIssuer(row);
@@ -52,12 +73,18 @@ export async function updateIssuer(
       audience: input.audience === undefined ? before.audience : input.audience,
       jwks_uri: input.jwksUri === undefined ? before.jwks_uri : input.jwksUri,
       algorithms: input.algorithms === undefined ? before.algorithms : JSON.stringify(input.algorithms),
-      domains: input.domains === undefined ? before.domains : toJson(input.domains),
+      domains: input.domains === undefined ? before.domains : jsonOf(input.domains),
       enterprise_required:
         input.enterprise === undefined ? before.enterprise_required : Number(input.enterprise.required),
+      client_id: input.clientId === undefined ? before.client_id : input.clientId,
+      client_secret:
+        input.clientSecret === undefined ? before.client_secret : sealClientSecret(platform, id, input.clientSecret),
+      claim_map: input.map === undefined ? before.claim_map : jsonOf(input.map),
+      second_factors: input.secondFactors === undefined ? before.second_factors : jsonOf(input.secondFactors),
     };
-    const columns = ['name', 'uses', 'audience', 'jwks_uri', 'algorithms', 'domains', 'enterprise_required'] as const;
-    if (columns.every((column) => after[column] === before[column])) return toIssuer(before);
+    if (toIssuer(after).uses.includes('signIn') && after.client_id === null)
+      throw validationFailed([{ path: 'clientId', message: 'is needed for the use signIn' }]);
+    if (COLUMNS.every((column) => after[column] === before[column])) return toIssuer(before);
     await assertFree(platform, db, after);
     after.updated_at = now;
     await db.updateTable('issuers').set(after).where('id', '=', id).execute();

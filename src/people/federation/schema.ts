@@ -3,9 +3,10 @@ import { isoTimestamp, text } from '../../kernel/json.ts';
 
 export const MAX_ISSUERS = 100;
 
-export const ISSUER_USES = ['workload', 'enterprise'] as const;
+export const ISSUER_USES = ['signIn', 'workload', 'enterprise'] as const;
 
 const MAX_DOMAINS = 100;
+const MAX_MAPPINGS = 200;
 
 /** Asymmetric algorithms of RFC 7518, section 3.1, and RFC 8037. A shared secret would let its other holders sign. */
 export const ISSUER_ALGORITHMS = [
@@ -39,8 +40,8 @@ const Uses = z
   .refine(unique, 'must not name a use twice')
   .meta({
     description:
-      'workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for ' +
-      'its people, who are not asked (ID-JAG).',
+      'signIn: people sign in with it. workload: agents may trust its tokens (`POST /agents/{id}/trust`). ' +
+      'enterprise: it may let applications act for its people, who are not asked (ID-JAG).',
   });
 /** A domain in the form in which addresses are compared. */
 const Domain = z
@@ -66,6 +67,39 @@ const Algorithms = z
   .refine(unique, 'must not name an algorithm twice')
   .meta({ description: `Default: ${DEFAULT_ALGORITHMS.join(', ')}.` });
 
+const Mapping = z
+  .strictObject({
+    claim: text(200).meta({ description: 'Name of a claim: a text, a number, a boolean, or an array of them.' }),
+    value: text(400),
+    role: z.enum(['user', 'admin', 'auditor']).optional(),
+    tenant: text(100).optional().meta({ description: 'Slug of a tenant.' }),
+  })
+  .refine(({ role, tenant }) => role !== undefined || tenant !== undefined, 'must have a role or a tenant')
+  .meta({ id: 'IssuerMapping' });
+const Mappings = z
+  .array(Mapping)
+  .max(MAX_MAPPINGS)
+  .meta({
+    description:
+      'What a claim with this value gives its person, at each sign-in. The strongest role and the first tenant count; ' +
+      'if nothing fits, the role is user, and there is no tenant.',
+    examples: [[{ claim: 'groups', value: 'Staff', role: 'admin' }]],
+  });
+const SecondFactors = z
+  .array(text(200))
+  .max(20)
+  .meta({
+    description:
+      'Values of `acr` or `amr` with which the issuer confirms a second factor. A person who has a second factor ' +
+      'here is then not asked for it.',
+    examples: [['mfa']],
+  });
+const ClientId = text(400).meta({ description: 'This service as a client of the issuer. Needed for signIn.' });
+const ClientSecret = text(1000).meta({
+  format: 'password',
+  description: 'Stored encrypted and never shown. Without it the client is a public one.',
+});
+
 const fields = {
   name: Name.meta({ description: 'Unique.', examples: ['github-actions'] }),
   issuer: IssuerAddress.meta({
@@ -80,12 +114,22 @@ const fields = {
     description: 'Where its public keys are. Default: as its document `/.well-known/openid-configuration` says.',
   }),
   algorithms: Algorithms.optional(),
+  clientId: ClientId.optional(),
+  clientSecret: ClientSecret.optional(),
   domains: Domains.optional(),
   enterprise: Enterprise.optional(),
+  map: Mappings.optional(),
+  secondFactors: SecondFactors.optional(),
 };
 
 /** Contract 23.1. */
-export const CreateIssuer = z.strictObject(fields).meta({ id: 'CreateIssuerRequest' });
+export const CreateIssuer = z
+  .strictObject(fields)
+  .refine(({ uses, clientId }) => !uses.includes('signIn') || clientId !== undefined, {
+    path: ['clientId'],
+    message: 'is needed for the use signIn',
+  })
+  .meta({ id: 'CreateIssuerRequest' });
 export type CreateIssuer = z.output<typeof CreateIssuer>;
 
 export const UpdateIssuer = z
@@ -95,8 +139,12 @@ export const UpdateIssuer = z
     audience: text(1000).nullable().optional(),
     jwksUri: Address.nullable().optional(),
     algorithms: Algorithms.optional(),
+    clientId: ClientId.nullable().optional(),
+    clientSecret: ClientSecret.nullable().optional(),
     domains: Domains.nullable().optional(),
     enterprise: Enterprise.optional(),
+    map: Mappings.nullable().optional(),
+    secondFactors: SecondFactors.nullable().optional(),
   })
   .meta({ id: 'UpdateIssuerRequest' });
 export type UpdateIssuer = z.output<typeof UpdateIssuer>;
@@ -110,8 +158,11 @@ export const Issuer = z
     audience: z.string().optional(),
     jwksUri: z.string().optional(),
     algorithms: z.array(z.enum(ISSUER_ALGORITHMS)),
+    clientId: z.string().optional(),
     domains: z.array(z.string()).optional(),
     enterprise: z.object({ required: z.boolean() }).optional(),
+    map: z.array(Mapping).optional(),
+    secondFactors: z.array(z.string()).optional(),
     source: z.enum(['api', 'configuration']).meta({
       description: 'configuration: declared in `issuers` of the configuration, and not changed by the API.',
     }),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isoTime } from '../../kernel/clock.ts';
+import { seal, unseal } from '../../kernel/encryption.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { type Id, idFrom, isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
@@ -9,6 +10,11 @@ import { type CreateIssuer, DEFAULT_ALGORITHMS, type Issuer, MAX_ISSUERS } from 
 
 type Columns = Omit<IssuerRow, 'id' | 'created_at' | 'updated_at'>;
 
+/** The JSON of a value that may be absent. */
+export const jsonOf = (value: unknown): string | null =>
+  value === undefined || value === null ? null : JSON.stringify(value);
+
+/** Returns the columns of an issuer, all but `client_secret`, which its id encrypts. */
 export const toColumns = (input: CreateIssuer): Columns => ({
   name: input.name,
   issuer: input.issuer,
@@ -16,8 +22,12 @@ export const toColumns = (input: CreateIssuer): Columns => ({
   audience: input.audience ?? null,
   jwks_uri: input.jwksUri ?? null,
   algorithms: JSON.stringify(input.algorithms ?? DEFAULT_ALGORITHMS),
-  domains: input.domains === undefined ? null : JSON.stringify(input.domains),
+  client_id: input.clientId ?? null,
+  client_secret: null,
+  domains: jsonOf(input.domains),
   enterprise_required: input.enterprise?.required ? 1 : 0,
+  claim_map: jsonOf(input.map),
+  second_factors: jsonOf(input.secondFactors),
 });
 
 const fieldsOf = (row: Columns & { readonly id: Id<'issuer'> }) => ({
@@ -28,8 +38,11 @@ const fieldsOf = (row: Columns & { readonly id: Id<'issuer'> }) => ({
   ...(row.audience === null ? {} : { audience: row.audience }),
   ...(row.jwks_uri === null ? {} : { jwksUri: row.jwks_uri }),
   algorithms: JSON.parse(row.algorithms) as Issuer['algorithms'],
+  ...(row.client_id === null ? {} : { clientId: row.client_id }),
   ...(row.domains === null ? {} : { domains: JSON.parse(row.domains) as string[] }),
   ...(row.enterprise_required === 1 ? { enterprise: { required: true } } : {}),
+  ...(row.claim_map === null ? {} : { map: JSON.parse(row.claim_map) as NonNullable<Issuer['map']> }),
+  ...(row.second_factors === null ? {} : { secondFactors: JSON.parse(row.second_factors) as string[] }),
 });
 
 export const toIssuer = (row: IssuerRow): Issuer =>
@@ -85,4 +98,35 @@ export async function findIssuer(
     if (row && !configured.some((each) => each.name === row.name)) found = toIssuer(row);
   }
   return found?.uses.includes(use) ? found : undefined;
+}
+
+const SECRET_PURPOSE = 'issuer client secret';
+
+/** Encrypts the client secret of an issuer. */
+export const sealClientSecret = (platform: Platform, id: string, secret: string | null | undefined): string | null =>
+  secret === null || secret === undefined ? null : seal(platform.secrets().pepper, SECRET_PURPOSE, id, secret);
+
+/** Returns the secret of this service as a client of an issuer; undefined for a public client. */
+export async function findClientSecret(platform: Platform, db: Db, issuer: Issuer): Promise<string | undefined> {
+  if (issuer.source === 'configuration')
+    return platform.config.issuers.find((each) => each.issuer === issuer.issuer)?.clientSecret;
+  const row = await db
+    .selectFrom('issuers')
+    .select(['id', 'client_secret'])
+    .where('issuer', '=', issuer.issuer)
+    .executeTakeFirst();
+  return typeof row?.client_secret === 'string'
+    ? unseal(platform.secrets().pepper, SECRET_PURPOSE, row.id, row.client_secret)
+    : undefined;
+}
+
+/** Returns the issuers with which people sign in. */
+export const listSignInIssuers = async (platform: Platform): Promise<Issuer[]> =>
+  (await listIssuers(platform, platform.database.read)).filter(({ uses }) => uses.includes('signIn'));
+
+/** Throws 404 ISSUER_NOT_FOUND unless people sign in with an issuer of this name. */
+export async function getSignInIssuer(platform: Platform, name: string): Promise<Issuer> {
+  const found = (await listSignInIssuers(platform)).find((issuer) => issuer.name === name);
+  if (!found) throw IssuerErrors.ISSUER_NOT_FOUND();
+  return found;
 }

@@ -11,12 +11,19 @@ import { type AssertionClaims, LEEWAY_SECONDS } from './verify-assertion.ts';
 export async function useOnce({ db }: Change, assertion: string, { iss, jti, exp }: AssertionClaims): Promise<boolean> {
   const signed = assertion.slice(0, assertion.lastIndexOf('.'));
   const id = jti === undefined ? ['hash', signed] : ['jti', jti];
-  const key = createHash('sha256')
-    .update(JSON.stringify([iss, ...id]))
-    .digest('base64url');
+  return useKeyOnce({ db }, [iss, ...id], (Math.ceil(exp) + LEEWAY_SECONDS + 1) * SECOND_MS);
+}
+
+/** Returns whether this is the first use of a key on any instance before `expiresAt`. */
+export async function useKeyOnce(
+  { db }: Pick<Change, 'db'>,
+  parts: readonly string[],
+  expiresAt: number,
+): Promise<boolean> {
+  const key = createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('used_assertions')
-    .values({ key_hash: key, expires_at: (Math.ceil(exp) + LEEWAY_SECONDS + 1) * SECOND_MS })
+    .values({ key_hash: key, expires_at: expiresAt })
     .onConflict((oc) => oc.column('key_hash').doNothing())
     .executeTakeFirstOrThrow();
   return numInsertedOrUpdatedRows !== 0n;

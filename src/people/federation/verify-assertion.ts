@@ -39,6 +39,8 @@ interface Expected {
   readonly algorithms: readonly string[];
   readonly keys: JWTVerifyGetKey;
   readonly now: number;
+  /** Largest length of the assertion. */
+  readonly maxChars?: number;
 }
 
 /**
@@ -46,8 +48,8 @@ interface Expected {
  * that it is used once. Returns the reason if it is refused.
  */
 export async function verifyAssertion(assertion: string, expected: Expected): Promise<AssertionClaims | RefusalReason> {
-  const { issuer, algorithms, keys, now } = expected;
-  if (assertion.length > MAX_ASSERTION_CHARS) return 'assertion-malformed';
+  const { issuer, algorithms, keys, now, maxChars = MAX_ASSERTION_CHARS } = expected;
+  if (assertion.length > maxChars) return 'assertion-malformed';
   try {
     const { payload } = await jwtVerify(assertion, keys, {
       issuer,

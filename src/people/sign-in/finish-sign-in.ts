@@ -27,7 +27,7 @@ export interface SignInDevice extends Device {
 
 /** The first step of a sign-in: recorded in the event, and kept for the second step. */
 export interface FirstStep {
-  readonly method: 'sign-up' | 'setup' | 'password' | 'magic-link' | 'email-otp';
+  readonly method: 'sign-up' | 'setup' | 'password' | 'magic-link' | 'email-otp' | `oidc:${string}`;
   /** false: the browser deletes the cookie when it closes. */
   readonly rememberMe: boolean;
 }

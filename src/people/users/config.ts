@@ -36,6 +36,12 @@ export const usersConfig = {
       'What SCIM groups give their members: `displayName=role:<role>` or `displayName=tenant:<slug>`. The strongest ' +
       'role counts. Groups of the administrator of a tenant give nothing.',
   }),
+  provision: option.boolean({
+    default: false,
+    description:
+      'A person without an account gets one at the first sign-in with an identity provider that confirms an address ' +
+      'of one of its `domains`.',
+  }),
   requireSecondFactor: option.oneOf(['none', 'admins', 'all'], {
     default: 'none',
     description:

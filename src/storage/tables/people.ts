@@ -210,6 +210,14 @@ export interface IssuersTable {
   jwks_uri: string | null;
   /** JSON array. */
   algorithms: string;
+  /** This service as a client of the issuer, for signing people in. */
+  client_id: string | null;
+  /** Encrypted. */
+  client_secret: string | null;
+  /** JSON array. */
+  claim_map: string | null;
+  /** JSON array. */
+  second_factors: string | null;
   created_at: number;
   updated_at: number;
   /** JSON array. */

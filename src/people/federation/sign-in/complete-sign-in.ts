@@ -1,0 +1,64 @@
+import { SECOND_MS } from '../../../kernel/clock.ts';
+import type { Platform } from '../../../platform.ts';
+import {
+  finishSignIn,
+  recordFailure,
+  type SignInDevice,
+  type SignInResult,
+  startSession,
+  withSignInAudit,
+} from '../../users/index.ts';
+import { IssuerErrors } from '../errors.ts';
+import type { Issuer } from '../schema.ts';
+import { useKeyOnce } from '../used-assertions.ts';
+import { applyMapping } from './apply-mapping.ts';
+import { type Pending, readPending } from './begin-sign-in.ts';
+import { confirmIdentity, type Identity } from './confirm-identity.ts';
+import { findAccount } from './find-account.ts';
+
+/**
+ * Completes a sign-in with the callback of a provider. Each callback is used once, in the browser that began the
+ * sign-in. A person without an account and a suspended one get the same answer. Throws 400 SIGN_IN_EXPIRED,
+ * 401 SIGN_IN_NOT_CONFIRMED, 403 SIGN_IN_REFUSED, 503 PROVIDER_UNAVAILABLE.
+ */
+export async function completeProviderSignIn(
+  platform: Platform,
+  issuer: Issuer,
+  request: Request,
+  search: string,
+  device: SignInDevice,
+): Promise<{ readonly result: SignInResult; readonly returnTo: string | undefined }> {
+  const method = `oidc:${issuer.name}` as const;
+  const attempt = { method, ip: device.ip };
+  const pending = readPending(platform, issuer, request);
+  const state = new URLSearchParams(search).getAll('state');
+  const used = pending && state.length === 1 && state[0] === pending.state ? pending : undefined;
+  const began = await withSignInAudit<Pending>(platform, async (change) =>
+    used && (await useKeyOnce(change, ['provider-sign-in', used.state], used.expiresAt))
+      ? used
+      : recordFailure(platform, change, attempt, IssuerErrors.SIGN_IN_EXPIRED()),
+  );
+  const identity = await confirmIdentity(platform, issuer, began, search);
+  return withSignInAudit(platform, async (change) => {
+    const found = await findAccount(platform, change, issuer, identity);
+    if (!found || found.suspended_at !== null) {
+      const error = IssuerErrors.SIGN_IN_REFUSED(found ? { reason: 'owner-suspended' } : {});
+      return recordFailure(platform, change, { ...attempt, userId: found?.id }, error);
+    }
+    const row = await applyMapping(platform, change, found, issuer, identity);
+    const result = hasSecondFactor(issuer, identity)
+      ? await startSession(platform, change, row, `${method}+provider`, true, device, authTime(identity, change.now))
+      : await finishSignIn(platform, change, row, { method, rememberMe: true }, device);
+    return { result, returnTo: began.returnTo ?? undefined };
+  });
+}
+
+/** Whether the provider confirms a second factor with a value that counts here. */
+function hasSecondFactor({ secondFactors = [] }: Issuer, { claims: { acr, amr } }: Identity): boolean {
+  const values: unknown[] = Array.isArray(amr) ? [acr, ...amr] : [acr];
+  return secondFactors.some((value) => values.includes(value));
+}
+
+/** When the person authenticated at the provider; long ago if it does not say. */
+const authTime = ({ claims: { auth_time } }: Identity, now: number): number =>
+  typeof auth_time === 'number' && auth_time > 0 ? Math.min(now, Math.floor(auth_time) * SECOND_MS) : 0;

@@ -1,0 +1,84 @@
+import { decodeProtectedHeader } from 'jose';
+import { authorizationCodeGrant, type Configuration, fetchUserInfo } from 'openid-client';
+import { GuardedFetchError } from '../../../operations/outbound/index.ts';
+import type { Platform } from '../../../platform.ts';
+import { IssuerErrors } from '../errors.ts';
+import { isSubject } from '../identities.ts';
+import { keysOf } from '../issuer-keys.ts';
+import type { Issuer } from '../schema.ts';
+import { verifyAssertion } from '../verify-assertion.ts';
+import { callbackAddress, type Pending } from './begin-sign-in.ts';
+import { getProvider, MAX_TOKEN_CHARS, type Provider } from './provider.ts';
+
+/** What a provider says about a person, verified. */
+export interface Identity {
+  readonly subject: string;
+  /** Claims of the ID token, and those of the UserInfo endpoint that it lacks. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Exchanges the code of a callback and verifies the ID token: signature with a key and an accepted algorithm of the
+ * issuer, `iss`, `aud`, `azp`, `nonce`, times, and `state` and `iss` of the callback (OpenID Connect Core 1.0, sections
+ * 3.1.2.7 and 3.1.3.7; RFC 9207, section 2.4). Throws 401 SIGN_IN_NOT_CONFIRMED, 503 PROVIDER_UNAVAILABLE.
+ */
+export async function confirmIdentity(
+  platform: Platform,
+  issuer: Issuer,
+  pending: Pending,
+  search: string,
+): Promise<Identity> {
+  const provider = await getProvider(platform, issuer);
+  try {
+    const answer = await authorizationCodeGrant(provider.client, new URL(callbackAddress(platform, issuer) + search), {
+      pkceCodeVerifier: pending.verifier,
+      expectedNonce: pending.nonce,
+      expectedState: pending.state,
+      idTokenExpected: true,
+    });
+    const claims = await verifyIdToken(platform, issuer, provider, answer.id_token ?? '');
+    const more = await readUserInfo(provider, issuer, claims, answer.access_token);
+    return { subject: claims['sub'] as string, claims: { ...more, ...claims } };
+  } catch (error) {
+    if (isUnavailable(error)) throw IssuerErrors.PROVIDER_UNAVAILABLE({ cause: error });
+    throw IssuerErrors.SIGN_IN_NOT_CONFIRMED({ cause: error });
+  }
+}
+
+async function verifyIdToken(
+  platform: Platform,
+  issuer: Issuer,
+  { metadata }: Provider,
+  token: string,
+): Promise<Record<string, unknown>> {
+  // Tokens of the same issuer for other purposes, such as a logout token, name another type (RFC 8725, section 3.11).
+  const { typ } = decodeProtectedHeader(token);
+  if (typ !== undefined && !/^(application\/)?jwt$/i.test(typ)) throw new Error('the ID token has another type');
+  const claims = await verifyAssertion(token, {
+    issuer: issuer.issuer,
+    algorithms: issuer.algorithms,
+    keys: keysOf(platform, { jwksUri: issuer.jwksUri ?? metadata.jwks_uri ?? '' }),
+    now: platform.clock.now(),
+    maxChars: MAX_TOKEN_CHARS,
+  });
+  if (typeof claims === 'string') throw new Error(`the ID token is refused: ${claims}`);
+  if (!isSubject(claims.sub)) throw new Error('the subject is malformed');
+  return claims;
+}
+
+/** Reads the claims of the UserInfo endpoint if the ID token lacks one that is used. */
+async function readUserInfo(
+  { client, metadata }: { readonly client: Configuration; readonly metadata: Provider['metadata'] },
+  { map = [] }: Issuer,
+  claims: Readonly<Record<string, unknown>>,
+  accessToken: string,
+): Promise<Record<string, unknown>> {
+  const used = ['email', 'email_verified', ...map.map(({ claim }) => claim)];
+  if (metadata.userinfo_endpoint === undefined || used.every((claim) => Object.hasOwn(claims, claim))) return {};
+  return { ...(await fetchUserInfo(client, accessToken, claims['sub'] as string)) };
+}
+
+function isUnavailable(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof GuardedFetchError) return true;
+  return false;
+}

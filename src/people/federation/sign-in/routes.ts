@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { logRefusal } from '../../../http/render-error.ts';
+import { LegateError } from '../../../kernel/errors.ts';
+import { errorPage, pathOf, safeReturnTo, seeOther, textsFor } from '../../../pages/index.ts';
+import { type Call, defineRoute, type Platform } from '../../../platform.ts';
+import { SessionErrors, startCookie } from '../../sessions/index.ts';
+import { redirectToSecondStep, signInDevice } from '../../users/index.ts';
+import { IssuerErrors } from '../errors.ts';
+import { getSignInIssuer } from '../store.ts';
+import { beginSignIn, pendingCookie } from './begin-sign-in.ts';
+import { completeProviderSignIn } from './complete-sign-in.ts';
+
+const nameParams = z.object({ name: z.string() });
+const { ISSUER_NOT_FOUND, SIGN_IN_EXPIRED, SIGN_IN_NOT_CONFIRMED, SIGN_IN_REFUSED, PROVIDER_UNAVAILABLE } =
+  IssuerErrors;
+const SIGN_IN_PAGE = '/account/sign-in';
+
+/** Shows errors as a page that leads back to the sign-in page, to clients that accept HTML. */
+async function orErrorPage(
+  platform: Platform,
+  { request, requestId }: Call<unknown, unknown, unknown>,
+  work: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof LegateError) || !request.headers.get('accept')?.includes('text/html')) throw error;
+    logRefusal(platform, error, requestId);
+    return errorPage(platform, request, error, { label: textsFor(request).signIn.title, path: SIGN_IN_PAGE });
+  }
+}
+
+/** Contract 23.2. */
+export const signInRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/auth/oidc/:name/start',
+    summary: 'Sign in with an identity provider',
+    description:
+      'Redirects to the provider (OpenID Connect, authorization code flow with PKCE). After the sign-in the browser ' +
+      'is redirected to `returnTo`, a path of this origin.',
+    access: 'public',
+    rateLimit: 'providerSignIn',
+    page: true,
+    params: nameParams,
+    query: z.object({ returnTo: z.string().max(8192).optional() }),
+    responses: { 303: null },
+    errors: [ISSUER_NOT_FOUND, PROVIDER_UNAVAILABLE],
+    handle: (call, platform) =>
+      orErrorPage(platform, call, async () => {
+        const issuer = await getSignInIssuer(platform, call.params.name);
+        const { location, cookie } = await beginSignIn(platform, issuer, safeReturnTo(platform, call.query.returnTo));
+        return seeOther(location, {}, [cookie]);
+      }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/auth/oidc/:name/callback',
+    summary: 'Callback of an identity provider',
+    description:
+      'Works once, in the browser that began the sign-in. A person without an account is answered like one whose ' +
+      'account is suspended.',
+    access: 'public',
+    rateLimit: 'providerSignIn',
+    page: true,
+    params: nameParams,
+    responses: { 303: null },
+    errors: [
+      ISSUER_NOT_FOUND,
+      SIGN_IN_EXPIRED,
+      SIGN_IN_NOT_CONFIRMED,
+      SIGN_IN_REFUSED,
+      PROVIDER_UNAVAILABLE,
+      SessionErrors.SESSION_LIMIT_REACHED,
+    ],
+    handle: (call, platform) =>
+      orErrorPage(platform, call, async () => {
+        const issuer = await getSignInIssuer(platform, call.params.name);
+        const { result, returnTo } = await completeProviderSignIn(
+          platform,
+          issuer,
+          call.request,
+          call.url.search,
+          signInDevice(platform, call),
+        );
+        const path = returnTo ?? pathOf(platform, '/account');
+        if ('twoFactorRequired' in result)
+          return redirectToSecondStep(platform, result.twoFactorToken, new URL(path, platform.baseUrl).href);
+        return seeOther(path, startCookie(platform, result.token, result.rememberMe), [
+          ...result.cookies,
+          pendingCookie.clear(platform),
+        ]);
+      }),
+  }),
+];

@@ -1,0 +1,333 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { FormClient } from '../../../../test/support/browser-like.ts';
+import {
+  begin,
+  CLIENT,
+  callback,
+  openPretendedProvider,
+  openRealProvider,
+  type PretendedProvider,
+  type RealProvider,
+  signInWith,
+  throughProvider,
+} from '../../../../test/support/identity-provider.ts';
+import { createTestService, type Json, type TestService, type TestUser } from '../../../../test/support/service.ts';
+
+const MINUTE = 60_000;
+let t: TestService;
+let admin: TestUser;
+let real: RealProvider;
+let pretended: PretendedProvider;
+let other: PretendedProvider;
+let persons = 0;
+
+const register = async (name: string, { address }: { address: string }, more: Json = {}): Promise<Json> => {
+  const body = { name, issuer: address, uses: ['signIn'], ...CLIENT, domains: ['example.com'], ...more };
+  const r = await t.call('POST', '/issuers', { as: admin, body });
+  expect(r.status).toBe(201);
+  return r.body;
+};
+
+beforeAll(async () => {
+  t = await createTestService({
+    lasting: true,
+    config: { federation: { allowPrivateNetworks: true }, users: { provision: true } },
+  });
+  // The provider has the clock of the machine.
+  t.clock.set(new Date().toISOString());
+  admin = await t.admin();
+  real = await openRealProvider([`${t.legate.baseUrl}/auth/oidc/real/callback`]);
+  [pretended, other] = [await openPretendedProvider(), await openPretendedProvider()];
+  await register('real', real);
+  await register('pretended', pretended, { secondFactors: ['mfa'] });
+  await register('other', other);
+  await t.call('POST', '/tenants', { as: admin, body: { name: 'Acme', slug: 'acme' } });
+});
+
+const seconds = () => Math.floor(t.clock.now() / 1000);
+/** Claims of somebody new, whose address the provider confirms. */
+const somebody = (more: Json = {}): Json => {
+  const name = `person-${++persons}`;
+  return { sub: name, email: `${name}@example.com`, email_verified: true, ...more };
+};
+const idToken =
+  (claims: Json, header: Json = {}, at = pretended) =>
+  (nonce: string) =>
+    at.sign({ aud: CLIENT.clientId, iat: seconds(), exp: seconds() + 300, nonce, ...claims }, header);
+async function signIn(claims: Json, header: Json = {}): Promise<[number, Json | undefined]> {
+  pretended.idToken = idToken(claims, header);
+  const browser = new FormClient(t);
+  const r = await signInWith(browser, 'pretended');
+  return [r.status, r.status === 303 ? await me(browser) : undefined];
+}
+const me = async (browser: FormClient): Promise<Json> => (await browser.get('/auth/session')).body.user;
+const change = (id: string, columns: Json) =>
+  t.legate.platform.database.write
+    .updateTable('users')
+    .set(columns)
+    .where('id', '=', id as never)
+    .execute();
+
+describe('GET /auth/oidc/:name/start', () => {
+  it('[OIDC Core 3.1.2.1; RFC 7636 4.3] redirects with a challenge, a nonce and a state of its own', async () => {
+    const [one, two] = [await begin(new FormClient(t), 'real'), await begin(new FormClient(t), 'real')];
+    expect(one.origin).toBe(real.address);
+    expect(Object.fromEntries(one.searchParams)).toMatchObject({
+      client_id: CLIENT.clientId,
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      redirect_uri: `${t.legate.baseUrl}/auth/oidc/real/callback`,
+    });
+    for (const name of ['state', 'nonce', 'code_challenge'])
+      expect(one.searchParams.get(name)).not.toBe(two.searchParams.get(name));
+  });
+
+  it('has a button on the sign-in page that keeps the page to return to', async () => {
+    const page = await new FormClient(t).get('/account/sign-in?returnTo=%2Faccount%2Fdevices&lang=de');
+    expect(page.text).toContain('href="/auth/oidc/real/start?returnTo=%2Faccount%2Fdevices"');
+    expect(page.text).toContain('Mit real anmelden');
+  });
+
+  it('returns 404 for unknown providers and for issuers with another use', async () => {
+    await register('workloads', { address: 'https://workloads.example' }, { uses: ['workload'] });
+    for (const name of ['unknown', 'workloads'])
+      for (const path of ['start', 'callback?code=x&state=x'])
+        expect((await t.call('GET', `/auth/oidc/${name}/${path}`)).body.error.code).toBe('ISSUER_NOT_FOUND');
+  });
+
+  it('returns 503 if the provider cannot be read, and refuses private addresses by default', async () => {
+    await register('down', { address: 'http://127.0.0.1:9' });
+    expect((await t.call('GET', '/auth/oidc/down/start')).body.error.code).toBe('PROVIDER_UNAVAILABLE');
+    const issuers = [{ name: 'real', issuer: real.address, uses: ['signIn' as const], clientId: 'legate' }];
+    const strict = await createTestService({ config: { issuers } });
+    expect((await strict.call('GET', '/auth/oidc/real/start')).status).toBe(503);
+  });
+});
+
+describe('GET /auth/oidc/:name/callback', () => {
+  it('[OIDC Core 3.1.3.3] signs in with a real provider, once and in the browser that began', async () => {
+    const browser = new FormClient(t);
+    real.person = somebody({ name: 'Ada Lovelace' }) as RealProvider['person'];
+    const path = await throughProvider(t, (await begin(browser, 'real', '/account/devices')).href);
+    const stranger = new FormClient(t);
+    await begin(stranger, 'real');
+    expect((await stranger.get(path)).status).toBe(400);
+    const kept = browser.cookies.get('legate_provider_sign_in') ?? '';
+    const r = await browser.get(path);
+    expect([r.status, r.headers.get('location')]).toEqual([303, '/account/devices']);
+    expect(await me(browser)).toMatchObject({ email: real.person['email'], name: 'Ada Lovelace', emailVerified: true });
+    browser.cookies.set('legate_provider_sign_in', kept);
+    const again = await browser.get(`${path}&lang=de`);
+    expect([again.status, again.text.includes('in einem anderen Browser begonnen')]).toEqual([400, true]);
+    const events = await t.legate.platform.database.read
+      .selectFrom('stream_events')
+      .select('data')
+      .where('type', '=', 'auth.signin')
+      .execute();
+    expect(events.map(({ data }) => JSON.stringify(data)).join()).toContain('oidc:real');
+  });
+
+  it('accepts a callback once, also if it comes many times at once', async () => {
+    pretended.idToken = idToken(somebody());
+    const browser = new FormClient(t);
+    const path = callback('pretended', await begin(browser, 'pretended'));
+    const copies = Array.from({ length: 5 }, () =>
+      Object.assign(new FormClient(t), { cookies: new Map(browser.cookies) }),
+    );
+    const answers = await Promise.all(copies.map((each) => each.get(path)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400, 400, 400]);
+  });
+
+  it('sends the verifier and the secret to the token endpoint of the provider', async () => {
+    await signIn(somebody());
+    const { code_verifier, authorization } = pretended.asked.at(-1);
+    expect([code_verifier.length, authorization.startsWith('Basic ')]).toEqual([43, true]);
+  });
+
+  it('ignores a page of another origin to return to', async () => {
+    const browser = new FormClient(t);
+    pretended.idToken = idToken(somebody());
+    const page = await begin(browser, 'pretended', '//evil.example/');
+    expect((await browser.get(callback('pretended', page))).headers.get('location')).toBe('/account');
+  });
+
+  it.each<[string, () => Json, Json?]>([
+    ['another audience', () => ({ aud: 'another client' })],
+    ['another issuer', () => ({ iss: other.address })],
+    ['another nonce', () => ({ nonce: 'x' })],
+    ['no nonce', () => ({ nonce: undefined })],
+    ['another authorized party', () => ({ aud: [CLIENT.clientId, 'x'], azp: 'x' })],
+    ['a time 10 minutes ahead', () => ({ iat: seconds() + 600, exp: seconds() + 900 })],
+    ['a time 10 minutes past', () => ({ iat: seconds() - 900, exp: seconds() - 600 })],
+    ['no subject', () => ({ sub: '' })],
+    ['the type of a logout token', () => ({}), { typ: 'logout+jwt' }],
+    ['the type of an ID-JAG', () => ({}), { typ: 'oauth-id-jag+jwt' }],
+    ['an unknown key', () => ({}), { kid: 'unknown' }],
+  ])('[OIDC Core 3.1.3.7] refuses an ID token with %s', async (_what, claims, header) => {
+    expect(await signIn(somebody(claims()), header)).toEqual([401, undefined]);
+  });
+
+  it('[RFC 8725 3.1] refuses an ID token without a signature, or signed with the client secret', async () => {
+    const part = (value: Json) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const browser = new FormClient(t);
+    for (const alg of ['none', 'HS256']) {
+      const claims = { iss: pretended.address, aud: CLIENT.clientId, iat: seconds(), exp: seconds() + 300 };
+      pretended.idToken = async (nonce) => {
+        const signed = `${part({ alg })}.${part({ ...somebody(), ...claims, nonce })}`;
+        const { createHmac } = await import('node:crypto');
+        return `${signed}.${alg === 'none' ? '' : createHmac('sha256', CLIENT.clientSecret).update(signed).digest('base64url')}`;
+      };
+      expect((await signInWith(browser, 'pretended')).status).toBe(401);
+    }
+  });
+
+  it('[RFC 9207 2.4] refuses the callback of one provider for another', async () => {
+    const browser = new FormClient(t);
+    const page = await begin(browser, 'pretended');
+    pretended.idToken = idToken(somebody());
+    other.idToken = idToken(somebody(), {}, other);
+    expect((await browser.get(callback('other', page))).status).toBe(400);
+    expect((await browser.get(callback('pretended', page, { iss: other.address }))).status).toBe(401);
+  });
+
+  it('refuses a sign-in that was begun more than 10 minutes ago', async () => {
+    const browser = new FormClient(t);
+    const page = await begin(browser, 'pretended');
+    pretended.idToken = idToken(somebody());
+    t.clock.advance(10 * MINUTE);
+    expect((await browser.get(callback('pretended', page))).status).toBe(400);
+  });
+
+  it('shows a refusal of the provider as a page with a way back', async () => {
+    const browser = new FormClient(t);
+    const page = await begin(browser, 'pretended');
+    const path = `/auth/oidc/pretended/callback?error=access_denied&state=${page.searchParams.get('state')}`;
+    const r = await browser.get(path);
+    expect([r.status, r.text.includes('href="/account/sign-in"')]).toEqual([401, true]);
+  });
+
+  it('takes a code of the second factor, unless the provider confirms one that counts', async () => {
+    const claims = somebody();
+    const [, user] = await signIn(claims);
+    await change(user.id, { two_factor_enabled: 1 });
+    pretended.idToken = idToken(claims);
+    const r = await signInWith(new FormClient(t), 'pretended');
+    expect(r.headers.get('location')).toBe('/account/second-factor?returnTo=%2Faccount');
+    expect((await signIn({ ...claims, amr: ['pwd', 'mfa'] }))[1]).toMatchObject({ id: user.id });
+  });
+});
+
+describe('the account of an identity', () => {
+  it('is the same at each sign-in, whatever its address becomes', async () => {
+    const claims = somebody();
+    const [, first] = await signIn(claims);
+    const [, second] = await signIn({ ...claims, email: 'changed@elsewhere.example', email_verified: false });
+    expect(second.id).toBe(first.id);
+  });
+
+  it('is the existing one if provider and account both verified the address', async () => {
+    const { id, email } = await t.user();
+    expect((await signIn(somebody({ email: email.toUpperCase(), email_verified: 'true' })))[1]).toMatchObject({ id });
+  });
+
+  it.each<[string, Json]>([
+    ['an unverified address', { email_verified: false }],
+    ['an address without a statement', { email_verified: undefined }],
+    ['an address of another domain', { email: 'x@elsewhere.example' }],
+    ['an address of a subdomain', { email: 'x@sub.example.com' }],
+    ['no address', { email: undefined }],
+  ])('is none for %s', async (_what, more) => {
+    expect(await signIn(somebody(more))).toEqual([403, undefined]);
+  });
+
+  it('is not one whose own address is unverified', async () => {
+    const { id, email } = await t.user();
+    await change(id, { email_verified: 0 });
+    expect((await signIn(somebody({ email })))[0]).toBe(403);
+  });
+
+  it('is not one that belongs to another person of the provider, who had the address before', async () => {
+    const claims = somebody();
+    await signIn(claims);
+    expect((await signIn({ ...claims, sub: 'the next owner of the address' }))[0]).toBe(403);
+  });
+
+  it('is refused with the same text if it is suspended as if there were none', async () => {
+    const claims = somebody();
+    const [, user] = await signIn(claims);
+    await t.call('PATCH', `/users/${user.id}`, { as: admin, body: { status: 'suspended' } });
+    const texts = [];
+    for (const each of [claims, somebody({ email_verified: false })]) {
+      pretended.idToken = idToken(each);
+      const browser = new FormClient(t, { accept: 'application/json' });
+      const r = await signInWith(browser, 'pretended');
+      texts.push([r.status, r.text]);
+    }
+    expect(texts[0]).toEqual(texts[1]);
+    expect(texts[0]?.[0]).toBe(403);
+  });
+
+  it('is new again after the user was deleted', async () => {
+    const claims = somebody();
+    const [, user] = await signIn(claims);
+    await t.call('DELETE', `/users/${user.id}`, { as: admin });
+    const [status, next] = await signIn(claims);
+    expect([status, next.id === user.id]).toEqual([303, false]);
+  });
+
+  it('gets role and tenant from its claims, at each sign-in, also from one of 10,000 groups', async () => {
+    const third = await openPretendedProvider();
+    const map = [
+      { claim: 'groups', value: 'group-9999', role: 'auditor' },
+      { claim: 'groups', value: 'group-1', tenant: 'acme' },
+    ];
+    await register('mapped', third, { map });
+    const claims = somebody();
+    const groups = Array.from({ length: 10_000 }, (_, i) => `group-${i}`);
+    const seen = [];
+    for (const more of [{ groups }, { groups: ['group-1'] }, {}]) {
+      third.idToken = idToken({ ...claims, ...more }, {}, third);
+      const browser = new FormClient(t);
+      expect((await signInWith(browser, 'mapped')).status).toBe(303);
+      const { role, tenantId } = await me(browser);
+      seen.push([role, tenantId !== null]);
+    }
+    expect(seen).toEqual([
+      ['auditor', true],
+      ['user', true],
+      ['user', false],
+    ]);
+  });
+
+  it('is not created unless users.provision is on', async () => {
+    const issuers = [
+      { name: 'pretended', issuer: pretended.address, uses: ['signIn' as const], ...CLIENT, domains: ['example.com'] },
+    ];
+    const closed = await createTestService({ config: { federation: { allowPrivateNetworks: true }, issuers } });
+    closed.clock.set(new Date(t.clock.now()).toISOString());
+    pretended.idToken = idToken(somebody());
+    expect((await signInWith(new FormClient(closed), 'pretended')).status).toBe(403);
+  });
+});
+
+describe('an issuer for signing in', () => {
+  it('never shows its secret, which is encrypted in the database', async () => {
+    const made = await register('secretive', { address: 'https://secretive.example' });
+    const body = { clientSecret: 'another secret' };
+    const changed = await t.call('PATCH', `/issuers/${made.id}`, { as: admin, body });
+    const listed = await t.call('GET', '/issuers', { as: admin });
+    const changes = await t.call('GET', `/changes?subject=${made.id}`, { as: admin });
+    const rows = await t.legate.platform.database.read.selectFrom('issuers').selectAll().execute();
+    expect(changed.body).toMatchObject({ clientId: 'legate', domains: ['example.com'] });
+    for (const shown of [made, changed.body, listed.body, changes.body, rows])
+      expect(JSON.stringify(shown)).not.toMatch(/another secret|the secret of the client/);
+  });
+
+  it('needs a client id', async () => {
+    const body = { name: 'nobody', issuer: 'https://nobody.example', uses: ['signIn'] };
+    expect((await t.call('POST', '/issuers', { as: admin, body })).body.error.code).toBe('VALIDATION_FAILED');
+    const { id } = await register('somebody', { address: 'https://somebody.example' });
+    const changed = await t.call('PATCH', `/issuers/${id}`, { as: admin, body: { clientId: null } });
+    expect(changed.body.error.code).toBe('VALIDATION_FAILED');
+  });
+});

@@ -1,0 +1,126 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { exportJWK, generateKeyPair } from 'jose';
+import { afterAll } from 'vitest';
+import type { FormClient } from './browser-like.ts';
+import { openIssuer, type TestIssuer } from './issuer.ts';
+import type { Answered, Json, TestService } from './service.ts';
+
+export const CLIENT = { clientId: 'legate', clientSecret: 'the secret of the client' };
+
+const listen = async (server: Server): Promise<string> => {
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  afterAll(() => new Promise((done) => server.close(() => done(undefined))));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+/** A person at a provider. */
+export interface Somebody {
+  readonly sub: string;
+  readonly [claim: string]: unknown;
+}
+
+/** The certified provider `oidc-provider`. It signs in `person` without asking. */
+export interface RealProvider {
+  readonly address: string;
+  person: Somebody;
+}
+
+export async function openRealProvider(callbacks: readonly string[]): Promise<RealProvider> {
+  const server = createServer();
+  const address = await listen(server);
+  const real: RealProvider = { address, person: { sub: 'nobody' } };
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const { Provider } = await import('oidc-provider');
+  const provider = new Provider(address, {
+    clients: [
+      {
+        client_id: CLIENT.clientId,
+        client_secret: CLIENT.clientSecret,
+        redirect_uris: callbacks,
+        id_token_signed_response_alg: 'ES256',
+      },
+    ],
+    jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: 'one' }] },
+    cookies: { keys: ['a key of the tests'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
+    ttl: { AccessToken: 60, AuthorizationCode: 60, Grant: 60, IdToken: 300, Interaction: 60, Session: 60 },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_context: unknown, { uid }: Json) => `/interaction/${uid}` },
+    findAccount: (_context: unknown, accountId: string) => ({ accountId, claims: () => real.person }),
+    loadExistingGrant: async ({ oidc }: Json) => {
+      const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
+      grant.addOIDCScope('openid email profile');
+      await grant.save();
+      return grant;
+    },
+  });
+  const handle = provider.callback();
+  server.on('request', (request, response) => {
+    if (!request.url?.startsWith('/interaction/')) void handle(request, response);
+    else void provider.interactionFinished(request, response, { login: { accountId: real.person.sub } });
+  });
+  return real;
+}
+
+/** Opens addresses like a browser until one is on the service. Returns the path of that address. */
+export async function throughProvider(t: TestService, from: string): Promise<string> {
+  const cookies = new Map<string, string>();
+  for (let at = from, i = 0; i < 10; i++) {
+    if (at.startsWith(t.legate.baseUrl)) return at.slice(t.legate.baseUrl.length);
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const r = await fetch(at, { redirect: 'manual', headers: { cookie } });
+    for (const set of r.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      cookies.set(name, value);
+    }
+    at = new URL(r.headers.get('location') ?? '', at).href;
+  }
+  throw new Error('the provider does not come back');
+}
+
+/** A provider whose ID tokens say what a test wants. */
+export interface PretendedProvider extends TestIssuer {
+  /** Returns the ID token for a nonce. */
+  idToken: (nonce: string) => Promise<string>;
+  /** Parameters of the last token request. */
+  readonly asked: Json[];
+}
+
+export async function openPretendedProvider(): Promise<PretendedProvider> {
+  const issuer = await openIssuer();
+  const asked: Json[] = [];
+  const provider: PretendedProvider = Object.assign(issuer, { asked, idToken: () => Promise.resolve('') });
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = Object.fromEntries(new URLSearchParams(await text(request)));
+    asked.push({ ...body, authorization: request.headers.authorization });
+    response.writeHead(200, { 'content-type': 'application/json' });
+    // The code of these callbacks is the nonce.
+    const id_token = await provider.idToken(body['code'] ?? '');
+    response.end(JSON.stringify({ access_token: 'x', token_type: 'Bearer', id_token }));
+  };
+  const server = createServer((request, response) => void answer(request, response));
+  const address = await listen(server);
+  issuer.document = { authorization_endpoint: `${issuer.address}/authorize`, token_endpoint: `${address}/token` };
+  return provider;
+}
+
+/** Begins a sign-in and returns the address of the provider's page. */
+export async function begin(browser: FormClient, name: string, returnTo = ''): Promise<URL> {
+  const query = returnTo === '' ? '' : `?${new URLSearchParams({ returnTo })}`;
+  const r = await browser.get(`/auth/oidc/${name}/start${query}`);
+  return new URL(r.headers.get('location') ?? 'none:');
+}
+
+/** The callback that {@link openPretendedProvider} would redirect to. */
+export const callback = (name: string, page: URL, more: Record<string, string> = {}): string =>
+  `/auth/oidc/${name}/callback?${new URLSearchParams({
+    code: page.searchParams.get('nonce') ?? '',
+    state: page.searchParams.get('state') ?? '',
+    ...more,
+  })}`;
+
+export async function signInWith(browser: FormClient, name: string): Promise<Answered> {
+  return browser.get(callback(name, await begin(browser, name)));
+}
