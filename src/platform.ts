@@ -46,6 +46,8 @@ export interface Log {
 export interface Instance {
   readonly id: string;
   readonly startedAt: number;
+  /** Whether it answers requests. Commands that open the same database for a moment do not. */
+  readonly serves: boolean;
   /** It is about to stop: it is not ready, and goes on to answer requests. */
   draining: boolean;
 }

@@ -53,6 +53,8 @@ export interface LegateOptions {
    * 5.7). The same as `events.validateToken` of the configuration.
    */
   validateStreamToken?: Platform['validateStreamToken'];
+  /** Whether this process answers requests, so that its public address counts. Default: true. */
+  serves?: boolean;
   clock?: Clock;
   /**
    * Stands in for the clock of the database, from which commits take their time on PostgreSQL. By default `clock`, if
@@ -176,7 +178,12 @@ async function open(
   opened.add(() => limits.close());
   await limits.open();
   const policy = new PolicyCache(clock);
-  const instance: Instance = { id: randomUUID(), startedAt: clock.now(), draining: false };
+  const instance: Instance = {
+    id: randomUUID(),
+    startedAt: clock.now(),
+    serves: options.serves ?? true,
+    draining: false,
+  };
   const reactions = new Map<string, Reaction[]>();
   for (const module of modules)
     for (const [type, react] of Object.entries(module.reactions ?? {}))

@@ -114,7 +114,7 @@ export function lastAddress(dataDir: string): string | undefined {
 
 /** Runs `work` on a service with this configuration. Works while another process serves the same database. */
 export async function withLegate<T>(settings: Settings, work: (legate: Legate) => Promise<T>): Promise<T> {
-  const legate = await open({}, settings.options);
+  const legate = await open({}, { ...settings.options, serves: false });
   try {
     return await work(legate);
   } finally {

@@ -69,6 +69,17 @@ it('instances with different public addresses are reported by log, metric and GE
   expect(await seen()).toEqual([[warning], '2']);
   await b.legate.close();
   expect(await seen()).toEqual([[], '1']);
+
+  const command = await createTestService({
+    sameDatabaseAs: a,
+    config: { baseUrl: 'https://unset.example.com' },
+    serves: false,
+    log: { debug: () => {}, info: () => {}, warn: note, error: note },
+  });
+  await renewInstance(command.legate.platform);
+  await renewInstance(a.legate.platform);
+  expect(lines).toEqual([warning]);
+  expect(await seen()).toEqual([[], '1']);
 });
 
 describe('GET /metrics without the database', () => {

@@ -17,7 +17,7 @@ export const warnedAddresses = defineState(() => new Set<string>());
  * addresses.
  */
 export async function renewInstance(platform: Platform): Promise<void> {
-  const { instance, ledger, clock, database, baseUrl } = platform;
+  const { instance, ledger, clock, database } = platform;
   const askedAt = clock.now();
   await ledger.maintain(async (db) => {
     if (database.dialect === 'postgres') {
@@ -33,7 +33,7 @@ export async function renewInstance(platform: Platform): Promise<void> {
         version: packageVersion(),
         started_at: instance.startedAt,
         seen_at,
-        base_url: baseUrl,
+        base_url: addressOf(platform),
       })
       .onConflict((oc) => oc.column('id').doUpdateSet({ seen_at }))
       .execute();
@@ -42,8 +42,11 @@ export async function renewInstance(platform: Platform): Promise<void> {
       .where('seen_at', '<', seen_at - EXPIRED_MS)
       .execute();
   });
-  await warnOfAddresses(platform);
+  if (instance.serves) await warnOfAddresses(platform);
 }
+
+/** The public address, of which processes that answer no requests have none. */
+const addressOf = ({ instance, baseUrl }: Platform): string | null => (instance.serves ? baseUrl : null);
 
 /** Returns the public addresses of the instances, which have to be one. */
 export const addressesOf = (instances: readonly InstanceRow[]): string[] =>
@@ -91,7 +94,7 @@ export async function listInstances(platform: Platform): Promise<readonly Instan
     version: packageVersion(),
     started_at: instance.startedAt,
     seen_at: seenAt,
-    base_url: platform.baseUrl,
+    base_url: addressOf(platform),
   };
   return [...rows, own].sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1));
 }
