@@ -88,7 +88,7 @@ async function crew(running: Running, cwd: string, env: Record<string, string>):
   return made;
 }
 
-/** Loads the service until it dies, and collects the answers. */
+/** Loads the service, kills it some time after its first answer, and collects the answers. */
 async function loadUntilKilled(
   running: Running,
   { plain, capped }: Crew,
@@ -97,6 +97,8 @@ async function loadUntilKilled(
 ): Promise<void> {
   const http = new HttpAgent({ keepAlive: true, maxSockets: CLIENTS });
   let dead = false;
+  let armed = false;
+  const died = new Promise((resolve) => running.process.once('exit', resolve));
   const clients = Array.from({ length: CLIENTS }, async (_, i) => {
     while (!dead) {
       const isCapped = i % 4 === 0;
@@ -108,15 +110,15 @@ async function loadUntilKilled(
           { action: 'read', resource: `${isCapped ? 'capped' : 'db'}:${i}` },
           http,
         );
-        if (r.status === 200)
-          answered.push({ id: r.body['auditId'] as string, allowed: r.body['allowed'] === true, capped: isCapped });
+        if (r.status !== 200) continue;
+        answered.push({ id: r.body['auditId'] as string, allowed: r.body['allowed'] === true, capped: isCapped });
+        if (!armed) setTimeout(() => running.process.kill('SIGKILL'), killAfterMs);
+        armed = true;
       } catch {
         // Without an answer, nothing was promised.
       }
     }
   });
-  const died = new Promise((resolve) => running.process.once('exit', resolve));
-  setTimeout(() => running.process.kill('SIGKILL'), killAfterMs);
   await died;
   dead = true;
   await Promise.all(clients);
