@@ -67,6 +67,8 @@ export const de: Texts = {
     STORAGE_UNAVAILABLE: 'Bitte versuchen Sie es gleich noch einmal.',
     EMAIL_IN_USE: 'Zu dieser E-Mail-Adresse gibt es schon ein Konto.',
     INVALID_EMAIL_OR_PASSWORD: 'Die E-Mail-Adresse oder das Passwort stimmt nicht.',
+    ISSUER_NOT_FOUND:
+      'Eine Anmeldung mit diesem Namen gibt es hier nicht. Prüfen Sie die Adresse oder melden Sie sich anders an.',
     SIGN_IN_EXPIRED:
       'Diese Anmeldung ist abgelaufen, wurde schon verwendet oder in einem anderen Browser begonnen. Beginnen Sie neu.',
     SIGN_IN_NOT_CONFIRMED: 'Der Identitätsanbieter hat Sie nicht bestätigt. Beginnen Sie die Anmeldung neu.',

@@ -65,6 +65,7 @@ export const en = {
     STORAGE_UNAVAILABLE: 'Please try again in a moment.',
     EMAIL_IN_USE: 'An account with this e-mail address already exists.',
     INVALID_EMAIL_OR_PASSWORD: 'The e-mail address or the password is wrong.',
+    ISSUER_NOT_FOUND: 'There is no sign-in with this name here. Check the address, or sign in another way.',
     SIGN_IN_EXPIRED: 'This sign-in has expired, was already used, or was begun in another browser. Begin it again.',
     SIGN_IN_NOT_CONFIRMED: 'The identity provider did not confirm who you are. Begin the sign-in again.',
     SIGN_IN_REFUSED: 'You cannot sign in here with this identity. Ask an administrator for an account.',
