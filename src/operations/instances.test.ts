@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService, type TestUser } from '../../test/support/service.ts';
 import { renewInstance } from './instances.ts';
 
@@ -19,7 +19,8 @@ describe('instances on one database', () => {
     a.clock.advance(1000);
     const b = await createTestService({ sameDatabaseAs: a });
     const c = await createTestService({ sameDatabaseAs: a });
-    await vi.waitFor(async () => expect(await shownTo(a, admin)).toHaveLength(3));
+    for (const t of [b, c]) await t.legate.platform.background.idle();
+    expect(await shownTo(a, admin)).toHaveLength(3);
     const byB = await shownTo(b, admin);
     expect(byB[0]).toEqual({
       id: idOf(a),
