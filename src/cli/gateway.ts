@@ -112,6 +112,11 @@ function portOf(text: string | undefined): number | undefined {
 async function tryServers(servers: ServersInput): Promise<void> {
   await Promise.all(
     checkServers({ mcpServers: servers }, 'gateway.servers').map(async (server) => {
+      const { type } = server.legate.auth;
+      if (type === 'oauth' || type === 'userSecret') {
+        process.stdout.write(`${server.name} is tried when a person has connected to it.\n`);
+        return;
+      }
       const outcome = await listTools(server).then(
         ({ length }) => `answers, and has ${length} ${length === 1 ? 'tool' : 'tools'}.`,
         (error: Error) => `does not answer: ${error.message}.`,

@@ -37,10 +37,13 @@ export function serversOf(options: GatewayOptions): ServersInput {
     return servers;
   }
   if (name === undefined) throw wrong('--upstream needs a name for the server: --name <name>.');
-  if (oauth)
-    throw wrong('--oauth: this version cannot sign in to a server. Put its credentials into a file: --header-file.');
+  if (oauth && options['header-file'] !== undefined)
+    throw wrong(
+      'Name one of --header-file and --oauth: either all people use the credentials of the file, or each signs in.',
+    );
   const headers = options['header-file'] === undefined ? {} : readHeaders(options['header-file']);
-  const servers = { [name]: { url: upstream, headers } };
+  const legate = oauth ? { legate: { auth: { type: 'oauth' as const } } } : {};
+  const servers = { [name]: { url: upstream, headers, ...legate } };
   checkServers({ mcpServers: servers }, '--upstream');
   return servers;
 }
