@@ -12,7 +12,7 @@ export type Upstream = (message: Json) => { body: unknown; headers?: Record<stri
 export interface Guarded {
   readonly t: TestService;
   readonly owner: TestUser;
-  /** Agents whose tokens are their names. Both have the same permissions. */
+  /** Agents whose tokens are their names, or `name~client`. Both have the same permissions. */
   readonly agents: Readonly<Record<'mine' | 'other', TestAgent>>;
   /** All messages that reached the guarded server. */
   readonly reached: Json[];
@@ -36,7 +36,8 @@ export async function guarded(
     approvals: t.legate.approvals,
     mcp: {
       validateToken: async (token) => {
-        const agent = agents[token as 'mine' | 'other'] as TestAgent | undefined;
+        const [name, clientId] = token.split('~');
+        const agent = agents[name as 'mine' | 'other'] as TestAgent | undefined;
         return agent
           ? {
               valid: true,
@@ -44,6 +45,7 @@ export async function guarded(
               userId: owner.id,
               scopes: ['mcp:execute'],
               expiresAt: new Date('2031-01-01'),
+              ...(clientId !== undefined && { clientId }),
             }
           : { valid: false };
       },

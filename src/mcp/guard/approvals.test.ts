@@ -42,7 +42,7 @@ describe.each(['web', 'express', 'express with a parser'] as const)('a call that
     expect(scene.reached).toEqual([call()]);
   });
 
-  it('requestState is good once, for one caller and one call', async () => {
+  it('requestState is good once, for one caller, one client and one call', async () => {
     const scene = await guarded(face, PERMISSIONS, ok);
     const { requestState } = (await ask(scene, call())).result;
     const invalid = { error: { code: -32602, message: expect.stringContaining('requestState') } };
@@ -50,6 +50,7 @@ describe.each(['web', 'express', 'express with a parser'] as const)('a call that
     const changed = requestState.slice(0, -6) + last + requestState.slice(-5);
     expect(await ask(scene, call({ requestState: changed }))).toMatchObject(invalid);
     expect(await ask(scene, call({ requestState }), 'other')).toMatchObject(invalid);
+    expect(await ask(scene, call({ requestState }), 'mine~cli_other')).toMatchObject(invalid);
     expect(await ask(scene, call({ requestState, arguments: { to: 'acme', amount: 11 } }))).toMatchObject(invalid);
     expect(await ask(scene, { ...call({ requestState }), method: 'prompts/get' })).toMatchObject(invalid);
     const reordered = call({ requestState, arguments: { amount: 10, to: 'acme' } });

@@ -48,7 +48,7 @@ export class Calls {
     this.#sessions = sessions;
     const decisions = decisionsOf(options);
     if (!decisions) return;
-    const states = new RequestStates(stateKeys(options));
+    const states = new RequestStates(stateKeys(options), options.server.endpoint);
     const waitMs = (options.approvalWaitSeconds ?? WAIT_SECONDS) * 1000;
     this.#wanted = { decisions, person: new AskPerson({ decisions, states, sessions, waitMs }) };
   }

@@ -19,29 +19,34 @@ export interface Waiting {
 }
 
 /**
- * The `requestState` of an answer that asks for an approval (MCP 2026-07-28). It is encrypted, bound to caller, method
- * and parameters, and valid once, for a quarter of an hour.
+ * The `requestState` of an answer that asks for an approval (MCP 2026-07-28). It is encrypted, bound to server,
+ * caller, client, method and parameters, and valid once, for a quarter of an hour.
  */
 export class RequestStates {
   readonly #keys: () => readonly SealKey[];
+  readonly #endpoint: string;
   readonly #used = new LRUCache<string, true>({ max: MAX_USED, ttl: LIFE_MS });
 
-  constructor(keys: () => readonly SealKey[]) {
+  /** Servers share the keys, so a state is also bound to the endpoint that made it. */
+  constructor(keys: () => readonly SealKey[], endpoint: string) {
     this.#keys = keys;
+    this.#endpoint = endpoint;
   }
 
   isOurs = (state: unknown): state is string => typeof state === 'string' && state.startsWith(PREFIX);
 
   make(auth: McpAuth, message: Message, waiting: Waiting): string {
     const plain = JSON.stringify({ ...waiting, once: randomUUID(), ends: Date.now() + LIFE_MS });
-    return PREFIX + seal(this.#keys(), PURPOSE, binding(auth, message), plain);
+    return PREFIX + seal(this.#keys(), PURPOSE, binding(this.#endpoint, auth, message), plain);
   }
 
   /** Returns undefined if the state belongs to another call, was modified, was used before, or has expired. */
   take(auth: McpAuth, message: Message, state: string): Waiting | undefined {
     let read: Waiting & { once: string; ends: number };
     try {
-      read = JSON.parse(unseal(this.#keys(), PURPOSE, binding(auth, message), state.slice(PREFIX.length)));
+      read = JSON.parse(
+        unseal(this.#keys(), PURPOSE, binding(this.#endpoint, auth, message), state.slice(PREFIX.length)),
+      );
     } catch {
       return undefined;
     }
@@ -55,10 +60,10 @@ export class RequestStates {
 /** Parameters in which a repetition differs from the original call. */
 const OF_THE_ATTEMPT = new Set(['_meta', 'requestState', 'inputResponses']);
 
-function binding({ agentId, actorId = '', userId }: McpAuth, message: Message): string {
+function binding(endpoint: string, { agentId, actorId = '', userId, clientId }: McpAuth, message: Message): string {
   const params = Object.fromEntries(Object.entries(paramsOf(message)).filter(([name]) => !OF_THE_ATTEMPT.has(name)));
   const digest = createHash('sha256').update(canonical(params)).digest('base64url');
-  return [agentId, actorId, userId, String(message['method']), digest].join('\n');
+  return JSON.stringify([endpoint, agentId, actorId, userId, clientId, String(message['method']), digest]);
 }
 
 /** Serialises a value independently of the order of its members. */

@@ -1,0 +1,139 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as v2 from '@modelcontextprotocol/client';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitationCompleteNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { modern } from '../../../test/support/guarded.ts';
+import {
+  createTestService,
+  type Json,
+  type TestAgent,
+  type TestService,
+  type TestUser,
+} from '../../../test/support/service.ts';
+
+/** A server over stdio whose tool returns the parameters that it received. */
+const SERVER = `
+const methods = {
+  initialize: () => ({ protocolVersion: '2025-11-25', serverInfo: { name: 'bank', version: '1' }, capabilities: { tools: {} } }),
+  'tools/list': () => ({ tools: [{ name: 'pay', inputSchema: { type: 'object' } }] }),
+  'tools/call': (params) => ({ content: [{ type: 'text', text: JSON.stringify(params) }] }),
+};
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  const result = id === undefined ? undefined : methods[method]?.(params, id);
+  if (result) process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+});`;
+const ABLE = { elicitation: { url: {} } };
+const PAY = { name: 'pay', arguments: { to: 'acme', amount: 10 } };
+
+let t: TestService;
+let owner: TestUser;
+let agent: TestAgent;
+
+beforeAll(async () => {
+  const script = join(mkdtempSync(join(tmpdir(), 'legate-gateway-')), 'server.cjs');
+  writeFileSync(script, SERVER);
+  const bank = { command: process.execPath, args: [script] };
+  t = await createTestService({ lasting: true, config: { gateway: { servers: { bank, other: bank } } } });
+  owner = await t.user();
+  agent = await newAgent();
+});
+
+const newAgent = (): Promise<TestAgent> =>
+  t.agent(owner, {
+    permissions: ['bank', 'other'].map((server) => ({
+      resource: `mcp:${server}:pay`,
+      actions: ['execute'],
+      constraints: { requireApproval: true },
+    })),
+  });
+const send = async (body: Json, { server = 'bank', as = agent } = {}): Promise<Json> =>
+  (await t.call('POST', `/gateway/${server}/mcp`, { as, body })).body;
+const pay = (more: Json = {}, capabilities: Json = ABLE): Json =>
+  modern('tools/call', { ...PAY, ...more }, capabilities);
+const idIn = (url: unknown): string => String(url).split('/').at(-1) as string;
+const approve = async (url: unknown): Promise<void> => {
+  expect((await t.call('POST', `/approvals/${idIn(url)}/approve`, { as: owner })).status).toBe(200);
+};
+/** Options of a transport of the SDK that reaches the service in this process. */
+const transport = (as: TestAgent) => ({
+  requestInit: { headers: { authorization: `Bearer ${as.token}` } },
+  fetch: (url: string | URL, init?: RequestInit) =>
+    t.legate.fetch(new Request(url, init), { remoteAddress: '127.0.0.1' }),
+});
+const endpoint = (): URL => new URL(`${t.legate.platform.baseUrl}/gateway/bank/mcp`);
+
+describe('a call through the gateway that needs approval', () => {
+  it('2026-07-28: the SDK shows the page and repeats the call, and the server sees only the call', async () => {
+    const client = new v2.Client(
+      { name: 'x', version: '1' },
+      { capabilities: ABLE, versionNegotiation: { mode: 'auto' } },
+    );
+    const shown: Json[] = [];
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      shown.push(params);
+      await approve((params as Json).url);
+      return { action: 'accept' };
+    });
+    await client.connect(new v2.StreamableHTTPClientTransport(endpoint(), transport(await newAgent())));
+    const [content] = (await client.callTool(PAY)).content as unknown as [{ text: string }];
+    expect(JSON.parse(content.text)).toEqual(PAY);
+    expect(shown).toEqual([expect.objectContaining({ mode: 'url', message: expect.stringContaining('"pay"') })]);
+    await client.close();
+  });
+
+  it('requestState is good once, for one server, one agent and one call', async () => {
+    const { result } = await send(pay());
+    const { requestState } = result;
+    await approve(result.inputRequests.approval.params.url);
+    const invalid = { error: { code: -32602, message: expect.stringContaining('requestState') } };
+    const last = requestState.at(-6) === 'A' ? 'B' : 'A';
+    const edited = requestState.slice(0, -6) + last + requestState.slice(-5);
+    expect(await send(pay({ requestState: edited }))).toMatchObject(invalid);
+    expect(await send(pay({ requestState }), { server: 'other' })).toMatchObject(invalid);
+    expect(await send(pay({ requestState }), { as: await newAgent() })).toMatchObject(invalid);
+    expect(await send(pay({ requestState, arguments: { to: 'acme', amount: 11 } }))).toMatchObject(invalid);
+    expect(await send(pay({ requestState }))).toMatchObject({ result: { content: [{ type: 'text' }] } });
+    expect(await send(pay({ requestState }))).toMatchObject(invalid);
+  });
+
+  it('2025-11-25: the SDK gets -32042, then a notification after the approval', async () => {
+    const client = new Client({ name: 'x', version: '1' }, { capabilities: ABLE });
+    const completed = new Promise<string>((resolve) =>
+      client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) =>
+        resolve(params.elicitationId),
+      ),
+    );
+    await client.connect(new StreamableHTTPClientTransport(endpoint(), transport(await newAgent())) as never);
+    const { code, data } = await client.callTool(PAY).then(
+      () => ({}) as Json,
+      (error: Json) => error,
+    );
+    expect([code, data.elicitations]).toEqual([
+      -32042,
+      [expect.objectContaining({ mode: 'url', elicitationId: idIn(data.elicitations[0].url) })],
+    ]);
+    await approve(data.elicitations[0].url);
+    expect(await completed).toBe(data.elicitations[0].elicitationId);
+    expect(await client.callTool(PAY)).toMatchObject({ content: [{ type: 'text' }] });
+    await client.close();
+  });
+
+  it('a client without url elicitation gets the link as text; other people cannot open it', async () => {
+    const { result } = await send(pay({}, {}), { as: await newAgent() });
+    expect(result).toMatchObject({
+      isError: true,
+      _meta: { auditId: expect.any(String), reason: 'APPROVAL_REQUIRED', approvalId: expect.stringMatching(/^apr_/) },
+    });
+    const path = `/account/approvals/${result._meta.approvalId}`;
+    expect(result.content[0].text).toContain(`${path} `);
+    expect(result.content[0].text).toContain('repeat the identical call');
+    const open = async (as: TestUser): Promise<number> =>
+      (await t.call('GET', path, { as, headers: { accept: 'text/html' } })).status;
+    expect([await open(await t.user()), await open(owner), await open(await t.admin())]).toEqual([404, 200, 200]);
+  });
+});
