@@ -8,7 +8,8 @@ import {
   lockOf,
 } from '../mcp/gateway/index.ts';
 import { type Command, EXIT_CONFIG, UsageError } from './command.ts';
-import { checkServers, readJson } from './gateway/files.ts';
+import { explain } from './gateway/explain.ts';
+import { readEnabledServers, readJson } from './gateway/files.ts';
 
 const LOCK_FILE = 'legate.gateway.lock.json';
 
@@ -25,7 +26,7 @@ export const command: Command<Values> = {
   },
   notes: 'The exit code is 1 if a definition differs or a server does not answer.',
   run: async ({ config = 'mcp.json', frozen = false }) => {
-    const servers = checkServers(readJson(config), config);
+    const servers = readEnabledServers(config);
     const recorded = readLock();
     if (!recorded && frozen) throw new UsageError(`${LOCK_FILE} is missing. legate gateway check writes it.`);
     // A server has a process group of its own, which an interrupt from the keyboard does not reach.
@@ -38,7 +39,7 @@ export const command: Command<Values> = {
       try {
         lock.servers[server.name] = lockOf(await listTools(server));
       } catch (error) {
-        problems.push(`${server.name}: ${(error as Error).message}`);
+        problems.push(`${server.name}: ${explain(server, error as Error)}`);
       }
     }
     process.off('SIGINT', interrupted).off('SIGTERM', interrupted);

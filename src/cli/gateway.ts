@@ -4,6 +4,7 @@ import { packageVersion } from '../kernel/version.ts';
 import { gatewayPath, listTools, type ServersInput } from '../mcp/gateway/index.ts';
 import { ensureFirstAdmin, type FirstAdmin } from '../people/users/index.ts';
 import { type Command, EXIT_CONFIG, EXIT_USAGE, UsageError } from './command.ts';
+import { explain } from './gateway/explain.ts';
 import { checkServers } from './gateway/files.ts';
 import { type GatewayOptions, serversOf } from './gateway/servers.ts';
 import { type Endpoint, renderSnippets } from './gateway/snippets.ts';
@@ -119,7 +120,7 @@ async function tryServers(servers: ServersInput): Promise<void> {
       }
       const outcome = await listTools(server).then(
         ({ length }) => `answers, and has ${length} ${length === 1 ? 'tool' : 'tools'}.`,
-        (error: Error) => `does not answer: ${error.message}.`,
+        (error: Error) => `does not answer: ${explain(server, error)}`,
       );
       process.stdout.write(`${server.name} ${outcome}\n`);
     }),

@@ -43,6 +43,8 @@ describe('legate gateway check', () => {
       stderr: expect.stringContaining('notes: read: description changed'),
     });
     expect(readFileSync(join(cwd, 'legate.gateway.lock.json'), 'utf8')).toBe(lock);
+    configure('Reads a note.', { args: ['missing.cjs'] });
+    expect(await check()).toMatchObject({ code: 1, stderr: expect.stringContaining('Cannot find module') });
     configure('Reads a note.', { comand: 'x' });
     expect(await check()).toMatchObject({ code: 78, stderr: expect.stringContaining('comand') });
   });

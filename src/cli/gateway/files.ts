@@ -10,7 +10,10 @@ export function readText(path: string, optional = false): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (optional && code === 'ENOENT') return undefined;
-    throw new UsageError(`${path} cannot be read: ${code}`, EXIT_CONFIG);
+    throw new UsageError(
+      code === 'ENOENT' ? `${path} does not exist.` : `${path} cannot be read: ${code}`,
+      EXIT_CONFIG,
+    );
   }
 }
 
@@ -35,9 +38,16 @@ export function checkServers(value: unknown, from: string): GatewayServer[] {
   }
 }
 
+/** Reads a file with servers strictly. Throws UsageError, also if no server is enabled. */
+export function readEnabledServers(path: string): GatewayServer[] {
+  const servers = checkServers(readJson(path), path);
+  if (servers.length === 0) throw new UsageError(`${path}: mcpServers has no server that is enabled.`, EXIT_CONFIG);
+  return servers;
+}
+
 /** Returns the `mcpServers` object of a file, as it is. Throws UsageError unless it is valid. */
 export function readServersFile(path: string): ServersInput {
   const value = readJson(path);
-  checkServers(value, path);
+  readEnabledServers(path);
   return (value as { mcpServers: ServersInput }).mcpServers;
 }

@@ -3,7 +3,7 @@ import type { GatewayTool } from '../../mcp/gateway/index.ts';
 type Definition = Record<string, unknown>;
 
 /** Makes characters visible that a terminal would obey or hide: definitions are written by servers. */
-const visible = (text: string): string =>
+export const visible = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, (char) => `\\u{${(char.codePointAt(0) as number).toString(16)}}`);
 
 const shown = (value: unknown): string =>

@@ -51,12 +51,18 @@ export function serversOf(options: GatewayOptions): ServersInput {
 /** Reads a file with a header on each line: `Authorization: Bearer ...`. */
 function readHeaders(path: string): Record<string, string> {
   const lines = (readText(path) as string).split(/\r?\n/).filter((line) => line.trim() !== '');
-  return Object.fromEntries(
-    lines.map((line, at) => {
-      const [, header, value] = /^([!#$%&'*+.^`|~\w-]+):\s*(\S.*?)\s*$/.exec(line) ?? [];
-      if (header === undefined || value === undefined)
-        throw wrong(`${path}: line ${at + 1} is not a header, such as Authorization: Bearer <token>.`);
-      return [header, value];
-    }),
-  );
+  if (lines.length === 0) throw wrong(`${path} has no header, such as Authorization: Bearer <token>.`);
+  const headers = new Headers();
+  for (const [at, line] of lines.entries()) {
+    const [, header, value] = /^([!#$%&'*+.^`|~\w-]+):\s*(\S.*?)\s*$/.exec(line) ?? [];
+    if (header === undefined || value === undefined)
+      throw wrong(`${path}: line ${at + 1} is not a header, such as Authorization: Bearer <token>.`);
+    if (headers.has(header)) throw wrong(`${path}: line ${at + 1} repeats the header ${header}.`);
+    try {
+      headers.set(header, value);
+    } catch {
+      throw wrong(`${path}: line ${at + 1} has characters that a header cannot have.`);
+    }
+  }
+  return Object.fromEntries(headers);
 }

@@ -39,8 +39,11 @@ const stdio = (before = ''): GatewayServer =>
 
 describe('the mcpServers object', () => {
   it.each([
-    [{ command: 'x', comand: 'y' }, /comand/],
-    [{ command: 'x', legate: { pins: 'off' } }, /pins/],
+    [{ command: 'x', comand: 'y' }, /^mcpServers.notes: unknown key "comand"; known: type, command, /],
+    [{ command: 'x', legate: { pins: 'off' } }, /^mcpServers.notes.legate: unknown key "pins"/],
+    [{ command: 'x', legate: { sampling: true } }, /legate.sampling: must be false/],
+    [{ type: 'sse', url: 'https://x.example/sse' }, /type: must be stdio, http or streamable-http; HTTP with SSE/],
+    [{ url: 'https://x.example', headers: { 'a b': 'c' } }, /headers.a b: has characters/],
     [{}, /either command or url/],
     [{ command: 'x', url: 'https://x.example' }, /either command or url/],
     [{ type: 'http', command: 'x' }, /type/],
@@ -50,6 +53,19 @@ describe('the mcpServers object', () => {
     [{ command: 'x', args: [ref('user', 'token')] }, /user:/],
   ])('refuses %j', (server, message) => {
     expect(() => one(server)).toThrow(message);
+  });
+
+  it.each([
+    [{ servers: { a: { command: 'x' } } }, 'the key mcpServers is missing; rename servers'],
+    [{}, 'the key mcpServers is missing'],
+    [{ mcpServers: { 'a b': { command: 'x' } } }, 'mcpServers.a b: a name has at most 64 letters'],
+    [{ mcpServers: {}, more: 1 }, 'the file: unknown key "more"; known: mcpServers'],
+  ])('refuses %j', (value, message) => {
+    expect(() => parseServers(value, {})).toThrow(message);
+  });
+
+  it('accepts sampling and roots that are off', () => {
+    expect(one({ command: 'x', legate: { sampling: false, roots: false } }).legate).toMatchObject({ sampling: false });
   });
 
   it('refuses names that differ in case only', () => {

@@ -3,7 +3,11 @@ import { type ChannelEvents, type OpenChannel, OutcomeUnknown, ServerUnavailable
 import type { GatewayServer } from './servers-file.ts';
 
 /** Errors of a connection on which nothing was sent yet. */
-const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
+const NOT_SENT = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
+  ...['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  ...['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+]);
 
 /** Returns the token to send; after a refusal, another one than the refused. Throws {@link ServerUnavailable}. */
 export type Bearer = (refused?: string) => Promise<string>;
@@ -41,7 +45,7 @@ export const openHttp =
         return await fetch(url, { method, headers, body, signal, redirect: 'manual' });
       } catch (error) {
         const { code } = ((error as Error).cause ?? {}) as { code?: string };
-        if (code !== undefined && NOT_SENT.has(code)) throw new ServerUnavailable('it cannot be reached');
+        if (code !== undefined && NOT_SENT.has(code)) throw new ServerUnavailable(`it cannot be reached: ${code}`);
         throw new OutcomeUnknown('the connection broke');
       }
     };

@@ -33,6 +33,7 @@ export { listTools } from './list-tools.ts';
 export { decideTool, listPins, toTool } from './pins/manage-pins.ts';
 export type { GatewayTool } from './pins/schema.ts';
 export { type GatewayServer, InvalidServers, parseServers, type ServersInput } from './servers-file.ts';
+export { ProcessEnded } from './stdio-server.ts';
 export { gatewayPath };
 
 export const gateway = defineModule({

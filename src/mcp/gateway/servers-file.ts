@@ -10,6 +10,9 @@ export class InvalidServers extends Error {}
 const RESERVED: ReadonlySet<string> = new Set(['servers', 'connections', 'callback', 'client-metadata.json']);
 
 const texts = z.record(z.string(), z.string());
+const notPassedOn = z
+  .literal(false, { error: 'must be false, because the gateway does not pass it on' })
+  .default(false);
 
 /**
  * Whose credentials the server receives: none, those in the configuration, or those of the person who calls, who enters
@@ -39,7 +42,11 @@ const Auth = z.discriminatedUnion('type', [
 
 const Server = z
   .strictObject({
-    type: z.enum(['stdio', 'http', 'streamable-http']).optional(),
+    type: z
+      .enum(['stdio', 'http', 'streamable-http'], {
+        error: 'must be stdio, http or streamable-http; HTTP with SSE alone is not supported',
+      })
+      .optional(),
     command: z.string().min(1).optional(),
     args: z.array(z.string()).default([]),
     env: texts.default({}),
@@ -53,6 +60,8 @@ const Server = z
         pin: z.enum(['enforce', 'alarm', 'off']).default('enforce'),
         auth: Auth.default({ type: 'none' }),
         actions: z.record(z.string(), z.string().min(1).max(64)).default({}),
+        sampling: notPassedOn,
+        roots: notPassedOn,
         limits: z
           .strictObject({
             processes: wholeNumber(1, 1000).default(20),
@@ -87,7 +96,13 @@ const Server = z
       ctx.addIssue({ code: 'custom', path: ['type'], message: 'does not fit: command is stdio, url is http' });
   });
 
+const NAME_RULE = 'a name has at most 64 letters, digits and the characters . _ -, and begins with a letter or a digit';
 const Servers = z.strictObject({ mcpServers: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), Server) });
+/** The known keys by how deep they are. */
+const KNOWN_KEYS: Readonly<Record<number, string>> = {
+  0: 'mcpServers',
+  2: Object.keys(Server.shape).join(', '),
+};
 
 /** Servers by name, as they are configured. */
 export type ServersInput = Readonly<Record<string, z.input<typeof Server>>>;
@@ -101,8 +116,7 @@ export type GatewayServer = z.output<typeof Server> & { readonly name: string };
 export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewayServer[] {
   const parsed = Servers.safeParse(value);
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new InvalidServers(`${issue?.path.join('.') || 'the file'}: ${issue?.message}`);
+    throw new InvalidServers(describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, value));
   }
   const seen = new Set<string>();
   return Object.entries(parsed.data.mcpServers).flatMap(([name, server]) => {
@@ -119,6 +133,9 @@ export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewaySer
     if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
       throw new InvalidServers(`mcpServers.${name}.url: must be an http or https address`);
     const filled = { args: server.args.map(fill), env: fillAll(server.env), headers: fillAll(server.headers) };
+    for (const [header, text] of Object.entries(filled.headers))
+      if (!isHeader(header, text))
+        throw new InvalidServers(`mcpServers.${name}.headers.${header}: has characters that a header cannot have`);
     const { auth } = server.legate;
     const legate =
       auth.type === 'oauth' && auth.clientSecret !== undefined
@@ -126,6 +143,25 @@ export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewaySer
         : server.legate;
     return [{ ...server, ...filled, legate, url, name }];
   });
+}
+
+function isHeader(name: string, value: string): boolean {
+  try {
+    return Boolean(new Headers([[name, value]]));
+  } catch {
+    return false;
+  }
+}
+
+function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
+  const place = issue.path.join('.') || 'the file';
+  if (issue.code === 'invalid_key') return `${place}: ${NAME_RULE}`;
+  if (place === 'mcpServers' && !Object.hasOwn(Object(value), 'mcpServers'))
+    return `the key mcpServers is missing${Object.hasOwn(Object(value), 'servers') ? '; rename servers' : ''}`;
+  if (issue.code !== 'unrecognized_keys') return `${place}: ${issue.message}`;
+  const known = KNOWN_KEYS[issue.path.length];
+  const keys = issue.keys.map((key) => `"${key}"`).join(', ');
+  return `${place}: unknown ${issue.keys.length === 1 ? 'key' : 'keys'} ${keys}${known ? `; known: ${known}` : ''}`;
 }
 
 function fillIn(text: string, env: NodeJS.ProcessEnv, path: string): string {
@@ -141,7 +177,7 @@ function fillIn(text: string, env: NodeJS.ProcessEnv, path: string): string {
     try {
       return readFileSync(name, 'utf8').trim();
     } catch (error) {
-      throw new InvalidServers(`${path}: ${name} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+      throw new InvalidServers(`${path}: the file ${name} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
     }
   });
 }

@@ -8,6 +8,17 @@ import { unwatchGroup, watchGroup } from './watchdog.ts';
 const INHERITED = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
 const AFTER_INPUT_MS = 2_000;
 const AFTER_TERM_MS = 3_000;
+const KEPT_ERROR_OUTPUT = 4_000;
+
+/** A process ended. `errorOutput` is the end of what it wrote to standard error, which may have secrets. */
+export class ProcessEnded extends Error {
+  readonly errorOutput: string;
+
+  constructor(code: number | null, signal: NodeJS.Signals | null, errorOutput: string) {
+    super(code === null ? `it ended with ${signal}` : `it ended with exit code ${code}`);
+    this.errorOutput = errorOutput;
+  }
+}
 
 /** Kills the process groups of servers that run. One listener for all, because Node.js warns of more than 10. */
 const running = new Set<() => void>();
@@ -28,7 +39,7 @@ export const openProcess =
       cwd: server.cwd,
       env: { ...Object.fromEntries(inherited), ...server.env },
       detached: true,
-      stdio: ['pipe', 'pipe', 'ignore'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
     const { pid } = child;
     const kill = (name: NodeJS.Signals): void => {
@@ -50,8 +61,8 @@ export const openProcess =
         );
         if (pid === undefined) resolve();
       });
-      child.once('close', (code) => {
-        events.ended(new Error(`it ended with exit code ${code}`));
+      child.once('close', (code, signal) => {
+        events.ended(new ProcessEnded(code, signal, errorOutput));
         resolve();
       });
       // A process that the server left open may hold the output, so `close` would not come.
@@ -62,6 +73,10 @@ export const openProcess =
       forget();
     });
     child.stdin.on('error', () => {});
+    let errorOutput = '';
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      errorOutput = (errorOutput + chunk).slice(-KEPT_ERROR_OUTPUT);
+    });
 
     let line: string[] = [];
     let size = 0;
