@@ -2,16 +2,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { legate, PROGRAM, root, scratchFolder, serve } from '../support/cli.ts';
-import { connectV2, provider } from '../support/mcp-clients.ts';
+import { connectV1, connectV2, provider } from '../support/mcp-clients.ts';
 import type { Json } from '../support/service.ts';
 import { WebPerson } from '../support/web-person.ts';
 
-/** An MCP server over stdio. The description of its tool is in a file. */
+/** An MCP server over stdio. The description of its first tool is in a file. */
 const SERVER = `
 const { readFileSync } = require('node:fs');
+const tool = (name, description) => ({ name, description, inputSchema: { type: 'object' } });
 const methods = {
   initialize: () => ({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } }),
-  'tools/list': () => ({ tools: [{ name: 'read', description: readFileSync('description', 'utf8'), inputSchema: { type: 'object' } }] }),
+  'tools/list': () => ({ tools: [tool('read_text_file', readFileSync('description', 'utf8')), tool('write_file'), tool('move_file')] }),
   'tools/call': () => ({ content: [{ type: 'text', text: 'hello' }] }),
 };
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -29,7 +30,7 @@ it('legate gateway puts a login and decisions in front of a server, as the guide
   const started = [process.execPath, 'server.cjs'] as const;
   const program = [process.execPath, PROGRAM, 'gateway', '--name', 'filesystem', '--', ...started] as const;
   const service = await serve({ cwd, command: program as never });
-  await expect.poll(() => service.output(), { timeout: 20_000 }).toContain('filesystem answers, and has 1 tool.');
+  await expect.poll(() => service.output(), { timeout: 20_000 }).toContain('filesystem answers, and has 3 tools.');
 
   const { port } = new URL(service.url);
   const printed = service.output().replaceAll(`localhost:${port}`, 'localhost:3000');
@@ -38,41 +39,68 @@ it('legate gateway puts a login and decisions in front of a server, as the guide
   for (const snippet of snippets) expect(printed).toContain(`  ${snippet}\n`);
 
   const link = service.output().match(/\S+\/setup\?token=\S+/)?.[0] as string;
-  const post = async (path: string, body: object): Promise<Json> => {
-    const headers = { 'content-type': 'application/json' };
-    const response = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-    return { status: response.status, ...((await response.json()) as object) };
+  const send = async (method: string, path: string, body: object | undefined, as?: string): Promise<Json> => {
+    const headers = { 'content-type': 'application/json', ...(as && { authorization: `Bearer ${as}` }) };
+    const response = await fetch(service.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    return response.ok ? response.json() : { status: response.status };
   };
   const person = new WebPerson('me@example.com');
   const account = { email: person.email, password: person.password };
-  const { token } = await post('/setup', { token: new URL(link).searchParams.get('token'), ...account });
-  expect((await post('/sign-up', { email: 'other@example.com', password: account.password })).status).toBe(403);
+  await person.press(link, account);
+  const { token } = await send('POST', '/sign-in', account);
+  expect(await send('POST', '/sign-up', { ...account, email: 'other@example.com' })).toEqual({ status: 403 });
 
   const address = `http://localhost:${port}/gateway/filesystem/mcp`;
   expect(service.output()).toContain(address);
   const client = await connectV2()(address, provider(), person);
-  expect(await client.call('read')).toEqual([{ type: 'text', text: 'hello' }]);
-  const get = async (path: string): Promise<Json> =>
-    (await fetch(service.url + path, { headers: { authorization: `Bearer ${token}` } })).json();
-  expect((await get('/audit'))[0]).toMatchObject({ resource: 'mcp:filesystem:read', result: 'allowed' });
+  expect(await client.call('read_text_file')).toEqual([{ type: 'text', text: 'hello' }]);
+  const get = (path: string): Promise<Json> => send('GET', path, undefined, token);
+  const newest = async () => (await get('/audit')).map(({ resource, result }: Json) => [resource, result])[0];
+  expect(await newest()).toEqual(['mcp:filesystem:read_text_file', 'allowed']);
+  expect((await get('/changes')).find(({ type }: Json) => type === 'gateway.call').data).toMatchObject({
+    server: 'filesystem',
+    tool: 'read_text_file',
+    outcome: 'ok',
+  });
+  expect(await get('/gateway/servers')).toMatchObject([
+    { name: 'filesystem', state: 'running', tools: { approved: 3 } },
+  ]);
+
+  const permissions = JSON.parse(/```json\n(.*?)```/s.exec(guide)?.[1] as string);
+  const older = await connectV1(address, provider(), person);
+  expect(await older.tools()).toEqual(['read_text_file', 'write_file', 'move_file']);
+  for (const { id } of await get('/agents')) await send('PATCH', `/agents/${id}`, { permissions }, token);
+  for (const each of [client, older]) {
+    expect(await each.tools()).toEqual(['read_text_file', 'write_file']);
+    expect(await each.result('move_file')).toMatchObject({ isError: true, _meta: { reason: 'NO_PERMISSION' } });
+    expect(await newest()).toEqual(['mcp:filesystem:move_file', 'denied']);
+    const [{ text }] = (await each.call('write_file', { path: 'a' })) as [{ text: string }];
+    const page = text.match(/http\S+\/account\/approvals\/\w+/)?.[0] as string;
+    expect(await person.press(page, { decision: 'approve' })).toContain('This call is approved');
+    expect(await each.call('write_file', { path: 'a' })).toEqual([{ type: 'text', text: 'hello' }]);
+    expect(await newest()).toEqual(['mcp:filesystem:write_file', 'allowed']);
+  }
+  await older.close();
 
   writeFileSync(join(cwd, 'description'), 'Reads every file.\u001b[2J');
-  expect(await client.tools()).toEqual([]);
+  expect(await client.tools()).toEqual(['write_file']);
   const waiting = await legate(['gateway', 'approve', 'filesystem'], { cwd });
   expect(waiting).toMatchObject({ code: 0, stdout: expect.stringContaining('- Reads a note.') });
   expect(waiting.stdout).toContain('+ Reads every file.\\u{1b}[2J');
-  expect(await client.tools()).toEqual([]);
-  expect((await legate(['gateway', 'approve', 'filesystem', 'write'], { cwd })).code).toBe(1);
-  expect((await legate(['gateway', 'approve', 'filesystem', 'read'], { cwd })).stdout).toContain('Approved: 1.');
-  expect(await client.tools()).toEqual(['read']);
+  expect(await client.tools()).toEqual(['write_file']);
+  expect((await legate(['gateway', 'approve', 'filesystem', 'unlisted'], { cwd })).code).toBe(1);
+  expect((await legate(['gateway', 'approve', 'filesystem', 'read_text_file'], { cwd })).stdout).toContain(
+    'Approved: 1.',
+  );
+  expect(await client.tools()).toEqual(['read_text_file', 'write_file']);
 
   writeFileSync(join(cwd, 'description'), 'Reads a note.');
-  expect(await client.tools()).toEqual([]);
+  expect(await client.tools()).toEqual(['write_file']);
   const remote = await legate(['gateway', 'approve', 'filesystem', '--all', '--url', service.url, '--token', token], {
     cwd: scratchFolder(),
   });
   expect(remote).toMatchObject({ code: 0, stdout: expect.stringContaining('Approved: 1.') });
-  expect(await client.tools()).toEqual(['read']);
+  expect(await client.tools()).toEqual(['read_text_file', 'write_file']);
   await client.close();
   expect(await service.stop()).toBe(0);
 }, 60_000);

@@ -31,6 +31,14 @@ export class WebPerson {
     return url;
   }
 
+  /** Opens a page, signs in if needed, fills in its form and sends it. Returns the text of the next page. */
+  async press(address: string, typed: Record<string, string>): Promise<string> {
+    let page = await this.#open(address);
+    if (page.url.pathname.endsWith('/sign-in'))
+      page = await this.#submit(page, { email: this.email, password: this.password });
+    return (await this.#submit(page, typed)).html;
+  }
+
   #open(address: string): Promise<Page> {
     return this.#follow(new URL(address), { method: 'GET' });
   }
