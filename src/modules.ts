@@ -25,6 +25,7 @@ import { federation } from './people/federation/index.ts';
 import { breach } from './people/passwords/breach/index.ts';
 import { scim } from './people/scim/index.ts';
 import { sessions } from './people/sessions/index.ts';
+import { passkeys } from './people/sign-in/passkeys/index.ts';
 import { passwordless } from './people/sign-in/passwordless/index.ts';
 import { secondFactor } from './people/sign-in/second-factor/index.ts';
 import { tenants } from './people/tenants/index.ts';
@@ -41,6 +42,7 @@ export const modules: readonly Module[] = [
   users,
   secondFactor,
   passwordless,
+  passkeys,
   account,
   apiTokens,
   scim,

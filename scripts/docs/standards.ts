@@ -33,11 +33,12 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   'OIDC Core': 'OpenID Connect Core 1.0',
   MCP: 'Model Context Protocol, revision and page',
   AuthZEN: 'Authorization API 1.0 of the OpenID Foundation',
+  WebAuthn: 'Web Authentication, Level 3',
   'ASVS 5.0': 'OWASP Application Security Verification Standard',
 };
 const NAMES = Object.keys(DOCUMENTS);
 
-const TITLE = /(['"`])\[((?:RFC|OAuth|CIMD|OIDC|MCP|AuthZEN|ASVS) ?[^\]]*)\] ((?:(?!\1)[^\\\n])+)\1/g;
+const TITLE = /(['"`])\[((?:RFC|OAuth|CIMD|OIDC|MCP|AuthZEN|WebAuthn|ASVS) ?[^\]]*)\] ((?:(?!\1)[^\\\n])+)\1/g;
 
 interface Requirement {
   readonly document: string;

@@ -97,6 +97,14 @@ export const ENDPOINTS: EndpointTable = {
     send: 'POST /email-otp',
     verify: 'POST /email-otp/verify',
   },
+  passkeys: {
+    registrationOptions: 'POST /passkeys/register/options',
+    register: 'POST /passkeys/register/verify',
+    signInOptions: 'POST /passkeys/sign-in/options',
+    signIn: 'POST /passkeys/sign-in/verify',
+    list: 'GET /passkeys',
+    delete: 'DELETE /passkeys/{id}',
+  },
   apiTokens: {
     create: 'POST /api-tokens',
     list: 'LIST /api-tokens',

@@ -778,7 +778,7 @@ export interface CreateWebhookRequest {
   /** https, and not a private address, unless webhooks.allowPrivateNetworks is on. */
   readonly url: string;
   /** Event types. If absent or null, all except `webhook.*`. */
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "passkey.added" | "passkey.removed" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** Messages for an incoming webhook of Slack, of a workflow of Microsoft Teams, or of Discord, about `anomaly.detected`, `approval.requested`, `approval.resolved`, `budget.exceeded`. If absent or null, the event as JSON. Cannot be changed later. */
   readonly format?: "slack" | "teams" | "discord" | null | undefined;
@@ -1140,6 +1140,61 @@ export interface NewInvite {
   readonly url: string;
 }
 
+export interface Passkey {
+  readonly id: string;
+  readonly name: string;
+  /** true: a password manager may copy it to other devices. */
+  readonly synced: boolean;
+  /** How the authenticator is reached, such as internal or usb. */
+  readonly transports: readonly string[];
+  readonly createdAt: string;
+  /** null: not used to sign in. */
+  readonly lastUsedAt: string | null;
+}
+
+/** PublicKeyCredentialCreationOptionsJSON, for PublicKeyCredential.parseCreationOptionsFromJSON(). */
+export interface PasskeyRegistrationOptions {
+  readonly challenge: string;
+  readonly rp: {
+    readonly id: string;
+    readonly name: string;
+  };
+  readonly user: {
+    readonly id: string;
+    readonly name: string;
+    readonly displayName: string;
+  };
+  readonly pubKeyCredParams: readonly {
+    readonly type: "public-key";
+    readonly alg: number;
+  }[];
+  readonly timeout: number;
+  readonly excludeCredentials: readonly ({
+    readonly id: string;
+    readonly type: "public-key";
+    readonly transports?: readonly string[] | undefined;
+  })[];
+  readonly authenticatorSelection: {
+    readonly residentKey: "required";
+    readonly requireResidentKey: true;
+    readonly userVerification: "required";
+  };
+  readonly attestation: "none";
+}
+
+/** PublicKeyCredentialRequestOptionsJSON, for PublicKeyCredential.parseRequestOptionsFromJSON(). */
+export interface PasskeySignInOptions {
+  readonly challenge: string;
+  readonly rpId: string;
+  readonly timeout: number;
+  readonly userVerification: "required";
+  readonly allowCredentials: readonly ({
+    readonly id: string;
+    readonly type: "public-key";
+    readonly transports?: readonly string[] | undefined;
+  })[];
+}
+
 export interface Permission {
   /** Segments separated by ":". A final "*" matches one or more segments, "*" in the middle exactly one, "*" alone every resource. */
   readonly resource: string;
@@ -1268,7 +1323,7 @@ export interface RecordCostRequest {
 
 export interface RecordedChange {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, passkey.added, passkey.removed, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1513,7 +1568,7 @@ export interface SignedIn {
 
 export interface StreamEvent {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, passkey.added, passkey.removed, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1745,7 +1800,7 @@ export interface UpdateUserRequest {
 
 export interface UpdateWebhookRequest {
   readonly url?: string | undefined;
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "passkey.added" | "passkey.removed" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** true re-enables a webhook that was disabled by its owner or by a 410. */
   readonly enabled?: boolean | undefined;
@@ -1779,6 +1834,44 @@ export interface VerifyCodeRequest {
   readonly otp: string;
   /** From the answer of POST /email-otp; a browser has it as a cookie. With it, guesses of others take none of the attempts of this code. */
   readonly requestToken?: string | undefined;
+  /** false: the browser deletes the cookie when it closes. */
+  readonly rememberMe?: boolean | undefined;
+}
+
+/** RegistrationResponseJSON, as PublicKeyCredential.toJSON() returns it, and a name. */
+export interface VerifyPasskeyRegistrationRequest {
+  readonly id: string;
+  readonly rawId: string;
+  readonly type: "public-key";
+  readonly authenticatorAttachment?: string | null | undefined;
+  readonly clientExtensionResults?: Record<string, unknown> | undefined;
+  readonly response: {
+    readonly clientDataJSON: string;
+    readonly attestationObject: string;
+    readonly transports?: readonly string[] | undefined;
+    readonly authenticatorData?: string | undefined;
+    readonly publicKey?: string | null | undefined;
+    readonly publicKeyAlgorithm?: number | undefined;
+  };
+  /** Shown in the list of passkeys. Default: the kind of device. */
+  readonly name?: string | undefined;
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+}
+
+/** AuthenticationResponseJSON, as PublicKeyCredential.toJSON() returns it. */
+export interface VerifyPasskeySignInRequest {
+  readonly id: string;
+  readonly rawId: string;
+  readonly type: "public-key";
+  readonly authenticatorAttachment?: string | null | undefined;
+  readonly clientExtensionResults?: Record<string, unknown> | undefined;
+  readonly response: {
+    readonly clientDataJSON: string;
+    readonly authenticatorData: string;
+    readonly signature: string;
+    readonly userHandle?: string | null | undefined;
+  };
   /** false: the browser deletes the cookie when it closes. */
   readonly rememberMe?: boolean | undefined;
 }
@@ -2341,6 +2434,26 @@ export interface Resources {
     send(body: SendCodeRequest, options?: RequestOptions): Promise<CodeSent>;
     /** Sign in with the code of a mail. `POST /email-otp/verify` */
     verify(body: VerifyCodeRequest, options?: RequestOptions): Promise<SignedIn | TwoFactorRequired>;
+  };
+  readonly passkeys: {
+    /** Start adding a passkey. `POST /passkeys/register/options` */
+    registrationOptions(body?: {
+      /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+      readonly reason?: string | undefined;
+    }, options?: RequestOptions): Promise<PasskeyRegistrationOptions>;
+    /** Add a passkey. `POST /passkeys/register/verify` */
+    register(body: VerifyPasskeyRegistrationRequest, options?: RequestOptions): Promise<Passkey>;
+    /** Start a sign-in with a passkey. `POST /passkeys/sign-in/options` */
+    signInOptions(body?: Record<string, never>, options?: RequestOptions): Promise<PasskeySignInOptions>;
+    /** Sign in with a passkey. `POST /passkeys/sign-in/verify` */
+    signIn(body: VerifyPasskeySignInRequest, options?: RequestOptions): Promise<SignedIn>;
+    /** List the caller's passkeys. `GET /passkeys` */
+    list(query?: Record<string, never>, options?: RequestOptions): Promise<readonly Passkey[]>;
+    /** Remove a passkey. `DELETE /passkeys/{id}` */
+    delete(id: string, query?: {
+      /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+      readonly reason?: string | undefined;
+    }, options?: RequestOptions): Promise<void>;
   };
   readonly apiTokens: {
     /** Create an API token. `POST /api-tokens` */

@@ -13,6 +13,7 @@ export const ID_PREFIXES = {
   event: 'evt',
   session: 'ses',
   apiToken: 'tok',
+  passkey: 'pky',
   invite: 'inv',
   mcpServer: 'mcp',
   client: 'cli',

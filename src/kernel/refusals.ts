@@ -105,6 +105,11 @@ export const REFUSALS = {
   'too-many-failures': 'Too many consecutive wrong guesses for this account. Further ones are refused for a while.',
   'totp-code-reused': 'The code of the authenticator app was used before.',
   'backup-code-wrong': 'No unused backup code has this value.',
+  'passkey-unknown': 'No account has this passkey.',
+  'passkey-of-another-account': 'The passkey belongs to another account than the answer names.',
+  'passkey-challenge-unknown': 'The challenge was used, has expired, or was made for another session or browser.',
+  'passkey-answer-invalid': 'Origin, relying party, flags or signature of the answer are not as they must be.',
+  'passkey-counter-back': 'The signature counter of the passkey went back: it may have been copied.',
 
   // Failures of the service
   'ledger-closed': 'The ledger is closed: the service is shutting down.',

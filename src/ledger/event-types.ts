@@ -52,6 +52,8 @@ export const EVENT_TYPES = {
   'mcp.created': 'An MCP server was registered.',
   'mcp.updated': 'An MCP server was changed.',
   'mcp.deleted': 'An MCP server was deleted.',
+  'passkey.added': 'A person added a passkey to their account.',
+  'passkey.removed': 'A passkey was removed from an account.',
   'tenant.created': 'A tenant was created.',
   'trust.created': 'An agent trusts a workload.',
   'trust.deleted': 'An agent no longer trusts a workload.',

@@ -5,6 +5,12 @@ const PASSWORD = 'correct horse battery staple';
 const DEVICE_PERMISSION = { resource: 'mcp:github:*', actions: ['read'] };
 const GITHUB = { type: 'mcp', id: 'github:list_issues' };
 const SUBJECT = { type: 'agent', id: AGENT };
+const PUBLIC_KEY_CREDENTIAL = {
+  id: 'AQIDBAUGBwgJCgsMDQ4PEA',
+  rawId: 'AQIDBAUGBwgJCgsMDQ4PEA',
+  type: 'public-key',
+  clientExtensionResults: {},
+};
 
 /** Example request bodies by method and declared path. Ids and tokens have to be replaced. */
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
@@ -48,6 +54,24 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   'POST /totp/enable': { password: PASSWORD },
   'POST /totp/verify': { code: '123456' },
   'POST /totp/disable': { password: PASSWORD },
+  'POST /passkeys/register/verify': {
+    ...PUBLIC_KEY_CREDENTIAL,
+    name: 'Laptop',
+    response: {
+      clientDataJSON: 'eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0',
+      attestationObject: 'o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVg',
+      transports: ['internal'],
+    },
+  },
+  'POST /passkeys/sign-in/verify': {
+    ...PUBLIC_KEY_CREDENTIAL,
+    response: {
+      clientDataJSON: 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0',
+      authenticatorData: 'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2M',
+      signature: 'MEUCIQDcuUf3M8Wn9rI5rUXpA',
+      userHandle: 'dXNyXzAxaDl4dzR0MnAwMDAwZTViOHIxdHluazNk',
+    },
+  },
   'POST /magic-link': { email: EMAIL },
   'POST /magic-link/verify': { token: 'the token of the mail' },
   'POST /email-otp': { email: EMAIL },

@@ -62,6 +62,8 @@ export type {
   InviteRow,
   IssuerRow,
   OneTimeTokenRow,
+  PasskeyChallengesTable,
+  PasskeyRow,
   ScimGroupRow,
   SessionRow,
   TenantRow,

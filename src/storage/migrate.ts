@@ -23,7 +23,9 @@ import { deviceRequests } from './migrations/0084-device-requests.ts';
 import { scim } from './migrations/0085-scim.ts';
 import { agentKeys } from './migrations/0087-agent-keys.ts';
 import { enterprise } from './migrations/0088-enterprise.ts';
+import { passkeys } from './migrations/0089-passkeys.ts';
 import { webhookFormat } from './migrations/0090-webhook-format.ts';
+import { sessionFactors } from './migrations/0091-session-factors.ts';
 import { instanceAddresses } from './migrations/0092-instance-addresses.ts';
 import { signInIssuers } from './migrations/0093-sign-in-issuers.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
@@ -52,7 +54,9 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0085-scim': scim,
   '0087-agent-keys': agentKeys,
   '0088-enterprise': enterprise,
+  '0089-passkeys': passkeys,
   '0090-webhook-format': webhookFormat,
+  '0091-session-factors': sessionFactors,
   '0092-instance-addresses': instanceAddresses,
   '0093-sign-in-issuers': signInIssuers,
 };

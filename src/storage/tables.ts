@@ -60,6 +60,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'email_codes',
   'totp_secrets',
   'backup_codes',
+  'passkeys',
+  'passkey_challenges',
   'attempts',
   'trusted_devices',
   'invites',

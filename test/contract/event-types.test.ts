@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SYSTEM } from '../../src/access/actor.ts';
 import { EVENT_TYPES, type EventType } from '../../src/ledger/index.ts';
+import { addPasskey, newSession } from '../support/authenticator.ts';
 import { answerDevice, deviceClient, startDevice } from '../support/device.ts';
 import { register, signUp, tokens } from '../support/oauth.ts';
 import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
@@ -92,6 +93,8 @@ const PAYLOADS: Record<EventType, Json> = {
   'mcp.created': { serverId: id('mcp'), name: text },
   'mcp.updated': { serverId: id('mcp'), name: text },
   'mcp.deleted': { serverId: id('mcp'), name: text },
+  'passkey.added': { passkeyId: id('pky'), userId: text, name: text },
+  'passkey.removed': { passkeyId: id('pky'), userId: text, reason: 'removed' },
   'tenant.created': { tenantId: id('tnt'), name: text },
   'trust.created': { agentId, trustId: id('tru'), issuer: text, subject: text },
   'trust.deleted': { agentId, trustId: id('tru'), issuer: text, subject: text },
@@ -218,6 +221,9 @@ async function everything(someone: Person): Promise<void> {
   await ok('DELETE', '/gateway/connections/secret', someone);
   const apiToken = await ok('POST', '/api-tokens', someone, { name: 'ci' });
   await ok('DELETE', `/api-tokens/${apiToken.id}`, someone);
+  const session = await newSession(t, someone.id);
+  const passkey = await addPasskey(t, session);
+  await ok('DELETE', `/passkeys/${passkey.body.id}`, { token: session });
   await administration(main);
   const webhook = await ok('POST', '/webhooks', someone, { url: 'https://hooks.example/a-secret' });
   await ok('PATCH', `/webhooks/${webhook.id}`, someone, { types: ['audit'] });

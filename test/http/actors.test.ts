@@ -1,6 +1,7 @@
 import { generateSync } from 'otplib';
 import { describe, expect, it } from 'vitest';
 import { createSetupLink } from '../../src/people/setup/setup-link.ts';
+import { Authenticator, addPasskey, registrationOptions, signInOptions } from '../support/authenticator.ts';
 import { FormClient } from '../support/browser-like.ts';
 import { answerDevice, startDevice } from '../support/device.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
@@ -51,6 +52,8 @@ const WITHOUT_EVENT: Readonly<Record<string, string>> = {
   'POST /account/forgot-password': MAIL,
   'POST /account/email-code': MAIL,
   'POST /account/verify-email': MAIL,
+  'POST /passkeys/register/options': 'hands out a challenge; the answer to it leaves the event',
+  'POST /passkeys/sign-in/options': 'hands out a challenge; the answer to it leaves the event',
   'POST /totp/enable': 'begins a second factor, which POST /totp/verify switches on',
 };
 
@@ -155,6 +158,31 @@ const PREPARED: Readonly<Record<string, () => Promise<Act>>> = {
     const p = await withTotp();
     const body = { password: PASSWORD, code: codeNow(p, p.secret) };
     return () => p.t.call('POST', '/totp/disable', { as: p.session, body });
+  },
+  'POST /passkeys/register/verify': async () => {
+    const p = await someone();
+    const body = new Authenticator().create(await registrationOptions(p.t, p.session));
+    return () => p.t.call('POST', '/passkeys/register/verify', { as: p.session, body });
+  },
+  'POST /passkeys/sign-in/verify': async () => {
+    const p = await someone();
+    const device = new Authenticator();
+    await addPasskey(p.t, p.session, device);
+    const { options, cookie } = await signInOptions(p.t);
+    const body = device.get(options);
+    return () => p.t.call('POST', '/passkeys/sign-in/verify', { body, headers: { cookie } });
+  },
+  'DELETE /passkeys/:id': async () => {
+    const p = await someone();
+    const { id } = (await addPasskey(p.t, p.session)).body;
+    return () => p.t.call('DELETE', `/passkeys/${id}`, { as: p.session });
+  },
+  'POST /account/passkeys': async () => {
+    const p = await someone();
+    const browser = new FormClient(p.t);
+    await browser.post('/account/sign-in', { email: p.email, password: PASSWORD });
+    const { id } = (await addPasskey(p.t, p.session)).body;
+    return () => browser.post('/account/passkeys', { action: 'remove', id });
   },
   'DELETE /users/:id/second-factor': async () => {
     const p = await withTotp();

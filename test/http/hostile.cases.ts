@@ -65,6 +65,14 @@ const question = ({ agent }: Scene) => ({
   at: LATER,
 });
 
+const CREDENTIAL = {
+  id: 'AA',
+  rawId: 'AA',
+  type: 'public-key',
+  authenticatorAttachment: 'platform',
+  clientExtensionResults: {},
+};
+
 /** By endpoint. An endpoint with a body needs one; a field that is missing here fails the test. */
 const hostileSignIn = {
   clientId: 'legate',
@@ -101,6 +109,24 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /verify-email/send': () => ({ email: 'nobody@example.com', callbackURL: '/x' }),
   'POST /verify-email': () => ({ token: 'lgo_x' }),
   'POST /invites': () => ({ email: 'nobody@example.com', role: 'user', tenantId: 'tnt_x' }),
+  'POST /passkeys/register/verify': () => ({
+    ...CREDENTIAL,
+    name: 'x',
+    response: {
+      clientDataJSON: 'e30',
+      attestationObject: 'oA',
+      transports: ['internal'],
+      authenticatorData: 'AA',
+      publicKey: 'AA',
+      publicKeyAlgorithm: -7,
+    },
+  }),
+  'POST /passkeys/sign-in/options': () => ({}),
+  'POST /passkeys/sign-in/verify': () => ({
+    ...CREDENTIAL,
+    rememberMe: true,
+    response: { clientDataJSON: 'e30', authenticatorData: 'AA', signature: 'AA', userHandle: 'AA' },
+  }),
   'POST /totp/enable': () => ({ password: 'long enough' }),
   'POST /totp/verify': () => ({ code: '123456', twoFactorToken: 'lgo_x', trustDevice: true }),
   'POST /totp/disable': () => ({ password: 'long enough', code: '123456' }),
@@ -114,6 +140,7 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /account/verify-email': () => ({ email: 'nobody@example.com' }),
   'POST /account/approvals/:id': () => ({ decision: 'deny' }),
   'POST /account/devices': () => ({ id: 'ses_x' }),
+  'POST /account/passkeys': () => ({ action: 'remove', id: 'pky_x', code: '123456' }),
   'POST /account/password': () => ({ currentPassword: 'long enough', newPassword: 'longer than that' }),
   'POST /account/email-code': () => ({ email: 'nobody@example.com' }),
   'POST /account/email-code/verify': () => ({ email: 'nobody@example.com', code: '123456' }),

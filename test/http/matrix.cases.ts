@@ -15,6 +15,8 @@ import {
   keysPath,
   mcpServer,
   newIssuer,
+  newPasskey,
+  passkey,
   question,
   registered,
   registeredPath,
@@ -22,6 +24,7 @@ import {
   scimGroup,
   session,
   trust,
+  usedPasskey,
   webhook,
   workload,
 } from './matrix.scene.ts';
@@ -226,6 +229,22 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/totp/disable', { password: 'long enough' }),
     want: { ownerByCookie: 401 },
   },
+  // Adding is for people with a session.
+  'POST /passkeys/register/options': { target: fixed('/passkeys/register/options'), want: { ownerByCookie: 200 } },
+  'POST /passkeys/register/verify': {
+    target: fixed('/passkeys/register/verify', newPasskey),
+    want: { ownerByCookie: 422 },
+  },
+  'DELETE /passkeys/:id': {
+    target: async (s) => ({ path: `/passkeys/${await passkey(s)}` }),
+    want: { owner: 204, anotherUser: 404, admin: 404, auditor: 404 },
+  },
+  'GET /passkeys': { target: fixed('/passkeys'), want: { owner: 200, anotherUser: 200, admin: 200 } },
+  'POST /passkeys/sign-in/options': { target: fixed('/passkeys/sign-in/options'), want: { everyone: 200 } },
+  'POST /passkeys/sign-in/verify': {
+    target: fixed('/passkeys/sign-in/verify', usedPasskey),
+    want: { everyone: 401 },
+  },
   // An API token has the sessions of its user, and none of them is its own. Those of others are for administrators.
   'GET /auth/sessions': {
     target: fixed('/auth/sessions'),
@@ -347,6 +366,14 @@ export const matrix: Readonly<Record<string, Row>> = {
   },
   'POST /account/two-factor/devices': {
     target: fixed('/account/two-factor/devices', {}),
+    want: { ownerByCookie: 303 },
+  },
+  'GET /account/passkeys': {
+    target: fixed('/account/passkeys'),
+    want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
+  },
+  'POST /account/passkeys': {
+    target: async (s) => ({ path: '/account/passkeys', body: { action: 'remove', id: await passkey(s) } }),
     want: { ownerByCookie: 303 },
   },
   'GET /account/password': {

@@ -2,6 +2,7 @@ import { SYSTEM } from '../../src/access/actor.ts';
 import { newDelivery } from '../../src/activity/webhooks/dispatcher.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { createSession } from '../../src/people/sessions/index.ts';
+import { passkeyOf } from '../support/authenticator.ts';
 import type { TestAgent, TestService, TestUser } from '../support/service.ts';
 import type { Statuses } from './matrix.cases.ts';
 
@@ -119,6 +120,14 @@ export const session = async ({ t, owner }: Scene): Promise<string> =>
     const device = { ip: null, userAgent: null };
     return (await createSession(t.legate.platform, change, owner.id, device, 'test')).session.id;
   });
+/** Answers of an authenticator that no challenge asked for. */
+const strayAnswer = { id: 'AA', rawId: 'AA', type: 'public-key' };
+export const newPasskey = { ...strayAnswer, response: { clientDataJSON: 'e30', attestationObject: 'oA' } };
+export const usedPasskey = {
+  ...strayAnswer,
+  response: { clientDataJSON: 'e30', authenticatorData: 'AA', signature: 'AA' },
+};
+export const passkey = ({ t, owner }: Scene): Promise<string> => passkeyOf(t, owner);
 export const invite = async ({ t, owner }: Scene): Promise<string> =>
   (await t.call('POST', '/invites', { as: await t.admin(), body: { email: `invited-${owner.email}` } })).body.id;
 export const client = async ({ t }: Scene): Promise<string> =>

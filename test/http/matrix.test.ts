@@ -44,7 +44,7 @@ async function session(t: TestService, userId: string, expiresAt: number): Promi
       created_at: now - 1000,
       last_used_at: now - 1000,
       expires_at: expiresAt,
-      auth_time: 0,
+      auth_time: t.clock.now(),
       absolute_expires_at: expiresAt,
       ip: null,
       user_agent: null,

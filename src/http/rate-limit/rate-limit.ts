@@ -13,6 +13,7 @@ export const LIMITED_ENDPOINTS = {
   emailOtpVerify: { limit: 100, window: 60, what: 'POST /email-otp/verify' },
   magicLinkVerify: { limit: 100, window: 60, what: 'POST /magic-link/verify' },
   providerSignIn: { limit: 100, window: 60, what: 'the endpoints of sign-ins with an identity provider' },
+  passkey: { limit: 100, window: 60, what: 'the endpoints that add passkeys or sign in with them' },
   passwordCheck: { limit: 20, window: 60, what: 'the endpoints that ask for the password of a session' },
   token: { limit: 20, window: 60, what: 'the OAuth token endpoint, on any of its paths' },
   deviceAuthorization: { limit: 60, window: 60, what: 'POST /oauth/device_authorization, on any of its paths' },

@@ -16,6 +16,14 @@ export interface Device {
   readonly userAgent: string | null;
 }
 
+/** How strongly a sign-in authenticated its user. */
+export interface Proof {
+  /** When the user authenticated with all their factors. Default: now. */
+  readonly authTime?: number;
+  /** The credential is both factors. */
+  readonly bothFactors?: boolean;
+}
+
 export interface NewSession {
   /** The session token. Returned once and stored as a hash. */
   readonly token: string;
@@ -28,7 +36,6 @@ export interface NewSession {
  * If the user already has `multiSession.maxSessions`, the least recently used session ends, or 429
  * SESSION_LIMIT_REACHED is thrown. Exact, because changes are serialised across all instances.
  * @param method how the user authenticated: `password`, `magic-link`, `password+totp`
- * @param authTime when the user authenticated with all their factors
  */
 export async function createSession(
   platform: Platform,
@@ -36,7 +43,7 @@ export async function createSession(
   userId: string,
   device: Device,
   method: string,
-  authTime: number = change.now,
+  { authTime = change.now, bothFactors = false }: Proof = {},
 ): Promise<NewSession> {
   const { db, now } = change;
   const { trackDevice, trackIp } = platform.config.multiSession;
@@ -55,6 +62,7 @@ export async function createSession(
     expires_at: expiryAfterUse(platform, now, absoluteExpiresAt),
     absolute_expires_at: absoluteExpiresAt,
     auth_time: authTime,
+    both_factors: bothFactors ? 1 : 0,
     ip: trackIp ? device.ip : null,
     user_agent: trackDevice ? device.userAgent : null,
   };

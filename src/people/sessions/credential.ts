@@ -50,7 +50,7 @@ export const sessionToken: Credential = {
       credentialId: row.id,
       scopes: undefined,
       expiresAt: row.expires_at,
-      secondFactorDue: isSecondFactorDue(platform, row),
+      secondFactorDue: isSecondFactorDue(platform, row, row),
     };
     found.set(principal, row);
     return principal;

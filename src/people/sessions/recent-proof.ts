@@ -8,28 +8,68 @@ import { SessionErrors } from './errors.ts';
 /** Time for which an authentication with all factors counts as recent. */
 const RECENT_MS = 15 * MINUTE_MS;
 
+interface CallOfPerson {
+  readonly principal: Principal;
+  readonly reauthorize: (db: Db) => Promise<Visibility>;
+}
+
 /**
  * Replaces a call's `reauthorize` for actions through which a stolen session would gain lasting access. A user with a
  * second factor must have used it recently: 403 REAUTHENTICATION_REQUIRED. API tokens pass, and so do users without a
  * second factor, who have nothing more to prove.
  */
 export const withRecentProof =
-  (
-    platform: Platform,
-    call: { readonly principal: Principal; readonly reauthorize: (db: Db) => Promise<Visibility> },
-  ) =>
+  (platform: Platform, call: CallOfPerson) =>
   async (db: Db): Promise<Visibility> => {
     const visibility = await call.reauthorize(db);
-    const principal = asUser(call.principal);
-    if (principal.via !== 'session' || principal.credentialId === null) return visibility;
-    const row = await db
-      .selectFrom('sessions')
-      .innerJoin('users', 'users.id', 'sessions.user_id')
-      .select(['sessions.auth_time', 'users.two_factor_enabled'])
-      .where('sessions.id', '=', principal.credentialId)
-      .executeTakeFirst();
-    if (!row) throw invalidCredential('principal-ended');
-    if (row.two_factor_enabled === 1 && platform.clock.now() - row.auth_time > RECENT_MS)
-      throw SessionErrors.REAUTHENTICATION_REQUIRED({ details: { method: 'POST', path: '/totp/verify' } });
+    const proof = await findProof(platform, db, call.principal);
+    if (proof?.hasSecondFactor && !proof.isRecent) throw codeRequired();
     return visibility;
   };
+
+/**
+ * Replaces a call's `reauthorize` for changes of the ways to sign in that ask for no password. Every user must have
+ * signed in recently, with all their factors: 403 REAUTHENTICATION_REQUIRED.
+ */
+export const withRecentSignIn =
+  (platform: Platform, call: CallOfPerson) =>
+  async (db: Db): Promise<Visibility> => {
+    const visibility = await call.reauthorize(db);
+    const proof = await findProof(platform, db, call.principal);
+    if (proof && !proof.isRecent) throw proof.hasSecondFactor ? codeRequired() : signInRequired();
+    return visibility;
+  };
+
+/** Returns undefined for credentials other than sessions. */
+async function findProof(
+  platform: Platform,
+  db: Db,
+  caller: Principal,
+): Promise<{ readonly hasSecondFactor: boolean; readonly isRecent: boolean } | undefined> {
+  const { via, credentialId } = asUser(caller);
+  if (via !== 'session' || credentialId === null) return undefined;
+  const row = await db
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .select(['sessions.auth_time', 'users.two_factor_enabled'])
+    .where('sessions.id', '=', credentialId)
+    .executeTakeFirst();
+  if (!row) throw invalidCredential('principal-ended');
+  return {
+    hasSecondFactor: row.two_factor_enabled === 1,
+    isRecent: platform.clock.now() - row.auth_time <= RECENT_MS,
+  };
+}
+
+const codeRequired = () =>
+  SessionErrors.REAUTHENTICATION_REQUIRED({ details: { method: 'POST', path: '/totp/verify' } });
+
+/** Also for sign-ins that were too weak: the passkey, or the code, is missing. */
+export const signInRequired = (path: '/sign-in' | '/passkeys/sign-in/options' = '/sign-in') =>
+  SessionErrors.REAUTHENTICATION_REQUIRED({
+    message:
+      path === '/sign-in'
+        ? 'This action needs a sign-in within the last 15 minutes. Sign in again, then repeat the request.'
+        : 'This account has passkeys. Sign in with one of them, then repeat the request.',
+    details: { method: 'POST', path },
+  });

@@ -3,7 +3,7 @@ import { invalidCredential } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
-import { createSession, type Device, isSecondFactorDue, startCookie } from '../sessions/index.ts';
+import { createSession, type Device, isSecondFactorDue, type Proof, startCookie } from '../sessions/index.ts';
 import type { RequestSession } from '../users/mark-email-verified.ts';
 import type { User } from '../users/schema.ts';
 import { toUser } from '../users/store.ts';
@@ -61,15 +61,16 @@ export async function startSession(
   method: string,
   rememberMe: boolean,
   device: SignInDevice,
-  authTime: number = change.now,
+  proof: Proof = {},
 ): Promise<SignedInResult> {
   // A link that was requested before the suspension may be created after it.
   if (row.suspended_at !== null) throw invalidCredential('owner-suspended');
-  const { token } = await createSession(platform, change, row.id, device, method, authTime);
+  const { token, session } = await createSession(platform, change, row.id, device, method, proof);
   // A browser that is to forget the person when it closes keeps nothing that names them either.
   const forgets = !rememberMe || knownDeviceOf(platform, row, device.knownDevice) !== undefined;
   const cookies = forgets ? [] : [knownDeviceCookie(platform, row)];
-  return { token, user: toUser(row), rememberMe, secondFactorDue: isSecondFactorDue(platform, row), cookies };
+  const secondFactorDue = isSecondFactorDue(platform, row, session);
+  return { token, user: toUser(row), rememberMe, secondFactorDue, cookies };
 }
 
 /**
@@ -89,7 +90,7 @@ export async function finishSignIn(
     return { twoFactorRequired: true, twoFactorMethods: ['totp'], twoFactorToken };
   }
   // The trusted device replaced the second factor, so actions that need a recent authentication ask for a code.
-  return startSession(platform, change, row, step.method, step.rememberMe, device, NEVER);
+  return startSession(platform, change, row, step.method, step.rememberMe, device, { authTime: NEVER });
 }
 
 /** Returns what a request reveals about the client of a sign-in. */

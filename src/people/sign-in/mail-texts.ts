@@ -14,6 +14,8 @@ interface MailTexts {
   resetPassword(brand: string, link: string): MailText;
   passwordChanged(brand: string): MailText;
   passwordReset(brand: string): MailText;
+  passkeyAdded(brand: string, name: string): MailText;
+  passkeyRemoved(brand: string, name: string): MailText;
   invite(brand: string, link: string): MailText;
 }
 
@@ -73,7 +75,20 @@ const en: MailTexts = {
       `Your password for ${brand} was reset`,
       `A new password was set for your account at ${brand}, using a link in a message to this address.`,
       'All devices were signed out, your API tokens no longer work, and connected applications lost their access. ' +
-        'Your agents and their tokens are unchanged.',
+        'Your agents and their tokens are unchanged, and your passkeys still work.',
+      'If it was not you, set a new password immediately and tell your administrator.',
+    ),
+  passkeyAdded: (brand, name) =>
+    mail(
+      `A passkey was added to your account at ${brand}`,
+      `The passkey "${name}" was added to your account at ${brand}. It signs in without your password.`,
+      'If it was not you, remove it on the page of your passkeys, end the sessions that you do not know, set a new ' +
+        'password, and tell your administrator.',
+    ),
+  passkeyRemoved: (brand, name) =>
+    mail(
+      `A passkey was removed from your account at ${brand}`,
+      `The passkey "${name}" was removed from your account at ${brand}. It no longer signs in.`,
       'If it was not you, set a new password immediately and tell your administrator.',
     ),
   invite: (brand, link) =>
@@ -136,7 +151,20 @@ const de: MailTexts = {
       `Ihr Passwort für ${brand} wurde zurückgesetzt`,
       `Für Ihr Konto bei ${brand} wurde über einen Link in einer E-Mail an diese Adresse ein neues Passwort gesetzt.`,
       'Alle Geräte wurden abgemeldet, Ihre API-Tokens gelten nicht mehr, und verbundene Anwendungen haben keinen ' +
-        'Zugriff mehr. Ihre Agenten und deren Tokens sind unverändert.',
+        'Zugriff mehr. Ihre Agenten und deren Tokens sind unverändert, und Ihre Passkeys gelten weiter.',
+      'Falls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
+    ),
+  passkeyAdded: (brand, name) =>
+    mail(
+      `Neuer Passkey für Ihr Konto bei ${brand}`,
+      `Zu Ihrem Konto bei ${brand} wurde der Passkey „${name}“ hinzugefügt. Er meldet ohne Ihr Passwort an.`,
+      'Falls Sie das nicht waren, entfernen Sie ihn auf der Seite Ihrer Passkeys, beenden Sie unbekannte Sitzungen, ' +
+        'setzen Sie ein neues Passwort, und wenden Sie sich an Ihre Administration.',
+    ),
+  passkeyRemoved: (brand, name) =>
+    mail(
+      `Passkey aus Ihrem Konto bei ${brand} entfernt`,
+      `Der Passkey „${name}“ wurde aus Ihrem Konto bei ${brand} entfernt. Er meldet nicht mehr an.`,
       'Falls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
     ),
   invite: (brand, link) =>

@@ -104,3 +104,13 @@ export function sendPasswordReset(platform: Platform, { email }: UserRow, langua
 export function sendPasswordChanged(platform: Platform, { email }: UserRow, language: Language): void {
   if (email) platform.mailer.send({ to: email, ...mailTexts(language).passwordChanged(brandOf(platform)) });
 }
+
+/** Tells a user that a passkey was added to their account, in case it was not them. */
+export function sendPasskeyAdded(platform: Platform, { email }: UserRow, name: string, language: Language): void {
+  if (email) platform.mailer.send({ to: email, ...mailTexts(language).passkeyAdded(brandOf(platform), name) });
+}
+
+/** Tells a user that a passkey of theirs was removed, in case it was not them. */
+export function sendPasskeyRemoved(platform: Platform, { email }: UserRow, name: string, language: Language): void {
+  if (email) platform.mailer.send({ to: email, ...mailTexts(language).passkeyRemoved(brandOf(platform), name) });
+}

@@ -8,7 +8,7 @@ import { unknownTargetFailures } from './unknown-target-failures.ts';
 
 /** An attempt to sign in or to authenticate again. */
 export interface Attempt {
-  /** `password`, `magic-link`, `email-otp`, `totp` or `backup-code`. */
+  /** `password`, `magic-link`, `email-otp`, `passkey`, `totp` or `backup-code`. */
   readonly method: string;
   /** As sent, if the attempt names an address. */
   readonly email?: string | null | undefined;

@@ -11,6 +11,7 @@ const OWNED = [
   'email_codes',
   'totp_secrets',
   'backup_codes',
+  'passkeys',
   'trusted_devices',
   'identities',
 ] as const;

@@ -45,7 +45,7 @@ export async function sessionOf(
  * Marks the address of an account as verified, because its owner opened a mail sent to it.
  *
  * Anybody may have created the account and set it up earlier, so the first proof ends everything that was created
- * before: password, sessions, API tokens, second factor, links and codes, and, through the reactions to
+ * before: password, passkeys, sessions, API tokens, second factor, links and codes, and, through the reactions to
  * `user.updated`, agent tokens, grants, webhooks and delegations across owners. Two things remain: the values in
  * `proof.chosen`, and everything if the browser that sends the proof is signed in to this account, because then its
  * owner created it.
@@ -90,7 +90,7 @@ export async function markEmailVerified(
     });
     return after;
   }
-  for (const table of ['totp_secrets', 'backup_codes', 'email_codes'] as const)
+  for (const table of ['totp_secrets', 'backup_codes', 'passkeys', 'email_codes'] as const)
     await change.db.deleteFrom(table).where('user_id', '=', row.id).execute();
   await deleteCredentials(platform, change, row.id, {
     reason: 'address-proved',

@@ -12,6 +12,8 @@ export interface PeopleTables {
   email_codes: EmailCodesTable;
   totp_secrets: TotpSecretsTable;
   backup_codes: BackupCodesTable;
+  passkeys: PasskeysTable;
+  passkey_challenges: PasskeyChallengesTable;
   attempts: AttemptsTable;
   trusted_devices: TrustedDevicesTable;
   invites: InvitesTable;
@@ -91,6 +93,8 @@ export interface SessionsTable {
   absolute_expires_at: number;
   /** When the person last authenticated with all their factors; 0 if a trusted device replaced one. */
   auth_time: number;
+  /** 1: begun with a credential that is both factors, such as a passkey. */
+  both_factors: Generated<number>;
   ip: string | null;
   user_agent: string | null;
 }
@@ -157,6 +161,35 @@ export interface TotpSecretsTable {
 export interface BackupCodesTable {
   user_id: Id<'user'>;
   code_hash: string;
+}
+
+/** Public keys with which people sign in. */
+export interface PasskeysTable {
+  id: Id<'passkey'>;
+  user_id: Id<'user'>;
+  /** As the authenticator names it: unique. */
+  credential_id: string;
+  /** COSE key in base64url. */
+  public_key: string;
+  /** Signature counter of the authenticator; 0 if it has none. */
+  counter: number;
+  /** JSON array. */
+  transports: string;
+  name: string;
+  /** 1: the authenticator may copy it to other devices. */
+  synced: number;
+  created_at: number;
+  last_used_at: number | null;
+}
+export type PasskeyRow = Selectable<PasskeysTable>;
+
+/** Challenges that wait for the answer of an authenticator. */
+export interface PasskeyChallengesTable {
+  challenge_hash: string;
+  purpose: 'register' | 'sign-in';
+  /** Id of the session, or hash of the cookie of the browser, that asked for it. */
+  bound_to: string;
+  expires_at: number;
 }
 
 /** Consecutive wrong guesses. */

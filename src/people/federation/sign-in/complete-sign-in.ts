@@ -47,7 +47,10 @@ export async function completeProviderSignIn(
     }
     const row = await applyMapping(platform, change, found, issuer, identity);
     const result = hasSecondFactor(issuer, identity)
-      ? await startSession(platform, change, row, `${method}+provider`, true, device, authTime(identity, change.now))
+      ? await startSession(platform, change, row, `${method}+provider`, true, device, {
+          authTime: authTime(identity, change.now),
+          bothFactors: true,
+        })
       : await finishSignIn(platform, change, row, { method, rememberMe: true }, device);
     return { result, returnTo: began.returnTo ?? undefined };
   });

@@ -1,6 +1,8 @@
 import { seal } from '../../../kernel/encryption.ts';
 import type { Platform } from '../../../platform.ts';
+import { signInRequired } from '../../sessions/index.ts';
 import { type PersonCalling, withPasswordCheck } from '../../users/index.ts';
+import { findPasskeys } from '../passkeys/store.ts';
 import { replaceBackupCodes } from './backup-codes.ts';
 import { SecondFactorErrors } from './errors.ts';
 import type { TotpEnabling } from './schema.ts';
@@ -10,13 +12,16 @@ import { newTotpSecret, totpUri } from './totp.ts';
 /**
  * Creates the secret and the backup codes of a second factor, which are shown once. The first correct code ({@link
  * confirmTotp}) switches it on; until then, a repeated call replaces both. 401 INVALID_PASSWORD, 409
- * TOTP_ALREADY_ENABLED.
+ * TOTP_ALREADY_ENABLED, 403 REAUTHENTICATION_REQUIRED.
  */
 export async function enableTotp(platform: Platform, person: PersonCalling, password: string): Promise<TotpEnabling> {
   const secret = newTotpSecret();
   return withPasswordCheck(platform, person, password, async (change, row) => {
     const { db, now } = change;
     if (row.two_factor_enabled === 1) throw SecondFactorErrors.TOTP_ALREADY_ENABLED();
+    // Where a second factor is required, the password alone must not replace the passkeys that are one.
+    if (person.principal.secondFactorDue && (await findPasskeys(db, row.id)).length > 0)
+      throw signInRequired('/passkeys/sign-in/options');
     await db.deleteFrom('totp_secrets').where('user_id', '=', row.id).execute();
     await db
       .insertInto('totp_secrets')

@@ -2,11 +2,12 @@ import type { Changer } from '../../../access/caller.ts';
 import type { Id } from '../../../kernel/ids.ts';
 import type { Platform } from '../../../platform.ts';
 import { findUser, toUser, UserErrors } from '../../users/index.ts';
+import { deletePasskeys } from '../passkeys/store.ts';
 import { endSecondFactor } from './store.ts';
 
 /**
- * Switches off the second factor of a user who has lost both the app and the backup codes, for administrators. 404
- * USER_NOT_FOUND.
+ * Switches off the second factor of a user who has lost the app and the backup codes, and removes their passkeys, for
+ * administrators. 404 USER_NOT_FOUND.
  */
 export async function resetTotp(platform: Platform, caller: Changer, userId: Id<'user'>): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
@@ -15,5 +16,6 @@ export async function resetTotp(platform: Platform, caller: Changer, userId: Id<
     if (!user) throw UserErrors.USER_NOT_FOUND();
     caller.assertUnchanged?.(toUser(user));
     await endSecondFactor(change, userId);
+    await deletePasskeys(change, userId, 'second-factor-reset');
   });
 }

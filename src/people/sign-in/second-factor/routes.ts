@@ -35,7 +35,13 @@ export const secondFactorRoutes = [
     body: ProvePassword,
     responses: { 200: TotpEnabling },
     secrets: ['secret', 'totpURI', 'backupCodes'],
-    errors: [INVALID_PASSWORD, TOO_MANY_TRIES, TOTP_ALREADY_ENABLED, PASSWORD_CHECKS_BUSY],
+    errors: [
+      INVALID_PASSWORD,
+      TOO_MANY_TRIES,
+      TOTP_ALREADY_ENABLED,
+      PASSWORD_CHECKS_BUSY,
+      SessionErrors.REAUTHENTICATION_REQUIRED,
+    ],
     handle: async (call, platform) => {
       sessionIdOf(call.principal);
       return {
@@ -119,7 +125,7 @@ export const secondFactorRoutes = [
     method: 'DELETE',
     path: '/users/:id/second-factor',
     summary: 'Switch off the second factor of a user',
-    description: 'For a user who has lost both the authenticator app and the backup codes.',
+    description: 'For a user who has lost the authenticator app and the backup codes. Also removes their passkeys.',
     access: 'admin',
     versioned: true,
     params: z.object({ id: z.string() }),
