@@ -27,7 +27,15 @@ const previous = `${staging}.previous`;
  */
 async function bundleProgram() {
   const { rolldown } = await import('rolldown');
-  const external = ['@node-rs/argon2', '@simplewebauthn/server', '@simplewebauthn/server/helpers', 'libsql', 'pg', 'pino', 'prom-client'];
+  const external = [
+    '@node-rs/argon2',
+    '@simplewebauthn/server',
+    '@simplewebauthn/server/helpers',
+    'libsql',
+    'pg',
+    'pino',
+    'prom-client',
+  ];
   const program = await rolldown({ input: join(staging, 'cli.js'), platform: 'node', external });
   await program.write({ dir: join(staging, 'program'), format: 'esm' });
   for (const bundled of ['cli', 'cli.js.map']) rmSync(join(staging, bundled), { recursive: true });

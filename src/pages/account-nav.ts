@@ -39,6 +39,13 @@ const ACCOUNT_PAGES: readonly {
     ownAccount: true,
   },
   {
+    path: '/account/passkeys',
+    label: (t) => t.passkeys.label,
+    title: (t) => t.passkeys.title,
+    purpose: (t) => t.passkeys.purpose,
+    ownAccount: true,
+  },
+  {
     path: '/account/password',
     label: (t) => t.password.label,
     title: (t) => t.password.title,

@@ -1,5 +1,5 @@
 /**
- * The design system of the server-rendered pages: no scripts, strict CSP, light and dark, from 320 px, English and
+ * The design system of the server-rendered pages: no scripts but those of passkeys, strict CSP, light and dark, from 320 px, English and
  * German.
  *
  * A page is a route with `page: true` (src/http/route.ts). Then
@@ -48,10 +48,11 @@ export {
 } from './components.ts';
 export { assertOwnForm } from './cross-site.ts';
 export { errorPage, messageOf } from './error-page.ts';
-export { type Html, html } from './html.ts';
+export { attributes, type Html, html } from './html.ts';
 export { chosenLanguageCookie, formatTime, type Language, languageOf, textsFor } from './language.ts';
 export { brandOf, page, seeOther } from './page.ts';
 export { qrCode } from './qr-code.ts';
 export { enrolmentLocation, redirectTargets, safeReturnTo, signInLocation } from './return-to.ts';
+export { defineScript } from './script.ts';
 export { pathOf, type Site } from './site.ts';
 export type { Texts } from './texts/en.ts';

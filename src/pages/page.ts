@@ -1,6 +1,7 @@
 import { accountNav, type PagePerson, personInHeader } from './account-nav.ts';
 import { attributes, type Html, html, Html as Markup } from './html.ts';
 import { chosenLanguageCookie, LANGUAGES, languageOf, textsFor } from './language.ts';
+import type { PageScript } from './script.ts';
 import { pathOf, type Site } from './site.ts';
 import { STYLE, STYLE_SOURCE } from './style.ts';
 
@@ -25,6 +26,8 @@ export interface Page {
   readonly person?: PagePerson | undefined;
   /** One of the account pages, with links to the others. */
   readonly inAccount?: boolean;
+  /** The only script of the page, which may send requests to this origin. Without it, the policy allows none. */
+  readonly script?: PageScript;
   readonly headers?: Readonly<Record<string, string>>;
   /** Several Set-Cookie values. */
   readonly cookies?: readonly string[];
@@ -48,7 +51,7 @@ ${content.inAccount && accountNav(site, t, new URL(request.url).pathname, conten
 ${content.body}
 </main>
 <footer><nav aria-label="${t.common.language}"><ul>${LANGUAGES.map(({ code, name }) => html`<li>${code === language ? html`<span lang="${code}" aria-current="true">${name}</span>` : html`<a href="${inLanguage(request, code)}" lang="${code}" hreflang="${code}">${name}</a>`}</li>`)}</ul></nav></footer>
-</body></html>
+${content.script?.element}</body></html>
 `;
   const headers = new Headers({
     'content-type': 'text/html; charset=utf-8',
@@ -60,7 +63,7 @@ ${content.body}
     'cross-origin-opener-policy': 'same-origin',
     // Under no-referrer browsers send `Origin: null` with a form, so pages without a secret address allow the origin.
     'referrer-policy': content.secretAddress ? 'no-referrer' : 'same-origin',
-    'content-security-policy': policy(content.formTargets ?? []),
+    'content-security-policy': policy(content.formTargets ?? [], content.script),
     ...content.headers,
   });
   for (const cookie of content.cookies ?? []) headers.append('set-cookie', cookie);
@@ -90,8 +93,8 @@ function inLanguage(request: Request, code: string): string {
   return url.search;
 }
 
-const policy = (targets: readonly string[]): string =>
-  `default-src 'none'; style-src ${STYLE_SOURCE}; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;
+const policy = (targets: readonly string[], script: PageScript | undefined): string =>
+  `default-src 'none'; ${script ? `script-src ${script.source}; connect-src 'self'; ` : ''}style-src ${STYLE_SOURCE}; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;
 
 /**
  * Returns the narrowest source expression for an address: its origin, or its scheme if CSP supports no other (IPv6

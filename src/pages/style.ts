@@ -27,6 +27,8 @@ nav.pages [aria-current]{border-color:var(--accent);font-weight:600}
 .or{display:flex;align-items:center;gap:.75rem;margin:1.25rem 0;color:var(--quiet);font-size:.875rem}
 .or::before,.or::after{content:"";flex:1;border-top:1px solid var(--line)}
 .or+.actions{margin-top:0}
+[data-passkey]:not([hidden])+.or{display:none}
+[data-passkey]:not([hidden])+.or+.actions{margin-top:.75rem}
 .actions>*{padding-inline:.5rem}
 .ways{display:flex;flex-wrap:wrap;justify-content:space-between;gap:.25rem 1rem;margin-top:1.25rem}
 .ways p{margin:0}

@@ -76,6 +76,13 @@ export const de: Texts = {
       'Mit dieser Identität können Sie sich hier nicht anmelden. Bitten Sie einen Administrator um ein Konto.',
     PROVIDER_UNAVAILABLE:
       'Der Identitätsanbieter ist gerade nicht erreichbar. Versuchen Sie es in einer Minute erneut.',
+    INVALID_PASSKEY:
+      'Dieser Passkey wird hier nicht angenommen. Versuchen Sie es noch einmal, oder melden Sie sich anders an.',
+    PASSKEY_NOT_FOUND: 'Diesen Passkey gibt es nicht.',
+    PASSKEY_EXISTS: 'Hier gibt es schon einen Passkey von Ihnen.',
+    PASSKEY_REJECTED: 'Der Passkey konnte nicht hinzugefügt werden. Bitte versuchen Sie es noch einmal.',
+    PASSKEY_LIMIT_EXCEEDED:
+      'Sie haben die Grenze von 20 Passkeys erreicht. Entfernen Sie einen, den Sie nicht mehr verwenden.',
     INVALID_CODE: 'Dieser Code stimmt nicht oder wurde schon verwendet.',
     INVALID_PASSWORD: 'Das Passwort stimmt nicht.',
     TOO_MANY_TRIES:

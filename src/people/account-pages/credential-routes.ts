@@ -5,6 +5,8 @@ import { SecondFactorErrors } from '../sign-in/second-factor/index.ts';
 import { passwordErrors, UserErrors } from '../users/index.ts';
 import { EmailCodeForm, emailCodeForm, emailCodePage, UseEmailCodeForm, useEmailCodeForm } from './email-code-page.ts';
 import { PATHS } from './form.ts';
+import { PasskeysForm, passkeysForm } from './passkeys-form.ts';
+import { passkeysPage, passkeysPageErrors } from './passkeys-page.ts';
 import { PasswordForm, passwordForm, passwordPage } from './password-page.ts';
 import { RevokeTokenForm, revokeTokenForm, TokenForm, tokenForm } from './tokens-form.ts';
 import { tokensPage } from './tokens-page.ts';
@@ -46,6 +48,7 @@ export const credentialRoutes = [
       INVALID_PASSWORD,
       TOO_MANY_TRIES,
       PASSWORD_CHECKS_BUSY,
+      SessionErrors.REAUTHENTICATION_REQUIRED,
       ...Object.values(SecondFactorErrors),
     ],
     handle: (call, platform) => twoFactorForm(platform, call),
@@ -61,6 +64,33 @@ export const credentialRoutes = [
     form: true,
     responses: { 303: null },
     handle: (call, platform) => endTrustForm(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: PATHS.passkeys,
+    summary: "Page of the caller's passkeys",
+    description: 'Lists, adds and removes passkeys. Adding needs a script; everything else works without.',
+    access: 'user',
+    page: true,
+    responses: { 200: HTML },
+    handle: (call, platform) => passkeysPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.passkeys,
+    summary: "Form of the page of the caller's passkeys",
+    description:
+      '`remove` removes a passkey; `confirm` takes a code of the second factor, after which passkeys can be changed ' +
+      'for 15 minutes. Shares its rate limit with POST /totp/verify.',
+    access: 'user',
+    effect: 'ownAccount',
+    page: true,
+    rateLimit: 'totpVerify',
+    body: PasskeysForm,
+    form: true,
+    responses: { 303: null },
+    errors: [...passkeysPageErrors, SecondFactorErrors.TOTP_NOT_SET_UP],
+    handle: (call, platform) => passkeysForm(platform, call),
   }),
   defineRoute({
     method: 'GET',

@@ -25,6 +25,7 @@ export const PATHS = {
   twoFactor: '/account/two-factor',
   trustedDevices: '/account/two-factor/devices',
   devices: '/account/devices',
+  passkeys: '/account/passkeys',
   password: '/account/password',
   tokens: '/account/tokens',
   revokeToken: '/account/tokens/revoke',

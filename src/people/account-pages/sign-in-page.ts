@@ -20,6 +20,7 @@ import {
 import type { Platform } from '../../platform.ts';
 import { listSignInIssuers } from '../federation/index.ts';
 import { startCookie } from '../sessions/index.ts';
+import { hasPasskeys } from '../sign-in/passkeys/index.ts';
 import {
   formProblems,
   SignIn,
@@ -39,6 +40,8 @@ import {
   waiting,
   withReturnTo,
 } from './form.ts';
+import { PASSKEY_SCRIPT } from './passkey-script.ts';
+import { passkeyWay } from './passkey-way.ts';
 
 /** Deliberately loose: the use case checks the values, so that the page can show the problems. */
 export const SignInForm = z
@@ -74,6 +77,7 @@ async function render(platform: Platform, call: AnyCall, { tried, already }: Sho
     status: tried?.error.status ?? 200,
     failed: tried !== undefined,
     formTargets: formTargets(platform, call),
+    ...(hasPasskeys(platform) ? { script: PASSKEY_SCRIPT } : {}),
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}${done !== undefined && !tried && notice('good', done)}${await waiting(platform, call)}${
       already !== undefined &&
@@ -88,7 +92,7 @@ ${actions(button({ label: t.signIn.submit }))}`,
       tried?.error.code === UserErrors.EMAIL_NOT_VERIFIED.code &&
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.verifyEmail)}">${t.signIn.verify}</a></p>`
-    }${providers.length > 0 && html`${or(t)}${actions(...providers.map(({ name }) => buttonLink(t.signIn.withProvider(name), withReturnTo(platform, call, `/auth/oidc/${name}/start`))))}`}${platform.mailer.available && html`${or(t)}${actions(buttonLink(t.signIn.link, withReturnTo(platform, call, PATHS.magicLink)), buttonLink(t.emailCode.offer, withReturnTo(platform, call, PATHS.emailCode)))}`}<div class="ways">${
+    }${passkeyWay(platform, call, t)}${providers.length > 0 && html`${or(t)}${actions(...providers.map(({ name }) => buttonLink(t.signIn.withProvider(name), withReturnTo(platform, call, `/auth/oidc/${name}/start`))))}`}${platform.mailer.available && html`${or(t)}${actions(buttonLink(t.signIn.link, withReturnTo(platform, call, PATHS.magicLink)), buttonLink(t.emailCode.offer, withReturnTo(platform, call, PATHS.emailCode)))}`}<div class="ways">${
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.forgotPassword)}">${t.signIn.forgot}</a></p>`
     }${

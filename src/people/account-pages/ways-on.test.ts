@@ -88,6 +88,7 @@ describe('GET /account', () => {
       '/console',
       '/account/devices',
       '/account/two-factor',
+      '/account/passkeys',
       '/account/password',
       '/account/tokens',
       '/account/apps',
