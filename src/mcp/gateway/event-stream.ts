@@ -8,11 +8,11 @@ export class EventStream {
   /** Whether the caller's token is still valid. */
   readonly alive: () => Promise<boolean>;
   readonly #encoder = new TextEncoder();
-  readonly #onEnd: (byClient: boolean) => void;
+  readonly #onEnd: () => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   readonly #keepAlive: NodeJS.Timeout;
 
-  constructor(alive: () => Promise<boolean>, onEnd: (byClient: boolean) => void) {
+  constructor(alive: () => Promise<boolean>, onEnd: () => void) {
     this.alive = alive;
     this.#onEnd = onEnd;
     this.body = new ReadableStream<Uint8Array>(
@@ -20,7 +20,7 @@ export class EventStream {
         start: (controller) => {
           this.#controller = controller;
         },
-        cancel: () => this.#ended(true),
+        cancel: () => this.#ended(),
       },
       { highWaterMark: MAX_WAITING },
     );
@@ -40,13 +40,13 @@ export class EventStream {
   end(): void {
     const controller = this.#controller;
     if (!controller) return;
-    this.#ended(false);
+    this.#ended();
     controller.close();
   }
 
-  #ended(byClient: boolean): void {
+  #ended(): void {
     this.#controller = undefined;
     clearInterval(this.#keepAlive);
-    this.#onEnd(byClient);
+    this.#onEnd();
   }
 }

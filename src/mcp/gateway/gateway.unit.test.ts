@@ -41,7 +41,7 @@ describe('the mcpServers object', () => {
   it.each([
     [{ command: 'x', comand: 'y' }, /^mcpServers.notes: unknown key "comand"; known: type, command, /],
     [{ command: 'x', legate: { pins: 'off' } }, /^mcpServers.notes.legate: unknown key "pins"/],
-    [{ command: 'x', legate: { sampling: true } }, /legate.sampling: must be false/],
+    [{ command: 'x', legate: { sampling: 'yes' } }, /legate.sampling/],
     [{ type: 'sse', url: 'https://x.example/sse' }, /type: must be stdio, http or streamable-http; HTTP with SSE/],
     [{ url: 'https://x.example', headers: { 'a b': 'c' } }, /headers.a b: has characters/],
     [{}, /either command or url/],
@@ -64,8 +64,8 @@ describe('the mcpServers object', () => {
     expect(() => parseServers(value, {})).toThrow(message);
   });
 
-  it('accepts sampling and roots that are off', () => {
-    expect(one({ command: 'x', legate: { sampling: false, roots: false } }).legate).toMatchObject({ sampling: false });
+  it('has sampling and roots off unless they are allowed', () => {
+    expect(one({ command: 'x', legate: { roots: true } }).legate).toMatchObject({ sampling: false, roots: true });
   });
 
   it('refuses names that differ in case only', () => {

@@ -1,5 +1,5 @@
 import { isObject, type Message } from '../guard/json-rpc.ts';
-import { type ChannelEvents, type OpenChannel, OutcomeUnknown, ServerUnavailable } from './peer.ts';
+import { type OpenChannel, OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 
 /** Errors of a connection on which nothing was sent yet. */
@@ -59,7 +59,7 @@ export const openHttp =
     /** Notifications that belong to no request arrive here, if the server offers such a stream. */
     const listen = async (): Promise<void> => {
       const response = await send('GET');
-      if (response.ok) await readMessages(response, maxChars, events, () => false);
+      if (response.ok) await readMessages(response, maxChars, events.message, () => false);
       else await response.body?.cancel();
     };
     return {
@@ -72,7 +72,8 @@ export const openHttp =
           return;
         }
         session ??= response.headers.get('mcp-session-id');
-        const answered = await readMessages(response, maxChars, events, (received) => {
+        const receive = (received: Message): void => events.message(received, message['id']);
+        const answered = await readMessages(response, maxChars, receive, (received) => {
           if (received['id'] !== message['id'] || 'method' in received) return false;
           const { result } = received;
           if (message['method'] === 'initialize' && isObject(result)) version = String(result['protocolVersion']);
@@ -96,7 +97,7 @@ export const openHttp =
 async function readMessages(
   response: Response,
   maxChars: number,
-  events: ChannelEvents,
+  receive: (message: Message) => void,
   isLast: (message: Message) => boolean,
 ): Promise<boolean> {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
@@ -116,7 +117,7 @@ async function readMessages(
     if (isStream) text = parts.pop() as string;
     for (const message of isStream ? parts.map(dataOf).flatMap(parsed) : done ? parsed(text) : []) {
       const last = isLast(message);
-      events.message(message);
+      receive(message);
       if (!last) continue;
       if (!done) await reader?.cancel();
       return true;

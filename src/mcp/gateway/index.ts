@@ -5,8 +5,9 @@
  * server; a person's connection is not shared with others unless the configuration says so; a process of a server ends
  * when it is idle, and with this process, however that ends.
  *
- * `relay.ts` is one server, `upstreams.ts` its connections, `peer.ts` the protocol on one of them, `stdio-server.ts`
- * and `http-server.ts` the transports. `pins/` has the approved definitions of tools and the endpoints about them,
+ * `relay.ts` is one server as clients reach it, `requests.ts` answers their messages, `forward.ts` sends them on,
+ * `sessions.ts` and `calls-in-turns.ts` ask clients what the server asks. `upstreams.ts` has the connections to the
+ * server, `peer.ts` the protocol on one of them, `stdio-server.ts` and `http-server.ts` the transports. `pins/` has the approved definitions of tools and the endpoints about them,
  * `connections/` the credentials of people for servers that need them. `legate gateway check` uses `list-tools.ts` and
  * `definitions.ts`. Tokens, decisions, cut lists and refusals are those of ../guard; registered servers are in
  * ../servers.

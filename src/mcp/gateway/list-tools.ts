@@ -1,5 +1,6 @@
 import { packageVersion } from '../../kernel/version.ts';
 import type { Message } from '../guard/json-rpc.ts';
+import { ALL_CAPABILITIES, capabilitiesForServer } from './client-requests.ts';
 import type { Tool } from './definitions.ts';
 import { openHttp } from './http-server.ts';
 import { type Answer, type OpenChannel, Peer } from './peer.ts';
@@ -29,10 +30,11 @@ function resultOf(answer: Answer): Message {
 
 const objectOr = (value: unknown): Message => (typeof value === 'object' && value !== null ? (value as Message) : {});
 
-export async function initialize(peer: Peer, timeoutMs: number): Promise<ServerInfo> {
+/** Opens a session. Declares what clients of the gateway may be asked, whether or not a client can answer it. */
+export async function initialize(peer: Peer, server: GatewayServer, timeoutMs: number): Promise<ServerInfo> {
   const params = {
     protocolVersion: INITIALIZE_REVISION,
-    capabilities: {},
+    capabilities: capabilitiesForServer(ALL_CAPABILITIES, server),
     clientInfo: { name: 'legate', version: packageVersion() },
   };
   const result = resultOf(await peer.request('initialize', params, { timeoutMs }));
@@ -75,7 +77,7 @@ export async function listTools(server: GatewayServer): Promise<Tool[]> {
     },
   });
   try {
-    return await readTools(peer, await initialize(peer, timeoutMs), timeoutMs);
+    return await readTools(peer, await initialize(peer, server, timeoutMs), timeoutMs);
   } catch (error) {
     throw ended ?? error;
   } finally {

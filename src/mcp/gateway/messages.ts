@@ -11,12 +11,19 @@ export const METHOD_NOT_FOUND = -32601;
 export const NO_SESSION = -32001;
 export const UNSUPPORTED_REVISION = -32022;
 /** Error codes of the gateway, outside the range that JSON-RPC 2.0 reserves. */
-const FAILED = { NOT_CONNECTED: 1401, SERVER_UNAVAILABLE: 1503, TIMEOUT: 1504, OUTCOME_UNKNOWN: 1505 } as const;
+const FAILED = {
+  NOT_CONNECTED: 1401,
+  INPUT_REQUIRED: 1422,
+  SERVER_UNAVAILABLE: 1503,
+  TIMEOUT: 1504,
+  OUTCOME_UNKNOWN: 1505,
+} as const;
 export type FailureReason = keyof typeof FAILED;
 
 /** What is recorded of a call that failed. */
 export const OUTCOMES = {
   NOT_CONNECTED: 'unavailable',
+  INPUT_REQUIRED: 'protocol_error',
   SERVER_UNAVAILABLE: 'unavailable',
   TIMEOUT: 'timeout',
   OUTCOME_UNKNOWN: 'unknown',
@@ -29,9 +36,10 @@ export const NOTIFICATIONS: ReadonlySet<string> = new Set([
   'notifications/resources/list_changed',
   'notifications/resources/updated',
   'notifications/message',
+  'notifications/elicitation/complete',
 ]);
 
-const TEXTS: Readonly<Record<Exclude<FailureReason, 'NOT_CONNECTED'>, string>> = {
+const TEXTS: Readonly<Record<Exclude<FailureReason, 'NOT_CONNECTED' | 'INPUT_REQUIRED'>, string>> = {
   SERVER_UNAVAILABLE: 'The server cannot be reached at the moment, so nothing was done. Try again later.',
   TIMEOUT: 'The server did not answer in time. The call may have been carried out.',
   OUTCOME_UNKNOWN: 'The connection to the server broke during the call. The call may have been carried out.',
@@ -59,17 +67,21 @@ const CACHEABLE: ReadonlySet<string> = new Set([
 const CAPABILITIES = ['tools', 'prompts', 'resources', 'completions', 'logging'] as const;
 
 const OF_PROTOCOL = 'io.modelcontextprotocol/';
+/** Names the task that a message belongs to (MCP 2025-11-25). */
+const RELATED_TASK = `${OF_PROTOCOL}related-task`;
 
 /** Returns metadata without the members that describe one connection. */
 function foreignMeta(meta: unknown): Message {
   if (!isObject(meta)) return {};
   return Object.fromEntries(
-    Object.entries(meta).filter(([name]) => !name.startsWith(OF_PROTOCOL) && name !== 'progressToken'),
+    Object.entries(meta).filter(
+      ([name]) => name === RELATED_TASK || (!name.startsWith(OF_PROTOCOL) && name !== 'progressToken'),
+    ),
   );
 }
 
-/** Returns the parameters of a request as the server receives them. */
-export function paramsForServer(params: Message): Message {
+/** Returns the parameters of a request as the other side receives them. */
+export function paramsPassedOn(params: Message): Message {
   const { _meta, inputResponses: _responses, requestState: _state, ...others } = params;
   const meta = foreignMeta(_meta);
   return Object.keys(meta).length === 0 ? others : { ...others, _meta: meta };
@@ -85,7 +97,10 @@ export function resultForClient(method: string, result: Message, modern: Message
   return {
     ...others,
     ...(Object.keys(meta).length > 0 && { _meta: meta }),
-    ...(modern && { resultType: 'complete', ...(CACHEABLE.has(method) && { ttlMs: 0, cacheScope: 'private' }) }),
+    ...(modern && {
+      resultType: typeof result['resultType'] === 'string' ? result['resultType'] : 'complete',
+      ...(CACHEABLE.has(method) && { ttlMs: 0, cacheScope: 'private' }),
+    }),
   };
 }
 
@@ -98,8 +113,12 @@ export const capabilitiesForClient = (capabilities: Message, isModern: boolean):
     ]),
   );
 
+/** The server needs input that the client cannot supply. The message says so. */
+export class InputRequired extends Error {}
+
 export const failureOf = (error: unknown): FailureReason => {
   if (error instanceof NotConnected) return 'NOT_CONNECTED';
+  if (error instanceof InputRequired) return 'INPUT_REQUIRED';
   if (error instanceof CallTimedOut) return 'TIMEOUT';
   return error instanceof OutcomeUnknown ? 'OUTCOME_UNKNOWN' : 'SERVER_UNAVAILABLE';
 };
@@ -111,7 +130,7 @@ export function failureAnswer(
   auditId: string | undefined,
 ): { readonly result: Message } | { readonly error: RpcError } {
   const reason = failureOf(error);
-  const text = reason === 'NOT_CONNECTED' ? (error as NotConnected).message : TEXTS[reason];
+  const text = reason === 'NOT_CONNECTED' || reason === 'INPUT_REQUIRED' ? (error as Error).message : TEXTS[reason];
   const facts = { reason, ...(auditId !== undefined && { auditId }) };
   return method === 'tools/call'
     ? { result: { content: [{ type: 'text', text: `${text} (${reason})` }], isError: true, _meta: facts } }

@@ -12,7 +12,8 @@ export class OutcomeUnknown extends Error {}
 export class CallTimedOut extends Error {}
 
 export interface ChannelEvents {
-  message(message: unknown): void;
+  /** `during` is the id of the request whose response carried the message, if the transport knows it. */
+  message(message: unknown, during?: unknown): void;
   ended(error: Error): void;
 }
 
@@ -48,9 +49,29 @@ export const openLater =
     };
   };
 
+/** A request of the server to its client. */
+export interface ServerRequest {
+  readonly method: string;
+  readonly params: Message;
+  /** Aborted when the server cancels its request, or when nobody waits for the answer any longer. */
+  readonly signal: AbortSignal;
+}
+
+/** Answers the requests that the server makes while a request of one client is running. */
+export interface Party {
+  /** The same object for all requests of one client. */
+  readonly client: object;
+  ask(request: ServerRequest): Promise<Answer>;
+}
+
 interface Pending {
   readonly settle: (answer: Answer | Error) => void;
   readonly progress: ((params: Message) => void) | undefined;
+  readonly party: Party | undefined;
+  /** Requests of the server that belong to this one. */
+  readonly asked: Set<AbortController>;
+  /** Stops the clock of the request while the server waits for its client. */
+  readonly pause: () => () => void;
 }
 
 export interface RequestOptions {
@@ -58,9 +79,31 @@ export interface RequestOptions {
   /** Cancels the request at the server. */
   readonly signal?: AbortSignal | undefined;
   readonly progress?: ((params: Message) => void) | undefined;
+  /** undefined: a request of the gateway itself, during which the server may not ask anything. */
+  readonly party?: Party | undefined;
 }
 
+export interface PeerEvents {
+  readonly notified?: (method: string, params: Message) => void;
+  readonly ended?: (error: Error) => void;
+}
+
+/** What a server may ask of its client. */
+export interface Askable {
+  readonly methods: ReadonlySet<string>;
+  /**
+   * Whether a request that no transport assigns to a request of a client goes to the only client that has one running.
+   * Not where several people share the connection.
+   */
+  readonly unassigned: boolean;
+}
+
+const NOTHING: Askable = { methods: new Set(), unassigned: false };
 const METHOD_NOT_FOUND = -32601;
+const INVALID_REQUEST = -32600;
+const INTERNAL_ERROR = -32603;
+/** Requests of a server that wait for an answer at the same time, during one request of a client. */
+const MAX_ASKED = 10;
 
 /**
  * The client side of one connection. Numbers requests itself, so that the ids and progress tokens of several callers
@@ -69,32 +112,38 @@ const METHOD_NOT_FOUND = -32601;
 export class Peer {
   readonly #channel: Channel;
   readonly #pending = new Map<number, Pending>();
+  readonly #asked = new Map<unknown, AbortController>();
   readonly #notified: (method: string, params: Message) => void;
   readonly #onEnd: (error: Error) => void;
+  readonly #askable: Askable;
   #lastId = 0;
   #ended: Error | undefined;
 
-  constructor(
-    open: OpenChannel,
-    on: { notified?: (method: string, params: Message) => void; ended?: (error: Error) => void } = {},
-  ) {
+  constructor(open: OpenChannel, on: PeerEvents = {}, askable = NOTHING) {
     this.#notified = on.notified ?? (() => {});
     this.#onEnd = on.ended ?? (() => {});
-    this.#channel = open({ message: (message) => this.#receive(message), ended: (error) => this.#end(error) });
+    this.#askable = askable;
+    this.#channel = open({
+      message: (message, during) => this.#receive(message, during),
+      ended: (error) => this.#end(error),
+    });
   }
 
   get ended(): boolean {
     return this.#ended !== undefined;
   }
 
-  request(method: string, params: Message, { timeoutMs, signal, progress }: RequestOptions): Promise<Answer> {
+  request(method: string, params: Message, options: RequestOptions): Promise<Answer> {
+    const { timeoutMs, signal, progress, party } = options;
     return new Promise<Answer>((resolve, reject) => {
       if (this.#ended) return reject(new ServerUnavailable(this.#ended.message));
       const id = ++this.#lastId;
+      const asked = new Set<AbortController>();
       const settle = (answer: Answer | Error): void => {
         if (!this.#pending.delete(id)) return;
         clearTimeout(timer);
         signal?.removeEventListener('abort', cancel);
+        for (const one of asked) one.abort();
         if (answer instanceof Error) reject(answer);
         else resolve(answer);
       };
@@ -103,8 +152,19 @@ export class Peer {
         this.notify('notifications/cancelled', { requestId: id, reason });
       };
       const cancel = (): void => giveUp(new OutcomeUnknown('it was cancelled'), 'cancelled');
-      const timer = setTimeout(() => giveUp(new CallTimedOut('it did not answer in time'), 'timeout'), timeoutMs);
-      this.#pending.set(id, { settle, progress });
+      const startClock = (): NodeJS.Timeout =>
+        setTimeout(() => giveUp(new CallTimedOut('it did not answer in time'), 'timeout'), timeoutMs);
+      let timer = startClock();
+      let paused = 0;
+      const pause = (): (() => void) => {
+        clearTimeout(timer);
+        paused++;
+        return () => {
+          if (--paused === 0 && this.#pending.has(id)) timer = startClock();
+        };
+      };
+      this.#pending.set(id, { settle, progress, party, asked, pause });
+      if (signal?.aborted) return cancel();
       signal?.addEventListener('abort', cancel, { once: true });
       const meta = progress ? { _meta: { ...(params['_meta'] as object), progressToken: id } } : {};
       this.#channel.send({ jsonrpc: '2.0', id, method, params: { ...params, ...meta } }).catch(settle);
@@ -125,17 +185,19 @@ export class Peer {
     if (this.#ended) return;
     this.#ended = error;
     for (const { settle } of this.#pending.values()) settle(new OutcomeUnknown(error.message));
+    for (const asked of this.#asked.values()) asked.abort();
     this.#onEnd(error);
   }
 
-  #receive(message: unknown): void {
+  #receive(message: unknown, during: unknown): void {
     if (!isObject(message)) return;
     const { id, method, result, error } = message;
     const params = isObject(message['params']) ? message['params'] : {};
     if (typeof method === 'string') {
-      if (id !== undefined) this.#answerServer(id, method);
+      if (id !== undefined) void this.#answerServer(id, method, params, during);
       else if (method === 'notifications/progress')
         this.#pending.get(Number(params['progressToken']))?.progress?.(params);
+      else if (method === 'notifications/cancelled') this.#asked.get(params['requestId'])?.abort();
       else this.#notified(method, params);
       return;
     }
@@ -145,10 +207,41 @@ export class Peer {
     else pending?.settle(new OutcomeUnknown('its answer has no result'));
   }
 
-  /** No capability is declared, so `ping` is the only request that a server may make. */
-  #answerServer(id: unknown, method: string): void {
-    const error = { code: METHOD_NOT_FOUND, message: 'Method not found' };
-    const answer = method === 'ping' ? { result: {} } : { error };
-    this.#channel.send({ jsonrpc: '2.0', id, ...answer }).catch(() => {});
+  async #answerServer(id: unknown, method: string, params: Message, during: unknown): Promise<void> {
+    const answer = method === 'ping' ? { result: {} } : await this.#ask(id, method, params, during);
+    if (!this.#ended) this.#channel.send({ jsonrpc: '2.0', id, ...answer }).catch(() => {});
+  }
+
+  async #ask(id: unknown, method: string, params: Message, during: unknown): Promise<Answer> {
+    if (!this.#askable.methods.has(method)) return refused(METHOD_NOT_FOUND, 'Method not found');
+    if (this.#asked.has(id)) return refused(INVALID_REQUEST, 'A request with this id is waiting for an answer.');
+    const pending = this.#pendingOf(during);
+    if (!pending?.party)
+      return refused(INVALID_REQUEST, 'It is not clear for which client this is. No client was asked.');
+    if (pending.asked.size >= MAX_ASKED)
+      return refused(INVALID_REQUEST, 'Too many requests are waiting for an answer.');
+    const cancelling = new AbortController();
+    this.#asked.set(id, cancelling);
+    pending.asked.add(cancelling);
+    const resume = pending.pause();
+    try {
+      return await pending.party.ask({ method, params, signal: cancelling.signal });
+    } catch {
+      return refused(INTERNAL_ERROR, 'The client did not answer.');
+    } finally {
+      this.#asked.delete(id);
+      pending.asked.delete(cancelling);
+      resume();
+    }
+  }
+
+  /** Returns the request during which the server asks. undefined: it may be one of several clients, or none. */
+  #pendingOf(during: unknown): Pending | undefined {
+    if (during !== undefined) return this.#pending.get(Number(during));
+    if (!this.#askable.unassigned) return undefined;
+    const [first, ...others] = [...this.#pending.values()].filter(({ party }) => party);
+    return others.every(({ party }) => party?.client === first?.party?.client) ? first : undefined;
   }
 }
+
+const refused = (code: number, message: string): Answer => ({ error: { code, message } });

@@ -1,38 +1,20 @@
 import { Guard, type GuardedRequest, type Passed } from '../guard/guard.ts';
 import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
-import { idOf, type Message, messagesOf, paramsOf, parseBody, type RpcError, revisionOf } from '../guard/json-rpc.ts';
+import { idOf, type Message, messagesOf, parseBody, revisionOf } from '../guard/json-rpc.ts';
 import { readBody, respond } from '../guard/protect-web.ts';
 import { REFUSED } from '../guard/refusals.ts';
-import { eventStream, json, notFound, rpcError, statusOf } from './answers.ts';
+import { eventStream, json, rpcError, statusOf } from './answers.ts';
 import { EventStream } from './event-stream.ts';
-import { INITIALIZE_REVISION, type ServerInfo } from './list-tools.ts';
-import {
-  capabilitiesForClient,
-  failureAnswer,
-  failureOf,
-  INITIALIZE_REVISIONS,
-  INVALID_REQUEST,
-  MODERN_REVISION,
-  NO_SESSION,
-  NOTIFICATIONS,
-  OUTCOMES,
-  paramsForServer,
-  progressTokenOf,
-  RELAYED,
-  REVISIONS,
-  resultForClient,
-  UNSUPPORTED_REVISION,
-} from './messages.ts';
-import { NotConnected } from './peer.ts';
+import { INVALID_REQUEST, NO_SESSION, NOTIFICATIONS, REVISIONS, UNSUPPORTED_REVISION } from './messages.ts';
 import { ApprovedTools } from './pins/approved-tools.ts';
 import type { Pins } from './pins/pins.ts';
 import type { RecordCall } from './record-call.ts';
+import { type Context, Requests } from './requests.ts';
 import type { GatewayServer } from './servers-file.ts';
-import { ClientSessions, callerOf, newSessionId, type Session } from './sessions.ts';
+import { ClientSessions, callerOf, type Session } from './sessions.ts';
 import { type OpenFor, Upstreams } from './upstreams.ts';
 
 const CHECK_STREAMS_MS = 500;
-const SLOW_MS = 1000;
 
 interface Parts {
   readonly server: GatewayServer;
@@ -43,21 +25,6 @@ interface Parts {
   readonly pins: Pins;
   readonly openFor: OpenFor;
 }
-
-interface Context {
-  readonly auth: McpAuth;
-  readonly passed: Passed;
-  readonly session: Session | undefined;
-  readonly key: string;
-  readonly isModern: boolean;
-  /** Ends when the client of a revision without sessions closes the response. */
-  readonly signal: AbortSignal | undefined;
-  readonly progress: (message: Message) => void;
-  /** Headers to add to the answer. */
-  readonly headers: Record<string, string>;
-}
-
-type Reply = { readonly result: Message } | { readonly error: RpcError };
 
 /**
  * One configured server as clients reach it. The guard checks the token, decides and records; what it lets pass is sent
@@ -71,6 +38,7 @@ export class Relay {
   readonly #parts: Parts;
   readonly #guard: Guard;
   readonly #sessions = new ClientSessions();
+  readonly #requests: Requests;
   /** The open streams, each with the person it belongs to. */
   readonly #streams = new Map<EventStream, string | undefined>();
   #watch: NodeJS.Timeout | undefined;
@@ -92,6 +60,13 @@ export class Relay {
       listed: (key, tools) => this.tools.listed(key, tools),
       notified: (key, method, params) => this.#notified(key, method, params),
     });
+    this.#requests = new Requests({
+      ...parts,
+      tools: this.tools,
+      upstreams: this.upstreams,
+      sessions: this.#sessions,
+      keyOf: (auth, sessionId) => this.#keyOf(auth, sessionId),
+    });
   }
 
   async answer(request: Request, from: GuardedRequest['origin']): Promise<Response> {
@@ -110,6 +85,7 @@ export class Relay {
         body = parseBody(read.bytes);
         return { parsed: body };
       },
+      continues: (auth, ask) => this.#requests.continues(auth, ask),
       prepare: (auth) => this.#prepare(auth, body, header('mcp-session-id')),
     });
     if ('answer' in verdict) return respond(verdict.answer);
@@ -126,6 +102,7 @@ export class Relay {
   /** Ends streams and connections. */
   async stop(): Promise<void> {
     clearInterval(this.#watch);
+    this.#requests.stop();
     this.#sessions.clear();
     for (const stream of this.#streams.keys()) stream.end();
     await this.upstreams.stop();
@@ -179,179 +156,50 @@ export class Relay {
     const isModern = messages.some((message) => revisionOf(message) !== undefined);
     const closed = new AbortController();
     const headers: Record<string, string> = {};
+    const accepts = request.headers.get('accept')?.includes('text/event-stream') === true;
     let stream: EventStream | undefined;
+    let opened = (_stream: EventStream): void => {};
+    const needed = new Promise<EventStream>((resolve) => {
+      opened = resolve;
+    });
     const context: Context = {
       auth,
       passed,
       session,
       key: session?.key ?? this.#keyOf(auth, null),
       isModern,
-      signal: isModern ? closed.signal : undefined,
-      progress: (message) => stream?.send(message),
+      closed: closed.signal,
+      send: (message) => {
+        if (!accepts || closed.signal.aborted) return false;
+        stream ??= this.#stream(passed, () => closed.abort());
+        stream.send(message);
+        opened(stream);
+        return true;
+      },
       headers,
     };
-    const work = async (): Promise<Message[]> =>
-      (await Promise.all(messages.map((message) => this.#message(context, message)))).flat();
-    const wantsProgress =
-      messages.some((message) => progressTokenOf(paramsOf(message)) !== undefined) &&
-      request.headers.get('accept')?.includes('text/event-stream') === true;
-    if (!wantsProgress) {
-      request.signal.addEventListener('abort', () => closed.abort(), { once: true });
-      const answers = await work();
-      if (answers.length === 0) return new Response(null, { status: 202 });
-      return json(statusOf(answers, isModern), Array.isArray(body) ? answers : answers[0], headers);
+    request.signal.addEventListener('abort', () => closed.abort(), { once: true });
+    const work = Promise.all(messages.map((message) => this.#requests.answer(context, message)));
+    // The answer becomes a stream only if something comes before it.
+    const first = await Promise.race([work, needed]);
+    if (first instanceof EventStream) {
+      void work.then(
+        (answers) => {
+          for (const answer of answers.flat()) first.send(answer);
+          first.end();
+        },
+        () => first.end(),
+      );
+      return eventStream(first);
     }
-    stream = this.#stream(passed, (byClient) => byClient && closed.abort());
-    const open = stream;
-    void work().then(
-      (answers) => {
-        for (const answer of answers) open.send(answer);
-        open.end();
-      },
-      () => open.end(),
-    );
-    return eventStream(open);
-  }
-
-  /** Returns the answer to one message, or none. */
-  async #message(context: Context, message: Message): Promise<Message[]> {
-    const { method } = message;
-    const id = idOf(message);
-    const params = paramsOf(message);
-    if (typeof method !== 'string') return [];
-    if (id === undefined) {
-      if (method === 'notifications/cancelled') context.session?.running.get(params['requestId'])?.abort();
-      return [];
-    }
-    const begun = performance.now();
-    let reply: Reply;
-    try {
-      reply = await this.#reply(context, method, id, params);
-    } catch (error) {
-      // Without a tool call there is no record of the outcome.
-      reply = failureAnswer(method, error, undefined);
-    }
-    const answer: Message = { jsonrpc: '2.0', id, ...reply };
-    const { rules } = context.passed;
-    await rules?.cut?.(answer);
-    if (performance.now() - begun > SLOW_MS && rules && !(await rules.alive()))
-      return [{ jsonrpc: '2.0', id, error: { code: REFUSED, message: 'The token was revoked during the call.' } }];
-    return [answer];
-  }
-
-  async #reply(context: Context, method: string, id: string | number, params: Message): Promise<Reply> {
-    const { isModern, key, session } = context;
-    if (isModern ? method === 'server/discover' : method === 'initialize') return this.#introduce(context, params);
-    if (method === 'tools/list') {
-      const tools = this.tools.permitted(key, await this.upstreams.tools(key));
-      return { result: resultForClient(method, { tools }, await this.#serverInfo(context)) };
-    }
-    if (RELAYED.has(method)) return this.#relay(context, method, id, params);
-    if (isModern) return notFound(method);
-    switch (method) {
-      case 'ping':
-        return { result: {} };
-      case 'logging/setLevel':
-        // The level of a connection that several people use is not for one of them to set.
-        return this.server.legate.isolation === 'shared' ? { result: {} } : this.#relay(context, method, id, params);
-      case 'resources/subscribe': {
-        const reply = await this.#relay(context, method, id, params);
-        if ('result' in reply) session?.subscriptions.add(String(params['uri']));
-        return reply;
-      }
-      case 'resources/unsubscribe': {
-        session?.subscriptions.delete(String(params['uri']));
-        if (this.#sessions.isSubscribed(key, String(params['uri']))) return { result: {} };
-        return this.#relay(context, method, id, params);
-      }
-      default:
-        return notFound(method);
-    }
-  }
-
-  /** Answers `initialize` and `server/discover`. */
-  async #introduce(context: Context, { protocolVersion }: Message): Promise<Reply> {
-    const { auth, isModern, headers, passed } = context;
-    const sessionId = newSessionId();
-    const key = isModern ? context.key : this.#keyOf(auth, sessionId);
-    const { capabilities, serverInfo, instructions } = await this.#infoOrNotConnected(key);
-    const common = {
-      capabilities: capabilitiesForClient(capabilities, isModern),
-      ...(instructions !== undefined && { instructions }),
-    };
-    if (isModern)
-      return {
-        result: resultForClient('server/discover', { supportedVersions: [MODERN_REVISION], ...common }, serverInfo),
-      };
-    this.#sessions.open(auth, sessionId, key);
-    passed.bindSession(sessionId);
-    headers['mcp-session-id'] = sessionId;
-    const revision = INITIALIZE_REVISIONS.find((one) => one === protocolVersion) ?? INITIALIZE_REVISION;
-    return { result: { protocolVersion: revision, serverInfo, ...common } };
-  }
-
-  /** Sends a request on to the server, and records the outcome of a tool call. */
-  async #relay(context: Context, method: string, id: string | number, params: Message): Promise<Reply> {
-    const { key, session, signal, passed, auth } = context;
-    const decided = passed.decided.find(({ ask }) => ask.id === id);
-    const auditId = decided?.decision.auditId;
-    const cancelling = new AbortController();
-    const cancel = (): void => cancelling.abort();
-    signal?.addEventListener('abort', cancel, { once: true });
-    session?.running.set(id, cancelling);
-    const token = progressTokenOf(params);
-    const progress =
-      token === undefined
-        ? undefined
-        : (made: Message): void =>
-            context.progress({
-              jsonrpc: '2.0',
-              method: 'notifications/progress',
-              params: { ...made, progressToken: token },
-            });
-    const isCall = method === 'tools/call';
-    const call = { auth, auditId, server: this.server.name, tool: String(params['name']), begun: performance.now() };
-    let definition: string | undefined;
-    try {
-      if (isCall) {
-        await this.upstreams.info(key);
-        definition = this.tools.assertStillApproved(call.tool, key);
-      }
-      const answer = await this.upstreams.request(key, method, paramsForServer(params), {
-        signal: cancelling.signal,
-        progress,
-      });
-      if (isCall) this.#parts.record({ ...call, definition, answer });
-      if ('error' in answer) return answer;
-      return { result: resultForClient(method, answer.result, await this.#serverInfo(context)) };
-    } catch (error) {
-      const reason = failureOf(error);
-      const outcome = cancelling.signal.aborted ? 'cancelled' : OUTCOMES[reason];
-      if (isCall) this.#parts.record({ ...call, definition, outcome });
-      return failureAnswer(method, error, auditId);
-    } finally {
-      signal?.removeEventListener('abort', cancel);
-      session?.running.delete(id);
-    }
+    const answers = first.flat();
+    if (answers.length === 0) return new Response(null, { status: 202 });
+    return json(statusOf(answers, isModern), Array.isArray(body) ? answers : answers[0], headers);
   }
 
   /** Announces that the list of tools has changed, to everyone or to those who use one connection. */
   announceTools(key?: string): void {
     this.#sessions.notify(key, 'notifications/tools/list_changed', {});
-  }
-
-  /** A client may connect before the person has: its calls then say what the person has to do. */
-  #infoOrNotConnected(key: string): Promise<ServerInfo> {
-    return this.upstreams.info(key).catch((error: unknown) => {
-      if (!(error instanceof NotConnected)) throw error;
-      const serverInfo = { name: this.server.name, version: '' };
-      return { capabilities: { tools: { listChanged: true } }, serverInfo, instructions: error.message };
-    });
-  }
-
-  /** Returns what results say about the server, in revisions where they do. */
-  async #serverInfo({ isModern, key }: Context): Promise<Message | undefined> {
-    return isModern ? (await this.upstreams.info(key)).serverInfo : undefined;
   }
 
   #notified(key: string, method: string, params: Message): void {
@@ -379,11 +227,11 @@ export class Relay {
   }
 
   /** Opens a stream that ends within a second after the token was revoked. */
-  #stream({ rules, auth }: Passed, onEnd: (byClient: boolean) => void): EventStream {
-    const stream: EventStream = new EventStream(rules?.alive ?? (async () => true), (byClient) => {
+  #stream({ rules, auth }: Passed, onEnd: () => void): EventStream {
+    const stream: EventStream = new EventStream(rules?.alive ?? (async () => true), () => {
       this.#streams.delete(stream);
       if (this.#streams.size === 0) clearInterval(this.#watch);
-      onEnd(byClient);
+      onEnd();
     });
     if (this.#streams.size === 0) this.#watch = setInterval(() => void this.#endRevoked(), CHECK_STREAMS_MS).unref();
     this.#streams.set(stream, auth?.userId);

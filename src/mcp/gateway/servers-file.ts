@@ -10,9 +10,6 @@ export class InvalidServers extends Error {}
 const RESERVED: ReadonlySet<string> = new Set(['servers', 'connections', 'callback', 'client-metadata.json']);
 
 const texts = z.record(z.string(), z.string());
-const notPassedOn = z
-  .literal(false, { error: 'must be false, because the gateway does not pass it on' })
-  .default(false);
 
 /**
  * Whose credentials the server receives: none, those in the configuration, or those of the person who calls, who enters
@@ -60,8 +57,8 @@ const Server = z
         pin: z.enum(['enforce', 'alarm', 'off']).default('enforce'),
         auth: Auth.default({ type: 'none' }),
         actions: z.record(z.string(), z.string().min(1).max(64)).default({}),
-        sampling: notPassedOn,
-        roots: notPassedOn,
+        sampling: z.boolean().default(false),
+        roots: z.boolean().default(false),
         limits: z
           .strictObject({
             processes: wholeNumber(1, 1000).default(20),

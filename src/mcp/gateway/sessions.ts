@@ -2,50 +2,93 @@ import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { McpAuth } from '../guard/guard-options.ts';
 import type { Message } from '../guard/json-rpc.ts';
+import { ANSWER_MS, answerOf, CANNOT_ANSWER, canAnswer, NOT_ANSWERED } from './client-requests.ts';
 import type { EventStream } from './event-stream.ts';
+import { paramsPassedOn } from './messages.ts';
+import type { Answer, ServerRequest } from './peer.ts';
 import { personOf } from './upstreams.ts';
 
 const MAX_SESSIONS = 20_000;
-
-/** A client's session, in revisions of MCP before 2026-07-28. */
-export interface Session {
-  readonly id: string;
-  readonly caller: string;
-  /** The connection to the server that its requests use. */
-  readonly key: string;
-  readonly streams: Set<EventStream>;
-  /** URIs of the resources that the client listens to. */
-  readonly subscriptions: Set<string>;
-  /** Requests in progress, by the client's id. */
-  readonly running: Map<unknown, AbortController>;
-}
 
 /** Names the caller, for whom nobody else may act. */
 export const callerOf = ({ agentId, actorId, userId }: McpAuth): string => `${agentId} ${actorId ?? ''} ${userId}`;
 
 export const newSessionId = (): string => randomBytes(24).toString('base64url');
 
+/** A client's session, in revisions of MCP before 2026-07-28. */
+export class Session {
+  readonly id: string;
+  readonly caller: string;
+  /** The connection to the server that its requests use. */
+  readonly key: string;
+  /** What the client has declared. */
+  readonly capabilities: Message;
+  readonly revision: string;
+  readonly streams = new Set<EventStream>();
+  /** URIs of the resources that the client listens to. */
+  readonly subscriptions = new Set<string>();
+  /** Requests in progress, by the client's id. */
+  readonly running = new Map<unknown, AbortController>();
+  /** Requests of the server that the client has not answered yet. */
+  readonly #asked = new Map<unknown, (answer: Answer) => void>();
+  #lastAsked = 0;
+
+  constructor(given: Pick<Session, 'id' | 'caller' | 'key' | 'capabilities' | 'revision'>) {
+    this.id = given.id;
+    this.caller = given.caller;
+    this.key = given.key;
+    this.capabilities = given.capabilities;
+    this.revision = given.revision;
+  }
+
+  /** Sends a message on the stream of the session. Returns false if the client has none. */
+  send(message: Message): boolean {
+    const [stream] = this.streams;
+    stream?.send(message);
+    return stream !== undefined;
+  }
+
+  /** Asks the client what a server asks, with an id of this session. `send` is tried before the session's stream. */
+  ask({ method, params, signal }: ServerRequest, send: (message: Message) => boolean): Promise<Answer> {
+    if (!canAnswer(this.capabilities, method, params)) return Promise.resolve(CANNOT_ANSWER);
+    const id = `ask-${++this.#lastAsked}`;
+    const sendAnywhere = (message: Message): boolean => send(message) || this.send(message);
+    if (signal.aborted || !sendAnywhere({ jsonrpc: '2.0', id, method, params: paramsPassedOn(params) }))
+      return Promise.resolve(NOT_ANSWERED);
+    return new Promise((resolve) => {
+      const settle = (answer: Answer): void => {
+        if (!this.#asked.delete(id)) return;
+        clearTimeout(timer);
+        signal.removeEventListener('abort', giveUp);
+        resolve(answer);
+      };
+      const giveUp = (): void => {
+        sendAnywhere({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+        settle(NOT_ANSWERED);
+      };
+      const timer = setTimeout(giveUp, ANSWER_MS).unref();
+      this.#asked.set(id, settle);
+      signal.addEventListener('abort', giveUp, { once: true });
+    });
+  }
+
+  /** Takes the client's answer to a request of the server. Others are ignored. */
+  answered(message: Message): void {
+    this.#asked.get(message['id'])?.(answerOf(message));
+  }
+
+  end(): void {
+    for (const stream of this.streams) stream.end();
+    for (const settle of this.#asked.values()) settle(NOT_ANSWERED);
+  }
+}
+
 /** The sessions of one server. Those unused for longest end first. */
 export class ClientSessions {
-  readonly #open = new LRUCache<string, Session>({
-    max: MAX_SESSIONS,
-    dispose: ({ streams }) => {
-      for (const stream of streams) stream.end();
-    },
-  });
+  readonly #open = new LRUCache<string, Session>({ max: MAX_SESSIONS, dispose: (session) => session.end() });
 
-  open(auth: McpAuth, id: string, key: string): Session {
-    const caller = callerOf(auth);
-    const session = {
-      id,
-      caller,
-      key,
-      streams: new Set<EventStream>(),
-      subscriptions: new Set<string>(),
-      running: new Map(),
-    };
-    this.#open.set(id, session);
-    return session;
+  open(auth: McpAuth, given: Omit<ConstructorParameters<typeof Session>[0], 'caller'>): void {
+    this.#open.set(given.id, new Session({ ...given, caller: callerOf(auth) }));
   }
 
   /** Returns undefined for a session of another caller. */
@@ -72,8 +115,7 @@ export class ClientSessions {
     for (const session of this.#open.values()) {
       if (key !== undefined && session.key !== key && personOf(session.key) !== key) continue;
       if (method === 'notifications/resources/updated' && !session.subscriptions.has(String(params['uri']))) continue;
-      const [stream] = session.streams;
-      stream?.send({ jsonrpc: '2.0', method, params });
+      session.send({ jsonrpc: '2.0', method, params });
     }
   }
 }

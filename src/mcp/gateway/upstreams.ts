@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Message } from '../guard/json-rpc.ts';
+import { askableOf } from './client-requests.ts';
 import type { Tool } from './definitions.ts';
 import { initialize, readTools, type ServerInfo } from './list-tools.ts';
 import { type Answer, NotConnected, type OpenChannel, Peer, type RequestOptions, ServerUnavailable } from './peer.ts';
@@ -27,6 +28,8 @@ interface Entry {
   readonly peer: Peer;
   readonly ready: Promise<Connected>;
   readonly openedAt: number;
+  /** Notifications of changed tools that are not dealt with yet. */
+  changes: number;
   /** Requests in progress. */
   running: number;
   usedAt: number;
@@ -78,6 +81,14 @@ export class Upstreams {
   /** Sends a request. Throws {@link ServerUnavailable}, OutcomeUnknown, CallTimedOut. */
   request(key: string, method: string, params: Message, options: Omit<RequestOptions, 'timeoutMs'>): Promise<Answer> {
     return this.#use(key, ({ peer }) => peer.request(method, params, { ...options, timeoutMs: this.#timeoutMs }));
+  }
+
+  /** Sends a notification, if there is a connection. */
+  notify(key: string, method: string): void {
+    this.#entries.get(key)?.ready.then(
+      ({ peer }) => peer.notify(method),
+      () => {},
+    );
   }
 
   /** Lists all tools again. */
@@ -135,19 +146,20 @@ export class Upstreams {
     if ((this.#failures.get(key)?.until ?? 0) > now)
       throw new ServerUnavailable('it failed a moment ago and is started again soon');
     this.#makeRoom();
-    const peer: Peer = new Peer(this.#openFor(key), {
-      notified: (method, params) => void this.#notified(key, peer, method, params),
+    const events = {
+      notified: (method: string, params: Message) => void this.#notified(key, peer, method, params),
       ended: () => this.#failed(key, peer),
-    });
+    };
+    const peer: Peer = new Peer(this.#openFor(key), events, askableOf(this.#server));
     const ready = this.#connect(key, peer);
-    const entry = { peer, ready, openedAt: now, running: 0, usedAt: now };
+    const entry = { peer, ready, openedAt: now, changes: 0, running: 0, usedAt: now };
     this.#entries.set(key, entry);
     return entry;
   }
 
   async #connect(key: string, peer: Peer): Promise<Connected> {
     try {
-      const connected = { peer, info: await initialize(peer, this.#timeoutMs) };
+      const connected = { peer, info: await initialize(peer, this.#server, this.#timeoutMs) };
       await this.#list(key, connected);
       return connected;
     } catch (error) {
@@ -171,11 +183,31 @@ export class Upstreams {
     if (entry?.peer !== peer) return;
     try {
       // The new definitions count before a client can call by them.
-      if (method === 'notifications/tools/list_changed') await this.#list(key, await entry.ready);
+      if (method === 'notifications/tools/list_changed' && !(await this.#listAgain(key, entry))) return;
     } catch {
       return;
     }
     this.#events.notified(key, method, params);
+  }
+
+  /**
+   * Lists the tools, and once more if they change meanwhile. Returns false if that is going on: a server may send any
+   * number of notifications.
+   */
+  async #listAgain(key: string, entry: Entry): Promise<boolean> {
+    const isFirst = entry.changes === 0;
+    entry.changes++;
+    if (!isFirst) return false;
+    try {
+      const connected = await entry.ready;
+      for (let seen = 0; seen < entry.changes; ) {
+        seen = entry.changes;
+        await this.#list(key, connected);
+      }
+      return true;
+    } finally {
+      entry.changes = 0;
+    }
   }
 
   #makeRoom(): void {

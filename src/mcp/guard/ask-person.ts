@@ -8,6 +8,10 @@ import type { RequestStates, Waiting } from './request-state.ts';
 import type { Sessions } from './sessions.ts';
 
 const INVALID_PARAMS = -32602;
+export const INVALID_STATE = {
+  code: INVALID_PARAMS,
+  message: 'requestState was made for another call, was used before, or is too old. Make the call without it.',
+} as const;
 /** Error code of MCP 2025-11-25, elicitation. */
 const URL_ELICITATION_REQUIRED = -32042;
 const INPUT = 'approval';
@@ -20,7 +24,7 @@ const MAY_ASK: ReadonlySet<unknown> = new Set(['tools/call', 'prompts/get', 'res
 
 interface Parts {
   readonly decisions: Decisions;
-  readonly states: RequestStates;
+  readonly states: RequestStates<Waiting>;
   readonly sessions: Sessions;
   /** How long a repeated call waits for the person. */
   readonly waitMs: number;
@@ -45,11 +49,7 @@ export class AskPerson {
     const { states, decisions } = this.#parts;
     if (!states.isOurs(params['requestState'])) return undefined;
     const waiting = states.take(auth, ask.message, params['requestState']);
-    if (!waiting)
-      return errorAnswer(body, {
-        code: INVALID_PARAMS,
-        message: 'requestState was made for another call, was used before, or is too old. Make the call without it.',
-      });
+    if (!waiting) return errorAnswer(body, INVALID_STATE);
     const responses = params['inputResponses'] as Record<string, { action?: unknown } | undefined> | undefined;
     const action = responses?.[INPUT]?.action;
     for (const name of ['requestState', 'inputResponses'] as const) {

@@ -1,4 +1,4 @@
-import { AskPerson } from './ask-person.ts';
+import { AskPerson, INVALID_STATE } from './ask-person.ts';
 import type { Ask } from './asks.ts';
 import { cutLists, LIST_METHODS } from './cut-lists.ts';
 import { type Decisions, decisionsOf, type Origin } from './decisions.ts';
@@ -6,7 +6,7 @@ import type { AnswerRules } from './filter-answer.ts';
 import type { Decision, GuardOptions, McpAuth } from './guard-options.ts';
 import { errorAnswer, hasMethod, messagesOf, revisionOf } from './json-rpc.ts';
 import { REFUSED, refusalAnswer } from './refusals.ts';
-import { RequestStates, stateKeys } from './request-state.ts';
+import { RequestStates, stateKeys, type Waiting } from './request-state.ts';
 import type { Sessions } from './sessions.ts';
 import { mayMakeTask, Tasks, taskIdsOf } from './tasks.ts';
 
@@ -31,10 +31,17 @@ type Judged =
       readonly decided: readonly Decided[];
     };
 
+/**
+ * Continues a call whose server asked for input: returns the decision that allowed the call, `invalid` if its state is
+ * not valid here, or undefined for any other call.
+ */
+export type Continue = (auth: McpAuth, ask: Ask) => Decision | 'invalid' | undefined;
+
 interface Circumstances {
   readonly method: string;
   readonly header: (name: string) => string | null;
   readonly origin: Origin;
+  readonly continues?: Continue | undefined;
 }
 
 /** Decides on a request before any part of it is forwarded. */
@@ -48,7 +55,7 @@ export class Calls {
     this.#sessions = sessions;
     const decisions = decisionsOf(options);
     if (!decisions) return;
-    const states = new RequestStates(stateKeys(options), options.server.endpoint);
+    const states = new RequestStates<Waiting>(stateKeys(options), options.server.endpoint, 'approval');
     const waitMs = (options.approvalWaitSeconds ?? WAIT_SECONDS) * 1000;
     this.#wanted = { decisions, person: new AskPerson({ decisions, states, sessions, waitMs }) };
   }
@@ -75,6 +82,16 @@ export class Calls {
     let isChanged = false;
     const decided: Decided[] = [];
     for (const ask of asks) {
+      const earlier = request.continues?.(auth, ask);
+      if (earlier === 'invalid') return { answer: errorAnswer(body, INVALID_STATE) };
+      if (earlier) {
+        // The call was decided, counted and perhaps approved. It ends here if it would not be permitted now.
+        const [isPermitted] = await decisions.permitted(auth, [ask]);
+        if (!isPermitted)
+          return { answer: refusalAnswer(body, ask, { allowed: false, reason: 'NO_PERMISSION' }, undefined) };
+        decided.push({ ask, decision: earlier });
+        continue;
+      }
       const repeated = await person.repeated(auth, body, ask);
       if (typeof repeated === 'string') return { answer: repeated };
       isChanged ||= repeated !== undefined;

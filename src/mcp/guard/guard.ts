@@ -7,7 +7,7 @@ import {
 } from '../../kernel/protocol/protected-resource.ts';
 import { allowedPlaces } from './allowed-places.ts';
 import { asksOf } from './asks.ts';
-import { Calls, type Decided } from './calls.ts';
+import { Calls, type Continue, type Decided } from './calls.ts';
 import type { Origin } from './decisions.ts';
 import type { AnswerRules } from './filter-answer.ts';
 import { type GuardOptions, type McpAuth, type ProtectMcpOptions, withServer } from './guard-options.ts';
@@ -59,6 +59,8 @@ export interface GuardedRequest {
   readonly origin: Origin;
   /** Called when the token is valid, before anything is decided. */
   readonly prepare?: (auth: McpAuth) => Promise<void>;
+  /** Called for each call before it is decided. */
+  readonly continues?: Continue;
   /** Returns the body, parsed or as bytes, or null. Throws {@link UnreadableBody}, {@link BodyTooLarge}. */
   readonly body: () => Promise<{ readonly parsed: unknown } | { readonly bytes: Uint8Array } | null>;
 }

@@ -1,0 +1,274 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as v2 from '@modelcontextprotocol/client';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { modern } from '../../../test/support/guarded.ts';
+import {
+  createTestService,
+  type Json,
+  type TestAgent,
+  type TestService,
+  type TestUser,
+} from '../../../test/support/service.ts';
+import { Stream } from '../../../test/support/stream.ts';
+
+/**
+ * A server over stdio. Its tool `ask` sends the request that its arguments have, and returns the answer, with what was
+ * cancelled. It numbers its requests from 1.
+ */
+const SERVER = `
+const out = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+const waiting = new Map();
+const cancelled = [];
+let declared, lastId = 0;
+const text = (value) => ({ content: [{ type: 'text', text: JSON.stringify(value) }] });
+const calls = {
+  ask: async ({ method, params, times = 1 }) => {
+    const answers = [];
+    for (let n = 0; n < times; n++) {
+      const id = ++lastId;
+      answers.push(new Promise((resolve) => waiting.set(id, resolve)));
+      out({ id, method, params });
+    }
+    const [first, ...others] = await Promise.all(answers);
+    return text(times === 1 ? first : [first, ...others]);
+  },
+  hang: () => new Promise(() => {}),
+  state: () => text({ declared, cancelled: cancelled.length }),
+};
+const methods = {
+  initialize: ({ capabilities }) => {
+    declared = capabilities;
+    return { protocolVersion: '2025-11-25', serverInfo: { name: 'asker', version: '1' }, capabilities: { tools: {} } };
+  },
+  'tools/list': () => ({ tools: Object.keys(calls).map((name) => ({ name, inputSchema: { type: 'object' } })) }),
+  'tools/call': (params) => calls[params.name](params.arguments),
+};
+require('node:readline').createInterface({ input: process.stdin }).on('line', async (line) => {
+  const { id, method, params, result, error } = JSON.parse(line);
+  if (method === undefined) return waiting.get(id)?.({ result, error });
+  if (method === 'notifications/cancelled') cancelled.push(params.requestId);
+  if (id !== undefined) out({ id, result: await methods[method]?.(params) });
+});`;
+
+const FORM = { message: 'Which account?', requestedSchema: { type: 'object', properties: {} } };
+const ELICIT = { method: 'elicitation/create', params: FORM };
+const CAPABLE = { elicitation: {}, sampling: {}, roots: {} };
+const ACCEPTED = { action: 'accept', content: { account: 'a' } };
+
+let t: TestService;
+let owner: TestUser;
+
+beforeAll(async () => {
+  const script = join(mkdtempSync(join(tmpdir(), 'legate-gateway-')), 'server.cjs');
+  writeFileSync(script, SERVER);
+  const asker = { command: process.execPath, args: [script] };
+  t = await createTestService({
+    lasting: true,
+    config: {
+      gateway: {
+        servers: {
+          asker,
+          open: { ...asker, legate: { sampling: true, roots: true } },
+          shared: { ...asker, legate: { isolation: 'shared' } },
+        },
+      },
+    },
+  });
+  owner = await t.user();
+});
+
+const newAgent = async (of = owner): Promise<TestAgent> =>
+  t.agent(of, {
+    permissions: ['asker', 'open', 'shared'].map((name) => ({ resource: `mcp:${name}:*`, actions: ['execute'] })),
+  });
+const endpoint = (server = 'asker'): URL => new URL(`${t.legate.platform.baseUrl}/gateway/${server}/mcp`);
+const transport = (as: TestAgent) => ({
+  requestInit: { headers: { authorization: `Bearer ${as.token}` } },
+  fetch: (url: string | URL, init?: RequestInit) =>
+    t.legate.fetch(new Request(url, init), { remoteAddress: '127.0.0.1' }),
+});
+const textOf = (result: unknown): Json => JSON.parse((result as Json).content[0].text);
+const call = (name: string, args: Json = {}): Json => ({ name, arguments: args });
+const send = async (as: TestAgent, body: Json, server = 'asker'): Promise<Json> =>
+  (await t.call('POST', `/gateway/${server}/mcp`, { as, body })).body;
+
+/** A client of 2025-11-25 without an SDK. Every request of every client has the id 1. */
+class RawClient {
+  readonly #as: TestAgent;
+  readonly #path: string;
+  #session = '';
+
+  constructor(as: TestAgent, server = 'asker') {
+    this.#as = as;
+    this.#path = `${t.legate.platform.baseUrl}/gateway/${server}/mcp`;
+  }
+
+  post(message: Json): Promise<Response> {
+    const headers = {
+      authorization: `Bearer ${this.#as.token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(this.#session !== '' && { 'mcp-session-id': this.#session }),
+    };
+    const init = { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) };
+    return t.legate.fetch(new Request(this.#path, init), { remoteAddress: '127.0.0.1' });
+  }
+
+  async open(capabilities: Json = CAPABLE): Promise<this> {
+    const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'raw', version: '1' } };
+    this.#session = (await this.post({ id: 1, method: 'initialize', params })).headers.get('mcp-session-id') as string;
+    return this;
+  }
+
+  /** Makes a call, and returns its answer or the messages on its stream. */
+  async call(name: string, args: Json = {}): Promise<{ next: () => Promise<Json>; end: () => Promise<void> }> {
+    const response = await this.post({ id: 1, method: 'tools/call', params: call(name, args) });
+    if (response.headers.get('content-type')?.startsWith('application/json'))
+      return { next: () => response.json() as Promise<Json>, end: async () => {} };
+    const stream = new Stream(response);
+    let seen = 0;
+    const next = async (): Promise<Json> => {
+      const events = await stream.events(++seen);
+      return events[seen - 1]?.data;
+    };
+    return { next, end: () => stream.close() };
+  }
+}
+
+describe('a server that asks during a call', () => {
+  it('2025-11-25: reaches the client on the response to its call', async () => {
+    const client = new Client({ name: 'x', version: '1' }, { capabilities: { elicitation: {} } });
+    const asked: unknown[] = [];
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      asked.push(params);
+      return { action: 'accept', content: { account: 'a' } };
+    });
+    await client.connect(new StreamableHTTPClientTransport(endpoint(), transport(await newAgent())) as never);
+    expect(textOf(await client.callTool(call('ask', ELICIT)))).toEqual({ result: ACCEPTED });
+    expect(asked).toEqual([expect.objectContaining(FORM)]);
+    await client.close();
+  });
+
+  it('2026-07-28: reaches the client by the answer to its call, as often as it asks', async () => {
+    const client = new v2.Client(
+      { name: 'x', version: '1' },
+      { capabilities: { elicitation: {} }, versionNegotiation: { mode: 'auto' } },
+    );
+    client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { account: 'a' } }));
+    await client.connect(new v2.StreamableHTTPClientTransport(endpoint(), transport(await newAgent())));
+    const both = await client.callTool(call('ask', { ...ELICIT, times: 2 }));
+    expect(textOf(both)).toEqual([{ result: ACCEPTED }, { result: ACCEPTED }]);
+    await client.close();
+  });
+
+  it('2026-07-28: the state of a waiting call is good once, for its caller and its call; one decision is recorded', async () => {
+    const agent = await newAgent();
+    const ask = (more: Json = {}): Json =>
+      modern('tools/call', { ...call('ask', ELICIT), ...more }, { elicitation: {} });
+    const { result } = await send(agent, ask());
+    expect(result).toEqual({
+      resultType: 'input_required',
+      inputRequests: { 'input-1': { method: 'elicitation/create', params: FORM } },
+      requestState: expect.any(String),
+    });
+    const { requestState } = result;
+    const invalid = { error: { code: -32602, message: expect.stringContaining('requestState') } };
+    const last = requestState.at(-6) === 'A' ? 'B' : 'A';
+    expect(
+      await send(agent, ask({ requestState: requestState.slice(0, -6) + last + requestState.slice(-5) })),
+    ).toMatchObject(invalid);
+    expect(await send(await newAgent(), ask({ requestState }))).toMatchObject(invalid);
+    expect(await send(agent, ask({ requestState }), 'open')).toMatchObject(invalid);
+    expect(await send(agent, ask({ requestState, arguments: {} }))).toMatchObject(invalid);
+    const repeated = ask({ requestState, inputResponses: { 'input-1': ACCEPTED } });
+    expect(textOf((await send(agent, repeated)).result)).toEqual({ result: ACCEPTED });
+    expect(await send(agent, repeated)).toMatchObject(invalid);
+    const { body } = await t.call('GET', `/audit?agentId=${agent.id}`, { as: owner });
+    expect(body).toEqual([expect.objectContaining({ resource: 'mcp:asker:ask', result: 'allowed' })]);
+  });
+
+  it('a call that waits for input ends when its permission does', async () => {
+    const agent = await newAgent();
+    const ask = (more: Json = {}): Json =>
+      modern('tools/call', { ...call('ask', ELICIT), ...more }, { elicitation: {} });
+    const { requestState } = (await send(agent, ask())).result;
+    await t.call('PATCH', `/agents/${agent.id}`, { as: owner, body: { permissions: [] } });
+    const repeated = ask({ requestState, inputResponses: { 'input-1': ACCEPTED } });
+    expect((await send(agent, repeated)).result).toMatchObject({ isError: true, _meta: { reason: 'NO_PERMISSION' } });
+  });
+
+  it.each([
+    ['asker', 'sampling/createMessage', -32601],
+    ['asker', 'roots/list', -32601],
+    ['asker', 'tools/list', -32601],
+    ['open', 'sampling/createMessage', undefined],
+    ['open', 'roots/list', undefined],
+  ])('%s may ask for %s: error %s', async (server, method, code) => {
+    const client = await new RawClient(await newAgent(), server).open();
+    const { next, end } = await client.call('ask', { method, params: {} });
+    const first = await next();
+    if (code === undefined) {
+      expect(first).toMatchObject({ method });
+      expect((await client.post({ id: first.id, result: { fine: true } })).status).toBe(202);
+      expect(textOf((await next()).result)).toEqual({ result: { fine: true } });
+    } else expect(textOf(first.result).error.code).toBe(code);
+    await end();
+  });
+
+  it('declares sampling and roots only where they are allowed', async () => {
+    const declared = async (server: string): Promise<string[]> => {
+      const client = await new RawClient(await newAgent(), server).open();
+      return Object.keys(textOf((await (await client.call('state')).next()).result).declared);
+    };
+    expect(await declared('asker')).toEqual(['elicitation']);
+    expect(await declared('open')).toEqual(['elicitation', 'sampling', 'roots']);
+  });
+
+  it.each([
+    ['a client that has not declared it', 'asker', {}],
+    ['a client of a connection that several people share', 'shared', CAPABLE],
+  ])('never asks %s', async (_case, server, capabilities) => {
+    const client = await new RawClient(await newAgent(), server).open(capabilities);
+    expect(textOf((await (await client.call('ask', ELICIT)).next()).result)).toMatchObject({ error: { code: -32600 } });
+    const { result } = await send(await newAgent(), modern('tools/call', call('ask', ELICIT), {}));
+    expect(textOf(result)).toMatchObject({ error: { code: -32600 } });
+  });
+
+  it('asks nobody if another client has a call running on the same process, and one client at most ten things', async () => {
+    const person = await t.user();
+    const [a, b] = [
+      await new RawClient(await newAgent(person)).open(),
+      await new RawClient(await newAgent(person)).open(),
+    ];
+    const asked = await a.call('ask', ELICIT);
+    const { id } = await asked.next();
+    expect(textOf((await (await b.call('ask', ELICIT)).next()).result)).toMatchObject({ error: { code: -32600 } });
+    await b.post({ id, result: { of: 'another client' } });
+    await a.post({ id, result: ACCEPTED });
+    expect(textOf((await asked.next()).result)).toEqual({ result: ACCEPTED });
+    const flood = await a.call('ask', { ...ELICIT, times: 30 });
+    const ids: string[] = [];
+    for (let n = 0; n < 10; n++) ids.push((await flood.next()).id);
+    for (const one of ids) await a.post({ id: one, result: ACCEPTED });
+    const answers: Json[] = textOf((await flood.next()).result);
+    expect(answers.filter(({ error }) => error !== undefined)).toHaveLength(20);
+  });
+
+  it('withdraws its question when the client cancels the call, and the server hears of it', async () => {
+    const client = await new RawClient(await newAgent(await t.user())).open();
+    const asked = await client.call('ask', ELICIT);
+    const { id } = await asked.next();
+    await client.post({ method: 'notifications/cancelled', params: { requestId: 1 } });
+    const withdrawn = [await asked.next(), await asked.next()];
+    expect(withdrawn).toContainEqual(
+      expect.objectContaining({ method: 'notifications/cancelled', params: { requestId: id } }),
+    );
+    expect(withdrawn).toContainEqual(expect.objectContaining({ id: 1, result: expect.anything() }));
+    expect(textOf((await (await client.call('state')).next()).result)).toMatchObject({ cancelled: 1 });
+  });
+});

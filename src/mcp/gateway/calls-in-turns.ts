@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { isObject, type Message } from '../guard/json-rpc.ts';
+import { ANSWER_MS, CANNOT_ANSWER, canAnswer, NOT_ANSWERED } from './client-requests.ts';
+import { paramsPassedOn } from './messages.ts';
+import type { Answer, Party, ServerRequest } from './peer.ts';
+
+const MAX_PARKED = 1000;
+const MAX_PARKED_OF_A_CALLER = 20;
+
+interface Question {
+  readonly method: string;
+  readonly params: Message;
+  readonly settle: (answer: Answer) => void;
+}
+
+/**
+ * A request of a client of 2026-07-28 to a server of an earlier revision, which asks the client while the request is
+ * running. Each answer to the client ends a turn: with the reply, or with what the server asks.
+ */
+export class CallInTurns<Reply> implements Party {
+  readonly client = this;
+  /** Receives the progress that the server reports, in the turn that is open. */
+  progress: (params: Message) => void = () => {};
+  readonly #capabilities: Message;
+  readonly #questions = new Map<string, Question>();
+  readonly #cancelling = new AbortController();
+  #lastQuestion = 0;
+  #reply: Promise<Reply> | undefined;
+  #asks = (): void => {};
+
+  constructor(capabilities: Message) {
+    this.#capabilities = capabilities;
+  }
+
+  get signal(): AbortSignal {
+    return this.#cancelling.signal;
+  }
+
+  start(reply: Promise<Reply>): void {
+    this.#reply = reply;
+  }
+
+  cancel(): void {
+    this.#cancelling.abort();
+  }
+
+  ask({ method, params, signal }: ServerRequest): Promise<Answer> {
+    if (!canAnswer(this.#capabilities, method, params)) return Promise.resolve(CANNOT_ANSWER);
+    return new Promise((resolve) => {
+      const key = `input-${++this.#lastQuestion}`;
+      const settle = (answer: Answer): void => {
+        if (!this.#questions.delete(key)) return;
+        signal.removeEventListener('abort', giveUp);
+        resolve(answer);
+      };
+      const giveUp = (): void => settle(NOT_ANSWERED);
+      this.#questions.set(key, { method, params: paramsPassedOn(params), settle });
+      signal.addEventListener('abort', giveUp, { once: true });
+      // A server may ask several things at once.
+      setImmediate(() => this.#asks());
+    });
+  }
+
+  /** Answers what the server has asked. What the client leaves out is asked again. */
+  answer(responses: unknown): void {
+    if (!isObject(responses)) return;
+    for (const [key, response] of Object.entries(responses))
+      if (isObject(response)) this.#questions.get(key)?.settle({ result: response });
+  }
+
+  /** Waits for the reply or for the server to ask. The call is cancelled if the signal is aborted meanwhile. */
+  async turn(
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly reply: Reply } | { readonly inputRequests: Message }> {
+    const cancel = (): void => this.cancel();
+    if (signal?.aborted) cancel();
+    signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      const asked = new Promise<{ inputRequests: Message }>((resolve) => {
+        this.#asks = () => {
+          if (this.#questions.size > 0) resolve({ inputRequests: this.#inputRequests() });
+        };
+        this.#asks();
+      });
+      const ended = (this.#reply as Promise<Reply>).then((reply) => ({ reply }));
+      return await Promise.race([ended, asked]);
+    } finally {
+      this.#asks = () => {};
+      signal?.removeEventListener('abort', cancel);
+    }
+  }
+
+  #inputRequests(): Message {
+    return Object.fromEntries([...this.#questions].map(([key, { method, params }]) => [key, { method, params }]));
+  }
+}
+
+/** Calls that wait for the next turn. One that waits for too long is cancelled. */
+export class ParkedCalls<Reply> {
+  readonly #parked = new Map<
+    string,
+    { readonly call: CallInTurns<Reply>; readonly caller: string; readonly timer: NodeJS.Timeout }
+  >();
+
+  /** Returns undefined if too many calls wait. */
+  park(call: CallInTurns<Reply>, caller: string): string | undefined {
+    const own = [...this.#parked.values()].filter((one) => one.caller === caller);
+    if (this.#parked.size >= MAX_PARKED || own.length >= MAX_PARKED_OF_A_CALLER) {
+      call.cancel();
+      return undefined;
+    }
+    const id = randomUUID();
+    const timer = setTimeout(() => this.take(id, caller)?.cancel(), ANSWER_MS).unref();
+    this.#parked.set(id, { call, caller, timer });
+    return id;
+  }
+
+  /** Returns undefined if the call has ended, or runs on another instance. */
+  take(id: string, caller: string): CallInTurns<Reply> | undefined {
+    const parked = this.#parked.get(id);
+    if (parked?.caller !== caller) return undefined;
+    this.#parked.delete(id);
+    clearTimeout(parked.timer);
+    return parked.call;
+  }
+
+  clear(): void {
+    for (const [id, { caller }] of this.#parked) this.take(id, caller)?.cancel();
+  }
+}

@@ -1,0 +1,105 @@
+import type { Decided } from '../guard/calls.ts';
+import type { McpAuth } from '../guard/guard-options.ts';
+import { hasUrlElicitation, isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
+import { canAnswer } from './client-requests.ts';
+import { failureAnswer, failureOf, InputRequired, OUTCOMES, paramsPassedOn } from './messages.ts';
+import type { Answer, Party } from './peer.ts';
+import type { ApprovedTools } from './pins/approved-tools.ts';
+import type { RecordCall } from './record-call.ts';
+import type { GatewayServer } from './servers-file.ts';
+import type { Upstreams } from './upstreams.ts';
+
+/** Error code of MCP 2025-11-25: the person has to open an address first. */
+const URL_ELICITATION_REQUIRED = -32042;
+
+interface Parts {
+  readonly server: GatewayServer;
+  readonly tools: ApprovedTools;
+  readonly upstreams: Upstreams;
+  readonly record: RecordCall;
+}
+
+interface Forwarding {
+  readonly auth: McpAuth;
+  readonly key: string;
+  readonly method: string;
+  readonly params: Message;
+  readonly decided: Decided | undefined;
+  readonly cancelling: AbortSignal;
+  readonly progress: ((params: Message) => void) | undefined;
+  readonly party: Party;
+  /** What the client has declared. */
+  readonly capabilities: Message;
+  /** Whether the client understands the error -32042. */
+  readonly knowsUrlErrors: boolean;
+}
+
+/** The server needs input before it carries out a request. */
+export interface InputNeeded {
+  readonly requests: Message;
+  /** The server's own state, for the repetition. */
+  readonly state: unknown;
+}
+
+export type Reply = { readonly result: Message } | { readonly error: RpcError };
+/** The answer of a server, its failure in the form of an answer, or what it needs first. */
+export type Forwarded = { readonly answer: Answer } | { readonly failure: Reply } | { readonly input: InputNeeded };
+
+/** Sends one request on to a server. The outcome of a tool call is recorded when it is final. */
+export async function forward(parts: Parts, forwarding: Forwarding): Promise<Forwarded> {
+  const { server, tools, upstreams, record } = parts;
+  const { auth, key, method, params, decided, cancelling, progress, party, capabilities } = forwarding;
+  const auditId = decided?.decision.auditId;
+  const isCall = method === 'tools/call';
+  const call = { auth, auditId, server: server.name, tool: String(params['name']), begun: performance.now() };
+  let definition: string | undefined;
+  try {
+    if (isCall) {
+      await upstreams.info(key);
+      definition = tools.assertStillApproved(call.tool, key);
+    }
+    const answer = await upstreams.request(key, method, paramsPassedOn(params), {
+      signal: cancelling,
+      progress,
+      party,
+    });
+    const input = inputOf(answer, forwarding.knowsUrlErrors);
+    if (input) {
+      assertAnswerable(input, capabilities);
+      return { input };
+    }
+    if (isCall) record({ ...call, definition, answer });
+    return { answer };
+  } catch (error) {
+    const outcome = cancelling.aborted ? 'cancelled' : OUTCOMES[failureOf(error)];
+    if (isCall) record({ ...call, definition, outcome });
+    return { failure: failureAnswer(method, error, auditId) };
+  }
+}
+
+/** Returns what the server needs first, if that is its answer. */
+function inputOf(answer: Answer, knowsUrlErrors: boolean): InputNeeded | undefined {
+  if (!('error' in answer)) return undefined;
+  const { code, data } = answer.error;
+  if (code !== URL_ELICITATION_REQUIRED || knowsUrlErrors) return undefined;
+  const elicitations =
+    isObject(data) && Array.isArray(data['elicitations']) ? data['elicitations'].filter(isObject) : [];
+  const requests = elicitations.map(({ message, url }, n): [string, Message] => [
+    `url-${n + 1}`,
+    { method: 'elicitation/create', params: { mode: 'url', message, url } },
+  ]);
+  return { requests: Object.fromEntries(requests), state: undefined };
+}
+
+/** Throws {@link InputRequired} if the client has not declared that it answers what the server needs. */
+function assertAnswerable({ requests }: InputNeeded, capabilities: Message): void {
+  const asked = Object.values(requests).filter(isObject);
+  const paramsOf = (request: Message): Message => (isObject(request['params']) ? request['params'] : {});
+  if (asked.every((request) => canAnswer(capabilities, request['method'], paramsOf(request)))) return;
+  const urls = asked.flatMap((request) => paramsOf(request)['url'] ?? []);
+  throw new InputRequired(
+    urls.length > 0 && !hasUrlElicitation(capabilities)
+      ? `Nothing was done. The server asks the user to open ${urls.join(' and ')} first. Then repeat the call.`
+      : 'Nothing was done, because the server asks for input that this client cannot supply.',
+  );
+}

@@ -1,0 +1,316 @@
+import type { Ask } from '../guard/asks.ts';
+import type { Passed } from '../guard/guard.ts';
+import type { Decision, GuardingLegate, McpAuth } from '../guard/guard-options.ts';
+import { declaredCapabilities, hasUrlElicitation, idOf, isObject, type Message, paramsOf } from '../guard/json-rpc.ts';
+import { REFUSED } from '../guard/refusals.ts';
+import { RequestStates, stateKeys } from '../guard/request-state.ts';
+import { notFound } from './answers.ts';
+import { CallInTurns, ParkedCalls } from './calls-in-turns.ts';
+import { CANNOT_ANSWER, capabilitiesForServer } from './client-requests.ts';
+import { type Forwarded, forward, type Reply } from './forward.ts';
+import { INITIALIZE_REVISION, type ServerInfo } from './list-tools.ts';
+import {
+  capabilitiesForClient,
+  failureAnswer,
+  INITIALIZE_REVISIONS,
+  MODERN_REVISION,
+  progressTokenOf,
+  RELAYED,
+  resultForClient,
+} from './messages.ts';
+import { NotConnected, OutcomeUnknown } from './peer.ts';
+import type { ApprovedTools } from './pins/approved-tools.ts';
+import type { RecordCall } from './record-call.ts';
+import type { GatewayServer } from './servers-file.ts';
+import { type ClientSessions, callerOf, newSessionId, type Session } from './sessions.ts';
+import type { Upstreams } from './upstreams.ts';
+
+const SLOW_MS = 1000;
+const URL_ERRORS_SINCE = '2025-11-25';
+/** Methods whose answer may ask the client for input (MCP 2026-07-28). */
+const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+interface Parts {
+  readonly server: GatewayServer;
+  readonly endpoint: string;
+  readonly legate: GuardingLegate;
+  readonly tools: ApprovedTools;
+  readonly upstreams: Upstreams;
+  readonly sessions: ClientSessions;
+  readonly record: RecordCall;
+  readonly keyOf: (auth: McpAuth, sessionId: string | null) => string;
+}
+
+/** The circumstances of the messages of one HTTP request. */
+export interface Context {
+  readonly auth: McpAuth;
+  readonly passed: Passed;
+  readonly session: Session | undefined;
+  readonly key: string;
+  readonly isModern: boolean;
+  /** Aborted when the client closes the response. */
+  readonly closed: AbortSignal;
+  /** Sends a message before the answers. Returns false if the client does not accept a stream. */
+  readonly send: (message: Message) => boolean;
+  /** Headers to add to the answer. */
+  readonly headers: Record<string, string>;
+}
+
+/** How a call goes on whose server asked a client of 2026-07-28 for input. */
+interface Continued {
+  readonly auditId: string | undefined;
+  /** The call that is still running. */
+  readonly parked?: string;
+}
+
+/** Answers the messages of clients that the guard lets pass. */
+export class Requests {
+  readonly #parts: Parts;
+  readonly #states: RequestStates<Continued>;
+  readonly #continued = new WeakMap<Message, Continued>();
+  readonly #parked = new ParkedCalls<Forwarded>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const { legate, server, endpoint } = parts;
+    this.#states = new RequestStates(stateKeys({ legate, server: { name: server.name, endpoint } }), endpoint, 'input');
+  }
+
+  stop(): void {
+    this.#parked.clear();
+  }
+
+  /** Recognises the repetition of a call whose server asked for input, which is not decided a second time. */
+  continues(auth: McpAuth, { message }: Ask): Decision | 'invalid' | undefined {
+    const { requestState } = paramsOf(message);
+    if (!this.#states.isOurs(requestState)) return undefined;
+    const continued = this.#states.take(auth, message, requestState);
+    if (!continued) return 'invalid';
+    this.#continued.set(message, continued);
+    return { allowed: true, ...(continued.auditId !== undefined && { auditId: continued.auditId }) };
+  }
+
+  /** Returns the answer to one message, or none. */
+  async answer(context: Context, message: Message): Promise<Message[]> {
+    const { session } = context;
+    const { method } = message;
+    const id = idOf(message);
+    if (typeof method !== 'string') {
+      session?.answered(message);
+      return [];
+    }
+    if (id === undefined) {
+      this.#notified(context, method, paramsOf(message));
+      return [];
+    }
+    const begun = performance.now();
+    let reply: Reply;
+    try {
+      reply = await this.#reply(context, method, id, message);
+    } catch (error) {
+      // Without a tool call there is no record of the outcome.
+      reply = failureAnswer(method, error, undefined);
+    }
+    const answer: Message = { jsonrpc: '2.0', id, ...reply };
+    const { rules } = context.passed;
+    await rules?.cut?.(answer);
+    if (performance.now() - begun > SLOW_MS && rules && !(await rules.alive()))
+      return [{ jsonrpc: '2.0', id, error: { code: REFUSED, message: 'The token was revoked during the call.' } }];
+    return [answer];
+  }
+
+  #notified({ session }: Context, method: string, params: Message): void {
+    if (!session) return;
+    if (method === 'notifications/cancelled') session.running.get(params['requestId'])?.abort();
+    const { roots, isolation } = this.#parts.server.legate;
+    if (method === 'notifications/roots/list_changed' && roots && isolation !== 'shared')
+      this.#parts.upstreams.notify(session.key, method);
+  }
+
+  async #reply(context: Context, method: string, id: string | number, message: Message): Promise<Reply> {
+    const { isModern, key, session } = context;
+    const { upstreams, tools, server, sessions } = this.#parts;
+    const params = paramsOf(message);
+    if (isModern ? method === 'server/discover' : method === 'initialize') return this.#introduce(context, params);
+    if (method === 'tools/list') {
+      const permitted = tools.permitted(key, await upstreams.tools(key));
+      return { result: resultForClient(method, { tools: permitted }, await this.#serverInfo(context)) };
+    }
+    const relay = (): Promise<Reply> => this.#relay(context, method, id, message);
+    if (RELAYED.has(method)) return relay();
+    if (isModern) return notFound(method);
+    switch (method) {
+      case 'ping':
+        return { result: {} };
+      case 'logging/setLevel':
+        // The level of a connection that several people use is not for one of them to set.
+        return server.legate.isolation === 'shared' ? { result: {} } : relay();
+      case 'resources/subscribe': {
+        const reply = await relay();
+        if ('result' in reply) session?.subscriptions.add(String(params['uri']));
+        return reply;
+      }
+      case 'resources/unsubscribe': {
+        session?.subscriptions.delete(String(params['uri']));
+        return sessions.isSubscribed(key, String(params['uri'])) ? { result: {} } : relay();
+      }
+      default:
+        return notFound(method);
+    }
+  }
+
+  /** Answers `initialize` and `server/discover`. */
+  async #introduce(context: Context, params: Message): Promise<Reply> {
+    const { auth, isModern, headers, passed } = context;
+    const { protocolVersion } = params;
+    const sessionId = newSessionId();
+    const key = isModern ? context.key : this.#parts.keyOf(auth, sessionId);
+    const { capabilities, serverInfo, instructions } = await this.#infoOrNotConnected(key);
+    const common = {
+      capabilities: capabilitiesForClient(capabilities, isModern),
+      ...(instructions !== undefined && { instructions }),
+    };
+    if (isModern)
+      return {
+        result: resultForClient('server/discover', { supportedVersions: [MODERN_REVISION], ...common }, serverInfo),
+      };
+    const revision = INITIALIZE_REVISIONS.find((one) => one === protocolVersion) ?? INITIALIZE_REVISION;
+    const declared = isObject(params['capabilities']) ? params['capabilities'] : {};
+    this.#parts.sessions.open(auth, { id: sessionId, key, capabilities: declared, revision });
+    passed.bindSession(sessionId);
+    headers['mcp-session-id'] = sessionId;
+    return { result: { protocolVersion: revision, serverInfo, ...common } };
+  }
+
+  /** Sends a request on to the server. */
+  async #relay(context: Context, method: string, id: string | number, message: Message): Promise<Reply> {
+    const forwarded = context.isModern
+      ? await this.#relayInTurns(context, method, id, message)
+      : await this.#relayInSession(context, method, id, message);
+    if ('result' in forwarded || 'error' in forwarded) return forwarded;
+    if ('failure' in forwarded) return forwarded.failure;
+    if ('input' in forwarded) return this.#inputRequired(context, message, id, forwarded.input.requests, {});
+    const { answer } = forwarded;
+    if ('error' in answer) return answer;
+    return { result: resultForClient(method, answer.result, await this.#serverInfo(context)) };
+  }
+
+  /** The client may be asked on the response, or on the stream of its session. */
+  async #relayInSession(context: Context, method: string, id: string | number, message: Message): Promise<Forwarded> {
+    const { session, closed } = context;
+    const cancelling = new AbortController();
+    session?.running.set(id, cancelling);
+    try {
+      return await forward(this.#parts, {
+        ...this.#forwarding(context, method, id, message),
+        cancelling: cancelling.signal,
+        progress: this.#progressTo(context, message),
+        party: {
+          client: session ?? context,
+          ask: async (asked) =>
+            session
+              ? session.ask({ ...asked, signal: AbortSignal.any([asked.signal, closed]) }, context.send)
+              : CANNOT_ANSWER,
+        },
+      });
+    } finally {
+      session?.running.delete(id);
+    }
+  }
+
+  /** The client is asked by the answer, and repeats its request with the input. */
+  async #relayInTurns(
+    context: Context,
+    method: string,
+    id: string | number,
+    message: Message,
+  ): Promise<Forwarded | Reply> {
+    const { auth, closed } = context;
+    const continued = this.#continued.get(message);
+    let call: CallInTurns<Forwarded>;
+    if (continued?.parked !== undefined) {
+      const parked = this.#parked.take(continued.parked, callerOf(auth));
+      if (!parked) return failureAnswer(method, new OutcomeUnknown('the call has ended'), continued.auditId);
+      call = parked;
+      call.progress = this.#progressTo(context, message) ?? (() => {});
+      call.answer(paramsOf(message)['inputResponses']);
+    } else {
+      const forwarding = this.#forwarding(context, method, id, message);
+      const started = new CallInTurns<Forwarded>(MAY_ASK.has(method) ? forwarding.capabilities : {});
+      call = started;
+      const progress = this.#progressTo(context, message);
+      if (progress) call.progress = progress;
+      call.start(
+        forward(this.#parts, {
+          ...forwarding,
+          cancelling: call.signal,
+          progress: progress && ((params) => started.progress(params)),
+          party: call,
+        }),
+      );
+    }
+    const turn = await call.turn(closed);
+    if ('reply' in turn) return turn.reply;
+    const parked = this.#parked.park(call, callerOf(auth));
+    if (parked === undefined)
+      return failureAnswer(method, new OutcomeUnknown('too many calls wait for input'), undefined);
+    return this.#inputRequired(context, message, id, turn.inputRequests, { parked });
+  }
+
+  #forwarding(
+    { auth, key, passed, session, isModern }: Context,
+    method: string,
+    id: string | number,
+    message: Message,
+  ) {
+    const declared = isModern ? declaredCapabilities(message) : (session?.capabilities ?? {});
+    return {
+      auth,
+      key,
+      method,
+      params: paramsOf(message),
+      decided: passed.decided.find(({ ask }) => ask.id === id),
+      capabilities: capabilitiesForServer(declared, this.#parts.server),
+      knowsUrlErrors: session !== undefined && session.revision >= URL_ERRORS_SINCE && hasUrlElicitation(declared),
+    };
+  }
+
+  #progressTo(context: Context, message: Message): ((params: Message) => void) | undefined {
+    const token = progressTokenOf(paramsOf(message));
+    if (token === undefined) return undefined;
+    return (made) =>
+      void context.send({
+        jsonrpc: '2.0',
+        method: 'notifications/progress',
+        params: { ...made, progressToken: token },
+      });
+  }
+
+  async #inputRequired(
+    context: Context,
+    message: Message,
+    id: string | number,
+    inputRequests: Message,
+    how: Omit<Continued, 'auditId'>,
+  ): Promise<Reply> {
+    const decided = context.passed.decided.find(({ ask }) => ask.id === id);
+    const auditId = decided?.decision.auditId;
+    const requestState = this.#states.make(context.auth, message, { auditId, ...how });
+    return { result: { resultType: 'input_required', inputRequests, requestState } };
+  }
+
+  /** A client may connect before the person has: its calls then say what the person has to do. */
+  #infoOrNotConnected(key: string): Promise<ServerInfo> {
+    const { upstreams, server } = this.#parts;
+    return upstreams.info(key).catch((error: unknown) => {
+      if (!(error instanceof NotConnected)) throw error;
+      const serverInfo = { name: server.name, version: '' };
+      return { capabilities: { tools: { listChanged: true } }, serverInfo, instructions: error.message };
+    });
+  }
+
+  /** Returns what results say about the server, in revisions where they do. */
+  async #serverInfo({ isModern, key }: Context): Promise<Message | undefined> {
+    return isModern ? (await this.#parts.upstreams.info(key)).serverInfo : undefined;
+  }
+}
