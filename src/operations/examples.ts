@@ -54,6 +54,8 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   'POST /totp/enable': { password: PASSWORD },
   'POST /totp/verify': { code: '123456' },
   'POST /totp/disable': { password: PASSWORD },
+  'POST /passkeys/register/options': { reason: 'a new laptop' },
+  'POST /passkeys/sign-in/options': {},
   'POST /passkeys/register/verify': {
     ...PUBLIC_KEY_CREDENTIAL,
     name: 'Laptop',

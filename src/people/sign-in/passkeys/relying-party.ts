@@ -20,8 +20,17 @@ export function hasPasskeys({ baseUrl }: Pick<Platform, 'baseUrl'>): boolean {
   return !isAddress && (protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost'));
 }
 
+type WebAuthn = Pick<
+  typeof import('@simplewebauthn/server'),
+  | 'generateRegistrationOptions'
+  | 'verifyRegistrationResponse'
+  | 'generateAuthenticationOptions'
+  | 'verifyAuthenticationResponse'
+> &
+  Pick<typeof import('@simplewebauthn/server/helpers'), 'decodeAttestationObject'>;
+
 /** Loaded when it is first needed: it takes longer to load than the rest of the service. */
-export async function loadWebAuthn() {
+export async function loadWebAuthn(): Promise<WebAuthn> {
   const [{ decodeAttestationObject }, server] = await Promise.all([
     import('@simplewebauthn/server/helpers'),
     import('@simplewebauthn/server'),
