@@ -54,7 +54,9 @@ export class CallInTurns<Reply> implements Party {
         resolve(answer);
       };
       const giveUp = (): void => settle(NOT_ANSWERED);
-      this.#questions.set(key, { method, params: paramsPassedOn(params), settle });
+      // The id belongs to revisions up to 2025-11-25.
+      const { elicitationId: _id, ...asked } = paramsPassedOn(params);
+      this.#questions.set(key, { method, params: asked, settle });
       signal.addEventListener('abort', giveUp, { once: true });
       // A server may ask several things at once.
       setImmediate(() => this.#asks());

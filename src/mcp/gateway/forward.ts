@@ -11,6 +11,9 @@ import type { Upstreams } from './upstreams.ts';
 
 /** Error code of MCP 2025-11-25: the person has to open an address first. */
 const URL_ELICITATION_REQUIRED = -32042;
+/** Error code of MCP 2026-07-28: the client has not declared a capability that the request needs. */
+const MISSING_CAPABILITY = -32021;
+const NOT_SUPPLIED = 'Nothing was done, because the server asks for input that this client cannot supply.';
 
 interface Parts {
   readonly server: GatewayServer;
@@ -25,6 +28,8 @@ interface Forwarding {
   readonly method: string;
   readonly params: Message;
   readonly decided: Decided | undefined;
+  /** The input that the server asked for, and its state. */
+  readonly repetition?: { readonly inputResponses?: unknown; readonly requestState?: unknown } | undefined;
   readonly cancelling: AbortSignal;
   readonly progress: ((params: Message) => void) | undefined;
   readonly party: Party;
@@ -37,8 +42,8 @@ interface Forwarding {
 /** The server needs input before it carries out a request. */
 export interface InputNeeded {
   readonly requests: Message;
-  /** The server's own state, for the repetition. */
-  readonly state: unknown;
+  /** What the repetition adds to the parameters, with the input. undefined: the server takes no input. */
+  readonly repeat: { readonly requestState?: unknown } | undefined;
 }
 
 export type Reply = { readonly result: Message } | { readonly error: RpcError };
@@ -58,7 +63,9 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
       await upstreams.info(key);
       definition = tools.assertStillApproved(call.tool, key);
     }
-    const answer = await upstreams.request(key, method, paramsPassedOn(params), {
+    const passedOn = { ...paramsPassedOn(params), ...forwarding.repetition };
+    const answer = await upstreams.request(key, method, passedOn, {
+      capabilities,
       signal: cancelling,
       progress,
       party,
@@ -77,29 +84,45 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
   }
 }
 
-/** Returns what the server needs first, if that is its answer. */
+/** Ends a call whose client did not supply the input. */
+export function unanswered({ server, record }: Parts, { auth, method, params, decided }: Forwarding): Forwarded {
+  const auditId = decided?.decision.auditId;
+  const call = { auth, auditId, server: server.name, tool: String(params['name']), begun: performance.now() };
+  if (method === 'tools/call') record({ ...call, definition: undefined, outcome: 'protocol_error' });
+  const error = new InputRequired('The server asked for input, and the client did not supply it.');
+  return { failure: failureAnswer(method, error, auditId) };
+}
+
+/** Returns what the server needs first, if that is its answer. Throws {@link InputRequired}. */
 function inputOf(answer: Answer, knowsUrlErrors: boolean): InputNeeded | undefined {
-  if (!('error' in answer)) return undefined;
+  if (!('error' in answer)) {
+    const { resultType, inputRequests, requestState } = answer.result;
+    if (resultType !== 'input_required') return undefined;
+    const requests = isObject(inputRequests) ? inputRequests : {};
+    return { requests, repeat: requestState === undefined ? {} : { requestState } };
+  }
   const { code, data } = answer.error;
+  if (code === MISSING_CAPABILITY) throw new InputRequired(NOT_SUPPLIED);
   if (code !== URL_ELICITATION_REQUIRED || knowsUrlErrors) return undefined;
   const elicitations =
     isObject(data) && Array.isArray(data['elicitations']) ? data['elicitations'].filter(isObject) : [];
+  if (elicitations.length === 0) return undefined;
   const requests = elicitations.map(({ message, url }, n): [string, Message] => [
     `url-${n + 1}`,
     { method: 'elicitation/create', params: { mode: 'url', message, url } },
   ]);
-  return { requests: Object.fromEntries(requests), state: undefined };
+  return { requests: Object.fromEntries(requests), repeat: undefined };
 }
 
 /** Throws {@link InputRequired} if the client has not declared that it answers what the server needs. */
 function assertAnswerable({ requests }: InputNeeded, capabilities: Message): void {
-  const asked = Object.values(requests).filter(isObject);
+  const asked = Object.values(requests).map((request) => (isObject(request) ? request : {}));
   const paramsOf = (request: Message): Message => (isObject(request['params']) ? request['params'] : {});
   if (asked.every((request) => canAnswer(capabilities, request['method'], paramsOf(request)))) return;
   const urls = asked.flatMap((request) => paramsOf(request)['url'] ?? []);
   throw new InputRequired(
     urls.length > 0 && !hasUrlElicitation(capabilities)
       ? `Nothing was done. The server asks the user to open ${urls.join(' and ')} first. Then repeat the call.`
-      : 'Nothing was done, because the server asks for input that this client cannot supply.',
+      : NOT_SUPPLIED,
   );
 }

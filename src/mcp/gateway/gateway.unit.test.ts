@@ -42,7 +42,7 @@ describe('the mcpServers object', () => {
     [{ command: 'x', comand: 'y' }, /^mcpServers.notes: unknown key "comand"; known: type, command, /],
     [{ command: 'x', legate: { pins: 'off' } }, /^mcpServers.notes.legate: unknown key "pins"/],
     [{ command: 'x', legate: { sampling: 'yes' } }, /legate.sampling/],
-    [{ type: 'sse', url: 'https://x.example/sse' }, /type: must be stdio, http or streamable-http; HTTP with SSE/],
+    [{ type: 'ws', url: 'https://x.example/ws' }, /type: must be stdio, http, streamable-http or sse/],
     [{ url: 'https://x.example', headers: { 'a b': 'c' } }, /headers.a b: has characters/],
     [{}, /either command or url/],
     [{ command: 'x', url: 'https://x.example' }, /either command or url/],

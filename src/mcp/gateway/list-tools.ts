@@ -3,6 +3,7 @@ import type { Message } from '../guard/json-rpc.ts';
 import { ALL_CAPABILITIES, capabilitiesForServer } from './client-requests.ts';
 import type { Tool } from './definitions.ts';
 import { openHttp } from './http-server.ts';
+import { MODERN_REVISION } from './messages.ts';
 import { type Answer, type OpenChannel, Peer } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { openProcess } from './stdio-server.ts';
@@ -13,6 +14,7 @@ export const INITIALIZE_REVISION = '2025-11-25';
 
 /** What a server says about itself. */
 export interface ServerInfo {
+  readonly revision: string;
   readonly capabilities: Message;
   readonly serverInfo: Message;
   readonly instructions: string | undefined;
@@ -30,22 +32,41 @@ function resultOf(answer: Answer): Message {
 
 const objectOr = (value: unknown): Message => (typeof value === 'object' && value !== null ? (value as Message) : {});
 
-/** Opens a session. Declares what clients of the gateway may be asked, whether or not a client can answer it. */
-export async function initialize(peer: Peer, server: GatewayServer, timeoutMs: number): Promise<ServerInfo> {
-  const params = {
-    protocolVersion: INITIALIZE_REVISION,
-    capabilities: capabilitiesForServer(ALL_CAPABILITIES, server),
-    clientInfo: { name: 'legate', version: packageVersion() },
-  };
-  const result = resultOf(await peer.request('initialize', params, { timeoutMs }));
+const clientInfo = { name: 'legate', version: packageVersion() };
+
+/**
+ * Opens a connection in the revision that the server has. `initialize` comes first, since servers of earlier revisions
+ * may not survive another first message. It declares what clients may be asked, whether or not a client can answer.
+ */
+export async function introduce(peer: Peer, server: GatewayServer, timeoutMs: number): Promise<ServerInfo> {
+  const capabilities = capabilitiesForServer(ALL_CAPABILITIES, server);
+  const params = { protocolVersion: INITIALIZE_REVISION, capabilities, clientInfo };
+  const answer = await peer.request('initialize', params, { timeoutMs });
+  if ('error' in answer) return (await discover(peer, timeoutMs)) ?? infoOf(resultOf(answer), INITIALIZE_REVISION);
   peer.notify('notifications/initialized');
-  const { capabilities, serverInfo, instructions } = result;
-  return {
-    capabilities: objectOr(capabilities),
-    serverInfo: objectOr(serverInfo),
-    instructions: typeof instructions === 'string' ? instructions : undefined,
-  };
+  return infoOf(answer.result, String(answer.result['protocolVersion']));
 }
+
+/** Returns undefined if the server does not have 2026-07-28 either. */
+async function discover(peer: Peer, timeoutMs: number): Promise<ServerInfo | undefined> {
+  peer.envelope = {
+    'io.modelcontextprotocol/protocolVersion': MODERN_REVISION,
+    'io.modelcontextprotocol/clientInfo': clientInfo,
+  };
+  const answer = await peer.request('server/discover', {}, { timeoutMs }).catch(() => undefined);
+  const versions = answer && 'result' in answer ? answer.result['supportedVersions'] : undefined;
+  if (Array.isArray(versions) && versions.includes(MODERN_REVISION) && answer && 'result' in answer)
+    return infoOf(answer.result, MODERN_REVISION);
+  peer.envelope = undefined;
+  return undefined;
+}
+
+const infoOf = ({ capabilities, serverInfo, instructions, _meta }: Message, revision: string): ServerInfo => ({
+  revision,
+  capabilities: objectOr(capabilities),
+  serverInfo: objectOr(serverInfo ?? objectOr(_meta)['io.modelcontextprotocol/serverInfo']),
+  instructions: typeof instructions === 'string' ? instructions : undefined,
+});
 
 /** Returns all pages of `tools/list`. Throws if the list is malformed. */
 export async function readTools(peer: Peer, { capabilities }: ServerInfo, timeoutMs: number): Promise<Tool[]> {
@@ -77,7 +98,7 @@ export async function listTools(server: GatewayServer): Promise<Tool[]> {
     },
   });
   try {
-    return await readTools(peer, await initialize(peer, server, timeoutMs), timeoutMs);
+    return await readTools(peer, await introduce(peer, server, timeoutMs), timeoutMs);
   } catch (error) {
     throw ended ?? error;
   } finally {

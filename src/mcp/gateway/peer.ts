@@ -20,7 +20,7 @@ export interface ChannelEvents {
 /** Carries messages to a server. */
 export interface Channel {
   /** Rejects with {@link ServerUnavailable} or {@link OutcomeUnknown} if a message, or an answer to it, was lost. */
-  send(message: Message): Promise<void>;
+  send(message: Message, headers?: Record<string, string>): Promise<void>;
   /** With `atOnce`, a process has no time to end by itself. */
   close(atOnce?: boolean): Promise<void>;
 }
@@ -38,7 +38,7 @@ export const openLater =
     });
     channel.catch(() => {});
     return {
-      send: async (message) => (await channel).send(message),
+      send: async (message, headers) => (await channel).send(message, headers),
       close: async (atOnce) => {
         closed = true;
         await channel.then(
@@ -79,6 +79,10 @@ export interface RequestOptions {
   /** Cancels the request at the server. */
   readonly signal?: AbortSignal | undefined;
   readonly progress?: ((params: Message) => void) | undefined;
+  /** What the client has declared, for servers that read it in each request. */
+  readonly capabilities?: Message | undefined;
+  /** Headers for a server over HTTP. */
+  readonly headers?: Record<string, string> | undefined;
   /** undefined: a request of the gateway itself, during which the server may not ask anything. */
   readonly party?: Party | undefined;
 }
@@ -99,6 +103,7 @@ export interface Askable {
 }
 
 const NOTHING: Askable = { methods: new Set(), unassigned: false };
+const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 const METHOD_NOT_FOUND = -32601;
 const INVALID_REQUEST = -32600;
 const INTERNAL_ERROR = -32603;
@@ -116,6 +121,8 @@ export class Peer {
   readonly #notified: (method: string, params: Message) => void;
   readonly #onEnd: (error: Error) => void;
   readonly #askable: Askable;
+  /** Metadata of each request: the revision and who asks, in revisions without a session. */
+  envelope: Message | undefined;
   #lastId = 0;
   #ended: Error | undefined;
 
@@ -166,9 +173,19 @@ export class Peer {
       this.#pending.set(id, { settle, progress, party, asked, pause });
       if (signal?.aborted) return cancel();
       signal?.addEventListener('abort', cancel, { once: true });
-      const meta = progress ? { _meta: { ...(params['_meta'] as object), progressToken: id } } : {};
-      this.#channel.send({ jsonrpc: '2.0', id, method, params: { ...params, ...meta } }).catch(settle);
+      const message = { jsonrpc: '2.0', id, method, params: this.#paramsOf(params, id, options) };
+      this.#channel.send(message, options.headers).catch(settle);
     });
+  }
+
+  #paramsOf(params: Message, id: number, { progress, capabilities = {} }: RequestOptions): Message {
+    if (!progress && !this.envelope) return params;
+    const meta = {
+      ...(params['_meta'] as object),
+      ...(progress && { progressToken: id }),
+      ...(this.envelope && { ...this.envelope, [CLIENT_CAPABILITIES]: capabilities }),
+    };
+    return { ...params, _meta: meta };
   }
 
   notify(method: string, params?: Message): void {

@@ -7,7 +7,7 @@ import { RequestStates, stateKeys } from '../guard/request-state.ts';
 import { notFound } from './answers.ts';
 import { CallInTurns, ParkedCalls } from './calls-in-turns.ts';
 import { CANNOT_ANSWER, capabilitiesForServer } from './client-requests.ts';
-import { type Forwarded, forward, type Reply } from './forward.ts';
+import { type Forwarded, forward, type InputNeeded, type Reply, unanswered } from './forward.ts';
 import { INITIALIZE_REVISION, type ServerInfo } from './list-tools.ts';
 import {
   capabilitiesForClient,
@@ -18,7 +18,7 @@ import {
   RELAYED,
   resultForClient,
 } from './messages.ts';
-import { NotConnected, OutcomeUnknown } from './peer.ts';
+import { type Answer, NotConnected, OutcomeUnknown, type Party } from './peer.ts';
 import type { ApprovedTools } from './pins/approved-tools.ts';
 import type { RecordCall } from './record-call.ts';
 import type { GatewayServer } from './servers-file.ts';
@@ -26,6 +26,8 @@ import { type ClientSessions, callerOf, newSessionId, type Session } from './ses
 import type { Upstreams } from './upstreams.ts';
 
 const SLOW_MS = 1000;
+/** A server that asks more often gets no answer. */
+const MAX_ROUNDS = 10;
 const URL_ERRORS_SINCE = '2025-11-25';
 /** Methods whose answer may ask the client for input (MCP 2026-07-28). */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
@@ -61,6 +63,18 @@ interface Continued {
   readonly auditId: string | undefined;
   /** The call that is still running. */
   readonly parked?: string;
+  /** The request is sent again, with the input and these parameters. Without them, without the input. */
+  readonly repeat?: InputNeeded['repeat'];
+}
+
+/** Asks a client what the server needs. Returns undefined if it does not answer all of it. */
+async function inputOf(requests: Message, ask: Party['ask'], signal: AbortSignal): Promise<Message | undefined> {
+  const asked = Object.entries(requests).map(async ([key, request]): Promise<[string, Answer]> => {
+    const { method, params } = isObject(request) ? request : {};
+    return [key, await ask({ method: String(method), params: isObject(params) ? params : {}, signal })];
+  });
+  const answers = (await Promise.all(asked)).map(([key, answer]) => ('result' in answer ? [key, answer.result] : []));
+  return answers.every(({ length }) => length > 0) ? Object.fromEntries(answers) : undefined;
 }
 
 /** Answers the messages of clients that the guard lets pass. */
@@ -189,7 +203,10 @@ export class Requests {
       : await this.#relayInSession(context, method, id, message);
     if ('result' in forwarded || 'error' in forwarded) return forwarded;
     if ('failure' in forwarded) return forwarded.failure;
-    if ('input' in forwarded) return this.#inputRequired(context, message, id, forwarded.input.requests, {});
+    if ('input' in forwarded) {
+      const { requests, repeat } = forwarded.input;
+      return this.#inputRequired(context, message, id, requests, repeat && { repeat });
+    }
     const { answer } = forwarded;
     if ('error' in answer) return answer;
     return { result: resultForClient(method, answer.result, await this.#serverInfo(context)) };
@@ -200,19 +217,25 @@ export class Requests {
     const { session, closed } = context;
     const cancelling = new AbortController();
     session?.running.set(id, cancelling);
+    const ask: Party['ask'] = async (asked) =>
+      session
+        ? session.ask({ ...asked, signal: AbortSignal.any([asked.signal, closed]) }, context.send)
+        : CANNOT_ANSWER;
+    const request = {
+      ...this.#forwarding(context, method, id, message),
+      cancelling: cancelling.signal,
+      progress: this.#progressTo(context, message),
+      party: { client: session ?? context, ask },
+    };
     try {
-      return await forward(this.#parts, {
-        ...this.#forwarding(context, method, id, message),
-        cancelling: cancelling.signal,
-        progress: this.#progressTo(context, message),
-        party: {
-          client: session ?? context,
-          ask: async (asked) =>
-            session
-              ? session.ask({ ...asked, signal: AbortSignal.any([asked.signal, closed]) }, context.send)
-              : CANNOT_ANSWER,
-        },
-      });
+      let forwarded = await forward(this.#parts, request);
+      for (let round = 0; 'input' in forwarded; round++) {
+        const { requests, repeat } = forwarded.input;
+        const inputResponses = round < MAX_ROUNDS ? await inputOf(requests, ask, cancelling.signal) : undefined;
+        if (!inputResponses) return unanswered(this.#parts, request);
+        forwarded = await forward(this.#parts, { ...request, repetition: repeat && { ...repeat, inputResponses } });
+      }
+      return forwarded;
     } finally {
       session?.running.delete(id);
     }
@@ -236,6 +259,8 @@ export class Requests {
       call.answer(paramsOf(message)['inputResponses']);
     } else {
       const forwarding = this.#forwarding(context, method, id, message);
+      const { repeat } = continued ?? {};
+      const repetition = repeat && { ...repeat, inputResponses: paramsOf(message)['inputResponses'] };
       const started = new CallInTurns<Forwarded>(MAY_ASK.has(method) ? forwarding.capabilities : {});
       call = started;
       const progress = this.#progressTo(context, message);
@@ -243,6 +268,7 @@ export class Requests {
       call.start(
         forward(this.#parts, {
           ...forwarding,
+          repetition,
           cancelling: call.signal,
           progress: progress && ((params) => started.progress(params)),
           party: call,
@@ -291,12 +317,13 @@ export class Requests {
     message: Message,
     id: string | number,
     inputRequests: Message,
-    how: Omit<Continued, 'auditId'>,
+    how: Omit<Continued, 'auditId'> = {},
   ): Promise<Reply> {
     const decided = context.passed.decided.find(({ ask }) => ask.id === id);
     const auditId = decided?.decision.auditId;
     const requestState = this.#states.make(context.auth, message, { auditId, ...how });
-    return { result: { resultType: 'input_required', inputRequests, requestState } };
+    const asked = Object.keys(inputRequests).length > 0 && { inputRequests };
+    return { result: { resultType: 'input_required', ...asked, requestState } };
   }
 
   /** A client may connect before the person has: its calls then say what the person has to do. */
@@ -305,7 +332,7 @@ export class Requests {
     return upstreams.info(key).catch((error: unknown) => {
       if (!(error instanceof NotConnected)) throw error;
       const serverInfo = { name: server.name, version: '' };
-      return { capabilities: { tools: { listChanged: true } }, serverInfo, instructions: error.message };
+      return { revision: '', capabilities: { tools: { listChanged: true } }, serverInfo, instructions: error.message };
     });
   }
 

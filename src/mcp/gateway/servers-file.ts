@@ -40,9 +40,7 @@ const Auth = z.discriminatedUnion('type', [
 const Server = z
   .strictObject({
     type: z
-      .enum(['stdio', 'http', 'streamable-http'], {
-        error: 'must be stdio, http or streamable-http; HTTP with SSE alone is not supported',
-      })
+      .enum(['stdio', 'http', 'streamable-http', 'sse'], { error: 'must be stdio, http, streamable-http or sse' })
       .optional(),
     command: z.string().min(1).optional(),
     args: z.array(z.string()).default([]),
@@ -90,7 +88,7 @@ const Server = z
     if ((command === undefined) === (url === undefined))
       ctx.addIssue({ code: 'custom', message: 'needs either command or url' });
     else if (type !== undefined && (type === 'stdio') !== (command !== undefined))
-      ctx.addIssue({ code: 'custom', path: ['type'], message: 'does not fit: command is stdio, url is http' });
+      ctx.addIssue({ code: 'custom', path: ['type'], message: 'does not fit: command is stdio, url is http or sse' });
   });
 
 const NAME_RULE = 'a name has at most 64 letters, digits and the characters . _ -, and begins with a letter or a digit';

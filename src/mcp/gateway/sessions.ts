@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { McpAuth } from '../guard/guard-options.ts';
 import type { Message } from '../guard/json-rpc.ts';
@@ -52,8 +52,11 @@ export class Session {
   ask({ method, params, signal }: ServerRequest, send: (message: Message) => boolean): Promise<Answer> {
     if (!canAnswer(this.capabilities, method, params)) return Promise.resolve(CANNOT_ANSWER);
     const id = `ask-${++this.#lastAsked}`;
+    const asked = { ...paramsPassedOn(params) };
+    // Required up to 2025-11-25, and unknown to servers of 2026-07-28.
+    if (asked['mode'] === 'url') asked['elicitationId'] ??= randomUUID();
     const sendAnywhere = (message: Message): boolean => send(message) || this.send(message);
-    if (signal.aborted || !sendAnywhere({ jsonrpc: '2.0', id, method, params: paramsPassedOn(params) }))
+    if (signal.aborted || !sendAnywhere({ jsonrpc: '2.0', id, method, params: asked }))
       return Promise.resolve(NOT_ANSWERED);
     return new Promise((resolve) => {
       const settle = (answer: Answer): void => {

@@ -2,7 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { Message } from '../guard/json-rpc.ts';
 import { askableOf } from './client-requests.ts';
 import type { Tool } from './definitions.ts';
-import { initialize, readTools, type ServerInfo } from './list-tools.ts';
+import { introduce, readTools, type ServerInfo } from './list-tools.ts';
+import { MODERN_REVISION } from './messages.ts';
+import { paramHeaders } from './param-headers.ts';
 import { type Answer, NotConnected, type OpenChannel, Peer, type RequestOptions, ServerUnavailable } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 
@@ -22,6 +24,8 @@ export interface UpstreamEvents {
 interface Connected {
   readonly peer: Peer;
   readonly info: ServerInfo;
+  /** Input schemas of tools, which say what is repeated in headers. Only for 2026-07-28. */
+  schemas: ReadonlyMap<string, unknown>;
 }
 
 interface Entry {
@@ -80,7 +84,11 @@ export class Upstreams {
 
   /** Sends a request. Throws {@link ServerUnavailable}, OutcomeUnknown, CallTimedOut. */
   request(key: string, method: string, params: Message, options: Omit<RequestOptions, 'timeoutMs'>): Promise<Answer> {
-    return this.#use(key, ({ peer }) => peer.request(method, params, { ...options, timeoutMs: this.#timeoutMs }));
+    return this.#use(key, ({ peer, schemas }) => {
+      const headers =
+        method === 'tools/call' ? paramHeaders(schemas.get(String(params['name'])), params['arguments']) : undefined;
+      return peer.request(method, params, { ...options, headers, timeoutMs: this.#timeoutMs });
+    });
   }
 
   /** Sends a notification, if there is a connection. */
@@ -159,7 +167,8 @@ export class Upstreams {
 
   async #connect(key: string, peer: Peer): Promise<Connected> {
     try {
-      const connected = { peer, info: await initialize(peer, this.#server, this.#timeoutMs) };
+      const info = await introduce(peer, this.#server, this.#timeoutMs);
+      const connected = { peer, info, schemas: new Map() };
       await this.#list(key, connected);
       return connected;
     } catch (error) {
@@ -172,8 +181,11 @@ export class Upstreams {
     }
   }
 
-  async #list(key: string, { peer, info }: Connected): Promise<Tool[]> {
+  async #list(key: string, connected: Connected): Promise<Tool[]> {
+    const { peer, info } = connected;
     const tools = await readTools(peer, info, this.#timeoutMs);
+    if (info.revision === MODERN_REVISION)
+      connected.schemas = new Map(tools.map((tool) => [tool.name, tool['inputSchema']]));
     await this.#events.listed(key, tools);
     return tools;
   }

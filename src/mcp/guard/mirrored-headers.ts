@@ -1,4 +1,4 @@
-import { isObject, paramsOf, revisionOf } from './json-rpc.ts';
+import { isObject, type Message, paramsOf, revisionOf } from './json-rpc.ts';
 
 /** The parameter that `Mcp-Name` repeats, by method (MCP 2026-07-28, Streamable HTTP). */
 const NAMED_BY: ReadonlyMap<unknown, string> = new Map([
@@ -40,4 +40,21 @@ export function differingHeader(header: (name: string) => string | null, body: u
   const revision = revisionOf(message);
   const stated = header('mcp-protocol-version');
   return revision !== undefined && stated !== null && stated !== revision ? 'MCP-Protocol-Version' : undefined;
+}
+
+/** Returns a value as the text of a header. */
+export const encoded = (value: string): string =>
+  /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.startsWith('=?base64?')
+    ? value
+    : `=?base64?${Buffer.from(value).toString('base64')}?=`;
+
+/** Returns the headers that repeat parts of a request. */
+export function mirroredHeaders(message: Message): Record<string, string> {
+  const member = NAMED_BY.get(message['method']);
+  const name = member === undefined ? undefined : paramsOf(message)[member];
+  return {
+    'mcp-protocol-version': String(revisionOf(message)),
+    'mcp-method': String(message['method']),
+    ...(typeof name === 'string' && { 'mcp-name': encoded(name) }),
+  };
 }

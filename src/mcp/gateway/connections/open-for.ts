@@ -1,6 +1,7 @@
 import { pathOf } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
-import { type Bearer, openHttp } from '../http-server.ts';
+import type { Bearer } from '../http-request.ts';
+import { openHttp } from '../http-server.ts';
 import { channelOf } from '../list-tools.ts';
 import { NotConnected, type OpenChannel, openLater } from '../peer.ts';
 import type { GatewayServer } from '../servers-file.ts';

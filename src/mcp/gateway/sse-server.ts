@@ -1,0 +1,46 @@
+import { failWith, type Send } from './http-request.ts';
+import { type Channel, type ChannelEvents, OutcomeUnknown, ServerUnavailable } from './peer.ts';
+import { messagesIn, readEvents } from './read-events.ts';
+
+/**
+ * Connects to a server over HTTP with SSE (MCP 2024-11-05): answers come on a stream, whose first event names the
+ * address for messages. It has to be of the same origin, because messages carry the headers for this server.
+ */
+export function openSse(url: string, maxChars: number, send: Send, events: ChannelEvents): Channel {
+  const closing = new AbortController();
+  const connect = new Promise<string>((resolve, reject) => {
+    const take = ({ name, data }: { name: string | undefined; data: string }): boolean => {
+      if (name === 'endpoint') {
+        const address = URL.canParse(data, url) ? new URL(data, url) : undefined;
+        if (address?.origin === new URL(url).origin) resolve(address.href);
+        else reject(new ServerUnavailable('its address for messages is elsewhere'));
+      } else for (const message of messagesIn({ name, data })) events.message(message);
+      return false;
+    };
+    const listen = async (): Promise<void> => {
+      const headers = { accept: 'text/event-stream' };
+      const response = await send({ method: 'GET', url, headers, signal: closing.signal });
+      if (!response.ok) return failWith(response);
+      if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+        await response.body?.cancel();
+        throw new ServerUnavailable('it offers neither Streamable HTTP nor SSE');
+      }
+      await readEvents(response, maxChars, take);
+      throw new OutcomeUnknown('its stream ended');
+    };
+    listen().catch((error: Error) => {
+      reject(error);
+      events.ended(error);
+    });
+  });
+  connect.catch(() => {});
+  return {
+    send: async (message) => {
+      const headers = { accept: 'application/json, text/event-stream' };
+      const response = await send({ method: 'POST', url: await connect, headers, message, signal: closing.signal });
+      if (!response.ok) return failWith(response);
+      await response.body?.cancel();
+    },
+    close: async () => closing.abort(),
+  };
+}
