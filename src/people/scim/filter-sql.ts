@@ -49,13 +49,18 @@ function comparison(
   }
   if (typeof value !== 'string') throw invalid(`must compare ${name} with a string`);
   const [left, right] =
-    column.kind === 'exact' ? [ref, sql`${value}`] : [sql`lower(${ref})`, sql`lower(cast(${value} as text))`];
+    column.kind === 'exact'
+      ? [ref, sql`cast(${value} as text)`]
+      : [sql`lower(${ref})`, sql`lower(cast(${value} as text))`];
   if (op === 'eq') return sql<SqlBool>`(${left} is not null and ${left} = ${right})`;
   if (op === 'ne') return sql<SqlBool>`(${left} is null or ${left} <> ${right})`;
-  const literal = value.replace(/[\\%_]/g, '\\$&');
-  const pattern = op === 'co' ? `%${literal}%` : `${literal}%`;
-  const text = column.kind === 'exact' ? sql`${pattern}` : sql`lower(cast(${pattern} as text))`;
-  return sql<SqlBool>`(${left} is not null and ${left} like ${text} escape '\\')`;
+  if (value === '') return sql<SqlBool>`(${left} is not null)`;
+  // LIKE of SQLite ignores case, which does not suit exact attributes.
+  const contains =
+    op === 'co'
+      ? sql`replace(${left}, ${right}, '') <> ${left}`
+      : sql`substr(${left}, 1, length(cast(${right} as text))) = ${right}`;
+  return sql<SqlBool>`(${left} is not null and ${contains})`;
 }
 
 const invalid = (problem: string) => ScimErrors.SCIM_INVALID_FILTER({ message: `The filter ${problem}.` });

@@ -1,8 +1,9 @@
 import type { Role } from '../../access/principal.ts';
+import { chunk } from '../../kernel/chunk.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, ScimGroupRow } from '../../storage/index.ts';
-import { getUserRow } from '../users/store.ts';
 import { updateUserIn } from '../users/update-user.ts';
 
 /** What `users.scimGroups` gives the members of a group. */
@@ -36,31 +37,41 @@ export async function applyGroups(platform: Platform, change: Change, userIds: r
   const all = mappings(platform);
   const givesRoles = all.some(({ role }) => role !== undefined);
   const givesTenants = all.some(({ tenant }) => tenant !== undefined);
-  for (const id of userIds) {
-    const names = await groupNames(change.db, id);
-    const held = all.filter(({ group }) => names.has(group));
-    const roles = held.flatMap(({ role }) => role ?? []);
-    const slug = held.find(({ tenant }) => tenant !== undefined)?.tenant;
-    await updateUserIn(platform, change, await getUserRow(change.db, id), {
-      ...(givesRoles ? { role: STRENGTH.findLast((role) => roles.includes(role)) ?? 'user' } : {}),
-      ...(givesTenants ? { tenantId: slug === undefined ? null : await tenantIdOf(change.db, slug) } : {}),
-    });
+  const tenantIds = givesTenants ? await findTenantIds(change.db, all) : new Map<string, Id<'tenant'>>();
+  for (const ids of chunk(userIds)) {
+    const groups = await groupNames(change.db, ids);
+    const rows = await change.db.selectFrom('users').selectAll().where('id', 'in', ids).orderBy('id').execute();
+    for (const row of rows) {
+      const held = all.filter(({ group }) => groups.get(row.id)?.has(group));
+      const roles = held.flatMap(({ role }) => role ?? []);
+      const slug = held.find(({ tenant }) => tenant !== undefined)?.tenant;
+      const role = givesRoles ? (STRENGTH.findLast((each) => roles.includes(each)) ?? 'user') : row.role;
+      // A tenant that does not exist is none.
+      const tenantId = givesTenants ? (tenantIds.get(slug ?? '') ?? null) : row.tenant_id;
+      if (role !== row.role || tenantId !== row.tenant_id)
+        await updateUserIn(platform, change, row, { role, tenantId });
+    }
   }
 }
 
-async function groupNames(db: Db, userId: string): Promise<Set<string>> {
+/** Returns the names of the groups of each user, in comparison form. */
+async function groupNames(db: Db, userIds: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const rows = await db
     .selectFrom('scim_group_members')
     .innerJoin('scim_groups', 'scim_groups.id', 'scim_group_members.group_id')
-    .select('scim_groups.display_key')
-    .where('scim_group_members.user_id', '=', userId)
+    .select(['scim_group_members.user_id', 'scim_groups.display_key'])
+    .where('scim_group_members.user_id', 'in', userIds)
     .where('scim_groups.tenant_key', '=', '')
     .execute();
-  return new Set(rows.map(({ display_key }) => display_key));
+  const names = new Map<string, Set<string>>();
+  for (const { user_id, display_key } of rows)
+    names.set(user_id, (names.get(user_id) ?? new Set<string>()).add(display_key));
+  return names;
 }
 
-/** Returns null for a tenant that does not exist. */
-async function tenantIdOf(db: Db, slug: string): Promise<string | null> {
-  const row = await db.selectFrom('tenants').select('id').where('slug', '=', slug).executeTakeFirst();
-  return row?.id ?? null;
+/** Returns the ids of the tenants by slug. */
+async function findTenantIds(db: Db, all: readonly Mapping[]): Promise<ReadonlyMap<string, Id<'tenant'>>> {
+  const slugs = all.flatMap(({ tenant }) => tenant ?? []);
+  const rows = await db.selectFrom('tenants').select(['id', 'slug']).where('slug', 'in', slugs).execute();
+  return new Map(rows.map(({ id, slug }) => [slug, id]));
 }

@@ -49,22 +49,33 @@ async function getRow(db: Db, scope: ScimScope, id: string): Promise<ScimGroupRo
   return row;
 }
 
-async function toResources(platform: Platform, db: Db, rows: readonly ScimGroupRow[]): Promise<Resource[]> {
+/** Members who have moved to another tenant are not shown. */
+function membersIn(db: Db, { tenantId }: ScimScope, groupIds: readonly string[]) {
+  const query = db
+    .selectFrom('scim_group_members')
+    .innerJoin('users', 'users.id', 'scim_group_members.user_id')
+    .select(['scim_group_members.group_id', 'users.id', 'users.name'])
+    .where('scim_group_members.group_id', 'in', groupIds)
+    .orderBy('users.id');
+  return (tenantId === null ? query : query.where('users.tenant_id', '=', tenantId)).execute();
+}
+
+async function toResources(
+  platform: Platform,
+  db: Db,
+  scope: ScimScope,
+  rows: readonly ScimGroupRow[],
+): Promise<Resource[]> {
   const ids = rows.map(({ id }) => id);
-  const members =
-    ids.length === 0
-      ? []
-      : await db
-          .selectFrom('scim_group_members')
-          .innerJoin('users', 'users.id', 'scim_group_members.user_id')
-          .select(['scim_group_members.group_id', 'users.id', 'users.name'])
-          .where('scim_group_members.group_id', 'in', ids)
-          .orderBy('users.id')
-          .execute();
+  const members = ids.length === 0 ? [] : await membersIn(db, scope, ids);
+  const byGroup = new Map<string, typeof members>(ids.map((id) => [id, []]));
+  for (const member of members) byGroup.get(member.group_id)?.push(member);
   return rows.map((row) => {
-    const own = members
-      .filter(({ group_id }) => group_id === row.id)
-      .map(({ id, name }) => ({ value: id, type: 'User', ...(name === null ? {} : { display: name }) }));
+    const own = (byGroup.get(row.id) ?? []).map(({ id, name }) => ({
+      value: id,
+      type: 'User',
+      ...(name === null ? {} : { display: name }),
+    }));
     const document = {
       schemas: [GROUP_SCHEMA],
       id: row.id,
@@ -79,8 +90,8 @@ async function toResources(platform: Platform, db: Db, rows: readonly ScimGroupR
   });
 }
 
-const toResource = async (platform: Platform, db: Db, row: ScimGroupRow): Promise<Resource> =>
-  (await toResources(platform, db, [row]))[0] as Resource;
+const toResource = async (platform: Platform, db: Db, scope: ScimScope, row: ScimGroupRow): Promise<Resource> =>
+  (await toResources(platform, db, scope, [row]))[0] as Resource;
 
 export async function listScimGroups(platform: Platform, call: ScimCall, query: ListQuery) {
   const scope = scopeOf(call.principal);
@@ -99,12 +110,13 @@ export async function listScimGroups(platform: Platform, call: ScimCall, query: 
           .limit(count)
           .offset(startIndex - 1)
           .execute();
-  return { total: Number(total), resources: await toResources(platform, db, rows) };
+  return { total: Number(total), resources: await toResources(platform, db, scope, rows) };
 }
 
 export async function getScimGroup(platform: Platform, call: ScimCall, id: string): Promise<Resource> {
   const db = platform.database.read;
-  return toResource(platform, db, await getRow(db, scopeOf(call.principal), id));
+  const scope = scopeOf(call.principal);
+  return toResource(platform, db, scope, await getRow(db, scope, id));
 }
 
 async function assertNameFree(db: Db, scope: ScimScope, name: string, except?: string): Promise<void> {
@@ -142,7 +154,7 @@ async function writeMembers({ db }: Change, groupId: string, before: readonly st
       .insertInto('scim_group_members')
       .values(some.map((user_id) => ({ group_id: groupId, user_id })))
       .execute();
-  return [...removed, ...added];
+  return { removed, added };
 }
 
 /** Throws 409 SCIM_UNIQUENESS, 400 SCIM_INVALID_VALUE. */
@@ -168,7 +180,7 @@ export function createScimGroup(platform: Platform, call: ScimCall, input: ScimG
       after: { name: row.display_name, members },
     });
     if (isMapped(platform, row)) await applyGroups(platform, change, members);
-    return toResource(platform, db, row);
+    return toResource(platform, db, scope, row);
   });
 }
 
@@ -199,7 +211,7 @@ function changeGroup(
   return scimChange(platform, call, async (change, scope) => {
     const { db, now } = change;
     const before = await getRow(db, scope, id);
-    const current = await toResource(platform, db, before);
+    const current = await toResource(platform, db, scope, before);
     assertVersion(call.request, current);
     const input = toInput(current);
     await assertNameFree(db, scope, input.displayName, id);
@@ -213,18 +225,19 @@ function changeGroup(
     };
     await db.updateTable('scim_groups').set(after).where('id', '=', id).execute();
     const held = await memberIds(db, id);
-    const moved = await writeMembers(change, id, held, members);
+    const { removed, added } = await writeMembers(change, id, held, members);
+    // Only the members who left or came: a group may have thousands.
     change.emit({
       type: 'group.updated',
       data: { groupId: id, name: after.display_name, members: members.length },
-      before: { name: before.display_name, members: held },
-      after: { name: after.display_name, members },
+      before: { name: before.display_name, members: removed },
+      after: { name: after.display_name, members: added },
     });
     const renamed =
       isMapped(platform, before) !== isMapped(platform, after) || before.display_key !== after.display_key;
     if (isMapped(platform, before) || isMapped(platform, after))
-      await applyGroups(platform, change, renamed ? [...new Set([...held, ...members])] : moved);
-    return toResource(platform, db, after);
+      await applyGroups(platform, change, renamed ? [...new Set([...held, ...members])] : [...removed, ...added]);
+    return toResource(platform, db, scope, after);
   });
 }
 
@@ -233,7 +246,7 @@ export function deleteScimGroup(platform: Platform, call: ScimCall, id: string):
   return scimChange(platform, call, async (change, scope) => {
     const { db } = change;
     const row = await getRow(db, scope, id);
-    assertVersion(call.request, await toResource(platform, db, row));
+    assertVersion(call.request, await toResource(platform, db, scope, row));
     const members = await memberIds(db, id);
     await db.deleteFrom('scim_group_members').where('group_id', '=', id).execute();
     await db.deleteFrom('scim_groups').where('id', '=', id).execute();

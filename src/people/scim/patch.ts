@@ -125,8 +125,8 @@ function applyToValues(document: Document, op: Operation['op'], name: string, pa
   if (filter !== undefined) {
     const selected = values.filter((item) => matches(filter, item));
     if (op === 'remove') {
-      if (sub === undefined) document[name] = values.filter((item) => !selected.includes(item));
-      else for (const item of selected) setOrDelete(item as Document, sub, undefined);
+      if (sub === undefined) document[name] = values.filter((item) => !matches(filter, item));
+      else for (const item of selected) setOrDelete(asDocument(item, name), sub, undefined);
       return;
     }
     if (selected.length === 0) {
@@ -136,23 +136,36 @@ function applyToValues(document: Document, op: Operation['op'], name: string, pa
       document[name] = [...values, { [filter.path]: filter.value, [sub]: value }];
       return;
     }
-    for (const item of selected as Document[]) {
-      if (sub !== undefined) setOrDelete(item, sub, value);
-      else if (isDocument(value)) Object.assign(item, value);
+    for (const item of selected) {
+      if (sub !== undefined) setOrDelete(asDocument(item, name), sub, value);
+      else if (isDocument(value)) Object.assign(asDocument(item, name), value);
       else throw ScimErrors.SCIM_INVALID_VALUE({ message: `A value of ${name} must be an object.` });
     }
     return;
   }
   if (sub !== undefined) {
-    for (const item of values as Document[]) setOrDelete(item, sub, op === 'remove' ? undefined : value);
+    for (const item of values) setOrDelete(asDocument(item, name), sub, op === 'remove' ? undefined : value);
     return;
   }
   if (op === 'replace') document[name] = given;
   // Entra ID removes members by a value instead of a filter.
-  else if (op === 'remove')
-    document[name] = given.length === 0 ? [] : values.filter((item) => !includesValue(given, item));
-  else document[name] = [...values, ...given.filter((item) => !includesValue(values, item))];
+  else if (op === 'remove') document[name] = given.length === 0 ? [] : without(values, given);
+  else {
+    // At most one value is primary: the last one that says so (RFC 7644, section 3.5.2).
+    if (given.some((item) => isDocument(item) && item['primary'] === true))
+      for (const item of values) if (isDocument(item)) setOrDelete(item, 'primary', undefined);
+    document[name] = [...values, ...without(given, values)];
+  }
 }
 
-const includesValue = (items: readonly unknown[], item: unknown): boolean =>
-  items.some((other) => (other as Document | null)?.['value'] === (item as Document | null)?.['value']);
+const memberValue = (item: unknown): unknown => (item as Document | null)?.['value'];
+
+function without(items: readonly unknown[], others: readonly unknown[]): unknown[] {
+  const known = new Set(others.map(memberValue));
+  return items.filter((item) => !known.has(memberValue(item)));
+}
+
+function asDocument(item: unknown, name: string): Document {
+  if (isDocument(item)) return item;
+  throw ScimErrors.SCIM_INVALID_VALUE({ message: `A value of ${name} must be an object.` });
+}

@@ -20,6 +20,8 @@ import { createScimUser, deleteScimUser, getScimUser, listScimUsers, patchScimUs
 
 const SCIM = { access: 'scim', mediaType: SCIM_JSON, errorBody: scimErrorBody } as const;
 const PUBLIC = { ...SCIM, access: 'public' } as const;
+/** Holds a group of 10,000 members with their names. */
+const GROUP_LIMIT = 4 * 1_048_576;
 const ID = z.object({ id: z.string() });
 const {
   SCIM_INVALID_FILTER,
@@ -147,6 +149,7 @@ export const scimRoutes = [
     summary: 'Create a SCIM group',
     description: 'The option users.scimGroups gives the members of a group a role or a tenant, by its displayName.',
     body: ScimGroupInput,
+    bodyLimit: GROUP_LIMIT,
     responses: { 201: ScimResource },
     errors: [SCIM_INVALID_VALUE, SCIM_UNIQUENESS, UserErrors.LAST_ADMIN],
     handle: async (call, platform) =>
@@ -171,6 +174,7 @@ export const scimRoutes = [
     summary: 'Replace a SCIM group',
     params: ID,
     body: ScimGroupInput,
+    bodyLimit: GROUP_LIMIT,
     responses: { 200: ScimResource },
     errors: WRITE,
     handle: async (call, platform) => {
@@ -186,6 +190,7 @@ export const scimRoutes = [
     description: 'RFC 7644, section 3.5.2: add, remove and replace, with paths and filters. All operations or none.',
     params: ID,
     body: PatchRequest,
+    bodyLimit: GROUP_LIMIT,
     responses: { 200: ScimResource },
     errors: PATCH,
     handle: async (call, platform) => {

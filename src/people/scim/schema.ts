@@ -5,7 +5,7 @@ export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const GROUP_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 export const ENTERPRISE_SCHEMA = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 export const SCIM_JSON = 'application/scim+json';
-export const MAX_MEMBERS = 5000;
+export const MAX_MEMBERS = 10_000;
 
 const Schemas = z.array(z.string().max(200)).max(10).optional();
 const Name = z.object({

@@ -96,6 +96,8 @@ describe('SCIM users', () => {
     expect(await ids(`emails[value sw "${mark}-b" and type eq "work"]`)).toEqual([two.id]);
     expect(await ids(`userName eq "nobody" or (userName sw "${mark}" and displayName co "OTHER")`)).toEqual([two.id]);
     expect(await ids(`id eq "${one.id}"`)).toEqual([one.id]);
+    expect(await ids(`externalId sw "X" and userName co "${mark}"`)).toEqual([one.id]);
+    expect(await ids(`(externalId sw "x" or externalId co "x1") and userName co "${mark}"`)).toEqual([]);
   });
 
   it.each([
@@ -196,11 +198,30 @@ describe('SCIM users', () => {
       [{ op: 'replace', path: 'emails[type eq].value', value: 1 }, 'invalidFilter'],
       [{ op: 'replace', value: 'x' }, 'invalidValue'],
       [{ op: 'move', path: 'userName' }, 'invalidValue'],
+      [{ op: 'add', path: 'emails.type', value: { value: 'x' } }, 'invalidValue'],
     ] as const) {
       const wrong = await patch(path, { op: 'replace', path: 'displayName', value: 'Gone' }, operation);
       expect([wrong.status, wrong.body.scimType], JSON.stringify(operation)).toEqual([400, scimType]);
     }
     expect((await scim('GET', path)).body.displayName).toBe('Ada');
+  });
+
+  it('[RFC 7644 3.5.2] refuses values of another form, and moves primary to an added address', async () => {
+    const user = await created();
+    const path = `/Users/${user.id}`;
+    for (const second of [
+      { op: 'replace', path: 'emails.value', value: 'y@example.com' },
+      { op: 'replace', path: 'emails[value eq "text"].type', value: 'work' },
+      { op: 'remove', path: 'emails[value eq "text"].type' },
+      { op: 'replace', path: 'emails[value eq "text"]', value: { type: 'work' } },
+    ]) {
+      const r = await patch(path, { op: 'add', path: 'emails', value: ['text'] }, second);
+      expect([r.status, r.body.scimType], JSON.stringify(second)).toEqual([400, 'invalidValue']);
+    }
+    const next = name();
+    const added = { value: next, type: 'home', primary: true };
+    const r = await patch(path, { op: 'add', path: 'emails', value: [added] });
+    expect(r.body.emails).toEqual([{ value: next, type: 'work', primary: true }]);
   });
 
   it('takes the requests of Okta and Entra ID, and active: false suspends', async () => {
@@ -275,6 +296,23 @@ describe('a token of a tenant', () => {
     expect([foreign.status, foreign.body.scimType]).toEqual([400, 'invalidValue']);
   });
 
+  it('does not see members of its groups who moved to another tenant', async () => {
+    const a = await tenantToken();
+    const [stays, moves] = [await created({}, a.as), await created({ displayName: 'Secret name' }, a.as)];
+    const members = [{ value: stays.id }, { value: moves.id }];
+    const group = (await scim('POST', '/Groups', { displayName: 'Team', members }, {}, a.as)).body;
+    const tenantId = await t.tenant();
+    await t.call('PATCH', `/users/${moves.id}`, { as: await t.admin(), body: { tenantId } });
+    for (const r of [
+      await scim('GET', `/Groups/${group.id}`, undefined, {}, a.as),
+      await scim('GET', '/Groups', undefined, {}, a.as),
+      await scim('PATCH', `/Groups/${group.id}`, { Operations: [{ op: 'add', path: 'members', value: [] }] }, {}, a.as),
+    ]) {
+      expect([r.status, r.text.includes(stays.id), r.text.includes(moves.id)]).toEqual([200, true, false]);
+      expect(r.text).not.toContain('Secret name');
+    }
+  });
+
   it('cannot change administrators, and its groups give no role', async () => {
     const a = await tenantToken();
     const [admin] = (await listed('active eq true', 'Users', a.as)).Resources;
@@ -320,6 +358,40 @@ describe('SCIM groups', () => {
     expect([renamed.status, renamed.body.displayName]).toEqual([200, 'Others']);
     expect((await scim('POST', '/Groups', { displayName: 'OTHERS' })).body.scimType).toBe('uniqueness');
   });
+});
+
+it('takes a group of 10,000 members, and records only those who come and go', async () => {
+  const { database } = t.legate.platform;
+  const template = await database.read
+    .selectFrom('users')
+    .selectAll()
+    .where('id', '=', (await t.user()).id as never)
+    .executeTakeFirstOrThrow();
+  const ids = Array.from({ length: 10_000 }, (_, i) => `usr_01J000000000000000000${String(i).padStart(5, '0')}`);
+  for (let at = 0; at < ids.length; at += 1000)
+    await database.write
+      .insertInto('users')
+      .values(
+        ids.slice(at, at + 1000).map((id) => ({
+          ...template,
+          id: id as never,
+          email: `${id}@big.example`,
+          email_key: `${id.toLowerCase()}@big.example`,
+        })),
+      )
+      .execute();
+  const display = 'A name that makes the request longer than other requests may be'.repeat(2);
+  const members = ids.map((value) => ({ value, display, type: 'User' }));
+  const group = await scim('POST', '/Groups', { displayName: 'Everybody', members });
+  expect([group.status, group.body.members.length]).toEqual([201, 10_000]);
+  const path = `/Groups/${group.body.id}`;
+  const left = await patch(path, { op: 'remove', path: 'members', value: [{ value: ids[7] }] });
+  expect([left.status, left.body.members.length]).toEqual([200, 9_999]);
+  const [event] = (await t.call('GET', '/changes?type=group.updated&limit=1', { as: await t.admin() })).body;
+  expect([event.before.members, event.after.members]).toEqual([[ids[7]], []]);
+  const more = await patch(path, { op: 'add', path: 'members', value: members });
+  expect([more.status, more.body.members.length]).toEqual([200, 10_000]);
+  expect((await scim('DELETE', path)).status).toBe(204);
 });
 
 it('[RFC 7644 4] describes itself without a credential', async () => {
