@@ -32,11 +32,16 @@ const rogue = {
   metadata: {} as Json,
   token: (_form: URLSearchParams): { status: number; body: Json } => ({ status: 400, body: {} }),
   asked: [] as URLSearchParams[],
+  /** What the client sent to the token endpoint. */
+  credentials: [] as (string | null)[],
+  registered: [] as Json[],
   revoked: [] as URLSearchParams[],
   authorizations: [] as (string | null)[],
 };
 
 let t: TestService;
+/** Another instance on the same database. */
+let second: TestService;
 let third: TestService;
 let base: string;
 let notes: string;
@@ -80,24 +85,24 @@ beforeAll(async () => {
     ),
   );
   const auth = { type: 'oauth' as const };
-  t = await createTestService({
-    lasting: true,
-    config: {
-      baseUrl: base,
-      gateway: {
-        allowPrivateNetworks: true,
-        servers: {
-          notes: { url: notes, legate: { auth, pin: 'off' } },
-          rogue: {
-            url: `${rogue.base}/mcp`,
-            legate: { auth: { ...auth, clientId: 'us', scopes: ['a', 'b'] }, pin: 'off' },
-          },
-          unregistered: { url: `${rogue.base}/mcp`, legate: { auth } },
-          closed: { url: `${closed.base}/mcp`, legate: { auth } },
+  const legate = { auth, pin: 'off' as const };
+  const config = {
+    baseUrl: base,
+    gateway: {
+      allowPrivateNetworks: true,
+      servers: {
+        notes: { url: notes, legate },
+        rogue: {
+          url: `${rogue.base}/mcp`,
+          legate: { ...legate, auth: { ...auth, clientId: 'us', scopes: ['a', 'b'] } },
         },
+        unregistered: { url: `${rogue.base}/mcp`, legate },
+        closed: { url: `${closed.base}/mcp`, legate: { auth } },
       },
     },
-  });
+  };
+  t = await createTestService({ lasting: true, config });
+  second = await createTestService({ lasting: true, config, sameDatabaseAs: t, clock: t.clock });
   own.handle(withService(t));
   alice = await t.user();
 });
@@ -116,8 +121,13 @@ async function answerRogue(request: Request): Promise<Response> {
   if (pathname === '/token') {
     const form = new URLSearchParams(await request.text());
     rogue.asked.push(form);
+    rogue.credentials.push(request.headers.get('authorization'));
     const { status, body } = rogue.token(form);
     return Response.json(body, { status });
+  }
+  if (pathname === '/register') {
+    rogue.registered.push(await request.json());
+    return Response.json({ client_id: 'registered', client_secret: 'of the client' }, { status: 201 });
   }
   if (pathname === '/revoke') {
     rogue.revoked.push(new URLSearchParams(await request.text()));
@@ -156,21 +166,24 @@ const back = (browser: FormClient, answer: Record<string, string>) =>
   browser.get(`/gateway/callback?${new URLSearchParams(answer)}`);
 const stateOf = (address: URL): string => address.searchParams.get('state') as string;
 /** Connects to the foreign server, whose token endpoint then answers as set. */
-async function connectRogue(person: TestUser): Promise<FormClient> {
+async function connectRogue(person: TestUser, server = 'rogue'): Promise<FormClient> {
   const browser = browserOf(person);
-  const state = stateOf(await begin(browser, 'rogue'));
+  const state = stateOf(await begin(browser, server));
   const done = await back(browser, { code: 'c', state, iss: rogue.base });
-  expect([done.status, done.headers.get('location')]).toEqual([303, '/gateway/rogue/connect?done=connected']);
+  expect([done.status, done.headers.get('location')]).toEqual([303, `/gateway/${server}/connect?done=connected`]);
   return browser;
 }
 const agentOf = (person: TestUser) =>
   t.agent(person, {
-    permissions: ['notes', 'rogue'].map((name) => ({ resource: `mcp:${name}:*`, actions: ['execute'] })),
+    permissions: ['notes', 'rogue', 'unregistered'].map((name) => ({
+      resource: `mcp:${name}:*`,
+      actions: ['execute'],
+    })),
   });
-const search = async (as: { token: string }, server: string): Promise<Json> => {
+const search = async (as: { token: string }, server: string, at = t): Promise<Json> => {
   const params = { name: 'search', arguments: { query: 'milk' } };
   const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
-  return (await t.call('POST', `/gateway/${server}/mcp`, { as, body })).body.result;
+  return (await at.call('POST', `/gateway/${server}/mcp`, { as, body })).body.result;
 };
 
 describe('a server with a sign-in of its own', () => {
@@ -273,7 +286,7 @@ describe('the callback', () => {
 });
 
 describe('tokens', () => {
-  it('are renewed by one of many requests when they expire', async () => {
+  it('are renewed by one of many requests on two instances when they expire', async () => {
     const person = await t.user();
     let renewals = 0;
     rogue.metadata = honest();
@@ -284,10 +297,13 @@ describe('tokens', () => {
     await connectRogue(person);
     const agent = await agentOf(person);
     expect((await search(agent, 'rogue')).content[0].text).toBe('found milk');
+    expect((await search(agent, 'rogue', second)).content[0].text).toBe('found milk');
     t.clock.advance(61_000);
     rogue.authorizations.length = 0;
-    const answers = await Promise.all(Array.from({ length: 5 }, () => search(agent, 'rogue')));
-    expect(answers.map(({ isError }) => isError)).toEqual(Array.from({ length: 5 }, () => undefined));
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_unused, n) => search(agent, 'rogue', n % 2 ? t : second)),
+    );
+    expect(answers.map(({ isError }) => isError)).toEqual(Array.from({ length: 6 }, () => undefined));
     expect(renewals).toBe(1);
     expect(new Set(rogue.authorizations)).toEqual(new Set(['Bearer good-2']));
   });
@@ -333,10 +349,30 @@ describe('discovery', () => {
     expect(await attempt('rogue')).toEqual([502, true]);
   });
 
-  it('needs a client if the authorization server registers none, and metadata', async () => {
+  it('needs metadata, and a client if the authorization server registers none', async () => {
     rogue.metadata = honest();
     expect(await attempt('unregistered')).toEqual([502, true]);
     expect(await attempt('closed')).toEqual([502, true]);
+  });
+
+  it('registers this service once at one that does so; its secret is sent to the token endpoint and sealed [RFC 7591]', async () => {
+    rogue.metadata = honest({ registration_endpoint: `${rogue.base}/register` });
+    rogue.token = () => tokens();
+    const [first, other] = [await t.user(), await t.user()];
+    const address = await begin(browserOf(first), 'unregistered');
+    expect(address.searchParams.get('client_id')).toBe('registered');
+    expect(rogue.registered).toMatchObject([{ redirect_uris: [`${base}/gateway/callback`], response_types: ['code'] }]);
+    rogue.credentials.length = 0;
+    for (const person of [first, other]) {
+      await connectRogue(person, 'unregistered');
+      expect((await search(await agentOf(person), 'unregistered')).content[0].text).toBe('found milk');
+    }
+    expect(rogue.registered).toHaveLength(1);
+    const basic = `Basic ${Buffer.from('registered:of+the+client').toString('base64')}`;
+    expect(rogue.credentials).toEqual([basic, basic]);
+    const rows = await t.legate.platform.database.read.selectFrom('gateway_oauth_clients').selectAll().execute();
+    expect(rows.map(({ issuer }) => issuer)).toEqual([rogue.base]);
+    expect(JSON.stringify(rows)).not.toContain('of the client');
   });
 
   it('does not lead to private addresses unless they are allowed', async () => {
