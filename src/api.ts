@@ -91,7 +91,7 @@ export function createApi(platform: Platform, actor: Actor, fetch: Fetch): Legat
     agents: agentsApi(platform, actor),
     delegations: delegationsApi(platform, actor),
     audit: auditApi(platform),
-    ledger: ledgerApi(platform),
+    ledger: ledgerApi(platform, actor),
     changes: changesApi(platform),
     mcp: { ...mcpApi(platform, actor), validateToken: (token, o) => validateToken(platform, token, o) },
     events: eventsApi(platform, actor, fetch),

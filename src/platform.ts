@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { AgentActivity } from './access/agent-activity.ts';
+import type { Changer } from './access/caller.ts';
 import type { KnownAgents } from './access/known-agents.ts';
 import type { Owners } from './access/owners.ts';
 import type { ValidatePassword } from './access/password-rule.ts';
@@ -23,6 +24,7 @@ import type { SecretKind } from './kernel/secrets.ts';
 import type {
   BatchContext,
   Change,
+  Erasure,
   EventType,
   Lacking,
   LedgerPort,
@@ -99,6 +101,8 @@ export interface Platform {
   readonly reader: LedgerReader;
   /** Reads, in an open change, which agents can do less by it. */
   readonly findLosses: (change: Change) => Promise<Losses>;
+  /** Erases what the ledger has of a deleted user. */
+  readonly erasePerson: (platform: Platform, caller: Changer, userId: Id<'user'>) => Promise<Erasure>;
   /** Number of decisions by agent since a time. */
   readonly callsSince: (ms: number) => Promise<ReadonlyMap<string, number>>;
   /** The agents in memory. */

@@ -7,6 +7,7 @@ import { type AuthenticateHook, Authenticator } from './access/authenticate.ts';
 import type { ValidatePassword } from './access/password-rule.ts';
 import { callsSince } from './activity/dashboard/count-calls.ts';
 import { ledgerCountsOf } from './activity/dashboard/index.ts';
+import { erasePerson } from './activity/seal/index.ts';
 import { applicationFor, createApi, type LegateApi } from './api.ts';
 import { type Approval, mailApprovals, notifyOfApprovals } from './authorization/approvals/index.ts';
 import { keepVersions } from './authorization/history/index.ts';
@@ -250,6 +251,7 @@ async function open(
       values.ledger.key === undefined ? (await keys.ledgerKeys()).map(({ key }) => key) : [values.ledger.key],
     reader: new LedgerReader(database, index, () => ledger.stats.records),
     findLosses: (change) => findLosses(database, change),
+    erasePerson,
     callsSince: (ms) => callsSince(platform, ms),
     policy,
     mayUseOwnResource: async (db, agentId, resource, action) => {

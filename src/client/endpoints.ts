@@ -168,6 +168,7 @@ export const ENDPOINTS: EndpointTable = {
     get: 'GET /audit/{id}',
     explain: 'GET /audit/{id}/explain',
     proof: 'RAW /audit/{id}/proof',
+    erasures: 'POST /audit/erasures',
   },
   ledger: {
     checkpoint: 'RAW /ledger/checkpoint',

@@ -266,6 +266,8 @@ export interface AuditEntry {
       readonly delegationIds: readonly string[];
     };
   } | undefined;
+  /** Parameters, address and user agent were erased. The rest can still be proven. */
+  readonly erased?: true | undefined;
 }
 
 export interface AuditFacets {
@@ -778,7 +780,7 @@ export interface CreateWebhookRequest {
   /** https, and not a private address, unless webhooks.allowPrivateNetworks is on. */
   readonly url: string;
   /** Event types. If absent or null, all except `webhook.*`. */
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "passkey.added" | "passkey.removed" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "audit.erased" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "passkey.added" | "passkey.removed" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** Messages for an incoming webhook of Slack, of a workflow of Microsoft Teams, or of Discord, about `anomaly.detected`, `approval.requested`, `approval.resolved`, `budget.exceeded`. If absent or null, the event as JSON. Cannot be changed later. */
   readonly format?: "slack" | "teams" | "discord" | null | undefined;
@@ -932,6 +934,15 @@ export interface EffectivePermission {
 export interface Enterprise {
   readonly issuer: string;
   readonly subject: string;
+}
+
+export interface Erasure {
+  /** Number of rows of the ledger from which something was erased. */
+  readonly erased: number;
+  /** Sequence numbers of the entries that record the erasure. GET /ledger/proof?seq= proves each. */
+  readonly recordedAs: readonly number[];
+  /** Copies that the service does not have. */
+  readonly outOfReach: string;
 }
 
 export interface ExplainedAuditEntry {
@@ -1323,7 +1334,7 @@ export interface RecordCostRequest {
 
 export interface RecordedChange {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, passkey.added, passkey.removed, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, audit.erased, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, passkey.added, passkey.removed, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1568,7 +1579,7 @@ export interface SignedIn {
 
 export interface StreamEvent {
   readonly id: string;
-  /** One of audit, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, passkey.added, passkey.removed, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, audit.erased, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, passkey.added, passkey.removed, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1800,7 +1811,7 @@ export interface UpdateUserRequest {
 
 export interface UpdateWebhookRequest {
   readonly url?: string | undefined;
-  readonly types?: readonly ("audit" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "passkey.added" | "passkey.removed" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "audit.erased" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "passkey.added" | "passkey.removed" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** true re-enables a webhook that was disabled by its owner or by a 410. */
   readonly enabled?: boolean | undefined;
@@ -2353,14 +2364,18 @@ export interface Resources {
     update(id: string, body: UpdateUserRequest, options?: RequestOptions): Promise<User>;
     /** Delete a user: what it would do (contract 17.8). */
     delete(id: string, query: {
+      /** Whether the ledger erases what it has of the person as well. */
+      readonly erase?: boolean | undefined;
       /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
       readonly reason?: string | undefined;
     } & { readonly preview: true }, options?: RequestOptions): Promise<Preview>;
     /** Delete a user. `DELETE /users/{id}` */
     delete(id: string, query?: {
+      /** Whether the ledger erases what it has of the person as well. */
+      readonly erase?: boolean | undefined;
       /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
       readonly reason?: string | undefined;
-    }, options?: RequestOptions): Promise<void>;
+    }, options?: RequestOptions): Promise<Erasure | undefined>;
     readonly secondFactor: {
       /** Switch off the second factor of a user. `DELETE /users/{id}/second-factor` */
       delete(id: string, query?: {
@@ -2909,6 +2924,36 @@ export interface Resources {
       /** Leaves the private fields out of the proof. */
       readonly private?: "withhold" | undefined;
     }, options?: RequestOptions): Promise<Response>;
+    /** Erase audit entries: what it would do (contract 17.8). */
+    erasures(body: {
+      /** Entries of the agents of this user, who may be deleted already. */
+      readonly userId:  string | undefined;
+      /** Entries of this agent. */
+      readonly agentId?: string | undefined;
+      /** These entries. */
+      readonly auditIds?: readonly string[] | undefined;
+      /** Entries before this time. */
+      readonly before?: string | undefined;
+      /** private: parameters, address and user agent. entry: the whole entry, which `audit.eraseEntries` has to allow. */
+      readonly what?: "private" | "entry" | undefined;
+      /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+      readonly reason?: string | undefined;
+    }, options: RequestOptions & { readonly preview: true }): Promise<Preview>;
+    /** Erase audit entries. `POST /audit/erasures` */
+    erasures(body: {
+      /** Entries of the agents of this user, who may be deleted already. */
+      readonly userId?: string | undefined;
+      /** Entries of this agent. */
+      readonly agentId?: string | undefined;
+      /** These entries. */
+      readonly auditIds?: readonly string[] | undefined;
+      /** Entries before this time. */
+      readonly before?: string | undefined;
+      /** private: parameters, address and user agent. entry: the whole entry, which `audit.eraseEntries` has to allow. */
+      readonly what?: "private" | "entry" | undefined;
+      /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+      readonly reason?: string | undefined;
+    }, options?: RequestOptions): Promise<Erasure>;
   };
   readonly ledger: {
     /** Get the newest checkpoint of the ledger. `GET /ledger/checkpoint` */

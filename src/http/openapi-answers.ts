@@ -62,7 +62,7 @@ const headersOf = (route: Route<Platform>, status: string): Json => {
   const headers = {
     ...(isPaged(route) ? LINK : {}),
     ...(route.total ? TOTAL : {}),
-    ...(route.versioned && status === '200' ? ETAG : {}),
+    ...(route.versioned && status === '200' && route.method !== 'DELETE' ? ETAG : {}),
   };
   return Object.keys(headers).length > 0 ? { headers } : {};
 };

@@ -316,7 +316,8 @@ function opensByStaticToken(platform: Platform, route: Route<Platform>, source: 
 function withVersion(route: Route<Platform>, call: RequestCall, answer: Answer): Answer {
   if (changes(call.source) && !call.matched)
     throw new Error(`${route.method} ${route.path} is versioned and did not call assertUnchanged.`);
-  if (answer instanceof Response || answer.status !== 200 || !answer.body) return answer;
+  // What was deleted has no version.
+  if (answer instanceof Response || answer.status !== 200 || !answer.body || route.method === 'DELETE') return answer;
   return { ...answer, headers: { ...answer.headers, etag: entityTagOf(answer.body) } };
 }
 

@@ -29,6 +29,8 @@ export interface Decided {
   readonly matched?: string;
   /** The budget or MCP server whose limit refused a call that permissions allowed. */
   readonly refusedBy?: string;
+  /** The private fields of the entry were erased. */
+  readonly erased?: boolean;
 }
 
 /** Short names, since every entry that is not the simplest kind stores them. */
@@ -41,6 +43,7 @@ interface Stored {
   readonly u?: readonly number[];
   readonly m?: string;
   readonly b?: string;
+  readonly e?: 1;
 }
 
 /**
@@ -48,8 +51,8 @@ interface Stored {
  * JSON begins with a brace.
  */
 export function writeDecided(decided: Decided): string | null {
-  const { pattern, chain, askedBy, approvalId, approved, used, matched, refusedBy } = decided;
-  if (!(chain || askedBy || approvalId || approved || used || matched || refusedBy)) {
+  const { pattern, chain, askedBy, approvalId, approved, used, matched, refusedBy, erased } = decided;
+  if (!(chain || askedBy || approvalId || approved || used || matched || refusedBy || erased)) {
     if (pattern === undefined) return null;
     if (!pattern.startsWith('{')) return pattern;
   }
@@ -62,6 +65,7 @@ export function writeDecided(decided: Decided): string | null {
     ...(used ? { u: used } : {}),
     ...(matched ? { m: matched } : {}),
     ...(refusedBy ? { b: refusedBy } : {}),
+    ...(erased ? { e: 1 } : {}),
   };
   return JSON.stringify(stored);
 }
@@ -71,7 +75,7 @@ const NOTHING: Decided = {};
 export function readDecided(text: string | null): Decided {
   if (text === null) return NOTHING;
   if (!text.startsWith('{')) return { pattern: text };
-  const { p, d, q, a, v, u, m, b } = JSON.parse(text) as Stored;
+  const { p, d, q, a, v, u, m, b, e } = JSON.parse(text) as Stored;
   return {
     ...(p === undefined ? {} : { pattern: p }),
     ...(d ? { chain: d } : {}),
@@ -81,6 +85,7 @@ export function readDecided(text: string | null): Decided {
     ...(u ? { used: u } : {}),
     ...(m ? { matched: m } : {}),
     ...(b ? { refusedBy: b } : {}),
+    ...(e ? { erased: true } : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Every event type with its meaning (specification 6.1, contract 13). docs/events.md has the same table. */
 export const EVENT_TYPES = {
   audit: 'A decision about an agent action was recorded.',
+  'audit.erased': 'Entries were erased, wholly or their private fields.',
   'agent.created': 'A new agent identity was registered.',
   'agent.updated': 'An agent was changed.',
   'agent.revoked': 'An agent was permanently revoked.',

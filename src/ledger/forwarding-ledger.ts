@@ -29,5 +29,6 @@ export abstract class ForwardingLedger {
   onCommit: LedgerPort['onCommit'] = (listener) => this.ledger.onCommit(listener);
   onInvalidate: LedgerPort['onInvalidate'] = (listener) => this.ledger.onInvalidate(listener);
   rehearse: LedgerPort['rehearse'] = (by, work, rehearsal) => this.ledger.rehearse(by, work, rehearsal);
+  foldLog: LedgerPort['foldLog'] = () => this.ledger.foldLog();
   close: LedgerPort['close'] = () => this.ledger.close();
 }

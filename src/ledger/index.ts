@@ -16,6 +16,7 @@ export { Deadline } from './deadline.ts';
 export { type AskedBy, askedByOf, type Decided, readDecided, writeDecided } from './decided.ts';
 export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './decision.ts';
 export type { ActedEvent, AuditRecord, Commit, NewEvent } from './entry.ts';
+export { Erasure, ErasureErrors } from './erasure.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
 export { LedgerFollower } from './follower.ts';
 export { ForwardingLedger } from './forwarding-ledger.ts';
@@ -26,6 +27,7 @@ export { DATABASE_TIME } from './postgres-store.ts';
 export { LedgerReader, type Order } from './read.ts';
 export { type RecentCommit, RecentRows } from './recent-rows.ts';
 export { rowAt } from './rows.ts';
+export { readRuns, writeRuns } from './runs.ts';
 export { endSealedLog } from './sealed-log.ts';
 export {
   type Condition,

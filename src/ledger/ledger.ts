@@ -1,7 +1,7 @@
 import { type Actor, SYSTEM } from '../access/actor.ts';
 import { isoTime } from '../kernel/clock.ts';
 import { CommonErrors, type LegateError } from '../kernel/errors.ts';
-import { type Db, isUnavailable } from '../storage/index.ts';
+import { type Db, foldLog, isUnavailable } from '../storage/index.ts';
 import { applyChange, type Change, type ChangeOptions, type Rehearsal, rehearseChange } from './change.ts';
 import { ChangeBatcher } from './change-batcher.ts';
 import { CommitNotices } from './commit-notices.ts';
@@ -106,6 +106,12 @@ export class Ledger {
     const { dialect, upkeep } = this.#o.database;
     const run = (): Promise<T> => upkeep.transaction().execute(work);
     return dialect === 'sqlite' ? this.#mutex.run(run) : run();
+  }
+
+  /** Moves SQLite's log into the database file, so that nothing of what was erased is left in it. */
+  async foldLog(): Promise<void> {
+    const { database } = this.#o;
+    if (database.dialect === 'sqlite') await this.#mutex.run(async () => foldLog(database.writer));
   }
 
   /**

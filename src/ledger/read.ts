@@ -10,7 +10,6 @@ import {
   type Facets,
   facetsOf,
   histogramOf,
-  PartCache,
   type ResultCounts,
   Scan,
   type Selection,
@@ -36,7 +35,6 @@ const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(reso
  */
 export class LedgerReader {
   readonly #database: Database;
-  readonly #parts = new PartCache();
   readonly #index: EventIndex;
   readonly #decided: () => number;
 
@@ -100,6 +98,11 @@ export class LedgerReader {
     return facetsOf(() => this.#select(filter, 'desc', [by, 'result']), by, limit);
   }
 
+  /** Takes in what was committed, erasures among it. */
+  catchUp(): Promise<void> {
+    return this.#index.catchUp();
+  }
+
   /** Returns the rows with these sequence numbers that exist, newest first. */
   bySeqs(seqs: readonly number[]): Promise<StreamEventRow[]> {
     return this.#rows(seqs, 'desc');
@@ -110,7 +113,7 @@ export class LedgerReader {
     if (from >= before) return;
     const tests = compile(filter.where, await this.#seqsOfIds(filter));
     const range = { from, before, order };
-    yield* new Scan(this.#database, this.#parts, tests, range, columns).run(await this.#index.snapshot());
+    yield* new Scan(this.#database, this.#index.parts, tests, range, columns).run(await this.#index.snapshot());
   }
 
   /** Looks up the ids that a filter names. Those that do not exist are missing from the result. */

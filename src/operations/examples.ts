@@ -96,6 +96,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     claims: { workflow: 'deploy' },
   },
   'PUT /agents/:id/keys': { jwksUri: 'https://agent.example/jwks.json' },
+  'POST /audit/erasures': { userId: 'usr_01kanz3q4f00000000000000cc', before: '2026-01-01T00:00:00.000Z' },
   'POST /issuers': {
     name: 'github-actions',
     issuer: 'https://token.actions.githubusercontent.com',

@@ -138,7 +138,7 @@ export const WRITE_CONNECTIONS = 3;
  * Moves the log into the database file, so that a copy of this one file is complete. If another process uses the
  * database, the log stays with it.
  */
-function foldLog(writer: SqliteHandle): void {
+export function foldLog(writer: SqliteHandle): void {
   try {
     writer.prepare('pragma wal_checkpoint(truncate)').all([]);
   } catch {}

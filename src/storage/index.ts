@@ -12,6 +12,7 @@ export { selectArrays } from './arrays.ts';
 export {
   type Database,
   type Db,
+  foldLog,
   lease,
   onConnection,
   openDatabase,
@@ -45,6 +46,7 @@ export type {
   InstallationKeyRow,
   InstanceRow,
   SealCheckpointRow,
+  SealRemainsRow,
   SealRow,
   StreamEventRow,
 } from './tables/ledger.ts';

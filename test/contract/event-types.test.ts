@@ -23,6 +23,7 @@ const PAYLOADS: Record<EventType, Json> = {
     resource: text,
     result: expect.stringMatching(/^(allowed|denied)$/),
   }),
+  'audit.erased': { what: 'private', seqs: expect.stringMatching(/^[1-9]\d*$/), erased: 1, of: 1 },
   'agent.created': { agentId, name: text, ownerId: text, type: text },
   'agent.updated': { agentId, changed: ['name'] },
   'agent.revoked': { agentId, reason: 'revoked' },
@@ -138,7 +139,9 @@ const ADMINISTRATION: ReadonlySet<string> = new Set(
   Object.keys(EVENT_TYPES).filter(
     (type) =>
       !SEALING.has(type) &&
-      /^(client|group|invite|issuer|ledger|mcp|tenant)\.|^user\.(created|deleted)$|^gateway\.(?!c|d)/.test(type),
+      /^(client|group|invite|issuer|ledger|mcp|tenant)\.|^user\.(created|deleted)$|^gateway\.(?!c|d)|^audit\.erased$/.test(
+        type,
+      ),
   ),
 );
 
@@ -273,8 +276,10 @@ async function administration(main: TestAgent): Promise<void> {
   const group = await ok('POST', '/scim/v2/Groups', admin, { displayName: `group ${run}` });
   await ok('PUT', `/scim/v2/Groups/${group.id}`, admin, { displayName: `group of ${run}` });
   await ok('DELETE', `/scim/v2/Groups/${group.id}`, admin);
-  const { id } = await signUp(t);
-  await ok('DELETE', `/users/${id}`, admin);
+  const leaver = await signUp(t);
+  const { auditId } = (await t.authorize(await t.agent(leaver), { action: 'read', resource: 'x' })).body;
+  await ok('POST', '/audit/erasures', admin, { auditIds: [auditId] });
+  await ok('DELETE', `/users/${leaver.id}`, admin);
 }
 
 interface Row {
@@ -353,7 +358,9 @@ describe('every type of event', () => {
         expect(record.actor, type).toEqual(
           expect.objectContaining({ kind: text, id: type === 'client.created' ? null : text }),
         );
-        expect(record, type).toHaveProperty(/created$/.test(type) ? 'after' : 'before');
+        // An erasure does not keep what it erased.
+        if (type === 'audit.erased') expect(record).not.toHaveProperty('before');
+        else expect(record, type).toHaveProperty(/created$/.test(type) ? 'after' : 'before');
         expect(JSON.stringify(record)).not.toContain('a-secret');
       }
     }

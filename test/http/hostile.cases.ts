@@ -199,6 +199,13 @@ export const bodies: Readonly<Record<string, Sample>> = {
     jwks: { keys: [{ kty: 'EC', kid: 'a' }] },
     jwksUri: 'https://hostile.example/jwks',
   }),
+  'POST /audit/erasures': () => ({
+    userId: 'nobody',
+    agentId: 'agt_01kanz3q4f00000000000000aa',
+    auditIds: ['aud_01kanz3q4f00000000000000aa'],
+    before: '2029-01-01T00:00:00Z',
+    what: 'private',
+  }),
   'POST /issuers': () => ({
     name: 'hostile',
     issuer: 'https://hostile.example',
@@ -333,6 +340,7 @@ export const queries: Readonly<Record<string, Sample>> = {
     idleSince: LATER,
   }),
   'GET /names': ({ agent }) => ({ ids: agent.id }),
+  'DELETE /users/:id': () => ({ erase: 'false' }),
   'GET /delegations': ({ agent, other, owner }) => ({
     ...page,
     ...owned(owner),

@@ -337,6 +337,8 @@ describe('a query', () => {
       const isPage = route.page === true;
       const shape = route.query instanceof z.ZodObject ? route.query.shape : {};
       for (const [name, value] of Object.entries(sample)) {
+        // Any text is a reason, and the request is carried out.
+        if (name === 'reason' && route.method === 'DELETE') continue;
         const twice = await ask({ ...base, [name]: value }, `&${name}=${encodeURIComponent(value)}`);
         if (isRepeated(shape[name])) expect(twice.status, `${name} twice`).toBe(200);
         else expectRefused(`${name} twice`, twice, [400], name);
@@ -379,7 +381,7 @@ describe('a query', () => {
       // A list has either a cursor or a row to begin around.
       const { cursor, around, ...rest } = sample;
       const right = cursor === undefined && around !== undefined ? { ...rest, around } : rest;
-      expect((await ask(right)).status).toBe(200);
+      expect((await ask(right)).status).toBe(route.method === 'DELETE' ? 204 : 200);
     },
     60_000,
   );

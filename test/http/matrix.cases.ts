@@ -1229,6 +1229,10 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
+  'POST /audit/erasures': {
+    target: async (s) => ({ path: '/audit/erasures', body: { auditIds: [await decided(s)] } }),
+    want: { admin: 200 },
+  },
   'GET /audit/:id/proof': {
     scope: 'audit:read',
     target: async (s) => ({ path: `/audit/${await decided(s)}/proof` }),

@@ -125,11 +125,18 @@ export class AnomalyDetector {
     if (this.#platform.config.anomalies.enabled) await this.#follower.exclusively(() => this.#lookOn(false));
   }
 
-  /** Waits for a current run, writes the state, and starts no further run. */
+  /**
+   * Waits for a current run, writes the state, and starts no further run. What cannot be written is examined again
+   * after the next start.
+   */
   async stop(): Promise<void> {
-    await this.#follower.exclusively(async () => {
-      if (this.#follower.position !== undefined) await this.#lookOn(true);
-    });
+    await this.#follower
+      .exclusively(async () => {
+        if (this.#follower.position !== undefined) await this.#lookOn(true);
+      })
+      .catch((error: unknown) => {
+        this.#platform.log.warn({ err: error }, 'the state of the anomaly detector could not be stored');
+      });
     await this.#follower.stop();
   }
 

@@ -23,12 +23,12 @@ export const toEntry = (row: StreamEventRow): AuditEntry => ({
   seq: row.seq,
 });
 
-type Circumstances = Pick<AuditEntry, 'askedBy' | 'approvalId' | 'permission'>;
+type Circumstances = Pick<AuditEntry, 'askedBy' | 'approvalId' | 'permission' | 'erased'>;
 
-/** Returns the caller, the used approval, and the deciding permission (contract 17.4). */
+/** Returns the caller, the used approval, the deciding permission (contract 17.4), and whether it was erased. */
 function circumstancesOf({ decided, delegation_ids }: StreamEventRow): Circumstances {
   if (decided === null) return {};
-  const { askedBy, approvalId, pattern, chain } = readDecided(decided);
+  const { askedBy, approvalId, pattern, chain, erased } = readDecided(decided);
   const delegationIds = chain ?? (delegation_ids === null ? undefined : (JSON.parse(delegation_ids) as string[]));
   return {
     ...(askedBy ? { askedBy } : {}),
@@ -41,6 +41,7 @@ function circumstancesOf({ decided, delegation_ids }: StreamEventRow): Circumsta
             source: delegationIds ? { type: 'delegation', delegationIds: [...delegationIds] } : { type: 'own' },
           },
         }),
+    ...(erased ? { erased: true as const } : {}),
   };
 }
 

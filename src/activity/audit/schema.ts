@@ -45,6 +45,10 @@ export const AuditEntry = z
       .object({ resource: z.string(), source: PermissionSource })
       .optional()
       .meta({ description: 'The entry of the agent that allowed the call or whose constraint refused it.' }),
+    erased: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Parameters, address and user agent were erased. The rest can still be proven.' }),
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.output<typeof AuditEntry>;

@@ -1,8 +1,14 @@
 import type { z } from 'zod';
+import type { Actor } from '../../access/actor.ts';
+import { applicationCaller } from '../../access/caller.ts';
+import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import type { Visibility } from '../../access/principal.ts';
 import { parseWith } from '../../kernel/json.ts';
+import type { Erasure } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { exportSealedInProcess, getAuditRow, type SealedExportOptions } from '../audit/index.ts';
+import { eraseEntries } from './erasure/erase-entries.ts';
+import { AskErasure } from './erasure/schema.ts';
 import { consistencyProof, proofOf } from './proofs.ts';
 import { ledgerKeys, ledgerLogs, ledgerStatus } from './read-log.ts';
 import {
@@ -38,11 +44,16 @@ export interface LedgerApi {
    * fit other filters. Throws 400 INVALID_TREE_RANGE, 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED, 503 TOO_MANY_EXPORTS.
    */
   export(options?: SealedExportOptions): Promise<Response>;
+  /** Erases audit entries, as POST /audit/erasures. Throws 403 ENTRY_ERASURE_OFF, 409 SEALED_ROW_DIFFERS. */
+  erase(selection: ErasureInput): Promise<Erasure>;
 }
+
+/** What {@link LedgerApi.erase} erases: entries that fit all members. */
+type ErasureInput = InProcess<z.input<typeof AskErasure>>;
 
 const ALL: Visibility = { kind: 'all' };
 
-export function ledgerApi(platform: Platform): LedgerApi {
+export function ledgerApi(platform: Platform, actor: Actor): LedgerApi {
   return {
     checkpoint: async () => (await currentLog(platform)).checkpoint,
     consistency: async (from, to) => {
@@ -58,6 +69,10 @@ export function ledgerApi(platform: Platform): LedgerApi {
     logs: () => ledgerLogs(platform),
     status: () => ledgerStatus(platform),
     export: (options = {}) => exportSealedInProcess(platform, options),
+    erase: async (selection) => {
+      const { what, ...wanted } = parseWith(AskErasure, asOverHttp(selection));
+      return eraseEntries(platform, applicationCaller(actor), wanted, what);
+    },
     proof: async (entry, options = {}) => {
       const seq = typeof entry === 'number' ? entry : (await getAuditRow(platform, ALL, entry)).seq;
       const query = parseWith(AskRowProof, { ...options, seq: String(seq) });

@@ -1,6 +1,7 @@
 import type { Platform } from '../../platform.ts';
 import { signersOf } from './begin.ts';
-import { ABSENT, leafHash, remainsLeaf, rowTexts } from './entry-text.ts';
+import { leafHash, storedTexts } from './entry-text.ts';
+import { isErasureRecorded } from './erasures.ts';
 import { openCheckpoint } from './note.ts';
 import { SALT, saltIn } from './salts.ts';
 import { readLog, readRemains, readSealedRows, readTiles } from './store.ts';
@@ -64,13 +65,13 @@ async function checkLeaves(
   for (let seq = from; seq <= upto; seq++) {
     const stored = tiles.get(tileKey({ level: 0, tile: Math.floor((seq - 1) / TILE) }));
     const index = (seq - 1) % TILE;
-    const [row, left] = [bySeq.get(seq), remains.get(seq)];
-    const salt = stored && saltIn(stored.salts, index);
-    const isGone = left || !row;
-    const leaf = isGone ? remainsLeaf(seq, left ?? ABSENT) : salt === undefined ? undefined : rowTexts(row, salt).leaf;
-    const hash = leaf === undefined ? undefined : leafHash(leaf);
+    const left = remains.get(seq);
+    const texts = storedTexts(seq, bySeq.get(seq), left, stored && saltIn(stored.salts, index));
     const expected = stored && Buffer.from(stored.hashes.subarray(index * HASH, (index + 1) * HASH)).toString('latin1');
-    if (hash === undefined || hash !== expected) return seq;
+    const isExplained =
+      texts !== undefined || (left !== undefined && (await isErasureRecorded(db, left.erased_by, seq)));
+    const hash = texts ? leafHash(texts.leaf) : expected;
+    if (!isExplained || hash === undefined || hash !== expected) return seq;
     edge.add(hash, NO_SALT, 0);
   }
   return undefined;

@@ -92,11 +92,21 @@ const decisionLeaf = (seq: number, timestamp: number, digest: string, d: SealedD
 
 export function eventTexts(seq: number, timestamp: number, salt: string, event: SealedEvent): EntryTexts {
   const { id, type, agentId, userId, data } = event;
-  const isPublic = type.startsWith('ledger.');
-  const hidden = joined(seq, [PRIVATE, salt, id, agentId, userId, ...(isPublic ? [] : [data])]);
+  const isOfLedger = type.startsWith('ledger.');
+  const hidden = joined(seq, [PRIVATE, salt, id, agentId, userId, ...(isOfLedger ? [] : [data])]);
   const fields = [ENTRY, type, seq, timestamp, digestOf(hidden)];
-  return { leaf: joined(seq, isPublic ? [...fields, data] : fields), private: hidden };
+  const open = isOfLedger ? [data] : type === 'audit.erased' ? erasedFields(data) : [];
+  return { leaf: joined(seq, [...fields, ...open]), private: hidden };
 }
+
+/** What an erasure erased of which rows is public, so that gaps can be explained. */
+function erasedFields(data: string | null): string[] {
+  const { what, seqs } = JSON.parse(data ?? '{}') as { what: string; seqs: string };
+  return [what, seqs];
+}
+
+/** Verifiers need these events, so they are never deleted. */
+export const isPermanent = (type: string): boolean => type.startsWith('ledger.') || type === 'audit.erased';
 
 /** The texts of a stored row. The same as those made from memory when the row was committed. */
 export function rowTexts(row: SealedRow, salt: string): EntryTexts {
@@ -119,6 +129,21 @@ const decisionOf = (row: SealedRow): SealedDecision => ({
 /** The leaf of a row that is gone, from what was kept of it. */
 export const remainsLeaf = (seq: number, { type, timestamp, digest }: Remains): string =>
   joined(seq, [ENTRY, type, seq, timestamp, digest]);
+
+/**
+ * The texts of an entry from what is there: the row, what was kept when something of it was deleted, and the salt.
+ * undefined: the leaf cannot be made, because the whole row was erased or its salt is gone.
+ */
+export function storedTexts(
+  seq: number,
+  row: SealedRow | undefined,
+  left: Remains | undefined,
+  salt: string | undefined,
+): { leaf: string; private?: string } | undefined {
+  if (!left && row) return salt === undefined ? undefined : rowTexts(row, salt);
+  if (left?.type !== 'audit') return { leaf: remainsLeaf(seq, left ?? ABSENT) };
+  return row && { leaf: decisionLeaf(seq, row.timestamp, left.digest, decisionOf(row)) };
+}
 
 /** The leaf of a row that was gone before sealing began. */
 export const ABSENT: Remains = { type: 'absent', timestamp: 0, digest: '' };

@@ -1,18 +1,18 @@
 import { defineErrors } from '../../kernel/errors.ts';
+import { ErasureErrors } from '../../ledger/index.ts';
 
-export const SealErrors = defineErrors({
-  NOT_YET_SEALED: [409, 'The entry is not in a signed checkpoint yet. Try again in a moment.'],
-  SEALED_ROW_DIFFERS: [
-    409,
-    'The row differs from what was sealed, so there is no proof of it. An administrator can run legate ledger check.',
-  ],
-  LEDGER_NOT_SEALED: [404, 'The ledger is not sealed: ledger.seal is off, or no checkpoint has been signed yet.'],
-  LEDGER_LOG_NOT_FOUND: [404, 'The ledger has no log with this id. GET /ledger/logs lists them.'],
-  LEDGER_LOG_ENDED: [
-    409,
-    'This log has ended, so no proofs of entries are made under it. The current log has all of its entries.',
-  ],
-  LEDGER_TILE_NOT_FOUND: [404, 'The path names no tile of the newest checkpoint, or the log has lost it.'],
-  LEDGER_ROW_NOT_FOUND: [404, 'The ledger has no such row.'],
-  INVALID_TREE_RANGE: [400, '`from` must not be greater than `to`, nor `to` than the size of the newest checkpoint.'],
-});
+export const SealErrors = {
+  ...ErasureErrors,
+  ...defineErrors({
+    LEDGER_NOT_SEALED: [404, 'The ledger is not sealed: ledger.seal is off, or no checkpoint has been signed yet.'],
+    LEDGER_LOG_NOT_FOUND: [404, 'The ledger has no log with this id. GET /ledger/logs lists them.'],
+    LEDGER_LOG_ENDED: [
+      409,
+      'This log has ended, so no proofs of entries are made under it. The current log has all of its entries.',
+    ],
+    LEDGER_TILE_NOT_FOUND: [404, 'The path names no tile of the newest checkpoint, or the log has lost it.'],
+    LEDGER_ROW_NOT_FOUND: [404, 'The ledger has no such row.'],
+    ENTRY_ERASURE_OFF: [403, 'Whole entries are erased only with audit.eraseEntries. Without it `what` is `private`.'],
+    INVALID_TREE_RANGE: [400, '`from` must not be greater than `to`, nor `to` than the size of the newest checkpoint.'],
+  }),
+};

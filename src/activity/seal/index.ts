@@ -18,6 +18,7 @@ import { sealer } from './sealer.ts';
  */
 export { type LedgerApi, ledgerApi } from './api.ts';
 export { checkSealedLedger } from './check.ts';
+export { erasePerson } from './erasure/erase-person.ts';
 export { endRolledBackLog } from './recover.ts';
 export { keepRemains, sealedUpTo } from './remains.ts';
 

@@ -1,7 +1,7 @@
 import { readHead } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
-import { ABSENT, leafHash, remainsLeaf, rowTexts } from './entry-text.ts';
+import { leafHash, storedTexts } from './entry-text.ts';
 import { SealErrors } from './errors.ts';
 import { saltIn } from './salts.ts';
 import { sealer } from './sealer.ts';
@@ -51,13 +51,8 @@ export async function tryTexts(db: Db, seq: number): Promise<Texts | undefined> 
   const tile = tiles.get(tileKey(position));
   const left = remains.get(seq);
   if (!tile) throw SealErrors.LEDGER_ROW_NOT_FOUND();
-  const salt = saltIn(tile.salts, index);
-  const isGone = left || !row;
-  const texts = isGone
-    ? { leaf: remainsLeaf(seq, left ?? ABSENT) }
-    : salt === undefined
-      ? undefined
-      : rowTexts(row, salt);
+  if (left?.type === 'audit' && !row) throw SealErrors.LEDGER_ROW_NOT_FOUND();
+  const texts = storedTexts(seq, row, left, saltIn(tile.salts, index));
   if (!texts || !hashIn(tile.hashes, index).equals(Buffer.from(leafHash(texts.leaf), 'latin1'))) return undefined;
   return texts;
 }

@@ -1,17 +1,18 @@
 import type { Platform } from '../../platform.ts';
-import type { Db } from '../../storage/index.ts';
-import { digestOf, leafHash, rowTexts } from './entry-text.ts';
+import type { Db, SealRemainsRow } from '../../storage/index.ts';
+import { digestOf, isPermanent, leafHash, rowTexts, type SealedRow, storedTexts } from './entry-text.ts';
 import { SALT, saltIn } from './salts.ts';
-import { hashIn, lockLog, readLog, readRemains, readSealedRows, readTiles } from './store.ts';
+import { sealer } from './sealer.ts';
+import { hashIn, lockLog, readLog, readRemains, readSealedRows, readTiles, waitForLog } from './store.ts';
 import { TILE, tileKey } from './tree.ts';
 
-/** Events of the ledger itself, such as ledger.begun, are never deleted: verifiers need them. */
-const isOfLedger = (type: string): boolean => type.startsWith('ledger.');
-
-/** A row is not the one that was sealed. It is evidence, so it is not deleted. */
+/** A row is not the one that was sealed. It is evidence, so nothing of it is deleted. */
 export class RowDiffers extends Error {
+  readonly seq: number;
+
   constructor(seq: number) {
     super(`Row ${seq} of the ledger differs from what was sealed. It is not deleted. Run npx legate ledger check.`);
+    this.seq = seq;
   }
 }
 
@@ -19,6 +20,12 @@ export class RowDiffers extends Error {
 export async function sealedUpTo({ config, database }: Platform): Promise<number> {
   if (config.ledger.seal === 'off') return Number.POSITIVE_INFINITY;
   return (await readLog(database.read))?.size ?? 0;
+}
+
+/** Seals what is committed now. Returns as {@link sealedUpTo}. */
+export async function sealAll(platform: Platform): Promise<number> {
+  if (platform.config.ledger.seal !== 'off') await platform.stateOf(sealer).signNow();
+  return sealedUpTo(platform);
 }
 
 /**
@@ -32,10 +39,40 @@ export async function keepRemains({ database }: Platform, db: Db, from: number, 
     return;
   }
   const last = Math.min(upto, log.size);
-  const rows = (await readSealedRows(db, from, last)).filter(({ type }) => type !== 'audit' && !isOfLedger(type));
-  if (rows.length === 0) return;
   const kept = await readRemains(db, from, last);
-  const tiles = [...new Set(rows.map(({ seq }) => Math.floor((seq - 1) / TILE)))];
+  const rows = (await readSealedRows(db, from, last)).filter(
+    ({ seq, type }) => type !== 'audit' && !isPermanent(type) && !kept.has(seq),
+  );
+  await keep(db, rows, kept, { by: null, whole: false });
+}
+
+/**
+ * Keeps of rows of any type what stays provable after an erasure, which the entry of sequence `by` records: for
+ * decisions the digest of their private fields, or with `whole` only that they were there; for events number, type,
+ * time and digest. Erases their salts. In the transaction that erases them. Throws {@link RowDiffers}.
+ */
+export async function keepErased(
+  { database }: Platform,
+  db: Db,
+  rows: readonly SealedRow[],
+  by: number,
+  whole: boolean,
+): Promise<void> {
+  const size = (await waitForLog(database, db))?.size ?? 0;
+  const sealed = rows.filter(({ seq }) => seq <= size);
+  const [first, last] = [sealed[0], sealed.at(-1)];
+  if (!first || !last) return;
+  await keep(db, sealed, await readRemains(db, first.seq, last.seq), { by, whole });
+}
+
+/** Compares each row with its leaf, stores what is kept of it, and erases its salt. */
+async function keep(
+  db: Db,
+  rows: readonly SealedRow[],
+  kept: ReadonlyMap<number, SealRemainsRow>,
+  { by, whole }: { by: number | null; whole: boolean },
+): Promise<void> {
+  const tiles = [...new Set(rows.map(({ seq }) => tileOf(seq)))];
   const stored = await readTiles(
     db,
     tiles.map((tile) => ({ level: 0, tile })),
@@ -43,20 +80,33 @@ export async function keepRemains({ database }: Platform, db: Db, from: number, 
   for (const tile of tiles) {
     const { hashes, salts } = stored.get(tileKey({ level: 0, tile })) ?? { hashes: NOTHING, salts: null };
     const erased = Buffer.from(salts ?? NOTHING);
-    for (const row of rows) {
+    const remains: SealRemainsRow[] = [];
+    for (const row of rows.filter(({ seq }) => tileOf(seq) === tile)) {
       const { seq, type, timestamp } = row;
       const index = (seq - 1) % TILE;
-      if (Math.floor((seq - 1) / TILE) !== tile || kept.has(seq)) continue;
       const salt = saltIn(salts, index);
-      const texts = salt === undefined ? undefined : rowTexts(row, salt);
+      const texts = storedTexts(seq, row, kept.get(seq), salt);
       if (!texts || !hashIn(hashes, index).equals(Buffer.from(leafHash(texts.leaf), 'latin1')))
         throw new RowDiffers(seq);
-      const digest = digestOf(texts.private);
-      await db.insertInto('seal_remains').values({ seq, type, timestamp, digest, erased_by: null }).execute();
+      const isGone = whole && type === 'audit';
+      const digest = isGone || salt === undefined ? '' : digestOf(rowTexts(row, salt).private);
+      remains.push({ seq, type, timestamp, digest, erased_by: by });
       erased.fill(0, index * SALT, (index + 1) * SALT);
     }
+    await db
+      .insertInto('seal_remains')
+      .values(remains)
+      .onConflict((oc) =>
+        oc.column('seq').doUpdateSet((eb) => ({
+          digest: eb.ref('excluded.digest'),
+          erased_by: eb.ref('excluded.erased_by'),
+        })),
+      )
+      .execute();
     await db.updateTable('seal_tiles').set({ salts: erased }).where('level', '=', 0).where('tile', '=', tile).execute();
   }
 }
+
+const tileOf = (seq: number): number => Math.floor((seq - 1) / TILE);
 
 const NOTHING = new Uint8Array(0);

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import type { Visibility } from '../../access/principal.ts';
+import { Erasure } from '../../ledger/index.ts';
 import { type Call, defineRoute, type Platform } from '../../platform.ts';
 import { AuditErrors } from '../audit/errors.ts';
 import { getAuditRow } from '../audit/index.ts';
+import { eraseEntries } from './erasure/erase-entries.ts';
+import { AskErasure } from './erasure/schema.ts';
 import { SealErrors } from './errors.ts';
 import { consistencyProof, proofOf, readBundle, readTile } from './proofs.ts';
 import { ledgerKeys, ledgerLogs, ledgerStatus } from './read-log.ts';
@@ -246,5 +249,23 @@ export const sealRoutes = [
     errors: [AuditErrors.AUDIT_ENTRY_NOT_FOUND, ...proofErrors],
     handle: (call, platform) =>
       auditProof(platform, call.visibility, call.params.id, call.query.private === 'withhold'),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/audit/erasures',
+    summary: 'Erase audit entries',
+    description:
+      'Erases parameters, addresses and user agents of the entries that fit all members of the request, and their ' +
+      'copies in approvals and webhook deliveries. Who, what, result and time stay, and can still be proven. The ' +
+      'ledger records the erasure as `audit.erased`.',
+    access: 'admin',
+    preview: true,
+    body: AskErasure,
+    responses: { 200: Erasure },
+    errors: [SealErrors.ENTRY_ERASURE_OFF, SealErrors.NOT_YET_SEALED, SealErrors.SEALED_ROW_DIFFERS],
+    handle: async (call, platform) => {
+      const { what, ...selection } = call.body;
+      return { status: 200, body: await eraseEntries(platform, call, selection, what) };
+    },
   }),
 ];

@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform.ts';
 import type { Db, StreamEventRow } from '../../storage/index.ts';
-import { ABSENT, leafHash, type Remains, remainsLeaf, rowTexts, type SealedRow } from './entry-text.ts';
+import { leafHash, type Remains, type SealedRow, storedTexts } from './entry-text.ts';
 import { SealErrors } from './errors.ts';
 import { checkpointWith, tryTexts } from './proofs.ts';
 import { saltIn } from './salts.ts';
@@ -92,13 +92,9 @@ async function provenTexts(
   const index = (seq - 1) % TILE;
   if (!tile) throw new Error(`Row ${seq} has no leaf.`);
   const hash = hashIn(tile.hashes, index);
-  const salt = saltIn(tile.salts, index);
-  const isGone = left || !row;
-  const texts = isGone
-    ? { leaf: remainsLeaf(seq, left ?? ABSENT) }
-    : salt === undefined
-      ? undefined
-      : rowTexts(row, salt);
+  const texts = storedTexts(seq, row, left, saltIn(tile.salts, index));
+  const isErased = left?.type === 'audit' && !row;
+  if (isErased) return { hash: hash.toString('base64') };
   if (texts && hash.equals(Buffer.from(leafHash(texts.leaf), 'latin1'))) return texts;
   // A row that is deleted between the reads differs once.
   return (await tryTexts(db, seq)) ?? { hash: hash.toString('base64') };

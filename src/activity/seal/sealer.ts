@@ -3,7 +3,7 @@ import { LedgerFollower, Superseded } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { SealRow } from '../../storage/index.ts';
 import { writeAnchor } from './anchor.ts';
-import { ABSENT, decisionTexts, eventTexts, leafHash, remainsLeaf, rowTexts } from './entry-text.ts';
+import { ABSENT, decisionTexts, eventTexts, leafHash, remainsLeaf, storedTexts } from './entry-text.ts';
 import { keepCheckpoint } from './kept-checkpoints.ts';
 import { type NoteSigner, openCheckpoint, signCheckpoint } from './note.ts';
 import { Salts } from './salts.ts';
@@ -204,8 +204,11 @@ export class Sealer {
       const row = rows[next]?.seq === seq ? rows[next++] : undefined;
       const at = this.#salts.next();
       const left = remains.get(seq);
-      if (row && !left) edge.add(leafHash(rowTexts(row, this.#salts.hex(at)).leaf), this.#salts.bytes, at);
-      else edge.add(leafHash(remainsLeaf(seq, left ?? ABSENT)), NO_SALT, 0);
+      const isWhole = row !== undefined && !left;
+      const texts = storedTexts(seq, row, left, this.#salts.hex(at));
+      // Of a decision whose whole row was erased nothing is left that could be sealed in another log.
+      const leaf = texts?.leaf ?? remainsLeaf(seq, ABSENT);
+      edge.add(leafHash(leaf), isWhole ? this.#salts.bytes : NO_SALT, isWhole ? at : 0);
     }
     return upto;
   }
@@ -223,7 +226,7 @@ export class Sealer {
       await ledger.maintain(async (db) => {
         const row = await lockLog(database, db);
         if (row?.log_id !== log.id || row.size !== this.#stored) throw new Superseded();
-        await writeTiles(db, tiles);
+        await writeTiles(db, tiles, this.#stored);
         await db.updateTable('seal').set({ size }).execute();
       });
       edge.stored(size);

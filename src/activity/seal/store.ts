@@ -1,9 +1,11 @@
-import type { Database, Db, SealRow } from '../../storage/index.ts';
-import type { Remains, SealedRow } from './entry-text.ts';
+import type { Database, Db, SealRemainsRow, SealRow } from '../../storage/index.ts';
+import type { SealedRow } from './entry-text.ts';
+import { SALT } from './salts.ts';
 import {
   HASH,
   type Range,
   rangeHash,
+  TILE,
   type TilePosition,
   type Tiles,
   tileKey,
@@ -26,6 +28,12 @@ export const readLog = (db: Db): Promise<SealRow | undefined> => db.selectFrom('
 export function lockLog(database: Database, db: Db): Promise<SealRow | undefined> {
   const query = db.selectFrom('seal').selectAll();
   return (database.dialect === 'postgres' ? query.forUpdate().skipLocked() : query).executeTakeFirst();
+}
+
+/** Locks the log within a change, after what another instance writes at this moment. undefined: there is no log. */
+export function waitForLog(database: Database, db: Db): Promise<SealRow | undefined> {
+  const query = db.selectFrom('seal').selectAll();
+  return (database.dialect === 'postgres' ? query.forUpdate() : query).executeTakeFirst();
 }
 
 /** Reads tiles by {@link tileKey}. SQLite returns an ArrayBuffer for a blob. */
@@ -75,13 +83,22 @@ export async function readRangeHashes(db: Db, ranges: readonly Range[], endedId?
   return ranges.map((range) => rangeHash(tiles, range));
 }
 
-export async function writeTiles(db: Db, tiles: readonly WrittenTile[]): Promise<void> {
-  for (const { level, tile, hashes, salts = null } of tiles)
+/**
+ * Stores tiles of a tree that grows from `stored` rows. Salts that are stored already stay as they are: those in memory
+ * may have been erased since.
+ */
+export async function writeTiles(db: Db, tiles: readonly WrittenTile[], stored: number): Promise<void> {
+  const open = { level: 0, tile: Math.floor(stored / TILE) };
+  const kept = (stored % TILE) * SALT;
+  const openSalts = kept === 0 ? undefined : (await readTiles(db, [open])).get(tileKey(open))?.salts;
+  for (const { level, tile, hashes, salts = null } of tiles) {
+    if (level === 0 && tile === open.tile && salts && openSalts) salts.set(openSalts.subarray(0, kept));
     await db
       .insertInto('seal_tiles')
       .values({ level, tile, hashes, salts })
       .onConflict((oc) => oc.columns(['level', 'tile']).doUpdateSet({ hashes, salts }))
       .execute();
+  }
 }
 
 const COLUMNS = [
@@ -115,7 +132,7 @@ export const readSealedRows = (db: Db, from: number, upto: number): Promise<Seal
     .execute();
 
 /** Reads what is left of deleted or erased rows `from` to `upto`. */
-export async function readRemains(db: Db, from: number, upto: number): Promise<Map<number, Remains>> {
+export async function readRemains(db: Db, from: number, upto: number): Promise<Map<number, SealRemainsRow>> {
   const rows = await db
     .selectFrom('seal_remains')
     .selectAll()

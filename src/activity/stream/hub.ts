@@ -263,6 +263,7 @@ export class EventHub {
     if (last <= this.#end) return;
     this.#end = last;
     if (this.#listeners.size === 0) return;
+    if (events.some(({ type }) => type === 'audit.erased')) this.#ring.clear();
     for (const [i, { agentId, userId }] of records.entries()) this.#store(commit, i, 'audit', agentId, userId);
     for (const [i, { type, agentId, userId }] of events.entries())
       this.#store(commit, records.length + i, type, agentId ?? null, userId ?? null);
@@ -309,6 +310,8 @@ export class EventHub {
     if (this.#listeners.size === 0) return;
     const newer = seq > this.#end;
     if (newer) this.#end = seq;
+    // Another instance may have erased what is in memory.
+    if (newer) this.#ring.clear();
     const epochChanged = epoch !== this.#epoch;
     this.#epoch = epoch;
     for (const listener of [...this.#listeners]) {

@@ -30,6 +30,7 @@ export async function forgetOldEvents(platform: Platform): Promise<void> {
         .where('seq', '>', upto)
         .where('seq', '<=', next)
         .where('type', '<>', 'audit')
+        .where('type', '<>', 'audit.erased')
         .where('type', 'not like', 'ledger.%')
         .execute();
       await setPosition(db, FOLLOWER, next);

@@ -101,6 +101,14 @@ export class Ring {
     this.#fields.length = 0;
   }
 
+  /** Forgets all events. */
+  clear(): void {
+    if (this.#last < this.#first) return;
+    this.#beginAt(0);
+    this.#arena?.fill(0);
+    this.#fields.length = 0;
+  }
+
   #beginAt(seq: number): void {
     this.#first = seq;
     this.#oldest = seq;

@@ -2,6 +2,7 @@ import { type Database, type Db, selectArrays } from '../../storage/index.ts';
 import type { Commit } from '../entry.ts';
 import { LedgerFollower } from '../follower.ts';
 import { movePosition, readHead, readPosition, Superseded } from '../position.ts';
+import { readRuns } from '../runs.ts';
 import { clientOf } from './client.ts';
 import { COLUMNS } from './column.ts';
 import {
@@ -12,7 +13,7 @@ import {
   SOURCE_COLUMNS,
   type SourceRow,
 } from './segment.ts';
-import { insertSegment, readSegments } from './segment-files.ts';
+import { insertSegment, PartCache, readSegments, rewriteColumns } from './segment-files.ts';
 
 /** Rows read at once when catching up. The event loop is free between two reads. */
 const SLICE = 1024;
@@ -52,6 +53,11 @@ export class EventIndex {
   #beginning: Promise<number> | undefined;
   readonly #follower: LedgerFollower;
   readonly #segmentRows: number;
+  /** Sequence of the newest erasure that the index has taken in, and of the newest that it has seen. */
+  #erasedUpTo = 0;
+  #newestErasure = 0;
+  /** Parts of the segments in the database. */
+  readonly parts = new PartCache();
 
   /** @param maintain runs work in a transaction of its own. */
   constructor(
@@ -68,7 +74,10 @@ export class EventIndex {
       maxHeldRows: MAX_HELD_ROWS,
       readStart: () => this.#begin(),
       onSlice: async (from, upto) => {
-        for (const row of await readRows(database, from, upto)) this.#openFor(row[0], row[1]).addRow(row);
+        for (const row of await readRows(database, from, upto)) {
+          this.#openFor(row[0], row[1]).addRow(row);
+          if (row[2] === 'audit.erased') this.#newestErasure = Math.max(this.#newestErasure, row[0]);
+        }
         return upto;
       },
       afterSlice: () => this.#writeClosed(),
@@ -102,9 +111,10 @@ export class EventIndex {
     for (const { type, agentId = null, userId = null, actor } of events) {
       const fields = { ...NO_DECISION, agentId, userId };
       this.#openFor(seq, timestamp).add(seq, timestamp, type, actor.clientId ?? null, fields);
+      if (type === 'audit.erased') this.#newestErasure = seq;
       seq++;
     }
-    if (this.#open.length > 1) this.#follower.runSoon();
+    if (this.#open.length > 1 || this.#newestErasure > this.#erasedUpTo) this.#follower.runSoon();
     return true;
   }
 
@@ -175,6 +185,9 @@ export class EventIndex {
     this.#closed = [...this.#closed, ...further.filter(({ first }) => first <= upto)];
     this.#open = [];
     this.#written = upto;
+    // The instance that wrote a segment has taken in the erasures before its end.
+    this.#erasedUpTo = Math.max(this.#erasedUpTo, upto);
+    this.parts.clear();
     return upto;
   }
 
@@ -191,11 +204,43 @@ export class EventIndex {
         follower.reset();
       }
       await follower.catchUp();
+      await this.#takeInErasures();
       // Commits that were held may have filled a segment.
-    } while (this.#open.length > 1 && !follower.stopped);
+    } while ((this.#open.length > 1 || this.#newestErasure > this.#erasedUpTo) && !follower.stopped);
+  }
+
+  /** Writes stored segments again from which rows were erased, and drops what is in memory. */
+  async #takeInErasures(): Promise<void> {
+    const [after, upto] = [this.#erasedUpTo, this.#newestErasure];
+    if (upto <= after) return;
+    const rows = await this.#database.read
+      .selectFrom('stream_events')
+      .select('data')
+      .where('seq', '>', after)
+      .where('seq', '<=', upto)
+      .where('type', '=', 'audit.erased')
+      .execute();
+    const runs = rows.flatMap(({ data }) => readRuns((JSON.parse(data ?? '{}') as { seqs: string }).seqs));
+    for (const { first, size } of this.#closed)
+      if (runs.some(([from, to]) => from < first + size && to >= first)) await this.#rewrite(first, size);
+    this.parts.clear();
+    this.#open = [];
+    this.#follower.reset();
+    this.#erasedUpTo = upto;
+  }
+
+  async #rewrite(first: number, size: number): Promise<void> {
+    await this.#maintain(async (db) => {
+      const segment = new SegmentBuilder(first, size);
+      for (const row of await readRows(this.#database, first, first + size - 1)) segment.addRow(row);
+      segment.extendTo(size);
+      for (const name of COLUMNS) await segment.digest(name);
+      await rewriteColumns(db, segment);
+    });
   }
 
   async #writeClosed(): Promise<void> {
+    await this.#takeInErasures();
     for (let [segment, following] = this.#open; segment && following; [segment, following] = this.#open) {
       for (const name of COLUMNS) await segment.digest(name);
       const upto = following.first - 1;

@@ -16,4 +16,3 @@ export {
   prefixOf,
 } from './filter.ts';
 export { compile, Scan, type Selection } from './scan.ts';
-export { PartCache } from './segment-files.ts';

@@ -78,10 +78,16 @@ export function decodeTimes(bytes: Uint8Array, { size }: Segment): Uint32Array {
   return times;
 }
 
-/** Writes a segment that will not grow. A column without any value has no parts. */
-export async function insertSegment(db: Db, segment: SegmentBuilder): Promise<void> {
-  const { first, size, firstTime, lastTime } = segment;
-  const parts = [{ first, part: TIMES_PART, data: encodeTimes(segment.times.subarray(0, size)) }];
+interface WrittenPart {
+  readonly first: number;
+  readonly part: Part;
+  readonly data: Buffer;
+}
+
+/** The parts of all columns. A column without any value has none. */
+function columnParts(segment: SegmentBuilder): WrittenPart[] {
+  const { first, size } = segment;
+  const parts: WrittenPart[] = [];
   for (const name of COLUMNS) {
     const dictionary = segment.dictionary(name);
     if (dictionary.size === 0) continue;
@@ -89,11 +95,28 @@ export async function insertSegment(db: Db, segment: SegmentBuilder): Promise<vo
     const ordinals = segment.ordinals(name).subarray(0, size);
     parts.push({ first, part: ordinalsPart(name), data: encodeOrdinals(ordinals, dictionary) });
   }
+  return parts;
+}
+
+/** Writes a segment that will not grow. */
+export async function insertSegment(db: Db, segment: SegmentBuilder): Promise<void> {
+  const { first, size, firstTime, lastTime } = segment;
+  const times = { first, part: TIMES_PART, data: encodeTimes(segment.times.subarray(0, size)) };
   await db
     .insertInto('event_segments')
     .values({ first, last: first + size - 1, first_time: firstTime, last_time: lastTime })
     .execute();
-  await db.insertInto('event_columns').values(parts).execute();
+  await db
+    .insertInto('event_columns')
+    .values([times, ...columnParts(segment)])
+    .execute();
+}
+
+/** Writes the columns of a stored segment again, from which rows or values were erased. Its times stay. */
+export async function rewriteColumns(db: Db, segment: SegmentBuilder): Promise<void> {
+  await db.deleteFrom('event_columns').where('first', '=', segment.first).where('part', '<>', TIMES_PART).execute();
+  const parts = columnParts(segment);
+  if (parts.length > 0) await db.insertInto('event_columns').values(parts).execute();
 }
 
 /** Returns the closed segments after sequence `after`. */
@@ -110,7 +133,7 @@ export async function readSegments(db: Db, after: number): Promise<Segment[]> {
 /** Bytes of parts that are kept in memory. */
 const MAX_CACHED_BYTES = 16_777_216;
 
-/** The parts that were used last. A part in the database never changes. */
+/** The parts that were used last. A part in the database changes only if rows are erased. */
 export class PartCache {
   readonly #parts = new Map<number, Uint8Array>();
   #bytes = 0;
@@ -122,6 +145,11 @@ export class PartCache {
     this.#parts.delete(key);
     this.#parts.set(key, bytes);
     return bytes;
+  }
+
+  clear(): void {
+    this.#parts.clear();
+    this.#bytes = 0;
   }
 
   set(first: number, part: Part, bytes: Uint8Array): void {

@@ -129,6 +129,11 @@ export class SegmentBuilder implements Segment {
     this.size = offset + 1;
   }
 
+  /** Adds sequence numbers without a row, up to `size` in all. */
+  extendTo(size: number): void {
+    for (; this.size < size; this.size++) this.#addTime(this.size, this.lastTime);
+  }
+
   addRow(row: SourceRow): void {
     this.add(row[0], row[1], row[2], clientOf(row[12], row[11]), fieldsOf(row));
   }

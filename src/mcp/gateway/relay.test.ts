@@ -357,8 +357,12 @@ describe('calls', () => {
     await changed;
     const cancelling = new AbortController();
     const hanging = client.callTool({ name: 'hang' }, { signal: cancelling.signal });
-    setTimeout(() => cancelling.abort(), 50);
-    await expect(hanging).rejects.toThrow();
+    const refused = expect(hanging).rejects.toThrow();
+    const decided = async () =>
+      (await t.call('GET', `/audit?agentId=${agent.id}&limit=1`, { as: alice })).body[0].resource;
+    await expect.poll(decided).toMatch(/:hang$/);
+    cancelling.abort();
+    await refused;
     await expect.poll(async () => (await outcomes(agent.id))[0]).toMatchObject({ tool: 'hang', outcome: 'cancelled' });
     await client.close();
   });

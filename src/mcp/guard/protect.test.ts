@@ -363,9 +363,11 @@ function raw(url: string, request: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(request));
     let answer = '';
-    socket.setTimeout(200, () => socket.destroy());
+    socket.setTimeout(10_000, () => socket.destroy());
     socket.on('data', (chunk) => {
       answer += chunk.toString();
+      // A stream stays open after its beginning.
+      socket.setTimeout(200);
     });
     socket.on('error', reject);
     socket.on('close', () => resolve(answer));

@@ -2,9 +2,11 @@ import { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
 import { parseWith } from '../../kernel/json.ts';
+import type { Erasure } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { createUser } from './create-user.ts';
 import { deleteUser } from './delete-user.ts';
+import { eraseUser } from './erase-user.ts';
 import { getUser, listUsers } from './list-users.ts';
 import { ListUsers, Role, SignUp, UpdateUser, type User } from './schema.ts';
 import { updateUser } from './update-user.ts';
@@ -25,6 +27,8 @@ export interface UsersApi {
   get(id: string): Promise<User>;
   update(id: string, input: z.input<typeof UpdateUser>): Promise<User>;
   delete(id: string): Promise<void>;
+  /** Deletes a user and erases what the ledger has of them, as `DELETE /users/:id?erase=true`. */
+  erase(id: string): Promise<Erasure>;
 }
 
 export const usersApi = (platform: Platform, actor: Actor): UsersApi => ({
@@ -41,4 +45,5 @@ export const usersApi = (platform: Platform, actor: Actor): UsersApi => ({
   get: (id) => getUser(platform, id),
   update: async (id, input) => updateUser(platform, applicationCaller(actor), id, parseWith(UpdateUser, input)),
   delete: (id) => deleteUser(platform, applicationCaller(actor), id),
+  erase: (id) => eraseUser(platform, applicationCaller(actor), id),
 });

@@ -18,9 +18,15 @@ const OWNED = [
 
 /**
  * Deletes a user, for administrators. The same change ends the user's sessions, API tokens and invitations and revokes
- * their agents, with one event each. Audit entries remain. 404 USER_NOT_FOUND, 409 LAST_ADMIN.
+ * their agents, with one event each. Audit entries remain. With `erase`, the event does not say who it was, and
+ * invitations to the same address end. 404 USER_NOT_FOUND, 409 LAST_ADMIN.
  */
-export async function deleteUser(platform: Platform, caller: Changer, id: string): Promise<void> {
+export async function deleteUser(
+  platform: Platform,
+  caller: Changer,
+  id: string,
+  { erase = false }: { readonly erase?: boolean } = {},
+): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
@@ -49,6 +55,8 @@ export async function deleteUser(platform: Platform, caller: Changer, id: string
       });
     await db.deleteFrom('users').where('id', '=', id).execute();
     const { id: _, createdAt, updatedAt, ...before } = toUser(user);
-    change.emit({ type: 'user.deleted', userId: id, data: { userId: id }, before });
+    if (erase && user.email_key !== null)
+      await db.deleteFrom('invites').where('email_key', '=', user.email_key).execute();
+    change.emit({ type: 'user.deleted', userId: id, data: { userId: id }, ...(erase ? {} : { before }) });
   });
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { asUser } from '../../access/principal.ts';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { Erasure, ErasureErrors } from '../../ledger/index.ts';
 import { languageOf } from '../../pages/index.ts';
 import { defineRoute } from '../../platform.ts';
 import { passwordErrors } from '../passwords/password-policy.ts';
@@ -11,9 +12,11 @@ import { signIn } from '../sign-in/sign-in.ts';
 import { signOut } from '../sign-in/sign-out.ts';
 import { signUp } from '../sign-in/sign-up.ts';
 import { deleteUser } from './delete-user.ts';
+import { eraseUser } from './erase-user.ts';
 import { UserErrors } from './errors.ts';
 import { getUser, listUsers } from './list-users.ts';
 import {
+  DeleteUser,
   ListUsers,
   SessionAndUser,
   SignIn,
@@ -173,14 +176,19 @@ export const userRoutes = [
     method: 'DELETE',
     path: '/users/:id',
     summary: 'Delete a user',
-    description: "Ends the user's sessions and API tokens and revokes their agents. Audit entries remain.",
+    description:
+      "Ends the user's sessions and API tokens and revokes their agents. Audit entries remain. With `erase=true` the " +
+      'ledger also erases what it has of the person: parameters, addresses and user agents of decisions on their ' +
+      'agents, and events about them. The answer is then 200.',
     access: 'admin',
     preview: true,
     versioned: true,
     params: idParams,
-    responses: { 204: null },
-    errors: [USER_NOT_FOUND, LAST_ADMIN],
+    query: DeleteUser,
+    responses: { 200: Erasure, 204: null },
+    errors: [USER_NOT_FOUND, LAST_ADMIN, ErasureErrors.NOT_YET_SEALED, ErasureErrors.SEALED_ROW_DIFFERS],
     handle: async (call, platform) => {
+      if (call.query.erase) return { status: 200, body: await eraseUser(platform, call, call.params.id) };
       await deleteUser(platform, call, call.params.id);
       return { status: 204 };
     },

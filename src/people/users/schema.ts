@@ -173,3 +173,11 @@ export const SetupForm = z
   .strictObject({ token: z.string().max(1024), email: z.string().max(4096), password: z.string().max(16_384) })
   .meta({ id: 'SetupRequest' });
 export const SetupInput = z.strictObject({ token: z.string(), email: Email, password: NewPassword });
+
+export const DeleteUser = z.strictObject({
+  erase: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .describe('Whether the ledger erases what it has of the person as well.'),
+});

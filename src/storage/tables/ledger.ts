@@ -267,6 +267,7 @@ export interface SealRemainsTable {
   /** Sequence of the `audit.erased` entry; null: deleted by retention. */
   erased_by: number | null;
 }
+export type SealRemainsRow = Selectable<SealRemainsTable>;
 
 /** Logs that ended because the database was restored or rolled back. */
 export interface SealLogsTable {

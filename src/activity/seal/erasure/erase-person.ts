@@ -1,0 +1,115 @@
+import type { Actor } from '../../../access/actor.ts';
+import type { Changer } from '../../../access/caller.ts';
+import { chunk } from '../../../kernel/chunk.ts';
+import type { Id } from '../../../kernel/ids.ts';
+import { type Erasure, EVENT_TYPES } from '../../../ledger/index.ts';
+import type { Platform } from '../../../platform.ts';
+import type { Db } from '../../../storage/index.ts';
+import { isPermanent } from '../entry-text.ts';
+import { eraseEntries } from './erase-entries.ts';
+import { deleteRows, eraseRows } from './erase-rows.ts';
+
+const EVENTS = Object.keys(EVENT_TYPES).filter((type) => type !== 'audit' && !isPermanent(type));
+/** Rows whose JSON is rewritten in one transaction. */
+const SLICE = 200;
+
+/**
+ * Erases what is left of a deleted user: the private fields of decisions on their agents, events about them, metadata of
+ * their agents, and their addresses where they changed something of others. Who decided and changed what stays
+ * provable. Throws 409 as {@link eraseEntries}. A repetition goes on where an earlier one has stopped.
+ */
+export async function erasePerson(platform: Platform, caller: Changer, userId: Id<'user'>): Promise<Erasure> {
+  const entries = await eraseEntries(platform, caller, { userId });
+  const events = await eraseRows(
+    platform,
+    caller,
+    {
+      where: [
+        { field: 'type', values: EVENTS },
+        { field: 'userId', values: [userId] },
+      ],
+    },
+    {
+      what: 'private',
+      applies: ({ type, user_id }) => type !== 'audit' && !isPermanent(type) && user_id === userId,
+      erase: deleteRows,
+    },
+  );
+  await eraseAgents(platform, userId);
+  await eraseAddresses(platform, userId);
+  await platform.ledger.foldLog();
+  return {
+    ...entries,
+    erased: entries.erased + events.erased,
+    recordedAs: [...entries.recordedAs, ...events.recordedAs],
+  };
+}
+
+/** Erases what people wrote about their agents and their approvals, and events that retention has deleted already. */
+async function eraseAgents({ ledger, database }: Platform, userId: Id<'user'>): Promise<void> {
+  const ids = await database.read.selectFrom('agents').select('id').where('owner_id', '=', userId).execute();
+  for (const some of chunk(
+    ids.map(({ id }) => id),
+    SLICE,
+  ))
+    await ledger.maintain(async (db) => {
+      await db.updateTable('agents').set({ metadata: '{}' }).where('id', 'in', some).execute();
+      await eraseVersions(db, some);
+    });
+  await ledger.maintain(async (db) => {
+    const events = db.selectFrom('changes').select('seq').where('user_id', '=', userId);
+    await db.deleteFrom('change_subjects').where('seq', 'in', events).execute();
+    await db.deleteFrom('changes').where('user_id', '=', userId).execute();
+    await db.updateTable('approvals').set({ arguments: '{}', note: null }).where('user_id', '=', userId).execute();
+    await db.updateTable('anomalies').set({ note: null }).where('user_id', '=', userId).execute();
+  });
+}
+
+async function eraseVersions(db: Db, agents: readonly Id<'agent'>[]): Promise<void> {
+  const rows = await db
+    .selectFrom('versions')
+    .select(['subject', 'seq', 'actor', 'state'])
+    .where('subject', 'in', agents)
+    .execute();
+  for (const { subject, seq, actor, state } of rows)
+    await db
+      .updateTable('versions')
+      .set({
+        actor: JSON.stringify(withoutAddress(JSON.parse(actor) as Actor)),
+        state: JSON.stringify({ ...(JSON.parse(state) as object), metadata: {} }),
+      })
+      .where('subject', '=', subject)
+      .where('seq', '=', seq)
+      .execute();
+}
+
+/** Erases the addresses from which a user changed something that concerns others. */
+async function eraseAddresses({ ledger, database }: Platform, userId: Id<'user'>): Promise<void> {
+  const rows = await database.read
+    .selectFrom('changes')
+    .select('seq')
+    .where('change', 'like', `%${userId.replaceAll('%', '')}%`)
+    .execute();
+  for (const some of chunk(
+    rows.map(({ seq }) => seq),
+    SLICE,
+  ))
+    await ledger.maintain(async (db) => {
+      for (const table of ['changes', 'stream_events'] as const)
+        for (const { seq, change } of await db
+          .selectFrom(table)
+          .select(['seq', 'change'])
+          .where('seq', 'in', some)
+          .execute()) {
+          const { actor, ...rest } = JSON.parse(change ?? '{}') as { actor?: Actor };
+          if (!actor?.ip || (actor.id !== userId && actor.userId !== userId)) continue;
+          await db
+            .updateTable(table)
+            .set({ change: JSON.stringify({ actor: withoutAddress(actor), ...rest }) })
+            .where('seq', '=', seq)
+            .execute();
+        }
+    });
+}
+
+const withoutAddress = ({ ip: _, ...actor }: Actor): Actor => actor;

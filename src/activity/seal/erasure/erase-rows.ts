@@ -1,0 +1,116 @@
+import { sql } from 'kysely';
+import type { Changer } from '../../../access/caller.ts';
+import { chunk } from '../../../kernel/chunk.ts';
+import {
+  type EntryFilter,
+  type Erasure,
+  readDecided,
+  readHead,
+  writeDecided,
+  writeRuns,
+} from '../../../ledger/index.ts';
+import type { Platform } from '../../../platform.ts';
+import type { Db, StreamEventRow } from '../../../storage/index.ts';
+import { SealErrors } from '../errors.ts';
+import { keepErased, RowDiffers, sealAll } from '../remains.ts';
+
+/** Rows of one change. Decisions wait for it. */
+const SLICE = 200;
+
+/** Decides which of the rows that were found have something to erase, when the change is under way. */
+type Applies = (row: StreamEventRow) => boolean;
+
+/** Erases rows in the transaction of a change, copies included. */
+type Erase = (db: Db, rows: readonly StreamEventRow[]) => Promise<void>;
+
+const OUT_OF_REACH =
+  'Backups, exports and proofs that were handed out are not erased. PostgreSQL frees what was erased with its next ' +
+  'VACUUM.';
+
+/**
+ * Erases something of all rows that fit, in slices: each is one change that compares the rows with their leaves, keeps
+ * what stays provable, and records the erasure. Throws 409 SEALED_ROW_DIFFERS, and erases nothing of that slice, if a
+ * row is not the one that was sealed: it is evidence.
+ */
+export async function eraseRows(
+  platform: Platform,
+  caller: Changer,
+  filter: EntryFilter,
+  { what, applies, erase }: { what: 'private' | 'entry'; applies: Applies; erase: Erase },
+): Promise<Erasure> {
+  const { reader, ledger, database } = platform;
+  const found: number[] = [];
+  for await (const rows of reader.slices(filter)) for (const row of rows) if (applies(row)) found.push(row.seq);
+  const sealed = await sealAll(platform);
+  if ((found.at(-1) ?? 0) > sealed) throw SealErrors.NOT_YET_SEALED({ headers: { 'retry-after': '1' } });
+  const recordedAs: number[] = [];
+  let erased = 0;
+  for (const seqs of found.length === 0 ? [[]] : chunk(found, SLICE)) {
+    const done = await ledger
+      .change(caller.actor, async ({ db, emit }) => {
+        await caller.reauthorize(db);
+        if (seqs.length === 0) return undefined;
+        const rows = await db.selectFrom('stream_events').selectAll().where('seq', 'in', seqs).orderBy('seq').execute();
+        const some = rows.filter(applies);
+        if (some.length === 0) return undefined;
+        // The first event of a change is the next row of the ledger.
+        const by = (await readHead(db)) + 1;
+        // Overwrites what is deleted, until the connection closes.
+        if (database.dialect === 'sqlite') await sql`pragma secure_delete = on`.execute(db);
+        await keepErased(platform, db, some, by, what === 'entry');
+        await erase(db, some);
+        await deleteDeliveries(db, some);
+        const runs = writeRuns(some.map(({ seq }) => seq));
+        emit({ type: 'audit.erased', data: { what, seqs: runs, erased: some.length, of: found.length } });
+        return { by, erased: some.length };
+      })
+      .catch((error: unknown) => {
+        throw error instanceof RowDiffers ? SealErrors.SEALED_ROW_DIFFERS({ cause: error }) : error;
+      });
+    if (!done) continue;
+    recordedAs.push(done.by);
+    erased += done.erased;
+  }
+  if (erased > 0) {
+    await reader.catchUp();
+    await ledger.foldLog();
+  }
+  return { erased, recordedAs, outOfReach: OUT_OF_REACH };
+}
+
+/** Erases the private fields of decisions, and the arguments of approvals that they requested. */
+export const erasePrivateFields: Erase = async (db, rows) => {
+  for (const { seq, decided } of rows)
+    await db
+      .updateTable('stream_events')
+      .set({
+        parameters: null,
+        ip: null,
+        user_agent: null,
+        decided: writeDecided({ ...readDecided(decided), erased: true }),
+      })
+      .where('seq', '=', seq)
+      .execute();
+  await eraseApprovals(db, rows);
+};
+
+/** Deletes rows, and what else says the same. */
+export const deleteRows: Erase = async (db, rows) => {
+  const seqs = rows.map(({ seq }) => seq);
+  await eraseApprovals(db, rows);
+  for (const table of ['stream_events', 'changes', 'change_subjects'] as const)
+    await db.deleteFrom(table).where('seq', 'in', seqs).execute();
+};
+
+const eraseApprovals = async (db: Db, rows: readonly StreamEventRow[]): Promise<void> => {
+  const ids = rows.flatMap(({ type, id }) => (type === 'audit' ? [id as `aud_${string}`] : []));
+  if (ids.length > 0)
+    await db.updateTable('approvals').set({ arguments: '{}', note: null }).where('audit_id', 'in', ids).execute();
+};
+
+async function deleteDeliveries(db: Db, rows: readonly StreamEventRow[]): Promise<void> {
+  const events = rows.map(({ id }) => `evt_${id.slice(4)}`);
+  const deliveries = db.selectFrom('webhook_deliveries').select('id').where('event_id', 'in', events);
+  await db.deleteFrom('webhook_attempts').where('delivery_id', 'in', deliveries).execute();
+  await db.deleteFrom('webhook_deliveries').where('event_id', 'in', events).execute();
+}

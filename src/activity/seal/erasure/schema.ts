@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { isId } from '../../../kernel/ids.ts';
+import { isoMoment, text } from '../../../kernel/json.ts';
+
+const MAX_IDS = 1000;
+
+export const ERASED = ['private', 'entry'] as const;
+
+const Selected = {
+  userId: text(128).optional().describe('Entries of the agents of this user, who may be deleted already.'),
+  agentId: text(64).optional().describe('Entries of this agent.'),
+  auditIds: z
+    .array(z.string().refine((id) => isId('audit', id), 'must be the id of an audit entry'))
+    .min(1)
+    .max(MAX_IDS)
+    .optional()
+    .describe('These entries.'),
+  before: isoMoment.optional().describe('Entries before this time.'),
+  what: z
+    .enum(ERASED)
+    .default('private')
+    .describe(
+      'private: parameters, address and user agent. entry: the whole entry, which `audit.eraseEntries` has to allow.',
+    ),
+};
+
+export const AskErasure = z
+  .strictObject(Selected)
+  .refine(
+    ({ userId, agentId, auditIds, before }) => [userId, agentId, auditIds, before].some((each) => each !== undefined),
+    { path: ['auditIds'], message: 'userId, agentId, auditIds or before is required' },
+  );
+
+/** Selects entries that fit all of its members. */
+export type Selection = Pick<z.output<typeof AskErasure>, 'userId' | 'agentId' | 'auditIds' | 'before'>;
