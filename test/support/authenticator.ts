@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { SYSTEM } from '../../src/access/actor.ts';
 import { createSession } from '../../src/people/sessions/index.ts';
 import type { Answered, Json, TestService, TestUser } from './service.ts';
@@ -20,8 +20,8 @@ export interface Deviation {
   readonly userHandle?: string;
   /** In place of the right signature. */
   readonly signature?: string;
-  /** Attestation format and statement. */
-  readonly attestation?: readonly [format: string, statement: ReadonlyMap<string, CborValue>];
+  /** `packed`, signed by the new key itself or by {@link MANUFACTURER}, or an unknown format. Default: none. */
+  readonly attestation?: 'self' | 'manufacturer' | 'unknown';
 }
 
 interface Credential {
@@ -67,7 +67,9 @@ export class Authenticator {
     length.writeUInt16BE(id.length);
     const attested = Buffer.concat([Buffer.alloc(16), length, id, coseKey]);
     const authData = Buffer.concat([header(credential, deviation, 0x40), attested]);
-    const [format, statement] = deviation.attestation ?? ['none', new Map()];
+    const clientDataJSON = this.#clientData('webauthn.create', options.challenge, deviation);
+    const signed = Buffer.concat([authData, hashOf(clientDataJSON)]);
+    const [format, statement] = attest(signed, privateKey, deviation.attestation);
     const attestationObject = cbor(
       new Map<string, CborValue>([
         ['fmt', format],
@@ -76,7 +78,7 @@ export class Authenticator {
       ]),
     );
     return this.#answer(credential, {
-      clientDataJSON: this.#clientData('webauthn.create', options.challenge, deviation),
+      clientDataJSON,
       attestationObject: attestationObject.toString('base64url'),
       authenticatorData: authData.toString('base64url'),
       publicKey: publicKey.export({ format: 'der', type: 'spki' }).toString('base64url'),
@@ -90,8 +92,7 @@ export class Authenticator {
     credential.counter = deviation.counter ?? credential.counter + 1;
     const authData = header(credential, deviation, 0);
     const clientDataJSON = this.#clientData('webauthn.get', options.challenge, deviation);
-    const clientDataHash = createHash('sha256').update(Buffer.from(clientDataJSON, 'base64url')).digest();
-    const signature = sign('sha256', Buffer.concat([authData, clientDataHash]), credential.key);
+    const signature = sign('sha256', Buffer.concat([authData, hashOf(clientDataJSON)]), credential.key);
     return this.#answer(credential, {
       clientDataJSON,
       authenticatorData: authData.toString('base64url'),
@@ -120,6 +121,53 @@ export class Authenticator {
       response,
     };
   }
+}
+
+const hashOf = (clientDataJSON: string): Buffer =>
+  createHash('sha256').update(Buffer.from(clientDataJSON, 'base64url')).digest();
+
+/** A key and its certificate, which the library would accept; it names a revocation list at a documentation address. */
+const MANUFACTURER = {
+  key: [
+    'MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgJ4uXlVvGuSJzuRS4sexWWKuen3oyNj9/4OXBD9d4rWqhRANCAAQI',
+    'O/tooAx4S8DSVadkkOXCPJRZaRoWANWUXViLuGPNpn2LMtui6wrCvHL+1yQUeRqUR+LG3N4roxDuLG8J8SEG',
+  ].join(''),
+  certificate: [
+    'MIICKDCCAc+gAwIBAgIUKD/8Yp/2gVPD4zBhLqD/o5ENticwCgYIKoZIzj0EAwIwZTELMAkGA1UEBhMCREUxFTATBgNVBAoMDExl',
+    'Z2F0ZSB0ZXN0czEiMCAGA1UECwwZQXV0aGVudGljYXRvciBBdHRlc3RhdGlvbjEbMBkGA1UEAwwSVGVzdCBhdXRoZW50aWNhdG9y',
+    'MCAXDTI2MTEyMzE2MDUyMloYDzIxMjYxMDMwMTYwNTIyWjBlMQswCQYDVQQGEwJERTEVMBMGA1UECgwMTGVnYXRlIHRlc3RzMSIw',
+    'IAYDVQQLDBlBdXRoZW50aWNhdG9yIEF0dGVzdGF0aW9uMRswGQYDVQQDDBJUZXN0IGF1dGhlbnRpY2F0b3IwWTATBgcqhkjOPQIB',
+    'BggqhkjOPQMBBwNCAAQIO/tooAx4S8DSVadkkOXCPJRZaRoWANWUXViLuGPNpn2LMtui6wrCvHL+1yQUeRqUR+LG3N4roxDuLG8J',
+    '8SEGo1swWTAMBgNVHRMBAf8EAjAAMCoGA1UdHwQjMCEwH6AdoBuGGWh0dHA6Ly8xOTIuMC4yLjEvbGlzdC5jcmwwHQYDVR0OBBYE',
+    'FMFD3Z6RFPapqGo+xL4bCGgRs0EzMAoGCCqGSM49BAMCA0cAMEQCIHnVQsV2GKXVgGs2lWUMXvCbL/Ml2tXgCFjhviYE9J2yAiBK',
+    'uM4LDPXZqKvHB5BHGy6BZCXWha33kpQKOcqczoZiIQ==',
+  ].join(''),
+};
+
+/** Returns format and statement of an attestation (WebAuthn Level 3, section 8). */
+function attest(
+  signed: Buffer,
+  key: KeyObject,
+  by: Deviation['attestation'],
+): [format: string, statement: ReadonlyMap<string, CborValue>] {
+  if (by === undefined || by === 'unknown') return [by ?? 'none', new Map()];
+  if (by === 'self')
+    return [
+      'packed',
+      new Map<string, CborValue>([
+        ['alg', -7],
+        ['sig', sign('sha256', signed, key)],
+      ]),
+    ];
+  const maker = createPrivateKey({ key: Buffer.from(MANUFACTURER.key, 'base64'), format: 'der', type: 'pkcs8' });
+  return [
+    'packed',
+    new Map<string, CborValue>([
+      ['alg', -7],
+      ['sig', sign('sha256', signed, maker)],
+      ['x5c', [Buffer.from(MANUFACTURER.certificate, 'base64')]],
+    ]),
+  ];
 }
 
 /** The first 37 bytes of authenticator data (WebAuthn Level 3, section 6.1). */

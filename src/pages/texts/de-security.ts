@@ -7,6 +7,8 @@ export const deSecurity: typeof enSecurity = {
     title: 'Zweiter Faktor',
     purpose: 'Schützen Sie Ihr Konto mit Codes aus einer App, und sehen Sie, welchen Geräten Sie vertrauen.',
     due: 'Ihr Konto braucht einen zweiten Faktor. Richten Sie ihn ein, um fortzufahren.',
+    usePasskey:
+      'Ihr Konto hat einen Passkey, der als zweiter Faktor zählt. Melden Sie sich ab, und melden Sie sich mit ihm an.',
     external: 'Sie melden sich über eine andere Anwendung an. Richten Sie den zweiten Faktor dort ein.',
     noPassword: 'Für einen zweiten Faktor braucht Ihr Konto zuerst ein Passwort.',
     setPassword: 'Passwort festlegen',

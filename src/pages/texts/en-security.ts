@@ -5,6 +5,7 @@ export const enSecurity = {
     title: 'Second factor',
     purpose: 'Protect your account with codes from an app, and see which devices you trust.',
     due: 'Your account needs a second factor. Set it up to continue.',
+    usePasskey: 'Your account has a passkey, which counts as a second factor. Sign out, then sign in with it.',
     external: 'You sign in with another application, so your second factor is set up there.',
     noPassword: 'To set up a second factor, your account needs a password first.',
     setPassword: 'Set a password',

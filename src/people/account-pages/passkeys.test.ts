@@ -102,3 +102,20 @@ describe('the sign-in page', () => {
     expect(policyOf(r)).not.toContain('script-src');
   });
 });
+
+describe('the page of the second factor', () => {
+  it('leads people to their passkey where a second factor is required and they used the password', async () => {
+    const { box } = await shared();
+    const t = await createTestService({ config: { users: { requireSecondFactor: 'all' }, mail: { url: box.url } } });
+    const p = await signedUp({ t, box });
+    const sessions = t.legate.platform.database.write.updateTable('sessions').where('user_id', '=', p.id);
+    await sessions.set({ both_factors: 1 }).execute();
+    expect((await addPasskey(t, p.session)).status).toBe(201);
+    await sessions.set({ both_factors: 0 }).execute();
+    const browser = new FormClient(t);
+    await browser.post('/account/sign-in', { email: p.email, password: PASSWORD });
+    const r = await browser.post('/account/two-factor', { action: 'begin', password: PASSWORD });
+    expect(r.status).toBe(403);
+    expect(r.text).toContain('Your account has a passkey');
+  });
+});

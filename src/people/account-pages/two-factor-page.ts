@@ -25,7 +25,7 @@ import {
   textsFor,
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
-import { parseDevice } from '../sessions/index.ts';
+import { parseDevice, SessionErrors } from '../sessions/index.ts';
 import { getSecondFactor, type SecondFactorState } from '../sign-in/second-factor/index.ts';
 import { listTrustedDevices, readDeviceToken, UserErrors } from '../users/index.ts';
 import { deviceName } from './device-name.ts';
@@ -219,5 +219,7 @@ function problemsOf(t: Texts, error: LegateError): Problem[] {
     [UserErrors.INVALID_CODE.code]: 'code',
   };
   const at = about[error.code];
+  // Only an account with passkeys is refused for this.
+  if (error.code === SessionErrors.REAUTHENTICATION_REQUIRED.code) return [{ message: t.twoFactor.usePasskey }];
   return [{ ...(at === undefined ? {} : { field: at }), message: messageOf(t, error) }];
 }

@@ -214,6 +214,10 @@ describe('GET /auth/oidc/:name/callback', () => {
     const r = await signInWith(new FormClient(t), 'pretended');
     expect(r.headers.get('location')).toBe('/account/second-factor?returnTo=%2Faccount');
     expect((await signIn({ ...claims, amr: ['pwd', 'mfa'] }))[1]).toMatchObject({ id: user.id });
+    // Such a session satisfies users.requireSecondFactor; that of the first sign-in does not.
+    const { read } = t.legate.platform.database;
+    const sessions = read.selectFrom('sessions').select('both_factors').where('user_id', '=', user.id);
+    expect((await sessions.orderBy('both_factors').execute()).map((row) => row.both_factors)).toEqual([0, 1]);
   });
 });
 
