@@ -158,6 +158,8 @@ describe('language', () => {
       ['.devices.kinds.desktop', 'Computer'],
       ['.devices.kinds.tablet', 'Tablet'],
       ['.devices.kinds.unknown', ''],
+      ['.passkeys.label', 'Passkeys'],
+      ['.passkeys.title', 'Passkeys'],
       ['.tokens.token', 'Token'],
       ['.device.code', 'Code'],
       ['.approval.agent', 'Agent'],

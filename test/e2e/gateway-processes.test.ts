@@ -23,6 +23,11 @@ while read -r line; do
     *'"name":"pid"'*) result=$(text $$) ;;
     *'"name":"family"'*) sleep 1000 & result=$(text "$$ $!") ;;
     *'"name":"crash"'*) echo ran >>"$1"; exit 1 ;;
+    *'"name":"hang"'*)
+      token=${'$'}{line#*'"progressToken":'}; token=${'$'}{token%%[,\}]*}
+      params="{\"progressToken\":$token,\"progress\":1}"
+      printf '{"jsonrpc":"2.0","method":"notifications/progress","params":%s}\n' "$params"
+      continue ;;
     *) continue ;;
   esac
   printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"

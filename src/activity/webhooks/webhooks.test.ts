@@ -56,6 +56,8 @@ afterAll(() => {
 });
 beforeEach(() => {
   received = [];
+  // A receiver that stays silent would hold up the deliveries of later tests.
+  answers.clear();
 });
 
 let paths = 0;
