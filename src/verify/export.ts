@@ -18,6 +18,8 @@ export interface ProvenExport {
   readonly explained: number;
   /** Ranges of rows that are gone, and no entry of the file says why. */
   readonly unexplained: readonly string[];
+  /** Ranges of decisions whose private fields are gone, and no entry of a complete file says why. */
+  readonly unrecorded: readonly string[];
   /** Times of the first and the last entry, in ms. */
   readonly times: readonly [number, number] | undefined;
 }
@@ -49,18 +51,27 @@ class Spans {
 
 const isHead = (line: string): boolean => line.startsWith('{"format":"legate-export-v1"');
 
-/** Reads the rows that an entry says were erased or pruned. */
-function gaps({ type, fields }: Entry): Span[] {
-  if (type === 'audit.erased')
-    return (fields['seqs'] ?? '').split(',').map((part) => {
-      const [, from = '', to = from] =
-        /^([1-9]\d{0,15})(?:-([1-9]\d{0,15}))?$/.exec(part) ?? refuse('seqs is malformed.');
-      return [Number(from), Number(to)];
-    });
+/** Reads the rows of which an entry says that something of them was erased. */
+function erasedRows({ type, fields }: Entry): Span[] {
+  if (type !== 'audit.erased') return [];
+  return (fields['seqs'] ?? '').split(',').map((part) => {
+    const [, from = '', to = from] =
+      /^([1-9]\d{0,15})(?:-([1-9]\d{0,15}))?$/.exec(part) ?? refuse('seqs is malformed.');
+    return [Number(from), Number(to)];
+  });
+}
+
+/** Reads the rows that an entry says were deleted as a whole. */
+function deletedRows(entry: Entry): Span[] {
+  const { type, fields } = entry;
+  if (type === 'audit.erased') return fields['what'] === 'entry' ? erasedRows(entry) : [];
   if (type !== 'ledger.pruned') return [];
   const { below } = canonicalJson(fields['data'] ?? '', 'The data of ledger.pruned');
   return typeof below === 'number' ? [[1, below - 1]] : [];
 }
+
+const shownSpans = (spans: readonly Span[]): string[] =>
+  spans.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`));
 
 interface Head {
   readonly origin: string;
@@ -110,7 +121,9 @@ export function verifyExport(lines: Iterable<string>, policy: Policy): ProvenExp
 abstract class Check {
   readonly head: Head;
   readonly #gone = new Spans();
-  readonly #named: Span[] = [];
+  readonly #withoutPrivate = new Spans();
+  readonly #deleted: Span[] = [];
+  readonly #erased: Span[] = [];
   #entries = 0;
   #withheld = 0;
   #goneRows = 0;
@@ -138,7 +151,9 @@ abstract class Check {
     if (entry.seq !== seq) refuse(`Row ${entry.seq} stands in the place of row ${seq}.`);
     this.#entries++;
     if (hidden === undefined) this.#withheld++;
-    this.#named.push(...gaps(entry));
+    if (hidden === undefined && entry.type === 'audit') this.#withoutPrivate.add(seq, seq);
+    this.#deleted.push(...deletedRows(entry));
+    this.#erased.push(...erasedRows(entry));
     if (entry.type !== 'absent') {
       if (entry.timestamp < this.#lastTime) refuse(`The time of row ${seq} is before that of a row before it.`);
       this.#firstTime ??= entry.timestamp;
@@ -148,7 +163,7 @@ abstract class Check {
   }
 
   result(checkpoint: Checkpoint): ProvenExport {
-    const unexplained = this.#gone.without(this.#named);
+    const unexplained = this.#gone.without(this.#deleted);
     const missing = unexplained.reduce((sum, [from, to]) => sum + to - from + 1, 0);
     return {
       checkpoint,
@@ -156,7 +171,8 @@ abstract class Check {
       entries: this.#entries,
       withheld: this.#withheld,
       explained: this.#goneRows - missing,
-      unexplained: unexplained.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)),
+      unexplained: shownSpans(unexplained),
+      unrecorded: this.head.complete ? shownSpans(this.#withoutPrivate.without(this.#erased)) : [],
       times: this.#firstTime === undefined ? undefined : [this.#firstTime, this.#lastTime],
     };
   }

@@ -169,6 +169,7 @@ function describeExport({
   entries,
   withheld,
   explained,
+  unrecorded,
   times,
 }: ProvenExport): string[] {
   const { origin, size } = checkpoint;
@@ -180,6 +181,11 @@ function describeExport({
     ...(times ? [`  Recorded from ${times.map(timeOf).join(' to ')}.`] : []),
     ...(explained > 0 ? [`  ${explained} rows are gone, and entries of the file say why.`] : []),
     ...(withheld > 0 ? [`  The private fields of ${withheld} entries were erased or are gone.`] : []),
+    ...(unrecorded.length > 0
+      ? [
+          `  Not proven: why the private fields of decisions ${unrecorded.join(', ')} are gone. No entry of the file says so.`,
+        ]
+      : []),
   ];
 }
 

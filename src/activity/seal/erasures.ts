@@ -1,16 +1,33 @@
 import { readRuns } from '../../ledger/index.ts';
 import type { Db } from '../../storage/index.ts';
 
-/** Whether the entry `by` of the ledger records the erasure of a row. */
-export async function isErasureRecorded(db: Db, by: number | null, seq: number): Promise<boolean> {
-  if (by === null) return false;
+/** Whether the entry `by` of the ledger records that something of a row was erased, or with `whole` that all was. */
+type IsRecorded = (by: number | null, seq: number, whole: boolean) => Promise<boolean>;
+
+interface Erased {
+  readonly what: string;
+  readonly seqs: string;
+}
+
+/** Reads entries that record erasures, each once. */
+export function erasureRecords(db: Db): IsRecorded {
+  const known = new Map<number, Promise<Erased | undefined>>();
+  return async (by, seq, whole) => {
+    if (by === null) return false;
+    const read = known.get(by) ?? readErased(db, by);
+    known.set(by, read);
+    const erased = await read;
+    if (!erased || (whole && erased.what !== 'entry')) return false;
+    return readRuns(erased.seqs).some(([from, to]) => from <= seq && seq <= to);
+  };
+}
+
+async function readErased(db: Db, seq: number): Promise<Erased | undefined> {
   const row = await db
     .selectFrom('stream_events')
     .select('data')
-    .where('seq', '=', by)
+    .where('seq', '=', seq)
     .where('type', '=', 'audit.erased')
     .executeTakeFirst();
-  if (!row) return false;
-  const { seqs } = JSON.parse(row.data ?? '{}') as { seqs: string };
-  return readRuns(seqs).some(([from, to]) => from <= seq && seq <= to);
+  return row && (JSON.parse(row.data ?? '{}') as Erased);
 }
