@@ -37,12 +37,24 @@ async function bundleProgram() {
     'prom-client',
   ];
   const program = await rolldown({ input: join(staging, 'cli.js'), platform: 'node', external });
-  await program.write({ dir: join(staging, 'program'), format: 'esm' });
+  const folder = join(staging, 'program');
+  await program.write({ dir: folder, format: 'esm', comments: { legal: true, annotation: false, jsdoc: false } });
+  for (const name of readdirSync(folder)) {
+    const file = join(folder, name);
+    writeFileSync(file, escaped(readFileSync(file, 'utf8')));
+  }
   for (const bundled of ['cli', 'cli.js.map']) rmSync(join(staging, bundled), { recursive: true });
   writeFileSync(join(staging, 'cli.js'), "#!/usr/bin/env node\nimport './program/cli.js';\n");
   // npx runs the file itself, and the mode option of writeFileSync leaves a file that exists as it is.
   chmodSync(join(staging, 'cli.js'), 0o755);
 }
+
+/** Escapes what is not ASCII. One such character in a file doubles the memory that Node.js takes for its text. */
+const escaped = (text) =>
+  text.replace(/[^\0-\x7f]/gu, (character) => {
+    const code = character.codePointAt(0);
+    return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
+  });
 
 /** The client in one file, which a page may load as it is. */
 async function bundleClient() {

@@ -267,6 +267,8 @@ export class Dispatcher {
           chosen.map(({ id }) => id),
         )
         .where('status', '=', 'pending')
+        // An attempt may have ended, and put the next one off, since the candidates were read.
+        .where('next_at', '<=', now)
         .where('lease_until', '<=', now)
         .returningAll()
         .execute(),
