@@ -46,6 +46,7 @@ export const EVENT_TYPES = {
   'issuer.updated': 'An issuer of tokens was changed.',
   'issuer.deleted': 'An issuer of tokens is no longer trusted.',
   'ledger.clock_reset': 'The time of the ledger was set back to the clock, after a clock that was ahead.',
+  'ledger.pruned': 'The rows of the ledger before a sequence number are deleted, after `audit.retentionDays`.',
   'ledger.begun': 'The ledger began to be sealed.',
   'ledger.resumed': 'The ledger is sealed again, after it was stopped by configuration.',
   'ledger.restored': 'The sealed log ended, because the database was restored or rolled back, and another one began.',

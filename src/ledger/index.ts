@@ -22,7 +22,16 @@ export { LedgerFollower } from './follower.ts';
 export { ForwardingLedger } from './forwarding-ledger.ts';
 export { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';
-export { lastSeqOf, movePosition, readHead, readPosition, Superseded, setPosition } from './position.ts';
+export {
+  lastSeqOf,
+  movePosition,
+  PRUNING,
+  prunedUpTo,
+  readHead,
+  readPosition,
+  Superseded,
+  setPosition,
+} from './position.ts';
 export { DATABASE_TIME } from './postgres-store.ts';
 export { LedgerReader, type Order } from './read.ts';
 export { type RecentCommit, RecentRows } from './recent-rows.ts';

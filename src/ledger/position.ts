@@ -26,6 +26,12 @@ export async function setPosition(db: Db, name: string, upto: number): Promise<v
     .execute();
 }
 
+/** The follower that deletes rows after `audit.retentionDays`. */
+export const PRUNING = 'audit/retention';
+
+/** Sequence up to which rows were deleted, except events that verifiers need. */
+export const prunedUpTo = async (db: Db): Promise<number> => (await readPosition(db, PRUNING)) ?? 0;
+
 /**
  * Moves positions, all of which are at `from`, in the transaction that writes what was processed.
  * @throws Superseded if one of them is elsewhere: of two instances that process the same rows, one writes.

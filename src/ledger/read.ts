@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { timeOfId } from '../kernel/ids.ts';
 import { type Database, type StreamEventRow, selectArrays } from '../storage/index.ts';
-import { readHead } from './position.ts';
+import { prunedUpTo, readHead } from './position.ts';
 import {
   type ColumnName,
   compile,
@@ -203,6 +203,8 @@ export class LedgerReader {
     const end = await this.#end();
     const from = Math.max(
       (filter.afterSeq ?? 0) + 1,
+      // The index may still have rows that were deleted.
+      (await prunedUpTo(this.#database.read)) + 1,
       filter.sinceMs === undefined ? 1 : await this.seqAt(filter.sinceMs, end),
     );
     const before = Math.min(

@@ -82,6 +82,7 @@ const PAYLOADS: Record<EventType, Json> = {
   'issuer.deleted': { issuerId: id('iss'), name: text },
   'invite.revoked': { inviteId: id('inv'), reason: 'revoked' },
   'ledger.begun': { rows: expect.any(Number), missing: expect.any(Number) },
+  'ledger.pruned': { below: expect.any(Number) },
   'ledger.clock_reset': { from: time, to: time },
   'ledger.restored': {
     origin: text,
@@ -131,8 +132,14 @@ const PAYLOADS: Record<EventType, Json> = {
   'webhook.rotated': { webhookId: id('whk') },
 };
 
-/** Events of the start of a service, which src/activity/seal tests. */
-const SEALING: ReadonlySet<string> = new Set(['ledger.begun', 'ledger.restored', 'ledger.resumed', 'ledger.stopped']);
+/** Events of the start of a service and of its upkeep, which src/activity/seal tests. */
+const SEALING: ReadonlySet<string> = new Set([
+  'ledger.begun',
+  'ledger.pruned',
+  'ledger.restored',
+  'ledger.resumed',
+  'ledger.stopped',
+]);
 
 /** Events of administration, which concern nobody or somebody other than the watchers below. */
 const ADMINISTRATION: ReadonlySet<string> = new Set(

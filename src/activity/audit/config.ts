@@ -6,6 +6,15 @@ export const auditConfig = {
     defaultText: 'secret-looking values',
     description: 'Additional keys whose values are redacted in recorded parameters.',
   }),
+  retentionDays: option.integer({
+    default: 0,
+    defaultText: 'no end',
+    min: 0,
+    max: 36_500,
+    description:
+      'Days after which all rows of the ledger are deleted, audit entries included, within a day. 0: audit entries are ' +
+      'kept. What is kept stays provable.',
+  }),
   eraseEntries: option.boolean({
     default: false,
     description:

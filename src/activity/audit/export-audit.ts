@@ -3,11 +3,11 @@ import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { type SlotHolder, SlotShares } from '../../kernel/slots.ts';
-import { type Order, readHead } from '../../ledger/index.ts';
+import { type Order, prunedUpTo, readHead } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { SealErrors } from '../seal/errors.ts';
-import { logOfExport, sealedEntries, sealedSpan } from '../seal/sealed-export.ts';
+import { hasNoLeaf, logOfExport, sealedEntries, sealedSpan } from '../seal/sealed-export.ts';
 import { CSV_HEADER, toCsvLine, toJsonText } from './entry.ts';
 import { AuditErrors } from './errors.ts';
 import { entryFilter } from './query.ts';
@@ -127,6 +127,8 @@ export async function exportSealed(
   if (isRange && !isAdmin) throw CommonErrors.FORBIDDEN();
   const head = await readHead(platform.database.read);
   if (isRange && ((fromSeq ?? 1) > (toSeq ?? head) || (toSeq ?? 0) > head)) throw SealErrors.INVALID_TREE_RANGE();
+  const pruned = await prunedUpTo(platform.database.read);
+  if (fromSeq !== undefined && hasNoLeaf(fromSeq, pruned)) throw SealErrors.LEDGER_ROW_NOT_FOUND();
   const log = await logOfExport(platform, toSeq ?? head);
   const release = takeSlot(platform, holder);
   try {
@@ -135,7 +137,7 @@ export async function exportSealed(
         ? sealedSpan(
             platform,
             log,
-            fromSeq ?? (since === undefined ? 1 : Math.max(1, (await platform.reader.seqAt(since)) - 1)),
+            fromSeq ?? Math.max(pruned + 1, since === undefined ? 1 : (await platform.reader.seqAt(since)) - 1),
             toSeq ?? Math.min(head, until === undefined ? head : await platform.reader.seqAt(until)),
           )
         : sealedEntries(platform, log, slicesOf(platform, visibility, { ...filter, fromSeq, toSeq }, 'asc'));

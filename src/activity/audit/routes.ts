@@ -59,6 +59,7 @@ export const auditRoutes = [
       AuditErrors.TOO_MANY_EXPORTS,
       SealErrors.INVALID_TREE_RANGE,
       SealErrors.LEDGER_NOT_SEALED,
+      SealErrors.LEDGER_ROW_NOT_FOUND,
       SealErrors.NOT_YET_SEALED,
     ],
     handle: ({ query, visibility, principal }, platform) => {

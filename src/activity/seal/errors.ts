@@ -11,7 +11,7 @@ export const SealErrors = {
       'This log has ended, so no proofs of entries are made under it. The current log has all of its entries.',
     ],
     LEDGER_TILE_NOT_FOUND: [404, 'The path names no tile of the newest checkpoint, or the log has lost it.'],
-    LEDGER_ROW_NOT_FOUND: [404, 'The ledger has no such row.'],
+    LEDGER_ROW_NOT_FOUND: [404, 'The ledger has no such row, or `audit.retentionDays` have passed.'],
     ENTRY_ERASURE_OFF: [403, 'Whole entries are erased only with audit.eraseEntries. Without it `what` is `private`.'],
     INVALID_TREE_RANGE: [400, '`from` must not be greater than `to`, nor `to` than the size of the newest checkpoint.'],
   }),

@@ -2,6 +2,7 @@ import { defineModule } from '../../platform.ts';
 import { openSealedLog } from './begin.ts';
 import { SealErrors } from './errors.ts';
 import { thinCheckpoints, thinning } from './kept-checkpoints.ts';
+import { pruneLedger, pruning } from './prune.ts';
 import { ledgerStatus } from './read-log.ts';
 import { sealRoutes } from './routes.ts';
 import { sealer } from './sealer.ts';
@@ -19,6 +20,7 @@ import { sealer } from './sealer.ts';
 export { type LedgerApi, ledgerApi } from './api.ts';
 export { checkSealedLedger } from './check.ts';
 export { erasePerson } from './erasure/erase-person.ts';
+export { pruneLedger } from './prune.ts';
 export { endRolledBackLog } from './recover.ts';
 export { keepRemains, sealedUpTo } from './remains.ts';
 
@@ -27,7 +29,7 @@ export const seal = defineModule({
   description: 'The sealed ledger: checkpoints, proofs and tiles.',
   routes: sealRoutes,
   errors: SealErrors,
-  states: [sealer, thinning],
+  states: [sealer, thinning, pruning],
   gauges: [
     {
       name: 'seal_lag_rows',
@@ -40,7 +42,10 @@ export const seal = defineModule({
       read: async (platform) => platform.stateOf(sealer).lagSeconds(),
     },
   ],
-  upkeep: thinCheckpoints,
+  upkeep: async (platform) => {
+    await thinCheckpoints(platform);
+    await pruneLedger(platform);
+  },
   start: openSealedLog,
   stop: (platform) => platform.stateOf(sealer).stop(),
 });

@@ -1,4 +1,4 @@
-import { readHead } from '../../ledger/index.ts';
+import { prunedUpTo, readHead } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { leafHash, storedTexts } from './entry-text.ts';
@@ -35,8 +35,8 @@ interface Texts {
 async function readTexts({ database }: Platform, seq: number): Promise<Texts> {
   // A row that is deleted between the reads differs once.
   const texts = (await tryTexts(database.read, seq)) ?? (await tryTexts(database.read, seq));
-  if (!texts) throw SealErrors.SEALED_ROW_DIFFERS();
-  return texts;
+  if (texts) return texts;
+  throw seq <= (await prunedUpTo(database.read)) ? SealErrors.LEDGER_ROW_NOT_FOUND() : SealErrors.SEALED_ROW_DIFFERS();
 }
 
 /** The texts of a sealed row; undefined if the row differs from what was sealed. Throws 404 LEDGER_ROW_NOT_FOUND. */

@@ -80,6 +80,9 @@ async function spanLines(db: Db, from: number, upto: number): Promise<string> {
 
 const tileOf = (seq: number): number => Math.floor((seq - 1) / TILE);
 
+/** Whether the leaf of a row went with a tile, all of whose rows up to `pruned` are deleted. */
+export const hasNoLeaf = (seq: number, pruned: number): boolean => (tileOf(seq) + 1) * TILE <= pruned;
+
 /** Returns the texts of a row if they make its leaf, and else the hash of the leaf. */
 async function provenTexts(
   db: Db,

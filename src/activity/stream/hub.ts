@@ -263,7 +263,7 @@ export class EventHub {
     if (last <= this.#end) return;
     this.#end = last;
     if (this.#listeners.size === 0) return;
-    if (events.some(({ type }) => type === 'audit.erased')) this.#ring.clear();
+    if (events.some(({ type }) => type === 'audit.erased' || type === 'ledger.pruned')) this.#ring.clear();
     for (const [i, { agentId, userId }] of records.entries()) this.#store(commit, i, 'audit', agentId, userId);
     for (const [i, { type, agentId, userId }] of events.entries())
       this.#store(commit, records.length + i, type, agentId ?? null, userId ?? null);

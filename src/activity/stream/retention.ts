@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../kernel/clock.ts';
-import { readPosition, setPosition } from '../../ledger/index.ts';
+import { prunedUpTo, readPosition, setPosition } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { keepRemains, sealedUpTo } from '../seal/index.ts';
 
@@ -8,9 +8,9 @@ const FOLLOWER = 'events/retention';
 const SLICE = 2000;
 const SLICES_AT_ONCE = 10;
 
-/** Sequence up to which only audit entries are kept. */
+/** Sequence up to which only audit entries are kept, or nothing. */
 export const forgottenUpTo = async ({ database }: Platform): Promise<number> =>
-  (await readPosition(database.read, FOLLOWER)) ?? 0;
+  Math.max((await readPosition(database.read, FOLLOWER)) ?? 0, await prunedUpTo(database.read));
 
 /**
  * Deletes events older than `events.retentionDays`, once they are sealed. Audit entries, which are rows of the same

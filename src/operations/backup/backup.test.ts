@@ -113,6 +113,31 @@ describe('a backup', () => {
     expect(again.ledger).toEqual(first.ledger);
   });
 
+  it('is whole although entries were erased, and is refused if one is gone without a record', async () => {
+    const place = await newTestDatabase();
+    await on(place, (database) => restoreBackup(database, dir));
+    const erasing = await createTestService({
+      sameDatabaseAs: { database: place, clock: t.clock } as unknown as TestService,
+      secrets: t.legate.platform.secrets(),
+      config: { audit: { eraseEntries: true } },
+    });
+    const body = { auditIds: answered.slice(0, 3), what: 'entry' };
+    expect((await erasing.call('POST', '/audit/erasures', { as: await erasing.admin(), body })).body.erased).toBe(3);
+    await erasing.legate.close();
+    const erased = `${dir}-erased`;
+    await on(place, (database) => writeBackup(database, erased));
+    await on(await newTestDatabase(), (database) => restoreBackup(database, erased));
+    await on(place, async (database) => {
+      await database.write
+        .deleteFrom('stream_events')
+        .where('id', '=', answered[5] as never)
+        .execute();
+      await writeBackup(database, `${erased}-2`);
+    });
+    const again = on(await newTestDatabase(), (database) => restoreBackup(database, `${erased}-2`));
+    await expect(again).rejects.toThrow('is not whole');
+  });
+
   it('is refused in a database that has data, which stays as it is', async () => {
     const other = await createTestService();
     const someone = await other.user();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { endSealedLog } from '../../ledger/index.ts';
+import { endSealedLog, readRuns } from '../../ledger/index.ts';
 import { type Database, migrate, migrateAsFarAs, schemaState } from '../../storage/index.ts';
 import { BackupError } from './backup-error.ts';
 import { type Manifest, readManifest, sha256 } from './manifest.ts';
@@ -131,11 +131,28 @@ function fromLine(line: string, length: number): Value[] {
   );
 }
 
-/** The ledger has no gaps except where old events were deleted by retention. */
+/** The ledger has no gaps except where rows were deleted by retention, or erased as the ledger itself records. */
 async function assertLedgerWhole(restore: Restore, { ledger }: Manifest): Promise<void> {
-  const { seq, rows, last } = await restore.ledger(ledger.keptWholeAfter);
-  if (seq !== ledger.seq || (rows > 0 && last !== seq) || rows !== Math.max(0, seq - ledger.keptWholeAfter))
+  const after = ledger.keptWholeAfter;
+  const { seq, rows, last } = await restore.ledger(after);
+  const erased = await countErased(restore, after);
+  if (seq !== ledger.seq || (rows > 0 && last !== seq) || rows + erased !== Math.max(0, seq - after))
     throw new BackupError(
-      `The ledger of the backup is not whole: its end is ${seq}, and ${rows} entries follow ${ledger.keptWholeAfter}.`,
+      `The ledger of the backup is not whole: its end is ${seq}, and ${rows} entries follow ${after}.`,
     );
+}
+
+/** Counts the entries after a sequence number that are gone, and named by a recorded erasure. */
+async function countErased(restore: Restore, after: number): Promise<number> {
+  const runs = (await restore.erasures())
+    .flatMap((data) => readRuns((JSON.parse(data) as { seqs: string }).seqs))
+    .sort(([a], [b]) => a - b);
+  let [erased, counted] = [0, after];
+  for (const [first, last] of runs) {
+    const from = Math.max(first, counted + 1);
+    if (from > last) continue;
+    erased += last - from + 1 - (await restore.entries(from, last));
+    counted = last;
+  }
+  return erased;
 }

@@ -7,6 +7,10 @@ export interface Restore {
   insert(table: string, columns: readonly string[], rows: readonly Value[][]): Promise<void>;
   /** End of the ledger, and how many entries follow `after`, with the sequence of the last. */
   ledger(after: number): Promise<{ seq: number; rows: number; last: number }>;
+  /** How many entries there are from one sequence number to another, both inclusive. */
+  entries(from: number, to: number): Promise<number>;
+  /** The data of the events that record erasures. */
+  erasures(): Promise<string[]>;
   commit(): Promise<void>;
   rollback(): Promise<void>;
 }
@@ -33,6 +37,13 @@ async function openSqliteRestore({ writer, prefix }: SqliteDatabase): Promise<Re
       rows: number(`select count(*) from ${quoted(`${prefix}stream_events`)} where seq > ?`, after),
       last: number(`select max(seq) from ${quoted(`${prefix}stream_events`)}`),
     }),
+    entries: async (from, to) =>
+      number(`select count(*) from ${quoted(`${prefix}stream_events`)} where seq between ? and ?`, from, to),
+    erasures: async () =>
+      writer
+        .prepare(`select data from ${quoted(`${prefix}stream_events`)} where type = 'audit.erased'`)
+        .raw([])
+        .map(([data]) => String(data)),
     commit: async () => writer.exec('commit'),
     rollback: async () => writer.exec('rollback'),
   };
@@ -67,6 +78,12 @@ async function openPostgresRestore({ pool, prefix }: PostgresDatabase): Promise<
       rows: await number(`select count(*) from ${quoted(`${prefix}stream_events`)} where seq > $1`, [after]),
       last: await number(`select max(seq) from ${quoted(`${prefix}stream_events`)}`),
     }),
+    entries: (from, to) =>
+      number(`select count(*) from ${quoted(`${prefix}stream_events`)} where seq between $1 and $2`, [from, to]),
+    erasures: async () => {
+      const text = `select data from ${quoted(`${prefix}stream_events`)} where type = 'audit.erased'`;
+      return (await client.query<[string]>({ text, rowMode: 'array' })).rows.map(([data]) => data);
+    },
     commit: async () => {
       await client.query('commit');
       client.release();

@@ -1,3 +1,4 @@
+import { PRUNING } from '../../ledger/index.ts';
 import { type Database, TABLE_NAMES } from '../../storage/index.ts';
 import type { Manifest } from './manifest.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -19,8 +20,8 @@ export async function columnsOf(database: Database): Promise<Map<string, string[
   );
 }
 
-/** Name of the projection that holds the sequence up to which events other than audit entries are deleted. */
-const RETENTION = 'events/retention';
+/** The projections that hold the sequence up to which events were deleted, and all rows. */
+const RETENTION: readonly unknown[] = ['events/retention', PRUNING];
 
 export async function ledgerEnd(
   snapshot: Snapshot,
@@ -33,6 +34,6 @@ export async function ledgerEnd(
   };
   const [head] = await values('head', ['seq']);
   const projections = await values('projections', ['name', 'upto']);
-  const upto = projections.find(([name]) => name === RETENTION)?.[1];
-  return { seq: Number(head?.[0] ?? 0), keptWholeAfter: Number(upto ?? 0) };
+  const positions = projections.flatMap(([name, upto]) => (RETENTION.includes(name) ? [Number(upto)] : []));
+  return { seq: Number(head?.[0] ?? 0), keptWholeAfter: Math.max(0, ...positions) };
 }

@@ -102,13 +102,15 @@ export const deleteRows: Erase = async (db, rows) => {
     await db.deleteFrom(table).where('seq', 'in', seqs).execute();
 };
 
-const eraseApprovals = async (db: Db, rows: readonly StreamEventRow[]): Promise<void> => {
+/** Erases the arguments of approvals that decisions requested. */
+export const eraseApprovals = async (db: Db, rows: readonly Pick<StreamEventRow, 'id' | 'type'>[]): Promise<void> => {
   const ids = rows.flatMap(({ type, id }) => (type === 'audit' ? [id as `aud_${string}`] : []));
   if (ids.length > 0)
     await db.updateTable('approvals').set({ arguments: '{}', note: null }).where('audit_id', 'in', ids).execute();
 };
 
-async function deleteDeliveries(db: Db, rows: readonly StreamEventRow[]): Promise<void> {
+/** Deletes the deliveries of rows to webhooks. */
+export async function deleteDeliveries(db: Db, rows: readonly Pick<StreamEventRow, 'id'>[]): Promise<void> {
   const events = rows.map(({ id }) => `evt_${id.slice(4)}`);
   const deliveries = db.selectFrom('webhook_deliveries').select('id').where('event_id', 'in', events);
   await db.deleteFrom('webhook_attempts').where('delivery_id', 'in', deliveries).execute();

@@ -1,0 +1,44 @@
+import type { Db } from '../../storage/index.ts';
+import { leafHash, storedTexts } from './entry-text.ts';
+import { erasureRecords } from './erasures.ts';
+import { saltIn } from './salts.ts';
+import { hashIn, readRemains, readSealedRows, readTiles } from './store.ts';
+import { TILE, tileKey } from './tree.ts';
+
+/**
+ * Compares rows `from` to `upto` of the tree with their leaves. A row that is gone must be named by a recorded erasure,
+ * or be one of those up to `pruned`. Returns the sequence of the first row that differs.
+ *
+ * @param onLeaf gets the hash of each leaf before that, as latin1.
+ */
+export async function firstChanged(
+  db: Db,
+  { from, upto, pruned }: { readonly from: number; readonly upto: number; readonly pruned: number },
+  onLeaf: (hash: string) => void = () => {},
+): Promise<number | undefined> {
+  const first = Math.floor((from - 1) / TILE);
+  const positions = Array.from({ length: Math.ceil(upto / TILE) - first }, (_, i) => ({ level: 0, tile: first + i }));
+  const [rows, remains, tiles] = await Promise.all([
+    readSealedRows(db, from, upto),
+    readRemains(db, from, upto),
+    readTiles(db, positions),
+  ]);
+  const isRecorded = erasureRecords(db);
+  const bySeq = new Map(rows.map((row) => [row.seq, row]));
+  for (let seq = from; seq <= upto; seq++) {
+    const stored = tiles.get(tileKey({ level: 0, tile: Math.floor((seq - 1) / TILE) }));
+    if (!stored) return seq;
+    const index = (seq - 1) % TILE;
+    const [row, left] = [bySeq.get(seq), remains.get(seq)];
+    const expected = hashIn(stored.hashes, index).toString('latin1');
+    const texts = storedTexts(seq, row, left, saltIn(stored.salts, index));
+    const isPruned = !row && seq <= pruned;
+    // Of events, retention leaves remains without a record.
+    const isExplained =
+      left?.type === 'audit' ? await isRecorded(left.erased_by, seq, texts === undefined) : texts !== undefined;
+    const differs = texts !== undefined && leafHash(texts.leaf) !== expected;
+    if (!isPruned && (!isExplained || differs)) return seq;
+    onLeaf(expected);
+  }
+  return undefined;
+}

@@ -1,0 +1,171 @@
+import { sql } from 'kysely';
+import { SYSTEM } from '../../access/actor.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import { movePosition, PRUNING, prunedUpTo, readPosition, Superseded, setPosition } from '../../ledger/index.ts';
+import { defineState, type Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+import { firstChanged } from './compare-rows.ts';
+import { deleteDeliveries, eraseApprovals } from './erasure/erase-rows.ts';
+import { RowDiffers, sealedUpTo } from './remains.ts';
+import { SALT } from './salts.ts';
+import { readLog, readSealedRows, readTiles, waitForLog } from './store.ts';
+import { TILE, tileKey } from './tree.ts';
+
+/** Rows compared and deleted in one transaction. */
+const SLICE = 2048;
+const SLICES_AT_ONCE = 50;
+/** The follower whose position is the sequence up to which the ledger says that rows are deleted. */
+const RECORDED = 'audit/retention/recorded';
+
+export const pruning = defineState(() => ({ dueAt: 0 }));
+
+/** Sequence up to which a `ledger.pruned` event says that rows are deleted. */
+export async function recordedPruning(db: Db): Promise<number> {
+  if ((await readPosition(db, RECORDED)) === undefined) return 0;
+  const row = await db
+    .selectFrom('stream_events')
+    .select('data')
+    .where('type', '=', 'ledger.pruned')
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row ? (JSON.parse(row.data ?? '{}') as { below: number }).below - 1 : 0;
+}
+
+/** Sequences up to `upto` of the events that are not deleted, because verifiers need them. */
+export async function permanentUpTo(db: Db, upto: number): Promise<number[]> {
+  if (upto === 0) return [];
+  const rows = await db
+    .selectFrom('stream_events')
+    .select('seq')
+    .where('seq', '<=', upto)
+    .where('type', 'like', 'ledger.%')
+    .where('type', '<>', 'ledger.pruned')
+    .orderBy('seq')
+    .execute();
+  return rows.map(({ seq }) => seq);
+}
+
+/**
+ * Deletes the rows that are older than `audit.retentionDays`, at most once a day: first the event `ledger.pruned` says
+ * which, then they are deleted in slices, each after it was compared with its leaves, with their salts, with the tiles
+ * that no other proof needs, and with copies. Events of the ledger itself stay. Throws {@link RowDiffers}, and deletes
+ * nothing from there on, if a row is not the one that was sealed: it is evidence.
+ */
+export async function pruneLedger(platform: Platform): Promise<void> {
+  const { config, clock, database, ledger } = platform;
+  const state = platform.stateOf(pruning);
+  if (config.audit.retentionDays === 0) return;
+  let done = await prunedUpTo(database.read);
+  let end = (await readPosition(database.read, RECORDED)) ?? 0;
+  if (end <= done) {
+    if (clock.now() < state.dueAt) return;
+    state.dueAt = clock.now() + HOUR_MS;
+    end = await record(platform, done);
+  }
+  if (end <= done) return;
+  try {
+    for (let i = 0; i < SLICES_AT_ONCE && done < end; i++) {
+      const upto = Math.min(end, done + SLICE);
+      await ledger.maintain((db) => prune(platform, db, done, upto));
+      done = upto;
+    }
+  } catch (error) {
+    if (!(error instanceof Superseded)) throw error;
+  }
+  await ledger.foldLog();
+}
+
+/** Records which rows are about to be deleted. Returns the sequence up to which they are. */
+async function record(platform: Platform, done: number): Promise<number> {
+  const { config, clock, database, reader, ledger } = platform;
+  const before = clock.now() - config.audit.retentionDays * DAY_MS;
+  const end = Math.min((await reader.seqAt(before)) - 1, await sealedUpTo(platform));
+  if (end <= done || !(await isDue(database.read, done, before - DAY_MS))) return done;
+  const size = (await readLog(database.read))?.size ?? 0;
+  for (let from = done + 1; from <= end; from += SLICE)
+    await assertUnchanged(database.read, { from, upto: Math.min(end, from + SLICE - 1, size), pruned: done });
+  await ledger.change(SYSTEM, async ({ db, emit }) => {
+    if (((await readPosition(db, RECORDED)) ?? 0) > done) return;
+    if (done === 0) await setPosition(db, PRUNING, 0);
+    await setPosition(db, RECORDED, end);
+    emit({ type: 'ledger.pruned', data: { below: end + 1 } });
+  });
+  return end;
+}
+
+/** Whether the oldest row that may be deleted has been so for a day. */
+async function isDue(db: Db, done: number, before: number): Promise<boolean> {
+  const oldest = await db
+    .selectFrom('stream_events')
+    .select('timestamp')
+    .where('seq', '>', done)
+    .orderBy('seq')
+    .limit(1)
+    .executeTakeFirst();
+  return oldest !== undefined && oldest.timestamp <= before;
+}
+
+async function assertUnchanged(db: Db, rows: Parameters<typeof firstChanged>[1]): Promise<void> {
+  const seq = rows.from <= rows.upto ? await firstChanged(db, rows) : undefined;
+  if (seq !== undefined) throw new RowDiffers(seq);
+}
+
+async function prune(platform: Platform, db: Db, done: number, upto: number): Promise<void> {
+  const { database } = platform;
+  await movePosition(db, [PRUNING], done, upto);
+  const size = (await waitForLog(database, db))?.size ?? 0;
+  await assertUnchanged(db, { from: done + 1, upto: Math.min(upto, size), pruned: done });
+  // Overwrites what is deleted, until the connection closes.
+  if (database.dialect === 'sqlite') await sql`pragma secure_delete = on`.execute(db);
+  const rows = await readSealedRows(db, done + 1, upto);
+  const kept = new Set(await permanentUpTo(db, upto));
+  await eraseApprovals(db, rows);
+  await deleteDeliveries(db, rows);
+  await db
+    .deleteFrom('stream_events')
+    .where('seq', '>', done)
+    .where('seq', '<=', upto)
+    .where((eb) => eb.or([eb('type', 'not like', 'ledger.%'), eb('type', '=', 'ledger.pruned')]))
+    .execute();
+  await db.deleteFrom('seal_remains').where('seq', '>', done).where('seq', '<=', upto).execute();
+  await deleteTiles(db, upto, [...kept]);
+  await eraseSalts(db, done, upto, kept);
+  const segments = db.selectFrom('event_segments').select('first').where('last', '<=', upto);
+  await db.deleteFrom('event_columns').where('first', 'in', segments).execute();
+  await db.deleteFrom('event_segments').where('last', '<=', upto).execute();
+}
+
+/** Deletes the tiles all of whose rows are deleted: no proof of another row contains a hash of them. */
+async function deleteTiles(db: Db, upto: number, kept: readonly number[]): Promise<void> {
+  for (let level = 0, width = TILE; width <= upto; level++, width *= TILE) {
+    const needed = [...new Set(kept.map((seq) => Math.floor((seq - 1) / width)))];
+    let query = db
+      .deleteFrom('seal_tiles')
+      .where('level', '=', level)
+      .where('tile', '<', Math.floor(upto / width));
+    if (needed.length > 0) query = query.where('tile', 'not in', needed);
+    await query.execute();
+  }
+}
+
+/** Erases the salts of deleted rows in tiles that stay. */
+async function eraseSalts(db: Db, done: number, upto: number, kept: ReadonlySet<number>): Promise<void> {
+  const first = Math.floor(done / TILE);
+  const positions = Array.from({ length: Math.ceil(upto / TILE) - first }, (_, i) => ({ level: 0, tile: first + i }));
+  const tiles = await readTiles(db, positions);
+  for (const position of positions) {
+    const salts = tiles.get(tileKey(position))?.salts;
+    if (!salts) continue;
+    const erased = Buffer.from(salts);
+    const begin = position.tile * TILE;
+    for (let seq = Math.max(done, begin) + 1; seq <= Math.min(upto, begin + TILE); seq++)
+      if (!kept.has(seq)) erased.fill(0, (seq - 1 - begin) * SALT, (seq - begin) * SALT);
+    await db
+      .updateTable('seal_tiles')
+      .set({ salts: erased })
+      .where('level', '=', 0)
+      .where('tile', '=', position.tile)
+      .execute();
+  }
+}
