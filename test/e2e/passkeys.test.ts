@@ -66,6 +66,7 @@ describe.skipIf(chromiumPath === undefined)('passkeys in Chromium', () => {
 
     await page.getByRole('button', { name: 'Remove Laptop' }).click();
     await page.waitForURL('**/account/passkeys?done=removed');
+    expect(await page.evaluate(ownPage)).toEqual([201, 200, 204]);
     await page.locator('header button').click();
     await page.waitForURL('**/account/sign-in?done=signed-out');
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
@@ -74,3 +75,19 @@ describe.skipIf(chromiumPath === undefined)('passkeys in Chromium', () => {
     await context.close();
   });
 });
+
+/** Adds, uses and removes a passkey like docs/guides/passkeys.md, with the JSON forms of the browser. Runs in the page. */
+async function ownPage(): Promise<number[]> {
+  const send = (method: string, path: string, body?: unknown): Promise<Response> =>
+    fetch(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) });
+  const options = async (path: string) => (await send('POST', path)).json();
+  const creation = PublicKeyCredential.parseCreationOptionsFromJSON(await options('/passkeys/register/options'));
+  const created = (await navigator.credentials.create({ publicKey: creation })) as PublicKeyCredential;
+  const added = await send('POST', '/passkeys/register/verify', { ...created.toJSON(), name: 'Laptop' });
+  const request = PublicKeyCredential.parseRequestOptionsFromJSON(await options('/passkeys/sign-in/options'));
+  const got = (await navigator.credentials.get({ publicKey: request })) as PublicKeyCredential;
+  const signedIn = await send('POST', '/passkeys/sign-in/verify', got.toJSON());
+  const { id } = (await added.json()) as { id: string };
+  const removed = await fetch(`/passkeys/${id}`, { method: 'DELETE' });
+  return [added.status, signedIn.status, removed.status];
+}
