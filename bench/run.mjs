@@ -20,6 +20,8 @@ const PARTS = [
   'records',
   'history',
   'postgres',
+  'instances',
+  'backup',
   'decide',
   'delegation',
   'agents',
@@ -59,6 +61,7 @@ const { checkRecords, fillHistory, measureAuthorize, measureHistory } = await im
 const { measureExport, measurePages } = await import('./figures/audit.mjs');
 const { measureDecide } = await import('./figures/decide.mjs');
 const { measureEvents } = await import('./figures/events.mjs');
+const { measureBackup, measureInstances } = await import('./figures/instances.mjs');
 const { measureOAuth } = await import('./figures/oauth.mjs');
 const { measureDelegation } = await import('./figures/delegation.mjs');
 const { measureVerification } = await import('./figures/mcp.mjs');
@@ -94,6 +97,8 @@ const parts = {
   records: checkRecords,
   history: measureHistory,
   postgres: measurePostgres,
+  instances: measureInstances,
+  backup: measureBackup,
   decide: measureDecide,
   agents: measureAgents,
   oauth: measureOAuth,

@@ -1,0 +1,83 @@
+// Several instances on one PostgreSQL, and a backup of it under load. Everything shares the cores with the load, so what
+// counts is how the total changes with the number of instances.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fillPeople } from '../support/data.mjs';
+import { load, run } from '../support/load.mjs';
+import { median, ms, ratio, thousands } from '../support/numbers.mjs';
+import { startService } from '../support/service.mjs';
+import { fromTests } from '../support/typescript.mjs';
+import { ownQuestion, target } from './authorize.mjs';
+
+const CONNECTIONS = 48;
+const BACKUP_CONNECTIONS = 8;
+const cli = join(import.meta.dirname, '../../dist/cli.js');
+
+/** Starts `count` instances on a PostgreSQL of its own, and removes everything afterwards. */
+async function withInstances({ scratch }, count, measure) {
+  const { startPostgres } = await fromTests('postgres-server');
+  const postgres = await startPostgres();
+  const env = { LEGATE_SECRET: '0d'.repeat(32), LEGATE_BASE_URL: 'http://localhost:3000' };
+  const services = [];
+  try {
+    const people = await fillPeople(postgres.url, 10);
+    for (let i = 0; i < count; i++)
+      services.push(await startService(postgres.url, join(scratch, `${count}-instances-${i}`), { pin: false, env }));
+    const targets = services.map((service) => target(service, people.small.token, ownQuestion(scratch)));
+    await measure({ targets, env: { ...env, LEGATE_DATABASE_URL: postgres.url } });
+  } finally {
+    for (const service of services) await service.stop();
+    await postgres.remove();
+  }
+}
+
+/** Total rate of one, two and three instances with the same number of connections in all, in turn. */
+export async function measureInstances(context) {
+  const { generator, rounds, seconds, report } = context;
+  await withInstances(context, 3, async ({ targets }) => {
+    const total = async (count) => {
+      const used = targets.slice(0, count);
+      const loads = await Promise.all(used.map((each) => load(generator, each, CONNECTIONS / count, seconds)));
+      return { rps: loads.reduce((sum, { rps }) => sum + rps, 0), p99: Math.max(...loads.map(({ p99 }) => p99)) };
+    };
+    await total(3);
+    const rows = [];
+    for (let i = 0; i < rounds; i++) rows.push([await total(1), await total(2), await total(3)]);
+    for (const count of [2, 3]) {
+      const share = median(rows.map((row) => row[count - 1].rps / row[0].rps));
+      const [rate, p99] = ['rps', 'p99'].map((figure) => median(rows.map((row) => row[count - 1][figure])));
+      report(`${count} instances on one PostgreSQL against one, ${CONNECTIONS} connections in all`, {
+        measured: `${ratio(share)} (${thousands(rate)}/s), p99 ${ms(p99)}`,
+        bar: '>= 0.90',
+        ok: share >= 0.9,
+      });
+    }
+  });
+}
+
+/** p99 of decisions while `legate backup` runs, against before. */
+export async function measureBackup(context) {
+  const { scratch, generator, rounds, seconds, report } = context;
+  await withInstances(context, 1, async ({ targets, env }) => {
+    const [only] = targets;
+    await load(generator, only, BACKUP_CONNECTIONS, seconds);
+    const rows = [];
+    for (let i = 0; i < rounds; i++) {
+      const quiet = await load(generator, only, BACKUP_CONNECTIONS, seconds);
+      const folder = join(scratch, `backup${i}`);
+      const settings = Object.entries({ ...env, LEGATE_DATA_DIR: join(scratch, '1-instances-0') });
+      const command = ['env', ...settings.map(([name, value]) => `${name}=${value}`), process.execPath, cli, 'backup'];
+      const startedAt = performance.now();
+      const saving = run([...command, folder]).then(() => performance.now() - startedAt);
+      const during = await load(generator, only, BACKUP_CONNECTIONS, seconds);
+      rows.push({ factor: during.p99 / quiet.p99, p99: during.p99, tookMs: await saving });
+      rmSync(folder, { recursive: true });
+    }
+    const factor = median(rows.map((row) => row.factor));
+    report(`decisions while a backup runs, ${BACKUP_CONNECTIONS} connections`, {
+      measured: `p99 ${ratio(factor)} times that of before (${ms(median(rows.map((row) => row.p99)))}); the backup took ${ms(median(rows.map((row) => row.tookMs)))}`,
+      bar: '<= 2 times',
+      ok: factor <= 2,
+    });
+  });
+}
