@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import * as v2 from '@modelcontextprotocol/client';
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { WebPerson } from './web-person.ts';
 
@@ -106,4 +108,41 @@ export const connectV2 = (mode?: v2.VersionNegotiationMode): Connect =>
       await transport.finishAuth((await person.decide(String(auth.kept.opened))).searchParams);
       return connect(endpoint, auth, person);
     }
+  };
+
+/** The file of `mcp-remote`, which clients of servers over stdio start as their server. */
+const MCP_REMOTE = join(import.meta.dirname, '../../node_modules/mcp-remote/dist/proxy.js');
+
+/**
+ * Connects to `mcp-remote`, and to the server through it. It prints the address of the sign-in page, and receives the
+ * redirect itself.
+ * @param folder where it keeps its tokens
+ */
+export const connectMcpRemote =
+  (folder: string): Connect =>
+  async (endpoint, _auth, person) => {
+    const { PATH = '' } = process.env as { PATH?: string };
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [MCP_REMOTE, endpoint],
+      // It opens no browser of the machine that runs the tests.
+      env: { PATH, HOME: folder, MCP_REMOTE_CONFIG_DIR: folder, BROWSER: 'true' },
+      stderr: 'pipe',
+    });
+    const client = new Client({ name: 'stdio', version: '1' });
+    let printed = '';
+    let signedIn: Promise<unknown> | undefined;
+    const failed = new Promise<never>((_resolve, reject) => {
+      transport.stderr?.on('data', (chunk: Buffer) => {
+        printed += chunk;
+        const [, address] = /by visiting:\n(\S+)\n/.exec(printed) ?? [];
+        if (!address || signedIn) return;
+        signedIn = person.decide(address).then((back) => fetch(back));
+        signedIn.catch(reject);
+      });
+    });
+    await Promise.race([client.connect(transport), failed]).catch((error: unknown) => {
+      throw new Error(`mcp-remote did not connect: ${printed}`, { cause: error });
+    });
+    return caller(client, undefined);
   };
