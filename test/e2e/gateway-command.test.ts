@@ -35,7 +35,7 @@ it('legate gateway puts a login and decisions in front of a server, as the guide
   const { port } = new URL(service.url);
   const printed = service.output().replaceAll(`localhost:${port}`, 'localhost:3000');
   const snippets = [...guide.matchAll(/```text\n(.*)\n```/g)].map(([, snippet]) => snippet as string);
-  expect(snippets.length).toBe(6);
+  expect(snippets.length).toBe(7);
   for (const snippet of snippets) expect(printed).toContain(`  ${snippet}\n`);
 
   const link = service.output().match(/\S+\/setup\?token=\S+/)?.[0] as string;

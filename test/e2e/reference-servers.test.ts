@@ -80,12 +80,19 @@ afterAll(async () => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
+/** Returns the configuration that the program printed for a client, by server. */
+const printedFor = (client: string): Json => {
+  const [, json] = new RegExp(`${client}, in .*:\\n *(\\S+)`).exec(service.output()) ?? [];
+  return JSON.parse(json as string).mcpServers;
+};
+
+const mcpRemote = connectMcpRemote(at('mcp-remote'));
 const CLIENTS: readonly (readonly [string, Connect, string | undefined])[] = [
   ['SDK version 1', connectV1, '2025-11-25'],
   ['SDK version 2', connectV2(), '2025-11-25'],
   ['SDK version 2, which negotiates', connectV2('auto'), '2026-07-28'],
   ['SDK version 2, pinned to 2026-07-28', connectV2({ pin: '2026-07-28' }), '2026-07-28'],
-  ['mcp-remote', connectMcpRemote(at('mcp-remote')), undefined],
+  ['mcp-remote', mcpRemote, undefined],
 ];
 
 it.each(CLIENTS)(
@@ -93,7 +100,8 @@ it.each(CLIENTS)(
   async (_name, connect, revision) => {
     for (const [server, { allowed, refused, asked }] of Object.entries(SERVERS)) {
       const known = new Set((await send('GET', '/agents')).map(({ id }: Json) => id));
-      const address = service.output().match(new RegExp(`http\\S+/gateway/${server}/mcp`))?.[0] as string;
+      const address =
+        connect === mcpRemote ? printedFor('Claude Desktop')[server].args[2] : printedFor('Cursor')[server].url;
       const client = await connect(address, provider(), person);
       expect(client.revision).toBe(revision);
       if (asked) expect(await client.tools()).toContain(refused[0]);
