@@ -121,6 +121,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     redirect_uri: 'http://127.0.0.1:8080/callback',
     code_verifier: 'the verifier of the code_challenge',
   },
+  'POST /auth/oidc/:name/logout': { logout_token: 'the logout token of the provider' },
   'POST /oauth/register': { client_name: 'Example client', redirect_uris: ['http://127.0.0.1:8080/callback'] },
   'POST /oauth/device_authorization': { client_id: 'the client_id of the registration', scope: 'mcp:read mcp:execute' },
   'POST /oauth/revoke': { client_id: 'the client_id of the registration', token: 'the token to revoke' },

@@ -152,6 +152,10 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/auth/oidc/unknown/start'),
     want: { everyone: 404 },
   },
+  'POST /auth/oidc/:name/logout': {
+    target: fixed('/auth/oidc/unknown/logout', new URLSearchParams({ logout_token: 'x' })),
+    want: { everyone: 404 },
+  },
   'GET /auth/oidc/:name/callback': {
     target: fixed('/auth/oidc/unknown/callback?code=x&state=x'),
     want: { everyone: 404 },

@@ -25,12 +25,25 @@ export interface Somebody {
 export interface RealProvider {
   readonly address: string;
   person: Somebody;
+  /** Sends the logout token of a person and a session of the provider to the service. */
+  logout(sub: string, sid: string): Promise<void>;
 }
 
-export async function openRealProvider(callbacks: readonly string[]): Promise<RealProvider> {
+/** @param send sends logout tokens, by default over the network. */
+export async function openRealProvider(
+  callbacks: readonly string[],
+  send: (url: string, options: RequestInit) => Promise<Response> = fetch,
+): Promise<RealProvider> {
   const server = createServer();
   const address = await listen(server);
-  const real: RealProvider = { address, person: { sub: 'nobody' } };
+  const real: RealProvider = {
+    address,
+    person: { sub: 'nobody' },
+    logout: async (sub, sid) => {
+      const client = await (provider as Json).Client.find(CLIENT.clientId);
+      await client.backchannelLogout(sub, sid);
+    },
+  };
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });
   const { Provider } = await import('oidc-provider');
   const provider = new Provider(address, {
@@ -40,13 +53,16 @@ export async function openRealProvider(callbacks: readonly string[]): Promise<Re
         client_secret: CLIENT.clientSecret,
         redirect_uris: callbacks,
         id_token_signed_response_alg: 'ES256',
+        backchannel_logout_uri: callbacks[0]?.replace('callback', 'logout') ?? '',
+        backchannel_logout_session_required: true,
       },
     ],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: 'one' }] },
     cookies: { keys: ['a key of the tests'] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
     ttl: { AccessToken: 60, AuthorizationCode: 60, Grant: 60, IdToken: 300, Interaction: 60, Session: 60 },
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
+    fetch: (url: string | URL | Request, options?: RequestInit) => send(String(url), options ?? {}),
     interactions: { url: (_context: unknown, { uid }: Json) => `/interaction/${uid}` },
     findAccount: (_context: unknown, accountId: string) => ({ accountId, claims: () => real.person }),
     loadExistingGrant: async ({ oidc }: Json) => {

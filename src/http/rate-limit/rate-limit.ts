@@ -12,6 +12,7 @@ export const LIMITED_ENDPOINTS = {
   verifyEmail: { limit: 20, window: 60, what: 'POST /verify-email/send' },
   emailOtpVerify: { limit: 100, window: 60, what: 'POST /email-otp/verify' },
   magicLinkVerify: { limit: 100, window: 60, what: 'POST /magic-link/verify' },
+  providerLogout: { limit: 1000, window: 60, what: 'the endpoints of logouts by an identity provider' },
   providerSignIn: { limit: 100, window: 60, what: 'the endpoints of sign-ins with an identity provider' },
   passkey: { limit: 100, window: 60, what: 'the endpoints that add passkeys or sign in with them' },
   passwordCheck: { limit: 20, window: 60, what: 'the endpoints that ask for the password of a session' },

@@ -8,5 +8,6 @@ export const IssuerErrors = defineErrors({
   SIGN_IN_EXPIRED: [400, 'The sign-in has expired, was already used, or was begun in another browser. Begin it again.'],
   SIGN_IN_NOT_CONFIRMED: [401, 'The identity provider did not confirm who you are. Begin the sign-in again.'],
   SIGN_IN_REFUSED: [403, 'You cannot sign in here with this identity. Ask an administrator for an account.'],
+  LOGOUT_TOKEN_REFUSED: [400, 'The logout token is not valid here, or was already used.'],
   PROVIDER_UNAVAILABLE: [503, 'The identity provider cannot be reached now. Try again in a minute.'],
 });

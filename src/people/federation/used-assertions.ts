@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import { type AssertionClaims, LEEWAY_SECONDS } from './verify-assertion.ts';
+import type { Db } from '../../storage/index.ts';
+import { LEEWAY_SECONDS, type SignedClaims } from './verify-assertion.ts';
 
 /**
  * Returns whether this is the first use of an assertion on any instance. One without `jti` is known by its hash, which
  * covers the signed part only: an ECDSA signature has a second valid form.
  */
-export async function useOnce({ db }: Change, assertion: string, { iss, jti, exp }: AssertionClaims): Promise<boolean> {
+export async function useOnce({ db }: Change, assertion: string, { iss, jti, exp }: SignedClaims): Promise<boolean> {
   const signed = assertion.slice(0, assertion.lastIndexOf('.'));
   const id = jti === undefined ? ['hash', signed] : ['jti', jti];
   return useKeyOnce({ db }, [iss, ...id], (Math.ceil(exp) + LEEWAY_SECONDS + 1) * SECOND_MS);
@@ -20,7 +21,7 @@ export async function useKeyOnce(
   parts: readonly string[],
   expiresAt: number,
 ): Promise<boolean> {
-  const key = createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+  const key = keyHash(parts);
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('used_assertions')
     .values({ key_hash: key, expires_at: expiresAt })
@@ -28,6 +29,19 @@ export async function useKeyOnce(
     .executeTakeFirstOrThrow();
   return numInsertedOrUpdatedRows !== 0n;
 }
+
+/** Whether a key was used that has not been deleted since. */
+export async function isKeyUsed(db: Db, parts: readonly string[]): Promise<boolean> {
+  const row = await db
+    .selectFrom('used_assertions')
+    .select('key_hash')
+    .where('key_hash', '=', keyHash(parts))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+const keyHash = (parts: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 
 /** Deletes what can no longer be used anyway. */
 export async function deleteExpiredAssertions({ ledger, clock }: Platform): Promise<void> {

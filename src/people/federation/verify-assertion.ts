@@ -48,21 +48,34 @@ interface Expected {
  * that it is used once. Returns the reason if it is refused.
  */
 export async function verifyAssertion(assertion: string, expected: Expected): Promise<AssertionClaims | RefusalReason> {
+  const claims = await verifySigned(assertion, expected);
+  if (typeof claims === 'string') return claims;
+  const { sub } = claims;
+  return typeof sub === 'string' && sub !== '' ? { ...claims, sub } : 'assertion-malformed';
+}
+
+/** The claims of any token that an issuer signed. Times are seconds. */
+export interface SignedClaims extends JWTPayload {
+  readonly iss: string;
+  readonly exp: number;
+}
+
+/** Verifies like {@link verifyAssertion}, but a subject may be missing. */
+export async function verifySigned(token: string, expected: Expected): Promise<SignedClaims | RefusalReason> {
   const { issuer, algorithms, keys, now, maxChars = MAX_ASSERTION_CHARS } = expected;
-  if (assertion.length > maxChars) return 'assertion-malformed';
+  if (token.length > maxChars) return 'assertion-malformed';
   try {
-    const { payload } = await jwtVerify(assertion, keys, {
+    const { payload } = await jwtVerify(token, keys, {
       issuer,
       algorithms: [...algorithms],
-      requiredClaims: ['iss', 'sub', 'exp', 'aud'],
+      requiredClaims: ['iss', 'exp', 'aud'],
       clockTolerance: LEEWAY_SECONDS,
       currentDate: new Date(now),
     });
-    const { iss, sub, exp, iat } = payload;
-    if (typeof iss !== 'string' || typeof sub !== 'string' || sub === '' || typeof exp !== 'number')
-      return 'assertion-malformed';
+    const { iss, exp, iat } = payload;
+    if (typeof iss !== 'string' || typeof exp !== 'number') return 'assertion-malformed';
     if (iat !== undefined && iat > now / SECOND_MS + LEEWAY_SECONDS) return 'assertion-expired';
-    return { ...payload, iss, sub, exp };
+    return { ...payload, iss, exp };
   } catch (error) {
     return reasonOf(error);
   }

@@ -22,6 +22,13 @@ export interface Proof {
   readonly authTime?: number;
   /** The credential is both factors. */
   readonly bothFactors?: boolean;
+  /** The identity provider that authenticated the user, and the hash of the id of its session. */
+  readonly provider?: ProviderSession | undefined;
+}
+
+export interface ProviderSession {
+  readonly issuer: string;
+  readonly sessionHash: string | null;
 }
 
 export interface NewSession {
@@ -43,7 +50,7 @@ export async function createSession(
   userId: string,
   device: Device,
   method: string,
-  { authTime = change.now, bothFactors = false }: Proof = {},
+  { authTime = change.now, bothFactors = false, provider }: Proof = {},
 ): Promise<NewSession> {
   const { db, now } = change;
   const { trackDevice, trackIp } = platform.config.multiSession;
@@ -63,6 +70,8 @@ export async function createSession(
     absolute_expires_at: absoluteExpiresAt,
     auth_time: authTime,
     both_factors: bothFactors ? 1 : 0,
+    issuer: provider?.issuer ?? null,
+    issuer_session_hash: provider?.sessionHash ?? null,
     ip: trackIp ? device.ip : null,
     user_agent: trackDevice ? device.userAgent : null,
   };

@@ -8,6 +8,7 @@ export type EndReason =
   | 'revoked'
   | 'revoked-by-admin'
   | 'evicted'
+  | 'provider-logout'
   | 'password-changed'
   | 'password-reset'
   | 'address-proved'

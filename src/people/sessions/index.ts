@@ -14,7 +14,7 @@ import { sessionRoutes } from './routes.ts';
 export { actAsPerson } from './act-as-person.ts';
 export { type SessionsApi, sessionsApi } from './api.ts';
 export { endCookie, startCookie } from './cookie.ts';
-export { createSession, type Device, type Proof } from './create-session.ts';
+export { createSession, type Device, type Proof, type ProviderSession } from './create-session.ts';
 export { signedIn } from './credential.ts';
 export { parseDevice } from './device.ts';
 export { type EndReason, endSessions } from './end-sessions.ts';

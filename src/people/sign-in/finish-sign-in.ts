@@ -3,7 +3,14 @@ import { invalidCredential } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
-import { createSession, type Device, isSecondFactorDue, type Proof, startCookie } from '../sessions/index.ts';
+import {
+  createSession,
+  type Device,
+  isSecondFactorDue,
+  type Proof,
+  type ProviderSession,
+  startCookie,
+} from '../sessions/index.ts';
 import type { RequestSession } from '../users/mark-email-verified.ts';
 import type { User } from '../users/schema.ts';
 import { toUser } from '../users/store.ts';
@@ -30,6 +37,7 @@ export interface FirstStep {
   readonly method: 'sign-up' | 'setup' | 'password' | 'magic-link' | 'email-otp' | `oidc:${string}`;
   /** false: the browser deletes the cookie when it closes. */
   readonly rememberMe: boolean;
+  readonly provider?: ProviderSession;
 }
 
 export interface SignedInResult {
@@ -84,13 +92,15 @@ export async function finishSignIn(
   step: FirstStep,
   device: SignInDevice,
 ): Promise<SignInResult> {
-  if (row.two_factor_enabled !== 1) return startSession(platform, change, row, step.method, step.rememberMe, device);
+  const { method, rememberMe, provider } = step;
+  if (row.two_factor_enabled !== 1)
+    return startSession(platform, change, row, method, rememberMe, device, { provider });
   if (!(await isTrustedDevice(change.db, change.now, row.id, device.deviceToken))) {
     const twoFactorToken = await createOneTimeToken(change, 'two-factor', row.id, SECOND_STEP_MS, { ...step });
     return { twoFactorRequired: true, twoFactorMethods: ['totp'], twoFactorToken };
   }
   // The trusted device replaced the second factor, so actions that need a recent authentication ask for a code.
-  return startSession(platform, change, row, step.method, step.rememberMe, device, { authTime: NEVER });
+  return startSession(platform, change, row, method, rememberMe, device, { authTime: NEVER, provider });
 }
 
 /** Returns what a request reveals about the client of a sign-in. */

@@ -95,6 +95,10 @@ export interface SessionsTable {
   auth_time: number;
   /** 1: begun with a credential that is both factors, such as a passkey. */
   both_factors: Generated<number>;
+  /** Address of the identity provider with which it was begun. */
+  issuer: string | null;
+  /** SHA-256 of the id that the provider has for its own session (`sid`). */
+  issuer_session_hash: string | null;
   ip: string | null;
   user_agent: string | null;
 }

@@ -15,6 +15,7 @@ import { applyMapping } from './apply-mapping.ts';
 import { type Pending, readPending } from './begin-sign-in.ts';
 import { confirmIdentity, type Identity } from './confirm-identity.ts';
 import { findAccount } from './find-account.ts';
+import { assertNotEnded, sessionHash } from './provider-logout.ts';
 
 /**
  * Completes a sign-in with the callback of a provider. Each callback is used once, in the browser that began the
@@ -45,13 +46,16 @@ export async function completeProviderSignIn(
       const error = IssuerErrors.SIGN_IN_REFUSED(found ? { reason: 'owner-suspended' } : {});
       return recordFailure(platform, change, { ...attempt, userId: found?.id }, error);
     }
+    await assertNotEnded(change, issuer, identity.claims['sid']);
+    const provider = { issuer: issuer.issuer, sessionHash: sessionHash(identity.claims['sid']) };
     const row = await applyMapping(platform, change, found, issuer, identity);
     const result = hasSecondFactor(issuer, identity)
       ? await startSession(platform, change, row, `${method}+provider`, true, device, {
           authTime: authTime(identity, change.now),
           bothFactors: true,
+          provider,
         })
-      : await finishSignIn(platform, change, row, { method, rememberMe: true }, device);
+      : await finishSignIn(platform, change, row, { method, rememberMe: true, provider }, device);
     return { result, returnTo: began.returnTo ?? undefined };
   });
 }

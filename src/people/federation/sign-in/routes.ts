@@ -9,10 +9,17 @@ import { IssuerErrors } from '../errors.ts';
 import { getSignInIssuer } from '../store.ts';
 import { beginSignIn, pendingCookie } from './begin-sign-in.ts';
 import { completeProviderSignIn } from './complete-sign-in.ts';
+import { endProviderSessions } from './provider-logout.ts';
 
 const nameParams = z.object({ name: z.string() });
-const { ISSUER_NOT_FOUND, SIGN_IN_EXPIRED, SIGN_IN_NOT_CONFIRMED, SIGN_IN_REFUSED, PROVIDER_UNAVAILABLE } =
-  IssuerErrors;
+const {
+  ISSUER_NOT_FOUND,
+  LOGOUT_TOKEN_REFUSED,
+  SIGN_IN_EXPIRED,
+  SIGN_IN_NOT_CONFIRMED,
+  SIGN_IN_REFUSED,
+  PROVIDER_UNAVAILABLE,
+} = IssuerErrors;
 const SIGN_IN_PAGE = '/account/sign-in';
 
 /** Shows errors as a page that leads back to the sign-in page, to clients that accept HTML. */
@@ -32,6 +39,25 @@ async function orErrorPage(
 
 /** Contract 23.2. */
 export const signInRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/auth/oidc/:name/logout',
+    summary: 'Logout at an identity provider',
+    description:
+      'Called by the provider with a logout token (OpenID Connect Back-Channel Logout 1.0). Ends the sessions that the ' +
+      'token names by `sid`, or without one all sessions that the person `sub` began with this provider.',
+    access: 'public',
+    rateLimit: 'providerLogout',
+    params: nameParams,
+    body: z.object({ logout_token: z.string().max(16_384) }),
+    form: 'only',
+    responses: { 200: null },
+    errors: [ISSUER_NOT_FOUND, LOGOUT_TOKEN_REFUSED, PROVIDER_UNAVAILABLE],
+    handle: async ({ params, body }, platform) => {
+      await endProviderSessions(platform, await getSignInIssuer(platform, params.name), body.logout_token);
+      return { status: 200, headers: { 'cache-control': 'no-store' } };
+    },
+  }),
   defineRoute({
     method: 'GET',
     path: '/auth/oidc/:name/start',

@@ -58,10 +58,10 @@ export async function completeSignIn(
       );
     }
     await consumeOneTimeToken(change, 'two-factor', input.twoFactorToken);
-    const step = JSON.parse(pending.data) as FirstStep;
+    const { method, rememberMe, provider } = JSON.parse(pending.data) as FirstStep;
     const deviceCookie = input.trustDevice ? await trustDevice(platform, change, row.id, device.userAgent) : undefined;
     return {
-      ...(await startSession(platform, change, row, `${step.method}+${used}`, step.rememberMe, device)),
+      ...(await startSession(platform, change, row, `${method}+${used}`, rememberMe, device, { provider })),
       deviceCookie,
     };
   });

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { decodeProtectedHeader } from 'jose';
+import { SYSTEM } from '../../../access/actor.ts';
+import { MINUTE_MS } from '../../../kernel/clock.ts';
+import type { Id } from '../../../kernel/ids.ts';
+import type { Change } from '../../../ledger/index.ts';
+import type { Platform } from '../../../platform.ts';
+import { endSessions } from '../../sessions/index.ts';
+import { deleteOneTimeTokens } from '../../users/index.ts';
+import { IssuerErrors } from '../errors.ts';
+import { keysOf } from '../issuer-keys.ts';
+import type { Issuer } from '../schema.ts';
+import { isKeyUsed, useKeyOnce, useOnce } from '../used-assertions.ts';
+import { type SignedClaims, verifySigned } from '../verify-assertion.ts';
+import { getProvider } from './provider.ts';
+
+/** Longest time between the provider's answer and the session here. */
+const UNDER_WAY_MS = 10 * MINUTE_MS;
+/** Member of `events` that makes a token a logout token. */
+const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout';
+
+/** Returns what is stored of the id that a provider has for its session; null if there is none. */
+export const sessionHash = (sid: unknown): string | null =>
+  typeof sid === 'string' && sid !== '' ? createHash('sha256').update(sid).digest('base64url') : null;
+
+/**
+ * Ends the sessions here that a logout token of a provider names: those of its session (`sid`), or without one all that
+ * the person began with this provider. Sign-ins that wait for their second factor end too. OpenID Connect Back-Channel
+ * Logout 1.0, sections 2.6 and 2.7. Throws 400 LOGOUT_TOKEN_REFUSED, 503 PROVIDER_UNAVAILABLE.
+ */
+export async function endProviderSessions(platform: Platform, issuer: Issuer, token: string): Promise<void> {
+  const claims = await verifyLogoutToken(platform, issuer, token);
+  await platform.ledger.change({ ...SYSTEM, reason: `logout at ${issuer.name}` }, async (change) => {
+    if (!(await useOnce(change, token, claims))) throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-reused' });
+    const hash = sessionHash(claims['sid']);
+    if (hash !== null) await endUnfinished(change, issuer, hash);
+    for (const { userId, sessionIds } of await findSessions(change, issuer, claims)) {
+      await endSessions(platform, change, userId, { reason: 'provider-logout', only: sessionIds });
+      if (hash === null) await deleteOneTimeTokens(change, userId, ['two-factor']);
+    }
+  });
+}
+
+const endedKey = ({ issuer }: Issuer, hash: string): string[] => ['provider-session-ended', issuer, hash];
+
+/** Ends sign-ins with a session of a provider that wait for their second factor, and those that are under way. */
+async function endUnfinished(change: Change, issuer: Issuer, hash: string): Promise<void> {
+  await useKeyOnce(change, endedKey(issuer, hash), change.now + UNDER_WAY_MS);
+  await change.db
+    .deleteFrom('one_time_tokens')
+    .where('purpose', '=', 'two-factor')
+    .where('data', 'like', `%"sessionHash":"${hash}"%`)
+    .execute();
+}
+
+/** Throws 401 SIGN_IN_NOT_CONFIRMED if the provider has ended its session since it confirmed the person. */
+export async function assertNotEnded({ db }: Change, issuer: Issuer, sid: unknown): Promise<void> {
+  const hash = sessionHash(sid);
+  if (hash !== null && (await isKeyUsed(db, endedKey(issuer, hash)))) throw IssuerErrors.SIGN_IN_NOT_CONFIRMED();
+}
+
+async function verifyLogoutToken(platform: Platform, issuer: Issuer, token: string): Promise<SignedClaims> {
+  const { metadata } = await getProvider(platform, issuer);
+  const claims = await verifySigned(token, {
+    issuer: issuer.issuer,
+    algorithms: issuer.algorithms,
+    keys: keysOf(platform, { jwksUri: issuer.jwksUri ?? metadata.jwks_uri ?? '' }),
+    now: platform.clock.now(),
+  });
+  if (claims === 'assertion-keys-unavailable') throw IssuerErrors.PROVIDER_UNAVAILABLE({ reason: claims });
+  if (typeof claims === 'string') throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: claims });
+  const { typ } = decodeProtectedHeader(token);
+  const { aud, events, nonce, sid, sub, iat, jti } = claims;
+  if (![aud].flat().includes(issuer.clientId)) throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-audience' });
+  const isLogout = isObject(events) && isObject(events[LOGOUT]) && nonce === undefined;
+  const isWhole = typeof iat === 'number' && typeof jti === 'string' && (sessionHash(sid) ?? sub ?? '') !== '';
+  // An ID token of the same issuer ends no session (RFC 8725, section 3.11).
+  const isTyped = typ === undefined || /^(application\/)?(logout\+)?jwt$/i.test(typ);
+  if (!isLogout || !isWhole || !isTyped) throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-malformed' });
+  return claims;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns the sessions that a logout token names, by user. */
+async function findSessions(
+  { db }: Change,
+  { issuer }: Issuer,
+  { sid, sub }: SignedClaims,
+): Promise<{ readonly userId: Id<'user'>; readonly sessionIds: string[] }[]> {
+  let query = db.selectFrom('sessions').select(['id', 'user_id']).where('issuer', '=', issuer);
+  const hash = sessionHash(sid);
+  if (hash !== null) query = query.where('issuer_session_hash', '=', hash);
+  let userIds: Id<'user'>[] = [];
+  if (typeof sub === 'string') {
+    const identities = db.selectFrom('identities').select('user_id').where('issuer', '=', issuer);
+    userIds = (await identities.where('subject', '=', sub).execute()).map((row) => row.user_id);
+    if (userIds.length === 0) return [];
+    query = query.where('user_id', 'in', userIds);
+  }
+  const rows = await query.execute();
+  const users = new Set([...userIds, ...rows.map((row) => row.user_id)]);
+  return [...users].map((userId) => ({
+    userId,
+    sessionIds: rows.filter((row) => row.user_id === userId).map(({ id }) => id),
+  }));
+}
