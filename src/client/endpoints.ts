@@ -145,6 +145,11 @@ export const ENDPOINTS: EndpointTable = {
     update: 'PATCH /issuers/{id}',
     delete: 'DELETE /issuers/{id}',
   },
+  auth: {
+    oidc: {
+      logout: 'FORM /auth/oidc/{name}/logout',
+    },
+  },
   delegations: {
     create: 'POST /delegations',
     list: 'LIST /delegations',

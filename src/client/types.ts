@@ -2592,6 +2592,14 @@ export interface Resources {
       readonly reason?: string | undefined;
     }, options?: RequestOptions): Promise<void>;
   };
+  readonly auth: {
+    readonly oidc: {
+      /** Logout at an identity provider. `POST /auth/oidc/{name}/logout` */
+      logout(name: string, body: {
+        readonly logout_token: string;
+      }, options?: RequestOptions): Promise<void>;
+    };
+  };
   readonly delegations: {
     /** Delegate a subset of permissions from one agent to another. `POST /delegations` */
     create(body: CreateDelegation, options?: RequestOptions): Promise<Delegation>;

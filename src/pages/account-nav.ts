@@ -46,6 +46,13 @@ const ACCOUNT_PAGES: readonly {
     ownAccount: true,
   },
   {
+    path: '/account/connections',
+    label: (t) => t.identities.label,
+    title: (t) => t.identities.title,
+    purpose: (t) => t.identities.purpose,
+    ownAccount: true,
+  },
+  {
     path: '/account/password',
     label: (t) => t.password.label,
     title: (t) => t.password.title,

@@ -44,6 +44,8 @@ const WITHOUT_EVENT: Readonly<Record<string, string>> = {
   'POST /webhooks/:id/test': RESENDS,
   'POST /webhooks/deliveries/:id/redeliver': RESENDS,
   'POST /webhooks/:id/recover': RESENDS,
+  'POST /auth/oidc/:name/logout': 'ends sessions, whose events provider-logout.test.ts tests',
+  'POST /account/connections': 'leads to a provider, or removes a connection as connections.test.ts tests',
   'POST /magic-link': MAIL,
   'POST /email-otp': MAIL,
   'POST /password/forgot': MAIL,

@@ -26,6 +26,7 @@ const MAY_SEND: Readonly<Record<string, 'none' | 'ownAccount'>> = {
   'DELETE /auth/sessions': 'ownAccount',
   'DELETE /auth/sessions/:id': 'ownAccount',
   'POST /account/devices': 'ownAccount',
+  'POST /account/connections': 'ownAccount',
   'POST /account/passkeys': 'ownAccount',
   'POST /account/password': 'ownAccount',
   'POST /account/tokens': 'ownAccount',

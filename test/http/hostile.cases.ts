@@ -140,6 +140,7 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /account/verify-email': () => ({ email: 'nobody@example.com' }),
   'POST /account/approvals/:id': () => ({ decision: 'deny' }),
   'POST /account/devices': () => ({ id: 'ses_x' }),
+  'POST /account/connections': () => ({ action: 'connect', name: 'nobody', issuer: 'https://nobody.example' }),
   'POST /account/passkeys': () => ({ action: 'remove', id: 'pky_x', code: '123456' }),
   'POST /account/password': () => ({ currentPassword: 'long enough', newPassword: 'longer than that' }),
   'POST /account/email-code': () => ({ email: 'nobody@example.com' }),

@@ -380,6 +380,14 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: '/account/passkeys', body: { action: 'remove', id: await passkey(s) } }),
     want: { ownerByCookie: 303 },
   },
+  'GET /account/connections': {
+    target: fixed('/account/connections'),
+    want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
+  },
+  'POST /account/connections': {
+    target: fixed('/account/connections', { action: 'remove', issuer: 'https://nobody.example' }),
+    want: { ownerByCookie: 404 },
+  },
   'GET /account/password': {
     target: fixed('/account/password'),
     want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },

@@ -69,6 +69,11 @@ export const de: Texts = {
     INVALID_EMAIL_OR_PASSWORD: 'Die E-Mail-Adresse oder das Passwort stimmt nicht.',
     ISSUER_NOT_FOUND:
       'Eine Anmeldung mit diesem Namen gibt es hier nicht. Prüfen Sie die Adresse oder melden Sie sich anders an.',
+    IDENTITY_NOT_FOUND: 'Diese Verbindung gibt es nicht.',
+    IDENTITY_IN_USE: 'Diese Identität gehört hier zu einem anderen Konto.',
+    IDENTITY_EXISTS:
+      'Ihr Konto ist schon mit einer anderen Identität dieses Anbieters verbunden. Entfernen Sie sie zuerst.',
+    LAST_WAY_IN: 'Nur so können Sie sich anmelden. Legen Sie zuerst ein Passwort oder einen Passkey an.',
     SIGN_IN_EXPIRED:
       'Diese Anmeldung ist abgelaufen, wurde schon verwendet oder in einem anderen Browser begonnen. Beginnen Sie neu.',
     SIGN_IN_NOT_CONFIRMED: 'Der Identitätsanbieter hat Sie nicht bestätigt. Beginnen Sie die Anmeldung neu.',

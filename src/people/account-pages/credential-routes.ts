@@ -3,6 +3,7 @@ import { ApiTokenErrors } from '../api-tokens/index.ts';
 import { SessionErrors } from '../sessions/index.ts';
 import { SecondFactorErrors } from '../sign-in/second-factor/index.ts';
 import { passwordErrors, UserErrors } from '../users/index.ts';
+import { ConnectionsForm, connectionsForm, connectionsPage, connectionsPageErrors } from './connections-page.ts';
 import { EmailCodeForm, emailCodeForm, emailCodePage, UseEmailCodeForm, useEmailCodeForm } from './email-code-page.ts';
 import { PATHS } from './form.ts';
 import { PasskeysForm, passkeysForm } from './passkeys-form.ts';
@@ -91,6 +92,32 @@ export const credentialRoutes = [
     responses: { 303: null },
     errors: [...passkeysPageErrors, SecondFactorErrors.TOTP_NOT_SET_UP],
     handle: (call, platform) => passkeysForm(platform, call),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: PATHS.connections,
+    summary: "Page of the caller's connections with identity providers",
+    access: 'user',
+    page: true,
+    responses: { 200: HTML },
+    handle: (call, platform) => connectionsPage(platform, call),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: PATHS.connections,
+    summary: "Form of the page of the caller's connections",
+    description:
+      '`connect` leads to an identity provider, whose callback connects the account; `remove` removes a connection. ' +
+      'Both need a sign-in within the last 15 minutes. Shares its rate limit with GET /auth/oidc/:name/start.',
+    access: 'user',
+    effect: 'ownAccount',
+    page: true,
+    rateLimit: 'providerSignIn',
+    body: ConnectionsForm,
+    form: true,
+    responses: { 200: HTML, 303: null },
+    errors: connectionsPageErrors,
+    handle: (call, platform) => connectionsForm(platform, call),
   }),
   defineRoute({
     method: 'GET',

@@ -26,6 +26,7 @@ export const PATHS = {
   trustedDevices: '/account/two-factor/devices',
   devices: '/account/devices',
   passkeys: '/account/passkeys',
+  connections: '/account/connections',
   password: '/account/password',
   tokens: '/account/tokens',
   revokeToken: '/account/tokens/revoke',

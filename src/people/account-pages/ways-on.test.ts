@@ -89,6 +89,7 @@ describe('GET /account', () => {
       '/account/devices',
       '/account/two-factor',
       '/account/passkeys',
+      '/account/connections',
       '/account/password',
       '/account/tokens',
       '/account/apps',

@@ -8,6 +8,10 @@ export const IssuerErrors = defineErrors({
   SIGN_IN_EXPIRED: [400, 'The sign-in has expired, was already used, or was begun in another browser. Begin it again.'],
   SIGN_IN_NOT_CONFIRMED: [401, 'The identity provider did not confirm who you are. Begin the sign-in again.'],
   SIGN_IN_REFUSED: [403, 'You cannot sign in here with this identity. Ask an administrator for an account.'],
+  IDENTITY_NOT_FOUND: [404, 'Your account has no such connection.'],
+  IDENTITY_IN_USE: [409, 'This identity belongs to another account.'],
+  IDENTITY_EXISTS: [409, 'Your account has a connection with this identity provider. Remove it first.'],
+  LAST_WAY_IN: [409, 'This is your only way to sign in. Set a password or add a passkey first.'],
   LOGOUT_TOKEN_REFUSED: [400, 'The logout token is not valid here, or was already used.'],
   PROVIDER_UNAVAILABLE: [503, 'The identity provider cannot be reached now. Try again in a minute.'],
 });

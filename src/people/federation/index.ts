@@ -16,10 +16,13 @@ import { providers } from './sign-in/provider.ts';
 import { signInRoutes } from './sign-in/routes.ts';
 import { deleteExpiredAssertions } from './used-assertions.ts';
 
+export { type Connection, disconnect, listConnections } from './connections.ts';
+export { IssuerErrors } from './errors.ts';
 export { findUserOfAssertion, isEnterpriseManaged } from './identities.ts';
 export { createKeyCache, keysOf } from './issuer-keys.ts';
 export { ISSUER_ALGORITHMS, type Issuer } from './schema.ts';
-export { findIssuer, listSignInIssuers } from './store.ts';
+export { beginSignIn } from './sign-in/begin-sign-in.ts';
+export { findIssuer, getSignInIssuer, listSignInIssuers } from './store.ts';
 export { useOnce } from './used-assertions.ts';
 export { type AssertionClaims, LEEWAY_SECONDS, readUnverified, verifyAssertion } from './verify-assertion.ts';
 

@@ -17,7 +17,7 @@ export async function useOnce({ db }: Change, assertion: string, { iss, jti, exp
 
 /** Returns whether this is the first use of a key on any instance before `expiresAt`. */
 export async function useKeyOnce(
-  { db }: Pick<Change, 'db'>,
+  { db }: { readonly db: Db },
   parts: readonly string[],
   expiresAt: number,
 ): Promise<boolean> {

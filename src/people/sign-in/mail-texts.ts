@@ -16,6 +16,8 @@ interface MailTexts {
   passwordReset(brand: string): MailText;
   passkeyAdded(brand: string, name: string): MailText;
   passkeyRemoved(brand: string, name: string): MailText;
+  connectionAdded(brand: string, name: string): MailText;
+  connectionRemoved(brand: string, name: string): MailText;
   invite(brand: string, link: string): MailText;
 }
 
@@ -89,6 +91,19 @@ const en: MailTexts = {
     mail(
       `A passkey was removed from your account at ${brand}`,
       `The passkey "${name}" was removed from your account at ${brand}. It no longer signs in.`,
+      'If it was not you, set a new password immediately and tell your administrator.',
+    ),
+  connectionAdded: (brand, name) =>
+    mail(
+      `Your account at ${brand} was connected with ${name}`,
+      `Your account at ${brand} was connected with ${name}. You can now sign in with ${name}.`,
+      'If it was not you, remove the connection on the page of your connections, end the sessions that you do not ' +
+        'know, set a new password, and tell your administrator.',
+    ),
+  connectionRemoved: (brand, name) =>
+    mail(
+      `Your account at ${brand} is no longer connected with ${name}`,
+      `Your account at ${brand} is no longer connected with ${name}. ${name} no longer signs you in.`,
       'If it was not you, set a new password immediately and tell your administrator.',
     ),
   invite: (brand, link) =>
@@ -165,6 +180,19 @@ const de: MailTexts = {
     mail(
       `Passkey aus Ihrem Konto bei ${brand} entfernt`,
       `Der Passkey „${name}“ wurde aus Ihrem Konto bei ${brand} entfernt. Er meldet nicht mehr an.`,
+      'Falls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
+    ),
+  connectionAdded: (brand, name) =>
+    mail(
+      `Ihr Konto bei ${brand} ist mit ${name} verbunden`,
+      `Ihr Konto bei ${brand} wurde mit ${name} verbunden. Sie können sich jetzt mit ${name} anmelden.`,
+      'Falls Sie das nicht waren, entfernen Sie die Verbindung auf der Seite Ihrer Verbindungen, beenden Sie ' +
+        'unbekannte Sitzungen, setzen Sie ein neues Passwort, und wenden Sie sich an Ihre Administration.',
+    ),
+  connectionRemoved: (brand, name) =>
+    mail(
+      `Ihr Konto bei ${brand} ist nicht mehr mit ${name} verbunden`,
+      `Ihr Konto bei ${brand} ist nicht mehr mit ${name} verbunden. ${name} meldet Sie nicht mehr an.`,
       'Falls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
     ),
   invite: (brand, link) =>

@@ -114,3 +114,13 @@ export function sendPasskeyAdded(platform: Platform, { email }: UserRow, name: s
 export function sendPasskeyRemoved(platform: Platform, { email }: UserRow, name: string, language: Language): void {
   if (email) platform.mailer.send({ to: email, ...mailTexts(language).passkeyRemoved(brandOf(platform), name) });
 }
+
+/** Tells a user that their account was connected with an identity provider, in case it was not them. */
+export function sendConnectionAdded(platform: Platform, { email }: UserRow, name: string, language: Language): void {
+  if (email) platform.mailer.send({ to: email, ...mailTexts(language).connectionAdded(brandOf(platform), name) });
+}
+
+/** Tells a user that a connection with an identity provider was removed, in case it was not them. */
+export function sendConnectionRemoved(platform: Platform, { email }: UserRow, name: string, language: Language): void {
+  if (email) platform.mailer.send({ to: email, ...mailTexts(language).connectionRemoved(brandOf(platform), name) });
+}

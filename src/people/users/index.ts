@@ -41,7 +41,14 @@ export {
   findOneTimeToken,
 } from '../sign-in/one-time-token.ts';
 export { redirectToSecondStep, secondStepCookie } from '../sign-in/second-step.ts';
-export { assertMail, createRequestedLink, sendPasskeyAdded, sendPasskeyRemoved } from '../sign-in/send-mail.ts';
+export {
+  assertMail,
+  createRequestedLink,
+  sendConnectionAdded,
+  sendConnectionRemoved,
+  sendPasskeyAdded,
+  sendPasskeyRemoved,
+} from '../sign-in/send-mail.ts';
 export { sessionIdOf } from '../sign-in/session-only.ts';
 export { signIn } from '../sign-in/sign-in.ts';
 export { FailedAttempt, recordFailure, withSignInAudit } from '../sign-in/sign-in-audit.ts';

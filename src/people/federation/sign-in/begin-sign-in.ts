@@ -7,6 +7,7 @@ import {
 } from 'openid-client';
 import { MINUTE_MS } from '../../../kernel/clock.ts';
 import { seal, unseal } from '../../../kernel/encryption.ts';
+import type { Id } from '../../../kernel/ids.ts';
 import type { Platform } from '../../../platform.ts';
 import { browserCookie } from '../../sign-in/browser-cookie.ts';
 import type { Issuer } from '../schema.ts';
@@ -29,6 +30,8 @@ export interface Pending {
   /** Path of this origin. */
   readonly returnTo: string | null;
   readonly expiresAt: number;
+  /** The user whose account is to be connected, instead of a sign-in. */
+  readonly connectTo?: Id<'user'>;
 }
 
 /** The address to which the provider redirects, the same in both of its requests. */
@@ -37,12 +40,14 @@ export const callbackAddress = ({ baseUrl, config }: Platform, { name }: Issuer)
 
 /**
  * Begins a sign-in: returns the address of the provider's page, and the cookie that the callback needs. OpenID Connect
- * Core 1.0, section 3.1.2.1; RFC 7636. Throws 503 PROVIDER_UNAVAILABLE.
+ * Core 1.0, section 3.1.2.1; RFC 7636. With `connectTo` the callback connects the person to the account of this user,
+ * who has to be signed in then. Throws 503 PROVIDER_UNAVAILABLE.
  */
 export async function beginSignIn(
   platform: Platform,
   issuer: Issuer,
   returnTo: string | undefined,
+  connectTo?: Id<'user'>,
 ): Promise<{ readonly location: string; readonly cookie: string }> {
   const { client } = await getProvider(platform, issuer);
   const pending: Pending = {
@@ -51,6 +56,7 @@ export async function beginSignIn(
     verifier: randomPKCECodeVerifier(),
     returnTo: returnTo !== undefined && returnTo.length <= MAX_RETURN_TO_CHARS ? returnTo : null,
     expiresAt: platform.clock.now() + LIFETIME_MS,
+    ...(connectTo === undefined ? {} : { connectTo }),
   };
   const location = buildAuthorizationUrl(client, {
     redirect_uri: callbackAddress(platform, issuer),

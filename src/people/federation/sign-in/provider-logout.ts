@@ -31,7 +31,8 @@ export const sessionHash = (sid: unknown): string | null =>
 export async function endProviderSessions(platform: Platform, issuer: Issuer, token: string): Promise<void> {
   const claims = await verifyLogoutToken(platform, issuer, token);
   await platform.ledger.change({ ...SYSTEM, reason: `logout at ${issuer.name}` }, async (change) => {
-    if (!(await useOnce(change, token, claims))) throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-reused' });
+    if (!(await useOnce(change, token, claims)))
+      throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-reused' });
     const hash = sessionHash(claims['sid']);
     if (hash !== null) await endUnfinished(change, issuer, hash);
     for (const { userId, sessionIds } of await findSessions(change, issuer, claims)) {
@@ -71,7 +72,8 @@ async function verifyLogoutToken(platform: Platform, issuer: Issuer, token: stri
   if (typeof claims === 'string') throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: claims });
   const { typ } = decodeProtectedHeader(token);
   const { aud, events, nonce, sid, sub, iat, jti } = claims;
-  if (![aud].flat().includes(issuer.clientId)) throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-audience' });
+  if (![aud].flat().includes(issuer.clientId))
+    throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-audience' });
   const isLogout = isObject(events) && isObject(events[LOGOUT]) && nonce === undefined;
   const isWhole = typeof iat === 'number' && typeof jti === 'string' && (sessionHash(sid) ?? sub ?? '') !== '';
   // An ID token of the same issuer ends no session (RFC 8725, section 3.11).

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { logRefusal } from '../../../http/render-error.ts';
 import { LegateError } from '../../../kernel/errors.ts';
-import { errorPage, pathOf, safeReturnTo, seeOther, textsFor } from '../../../pages/index.ts';
+import { errorPage, languageOf, pathOf, safeReturnTo, seeOther, textsFor } from '../../../pages/index.ts';
 import { type Call, defineRoute, type Platform } from '../../../platform.ts';
-import { SessionErrors, startCookie } from '../../sessions/index.ts';
-import { redirectToSecondStep, signInDevice } from '../../users/index.ts';
+import { SessionErrors, startCookie, withRecentSignIn } from '../../sessions/index.ts';
+import { redirectToSecondStep, sendConnectionAdded, signInDevice } from '../../users/index.ts';
+import { connect } from '../connections.ts';
 import { IssuerErrors } from '../errors.ts';
+import type { Issuer } from '../schema.ts';
 import { getSignInIssuer } from '../store.ts';
-import { beginSignIn, pendingCookie } from './begin-sign-in.ts';
+import { beginSignIn, type Pending, pendingCookie, readPending } from './begin-sign-in.ts';
 import { completeProviderSignIn } from './complete-sign-in.ts';
 import { endProviderSessions } from './provider-logout.ts';
 
@@ -35,6 +37,27 @@ async function orErrorPage(
     logRefusal(platform, error, requestId);
     return errorPage(platform, request, error, { label: textsFor(request).signIn.title, path: SIGN_IN_PAGE });
   }
+}
+
+/** Completes what the page of connections began, in the session of the same user. */
+async function connectAccount(
+  platform: Platform,
+  call: Call<unknown, unknown, unknown>,
+  issuer: Issuer,
+  pending: Pending,
+): Promise<Response> {
+  const state = call.url.searchParams.getAll('state');
+  if (state.length !== 1 || state[0] !== pending.state) throw IssuerErrors.SIGN_IN_EXPIRED();
+  const { principal, actor, reauthorize } = await call.requireUser();
+  const person = {
+    userId: principal.userId,
+    actor,
+    reauthorize: withRecentSignIn(platform, { principal, reauthorize }),
+  };
+  const user = await connect(platform, issuer, person, pending, call.url.search);
+  sendConnectionAdded(platform, user, issuer.name, languageOf(call.request));
+  const done = pathOf(platform, '/account/connections?done=added');
+  return seeOther(done, {}, [pendingCookie.clear(platform)]);
 }
 
 /** Contract 23.2. */
@@ -98,10 +121,15 @@ export const signInRoutes = [
       SIGN_IN_REFUSED,
       PROVIDER_UNAVAILABLE,
       SessionErrors.SESSION_LIMIT_REACHED,
+      SessionErrors.REAUTHENTICATION_REQUIRED,
+      IssuerErrors.IDENTITY_IN_USE,
+      IssuerErrors.IDENTITY_EXISTS,
     ],
     handle: (call, platform) =>
       orErrorPage(platform, call, async () => {
         const issuer = await getSignInIssuer(platform, call.params.name);
+        const pending = readPending(platform, issuer, call.request);
+        if (pending?.connectTo !== undefined) return connectAccount(platform, call, issuer, pending);
         const { result, returnTo } = await completeProviderSignIn(
           platform,
           issuer,

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { asUser } from '../../access/principal.ts';
+import type { LegateError } from '../../kernel/errors.ts';
+import { text } from '../../kernel/json.ts';
+import {
+  actions,
+  button,
+  buttonLink,
+  card,
+  errorSummary,
+  form,
+  formatTime,
+  type Html,
+  html,
+  languageOf,
+  list,
+  messageOf,
+  notice,
+  page,
+  pathOf,
+  seeOther,
+  type Texts,
+  textsFor,
+} from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import {
+  beginSignIn,
+  type Connection,
+  disconnect,
+  getSignInIssuer,
+  IssuerErrors,
+  listConnections,
+  listSignInIssuers,
+} from '../federation/index.ts';
+import { SessionErrors, withRecentSignIn } from '../sessions/index.ts';
+import { sendConnectionRemoved, sessionIdOf } from '../users/index.ts';
+import { type AnyCall, answerForm, findPagePerson, PATHS } from './form.ts';
+
+/** `connect` needs the name of an issuer, `remove` the address of one. */
+export const ConnectionsForm = z
+  .strictObject({
+    action: z.enum(['connect', 'remove']),
+    name: text(200, 0).default(''),
+    issuer: text(2048, 0).default(''),
+  })
+  .meta({ id: 'ConnectionsForm' });
+type ConnectionsForm = z.output<typeof ConnectionsForm>;
+
+/** Errors that the page shows. */
+export const connectionsPageErrors = [
+  IssuerErrors.IDENTITY_NOT_FOUND,
+  IssuerErrors.ISSUER_NOT_FOUND,
+  IssuerErrors.LAST_WAY_IN,
+  IssuerErrors.PROVIDER_UNAVAILABLE,
+  SessionErrors.REAUTHENTICATION_REQUIRED,
+];
+
+/** GET: the identity providers that the account is connected with, and those that it can be connected with. */
+export async function connectionsPage(platform: Platform, call: AnyCall, error?: LegateError): Promise<Response> {
+  const t = textsFor(call.request);
+  const { userId, via } = asUser(call.principal);
+  const hasSession = via === 'session';
+  const own = hasSession ? await listConnections(platform, userId) : [];
+  const others = hasSession
+    ? (await listSignInIssuers(platform)).filter(({ issuer }) => own.every((each) => each.issuer !== issuer))
+    : [];
+  const isLate = error?.code === SessionErrors.REAUTHENTICATION_REQUIRED.code;
+  const problems = error ? [{ message: isLate ? t.identities.signInFirst : messageOf(t, error) }] : [];
+  const done = { added: t.identities.added, removed: t.identities.removed }[call.url.searchParams.get('done') ?? ''];
+  const here = pathOf(platform, PATHS.connections);
+  const again = `${pathOf(platform, PATHS.signIn)}?returnTo=${encodeURIComponent(here)}`;
+  const cards = own.map((connection) => connectionCard(platform, call, t, connection));
+  const offers = others.map(({ name }) =>
+    form(here, actions(button({ label: t.identities.connect(name) })), { action: 'connect', name }),
+  );
+  const body = html`<p>${t.identities.intro}</p>${cards.length > 0 ? list(cards) : html`<p>${t.identities.none}</p>`}${
+    isLate ? actions(buttonLink(t.passkeys.signInAgain, again, 'primary')) : offers
+  }`;
+  return page(platform, call.request, {
+    title: t.identities.title,
+    wide: true,
+    status: error?.status ?? 200,
+    failed: error !== undefined,
+    ...(error?.headers ? { headers: error.headers } : {}),
+    person: await findPagePerson(platform, call),
+    inAccount: true,
+    body: html`${errorSummary(t, problems)}${done !== undefined && !error && notice('good', done)}${
+      hasSession ? body : notice('info', t.identities.external)
+    }`,
+  });
+}
+
+function connectionCard(
+  platform: Platform,
+  { request }: AnyCall,
+  t: Texts,
+  { issuer, name = issuer, createdAt, usedAt }: Connection,
+): Html {
+  const date = (time: number): string => formatTime(request, time, 'date');
+  const remove = button({ label: t.identities.remove, kind: 'danger', spoken: t.identities.removeSpoken(name) });
+  return card({
+    title: name,
+    lines: [issuer, `${t.identities.connectedOn(date(createdAt))}. ${t.identities.lastUsed(date(usedAt))}.`],
+    actions: form(pathOf(platform, PATHS.connections), remove, { action: 'remove', issuer }),
+  });
+}
+
+/** POST: removes a connection, or leads to the provider with which the account is to be connected. */
+export const connectionsForm = (
+  platform: Platform,
+  call: AnyCall & { readonly body: ConnectionsForm },
+): Promise<Response> =>
+  answerForm(
+    platform,
+    call,
+    async () => {
+      const { userId } = asUser(call.principal);
+      sessionIdOf(call.principal);
+      const person = { userId, actor: call.actor, reauthorize: withRecentSignIn(platform, call) };
+      const { action, name, issuer } = call.body;
+      const here = pathOf(platform, PATHS.connections);
+      if (action === 'remove') {
+        const user = await disconnect(platform, person, issuer);
+        sendConnectionRemoved(platform, user, issuer, languageOf(call.request));
+        return seeOther(`${here}?done=removed`);
+      }
+      await person.reauthorize(platform.database.read);
+      return leadTo(platform, call, name, here);
+    },
+    (error) => connectionsPage(platform, call, error),
+  );
+
+/** A page that leads to a provider at once. A redirect after a form to another origin would need its address in the policy. */
+async function leadTo(platform: Platform, call: AnyCall, name: string, here: string): Promise<Response> {
+  const t = textsFor(call.request);
+  const issuer = await getSignInIssuer(platform, name);
+  const { location, cookie } = await beginSignIn(platform, issuer, here, asUser(call.principal).userId);
+  return page(platform, call.request, {
+    title: t.identities.title,
+    person: await findPagePerson(platform, call),
+    headers: { refresh: `0; url=${location}`, 'set-cookie': cookie },
+    body: html`<p>${t.identities.leading(name)}</p>${actions(buttonLink(t.identities.goOn(name), location, 'primary'))}`,
+  });
+}
