@@ -35,20 +35,18 @@ export async function openSealedLog(platform: Platform): Promise<void> {
     throw refusal(`The data folder has a checkpoint of a log that the database does not have. ${RECOVER}`);
   log ??= await beginLog(platform);
   await resumeSealing(platform);
+  await assertContinues(platform, log);
   const signers = await signersOf(platform, log.origin);
-  if (anchor !== undefined) await assertContinues(platform, log, anchor, signers);
   const begunAt = (await readPosition(platform.database.read, BEGUN)) ?? 0;
   platform.stateOf(sealer).open({ id: log.log_id, origin: log.origin, signers, begunAt }, log);
 }
 
-/** Compares the newest checkpoint of the data folder with the tree in the database. */
-async function assertContinues(
-  { database }: Platform,
-  log: SealRow,
-  anchor: string,
-  signers: readonly NoteSigner[],
-): Promise<void> {
-  const checkpoint = openCheckpoint(anchor, signers);
+/** Throws a ConfigError if the newest checkpoint of the data folder, if any, is not one of the tree in the database. */
+export async function assertContinues(platform: Platform, log: SealRow): Promise<void> {
+  const anchor = readAnchor(platform.config.dataDir);
+  if (anchor === undefined) return;
+  const { database } = platform;
+  const checkpoint = openCheckpoint(anchor, await signersOf(platform, log.origin));
   if (checkpoint?.origin !== log.origin)
     throw refusal(`The checkpoint in the data folder is not one of the log ${log.origin}. ${RECOVER}`);
   if (checkpoint.size > log.signed_size)

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
-import type { StreamEventRow } from '../../storage/index.ts';
+import type { SealRow, StreamEventRow } from '../../storage/index.ts';
 import { parseKey, policyOfKeys, verifyConsistency, verifyExport, verifyProof } from '../../verify/index.ts';
 import { readAnchor, writeAnchor } from './anchor.ts';
-import { signersOf } from './begin.ts';
+import { assertContinues, signersOf } from './begin.ts';
 import { leafHash, rowTexts } from './entry-text.ts';
 import { checkSealedLedger } from './index.ts';
 import { noteSigner, openCheckpoint, signCheckpoint } from './note.ts';
@@ -285,7 +285,7 @@ async function findings(lies: Lies): Promise<string[]> {
       expect([proven.unexplained, proven.unrecorded]).toEqual([[], []]);
     },
     check: async () => expect(await checkSealedLedger(platform)).not.toHaveProperty('problem'),
-    start: async () => (await createTestService({ config: SEALED, sameDatabaseAs: t })).legate.close(),
+    start: async () => assertContinues(platform, (await readLog(db())) as SealRow),
     'kept checkpoint': async () => {
       if (lies.unseen) return;
       const answer = JSON.stringify(await ledger.consistency(size));

@@ -36,10 +36,10 @@ async function readTexts({ database }: Platform, seq: number): Promise<Texts> {
   // A row that is deleted between the reads differs once.
   const texts = (await tryTexts(database.read, seq)) ?? (await tryTexts(database.read, seq));
   if (texts) return texts;
-  throw seq <= (await prunedUpTo(database.read)) ? SealErrors.LEDGER_ROW_NOT_FOUND() : SealErrors.SEALED_ROW_DIFFERS();
+  throw (await isGone(database.read, seq)) ? SealErrors.LEDGER_ROW_NOT_FOUND() : SealErrors.SEALED_ROW_DIFFERS();
 }
 
-/** The texts of a sealed row; undefined if the row differs from what was sealed. Throws 404 LEDGER_ROW_NOT_FOUND. */
+/** The texts of a sealed row; undefined if the row is gone or differs from what was sealed. */
 export async function tryTexts(db: Db, seq: number): Promise<Texts | undefined> {
   const position = { level: 0, tile: Math.floor((seq - 1) / TILE) };
   const index = (seq - 1) % TILE;
@@ -49,12 +49,19 @@ export async function tryTexts(db: Db, seq: number): Promise<Texts | undefined> 
     readTiles(db, [position]),
   ]);
   const tile = tiles.get(tileKey(position));
-  const left = remains.get(seq);
-  if (!tile) throw SealErrors.LEDGER_ROW_NOT_FOUND();
-  if (left?.type === 'audit' && !row) throw SealErrors.LEDGER_ROW_NOT_FOUND();
-  const texts = storedTexts(seq, row, left, saltIn(tile.salts, index));
+  const texts = tile && storedTexts(seq, row, remains.get(seq), saltIn(tile.salts, index));
   if (!texts || !hashIn(tile.hashes, index).equals(Buffer.from(leafHash(texts.leaf), 'latin1'))) return undefined;
   return texts;
+}
+
+/** Whether a row that has no texts was pruned or erased. */
+async function isGone(db: Db, seq: number): Promise<boolean> {
+  const [[row], remains, pruned] = await Promise.all([
+    readSealedRows(db, seq, seq),
+    readRemains(db, seq, seq),
+    prunedUpTo(db),
+  ]);
+  return seq <= pruned || (!row && remains.get(seq)?.type === 'audit');
 }
 
 /** Returns the proof of a row (C2SP tlog-proof). Its `extra` has the texts, without the private one on request. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Visibility } from '../../access/principal.ts';
+import { LegateError } from '../../kernel/errors.ts';
 import { Erasure } from '../../ledger/index.ts';
 import { type Call, defineRoute, type Platform } from '../../platform.ts';
 import { AuditErrors } from '../audit/errors.ts';
@@ -62,7 +63,12 @@ async function auditProof(
   withhold: boolean,
 ): Promise<Response> {
   const { seq } = await getAuditRow(platform, visibility, id);
-  return plain(await proofOf(platform, seq, withhold), {
+  const proof = await proofOf(platform, seq, withhold).catch((error: unknown) => {
+    // The whole entry was erased meanwhile.
+    const isGone = error instanceof LegateError && error.code === SealErrors.LEDGER_ROW_NOT_FOUND.code;
+    throw isGone ? AuditErrors.AUDIT_ENTRY_NOT_FOUND() : error;
+  });
+  return plain(proof, {
     'content-disposition': `attachment; filename="${id}.tlog-proof"`,
   });
 }
