@@ -4,11 +4,12 @@ import Anthropic from '@anthropic-ai/sdk';
 import { type Model, type ModelResponse, setTracingDisabled, Usage } from '@openai/agents-core';
 import { MockLanguageModelV3 } from 'ai/test';
 import { AIMessage, fakeModel } from 'langchain';
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { z } from 'zod';
 import { run as runAi } from '../../examples/agents/ai-sdk.ts';
 import { run as runAnthropic } from '../../examples/agents/anthropic.ts';
 import { run as runLangchain } from '../../examples/agents/langchain.ts';
-import { notes } from '../../examples/agents/notes.ts';
+import { deleteNote, notes, readNote } from '../../examples/agents/notes.ts';
 import { run as runOpenai } from '../../examples/agents/openai-agents.ts';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../test/support/service.ts';
 import { LegateClient } from '../client/index.ts';
@@ -61,27 +62,36 @@ async function expectGuarded(answers: readonly [read: string, refused: string]):
   ]);
 }
 
+/** What a mock model of the AI SDK answers, call after call. */
+const steps = () => {
+  const usage = {
+    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 1, text: 1, reasoning: 0 },
+  };
+  const step = <T>(content: T, unified: 'tool-calls' | 'stop') => ({
+    content: [content],
+    finishReason: { unified, raw: undefined },
+    usage,
+    warnings: [],
+  });
+  return [
+    ...CALLS.map(({ id, name, input }) =>
+      step({ type: 'tool-call' as const, toolCallId: id, toolName: name, input: JSON.stringify(input) }, 'tool-calls'),
+    ),
+    step({ type: 'text' as const, text: 'done' }, 'stop'),
+  ];
+};
+
+/** Returns what the model was shown of the calls before its last answer. */
+const shownTo = (model: { doGenerateCalls: { prompt: readonly unknown[] }[] }) => {
+  const prompt = (model.doGenerateCalls.at(-1)?.prompt ?? []) as { role: string; content: { output: unknown }[] }[];
+  const answers = prompt.filter(({ role }) => role === 'tool');
+  return answers.map(({ content }) => content[0]?.output as { value: unknown; reason: string });
+};
+
 describe('the examples, with the real packages and their mock models', () => {
   it('AI SDK: tools', async () => {
-    const usage = {
-      inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-      outputTokens: { total: 1, text: 1, reasoning: 0 },
-    };
-    const steps = [
-      ...CALLS.map(({ id, name, input }) => ({
-        content: [{ type: 'tool-call' as const, toolCallId: id, toolName: name, input: JSON.stringify(input) }],
-        finishReason: { unified: 'tool-calls' as const, raw: undefined },
-        usage,
-        warnings: [],
-      })),
-      {
-        content: [{ type: 'text' as const, text: 'done' }],
-        finishReason: { unified: 'stop' as const, raw: undefined },
-        usage,
-        warnings: [],
-      },
-    ];
-    const result = await runAi(client, agent.id, new MockLanguageModelV3({ doGenerate: steps }), 'Tidy up');
+    const result = await runAi(client, agent.id, new MockLanguageModelV3({ doGenerate: steps() }), 'Tidy up');
     const outputs = result.steps.flatMap((step) => step.toolResults.map(({ output }) => output as unknown));
     expect(result.text).toBe('done');
     await expectGuarded([outputs[0] as string, JSON.stringify(outputs[1])]);
@@ -195,18 +205,62 @@ describe('docs/guides/guard-the-tools-of-your-agent.md', () => {
   });
 });
 
-describe('shapes of packages that do not run on Node 20', () => {
+describe('packages that support Node 22 or later, and work on Node 20 with a model that plays a script', () => {
   const guard = (): ReturnType<typeof guardFor> => guardFor(client, { agent: agent.id, app: 'notes' });
-  const [allowed, refused] = CALLS as [(typeof CALLS)[0], (typeof CALLS)[0]];
+  const load = (name: string) => import(/* @vite-ignore */ name);
+  const inputSchema = z.object({ name: z.string() });
 
   it('AI SDK 7: toolApproval', async () => {
-    const approval = guard().toolApproval();
-    const call = ({ name, input }: (typeof CALLS)[0]) => approval({ toolCall: { toolName: name, input } });
-    expect(await call(allowed)).toEqual({ type: 'approved' });
-    const answer = await call(refused);
-    expect(answer).toEqual({ type: 'denied', reason: expect.any(String) });
-    expect(JSON.parse((answer as { reason: string }).reason)).toEqual(REFUSED);
+    const [{ generateText, isStepCount, tool }, { MockLanguageModelV4 }] = await Promise.all(
+      ['ai-7', 'ai-7/test'].map(load),
+    );
+    const tools = {
+      readNote: tool({ inputSchema, execute: readNote }),
+      deleteNote: tool({ inputSchema, execute: deleteNote }),
+    };
+    const model = new MockLanguageModelV4({ doGenerate: steps() });
+    const stopWhen = isStepCount(5);
+    const { text } = await generateText({
+      model,
+      prompt: 'Tidy up',
+      tools,
+      stopWhen,
+      toolApproval: guard().toolApproval(),
+    });
+    expect(text).toBe('done');
+    const [read, refused] = shownTo(model);
+    await expectGuarded([read?.value as string, refused?.reason as string]);
   });
+
+  it('Mastra: beforeToolCall', async () => {
+    vi.stubEnv('MASTRA_TELEMETRY_DISABLED', '1');
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    const [{ Agent }, { createTool }] = await Promise.all(['@mastra/core/agent', '@mastra/core/tools'].map(load));
+    const tools = {
+      readNote: createTool({ id: 'readNote', description: 'Reads a note', inputSchema, execute: readNote }),
+      deleteNote: createTool({ id: 'deleteNote', description: 'Deletes a note', inputSchema, execute: deleteNote }),
+    };
+    const model = new MockLanguageModelV3({ doGenerate: steps() });
+    const instructions = 'Tidy up.';
+    const notesAgent = new Agent({
+      id: 'notes',
+      name: 'notes',
+      instructions,
+      model,
+      tools,
+      hooks: guard().mastraHooks(),
+    });
+    expect((await notesAgent.generate('Tidy up')).text).toBe('done');
+    const [read, refused] = shownTo(model);
+    await expectGuarded([read?.value as string, JSON.stringify(refused?.value)]);
+  });
+});
+
+describe('a package that brings its own program', () => {
+  const guard = (): ReturnType<typeof guardFor> => guardFor(client, { agent: agent.id, app: 'notes' });
+  const [allowed, refused] = CALLS as [(typeof CALLS)[0], (typeof CALLS)[0]];
 
   it('Claude Agent SDK: PreToolUse', async () => {
     const hook = guard().claudeHooks().PreToolUse[0]?.hooks[0];
@@ -223,13 +277,6 @@ describe('shapes of packages that do not run on Node 20', () => {
         permissionDecisionReason: expect.stringContaining('NO_PERMISSION'),
       },
     });
-  });
-
-  it('Mastra: beforeToolCall', async () => {
-    const { beforeToolCall } = guard().mastraHooks();
-    const call = ({ name, input }: (typeof CALLS)[0]) => beforeToolCall({ toolName: name, input, context: {} });
-    expect(await call(allowed)).toBeUndefined();
-    expect(await call(refused)).toEqual({ proceed: false, output: REFUSED });
   });
 });
 
