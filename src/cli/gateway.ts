@@ -84,7 +84,7 @@ export const command: Command<Values> = {
       process.stdout.write(
         render(endpoints, firstAdmin, [
           ['Data', resolve(dataDir)],
-          ...(settings.values.console.enabled ? [['Console', `${rest}/console`] as const] : []),
+          ...(settings.values.console.enabled ? [['Console', `${rest}/console\n${CONSOLE_SHOWS}`] as const] : []),
         ]),
       );
     } catch (error) {
@@ -94,6 +94,10 @@ export const command: Command<Values> = {
     await tryServers(servers);
   },
 };
+
+/** The printed text alone leads from a first call to calls that are refused or wait for a person. */
+const CONSOLE_SHOWS =
+  'Agents: which tools a client may call, and which calls need your approval.\nAudit: each call, and its decision.';
 
 /** Adds the servers of the configuration. Throws UsageError if a name is in both. */
 function allServers({ values }: Settings, added: ServersInput): ServersInput {
