@@ -202,7 +202,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
         await go(page, path);
         expect(await page.locator('.notice.error').count(), path).toBe(0);
         const changes = page.getByRole('button', {
-          name: /^(Register|Revoke|Rotate|Delete|Invite|Withdraw|End|Approve|Deny|Review|Recover|Send|Acknowledge|Make|Suspend|Restore|Delegate|Block|Restart)/,
+          name: /^(Register|Revoke|Rotate|Delete|Invite|Withdraw|End|Approve|Deny|Review|Recover|Send|Acknowledge|Make|Suspend|Restore|Delegate|Block|Restart|Erase)/,
         });
         const names = await changes.allInnerTexts();
         expect(role === 'auditor' ? names : names.filter((n) => !/^(Register|Delegate)/.test(n)), path).toEqual([]);

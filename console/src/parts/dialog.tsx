@@ -36,7 +36,9 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
 
 /** What a change would do, as the service computed it. */
 export function Consequences({ of }: { of: Preview }) {
+  const erased = of.events.find(({ type }) => type === 'audit.erased')?.data['of'];
   const facts = [
+    typeof erased === 'number' && t.willErase(erased),
     of.grants > 0 && t.preview.grants(of.grants),
     of.approvals > 0 && t.preview.approvals(of.approvals),
     of.callsLastHour > 0 && t.preview.calls(of.callsLastHour),

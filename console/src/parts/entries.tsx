@@ -24,7 +24,14 @@ export function EntryTable({ entries, withAgent = true }: { entries: readonly Au
             </Link>
           ),
         },
-        { label: t.result, cell: (e) => <Status of={e.result} /> },
+        {
+          label: t.result,
+          cell: (e) => (
+            <>
+              <Status of={e.result} /> {e.erased && <span className="tag">{t.erased}</span>}
+            </>
+          ),
+        },
         ...(withAgent
           ? [{ label: t.agent, cell: (e: AuditEntry) => <AgentLink id={e.agentId} name={nameOf(e.agentId)} /> }]
           : []),

@@ -101,6 +101,7 @@ export function Audit() {
               <Empty>{q || since || until ? t.nothingFits : t.noDecisions}</Empty>
             ) : (
               <>
+                <ErasedNotice count={items.filter(({ erased }) => erased).length} />
                 <EntryTable entries={items} />
                 <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
               </>
@@ -135,6 +136,9 @@ function addressOf(query: Readonly<Record<string, readonly string[]>>, since?: s
   if (until) params.set('until', until);
   return params.toString();
 }
+
+const ErasedNotice = ({ count }: { count: number }) =>
+  count > 0 ? <p className="notice">{t.erasedOnPage(count)}</p> : null;
 
 /** News do not move the rows under the pointer: they wait for a click. */
 function News({ reload }: { reload: () => void }) {

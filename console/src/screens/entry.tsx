@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { AuditEntry, DecisionTrace, ExplainedAuditEntry, TracedEntry } from 'legate/client';
-import { legate } from '../api.ts';
+import { legate, rights } from '../api.ts';
+import { Action } from '../parts/dialog.tsx';
 import { EntryTable } from '../parts/entries.tsx';
 import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Result, Screen, Section } from '../parts/screen.tsx';
@@ -51,6 +52,7 @@ export function EntryScreen() {
               {t.askAgain}
             </Link>
           )}
+          {entry && rights.admin && !entry.erased && <EraseEntry id={id} />}
         </>
       }
     >
@@ -61,6 +63,20 @@ export function EntryScreen() {
         <Result of={around}>{(rows) => <EntryTable entries={rows} />}</Result>
       </Section>
     </Screen>
+  );
+}
+
+function EraseEntry({ id }: { id: string }) {
+  return (
+    <Action
+      danger
+      label={t.erase}
+      question={t.eraseEntryQuestion}
+      text={t.eraseEntryText}
+      preview={() => legate.audit.erasures({ userId: undefined, auditIds: [id] }, { preview: true })}
+      run={(reason) => legate.audit.erasures({ auditIds: [id], reason })}
+      stale={['audit', 'facets', 'changes']}
+    />
   );
 }
 
@@ -78,6 +94,7 @@ function Explained({ data: { entry, trace, complete, asOf, policyChanged } }: { 
         {entry.reason && <span>{(t.reasons as Record<string, string>)[entry.reason] ?? entry.reason}</span>}
         <Time at={entry.timestamp} />
       </p>
+      {entry.erased && <p className="notice">{t.erasedEntry}</p>}
       <Section title={t.authority}>
         <Authority entry={entry} nameOf={nameOf} />
       </Section>

@@ -1,4 +1,7 @@
+import { useNavigate } from '@tanstack/react-router';
+import type { User } from 'legate/client';
 import { legate, rights } from '../api.ts';
+import { Action } from '../parts/dialog.tsx';
 import { AgentLink, useKept, useParam } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
@@ -24,7 +27,15 @@ export function UserScreen() {
     <Screen
       title={one ? nameOf(one) : t.user}
       curl={`/users/${id}`}
-      actions={one && rights.admin && <UserActions user={one} />}
+      actions={
+        one &&
+        rights.admin && (
+          <>
+            <UserActions user={one} />
+            {one.id !== rights.me.id && <ErasePerson user={one} />}
+          </>
+        )
+      }
     >
       <Result of={user}>
         {(u) => (
@@ -103,5 +114,29 @@ export function UserScreen() {
         </Section>
       )}
     </Screen>
+  );
+}
+
+function ErasePerson({ user }: { user: User }) {
+  const navigate = useNavigate();
+  // A preview of the account ends before anything is erased.
+  const preview = async () => {
+    const [account, erasure] = await Promise.all([
+      legate.users.delete(user.id, { erase: true, preview: true }),
+      legate.audit.erasures({ userId: user.id }, { preview: true }),
+    ]);
+    return { ...account, events: [...account.events, ...erasure.events] };
+  };
+  return (
+    <Action
+      danger
+      label={t.erasePerson}
+      question={t.erasePersonQuestion(nameOf(user))}
+      text={t.erasePersonText}
+      preview={preview}
+      run={(reason) => legate.users.delete(user.id, { erase: true, reason })}
+      done={() => void navigate({ to: '/people/users' as never })}
+      stale={['people', 'agents', 'audit', 'facets', 'changes']}
+    />
   );
 }

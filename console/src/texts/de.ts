@@ -1,8 +1,10 @@
 import type { Texts } from './en.ts';
+import { erasureDe } from './erasure-de.ts';
 import { frameDe } from './frame-de.ts';
 import { gatewayDe, gatewayStatusDe } from './gateway-de.ts';
 
 export const de: Texts = {
+  ...erasureDe,
   ...frameDe,
   ...gatewayDe,
   unavailable: 'Die Konsole konnte nicht geladen werden. Bitte versuchen Sie es gleich noch einmal.',

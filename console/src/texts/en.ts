@@ -1,8 +1,10 @@
+import { erasureEn } from './erasure-en.ts';
 import { frameEn } from './frame-en.ts';
 import { gatewayEn, gatewayStatusEn } from './gateway-en.ts';
 
 /** All texts of the console in English. German has the type of this catalogue. */
 export const en = {
+  ...erasureEn,
   ...frameEn,
   ...gatewayEn,
   unavailable: 'The console could not be loaded. Try again in a moment.',
