@@ -45,6 +45,8 @@ export function run(
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk));
     child.once('error', failed);
     child.once('close', (code) => done({ code, stdout, stderr }));
+    // A program may end without reading its input.
+    child.stdin.on('error', () => {});
     child.stdin.end(options.input ?? '');
   });
 }
