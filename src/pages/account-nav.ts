@@ -58,6 +58,7 @@ const ACCOUNT_PAGES: readonly {
     title: (t) => t.password.title,
     purpose: (t) => t.password.purpose,
     ownAccount: true,
+    when: ({ config }) => config.users?.passwords !== 'off',
   },
   {
     path: '/account/tokens',

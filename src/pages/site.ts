@@ -9,6 +9,7 @@ export interface Site {
   readonly config: {
     readonly service: { readonly name: string; readonly banner?: string | undefined };
     readonly http: { readonly restPath: string; readonly trustedOrigins: readonly string[] };
+    readonly users?: { readonly passwords: 'on' | 'off' | 'adminsOnly' };
     /** The servers behind the gateway. */
     readonly gateway?: {
       readonly servers: Readonly<Record<string, { readonly legate?: Legate | undefined }>>;

@@ -69,6 +69,7 @@ export const de: Texts = {
     INVALID_EMAIL_OR_PASSWORD: 'Die E-Mail-Adresse oder das Passwort stimmt nicht.',
     ISSUER_NOT_FOUND:
       'Eine Anmeldung mit diesem Namen gibt es hier nicht. Prüfen Sie die Adresse oder melden Sie sich anders an.',
+    PASSWORDS_OFF: 'Passwörter sind hier abgeschaltet. Melden Sie sich anders an.',
     IDENTITY_NOT_FOUND: 'Diese Verbindung gibt es nicht.',
     IDENTITY_IN_USE: 'Diese Identität gehört hier zu einem anderen Konto.',
     IDENTITY_EXISTS:

@@ -66,6 +66,7 @@ export const en = {
     EMAIL_IN_USE: 'An account with this e-mail address already exists.',
     INVALID_EMAIL_OR_PASSWORD: 'The e-mail address or the password is wrong.',
     ISSUER_NOT_FOUND: 'There is no sign-in with this name here. Check the address, or sign in another way.',
+    PASSWORDS_OFF: 'Passwords are switched off here. Sign in another way.',
     IDENTITY_NOT_FOUND: 'There is no such connection.',
     IDENTITY_IN_USE: 'This identity belongs to another account here.',
     IDENTITY_EXISTS: 'Your account is already connected with another identity of this provider. Remove it first.',

@@ -15,7 +15,7 @@ import { EndTrustForm, endTrustForm, TwoFactorForm, twoFactorForm } from './two-
 import { twoFactorPage } from './two-factor-page.ts';
 
 const HTML = { mediaTypes: ['text/html'] } as const;
-const { INVALID_CODE, INVALID_PASSWORD, PASSWORD_CHECKS_BUSY, TOO_MANY_TRIES } = UserErrors;
+const { INVALID_CODE, INVALID_PASSWORD, PASSWORD_CHECKS_BUSY, PASSWORDS_OFF, TOO_MANY_TRIES } = UserErrors;
 
 /** The pages for a person's own credentials, and the sign-in by a mailed code (contract, section 19). */
 export const credentialRoutes = [
@@ -140,7 +140,7 @@ export const credentialRoutes = [
     body: PasswordForm,
     form: true,
     responses: { 303: null },
-    errors: [INVALID_PASSWORD, TOO_MANY_TRIES, PASSWORD_CHECKS_BUSY, ...passwordErrors],
+    errors: [INVALID_PASSWORD, TOO_MANY_TRIES, PASSWORD_CHECKS_BUSY, PASSWORDS_OFF, ...passwordErrors],
     handle: (call, platform) => passwordForm(platform, call),
   }),
   defineRoute({

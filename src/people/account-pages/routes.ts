@@ -31,6 +31,7 @@ const {
   INVITE_REQUIRED,
   MAIL_NOT_CONFIGURED,
   PASSWORD_CHECKS_BUSY,
+  PASSWORDS_OFF,
   SIGN_UP_CLOSED,
   TOO_MANY_TRIES,
 } = UserErrors;
@@ -114,6 +115,7 @@ export const accountRoutes = [
     errors: [
       INVALID_EMAIL_OR_PASSWORD,
       EMAIL_NOT_VERIFIED,
+      PASSWORDS_OFF,
       PASSWORD_CHECKS_BUSY,
       SESSION_LIMIT_REACHED,
       TOO_MANY_TRIES,
@@ -143,6 +145,7 @@ export const accountRoutes = [
     responses: { 200: HTML, 303: null },
     errors: [
       SIGN_UP_CLOSED,
+      PASSWORDS_OFF,
       INVITE_REQUIRED,
       INVITE_INVALID,
       MAIL_NOT_CONFIGURED,

@@ -69,6 +69,7 @@ async function render(platform: Platform, call: AnyCall, { tried, already }: Sho
   const t = textsFor(call.request);
   const problems = tried ? formProblems(t, tried.error) : [];
   const providers = await listSignInIssuers(platform);
+  const hasPasswords = platform.config.users.passwords !== 'off';
   const done = { 'signed-out': t.signIn.signedOut, 'password-changed': t.signIn.passwordChanged }[
     call.url.searchParams.get('done') ?? ''
   ];
@@ -82,21 +83,26 @@ async function render(platform: Platform, call: AnyCall, { tried, already }: Sho
     body: html`${errorSummary(t, problems)}${done !== undefined && !tried && notice('good', done)}${await waiting(platform, call)}${
       already !== undefined &&
       html`${actions(buttonLink(t.signIn.continueAs(already), destination(platform, call)))}${or(t)}`
-    }${form(
-      call.url,
-      html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email, autofocus: true }, problems)}
+    }${
+      hasPasswords &&
+      form(
+        call.url,
+        html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email, autofocus: true }, problems)}
 ${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}
 ${checkbox({ name: 'rememberMe', label: t.signIn.remember, checked: tried ? tried.form.rememberMe !== undefined : true })}
 ${actions(button({ label: t.signIn.submit }))}`,
-    )}${
+      )
+    }${
       tried?.error.code === UserErrors.EMAIL_NOT_VERIFIED.code &&
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.verifyEmail)}">${t.signIn.verify}</a></p>`
     }${passkeyWay(platform, call, t)}${providers.length > 0 && html`${or(t)}${actions(...providers.map(({ name }) => buttonLink(t.signIn.withProvider(name), withReturnTo(platform, call, `/auth/oidc/${name}/start`))))}`}${platform.mailer.available && html`${or(t)}${actions(buttonLink(t.signIn.link, withReturnTo(platform, call, PATHS.magicLink)), buttonLink(t.emailCode.offer, withReturnTo(platform, call, PATHS.emailCode)))}`}<div class="ways">${
       platform.mailer.available &&
+      hasPasswords &&
       html`<p><a href="${pathOf(platform, PATHS.forgotPassword)}">${t.signIn.forgot}</a></p>`
     }${
       platform.config.users.signUp === 'open' &&
+      platform.config.users.passwords === 'on' &&
       html`<p>${t.signIn.noAccount} <a href="${withReturnTo(platform, call, PATHS.signUp)}">${t.signIn.signUp}</a></p>`
     }</div>`,
   });

@@ -3,7 +3,7 @@ import type { Visibility } from '../../access/principal.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
-import { findUser } from '../users/index.ts';
+import { findUser, mayUsePassword } from '../users/index.ts';
 import { IssuerErrors } from './errors.ts';
 import { addIdentity } from './identities.ts';
 import type { Issuer } from './schema.ts';
@@ -110,7 +110,8 @@ export async function disconnect(platform: Platform, person: Connecting, issuer:
 
 /** Whether a user can sign in: by a password, a passkey, a provider, or a mail to their address. */
 async function hasWayIn(platform: Platform, db: Db, user: UserRow): Promise<boolean> {
-  if (user.password_hash !== null || (platform.mailer.available && user.email !== null)) return true;
+  if (user.password_hash !== null && mayUsePassword(platform, user.role)) return true;
+  if (platform.mailer.available && user.email !== null) return true;
   const ofUser = (table: 'passkeys' | 'identities') => db.selectFrom(table).where('user_id', '=', user.id);
   if (await ofUser('passkeys').select('user_id').limit(1).executeTakeFirst()) return true;
   const identities = await db.selectFrom('identities').select('issuer').where('user_id', '=', user.id).execute();

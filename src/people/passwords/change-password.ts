@@ -7,6 +7,7 @@ import { sendPasswordChanged } from '../sign-in/send-mail.ts';
 import { sessionIdOf } from '../sign-in/session-only.ts';
 import { endTrustedDevices } from '../sign-in/trusted-device.ts';
 import { findUser } from '../users/store.ts';
+import { assertMayUsePassword } from './may-use-password.ts';
 import { hashPassword } from './password.ts';
 import { PASSWORD_CHANGED } from './password-changed.ts';
 import { type PersonCalling, withPasswordCheck } from './password-check.ts';
@@ -14,7 +15,8 @@ import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts
 
 /**
  * Changes a password, given the old one. All other sessions of the user end immediately, as do trusted devices, unused
- * links and pending sign-ins. 401 INVALID_PASSWORD; 403 FORBIDDEN without a session.
+ * links and pending sign-ins. 401 INVALID_PASSWORD; 403 FORBIDDEN without a session, and
+ * PASSWORDS_OFF.
  */
 export async function changePassword(
   platform: Platform,
@@ -25,6 +27,7 @@ export async function changePassword(
   const sessionId = sessionIdOf(person.principal);
   const { userId } = person.principal;
   const known = await findUser(platform.database.read, userId);
+  assertMayUsePassword(platform, known?.role);
   const advice = await assertPasswordAllowed(platform, input.newPassword, {
     action: 'change',
     userId,

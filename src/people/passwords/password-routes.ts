@@ -13,7 +13,8 @@ import { passwordChangedPage, resetFormPage } from './password-pages.ts';
 import { passwordErrors } from './password-policy.ts';
 import { assertResetToken, forgotPassword, resetPassword } from './reset-password.ts';
 
-const { INVALID_PASSWORD, INVALID_TOKEN, MAIL_NOT_CONFIGURED, PASSWORD_CHECKS_BUSY, TOO_MANY_TRIES } = UserErrors;
+const { INVALID_PASSWORD, INVALID_TOKEN, MAIL_NOT_CONFIGURED, PASSWORD_CHECKS_BUSY, PASSWORDS_OFF, TOO_MANY_TRIES } =
+  UserErrors;
 /** The page for an invalid link, with a link to request a new one. */
 const linkErrorPage = (platform: Platform, request: Request, error: LegateError): Response =>
   errorPage(platform, request, error, { label: textsFor(request).errors.newLink, path: '/account/forgot-password' });
@@ -32,7 +33,7 @@ export const passwordRoutes = [
     rateLimit: 'passwordCheck',
     body: ChangePassword,
     responses: { 200: Done },
-    errors: [INVALID_PASSWORD, TOO_MANY_TRIES, PASSWORD_CHECKS_BUSY, ...passwordErrors],
+    errors: [INVALID_PASSWORD, TOO_MANY_TRIES, PASSWORD_CHECKS_BUSY, PASSWORDS_OFF, ...passwordErrors],
     handle: async (call, platform) => {
       const { reauthorize, ip, actor } = call;
       const person = { principal: asUser(call.principal), reauthorize, ip, actor };
@@ -87,7 +88,7 @@ export const passwordRoutes = [
     form: true,
     body: UseReset,
     responses: { 200: Done },
-    errors: [INVALID_TOKEN, PASSWORD_CHECKS_BUSY, ...passwordErrors],
+    errors: [INVALID_TOKEN, PASSWORD_CHECKS_BUSY, PASSWORDS_OFF, ...passwordErrors],
     handle: async (call, platform) => {
       const { request } = call;
       const fromPage = isForm(request.headers.get('content-type'));

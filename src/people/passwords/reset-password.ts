@@ -12,6 +12,7 @@ import { UserErrors } from '../users/errors.ts';
 import { type AddressProof, deleteCredentials, markEmailVerified } from '../users/mark-email-verified.ts';
 import type { MailRequest } from '../users/schema.ts';
 import { findActiveUserByEmail, findUser } from '../users/store.ts';
+import { assertMayUsePassword, mayUsePassword } from './may-use-password.ts';
 import { hashPassword } from './password.ts';
 import { PASSWORD_CHANGED } from './password-changed.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
@@ -27,7 +28,7 @@ export async function forgotPassword(platform: Platform, input: MailRequest, lan
   assertMail(platform);
   const row = await findActiveUserByEmail(platform.database.read, input.email);
   platform.background.run('a password reset mail', async () => {
-    if (!row?.email) return;
+    if (!row?.email || !mayUsePassword(platform, row.role)) return;
     const token = await platform.ledger.change(SYSTEM, (change) =>
       createRequestedLink(change, 'password-reset', row.id, LIFETIME_MS),
     );
@@ -54,7 +55,7 @@ export async function assertResetToken(
 /**
  * Sets a new password with the token of a mail, which also verifies the address. Sessions, API tokens, trusted
  * devices, other links and the access of connected applications end immediately; a second factor remains. A refused
- * password leaves the link valid. 401 INVALID_TOKEN.
+ * password leaves the link valid. 401 INVALID_TOKEN; 403 PASSWORDS_OFF.
  */
 export async function resetPassword(
   platform: Platform,
@@ -65,6 +66,7 @@ export async function resetPassword(
   // Checked first, so that a request without a valid link causes no expensive work.
   const { userId } = await assertResetToken(platform, input.token);
   const known = await findUser(platform.database.read, userId);
+  assertMayUsePassword(platform, known?.role);
   const advice = await assertPasswordAllowed(platform, input.newPassword, {
     action: 'reset',
     userId,

@@ -1,4 +1,5 @@
 import type { Platform } from '../../platform.ts';
+import { mayUsePassword } from '../passwords/may-use-password.ts';
 import { verifyPassword } from '../passwords/password.ts';
 import { UserErrors } from '../users/errors.ts';
 import type { SignIn } from '../users/schema.ts';
@@ -11,9 +12,11 @@ import { recordFailure, withSignInAudit } from './sign-in-audit.ts';
 /**
  * Signs in with a password and always starts a new session. 401 INVALID_EMAIL_OR_PASSWORD after the same work for a
  * wrong address and a wrong password; 429 TOO_MANY_TRIES after ten failures in a row, with or without such an account;
- * 403 EMAIL_NOT_VERIFIED for a correct password, if addresses must be verified.
+ * 403 EMAIL_NOT_VERIFIED for a correct password, if addresses must be verified; 403 PASSWORDS_OFF by `users.passwords`.
  */
 export async function signIn(platform: Platform, input: SignIn, device: SignInDevice): Promise<SignInResult> {
+  // The answer is then the same for everybody. With `adminsOnly` it follows a correct password.
+  if (platform.config.users.passwords === 'off') throw UserErrors.PASSWORDS_OFF();
   const found = await findUserByEmail(platform.database.read, input.email);
   const target: Target = {
     guessed: 'password',
@@ -41,6 +44,8 @@ export async function signIn(platform: Platform, input: SignIn, device: SignInDe
       return recordFailure(platform, change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD({ reason }));
     }
     await resetFailures(change, target);
+    if (!mayUsePassword(platform, row.role))
+      return recordFailure(platform, change, attempt, UserErrors.PASSWORDS_OFF());
     if (platform.config.users.requireEmailVerification && row.email_verified !== 1)
       return recordFailure(platform, change, attempt, UserErrors.EMAIL_NOT_VERIFIED({ reason: 'email-unverified' }));
     return finishSignIn(platform, change, row, { method: 'password', rememberMe: input.rememberMe }, device);

@@ -4,6 +4,7 @@ import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { InviteRow, UserRow } from '../../storage/index.ts';
 import { consumeInvite, inviteAccepted } from '../invites/invites.ts';
+import { assertMayUsePassword } from '../passwords/may-use-password.ts';
 import { hashPassword } from '../passwords/password.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from '../passwords/password-policy.ts';
 import type { Device } from '../sessions/index.ts';
@@ -27,7 +28,7 @@ export interface SignUpPending {
  *
  * If addresses must be verified, nobody is signed in, a mail is sent, and text and time of the answer are the same
  * whether or not the address is in use. An invited person's address counts as verified. 403 SIGN_UP_CLOSED,
- * INVITE_REQUIRED or INVITE_INVALID; 422 EMAIL_IN_USE; 422 and 503 for a password as in password-policy.ts.
+ * INVITE_REQUIRED, INVITE_INVALID or PASSWORDS_OFF; 422 EMAIL_IN_USE; 422 and 503 for a password as in password-policy.ts.
  */
 export async function signUp(
   platform: Platform,
@@ -39,6 +40,8 @@ export async function signUp(
   const { signUp: mode, requireEmailVerification } = platform.config.users;
   if (mode === 'closed') throw UserErrors.SIGN_UP_CLOSED();
   if (mode === 'invite' && inviteToken === undefined) throw UserErrors.INVITE_REQUIRED();
+  // Whether an invitation is one for an administrator is known when it is used.
+  if (platform.config.users.passwords === 'off' || inviteToken === undefined) assertMayUsePassword(platform, 'user');
   const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
   const quietly = requireEmailVerification && inviteToken === undefined;
   if (quietly) assertMail(platform);
@@ -48,6 +51,7 @@ export async function signUp(
   if (quietly) return { ...(await signUpQuietly(platform, user, device, callbackUrl, language)), advice };
   return platform.ledger.change(UNKNOWN, async (change) => {
     const invite = inviteToken === undefined ? undefined : await consumeInvite(change, inviteToken, email);
+    assertMayUsePassword(platform, invite?.role ?? 'user');
     const row = invite
       ? await acceptInvite(platform, change, invite, user, device.ip)
       : await insertUser(change, { ...user, role: 'user' });

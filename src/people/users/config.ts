@@ -36,6 +36,12 @@ export const usersConfig = {
       'What SCIM groups give their members: `displayName=role:<role>` or `displayName=tenant:<slug>`. The strongest ' +
       'role counts. Groups of the administrator of a tenant give nothing.',
   }),
+  passwords: option.oneOf(['on', 'off', 'adminsOnly'], {
+    default: 'on',
+    description:
+      'Who can sign in with a password and set one: everybody, nobody, or administrators only. The others sign in with ' +
+      'an identity provider, a passkey or by mail. The first administrator can always be created.',
+  }),
   provision: option.boolean({
     default: false,
     description:

@@ -16,6 +16,7 @@ import { userRoutes } from './routes.ts';
  * Sign-in is in `../sign-in`, sessions in `../sessions`, passwords in `../passwords`. The port for other areas is
  * `src/access/owners.ts`.
  */
+export { mayUsePassword } from '../passwords/may-use-password.ts';
 export { type PersonCalling, withPasswordCheck } from '../passwords/password-check.ts';
 export { confirmPage, donePage } from '../passwords/password-pages.ts';
 export { passwordErrors } from '../passwords/password-policy.ts';

@@ -38,6 +38,7 @@ const {
   LAST_ADMIN,
   MAIL_NOT_CONFIGURED,
   PASSWORD_CHECKS_BUSY,
+  PASSWORDS_OFF,
   SIGN_UP_CLOSED,
   TENANT_UNKNOWN,
   TOO_MANY_TRIES,
@@ -60,6 +61,7 @@ export const userRoutes = [
     secrets: ['token'],
     errors: [
       SIGN_UP_CLOSED,
+      PASSWORDS_OFF,
       INVITE_REQUIRED,
       INVITE_INVALID,
       EMAIL_IN_USE,
@@ -89,6 +91,7 @@ export const userRoutes = [
     errors: [
       INVALID_EMAIL_OR_PASSWORD,
       EMAIL_NOT_VERIFIED,
+      PASSWORDS_OFF,
       SessionErrors.SESSION_LIMIT_REACHED,
       PASSWORD_CHECKS_BUSY,
       TOO_MANY_TRIES,

@@ -1,0 +1,12 @@
+import type { Platform } from '../../platform.ts';
+import type { UserRow } from '../../storage/index.ts';
+import { UserErrors } from '../users/errors.ts';
+
+/** Whether a user with this role signs in with a password, by `users.passwords` (contract 23.2). */
+export const mayUsePassword = ({ config }: Pick<Platform, 'config'>, role: UserRow['role'] | undefined): boolean =>
+  config.users.passwords === 'on' || (config.users.passwords === 'adminsOnly' && role === 'admin');
+
+/** Throws 403 PASSWORDS_OFF. */
+export function assertMayUsePassword(platform: Pick<Platform, 'config'>, role: UserRow['role'] | undefined): void {
+  if (!mayUsePassword(platform, role)) throw UserErrors.PASSWORDS_OFF();
+}
