@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { PRUNING, setPosition } from '../../ledger/index.ts';
 import type { SealRow, StreamEventRow } from '../../storage/index.ts';
 import { parseKey, policyOfKeys, verifyConsistency, verifyExport, verifyProof } from '../../verify/index.ts';
 import { readAnchor, writeAnchor } from './anchor.ts';
@@ -50,7 +51,7 @@ type Copy = Map<(typeof TABLES)[number], Record<string, unknown>[]>;
 const db = () => t.legate.platform.database.write;
 const dir = () => t.database.dir;
 const linesOf = (text: string) => text.slice(0, -1).split('\n');
-const exported = async () => (await t.legate.ledger.export({})).text();
+const exported = async () => (await t.legate.ledger.export({ fromSeq: 1 })).text();
 const seqAt = (i: number) => decisions[i] as number;
 const leafOf = (proof: string): string =>
   JSON.parse(Buffer.from((proof.split('\n')[1] ?? '').slice(6), 'base64').toString()).leaf;
@@ -248,6 +249,10 @@ const ATTACKS: Record<string, Attack> = {
     await erase(seqAt(3), true, { erased_by: seq });
     writeAnchor(dir(), await rebuild());
   },
+  'pruned-secretly': async () => {
+    await db().deleteFrom('stream_events').where('seq', '<=', seqAt(0)).execute();
+    await setPosition(db(), PRUNING, seqAt(0));
+  },
   'pruned-as-event': () => erase(seqAt(3), true, { type: 'agent.updated' }),
   claimed: async () => ({
     proof: (seq, proof) => {
@@ -337,6 +342,7 @@ it.each(TABLE)('$name: $attack', async ({ name, found }) => {
     expect(await findings(lies)).toEqual(found);
   } finally {
     await restore(now);
+    await setPosition(db(), PRUNING, 0);
     writeAnchor(dir(), keptNote);
   }
 });
