@@ -73,7 +73,7 @@ export async function connectionsPage(platform: Platform, call: AnyCall, error?:
   const offers = others.map(({ name }) =>
     form(here, actions(button({ label: t.identities.connect(name) })), { action: 'connect', name }),
   );
-  const body = html`<p>${t.identities.intro}</p>${cards.length > 0 ? list(cards) : html`<p>${t.identities.none}</p>`}${
+  const body = html`${cards.length > 0 ? html`<p>${t.identities.intro}</p>${list(cards)}` : html`<p>${t.identities.none}</p>`}${
     isLate ? actions(buttonLink(t.passkeys.signInAgain, again, 'primary')) : offers
   }`;
   return page(platform, call.request, {
