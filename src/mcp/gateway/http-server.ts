@@ -34,7 +34,11 @@ export const openHttp =
     /** Notifications that belong to no request arrive here, if the server offers such a stream. */
     const listen = async (): Promise<void> => {
       const response = await send('GET');
-      if (response.ok) await readMessages(response, maxChars, events.message, () => false);
+      // Answers come on the response to their request only.
+      const receive = (received: Message): void => {
+        if ('method' in received) events.message(received);
+      };
+      if (response.ok) await readMessages(response, maxChars, receive, () => false);
       else await response.body?.cancel();
     };
     /** Passes on an error that came with a status of its own. Returns false if the body is no such error. */
@@ -56,7 +60,9 @@ export const openHttp =
         return older.send(message);
       }
       session ??= response.headers.get('mcp-session-id');
-      const receive = (received: Message): void => events.message(received, id);
+      const receive = (received: Message): void => {
+        if ('method' in received || received['id'] === id) events.message(received, id);
+      };
       const answered = await readMessages(response, maxChars, receive, (received) => {
         if (received['id'] !== id || 'method' in received) return false;
         const { result } = received;

@@ -90,10 +90,14 @@ export function paramsPassedOn(params: Message): Message {
 export const progressTokenOf = (params: Message): unknown =>
   isObject(params['_meta']) ? params['_meta']['progressToken'] : undefined;
 
+/** Members by which the gateway describes its own answers. A server that used them could pass for the gateway. */
+const OWN_META: ReadonlySet<string> = new Set(['auditId', 'reason', 'retryAfter', 'approvalId']);
+
 /** Returns the result of a server as the client receives it. */
 export function resultForClient(method: string, result: Message, modern: Message | undefined): Message {
   const { _meta, ...others } = result;
-  const meta = { ...foreignMeta(_meta), ...(modern && { [`${OF_PROTOCOL}serverInfo`]: modern }) };
+  const claimed = Object.entries(foreignMeta(_meta)).filter(([name]) => !OWN_META.has(name));
+  const meta = { ...Object.fromEntries(claimed), ...(modern && { [`${OF_PROTOCOL}serverInfo`]: modern }) };
   return {
     ...others,
     ...(Object.keys(meta).length > 0 && { _meta: meta }),
