@@ -47,6 +47,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     meaning: 'print the verifier keys of the sealed ledger',
     load: () => import('./cli/ledger-keys.ts'),
   },
+  'ledger rotate-key': {
+    meaning: 'add a key of the sealed ledger, and retire the earlier one',
+    load: () => import('./cli/ledger-rotate-key.ts'),
+  },
   'ledger check': {
     meaning: 'compare every row of the ledger with what was sealed',
     load: () => import('./cli/ledger-check.ts'),

@@ -6,7 +6,8 @@
 import { parseArgs } from 'node:util';
 import { runVerify } from './verify/index.ts';
 
-const USAGE = `Usage: node verify.js <proof | export | checkpoint>... --key <vkey> | --policy <file> [--json]
+const USAGE = `Usage: node verify.js <proof | export | checkpoint>... --key <vkey> | --policy <file>
+                      [--follow-keys] [--json]
        node verify.js --consistent <old checkpoint> <answer of GET /ledger/consistency> --key <vkey>
 `;
 
@@ -17,11 +18,14 @@ function main(): number {
         key: { type: 'string', multiple: true },
         policy: { type: 'string' },
         consistent: { type: 'boolean' },
+        'follow-keys': { type: 'boolean' },
         json: { type: 'boolean' },
       },
       allowPositionals: true,
     });
-    return runVerify({ ...values, files: positionals }, (text) => process.stdout.write(text));
+    return runVerify({ ...values, followKeys: values['follow-keys'] === true, files: positionals }, (text) =>
+      process.stdout.write(text),
+    );
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
     return 2;

@@ -78,6 +78,10 @@ export function addLedgerKey(dir: string, key: Secrets['signing'][number]): void
   if (secrets.ledger.length === 0) replaceSecrets(dir, { ...secrets, ledger: [key] });
 }
 
+/** Replaces the keys of the sealed ledger in `secrets.json`, newest first. The caller serialises calls. */
+export const replaceLedgerKeys = (dir: string, ledger: Secrets['ledger']): void =>
+  replaceSecrets(dir, { ...readDataFolder(dir), ledger });
+
 function replaceSecrets(dir: string, secrets: Secrets): void {
   const path = join(dir, SECRETS_FILE);
   const temporary = temporaryName(path);

@@ -47,6 +47,8 @@ export const EVENT_TYPES = {
   'issuer.deleted': 'An issuer of tokens is no longer trusted.',
   'ledger.clock_reset': 'The time of the ledger was set back to the clock, after a clock that was ahead.',
   'ledger.pruned': 'The rows of the ledger before a sequence number are deleted, after `audit.retentionDays`.',
+  'ledger.key-added': 'A key signs checkpoints of the sealed ledger together with the earlier one.',
+  'ledger.key-retired': 'A key no longer signs checkpoints of the sealed ledger.',
   'ledger.begun': 'The ledger began to be sealed.',
   'ledger.resumed': 'The ledger is sealed again, after it was stopped by configuration.',
   'ledger.restored': 'The sealed log ended, because the database was restored or rolled back, and another one began.',

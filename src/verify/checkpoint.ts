@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { base64, CONTROL, decimal, HASH, hashOf, refuse, sha256, Undecidable } from './canonical.ts';
 
 /** Type bytes of Ed25519 keys (C2SP signed-note, tlog-cosignature). */
-const LOG_KEY = 1;
+export const LOG_KEY = 1;
 const WITNESS_KEY = 4;
 /** The bytes before the key in an Ed25519 public key (RFC 8410). */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');

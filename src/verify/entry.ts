@@ -1,4 +1,4 @@
-import { decimal, hashOf, refuse, sha256 } from './canonical.ts';
+import { canonicalJson, decimal, hashOf, refuse, sha256 } from './canonical.ts';
 
 const PUBLIC_FIELDS: Readonly<Record<string, readonly string[]>> = {
   audit: 'id agentId userId action resource result reason durationMs tokensCost delegationIds'.split(' '),
@@ -28,7 +28,7 @@ function named(names: readonly string[], values: readonly string[], what: string
 export function parseEntry(leaf: string, hidden: string | undefined): Entry {
   const [version, type = '', seqText = '', timeText = '', digest = '', ...values] = leaf.split('\0');
   if (version !== 'legate-entry-v1') refuse('The leaf is not an entry of version 1.');
-  if (!/^[a-z][a-z._]{0,63}$/.test(type)) refuse('The type of the entry is malformed.');
+  if (!/^[a-z][a-z._-]{0,63}$/.test(type)) refuse('The type of the entry is malformed.');
   const fields = named(PUBLIC_FIELDS[type] ?? (isOfLedger(type) ? ['data'] : []), values, 'leaf');
   const entry = { type, seq: decimal(seqText, 'The number'), timestamp: decimal(timeText, 'The time'), fields };
   if (type !== 'absent') hashOf(digest, 'The digest');
@@ -39,4 +39,11 @@ export function parseEntry(leaf: string, hidden: string | undefined): Entry {
   if (privateVersion !== 'legate-private-v1' || !/^[0-9a-f]{32}$/.test(salt)) refuse('The private text is malformed.');
   const names = PRIVATE_FIELDS[type] ?? EVENT_FIELDS.slice(0, isOfLedger(type) ? 3 : 4);
   return { ...entry, private: named(names, privateValues, 'private text') };
+}
+
+/** The verifier keys that an entry adds to the log: one if it is `ledger.key-added`. */
+export function addedKeys({ type, fields }: Entry): string[] {
+  if (type !== 'ledger.key-added') return [];
+  const { vkey } = canonicalJson(fields['data'] ?? '', 'The data of ledger.key-added');
+  return typeof vkey === 'string' ? [vkey] : refuse('The data of ledger.key-added has no key.');
 }

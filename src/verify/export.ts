@@ -1,6 +1,6 @@
 import { canonicalJson, hashOf, refuse, Undecidable } from './canonical.ts';
 import { type Checkpoint, openCheckpoint, type Policy } from './checkpoint.ts';
-import { type Entry, parseEntry } from './entry.ts';
+import { addedKeys, type Entry, parseEntry } from './entry.ts';
 import { leafHash, rootOfInclusion, TreeFolder } from './tree.ts';
 
 /** What a sealed export proves. */
@@ -20,6 +20,8 @@ export interface ProvenExport {
   readonly unexplained: readonly string[];
   /** Ranges of decisions whose private fields are gone, and no entry of a complete file says why. */
   readonly unrecorded: readonly string[];
+  /** Verifier keys that `ledger.key-added` entries of the file add. */
+  readonly addedKeys: readonly string[];
   /** Times of the first and the last entry, in ms. */
   readonly times: readonly [number, number] | undefined;
 }
@@ -124,6 +126,7 @@ abstract class Check {
   readonly #withoutPrivate = new Spans();
   readonly #deleted: Span[] = [];
   readonly #erased: Span[] = [];
+  readonly #addedKeys: string[] = [];
   #entries = 0;
   #withheld = 0;
   #goneRows = 0;
@@ -154,6 +157,7 @@ abstract class Check {
     if (hidden === undefined && entry.type === 'audit') this.#withoutPrivate.add(seq, seq);
     this.#deleted.push(...deletedRows(entry));
     this.#erased.push(...erasedRows(entry));
+    this.#addedKeys.push(...addedKeys(entry));
     if (entry.type !== 'absent') {
       if (entry.timestamp < this.#lastTime) refuse(`The time of row ${seq} is before that of a row before it.`);
       this.#firstTime ??= entry.timestamp;
@@ -173,6 +177,7 @@ abstract class Check {
       explained: this.#goneRows - missing,
       unexplained: shownSpans(unexplained),
       unrecorded: this.head.complete ? shownSpans(this.#withoutPrivate.without(this.#erased)) : [],
+      addedKeys: this.#addedKeys,
       times: this.#firstTime === undefined ? undefined : [this.#firstTime, this.#lastTime],
     };
   }

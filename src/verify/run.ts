@@ -1,6 +1,15 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { Refuted, Undecidable, utf8 } from './canonical.ts';
-import { type Checkpoint, openCheckpoint, type Policy, parseKey, parsePolicy, policyOfKeys } from './checkpoint.ts';
+import {
+  type Checkpoint,
+  LOG_KEY,
+  openCheckpoint,
+  type Policy,
+  parseKey,
+  parsePolicy,
+  policyOfKeys,
+} from './checkpoint.ts';
+import { addedKeys } from './entry.ts';
 import { assertExplained, type ProvenExport, verifyExport } from './export.ts';
 import { type ProvenEntry, verifyConsistency, verifyProof } from './proof.ts';
 
@@ -12,6 +21,8 @@ interface VerifyOptions {
   readonly policy?: string;
   /** The two files are an older checkpoint and the proof that the log continues it. */
   readonly consistent?: boolean;
+  /** Trusts the keys that proven entries of the files add. */
+  readonly followKeys?: boolean;
   readonly json?: boolean;
 }
 
@@ -38,6 +49,7 @@ export function runVerify(options: VerifyOptions, print: (text: string) => void)
   let findings: Finding[];
   try {
     policy = policyOf(options);
+    if (options.followKeys) policy = followKeys(options.files, policy);
     findings = options.consistent
       ? [checkConsistency(options.files, policy)]
       : options.files.map((file) => check(file, () => examine(file, policy)));
@@ -60,6 +72,30 @@ function policyOf({ key = [], policy }: VerifyOptions): Policy {
         'of the ledger by another way than the files.',
     );
   return policy === undefined ? policyOfKeys(key.map(parseKey)) : parsePolicy(read(policy));
+}
+
+/**
+ * Adds the keys to a policy that proven entries of the files add to the log: entries under a trusted key first, then
+ * those under the keys that were found, until there is nothing new.
+ */
+function followKeys(files: readonly string[], policy: Policy): Policy {
+  let followed = policy;
+  for (let known = -1; known < followed.logs.length; ) {
+    known = followed.logs.length;
+    for (const file of files) {
+      const { verdict, proven, sealedExport, checkpoint } = check(file, () => examine(file, followed));
+      if (verdict !== 'proven' || !checkpoint) continue;
+      const keys = [...(proven ? addedKeys(proven.entry) : []), ...(sealedExport?.addedKeys ?? [])].map(parseKey);
+      const added = keys.filter(
+        ({ name, id, type }) =>
+          type === LOG_KEY &&
+          name === checkpoint.origin &&
+          !followed.logs.some((key) => key.name === name && key.id === id),
+      );
+      followed = { ...followed, logs: [...followed.logs, ...added] };
+    }
+  }
+  return followed;
 }
 
 function read(path: string): string {

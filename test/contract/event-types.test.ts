@@ -90,6 +90,8 @@ const PAYLOADS: Record<EventType, Json> = {
     root: text,
     restoredSize: expect.any(Number),
   },
+  'ledger.key-added': { vkey: text },
+  'ledger.key-retired': { vkey: text },
   'ledger.resumed': {},
   'ledger.stopped': {},
   'mcp.created': { serverId: id('mcp'), name: text },
@@ -135,6 +137,8 @@ const PAYLOADS: Record<EventType, Json> = {
 /** Events of the start of a service and of its upkeep, which src/activity/seal tests. */
 const SEALING: ReadonlySet<string> = new Set([
   'ledger.begun',
+  'ledger.key-added',
+  'ledger.key-retired',
   'ledger.pruned',
   'ledger.restored',
   'ledger.resumed',

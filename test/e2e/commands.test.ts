@@ -104,6 +104,17 @@ describe('legate keys', () => {
     expect((await legate(['keys', 'rotate', 'nonsense'], { cwd })).code).toBe(64);
   });
 
+  it('rotates the key of the sealed ledger in two steps', async () => {
+    const cwd = scratchFolder();
+    await (await serve({ cwd })).stop();
+    const rotate = (...more: string[]) => legate(['ledger', 'rotate-key', ...more], { cwd });
+    expect((await rotate('--finish')).stderr).toMatch(/No rotation has begun/);
+    const [added = ''] = (await rotate()).stdout.split('\n');
+    expect(added).toMatch(/^[^+]+\+[0-9a-f]{8}\+\S{44}$/);
+    expect((await rotate('--finish')).stdout).toMatch(/^\S+ is retired\n/);
+    expect((await legate(['ledger', 'keys'], { cwd })).stdout).toBe(`${added}\n`);
+  });
+
   it('rotates one kind alone', async () => {
     const cwd = scratchFolder();
     await (await serve({ cwd })).stop();

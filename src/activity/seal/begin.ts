@@ -5,7 +5,7 @@ import { readHead, readPosition, setPosition } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, SealRow } from '../../storage/index.ts';
 import { readAnchor } from './anchor.ts';
-import { type NoteSigner, noteSigner, openCheckpoint } from './note.ts';
+import { type NoteSigner, noteSigner, noteVerifier, openCheckpoint } from './note.ts';
 import { sealer } from './sealer.ts';
 import { readLog, readRangeHashes } from './store.ts';
 import { MissingTile } from './tree.ts';
@@ -21,6 +21,12 @@ const refusal = (problem: string): ConfigError =>
 
 export async function signersOf(platform: Platform, origin: string): Promise<NoteSigner[]> {
   return (await platform.ledgerKeys()).map((seed) => noteSigner(origin, Buffer.from(seed, 'base64url')));
+}
+
+/** The verifier keys that the ledger records as added or as retired. */
+export async function readKeyEvents(db: Db, type: 'ledger.key-added' | 'ledger.key-retired'): Promise<string[]> {
+  const rows = await db.selectFrom('stream_events').select('data').where('type', '=', type).execute();
+  return rows.map(({ data }) => (JSON.parse(data ?? '{}') as { vkey: string }).vkey);
 }
 
 /**
@@ -46,7 +52,9 @@ export async function assertContinues(platform: Platform, log: SealRow): Promise
   const anchor = readAnchor(platform.config.dataDir);
   if (anchor === undefined) return;
   const { database } = platform;
-  const checkpoint = openCheckpoint(anchor, await signersOf(platform, log.origin));
+  const checkpoint =
+    openCheckpoint(anchor, await signersOf(platform, log.origin)) ??
+    openCheckpoint(anchor, (await readKeyEvents(database.read, 'ledger.key-retired')).map(noteVerifier));
   if (checkpoint?.origin !== log.origin)
     throw refusal(`The checkpoint in the data folder is not one of the log ${log.origin}. ${RECOVER}`);
   if (checkpoint.size > log.signed_size)

@@ -23,6 +23,7 @@ export { erasePerson } from './erasure/erase-person.ts';
 export { pruneLedger } from './prune.ts';
 export { endRolledBackLog } from './recover.ts';
 export { keepRemains, sealedUpTo } from './remains.ts';
+export { recordAddedKey, recordRetiredKeys, rotationState } from './rotate-key.ts';
 
 export const seal = defineModule({
   name: 'ledger',

@@ -4,6 +4,8 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, ve
 const ED25519 = 0x01;
 /** What precedes a 32-byte seed in an Ed25519 private key in PKCS #8 (RFC 8410). */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
+/** What precedes an Ed25519 public key (RFC 8410). */
+const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 /** Bytes of an Ed25519 seed and of a public key. */
 const SEED = 32;
 const KEY_ID = 4;
@@ -45,6 +47,13 @@ export function noteSigner(name: string, seed: Uint8Array): NoteSigner {
     vkey: `${name}+${id.toString('hex')}+${raw.toString('base64')}`,
     sign: (text) => sign(null, Buffer.from(text), secret),
   };
+}
+
+/** Reads a verifier key that {@link noteSigner} has made. */
+export function noteVerifier(vkey: string): NoteVerifier {
+  const [name = '', id = '', encoded = ''] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(vkey)?.slice(1) ?? [];
+  const key = Buffer.concat([SPKI, Buffer.from(encoded, 'base64').subarray(1)]);
+  return { name, id: Buffer.from(id, 'hex'), key: createPublicKey({ key, format: 'der', type: 'spki' }) };
 }
 
 const signatureLine = (signer: NoteSigner, text: string): string =>

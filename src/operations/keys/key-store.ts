@@ -6,6 +6,7 @@ import {
   newKey,
   openDataFolder,
   readDataFolder,
+  replaceLedgerKeys,
   SECRET_KEY_KINDS,
   type SecretKeyKind,
   type Secrets,
@@ -131,6 +132,38 @@ export class KeyStore {
     return this.current().ledger;
   }
 
+  /** Adds a key of the sealed ledger, which signs together with the earlier ones from the next start of an instance. */
+  async addLedgerKey(): Promise<void> {
+    await this.ledgerKeys();
+    await this.#changeLedgerKeys((keys) => [this.#newKey(), ...keys]);
+  }
+
+  /** Deletes all keys of the sealed ledger but the newest. */
+  retireLedgerKeys(): Promise<void> {
+    return this.#changeLedgerKeys(([newest]) => (newest ? [newest] : []));
+  }
+
+  async #changeLedgerKeys(change: (keys: readonly Key[]) => Key[]): Promise<void> {
+    const { database, dataDir, secret } = this.#o;
+    await locked(database, async (db) => {
+      this.#current = undefined;
+      if (secret !== undefined) this.#keys = this.#unsealAll(await readRows(db));
+      const before = this.current().ledger;
+      const after = change(before);
+      const added = after.filter((key) => !before.includes(key)).map((key) => ({ kind: 'ledger' as const, key }));
+      const deleted = before.filter((key) => !after.includes(key)).map(({ id }) => id);
+      if (deleted.length > 0) await db.deleteFrom('installation_keys').where('id', 'in', deleted).execute();
+      if (secret !== undefined) {
+        if (added.length > 0) await this.#insert(db, added);
+        return;
+      }
+      replaceLedgerKeys(dataDir, after);
+      this.#current = undefined;
+      if (database.dialect === 'postgres') for (const stored of added) await insertFingerprint(db, stored);
+    });
+    await this.reload();
+  }
+
   async #openSealed(): Promise<void> {
     const { database } = this.#o;
     let rows = await readRows(database.read);
@@ -213,14 +246,18 @@ export class KeyStore {
 
   #inOrder(): Secrets {
     const inEffect = this.#o.now() - TAKES_EFFECT_MS;
-    const of = (kind: StoredKind): Key[] => {
-      const keys = this.#keys.filter((each) => each.kind === kind).map(({ key }) => key);
-      keys.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
+    const newestFirst = (kind: StoredKind): Key[] =>
+      this.#keys
+        .filter((each) => each.kind === kind)
+        .map(({ key }) => key)
+        .sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
+    const of = (kind: SecretKeyKind): Key[] => {
+      const keys = newestFirst(kind);
       const waiting = keys.filter((key) => Date.parse(key.createdAt) > inEffect);
       // At the first start there is nothing that a new key could wait for.
       return waiting.length === keys.length ? keys : [...keys.filter((key) => !waiting.includes(key)), ...waiting];
     };
-    return { signing: of('signing'), cookie: of('cookie'), pepper: of('pepper'), ledger: of('ledger') };
+    return { signing: of('signing'), cookie: of('cookie'), pepper: of('pepper'), ledger: newestFirst('ledger') };
   }
 
   #newKey(): Key {

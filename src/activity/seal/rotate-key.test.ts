@@ -1,0 +1,94 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { KeyStore } from '../../operations/keys/index.ts';
+import { openDatabase } from '../../storage/index.ts';
+import { runVerify } from '../../verify/index.ts';
+import { checkSealedLedger, recordAddedKey, recordRetiredKeys, rotationState } from './index.ts';
+
+/** Changes the keys of a service that is stopped. */
+async function changeKeys(
+  { database: { url, name, dir }, clock }: TestService,
+  secret: string | undefined,
+  retire = false,
+) {
+  clock.advance(1000);
+  const database = await openDatabase(url, { serviceName: name });
+  const options = { database, dataDir: dir, secret, secretPrevious: undefined, now: () => clock.now() };
+  const keys = await KeyStore.open(options);
+  await (retire ? keys.retireLedgerKeys() : keys.addLedgerKey());
+  await database.close();
+}
+
+/** Writes the proof of the newest row of a type to a file. */
+async function proveRow(t: TestService, type: string): Promise<string> {
+  const { seq } = await t.legate.platform.database.read
+    .selectFrom('stream_events')
+    .select('seq')
+    .where('type', '=', type)
+    .orderBy('seq', 'desc')
+    .executeTakeFirstOrThrow();
+  const file = join(t.database.dir, `${type}.tlog-proof`);
+  writeFileSync(file, await t.legate.ledger.proof(seq));
+  return file;
+}
+
+const keysOf = async (t: TestService) => (await t.legate.ledger.keys()).keys;
+const newestNote = (t: TestService) => t.legate.ledger.checkpoint();
+
+describe.each([
+  ['secrets.json', undefined],
+  ['LEGATE_SECRET', Buffer.alloc(32, 7).toString('base64url')],
+])('the key of the ledger, in %s', (_, secret) => {
+  it('is rotated; who has the earlier one follows the proven entry to the new one', async () => {
+    const config = { ledger: { seal: 'on' }, ...(secret ? { secret } : {}) } as const;
+    const first = await createTestService({ config });
+    await first.user();
+    const old = await newestNote(first);
+    const anchor = join(first.database.dir, 'ledger-anchor');
+    const [oldKey = ''] = await keysOf(first);
+    expect(await rotationState(first.legate.platform)).toBe('none');
+    await first.legate.close();
+    const anchored = readFileSync(anchor, 'utf8');
+
+    await changeKeys(first, secret);
+    const second = await createTestService({ config, sameDatabaseAs: first });
+    const { platform } = second.legate;
+    const [newKey = '', ...others] = await keysOf(second);
+    expect([others, newKey === oldKey]).toEqual([[oldKey], false]);
+    expect(await rotationState(platform)).toBe('unrecorded');
+    expect(await recordRetiredKeys(platform)).toBeUndefined();
+    expect([await recordAddedKey(platform), await recordAddedKey(platform)]).toEqual([newKey, newKey]);
+    expect(await rotationState(platform)).toBe('recorded');
+    const added = await proveRow(second, 'ledger.key-added');
+    expect((await newestNote(second)).trimEnd().split('\n').length - old.trimEnd().split('\n').length).toBe(1);
+    expect(await recordRetiredKeys(platform)).toEqual([oldKey]);
+    await second.legate.close();
+
+    await changeKeys(first, secret, true);
+    // The data folder of an instance that was stopped during the rotation.
+    writeFileSync(anchor, anchored);
+    const third = await createTestService({ config, sameDatabaseAs: first });
+    expect(await keysOf(third)).toEqual([newKey]);
+    await third.agent(await third.user());
+    const entry = await proveRow(third, 'agent.created');
+    expect(await checkSealedLedger(third.legate.platform)).not.toHaveProperty('problem');
+    const verify = (files: string[], key: string, followKeys: boolean) =>
+      runVerify({ files, key: [key], followKeys }, () => {});
+    expect(verify([entry], newKey, false)).toBe(0);
+    expect(verify([entry, added], oldKey, false)).toBe(2);
+    expect(verify([entry, added], oldKey, true)).toBe(0);
+    expect(verify([entry], oldKey, true)).toBe(2);
+    // An entry that adds a key counts only if it is proven.
+    const forged = join(third.database.dir, 'forged.tlog-proof');
+    writeFileSync(forged, readFileSync(added, 'utf8').replace(/^index \d+/m, 'index 0'));
+    expect(verify([entry, forged], oldKey, true)).toBe(1);
+    const ends = third.legate.platform.database.read.selectFrom('stream_events').select(['type', 'data']);
+    const rows = await ends.where('type', 'like', 'ledger.key-%').orderBy('seq').execute();
+    expect(rows.map(({ type, data }) => [type, JSON.parse(data ?? '').vkey])).toEqual([
+      ['ledger.key-added', newKey],
+      ['ledger.key-retired', oldKey],
+    ]);
+  });
+});
