@@ -103,7 +103,7 @@ describe('docs/storage.md', () => {
 
 describe('docs/events.md', () => {
   it('has a row for each type of event, with its meaning', () => {
-    const rows = [...readFileSync(docs('events.md'), 'utf8').matchAll(/^\| `([a-z._]+)` \| (.*?) \| .+ \|$/gm)];
+    const rows = [...readFileSync(docs('events.md'), 'utf8').matchAll(/^\| `([a-z._-]+)` \| (.*?) \| .+ \|$/gm)];
     expect(Object.fromEntries(rows.map(([, type, meaning]) => [type, meaning]))).toEqual(EVENT_TYPES);
   });
 });
