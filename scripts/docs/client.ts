@@ -136,7 +136,10 @@ function functionOf(name: string, operation: Operation, components: Components, 
   if (!route.preview) return doc + plain;
   const previewed = asQuery
     ? [`query: ${asked ? `${asked} & ` : ''}{ readonly preview: true }`, options]
-    : [given(asked).replace('?:', asked ? ': ' : '?:'), 'options: RequestOptions & { readonly preview: true }'];
+    : [
+        given(asked).replace(/^body\?:/, asked ? 'body:' : 'body?:'),
+        'options: RequestOptions & { readonly preview: true }',
+      ];
   return `${docOf(`${route.summary}: what it would do (contract 17.8).`, indent)}${call(previewed, 'Promise<Preview>')}${doc}${plain}`;
 }
 

@@ -2935,7 +2935,7 @@ export interface Resources {
     /** Erase audit entries: what it would do (contract 17.8). */
     erasures(body: {
       /** Entries of the agents of this user, who may be deleted already. */
-      readonly userId:  string | undefined;
+      readonly userId?: string | undefined;
       /** Entries of this agent. */
       readonly agentId?: string | undefined;
       /** These entries. */
