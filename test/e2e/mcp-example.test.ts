@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { chromiumPath, openChromium } from '../support/chromium.ts';
+import { BUSY_MS, chromiumPath, openChromium } from '../support/chromium.ts';
 import { legate, PROGRAM, root, run, scratchFolder, serve } from '../support/cli.ts';
 import { connectV1, connectV2, provider } from '../support/mcp-clients.ts';
 import { freePort, type Running } from '../support/process.ts';
@@ -123,6 +123,7 @@ describe('examples/mcp-server, by its README', () => {
     const browser = await openChromium();
     try {
       const page = await (await browser.newContext({ locale: 'en-US' })).newPage();
+      page.setDefaultTimeout(BUSY_MS);
       const done = await withLogin([process.execPath, example('client.mjs'), url, 'whoami'], async (address) => {
         await page.goto(address);
         await page

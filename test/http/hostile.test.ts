@@ -75,6 +75,8 @@ const queryOf = (endpoint: string, route: Mounted['route'], w: World): Record<st
   ...(queries[endpoint]?.(w) as Record<string, string> | undefined),
   ...(takesReason(route.query) ? { reason: WHY } : {}),
 });
+/** As for bodies. */
+const queried = withQuery.filter((_, i) => dialect === 'sqlite' || i % 4 === 0);
 const withId = endpoints.filter(([, m]) => m.path.includes(':id'));
 
 let service: Promise<TestService> | undefined;
@@ -324,7 +326,7 @@ function found(body: Json): unknown {
 }
 
 describe('a query', () => {
-  it.each(withQuery)(
+  it.each(queried)(
     '%s',
     async (endpoint, { route }) => {
       const w = await world(endpoint);
@@ -439,7 +441,7 @@ describe('methods', () => {
   // A stream may share its path with other methods.
   for (const m of distinctRoutes(config)) if (paths.has(m.path)) byPath.set(m.path, [...(byPath.get(m.path) ?? []), m]);
 
-  it.each([...byPath])('%s', async (path, mounted) => {
+  it.each([...byPath].filter((_, i) => dialect === 'sqlite' || i % 8 === 0))('%s', async (path, mounted) => {
     const methods = mounted.map((m) => m.route.method);
     const w = await world(`${methods[0]} ${path}`);
     const before = await stored(w);

@@ -23,6 +23,9 @@ export const openChromium = (): Promise<Browser> =>
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
 
+/** How long a page may take for one step. Long, since the machine may be busy. */
+export const BUSY_MS = 100_000;
+
 /** Window size of a phone. */
 export const PHONE = { width: 320, height: 640 } as const;
 

@@ -5,7 +5,7 @@ import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import type { Mail } from '../../src/operations/mail/index.ts';
 import { createLegate, type Legate, type LegateInput } from '../../src/service.ts';
-import { complaintsOf, openChromium, PHONE } from './chromium.ts';
+import { BUSY_MS, complaintsOf, openChromium, PHONE } from './chromium.ts';
 import { freePort } from './process.ts';
 import { newTestDatabase } from './service.ts';
 
@@ -67,6 +67,7 @@ export function pagesService(config: LegateInput = {}): PagesService {
     mails,
     async open(options = {}) {
       const context = await browser.newContext({ viewport: PHONE, javaScriptEnabled: false, ...options });
+      context.setDefaultTimeout(BUSY_MS);
       const complaints = complaintsOf(context);
       return { context, complaints, page: await context.newPage() };
     },

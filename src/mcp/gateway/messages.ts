@@ -8,6 +8,7 @@ export const REVISIONS: readonly string[] = [MODERN_REVISION, ...INITIALIZE_REVI
 /** Error codes of JSON-RPC 2.0 and MCP. */
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
 export const NO_SESSION = -32001;
 export const UNSUPPORTED_REVISION = -32022;
 /** Error codes of the gateway, outside the range that JSON-RPC 2.0 reserves. */
@@ -63,9 +64,6 @@ const CACHEABLE: ReadonlySet<string> = new Set([
   'resources/templates/list',
   'resources/read',
 ]);
-/** Capabilities of a server that the gateway passes on. */
-const CAPABILITIES = ['tools', 'prompts', 'resources', 'completions', 'logging'] as const;
-
 const OF_PROTOCOL = 'io.modelcontextprotocol/';
 /** Names the task that a message belongs to (MCP 2025-11-25). */
 const RELATED_TASK = `${OF_PROTOCOL}related-task`;
@@ -107,15 +105,6 @@ export function resultForClient(method: string, result: Message, modern: Message
     }),
   };
 }
-
-export const capabilitiesForClient = (capabilities: Message, isModern: boolean): Message =>
-  Object.fromEntries(
-    CAPABILITIES.filter((name) => isObject(capabilities[name])).map((name) => [
-      name,
-      // Without a stream that belongs to a session there are no notifications.
-      isModern ? {} : capabilities[name],
-    ]),
-  );
 
 /** The server needs input that the client cannot supply. The message says so. */
 export class InputRequired extends Error {}

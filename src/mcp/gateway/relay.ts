@@ -1,11 +1,20 @@
 import { Guard, type GuardedRequest, type Passed } from '../guard/guard.ts';
 import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
-import { idOf, type Message, messagesOf, parseBody, revisionOf } from '../guard/json-rpc.ts';
+import { idOf, type Message, messagesOf, paramsOf, parseBody, revisionOf } from '../guard/json-rpc.ts';
 import { readBody, respond } from '../guard/protect-web.ts';
 import { REFUSED } from '../guard/refusals.ts';
 import { eventStream, json, rpcError, statusOf } from './answers.ts';
 import { EventStream } from './event-stream.ts';
-import { INVALID_REQUEST, NO_SESSION, NOTIFICATIONS, REVISIONS, UNSUPPORTED_REVISION } from './messages.ts';
+import { filterOf, honoured, Listener } from './listening.ts';
+import {
+  failureAnswer,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  NO_SESSION,
+  NOTIFICATIONS,
+  REVISIONS,
+  UNSUPPORTED_REVISION,
+} from './messages.ts';
 import { ApprovedTools } from './pins/approved-tools.ts';
 import type { Pins } from './pins/pins.ts';
 import type { RecordCall } from './record-call.ts';
@@ -59,6 +68,7 @@ export class Relay {
     this.upstreams = new Upstreams(server, parts.openFor, {
       listed: (key, tools) => this.tools.listed(key, tools),
       notified: (key, method, params) => this.#notified(key, method, params),
+      ended: (key) => this.#ended(key),
     });
     this.#requests = new Requests({
       ...parts,
@@ -154,6 +164,10 @@ export class Relay {
       return rpcError(400, error, first && idOf(first));
     }
     const isModern = messages.some((message) => revisionOf(message) !== undefined);
+    const [only] = messages;
+    const id = only && idOf(only);
+    if (isModern && messages.length === 1 && only?.['method'] === 'subscriptions/listen' && id !== undefined)
+      return this.#subscribe(request, passed, session?.key ?? this.#keyOf(auth, null), id, paramsOf(only));
     const closed = new AbortController();
     const headers: Record<string, string> = {};
     const accepts = request.headers.get('accept')?.includes('text/event-stream') === true;
@@ -206,6 +220,47 @@ export class Relay {
     if (!NOTIFICATIONS.has(method)) return;
     if (method === 'notifications/message' && this.server.legate.isolation === 'shared') return;
     this.#sessions.notify(key, method, params);
+  }
+
+  /** Answers `subscriptions/listen` (MCP 2026-07-28). The guard has decided about each resource. */
+  async #subscribe(
+    { signal }: Request,
+    passed: Passed,
+    key: string,
+    id: string | number,
+    params: Message,
+  ): Promise<Response> {
+    const asked = filterOf(params);
+    if (!asked) return rpcError(200, { code: INVALID_PARAMS, message: '`notifications` is missing or malformed.' }, id);
+    try {
+      const info = await this.upstreams.info(key);
+      const filter = honoured(asked, info);
+      const { resourceSubscriptions: uris = [] } = filter;
+      const refused = await this.#requests.subscribe(key, uris);
+      const heard = uris.filter((uri) => !refused.has(uri));
+      const release = heard.length > 0 ? this.upstreams.hold(key) : () => {};
+      const stream = this.#stream(passed, () => {
+        this.#sessions.listeners.delete(listener);
+        release();
+        void this.#requests.unsubscribe(key, heard);
+      });
+      const { resourceSubscriptions: _, ...others } = filter;
+      const rest = { ...others, ...(heard.length > 0 && { resourceSubscriptions: heard }) };
+      const listener: Listener = new Listener(key, id, rest, stream);
+      this.#sessions.listeners.add(listener);
+      signal.addEventListener('abort', () => stream.end(), { once: true });
+      if (listener.isEmpty) listener.end(info.serverInfo);
+      return eventStream(stream);
+    } catch (error) {
+      const answer = { jsonrpc: '2.0', id, ...failureAnswer('subscriptions/listen', error, undefined) };
+      return json(statusOf([answer], true), answer);
+    }
+  }
+
+  /** Clients that listen to resources of a connection that ended have to begin again. */
+  #ended(key: string): void {
+    for (const listener of [...this.#sessions.listeners])
+      if (listener.key === key && listener.filter.resourceSubscriptions) listener.end();
   }
 
   #listen(passed: Passed, session: Session | undefined): Response {

@@ -9,8 +9,8 @@ import { CallInTurns, ParkedCalls } from './calls-in-turns.ts';
 import { CANNOT_ANSWER, capabilitiesForServer } from './client-requests.ts';
 import { type Forwarded, forward, type InputNeeded, type Reply, unanswered } from './forward.ts';
 import { INITIALIZE_REVISION, type ServerInfo } from './list-tools.ts';
+import { capabilitiesForClient } from './listening.ts';
 import {
-  capabilitiesForClient,
   failureAnswer,
   INITIALIZE_REVISIONS,
   MODERN_REVISION,
@@ -179,9 +179,10 @@ export class Requests {
     const { protocolVersion } = params;
     const sessionId = newSessionId();
     const key = isModern ? context.key : this.#parts.keyOf(auth, sessionId);
-    const { capabilities, serverInfo, instructions } = await this.#infoOrNotConnected(key);
+    const info = await this.#infoOrNotConnected(key);
+    const { serverInfo, instructions } = info;
     const common = {
-      capabilities: capabilitiesForClient(capabilities, isModern),
+      capabilities: capabilitiesForClient(info, isModern),
       ...(instructions !== undefined && { instructions }),
     };
     if (isModern)
@@ -194,6 +195,27 @@ export class Requests {
     passed.bindSession(sessionId);
     headers['mcp-session-id'] = sessionId;
     return { result: { protocolVersion: revision, serverInfo, ...common } };
+  }
+
+  /** Listens to resources at the server, unless a client does so already. Returns those that the server refuses. */
+  async subscribe(key: string, uris: readonly string[]): Promise<ReadonlySet<string>> {
+    const { upstreams, sessions } = this.#parts;
+    const refused = new Set<string>();
+    for (const uri of uris)
+      if (
+        !sessions.isSubscribed(key, uri) &&
+        'error' in (await upstreams.request(key, 'resources/subscribe', { uri }, {}))
+      )
+        refused.add(uri);
+    return refused;
+  }
+
+  /** Ends listening to resources to which no client listens now. */
+  async unsubscribe(key: string, uris: readonly string[]): Promise<void> {
+    const { upstreams, sessions } = this.#parts;
+    for (const uri of uris)
+      if (upstreams.has(key) && !sessions.isSubscribed(key, uri))
+        await upstreams.request(key, 'resources/unsubscribe', { uri }, {}).catch(() => {});
   }
 
   /** Sends a request on to the server. */

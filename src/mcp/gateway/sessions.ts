@@ -4,6 +4,7 @@ import type { McpAuth } from '../guard/guard-options.ts';
 import type { Message } from '../guard/json-rpc.ts';
 import { ANSWER_MS, answerOf, CANNOT_ANSWER, canAnswer, NOT_ANSWERED } from './client-requests.ts';
 import type { EventStream } from './event-stream.ts';
+import type { Listener } from './listening.ts';
 import { paramsPassedOn } from './messages.ts';
 import type { Answer, ServerRequest } from './peer.ts';
 import { personOf } from './upstreams.ts';
@@ -86,8 +87,9 @@ export class Session {
   }
 }
 
-/** The sessions of one server. Those unused for longest end first. */
+/** Those who hear of changes at one server: sessions, of which those unused for longest end first, and listeners. */
 export class ClientSessions {
+  readonly listeners = new Set<Listener>();
   readonly #open = new LRUCache<string, Session>({ max: MAX_SESSIONS, dispose: (session) => session.end() });
 
   open(auth: McpAuth, given: Omit<ConstructorParameters<typeof Session>[0], 'caller'>): void {
@@ -105,18 +107,22 @@ export class ClientSessions {
   }
 
   clear(): void {
+    for (const listener of [...this.listeners]) listener.end();
     this.#open.clear();
   }
 
-  /** Whether a session of this connection listens to a resource. */
+  /** Whether a client of this connection listens to a resource. */
   isSubscribed(key: string, uri: string): boolean {
-    return [...this.#open.values()].some((session) => session.key === key && session.subscriptions.has(uri));
+    const isListening = [...this.listeners].some((listener) => listener.key === key && listener.listensTo(uri));
+    return isListening || [...this.#open.values()].some((one) => one.key === key && one.subscriptions.has(uri));
   }
 
-  /** Passes a notification of the server to the sessions that use its connection, or a connection of this person. */
+  /** Passes a notification of the server to those who use its connection, or a connection of this person. */
   notify(key: string | undefined, method: string, params: Message): void {
+    const concerns = (other: string): boolean => key === undefined || other === key || personOf(other) === key;
+    for (const listener of this.listeners) if (concerns(listener.key)) listener.notify(method, params);
     for (const session of this.#open.values()) {
-      if (key !== undefined && session.key !== key && personOf(session.key) !== key) continue;
+      if (!concerns(session.key)) continue;
       if (method === 'notifications/resources/updated' && !session.subscriptions.has(String(params['uri']))) continue;
       session.send({ jsonrpc: '2.0', method, params });
     }

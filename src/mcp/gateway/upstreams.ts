@@ -17,6 +17,8 @@ const MAX_FAILURES = 1000;
 export interface UpstreamEvents {
   /** A notification that belongs to no request. */
   notified(key: string, method: string, params: Message): void;
+  /** A connection ended. */
+  ended(key: string): void;
   /** The tools of a server were listed. */
   listed(key: string, tools: readonly Tool[]): void | Promise<void>;
 }
@@ -64,6 +66,10 @@ export class Upstreams {
     this.#events = events;
   }
 
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
   get size(): number {
     return this.#entries.size;
   }
@@ -89,6 +95,16 @@ export class Upstreams {
         method === 'tools/call' ? paramHeaders(schemas.get(String(params['name'])), params['arguments']) : undefined;
       return peer.request(method, params, { ...options, headers, timeoutMs: this.#timeoutMs });
     });
+  }
+
+  /** Keeps a connection open although it is idle. Returns a function that lets it go. */
+  hold(key: string): () => void {
+    const entry = this.#open(key);
+    entry.running++;
+    return () => {
+      entry.running--;
+      entry.usedAt = performance.now();
+    };
   }
 
   /** Sends a notification, if there is a connection. */
@@ -246,6 +262,7 @@ export class Upstreams {
     const entry = this.#entries.get(key);
     if (!entry) return;
     this.#entries.delete(key);
+    this.#events.ended(key);
     const closing = entry.peer.close(atOnce).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
     entry.ready.catch(() => {});

@@ -1,0 +1,197 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import * as v2 from '@modelcontextprotocol/client';
+import * as modernServer from '@modelcontextprotocol/server';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { modern } from '../../../test/support/guarded.ts';
+import { createTestService, type Json, type TestAgent, type TestService } from '../../../test/support/service.ts';
+
+/** A server of 2025-11-25 that notifies on the stream of a session. */
+let notify = (_method: string, _params: Json = {}): void => {};
+/** Requests about subscriptions that it received. */
+let received: string[] = [];
+const old = async (req: IncomingMessage, res: ServerResponse): Promise<unknown> => {
+  if (req.method === 'GET') {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    notify = (method, params = {}) => res.write(`data: ${JSON.stringify({ jsonrpc: '2.0', method, params })}\n\n`);
+    return undefined;
+  }
+  let body = '';
+  for await (const chunk of req) body += chunk;
+  if (req.method !== 'POST') return res.writeHead(200).end();
+  const { id, method, params } = JSON.parse(body);
+  if (id === undefined) return res.writeHead(202).end();
+  const capabilities = {
+    tools: { listChanged: true },
+    prompts: { listChanged: true },
+    resources: { subscribe: true },
+  };
+  const results: Record<string, Json> = {
+    initialize: { protocolVersion: '2025-11-25', serverInfo: { name: 'old', version: '1' }, capabilities },
+    'tools/list': { tools: [{ name: 'read', inputSchema: { type: 'object' } }] },
+    'resources/subscribe': params.uri === 'file:///absent' ? undefined : {},
+    'resources/unsubscribe': {},
+  };
+  if (/subscribe$/.test(method)) received.push(`${method.slice(10)} ${params.uri}`);
+  const result = results[method];
+  const answer = result ? { result } : { error: { code: -32602, message: 'Resource not found' } };
+  const headers = { 'content-type': 'application/json', 'mcp-session-id': 'upstream' };
+  return res.writeHead(200, headers).end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+};
+const onlyModern = modernServer.createMcpHandler(
+  () => {
+    const server = new modernServer.McpServer({ name: 'new', version: '1' });
+    server.registerResource('r', 'file:///x', {}, async () => ({ contents: [] }));
+    return server;
+  },
+  { legacy: 'reject' },
+);
+
+const servers: Server[] = [];
+const listen = async (handle: (req: IncomingMessage, res: ServerResponse) => unknown): Promise<string> => {
+  const server = createServer((req, res) => void handle(req, res));
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+let t: TestService;
+let agent: TestAgent;
+let narrow: TestAgent;
+beforeAll(async () => {
+  const url = await listen(old);
+  t = await createTestService({
+    lasting: true,
+    config: {
+      gateway: {
+        servers: {
+          old: { url },
+          modern: { url: await listen(getRequestListener((request) => onlyModern.fetch(request)) as never) },
+        },
+      },
+    },
+  });
+  const everything = ['old', 'modern'].map((name) => ({ resource: `mcp:${name}:*`, actions: ['execute', 'read'] }));
+  const owner = await t.user();
+  agent = await t.agent(owner, { permissions: everything });
+  narrow = await t.agent(owner, {
+    permissions: [
+      { resource: 'mcp:old:@resources', actions: ['read'], constraints: { allowedArgPatterns: ['file:///mine'] } },
+    ],
+  });
+});
+beforeEach(() => {
+  received = [];
+});
+afterAll(() => {
+  for (const server of servers) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+async function connect(server: string, as = agent): Promise<v2.Client> {
+  const client = new v2.Client(
+    { name: 'v2', version: '1' },
+    { capabilities: {}, versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
+  const endpoint = new URL(`${t.legate.platform.baseUrl}/gateway/${server}/mcp`);
+  const transport = new v2.StreamableHTTPClientTransport(endpoint, {
+    requestInit: { headers: { authorization: `Bearer ${as.token}` } },
+    fetch: (url: string | URL, init?: RequestInit) =>
+      t.legate.fetch(new Request(url, init), { remoteAddress: '127.0.0.1' }),
+  });
+  await client.connect(transport);
+  return client;
+}
+
+it('announces what it can honour', async () => {
+  const client = await connect('old');
+  expect(client.getServerCapabilities()).toMatchObject({
+    tools: { listChanged: true },
+    prompts: { listChanged: true },
+    resources: { subscribe: true },
+  });
+  const other = await connect('modern');
+  expect(other.getServerCapabilities()?.resources).toEqual({});
+  const subscription = await other.listen({ resourcesListChanged: true, resourceSubscriptions: ['file:///x'] });
+  expect([subscription.honoredFilter, await subscription.closed]).toEqual([{}, 'graceful']);
+});
+
+it('passes on what a client of 2026-07-28 listens to, and nothing else', async () => {
+  const [one, two] = [await connect('old'), await connect('old')];
+  const seen: Json[] = [];
+  for (const [name, client] of [
+    ['one', one],
+    ['two', two],
+  ] as const)
+    for (const method of ['notifications/resources/updated', 'notifications/prompts/list_changed'] as const)
+      client.setNotificationHandler(method, async ({ params }: Json) => void seen.push([name, method, params?.uri]));
+  const asked = { promptsListChanged: true, resourceSubscriptions: ['file:///a', 'file:///absent'] } as const;
+  const first = await one.listen({ ...asked, resourceSubscriptions: [...asked.resourceSubscriptions] });
+  expect(first.honoredFilter).toEqual({ promptsListChanged: true, resourceSubscriptions: ['file:///a'] });
+  const second = await two.listen({ resourceSubscriptions: ['file:///a', 'file:///b'] });
+  // The server is asked once for each resource.
+  expect(received).toEqual(['subscribe file:///a', 'subscribe file:///absent', 'subscribe file:///b']);
+  for (const uri of ['file:///a', 'file:///b', 'file:///c']) notify('notifications/resources/updated', { uri });
+  notify('notifications/prompts/list_changed');
+  notify('notifications/message', { level: 'info', data: 'x' });
+  await vi.waitUntil(() => seen.length === 4);
+  expect(seen).toEqual(
+    expect.arrayContaining([
+      ['one', 'notifications/resources/updated', 'file:///a'],
+      ['two', 'notifications/resources/updated', 'file:///a'],
+      ['two', 'notifications/resources/updated', 'file:///b'],
+      ['one', 'notifications/prompts/list_changed', undefined],
+    ]),
+  );
+  await second.close();
+  await vi.waitUntil(() => received.length === 4);
+  expect(received.at(-1)).toBe('unsubscribe file:///b');
+  await first.close();
+  await vi.waitUntil(() => received.at(-1) === 'unsubscribe file:///a');
+});
+
+it('decides about each resource, and listens to none if one is refused', async () => {
+  const client = await connect('old', narrow);
+  await expect(client.listen({ resourceSubscriptions: ['file:///mine', 'file:///yours'] })).rejects.toThrow();
+  expect(received).toEqual([]);
+  const subscription = await client.listen({ resourceSubscriptions: ['file:///mine'] });
+  expect(received).toEqual(['subscribe file:///mine']);
+  const entries = (await t.call('GET', `/audit?agentId=${narrow.id}&order=asc`, { as: narrow })).body as Json[];
+  expect(entries.map(({ result }) => result).sort()).toEqual(['allowed', 'allowed', 'denied']);
+  await subscription.close();
+});
+
+it('ends the stream when the connection to the server ends, and within a second after a revocation', async () => {
+  const client = await connect('old');
+  const subscription = await client.listen({ resourceSubscriptions: ['file:///a'] });
+  const { body } = await t.call('POST', '/gateway/servers/old/restart', { as: await t.admin() });
+  expect(body?.error).toBeUndefined();
+  expect(await subscription.closed).toBe('graceful');
+  const other = await t.agent(await t.user(), { permissions: [{ resource: 'mcp:old:*', actions: ['read'] }] });
+  const listening = await (await connect('old', other)).listen({ resourceSubscriptions: ['file:///a'] });
+  await t.call('DELETE', `/agents/${other.id}`, { as: await t.admin() });
+  expect(await listening.closed).toBe('remote');
+});
+
+it.each<[string, Json, number?]>([
+  ['no filter', {}],
+  ['a filter that is no object', { notifications: [] }],
+  ['URIs that are no list', { notifications: { resourceSubscriptions: 'file:///a' } }],
+  ['a flag that is no boolean', { notifications: { toolsListChanged: 'yes' } }],
+  // The guard decides about so many things in one request.
+  ['too many URIs', { notifications: { resourceSubscriptions: Array(101).fill('file:///a') } }, -32600],
+])('refuses %s', async (_what, params, code = -32602) => {
+  const r = await t.call('POST', '/gateway/old/mcp', {
+    as: agent,
+    body: modern('subscriptions/listen', params),
+    headers: {
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'subscriptions/listen',
+    },
+  });
+  expect(r.body.error.code).toBe(code);
+});

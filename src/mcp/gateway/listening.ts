@@ -1,0 +1,130 @@
+import { isObject, type Message } from '../guard/json-rpc.ts';
+import type { EventStream } from './event-stream.ts';
+import type { ServerInfo } from './list-tools.ts';
+import { MODERN_REVISION } from './messages.ts';
+
+const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
+const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
+const MAX_URIS = 100;
+/** Capabilities of a server that the gateway passes on. */
+const CAPABILITIES = ['tools', 'prompts', 'resources', 'completions', 'logging'] as const;
+
+/** What a client of MCP 2026-07-28 listens to. */
+export interface Filter {
+  readonly toolsListChanged?: true;
+  readonly promptsListChanged?: true;
+  readonly resourcesListChanged?: true;
+  readonly resourceSubscriptions?: readonly string[];
+}
+
+const LIST_CHANGES = {
+  'notifications/tools/list_changed': 'toolsListChanged',
+  'notifications/prompts/list_changed': 'promptsListChanged',
+  'notifications/resources/list_changed': 'resourcesListChanged',
+} as const;
+
+/** Returns what a request asks to listen to; undefined if it is malformed. */
+export function filterOf({ notifications }: Message): Filter | undefined {
+  if (!isObject(notifications)) return undefined;
+  const { resourceSubscriptions: uris = [] } = notifications;
+  const isList = Array.isArray(uris) && uris.length <= MAX_URIS && uris.every((uri) => typeof uri === 'string');
+  const kinds = Object.values(LIST_CHANGES);
+  const areFlags = kinds.every((kind) => [undefined, true, false].includes(notifications[kind] as boolean | undefined));
+  if (!isList || !areFlags) return undefined;
+  return {
+    ...Object.fromEntries(kinds.filter((kind) => notifications[kind] === true).map((kind) => [kind, true])),
+    ...(uris.length > 0 && { resourceSubscriptions: [...new Set<string>(uris)] }),
+  };
+}
+
+/**
+ * Returns the part of a filter of which notifications come. The gateway itself announces tools. Everything else comes
+ * from the server, which has to be of a revision that sends it without being asked on each connection.
+ */
+export function honoured(
+  filter: Filter,
+  { capabilities, revision }: Pick<ServerInfo, 'capabilities' | 'revision'>,
+): Filter {
+  const has = (name: string, what: string): boolean =>
+    revision !== MODERN_REVISION && isObject(capabilities[name]) && capabilities[name][what] === true;
+  const { resourceSubscriptions: uris } = filter;
+  return {
+    ...(filter.toolsListChanged && isObject(capabilities['tools']) && { toolsListChanged: true }),
+    ...(filter.promptsListChanged && has('prompts', 'listChanged') && { promptsListChanged: true }),
+    ...(filter.resourcesListChanged && has('resources', 'listChanged') && { resourcesListChanged: true }),
+    ...(uris && has('resources', 'subscribe') && { resourceSubscriptions: uris }),
+  };
+}
+
+/** Returns the capabilities of a server as a client hears of them. */
+export function capabilitiesForClient(
+  { capabilities, revision }: { readonly capabilities: Message; readonly revision: string },
+  isModern: boolean,
+): Message {
+  const named = CAPABILITIES.filter((name) => isObject(capabilities[name]));
+  if (!isModern) return Object.fromEntries(named.map((name) => [name, capabilities[name]]));
+  // A client of 2026-07-28 hears what `subscriptions/listen` honours, and of nothing else.
+  const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = honoured(
+    { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: [] },
+    { capabilities, revision },
+  );
+  const heard: Readonly<Record<string, Message>> = {
+    tools: toolsListChanged ? { listChanged: true } : {},
+    prompts: promptsListChanged ? { listChanged: true } : {},
+    resources: {
+      ...(resourcesListChanged && { listChanged: true }),
+      ...(resourceSubscriptions && { subscribe: true }),
+    },
+  };
+  return Object.fromEntries(named.map((name) => [name, heard[name] ?? {}]));
+}
+
+/** The answer to one `subscriptions/listen`: a stream that names the id of the request in each notification. */
+export class Listener {
+  /** The connection to the server that it listens to. */
+  readonly key: string;
+  readonly filter: Filter;
+  readonly #id: string | number;
+  readonly #stream: EventStream;
+
+  constructor(key: string, id: string | number, filter: Filter, stream: EventStream) {
+    this.key = key;
+    this.filter = filter;
+    this.#id = id;
+    this.#stream = stream;
+    this.#send('notifications/subscriptions/acknowledged', { notifications: filter });
+  }
+
+  get isEmpty(): boolean {
+    return Object.keys(this.filter).length === 0;
+  }
+
+  listensTo(uri: string): boolean {
+    return this.filter.resourceSubscriptions?.includes(uri) === true;
+  }
+
+  /** Passes a notification on if the client listens to it. */
+  notify(method: string, params: Message): void {
+    const isWanted =
+      method === 'notifications/resources/updated'
+        ? this.listensTo(String(params['uri']))
+        : method in LIST_CHANGES && this.filter[LIST_CHANGES[method as keyof typeof LIST_CHANGES]] === true;
+    if (isWanted) this.#send(method, params);
+  }
+
+  /** Ends the stream with the result of the request, after which the client may listen again. */
+  end(serverInfo?: Message): void {
+    const meta = { [SUBSCRIPTION_ID]: this.#id, ...(serverInfo && { [SERVER_INFO]: serverInfo }) };
+    this.#stream.send({ jsonrpc: '2.0', id: this.#id, result: { resultType: 'complete', _meta: meta } });
+    this.#stream.end();
+  }
+
+  #send(method: string, params: Message): void {
+    const meta = isObject(params['_meta']) ? params['_meta'] : {};
+    this.#stream.send({
+      jsonrpc: '2.0',
+      method,
+      params: { ...params, _meta: { ...meta, [SUBSCRIPTION_ID]: this.#id } },
+    });
+  }
+}
