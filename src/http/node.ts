@@ -7,6 +7,10 @@ import type { Fetch } from './app.ts';
 import { directOf } from './node-body.ts';
 import { badAddress, renderError } from './render-error.ts';
 
+// Where @hono/node-server has replaced the global Response, it recognizes this answer only after its body was read.
+// Without that it writes the head of a stream a second time.
+void RESPONSE_ALREADY_SENT.body;
+
 /** The part of `createLegate()` that is served. */
 export interface Served {
   readonly fetch: Fetch;

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { freePort } from './process.ts';
 
 const PROGRAMS = ['redis-server', 'valkey-server'];
 const START_TIMEOUT_MS = 10_000;
@@ -34,13 +35,6 @@ function start(program: string, port: number): Promise<ChildProcess> {
     // An interrupted test run must not leave a server running.
     process.once('exit', () => server.kill('SIGKILL'));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listening(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const listening = (server: Server, port = 0): Promise<number> =>

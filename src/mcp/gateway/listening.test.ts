@@ -67,7 +67,11 @@ beforeAll(async () => {
       gateway: {
         servers: {
           old: { url },
-          modern: { url: await listen(getRequestListener((request) => onlyModern.fetch(request)) as never) },
+          modern: {
+            url: await listen(
+              getRequestListener((request) => onlyModern.fetch(request), { overrideGlobalObjects: false }) as never,
+            ),
+          },
         },
       },
     },

@@ -153,7 +153,11 @@ beforeAll(async () => {
           sse: { type: 'sse', url: older },
           found: { url: older },
           elsewhere: { url: await listen(elsewhere) },
-          modern: { url: await listen(getRequestListener((request) => onlyModern.fetch(request)) as Handle) },
+          modern: {
+            url: await listen(
+              getRequestListener((request) => onlyModern.fetch(request), { overrideGlobalObjects: false }) as Handle,
+            ),
+          },
           crossing: { url: await listen(crossing) },
         },
       },
