@@ -2,7 +2,7 @@
 // house itself. Arguments go to vitest: npm test -- src/agents. What cannot run here is said, and is an error when
 // CI=true.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { arch, platform, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -28,6 +28,12 @@ if (noBrowser) notRun.push(`the pages in a browser: ${noBrowser}`);
 
 const noNginx = whyNoProgram(['nginx'], 'nginx-light', '-v');
 if (noNginx) notRun.push(`the configuration of nginx: ${noNginx}`);
+
+const noSumdb = whyNoPackages(
+  () => existsSync('/usr/share/gocode/src/golang.org/x/mod/sumdb') && spawnSync('go', ['version']).status === 0,
+  ['golang-go', 'golang-golang-x-mod-dev'],
+);
+if (noSumdb) notRun.push(`the verifier of golang.org/x/mod/sumdb: ${noSumdb}`);
 
 if (run('scripts/build.mjs', []) !== 0) {
   console.log('the build failed\n0 passed, 1 failed');
@@ -76,19 +82,21 @@ function whyNoRedis() {
   return why && `no LEGATE_TEST_REDIS_URL, and ${why}`;
 }
 
-/**
- * One of the programs is on the PATH, or is put there from Debian's package where that needs no questions (as root).
- */
+/** One of the programs is on the PATH, or is put there from Debian's package. */
 function whyNoProgram(names, debianPackage, versionFlag = '--version') {
-  const found = () => names.some((name) => spawnSync(name, [versionFlag]).status === 0);
-  if (found()) return undefined;
-  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0)
-    return `no ${names.join(' or ')} on the PATH`;
+  const isThere = () => names.some((name) => spawnSync(name, [versionFlag]).status === 0);
+  return whyNoPackages(isThere, [debianPackage], `no ${names.join(' or ')} on the PATH`);
+}
+
+/** Installs Debian's packages where that needs no questions (as root), unless what they bring is there. */
+function whyNoPackages(isThere, packages, why = `Debian's ${packages.join(' and ')} are not installed`) {
+  if (isThere()) return undefined;
+  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0) return why;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const apt = (...args) => spawnSync('apt-get', args, { env, stdio: 'ignore', timeout: 300_000 }).status === 0;
-  const install = () => apt('install', '-y', '--no-install-recommends', debianPackage);
+  const install = () => apt('install', '-y', '--no-install-recommends', ...packages);
   if (!install()) apt('update') && install();
-  return found() ? undefined : `Debian's package ${debianPackage} could not be installed`;
+  return isThere() ? undefined : `Debian's ${packages.join(' and ')} could not be installed`;
 }
 
 function read(file) {
